@@ -1,0 +1,1 @@
+"""The hardware that is generated from a Config, and where the hand-written SystemVerilog lies."""

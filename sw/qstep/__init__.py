@@ -1,0 +1,9 @@
+"""QStep: Q-learning in hardware, exact, one update per clock."""
+
+from qstep.config import Config, Hyperparameters, Link
+from qstep.errors import QStepError
+from qstep.fixed import QFormat, Rounding
+from qstep.transitions import Transitions
+
+__all__ = ["Config", "Hyperparameters", "Link", "QFormat", "QStepError", "Rounding", "Transitions"]
+__version__ = "0.1.0"

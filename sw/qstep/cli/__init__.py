@@ -1,0 +1,42 @@
+"""The command line: one file a command, loaded only when that command is called."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+
+import click
+
+from qstep.errors import QStepError
+
+__all__ = ["main"]
+
+
+class _Commands(click.Group):
+    """A group whose commands are the modules of this package that have no leading underscore."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        command = importlib.import_module(f"{__name__}.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="qstep")
+def _qstep() -> None:
+    """QStep: exact Q-learning in hardware, one update per clock."""
+
+
+def main() -> None:
+    """Run the command line; an error of QStep's own ends in one line on stderr and status 1."""
+    try:
+        _qstep(prog_name="qstep")
+    except QStepError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(1)

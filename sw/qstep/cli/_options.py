@@ -1,0 +1,79 @@
+"""Options that several commands share, each written once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from qstep.config import Config
+from qstep.errors import ConfigError
+from qstep.fixed import QFormat, Rounding
+
+__all__ = ["config_from", "config_options", "device_option", "hyper_options"]
+
+Decorated = Callable[..., Any]
+
+
+def _stack(*options: Callable[[Decorated], Decorated]) -> Callable[[Decorated], Decorated]:
+    def decorate(function: Decorated) -> Decorated:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+device_option = click.option(
+    "--device",
+    "url",
+    default="model",
+    show_default=True,
+    metavar="DEVICE",
+    help="model, sim, sim:uart, or serial:PORT (a board, a pty or socket://HOST:PORT).",
+)
+
+config_options = _stack(
+    click.option("--config", "config_file", type=click.Path(path_type=Path), help="Configuration as TOML."),
+    click.option("--states", type=int, help="Rows of the table, 2..65536."),
+    click.option("--actions", type=int, help="Columns of the table, 2..64."),
+    click.option("--format", "number_format", metavar="Qm.F", help="Number format.  [default: Q8.8]"),
+    click.option("--loop-depth", type=int, help="Clocks of the dependence loop, 1..3.  [default: 1]"),
+)
+
+hyper_options = _stack(
+    click.option("--alpha", type=float, default=0.5, show_default=True, help="Learning rate, 0..1."),
+    click.option("--gamma", type=float, default=0.9, show_default=True, help="Discount, 0..1."),
+    click.option(
+        "--rounding",
+        type=click.Choice([mode.value for mode in Rounding]),
+        help="Rounding of an update.  [default: nearest]",
+    ),
+    click.option("--seed", type=int, default=0, show_default=True, help="Seed of every random choice."),
+)
+
+
+def config_from(
+    config_file: Path | None,
+    states: int | None,
+    actions: int | None,
+    number_format: str | None,
+    loop_depth: int | None,
+) -> Config:
+    """Build a configuration from a TOML file or from the geometry options, never from both."""
+    given = {
+        "states": states,
+        "actions": actions,
+        "format": None if number_format is None else QFormat.parse(number_format),
+        "loop_depth": loop_depth,
+    }
+    chosen = {name: value for name, value in given.items() if value is not None}
+    if config_file is not None:
+        if chosen:
+            raise ConfigError(f"--config was given together with {', '.join(chosen)}; give one or the other")
+        return Config.from_toml(config_file)
+    if states is None or actions is None:
+        raise ConfigError("--states and --actions are needed where there is no --config")
+    return Config(**chosen)  # type: ignore[arg-type]  # the keys are field names, listed above

@@ -1,0 +1,232 @@
+"""`Config`: the one object that describes an accelerator.
+
+Golden model, RTL, simulated device, driver, benchmark and report are all made from it. It is
+immutable and complete: what it does not say is changed at run time (:class:`Hyperparameters`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from qstep.errors import ConfigError, FileFormatError
+from qstep.fixed import Coefficients, QFormat, Rounding, coefficients
+from qstep.noise import NoiseState
+
+__all__ = ["Config", "Hyperparameters", "Link"]
+
+
+def _check_range(name: str, value: object, low: int, high: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise ConfigError(f"{name} is {value!r}; it must be an integer from {low} to {high}")
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """How host and device are connected.
+
+    Parameters
+    ----------
+    clock_hz : int
+        Clock of the device in hertz, 1,000,000..500,000,000.
+    baud : int
+        Line rate after reset in baud, 9,600..clock_hz / 4; can be changed at run time.
+    buffer_bytes : int
+        Receive buffer, which is also the credit that the host may have outstanding; a power of two,
+        512..65536.
+    """
+
+    clock_hz: int = 48_000_000
+    baud: int = 3_000_000
+    buffer_bytes: int = 2048
+
+    def __post_init__(self) -> None:
+        _check_range("link.clock_hz", self.clock_hz, 1_000_000, 500_000_000)
+        _check_range("link.baud", self.baud, 9_600, self.clock_hz // 4)
+        _check_range("link.buffer_bytes", self.buffer_bytes, 512, 65536)
+        if self.buffer_bytes & (self.buffer_bytes - 1):
+            raise ConfigError(
+                f"link.buffer_bytes is {self.buffer_bytes}; it must be a power of two from 512 to 65536"
+            )
+        error = abs(self.clock_hz / self.divisor / self.baud - 1)
+        if error > 0.02:
+            raise ConfigError(
+                f"link.baud is {self.baud}; a clock of {self.clock_hz} Hz divided by {self.divisor} "
+                f"misses it by {error:.1%}, and a UART tolerates 2 %"
+            )
+
+    @property
+    def divisor(self) -> int:
+        """Clocks per bit after reset, nearest to ``clock_hz / baud``."""
+        return (2 * self.clock_hz + self.baud) // (2 * self.baud)
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """An accelerator: table geometry, number format, default rounding, loop depth, link.
+
+    Parameters
+    ----------
+    states : int
+        S, rows of the Q-table, 2..65536.
+    actions : int
+        A, columns of the Q-table, 2..64; need not be a power of two.
+    format : QFormat or str
+        Number format of values and rewards, 8..32 bits wide; the default is Q8.8.
+    rounding : Rounding or str
+        Rounding mode that :class:`Hyperparameters` take unless told otherwise.
+    loop_depth : int
+        Clocks of the dependence loop (an update that needs the result of another one waits until
+        that one is `loop_depth` clocks ahead), 1..3. Deeper clocks faster and holds more often.
+    link : Link
+        How the host reaches the device.
+
+    Raises
+    ------
+    ConfigError
+        A value is illegal; the message names it and the legal range.
+
+    Examples
+    --------
+    >>> Config(states=25, actions=4).format.width
+    16
+    """
+
+    states: int
+    actions: int
+    format: QFormat = QFormat(8, 8)  # noqa: RUF009 - frozen, so sharing it is safe
+    rounding: Rounding = Rounding.NEAREST
+    loop_depth: int = 1
+    link: Link = field(default_factory=Link)
+
+    def __post_init__(self) -> None:
+        _check_range("states", self.states, 2, 65536)
+        _check_range("actions", self.actions, 2, 64)
+        _check_range("loop_depth", self.loop_depth, 1, 3)
+        if isinstance(self.format, str):
+            object.__setattr__(self, "format", QFormat.parse(self.format))
+        if not isinstance(self.rounding, Rounding):
+            object.__setattr__(self, "rounding", Rounding.parse(self.rounding))
+        for name, kind in (("format", QFormat), ("link", Link)):
+            if not isinstance(getattr(self, name), kind):
+                raise ConfigError(f"{name} is {getattr(self, name)!r}; it must be a {kind.__name__}")
+
+    @property
+    def state_bits(self) -> int:
+        """Bits of a state number, ceil(log2(states))."""
+        return (self.states - 1).bit_length()
+
+    @property
+    def action_bits(self) -> int:
+        """Bits of an action number, ceil(log2(actions))."""
+        return (self.actions - 1).bit_length()
+
+    @property
+    def value_bytes(self) -> int:
+        """Whole bytes that one value takes over the link."""
+        return (self.format.width + 7) // 8
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the canonical JSON form, 64 hexadecimal digits.
+
+        The first 16 digits are built into the device and checked when the driver connects.
+        """
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values only: the tree that TOML and JSON carry."""
+        tree = asdict(self)
+        tree["format"] = str(self.format)
+        tree["rounding"] = self.rounding.value
+        return tree
+
+    @classmethod
+    def from_dict(cls, tree: dict[str, Any]) -> Config:
+        """Build a configuration from what :meth:`to_dict` returns; unknown keys are refused."""
+        tree = dict(tree)
+        link = tree.pop("link", {})
+        if not isinstance(link, dict):
+            raise ConfigError(f"link is {link!r}; it must be a table")
+        for kind, given, prefix in ((cls, tree, ""), (Link, link, "link.")):
+            known = [entry.name for entry in fields(kind)]
+            for key in given:
+                if key not in known:
+                    raise ConfigError(f"unknown field {prefix}{key}; known are {', '.join(known)}")
+        for key in ("states", "actions"):
+            if key not in tree:
+                raise ConfigError(f"{key} is missing; a configuration needs states and actions")
+        return cls(**tree, link=Link(**link))
+
+    def to_json(self) -> str:
+        """Return the canonical JSON text: sorted keys, no spaces."""
+        return json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
+
+    def to_toml(self) -> str:
+        """Return the configuration as TOML text."""
+        return tomli_w.dumps(self.to_dict())
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Config:
+        """Read a configuration from a TOML file.
+
+        Raises
+        ------
+        FileFormatError
+            The file is absent or not TOML.
+        ConfigError
+            A value is illegal or unknown.
+        """
+        try:
+            tree = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as cause:
+            raise FileFormatError(f"{path}: cannot be read as a TOML configuration: {cause}") from cause
+        return cls.from_dict(tree)
+
+
+@dataclass(frozen=True, slots=True)
+class Hyperparameters:
+    """What is changed at run time: learning rate, discount, rounding mode, seed of the rounding noise.
+
+    Parameters
+    ----------
+    alpha : float
+        Learning rate, 0..1.
+    gamma : float
+        Discount, 0..1.
+    rounding : Rounding or str
+        Rounding mode.
+    seed : int
+        Seed of the noise of stochastic rounding, 0..2^64-1.
+    """
+
+    alpha: float = 0.5
+    gamma: float = 0.9
+    rounding: Rounding = Rounding.NEAREST
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        coefficients(self.alpha, self.gamma)
+        if not isinstance(self.rounding, Rounding):
+            object.__setattr__(self, "rounding", Rounding.parse(self.rounding))
+        NoiseState.from_seed(self.seed)
+
+    @property
+    def coefficients(self) -> Coefficients:
+        """alpha, beta and kappa as the hardware takes them."""
+        return coefficients(self.alpha, self.gamma)
+
+    @property
+    def noise(self) -> NoiseState:
+        """The generator's registers before the first draw."""
+        return NoiseState.from_seed(self.seed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values only."""
+        return {**asdict(self), "rounding": self.rounding.value}

@@ -1,0 +1,147 @@
+"""The interface that every device has, whether it is the model, a simulation or a board."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.config import Config, Hyperparameters
+from qstep.errors import TableError
+from qstep.noise import NoiseState
+from qstep.transitions import Transitions
+
+__all__ = ["Counters", "Device", "Status", "checked_table"]
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What a device has done since it was reset.
+
+    Attributes
+    ----------
+    applied : int
+        Transitions applied, modulo 2^64.
+    digest : int
+        CRC-32 over the canonical records of all applied transitions in order (``docs/link.md``).
+    noise : NoiseState
+        State of the stochastic rounding generator.
+    """
+
+    applied: int
+    digest: int
+    noise: NoiseState
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """What the hardware of a device counted since it was reset; a model has none.
+
+    Attributes
+    ----------
+    offered_clocks : int
+        Clocks in which the lane was offered a transition.
+    accepted : int
+        Transitions that it took; ``accepted / offered_clocks`` is the lane's updates per clock.
+    held : int
+        Clocks in which it held an offered transition back because of a hazard.
+    forwarded : int
+        Transitions that took at least one operand from a result in flight.
+    saturated : int
+        Updates whose result was clipped to the format.
+    frame_errors : int
+        Frames that were dropped: bad CRC, length, overflow.
+    refused : int
+        Commands refused: gap in the sequence, unknown type, value out of range.
+    """
+
+    offered_clocks: int
+    accepted: int
+    held: int
+    forwarded: int
+    saturated: int
+    frame_errors: int
+    refused: int
+
+
+class Device(ABC):
+    """A Q-table and the update that learns it.
+
+    A device is a context manager. Every method checks its arguments before anything is applied and
+    raises a :class:`~qstep.errors.QStepError` that names the value.
+    """
+
+    config: Config
+
+    @abstractmethod
+    def configure(self, hyper: Hyperparameters) -> None:
+        """Set learning rate, discount and rounding mode, and restart the rounding noise from its seed."""
+
+    @abstractmethod
+    def set_noise(self, noise: NoiseState) -> None:
+        """Continue the rounding noise from a saved state: what an exact resume needs."""
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Set the whole table to 0."""
+
+    @abstractmethod
+    def load(self, q_raw: NDArray[np.int32]) -> None:
+        """Replace the table by raw values of shape (S, A); raise TableError if they do not fit."""
+
+    @abstractmethod
+    def step(self, transitions: Transitions) -> None:
+        """Apply transitions in order, each exactly once; return when all are applied.
+
+        Raises
+        ------
+        DeviceError
+            The device failed; ``applied`` says how many of these transitions are known to be applied.
+        """
+
+    @abstractmethod
+    def read(self) -> NDArray[np.int32]:
+        """Return the table as raw values, shape (S, A), after all transitions so far."""
+
+    @abstractmethod
+    def status(self) -> Status:
+        """Return what has been applied since the device was reset."""
+
+    @abstractmethod
+    def counters(self) -> Counters | None:
+        """Return the hardware's counters, or None where there is no hardware."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release the port or the simulation; calling it twice is harmless."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def checked_table(config: Config, q_raw: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return a table as a contiguous int32 array, or raise TableError if it is not one of `config`'s."""
+    array = np.asarray(q_raw)
+    shape = (config.states, config.actions)
+    if array.shape != shape:
+        raise TableError(f"table has shape {array.shape}; this configuration needs {shape}")
+    if array.dtype.kind not in "iu":
+        raise TableError(f"table has dtype {array.dtype}; raw values are integers")
+    low, high = config.format.minimum, config.format.maximum
+    bad = (array < low) | (array > high)
+    if bad.any():
+        s, a = (int(i) for i in np.argwhere(bad)[0])
+        raise TableError(f"table[{s}, {a}] is {array[s, a]}; {config.format} holds {low} to {high}")
+    return np.ascontiguousarray(array, dtype=np.int32)

@@ -1,0 +1,94 @@
+"""Every error that QStep raises on purpose, as one family.
+
+All derive from :class:`QStepError`, so ``except QStepError`` catches what a user can act on and lets
+programming errors through. Each message names the offending value and the legal range.
+"""
+
+__all__ = [
+    "CheckpointError",
+    "ConfigError",
+    "ConfigMismatchError",
+    "DeadlineError",
+    "DeviceError",
+    "EnvironmentSpaceError",
+    "FileFormatError",
+    "LinkError",
+    "ProtocolVersionError",
+    "QStepError",
+    "RefusedError",
+    "SessionLostError",
+    "TableError",
+    "ToolMissingError",
+    "TransitionError",
+]
+
+
+class QStepError(Exception):
+    """Base of every error that QStep raises on purpose."""
+
+
+class ConfigError(QStepError, ValueError):
+    """A value of a :class:`~qstep.Config` or of its hyperparameters is illegal."""
+
+
+class TransitionError(QStepError, ValueError):
+    """Transitions are malformed: lengths, dtype, NaN, out of range, reward does not fit."""
+
+
+class TableError(QStepError, ValueError):
+    """A Q-table has the wrong shape, dtype or values."""
+
+
+class FileFormatError(QStepError, ValueError):
+    """A file is not what its name says, or lacks a part."""
+
+
+class CheckpointError(FileFormatError):
+    """A checkpoint is damaged, or belongs to another run."""
+
+
+class EnvironmentSpaceError(QStepError, ValueError):
+    """An environment is unknown or its spaces are not finite and discrete."""
+
+
+class ToolMissingError(QStepError, RuntimeError):
+    """An external tool that this operation needs is absent; the message says how to get it."""
+
+
+class DeviceError(QStepError, RuntimeError):
+    """Base of everything that goes wrong between the host and a device.
+
+    Attributes
+    ----------
+    applied : int or None
+        How many transitions of the interrupted batch the device has confirmed as applied; None where
+        no batch was under way.
+    """
+
+    def __init__(self, message: str, applied: int | None = None) -> None:
+        super().__init__(message)
+        self.applied = applied
+
+
+class DeadlineError(DeviceError, TimeoutError):
+    """The device did not answer within the deadline, retries included."""
+
+
+class LinkError(DeviceError):
+    """The port failed or could not be opened."""
+
+
+class ProtocolVersionError(DeviceError):
+    """The device speaks another version of the link protocol."""
+
+
+class ConfigMismatchError(DeviceError):
+    """The device holds another configuration than the host expects."""
+
+
+class SessionLostError(DeviceError):
+    """The device was reset, or another host opened a session: what is on it must be read again."""
+
+
+class RefusedError(DeviceError):
+    """The device understood a command and refused it (out of range, bad length, unknown type)."""
