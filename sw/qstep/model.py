@@ -1,0 +1,111 @@
+"""The golden model: a plain interpreter that is the living definition of QStep's arithmetic and order.
+
+It is written to be read and checked by eye, not to be fast: Python integers, one transition after the
+other, nothing else. The compiled form (:mod:`qstep.fast_model`), the RTL (``rtl/qs_lane.sv``) and every
+board must give the same table bit for bit. The update is Watkins' Q-learning (Watkins and Dayan, 1992;
+Sutton and Barto, 2018, eq. 6.8) in fixed point.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.config import Config, Hyperparameters
+from qstep.devices.base import checked_table
+from qstep.fixed import COEFFICIENT_BITS, Coefficients, QFormat, Rounding
+from qstep.noise import NoiseState
+from qstep.transitions import Transitions
+
+__all__ = ["Model", "updated_value"]
+
+
+def updated_value(
+    number_format: QFormat, c: Coefficients, q: int, reward: int, maximum: int, bias: int
+) -> int:
+    """Return the new value of an entry: one exact sum, one rounding, one saturation.
+
+    Parameters
+    ----------
+    number_format : QFormat
+        Gives the range of the result.
+    c : Coefficients
+        alpha, beta and kappa.
+    q, reward, maximum : int
+        Raw values of the entry, the reward, and the maximum of the next row (0 if terminated).
+    bias : int
+        What rounding adds before the shift, 0..2^15-1.
+    """
+    acc = c.beta * q + c.alpha * reward + c.kappa * maximum
+    rounded = (acc + bias) >> COEFFICIENT_BITS
+    return max(number_format.minimum, min(number_format.maximum, rounded))
+
+
+class Model:
+    """The sequential model of one accelerator.
+
+    Parameters
+    ----------
+    config : Config
+        Geometry and format. The table starts at 0.
+
+    Attributes
+    ----------
+    noise : NoiseState
+        The generator of stochastic rounding; advances once per transition in that mode only.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self._q = [[0] * config.actions for _ in range(config.states)]
+        self.configure(Hyperparameters(rounding=config.rounding))
+
+    def configure(self, hyper: Hyperparameters) -> None:
+        """Set coefficients and rounding mode, and restart the noise from its seed."""
+        self._coefficients = hyper.coefficients
+        self._rounding = hyper.rounding
+        self.noise = hyper.noise
+
+    @property
+    def table(self) -> NDArray[np.int32]:
+        """A copy of the table as raw values, int32, shape (S, A)."""
+        return np.array(self._q, dtype=np.int32)
+
+    def load(self, q_raw: NDArray[np.int32]) -> None:
+        """Replace the table; raises TableError if shape or values do not fit."""
+        self._q = checked_table(self.config, q_raw).tolist()
+
+    def step(self, state: int, action: int, reward_raw: int, next_state: int, terminated: bool) -> int:
+        """Apply one transition and return the new raw value of Q[state, action]."""
+        maximum = 0 if terminated else max(self._q[next_state])
+        new = updated_value(
+            self.config.format,
+            self._coefficients,
+            self._q[state][action],
+            reward_raw,
+            maximum,
+            self._bias(),
+        )
+        self._q[state][action] = new
+        return new
+
+    def _bias(self) -> int:
+        if self._rounding is Rounding.NEAREST:
+            return 1 << (COEFFICIENT_BITS - 1)
+        if self._rounding is Rounding.FLOOR:
+            return 0
+        draw = self.noise.draw
+        self.noise = self.noise.advance()
+        return draw
+
+    def apply(self, transitions: Transitions) -> None:
+        """Apply transitions in order."""
+        columns = (
+            transitions.state,
+            transitions.action,
+            transitions.reward_raw,
+            transitions.next_state,
+            transitions.terminated,
+        )
+        for transition in zip(*(column.tolist() for column in columns), strict=True):
+            self.step(*transition)
