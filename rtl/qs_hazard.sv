@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hazard detection: which results in flight the transition about to enter the pipeline depends on.
+//
+// Function    Keeps state and action of the Window transitions ahead, slot d being d clocks ahead. For the
+//             transition in the issue register (distance 0):
+//               take_o[d]  slot d is the youngest one ahead that writes Q[state, action]
+//               join_o[d]  slot d is the youngest one ahead that writes its entry, in row next_state
+//             and, two clocks later, mask_o[a] = 1 for every action of row next_state that some slot writes:
+//             the value read from the table is stale there, and comes as a joined one instead.
+//             Where the distance is below LoopDepth the result cannot be ready in time: hold_o is 1, a
+//             bubble enters slot 1, and the transition tries again one clock later.
+//             Golden model: the order contract, that is, qstep.model applied one by one.
+// Timing      take_o, join_o, hold_o: combinational from the issue register (one compare, a few gates).
+//             mask_o: two clocks. One transition per clock.
+// Handshake   A transition enters slot 1 at the next edge if issue_valid_i is 1 and hold_o is 0; while
+//             hold_o is 1 it must stay.
+// Reset       Empties the slots; states and actions in them stay undefined.
+// Hazards     resolves them
+// Invariants  OneTake_A, LoopIsClosed_A
+// Resources   2 * Window comparators of StateBits bits.
+// Reference   none
+
+`include "qs_assert.svh"
+
+module qs_hazard #(
+    parameter  int unsigned States     = 64,                                      // 2..65536
+    parameter  int unsigned Actions    = 4,                                       // 2..64
+    parameter  int unsigned LoopDepth  = 1,                                       // 1..3
+    localparam int unsigned Window     = qs_pkg::write_stage(Actions, LoopDepth),
+    localparam int unsigned StateBits  = $clog2(States),
+    localparam int unsigned ActionBits = $clog2(Actions)
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input  logic                  issue_valid_i,
+    input  logic [ StateBits-1:0] issue_state_i,
+    input  logic [ActionBits-1:0] issue_action_i,
+    input  logic [ StateBits-1:0] issue_next_state_i,
+      output logic                  hold_o,
+    output logic [      Window:1] take_o,
+    output logic [      Window:1] join_o,
+    output logic [   Actions-1:0] mask_o,
+
+    // The slots: valid bits, and the oldest one's entry, whose result is written in this clock.
+    output logic [      Window:1] valid_o,
+    output logic [ StateBits-1:0] write_state_o,
+    output logic [ActionBits-1:0] write_action_o
+);
+
+  logic issue;
+  logic [Window:1] valid_q, youngest_q, same;
+  logic [Window:1][StateBits-1:0] state_q;
+  logic [Window+1:1][ActionBits-1:0] action_q;
+  logic [Window:1] join_q;
+  logic [Actions-1:0] mask_d, mask_q;
+
+  always_comb begin
+    for (int unsigned d = 1; d <= Window; d++) begin
+      same[d] = valid_q[d] && state_q[d] == issue_state_i && action_q[d] == issue_action_i;
+      take_o[d] = same[d] && youngest_q[d];
+      join_o[d] = valid_q[d] && youngest_q[d] && state_q[d] == issue_next_state_i;
+    end
+  end
+
+  if (LoopDepth > 1) begin : gen_hold
+    assign hold_o = issue_valid_i && |(take_o[LoopDepth-1:1] | join_o[LoopDepth-1:1]);
+  end else begin : gen_no_hold
+    assign hold_o = 1'b0;
+  end
+  assign issue = issue_valid_i && !hold_o;
+
+  always_ff @(posedge clk_i) begin
+    state_q  <= {state_q[Window-1:1], issue_state_i};
+    action_q <= {action_q[Window:1], issue_action_i};
+    valid_q  <= {valid_q[Window-1:1], issue};
+    // A slot stops being the youngest writer of its entry when a younger one enters.
+    youngest_q <= {youngest_q[Window-1:1] & ~(same[Window-1:1] & {(Window - 1) {issue}}), 1'b1};
+    join_q <= join_o;
+    mask_q <= mask_d;
+    if (rst_i) valid_q <= '0;
+  end
+
+  // One clock after issue the slots have moved on by one, their actions with them.
+  always_comb begin
+    mask_d = '0;
+    for (int unsigned d = 1; d <= Window; d++) begin
+      if (join_q[d]) mask_d[action_q[d+1]] = 1'b1;
+    end
+  end
+
+  assign mask_o = mask_q;
+  assign valid_o = valid_q;
+  assign write_state_o = state_q[Window];
+  assign write_action_o = action_q[Window];
+
+  `QS_ASSERT(OneTake_A, !issue_valid_i || $onehot0(take_o))
+  // What leaves the issue register never depends on a result closer than the loop is deep.
+  if (LoopDepth > 1) begin : gen_loop_is_closed
+    `QS_ASSERT(LoopIsClosed_A, !issue || (take_o[LoopDepth-1:1] | join_o[LoopDepth-1:1]) == '0)
+  end
+
+endmodule

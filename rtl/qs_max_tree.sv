@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Comparator tree: the maximum of a row and the lowest action that attains it.
+//
+// Function    value_o = max of values_i over the actions whose mask_i bit is 0; index_o is the lowest such
+//             action that attains it. A masked value counts as the least number of the format, so if all
+//             are masked value_o is that number. Golden model: max() of a row in qstep.model.
+// Timing      Levels = clog2(Actions) clocks from input to output, one row per clock; each level is one
+//             compare and one multiplexer between registers.
+// Handshake   none: a pure pipeline.
+// Reset       none: data only.
+// Hazards     none
+// Invariants  IndexInRange_A
+// Resources   Actions - 1 comparators of Width bits.
+// Reference   none
+
+`include "qs_assert.svh"
+
+module qs_max_tree #(
+    parameter  int unsigned Actions    = 4,                // 2..64
+    parameter  int unsigned Width      = 16,               // 8..32
+    localparam int unsigned ActionBits = $clog2(Actions)
+) (
+    input logic clk_i,
+    input logic rst_i,  // only gates the assertion
+
+    input logic [Actions-1:0][Width-1:0] values_i,  // signed numbers
+    input logic [Actions-1:0]            mask_i,    // 1: leave this action out
+
+    output logic signed [     Width-1:0] value_o,
+    output logic        [ActionBits-1:0] index_o
+);
+
+  localparam int unsigned Levels = qs_pkg::tree_levels(Actions);
+  localparam logic [Width-1:0] LEAST = {1'b1, {(Width - 1) {1'b0}}};
+
+  for (genvar level = 0; level <= Levels; level++) begin : gen_level
+    // Nodes of this level; an odd node out passes to the next level unchanged.
+    localparam int unsigned Nodes = (Actions + 2 ** level - 1) / 2 ** level;
+    logic signed [     Width-1:0] value[Nodes];
+    logic        [ActionBits-1:0] index[Nodes];
+
+    for (genvar n = 0; n < Nodes; n++) begin : gen_node
+      if (level == 0) begin : gen_leaf
+        assign value[n] = mask_i[n] ? LEAST : values_i[n];
+        assign index[n] = ActionBits'(n);
+      end else if (2 * n + 1 < (Actions + 2 ** (level - 1) - 1) / 2 ** (level - 1)) begin : gen_pair
+        // Strictly greater: a tie goes to the left, which holds the lower action.
+        logic right;
+        assign right = gen_level[level-1].value[2*n+1] > gen_level[level-1].value[2*n];
+        always_ff @(posedge clk_i) begin
+          value[n] <= right ? gen_level[level-1].value[2*n+1] : gen_level[level-1].value[2*n];
+          index[n] <= right ? gen_level[level-1].index[2*n+1] : gen_level[level-1].index[2*n];
+        end
+      end else begin : gen_single
+        always_ff @(posedge clk_i) begin
+          value[n] <= gen_level[level-1].value[2*n];
+          index[n] <= gen_level[level-1].index[2*n];
+        end
+      end
+    end
+  end
+
+  assign value_o = gen_level[Levels].value[0];
+  assign index_o = gen_level[Levels].index[0];
+
+  `QS_ASSERT(IndexInRange_A, 32'(index_o) < Actions)
+
+endmodule
