@@ -1,1 +1,86 @@
-"""envs"""
+"""Environments with finite, discrete states and actions, made by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+from gymnasium.spaces import Discrete
+from gymnasium.wrappers import TimeLimit, TransformAction, TransformObservation
+
+from qstep.envs.gridworld import GridWorld
+from qstep.envs.maps import MAPS
+from qstep.errors import EnvironmentSpaceError
+
+__all__ = ["MAPS", "RENAMED", "STEP_CAP", "GridWorld", "make"]
+
+STEP_CAP = 1000
+"""Steps after which an episode is truncated where the environment sets no limit of its own."""
+
+RENAMED = {"Taxi-v3": "Taxi-v4", "CliffWalking-v0": "CliffWalking-v1"}
+"""Ids that newer Gymnasium releases dropped, and the id under which the same task went on.
+
+The newer versions only change options that are off by default.
+"""
+
+
+def make(env_id: str, seed: int) -> gym.Env[Any, Any]:
+    """Make an environment whose observations and actions are integers counted from 0.
+
+    Parameters
+    ----------
+    env_id : str
+        ``gridworld``, ``gridworld-8x8`` or ``gridworld-16x16``; the path of a map file for
+        :class:`GridWorld`, recognised by its ending ``.txt``; or any Gymnasium id whose observation
+        and action spaces are ``Discrete``, for example ``FrozenLake-v1``. Spaces that start at
+        another number are shifted to 0. An environment without a step limit gets one of
+        :data:`STEP_CAP`. The ids in :data:`RENAMED` work where Gymnasium has dropped them.
+    seed : int
+        Seed of the first reset, 0 or more.
+
+    Raises
+    ------
+    EnvironmentSpaceError
+        The environment is unknown, cannot be made, or a space is not ``Discrete``; the message
+        names the space. A map is malformed.
+    """
+    env = _named(env_id)
+    for what, space in (("observation", env.observation_space), ("action", env.action_space)):
+        if not isinstance(space, Discrete):
+            env.close()
+            raise EnvironmentSpaceError(
+                f"{env_id}: the {what} space is {space}; a table needs a Discrete one"
+            )
+    env = _counted_from_zero(env)
+    env.reset(seed=seed)
+    return env
+
+
+def _named(env_id: str) -> gym.Env[Any, Any]:
+    if env_id in MAPS:
+        return GridWorld(MAPS[env_id], source=env_id)
+    if env_id.endswith(".txt"):
+        return GridWorld.from_file(env_id)
+    if env_id not in gym.registry:
+        env_id = RENAMED.get(env_id, env_id)
+    try:
+        env = gym.make(env_id, disable_env_checker=True)
+    except (gym.error.Error, ImportError) as cause:
+        raise EnvironmentSpaceError(
+            f"{env_id}: no such environment: {cause} Give a Gymnasium id, the path of a map file "
+            f"that ends in .txt, or one of {', '.join(MAPS)}."
+        ) from cause
+    limited = env.spec is not None and env.spec.max_episode_steps is not None
+    return env if limited else TimeLimit(env, STEP_CAP)
+
+
+def _counted_from_zero(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
+    seen, done = env.observation_space, env.action_space
+    assert isinstance(seen, Discrete)
+    assert isinstance(done, Discrete)
+    first_state, first_action = int(seen.start), int(done.start)
+    if first_state:
+        env = TransformObservation(env, lambda state: state - first_state, Discrete(seen.n))
+    if first_action:
+        env = TransformAction(env, lambda action: action + first_action, Discrete(done.n))
+    return env

@@ -1,0 +1,97 @@
+"""Greedy evaluation: how good is a table when nothing is explored and nothing is learnt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.learn.policy import greedy
+
+__all__ = ["Evaluation", "evaluate", "is_success"]
+
+MAX_SEED = 2**31
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Means over the episodes of one evaluation.
+
+    Attributes
+    ----------
+    episode : int
+        Training episodes before it.
+    mean_return : float
+        Undiscounted return.
+    success : float
+        Share of the episodes that succeeded, see :func:`is_success`, 0..1.
+    terminated : float
+        Share of the episodes that terminated rather than were truncated, 0..1.
+    mean_length : float
+        Steps an episode.
+    """
+
+    episode: int
+    mean_return: float
+    success: float
+    terminated: float
+    mean_length: float
+
+
+def is_success(terminated: bool, reward: float, success_reward: float | None) -> bool:
+    """Whether an episode that ended so reached its goal.
+
+    An episode succeeds if it terminates with the highest reward that termination can pay: the goal, not
+    a hole. Where no transition model tells (`success_reward` is None), every termination counts.
+    """
+    return terminated and (success_reward is None or reward == success_reward)
+
+
+def evaluate(
+    env: gym.Env[Any, Any],
+    q: NDArray[np.int32],
+    episodes: int,
+    generator: np.random.Generator,
+    success_reward: float | None,
+    episode: int = 0,
+) -> Evaluation:
+    """Play episodes greedily on a table.
+
+    Parameters
+    ----------
+    env : gymnasium.Env
+        With states and actions that count from 0; reseeded for each episode.
+    q : ndarray of int32, shape (S, A)
+        Raw or real values: only their order matters.
+    episodes : int
+        1 or more.
+    generator : numpy.random.Generator
+        Gives one environment seed an episode.
+    success_reward : float or None
+        See :func:`is_success`.
+    episode : int
+        Passed on to the result.
+    """
+    returns = np.zeros(episodes)
+    lengths = np.zeros(episodes)
+    terminations = np.zeros(episodes, np.bool_)
+    successes = np.zeros(episodes, np.bool_)
+    for k in range(episodes):
+        state, _ = env.reset(seed=int(generator.integers(MAX_SEED)))
+        terminated = truncated = False
+        while not (terminated or truncated):
+            state, reward, terminated, truncated, _ = env.step(greedy(q, int(state)))
+            returns[k] += float(reward)
+            lengths[k] += 1
+        terminations[k] = terminated
+        successes[k] = is_success(terminated, float(reward), success_reward)
+    return Evaluation(
+        episode,
+        float(returns.mean()),
+        float(successes.mean()),
+        float(terminations.mean()),
+        float(lengths.mean()),
+    )

@@ -1,0 +1,26 @@
+"""The policies that act on a table."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["epsilon_greedy", "greedy"]
+
+
+def greedy(q: NDArray[np.int32], state: int) -> int:
+    """Return the lowest action that attains the maximum of a row of the table."""
+    return int(q[state].argmax())
+
+
+def epsilon_greedy(
+    q: NDArray[np.int32], state: int, epsilon: float, generator: np.random.Generator
+) -> int:
+    """Return a uniform random action with probability `epsilon`, else the greedy one.
+
+    Draws one number, and a second one where it explores; with epsilon 0 it draws the one as well, so
+    that the order of the draws does not hang on the value of epsilon.
+    """
+    if generator.random() < epsilon:
+        return int(generator.integers(q.shape[1]))
+    return greedy(q, state)
