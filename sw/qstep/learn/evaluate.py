@@ -44,8 +44,9 @@ class Evaluation:
 def is_success(terminated: bool, reward: float, success_reward: float | None) -> bool:
     """Whether an episode that ended so reached its goal.
 
-    An episode succeeds if it terminates with the highest reward that termination can pay: the goal, not
-    a hole. Where no transition model tells (`success_reward` is None), every termination counts.
+    An episode succeeds if it terminates with the highest reward that termination can pay: the goal,
+    not a hole. Where no transition model tells (`success_reward` is None), every termination
+    counts.
     """
     return terminated and (success_reward is None or reward == success_reward)
 

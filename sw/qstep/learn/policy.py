@@ -18,8 +18,7 @@ def epsilon_greedy(
 ) -> int:
     """Return a uniform random action with probability `epsilon`, else the greedy one.
 
-    Draws one number, and a second one where it explores; with epsilon 0 it draws the one as well, so
-    that the order of the draws does not hang on the value of epsilon.
+    Draws one number, and a second one where it explores.
     """
     if generator.random() < epsilon:
         return int(generator.integers(q.shape[1]))

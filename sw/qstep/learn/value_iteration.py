@@ -40,16 +40,9 @@ class TransitionModel:
     @property
     def success_reward(self) -> float | None:
         """The highest reward with which an episode can terminate; None where none terminates."""
-        final = self.reward[
-            self.terminated & (self.probability > 0) & ~self._absorbing()[..., None]
-        ]
+        seen = self.visited(np.ones(self.reward.shape[:2], np.bool_))
+        final = self.reward[self.terminated & (self.probability > 0) & seen[:, None, None]]
         return float(final.max()) if final.size else None
-
-    def _absorbing(self) -> NDArray[np.bool_]:
-        """Pairs of an absorbing state: Gymnasium writes them as loops that terminate at once."""
-        itself = self.next_state == np.arange(len(self.start))[:, None, None]
-        loops = ((itself & self.terminated) | (self.probability == 0)).all(axis=(1, 2))
-        return np.broadcast_to(loops[:, None], self.probability.shape[:2])
 
     def visited(self, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return the states (shape (S,)) that a policy can be in when it has to act.
@@ -97,20 +90,19 @@ def transition_model(env: gym.Env[Any, Any]) -> TransitionModel | None:
     """
     inner = env.unwrapped
     if isinstance(inner, GridWorld):
-        grid = inner.transition_model()
-        start = np.zeros(len(grid.next_state))
+        next_state, reward, terminated = (array[..., None] for array in inner.transition_model())
+        certain = np.ones(reward.shape)
+        start = np.zeros(len(reward))
         start[inner.start] = 1.0
-        return TransitionModel(
-            np.ones((*grid.reward.shape, 1)), *(array[..., None] for array in grid), start
-        )
+        return TransitionModel(certain, next_state, reward, terminated, start)
     table = getattr(inner, "P", None)
-    start = getattr(inner, "initial_state_distrib", None)
+    distribution = getattr(inner, "initial_state_distrib", None)
     spaces = (inner.observation_space, inner.action_space)
-    if not isinstance(table, dict) or start is None:
+    if not isinstance(table, dict) or distribution is None:
         return None
     if not all(isinstance(space, Discrete) and space.start == 0 for space in spaces):
         return None
-    return _from_table(table, np.asarray(start, np.float64))
+    return _from_table(table, np.asarray(distribution, np.float64))
 
 
 def _from_table(
