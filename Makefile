@@ -1,0 +1,65 @@
+# QStep: every command sets up what it needs, in .venv, and nowhere else.
+# Works with GNU make 3.81 (macOS) and any POSIX shell. `make` alone lists the commands.
+
+VENV := .venv
+BIN := $(VENV)/bin
+JOBS ?= 2
+
+# What makes the virtual environment: the first of these that is Python 3.11 or newer.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo sim test bench lint clean
+
+help: ## list these commands
+	@echo "QStep: exact Q-learning in hardware. Each command sets up what it needs by itself."
+	@echo
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-14s%s\n", $$1, $$2 }'
+	@echo
+	@echo "Variables: PYTHON=python3.12 (makes .venv), JOBS=$(JOBS) (processes of make test)"
+
+setup: $(VENV)/.full ## install everything into .venv: QStep, test tools, PyTorch
+
+demo: $(VENV)/.base ## train on the simulated accelerator, compare with the model and the CPU
+	$(BIN)/qstep demo --out build/demo
+
+sim: $(VENV)/.full ## run the RTL benches, the pyuvm environment included, in Verilator
+	$(BIN)/python tb/run_sim.py
+
+test: $(VENV)/.full ## run every test
+	$(BIN)/pytest -n $(JOBS)
+
+bench: $(VENV)/.full ## time every backend that this machine has, in one table
+	$(BIN)/qstep bench --json build/bench.json
+
+lint: $(VENV)/.full ## check style, types and RTL
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/python tb/lint_rtl.py
+
+clean: ## remove the virtual environment and everything that was built
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A stamp is as new as the installation behind it, so a second call does nothing and an edit of
+# pyproject.toml or constraints.txt installs again. setuptools comes first and builds without
+# isolation: that way its version is pinned as well.
+$(VENV)/.base: pyproject.toml constraints.txt | $(VENV)/.made
+	$(BIN)/python -m pip install --quiet -c constraints.txt setuptools
+	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.full: pyproject.toml constraints.txt | $(VENV)/.made
+	$(BIN)/python -m pip install --quiet -c constraints.txt setuptools
+	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[dev,torch]'
+	@touch $(VENV)/.base $@
+
+$(VENV)/.made:
+	@test -n "$(PYTHON)" || { echo "QStep needs Python 3.11 or newer; none was found." \
+		"Install it, or name it: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "QStep needs" \
+		"Python 3.11 or newer; $(PYTHON) is not." >&2; exit 1; }
+	"$(PYTHON)" -m venv $(VENV)
+	@touch $@
