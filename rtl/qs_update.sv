@@ -62,22 +62,21 @@ module qs_update #(
   // Products have no more than Width + 15 bits, as a coefficient is at most 2^15; their sum with the bias
   // has no more than Width + 16 bits, as alpha + beta = 2^15 and kappa <= alpha.
   localparam int unsigned AccBits = Width + CoeffBits;
-  localparam logic signed [AccBits-1:0] LARGEST = AccBits'({1'b0, {(Width - 1) {1'b1}}});
-  localparam logic signed [AccBits-1:0] LEAST = -LARGEST - 1;
 
   function automatic logic signed [AccBits-1:0] product(logic [CoeffBits-1:0] coefficient,
                                                         logic signed [Width-1:0] value);
     return AccBits'($signed({1'b0, coefficient})) * AccBits'(value);
   endfunction
 
-  logic [CoeffBits-1:0] beta;
-  assign beta = qs_pkg::COEFF_ONE - alpha_i;
+  // Registered, as it does not change while transitions are in flight.
+  logic [CoeffBits-1:0] beta_q;
+  always_ff @(posedge clk_i) beta_q <= qs_pkg::COEFF_ONE - alpha_i;
 
   logic signed [Width-1:0] value_q;
 
   // Products of the newest result, used by the two transitions right behind it.
   logic signed [AccBits-1:0] beta_value, kappa_value;
-  assign beta_value  = product(beta, value_q);
+  assign beta_value  = product(beta_q, value_q);
   assign kappa_value = product(kappa_i, value_q);
 
   // Stage 0: the reward's product.
@@ -96,7 +95,7 @@ module qs_update #(
 
   always_ff @(posedge clk_i) begin
     s2_reward_q <= s1_reward_q + AccBits'(bias_i);
-    s2_entry_q <= take_far_i ? beta_value : product(beta, entry_i);
+    s2_entry_q <= take_far_i ? beta_value : product(beta_q, entry_i);
     s2_max_product_q <= terminated_i ? '0 : s1_greater ? kappa_value : product(kappa_i, max_i);
     s2_max_q <= s1_greater ? value_q : max_i;
     s2_greedy_q <= s1_wins ? value_index_i : greedy_i;
@@ -106,61 +105,65 @@ module qs_update #(
   end
 
   // The loop, first part: products of the newest result, selected.
-  logic signed [AccBits-1:0] s2_entry, s2_max_product;
-  logic signed [Width-1:0] s2_max;
-  logic [IndexBits-1:0] s2_greedy;
+  typedef struct packed {
+    logic signed [AccBits-1:0] reward;
+    logic signed [AccBits-1:0] entry;
+    logic signed [AccBits-1:0] max_product;
+    logic signed [Width-1:0]   max;
+    logic [IndexBits-1:0]      greedy;
+  } terms_t;
+
+  typedef struct packed {
+    logic [Width:0]          rounded;
+    logic signed [Width-1:0] max;
+    logic [IndexBits-1:0]    greedy;
+  } shifted_t;
+
+  terms_t selected, terms;
+  shifted_t summed, shifted;
   logic s2_greater, s2_wins;
 
   assign s2_greater = s2_join_q && value_q > s2_max_q;
   assign s2_wins = s2_greater || (s2_join_q && value_q == s2_max_q && value_index_i < s2_greedy_q);
-  assign s2_entry = s2_take_q ? beta_value : s2_entry_q;
-  assign s2_max_product = s2_greater && !s2_terminated_q ? kappa_value : s2_max_product_q;
-  assign s2_max = s2_greater ? value_q : s2_max_q;
-  assign s2_greedy = s2_wins ? value_index_i : s2_greedy_q;
 
-  // Second part: the sum.
-  logic signed [AccBits-1:0] sum_reward, sum_entry, sum_max_product, sum;
-  logic signed [Width-1:0] sum_max;
-  logic [IndexBits-1:0] sum_greedy;
+  assign selected = '{
+          reward: s2_reward_q,
+          entry: s2_take_q ? beta_value : s2_entry_q,
+          max_product: s2_greater && !s2_terminated_q ? kappa_value : s2_max_product_q,
+          max: s2_greater ? value_q : s2_max_q,
+          greedy: s2_wins ? value_index_i : s2_greedy_q
+      };
+
   if (LoopDepth >= 2) begin : gen_product_register
-    always_ff @(posedge clk_i) begin
-      sum_reward <= s2_reward_q;
-      sum_entry <= s2_entry;
-      sum_max_product <= s2_max_product;
-      sum_max <= s2_max;
-      sum_greedy <= s2_greedy;
-    end
+    always_ff @(posedge clk_i) terms <= selected;
   end else begin : gen_no_product_register
-    assign sum_reward = s2_reward_q;
-    assign sum_entry = s2_entry;
-    assign sum_max_product = s2_max_product;
-    assign sum_max = s2_max;
-    assign sum_greedy = s2_greedy;
+    assign terms = selected;
   end
-  assign sum = sum_entry + sum_reward + sum_max_product;
 
-  // Third part: shift and saturation.
-  logic signed [AccBits-1:0] acc, rounded;
-  logic signed [Width-1:0] acc_max;
-  logic [IndexBits-1:0] acc_greedy;
+  // Second part: the sum. Its 15 low bits are what rounding removes.
+  assign summed = '{
+          rounded: (Width + 1)'((terms.entry + terms.reward + terms.max_product) >>> qs_pkg::CoeffFraction),
+          max: terms.max,
+          greedy: terms.greedy
+      };
+
   if (LoopDepth >= 3) begin : gen_sum_register
-    always_ff @(posedge clk_i) begin
-      acc <= sum;
-      acc_max <= sum_max;
-      acc_greedy <= sum_greedy;
-    end
+    always_ff @(posedge clk_i) shifted <= summed;
   end else begin : gen_no_sum_register
-    assign acc = sum;
-    assign acc_max = sum_max;
-    assign acc_greedy = sum_greedy;
+    assign shifted = summed;
   end
-  assign rounded = acc >>> qs_pkg::CoeffFraction;
+
+  // Third part: saturation. The shifted sum has one bit more than a value; where its two top bits differ it
+  // does not fit.
+  logic overflow;
+  assign overflow = shifted.rounded[Width] != shifted.rounded[Width-1];
 
   always_ff @(posedge clk_i) begin
-    value_q <= rounded > LARGEST ? Width'(LARGEST) : rounded < LEAST ? Width'(LEAST) : Width'(rounded);
-    saturated_o <= rounded > LARGEST || rounded < LEAST;
-    max_o <= acc_max;
-    greedy_o <= acc_greedy;
+    value_q <= overflow ? {shifted.rounded[Width], {(Width - 1) {!shifted.rounded[Width]}}} :
+        shifted.rounded[Width-1:0];
+    saturated_o <= overflow;
+    max_o <= shifted.max;
+    greedy_o <= shifted.greedy;
   end
 
   assign value_o = value_q;

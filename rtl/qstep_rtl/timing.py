@@ -1,0 +1,16 @@
+"""Latencies of the hardware as numbers: what RTL, benches and reports must agree on."""
+
+from __future__ import annotations
+
+from qstep.config import Config
+
+__all__ = ["write_stage"]
+
+
+def write_stage(config: Config) -> int:
+    """Return the clocks from the lane's issue register to its result.
+
+    It is also the number of older transitions that a table read has missed: the hazard window. Twin of
+    ``qs_pkg::write_stage``; ``tb/uvm`` measures it on the RTL.
+    """
+    return 4 + config.action_bits + config.loop_depth
