@@ -1,0 +1,48 @@
+"""`qstep doctor`: what is installed, what is missing, and how to get it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from qstep.doctor import Finding, examine, is_ready
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+def command(as_json: bool) -> None:
+    """Show what is installed, what is missing and how to get it.
+
+    The exit status is 0 if learning on the simulated accelerator can run, else 1.
+    """
+    findings = examine()
+    ready = is_ready(findings)
+    if as_json:
+        report = {"ready": ready, "findings": [asdict(finding) for finding in findings]}
+        click.echo(json.dumps(report, indent=2))
+    else:
+        _show(findings, ready)
+    sys.exit(0 if ready else 1)
+
+
+def _show(findings: list[Finding], ready: bool) -> None:
+    console = Console()
+    table = Table("what", "here", "needed by", box=None, pad_edge=False)
+    for finding in findings:
+        absent = "[red]missing[/]" if finding.required else "[yellow]none[/]"
+        table.add_row(finding.name, finding.found or absent, finding.needed_by)
+    console.print(table)
+    lacking = [finding for finding in findings if finding.found is None]
+    if lacking:
+        console.print("\nHow to get the rest:")
+    for finding in lacking:
+        console.print(f"  {finding.name}: {finding.remedy}", soft_wrap=True)
+    verdict = "can run here" if ready else "cannot run here yet: see what is missing"
+    console.print(f"\nLearning on the simulated accelerator {verdict}.")

