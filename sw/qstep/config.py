@@ -115,7 +115,9 @@ class Config:
             object.__setattr__(self, "rounding", Rounding.parse(self.rounding))
         for name, kind in (("format", QFormat), ("link", Link)):
             if not isinstance(getattr(self, name), kind):
-                raise ConfigError(f"{name} is {getattr(self, name)!r}; it must be a {kind.__name__}")
+                raise ConfigError(
+                    f"{name} is {getattr(self, name)!r}; it must be a {kind.__name__}"
+                )
 
     @property
     def state_bits(self) -> int:
@@ -186,7 +188,9 @@ class Config:
         try:
             tree = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as cause:
-            raise FileFormatError(f"{path}: cannot be read as a TOML configuration: {cause}") from cause
+            raise FileFormatError(
+                f"{path}: cannot be read as a TOML configuration: {cause}"
+            ) from cause
         return cls.from_dict(tree)
 
 

@@ -21,7 +21,7 @@ __all__ = ["FastModel"]
 _M32 = np.int64(0xFFFFFFFF)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]  # Numba has no types
+@njit(cache=True, nogil=True)
 def _update(q, columns, row, coefficients, bias, stochastic, noise, low, high):  # type: ignore[no-untyped-def]
     """Apply all transitions to `q` (flat, int32) in order; `noise` (x, w) advances in place.
 

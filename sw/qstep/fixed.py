@@ -19,7 +19,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from qstep.errors import ConfigError, TransitionError
 
-__all__ = ["COEFFICIENT_BITS", "COEFFICIENT_ONE", "Coefficients", "QFormat", "Rounding", "coefficients"]
+__all__ = [
+    "COEFFICIENT_BITS",
+    "COEFFICIENT_ONE",
+    "Coefficients",
+    "QFormat",
+    "Rounding",
+    "coefficients",
+]
 
 COEFFICIENT_BITS = 15
 """Fractional bits of alpha, beta and kappa."""

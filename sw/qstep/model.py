@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from qstep.config import Config, Hyperparameters
 from qstep.devices.base import checked_table
 from qstep.fixed import COEFFICIENT_BITS, Coefficients, QFormat, Rounding
-from qstep.noise import NoiseState
 from qstep.transitions import Transitions
 
 __all__ = ["Model", "updated_value"]
@@ -75,7 +74,9 @@ class Model:
         """Replace the table; raises TableError if shape or values do not fit."""
         self._q = checked_table(self.config, q_raw).tolist()
 
-    def step(self, state: int, action: int, reward_raw: int, next_state: int, terminated: bool) -> int:
+    def step(
+        self, state: int, action: int, reward_raw: int, next_state: int, terminated: bool
+    ) -> int:
         """Apply one transition and return the new raw value of Q[state, action]."""
         maximum = 0 if terminated else max(self._q[next_state])
         new = updated_value(

@@ -26,7 +26,9 @@ def _integers(name: str, values: ArrayLike, limit: int) -> NDArray[np.int32]:
     bad = (array < 0) | (array >= limit)
     if bad.any():
         where = int(np.flatnonzero(bad)[0])
-        raise TransitionError(f"{name}[{where}] is {array[where]}; it must be from 0 to {limit - 1}")
+        raise TransitionError(
+            f"{name}[{where}] is {array[where]}; it must be from 0 to {limit - 1}"
+        )
     return np.ascontiguousarray(array, dtype=np.int32)
 
 
@@ -91,7 +93,9 @@ class Transitions:
             listed = ", ".join(f"{name} {length}" for name, length in lengths.items())
             raise TransitionError(f"arrays differ in length ({listed}); they must be equally long")
         if arrays["terminated"].dtype != np.bool_:
-            raise TransitionError(f"terminated has dtype {arrays['terminated'].dtype}; it must be bool")
+            raise TransitionError(
+                f"terminated has dtype {arrays['terminated'].dtype}; it must be bool"
+            )
         return cls(
             state=_integers("state", arrays["state"], config.states),
             action=_integers("action", arrays["action"], config.actions),

@@ -1,0 +1,91 @@
+"""Number formats, quantisation of rewards, coefficients, rounding noise."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qstep.errors import ConfigError, TransitionError
+from qstep.fixed import COEFFICIENT_ONE, QFormat, Rounding, coefficients
+from qstep.noise import NoiseState
+
+pytestmark = pytest.mark.unit
+
+
+@given(st.floats(-127.9, 127.9))
+def test_a_reward_is_quantised_half_up(x: float) -> None:
+    assert QFormat(8, 8).quantise([x]).tolist() == [math.floor(x * 256 + 0.5)]
+
+
+@given(
+    st.integers(8, 32).flatmap(lambda w: st.tuples(st.just(w), st.integers(0, w - 1))), st.data()
+)
+def test_raw_values_survive_the_way_to_floats_and_back(
+    shape: tuple[int, int], data: st.DataObject
+) -> None:
+    width, fraction = shape
+    q = QFormat(width - fraction, fraction)
+    raw = np.array(data.draw(st.lists(st.integers(q.minimum, q.maximum), min_size=1)), np.int32)
+    assert np.array_equal(q.quantise(q.to_float(raw)), raw)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([0.0, 128.0], r"reward\[1\] is 128.0; Q8.8 holds -128.0 to 127.99609375"),
+        ([-128.01], r"reward\[0\] is -128.01; Q8.8 holds"),
+        ([1.0, math.nan], r"reward\[1\] is nan; Q8.8 holds"),
+        ([-math.inf], r"reward\[0\] is -inf; Q8.8 holds"),
+        (["one"], "reward has dtype <U3; it must be real numbers"),
+    ],
+)
+def test_a_reward_that_does_not_fit_is_refused(values: list[object], message: str) -> None:
+    with pytest.raises(TransitionError, match=message):
+        QFormat(8, 8).quantise(values)  # type: ignore[arg-type]
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_coefficients_keep_the_accumulator_in_range(alpha: float, gamma: float) -> None:
+    c = coefficients(alpha, gamma)
+    assert c.alpha + c.beta == COEFFICIENT_ONE
+    assert 0 <= c.kappa <= c.alpha <= COEFFICIENT_ONE
+
+
+@given(st.integers(0, 1000), st.integers(0, 1000))
+def test_coefficients_round_the_real_numbers_half_up(a: int, g: int) -> None:
+    alpha, gamma = a / 1000, g / 1000
+    c = coefficients(alpha, gamma)
+    assert c.alpha == math.floor(Fraction(a, 1000) * COEFFICIENT_ONE + Fraction(1, 2))
+    assert c.kappa == math.floor(Fraction(a * g, 10**6) * COEFFICIENT_ONE + Fraction(1, 2))
+
+
+def test_rounding_codes_are_those_of_the_link() -> None:
+    assert [mode.code for mode in Rounding] == [0, 1, 2]
+
+
+def test_noise_draws_are_uniform_and_differ_between_seeds() -> None:
+    state = NoiseState.from_seed(1)
+    draws = []
+    for _ in range(32768):
+        draws.append(state.draw)
+        state = state.advance()
+    counts = np.bincount(np.array(draws) >> 10, minlength=32)
+    # 32 bins of 1024 expected draws; 5 standard deviations of a binomial count, fixed seed.
+    assert np.all(np.abs(counts - 1024) < 5 * math.sqrt(1024))
+    assert NoiseState.from_seed(2) != NoiseState.from_seed(1)
+
+
+def test_noise_follows_its_documented_recurrence() -> None:
+    # Worked by hand: x = 1 gives 1 ^ 1<<13 = 0x2001, >>17 nothing, ^ <<5 = 0x42021.
+    state = NoiseState(1, 0xFFFFFFFF)
+    assert state.draw == 0
+    assert state.advance() == NoiseState(0x42021, 0x9E3779B8)
+
+
+@pytest.mark.parametrize(("x", "w"), [(0, 0), (1 << 32, 0), (1, -1), (1, 1 << 32)])
+def test_a_noise_state_out_of_range_is_refused(x: int, w: int) -> None:
+    with pytest.raises(ConfigError, match=rf"noise state is x={x}, w={w}; x must be 1"):
+        NoiseState(x, w)

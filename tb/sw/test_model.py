@@ -1,0 +1,168 @@
+"""The golden model: hand-worked updates, and the compiled form against the interpreter, bit for bit."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from qstep import Config, Hyperparameters, QFormat, Rounding, Transitions
+from qstep.errors import TableError
+from qstep.fast_model import FastModel
+from qstep.fixed import Coefficients, coefficients
+from qstep.model import Model, updated_value
+
+pytestmark = pytest.mark.unit
+
+Q8 = QFormat(4, 4)
+MODELS = pytest.mark.parametrize("model_class", [Model, FastModel], ids=["interpreter", "compiled"])
+
+
+def random_transitions(config: Config, count: int, seed: int) -> Transitions:
+    """Uniform transitions over the whole range of the format, with a tenth terminated."""
+    rng = np.random.default_rng(seed)
+    q = config.format
+    return Transitions.from_arrays(
+        config,
+        rng.integers(config.states, size=count),
+        rng.integers(config.actions, size=count),
+        q.to_float(rng.integers(q.minimum, q.maximum, size=count, endpoint=True)),
+        rng.integers(config.states, size=count),
+        rng.random(count) < 0.1,
+    )
+
+
+@MODELS
+def test_an_update_worked_by_hand(model_class: type[Model] | type[FastModel]) -> None:
+    config = Config(3, 2)
+    model = model_class(config)
+    model.configure(Hyperparameters(alpha=0.5, gamma=0.9))
+    model.load(np.array([[256, 0], [512, -256], [0, 0]], np.int32))
+    # (16384 * 256 + 16384 * -256 + 14746 * 512 + 16384) >> 15 = 230
+    model.apply(Transitions.from_arrays(config, [0], [0], [-1.0], [1], [False]))
+    # Terminated: (16384 * 512 + 16384 * 256 + 16384) >> 15 = 384
+    model.apply(Transitions.from_arrays(config, [1], [0], [1.0], [0], [True]))
+    assert model.table.tolist() == [[230, 0], [384, -256], [0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("bias", "q", "expected"),
+    [(1 << 14, 1, 1), (1 << 14, -1, 0), (0, 1, 0), (0, -1, -1), (16383, 1, 0), (16384, 1, 1)],
+)
+def test_half_a_unit_rounds_as_documented(bias: int, q: int, expected: int) -> None:
+    # alpha = 0.5 and everything else 0: the exact result is half a unit.
+    assert updated_value(Q8, Coefficients(16384, 0), q, 0, 0, bias) == expected
+
+
+def test_results_saturate_and_never_wrap() -> None:
+    c = coefficients(1.0, 1.0)
+    assert updated_value(Q8, c, 0, 127, 127, 1 << 14) == 127
+    assert updated_value(Q8, c, 0, -128, -128, 0) == -128
+
+
+def contract(
+    c: Coefficients, q: NDArray[np.int64], r: int, m: NDArray[np.int64], bias: int
+) -> NDArray[np.int64]:
+    """The arithmetic contract once more, for whole arrays at 8 bits: the referee of the two models."""
+    acc = c.beta * q + c.alpha * r + c.kappa * m
+    return np.clip((acc + bias) >> 15, -128, 127)
+
+
+@pytest.mark.parametrize("rounding", [Rounding.NEAREST, Rounding.FLOOR])
+@pytest.mark.parametrize(("alpha", "gamma"), [(0.5, 0.9), (0.1, 0.99), (1.0, 1.0), (0.0, 0.5)])
+def test_compiled_model_is_exact_on_all_inputs_of_8_bits(
+    alpha: float, gamma: float, rounding: Rounding
+) -> None:
+    # Rows 0..255 hold the 256 possible maxima; the 65,536 entries behind them hold every value of q for
+    # each maximum. One pass applies one reward to all pairs (q, m): 256 passes make 2^24 updates.
+    config = Config(256 + 1024, 64, Q8)
+    value = np.arange(-128, 128)
+    table = np.zeros((1280, 64), np.int32)
+    table[:256] = value[:, None]
+    q, m = (grid.ravel() for grid in np.meshgrid(value, value))
+    table[256:].flat = q
+    entry = np.arange(65536)
+    columns = (256 + entry // 64, entry % 64)
+    model = FastModel(config)
+    hyper = Hyperparameters(alpha, gamma, rounding)
+    model.configure(hyper)
+    bias = (1 << 14) * (rounding is Rounding.NEAREST)
+    for r in range(-128, 128):
+        model.load(table)
+        model.apply(
+            Transitions.from_arrays(
+                config, *columns, np.full(65536, r / 16), m + 128, np.zeros(65536, np.bool_)
+            )
+        )
+        assert np.array_equal(
+            model.table[256:].ravel(), contract(hyper.coefficients, q, r, m, bias)
+        )
+
+
+@pytest.mark.parametrize("r", [-128, -1, 0, 1, 127])
+def test_interpreter_is_exact_on_all_pairs_of_8_bits(r: int) -> None:
+    value = np.arange(-128, 128)
+    q, m = (grid.ravel() for grid in np.meshgrid(value, value))
+    c = coefficients(0.3, 0.97)
+    got = [
+        updated_value(Q8, c, a, r, b, 1 << 14) for a, b in zip(q.tolist(), m.tolist(), strict=True)
+    ]
+    assert got == contract(c, q, r, m, 1 << 14).tolist()
+
+
+@settings(deadline=None, max_examples=60)  # the first example of a number of actions compiles
+@given(
+    states=st.integers(2, 40),
+    actions=st.sampled_from([2, 3, 4, 6]),
+    width=st.integers(8, 32),
+    rounding=st.sampled_from(list(Rounding)),
+    alpha=st.floats(0, 1),
+    gamma=st.floats(0, 1),
+    seed=st.integers(0, 2**32),
+)
+def test_compiled_model_equals_the_interpreter(
+    states: int, actions: int, width: int, rounding: Rounding, alpha: float, gamma: float, seed: int
+) -> None:
+    config = Config(states, actions, QFormat(width // 2, width - width // 2))
+    hyper = Hyperparameters(alpha, gamma, rounding, seed)
+    slow, fast = Model(config), FastModel(config)
+    for part in (0, 1):  # the second part continues table and noise
+        stream = random_transitions(config, 200, seed + part)
+        for model in (slow, fast):
+            if part == 0:
+                model.configure(hyper)
+            model.apply(stream)
+        assert np.array_equal(slow.table, fast.table)
+        assert slow.noise == fast.noise
+
+
+@MODELS
+def test_noise_advances_in_stochastic_mode_only(model_class: type[Model] | type[FastModel]) -> None:
+    config = Config(4, 2)
+    for rounding in Rounding:
+        model = model_class(config)
+        hyper = Hyperparameters(rounding=rounding, seed=3)
+        model.configure(hyper)
+        model.apply(random_transitions(config, 5, 0))
+        assert (model.noise != hyper.noise) == (rounding is Rounding.STOCHASTIC)
+
+
+@MODELS
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (
+            np.zeros((3, 2), np.int32),
+            r"table has shape \(3, 2\); this configuration needs \(4, 2\)",
+        ),
+        (np.zeros((4, 2)), "table has dtype float64; raw values are integers"),
+        (np.full((4, 2), 32768), r"table\[0, 0\] is 32768; Q8.8 holds -32768 to 32767"),
+    ],
+)
+def test_a_table_that_does_not_fit_is_refused(
+    model_class: type[Model] | type[FastModel], table: NDArray[np.int32], message: str
+) -> None:
+    model = model_class(Config(4, 2))
+    with pytest.raises(TableError, match=message):
+        model.load(table)
+    assert not model.table.any()

@@ -1,0 +1,86 @@
+"""Transitions: what is refused, with which words, and the file they come from."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from qstep import Config, Transitions
+from qstep.errors import FileFormatError, TransitionError
+
+pytestmark = pytest.mark.unit
+
+CONFIG = Config(25, 4)
+
+
+def columns(**changed: Any) -> dict[str, Any]:
+    """Two legal transitions, with some columns replaced."""
+    return {
+        "state": [0, 24],
+        "action": [0, 3],
+        "reward": [-1.0, 0.5],
+        "next_state": [1, 0],
+        "terminated": [False, True],
+        **changed,
+    }
+
+
+def test_legal_columns_become_raw_arrays() -> None:
+    t = Transitions.from_arrays(CONFIG, **columns())
+    assert len(t) == 2
+    assert t.reward_raw.tolist() == [-256, 128]
+    assert t[1:].state.tolist() == [24]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"state": [0, 25]}, r"state\[1\] is 25; it must be from 0 to 24"),
+        ({"state": [-1, 0]}, r"state\[0\] is -1; it must be from 0 to 24"),
+        ({"action": [4, 0]}, r"action\[0\] is 4; it must be from 0 to 3"),
+        ({"next_state": [0, 99]}, r"next_state\[1\] is 99; it must be from 0 to 24"),
+        ({"state": [0.0, 1.0]}, "state has dtype float64; it must be integers"),
+        ({"reward": [0.0, np.nan]}, r"reward\[1\] is nan; Q8.8 holds"),
+        ({"reward": [500.0, 0.0]}, r"reward\[0\] is 500.0; Q8.8 holds -128.0 to 127.99609375"),
+        ({"terminated": [0, 1]}, "terminated has dtype int64; it must be bool"),
+        (
+            {"action": [0]},
+            r"arrays differ in length \(state 2, action 1, .*they must be equally long",
+        ),
+        ({"state": [[0, 1]]}, r"state has shape \(1, 2\); it must be one-dimensional"),
+    ],
+)
+def test_an_illegal_column_is_refused_by_name(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(TransitionError, match=message):
+        Transitions.from_arrays(CONFIG, **columns(**changed))
+
+
+def test_a_file_gives_back_what_was_saved(tmp_path: Path) -> None:
+    path = tmp_path / "t.npz"
+    np.savez(path, **columns())
+    assert Transitions.load(path, CONFIG).reward_raw.tolist() == [-256, 128]
+
+
+def test_a_file_that_lacks_an_array_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.npz"
+    np.savez(path, state=[0], action=[0])
+    with pytest.raises(
+        FileFormatError, match="lacks reward, next_state, terminated; it must hold state"
+    ):
+        Transitions.load(path, CONFIG)
+
+
+@pytest.mark.parametrize("content", [b"", b"not a zip", b"PK\x03\x04 cut off"])
+def test_a_file_that_is_no_npz_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "t.npz"
+    path.write_bytes(content)
+    with pytest.raises(FileFormatError, match=r"t\.npz: cannot be read as a \.npz file"):
+        Transitions.load(path, CONFIG)
+
+
+def test_a_pickled_array_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.npz"
+    np.savez(path, **columns(state=np.array([0, None], dtype=object)))
+    with pytest.raises(FileFormatError, match=r"cannot be read as a \.npz file"):
+        Transitions.load(path, CONFIG)
