@@ -12,7 +12,7 @@ from qstep.envs.gridworld import GridWorld
 from qstep.envs.maps import MAPS
 from qstep.errors import EnvironmentSpaceError
 
-__all__ = ["MAPS", "RENAMED", "STEP_CAP", "GridWorld", "make"]
+__all__ = ["MAPS", "RENAMED", "STEP_CAP", "GridWorld", "make", "table_size"]
 
 STEP_CAP = 1000
 """Steps after which an episode is truncated where the environment sets no limit of its own."""
@@ -54,6 +54,14 @@ def make(env_id: str, seed: int) -> gym.Env[Any, Any]:
     env = _counted_from_zero(env)
     env.reset(seed=seed)
     return env
+
+
+def table_size(env: gym.Env[Any, Any]) -> tuple[int, int]:
+    """Return the numbers of states and of actions of an environment from :func:`make`."""
+    states, actions = env.observation_space, env.action_space
+    assert isinstance(states, Discrete)
+    assert isinstance(actions, Discrete)
+    return int(states.n), int(actions.n)
 
 
 def _named(env_id: str) -> gym.Env[Any, Any]:

@@ -20,7 +20,7 @@ import numpy as np
 
 from qstep.config import Hyperparameters
 from qstep.devices.base import Device
-from qstep.envs import GridWorld, make
+from qstep.envs import GridWorld, make, table_size
 from qstep.errors import ConfigError, EnvironmentSpaceError
 from qstep.learn.checkpoint import Episode, Snapshot
 from qstep.learn.evaluate import MAX_SEED, Evaluation, evaluate, is_success
@@ -108,7 +108,7 @@ class Learner:
         self._env = make(plan.env_id, hyper.seed % MAX_SEED)
         self._evaluation_env = make(plan.env_id, hyper.seed % MAX_SEED)
         config = device.config
-        sizes = tuple(int(s.n) for s in (self._env.observation_space, self._env.action_space))
+        sizes = table_size(self._env)
         if sizes != (config.states, config.actions):
             raise EnvironmentSpaceError(
                 f"{plan.env_id} has {sizes[0]} states and {sizes[1]} actions; the device's table "
@@ -119,7 +119,8 @@ class Learner:
         if self.model is not None:
             config.format.quantise(self.model.reward)
             self._success_reward = self.model.success_reward
-        self._restore(resume or self._beginning())
+        self.snapshot = resume or self._beginning()
+        self._restore(self.snapshot)
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -218,7 +219,6 @@ class Learner:
         self._pending: list[tuple[int, int, float, int, bool]] = list(snapshot.pending)
         self._history = list(snapshot.episodes)
         self._acting, self._evaluating = (_generator(state) for state in snapshot.generators)
-        self.snapshot = snapshot
 
 
 def _generator(state: dict[str, Any]) -> np.random.Generator:

@@ -90,11 +90,16 @@ def transition_model(env: gym.Env[Any, Any]) -> TransitionModel | None:
     """
     inner = env.unwrapped
     if isinstance(inner, GridWorld):
-        next_state, reward, terminated = (array[..., None] for array in inner.transition_model())
-        certain = np.ones(reward.shape)
-        start = np.zeros(len(reward))
+        grid = inner.transition_model()
+        start = np.zeros(len(grid.reward))
         start[inner.start] = 1.0
-        return TransitionModel(certain, next_state, reward, terminated, start)
+        return TransitionModel(
+            probability=np.ones((*grid.reward.shape, 1)),
+            next_state=grid.next_state[..., None],
+            reward=grid.reward[..., None],
+            terminated=grid.terminated[..., None],
+            start=start,
+        )
     table = getattr(inner, "P", None)
     distribution = getattr(inner, "initial_state_distrib", None)
     spaces = (inner.observation_space, inner.action_space)

@@ -1,0 +1,228 @@
+"""Pictures of a run: its learning curve, and the policy that it learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, PercentFormatter
+from numpy.typing import NDArray
+
+from qstep.envs.gridworld import GOAL, HOLE, START, WALL, GridWorld
+from qstep.learn.checkpoint import Episode
+from qstep.learn.evaluate import Evaluation
+
+__all__ = ["plot_learning_curve", "plot_policy"]
+
+_DPI = 120
+_UP, _DOWN, _LEFT, _RIGHT = (0, 1), (0, -1), (-1, 0), (1, 0)
+_COLOURS = {HOLE: "#222222", WALL: "#8a8a8a", GOAL: "#2e8b57"}
+_MOST_ARROWS = 4096
+
+
+def plot_learning_curve(
+    path: str | Path, title: str, episodes: Sequence[Episode], evaluations: Sequence[Evaluation]
+) -> None:
+    """Write a PNG: return and success over the episodes, while exploring and when greedy.
+
+    Parameters
+    ----------
+    path : str or Path
+    title : str
+    episodes : sequence of Episode
+        At least one; smoothed by a moving mean over a fiftieth of the run.
+    evaluations : sequence of Evaluation
+        May be empty.
+    """
+    numbers = np.array([e.number for e in episodes])
+    window = max(1, len(episodes) // 50)
+    middle = numbers[window - 1 :] - (window - 1) / 2
+    figure = Figure(figsize=(8, 6), layout="constrained")
+    above, below = figure.subplots(2, 1, sharex=True)
+    returns = np.array([e.total for e in episodes])
+    smooth = _moving_mean(returns, window)
+    above.plot(middle, smooth, color="tab:blue")
+    above.set_ylabel("return of an episode")
+    # Early episodes may be a hundred times worse than the last ones; keep both legible.
+    settled = float(np.abs(smooth[len(smooth) // 2 :]).max())
+    if np.abs(smooth).max() > 10 * settled:
+        above.set_yscale("symlog", linthresh=max(settled, 1.0))
+    successes = np.array([e.success for e in episodes], np.float64)
+    below.plot(
+        middle,
+        _moving_mean(successes, window),
+        color="tab:blue",
+        label=f"exploring, mean of {window}",
+    )
+    below.set_ylabel("episodes that reach the goal")
+    below.set_ylim(-0.03, 1.03)
+    below.yaxis.set_major_formatter(PercentFormatter(1.0))
+    below.set_xlabel("episode")
+    at = [e.episode for e in evaluations]
+    marker = "o-" if len(at) <= 50 else "-"
+    for axes, values in (
+        (above, [e.mean_return for e in evaluations]),
+        (below, [e.success for e in evaluations]),
+    ):
+        axes.plot(at, values, marker, color="tab:orange", markersize=3, label="greedy evaluation")
+        axes.grid(alpha=0.3)
+    below.legend(loc="lower right")
+    figure.suptitle(title)
+    figure.savefig(path, dpi=_DPI, format="png")
+
+
+def plot_policy(
+    path: str | Path, title: str, env: gym.Env[Any, Any], q: NDArray[np.float64]
+) -> None:
+    """Write a PNG: the value of every state and the greedy action, on the board if there is one.
+
+    Parameters
+    ----------
+    path : str or Path
+    title : str
+    env : gymnasium.Env
+        Boards are known for GridWorld, FrozenLake and CliffWalking; any other table is folded into
+        a rectangle, state numbers running from left to right and from top to bottom.
+    q : ndarray of float64, shape (S, A)
+        Values in real units. A state whose actions are all equal is left blank: nothing was learnt.
+    """
+    board = _board(env)
+    figure = _folded(q, title) if board is None else _on_board(board, q, title)
+    figure.savefig(path, dpi=_DPI, format="png")
+
+
+@dataclass(frozen=True, slots=True)
+class _Board:
+    rows: tuple[str, ...]
+    moves: tuple[tuple[int, int], ...]
+
+
+def _board(env: gym.Env[Any, Any]) -> _Board | None:
+    inner = env.unwrapped
+    if isinstance(inner, GridWorld):
+        return _Board(inner.rows, (_UP, _DOWN, _LEFT, _RIGHT))
+    description = getattr(inner, "desc", None)
+    if type(inner).__name__ == "FrozenLakeEnv" and description is not None:
+        rows = tuple(b"".join(row).decode().replace("F", ".") for row in description)
+        return _Board(rows, (_LEFT, _DOWN, _RIGHT, _UP))
+    if type(inner).__name__ == "CliffWalkingEnv":
+        rows = ("............",) * 3 + ("SHHHHHHHHHHG",)
+        return _Board(rows, (_UP, _RIGHT, _DOWN, _LEFT))
+    return None
+
+
+def _on_board(board: _Board, q: NDArray[np.float64], title: str) -> Figure:
+    cells = np.array([list(row) for row in board.rows])
+    height, width = cells.shape
+    special = np.isin(cells, tuple(_COLOURS))
+    learnt = (q.max(axis=1) != q.min(axis=1)).reshape(cells.shape) & ~special
+    values = np.ma.masked_array(q.max(axis=1).reshape(cells.shape), mask=~learnt)
+    side = min(0.9, 10 / max(width, height))
+    figure = Figure(
+        figsize=(max(side * width, 3.5) + 1.6, max(side * height, 2.0) + 1.0), layout="constrained"
+    )
+    axes = figure.subplots()
+    axes.set_title(title)
+    image = axes.imshow(values, cmap="viridis")
+    figure.colorbar(image, ax=axes, label="value of the best action", shrink=0.9)
+    for kind, colour in _COLOURS.items():
+        mask = np.ma.masked_array(np.ones(cells.shape), mask=cells != kind)
+        axes.imshow(mask, cmap=ListedColormap([colour]))
+    if cells.size <= _MOST_ARROWS:
+        _arrows(axes, learnt, np.array(board.moves)[q.argmax(axis=1)].reshape(*cells.shape, 2))
+        size = min(14.0, 40 * side * 0.45)
+        for kind, text in ((START, "S"), (GOAL, "G"), (HOLE, "H")):
+            for row, column in np.argwhere(cells == kind):
+                at = (column, row) if kind != START else (column - 0.33, row - 0.3)
+                axes.text(
+                    *at,
+                    text,
+                    ha="center",
+                    va="center",
+                    color="white",
+                    weight="bold",
+                    size=size if kind != START else 0.7 * size,
+                )
+        axes.set_xticks(np.arange(width + 1) - 0.5, minor=True)
+        axes.set_yticks(np.arange(height + 1) - 0.5, minor=True)
+        axes.grid(which="minor", color="white", linewidth=0.6)
+        axes.tick_params(which="minor", length=0)
+    axes.set_xlabel("column")
+    axes.set_ylabel("row")
+    _count(axes)
+    return figure
+
+
+def _arrows(axes: Axes, shown: NDArray[np.bool_], direction: NDArray[np.int64]) -> None:
+    row, column = np.nonzero(shown)
+    x, y = direction[row, column].T
+    axes.quiver(
+        column,
+        row,
+        x,
+        y,
+        pivot="middle",
+        color="white",
+        edgecolor="black",
+        linewidth=0.4,
+        units="xy",
+        scale=1.7,
+        width=0.09,
+        headwidth=3.4,
+        headlength=3.4,
+        headaxislength=3.0,
+    )
+
+
+def _folded(q: NDArray[np.float64], title: str) -> Figure:
+    states, actions = q.shape
+    width = _columns(states)
+    figure = Figure(figsize=(11, 5), layout="constrained")
+    figure.suptitle(title)
+    left, right = figure.subplots(1, 2)
+    values = left.imshow(_fold(q.max(axis=1), width), cmap="viridis", aspect="auto")
+    figure.colorbar(values, ax=left, label="value of the best action")
+    learnt = q.max(axis=1) != q.min(axis=1)
+    greedy = np.where(learnt, q.argmax(axis=1).astype(np.float64), np.nan)
+    palette = colormaps["tab10" if actions <= 10 else "turbo"].resampled(actions)
+    chosen = right.imshow(
+        _fold(greedy, width), cmap=palette, vmin=-0.5, vmax=actions - 0.5, aspect="auto"
+    )
+    bar = figure.colorbar(chosen, ax=right, label="greedy action (blank: nothing learnt)")
+    if actions <= 20:
+        bar.set_ticks(list(range(actions)))
+    for axes in (left, right):
+        axes.set_xlabel(f"state modulo {width}")
+        axes.set_ylabel(f"state divided by {width}")
+        _count(axes)
+    return figure
+
+
+def _count(axes: Axes) -> None:
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MaxNLocator(integer=True))
+
+
+def _columns(states: int) -> int:
+    """Return the divisor nearest to the square root, or the root if that gave a thin strip."""
+    root = int(np.sqrt(states))
+    divisor = max(d for d in range(1, root + 1) if states % d == 0)
+    return states // divisor if states <= 4 * divisor * divisor else root
+
+
+def _fold(values: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+    padded = np.full(-(-len(values) // width) * width, np.nan)
+    padded[: len(values)] = values
+    return padded.reshape(-1, width)
+
+
+def _moving_mean(values: NDArray[np.float64], window: int) -> NDArray[np.float64]:
+    return np.convolve(values, np.full(window, 1 / window), "valid")
