@@ -1,0 +1,92 @@
+"""Tabular Q-learning with a dictionary: the program that most people write first.
+
+Watkins' Q-learning with epsilon-greedy acting (Sutton and Barto, 2018, section 6.5). The reward
+belongs to the state that is entered, a terminal next state is worth 0, and of equally good
+actions the lowest wins.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.baselines.problem import World
+
+__all__ = ["Table", "learn", "replay", "to_array", "zeros"]
+
+Table = dict[tuple[int, int], float]
+"""Value of each (state, action)."""
+
+
+def zeros(states: int, actions: int) -> Table:
+    """Return a table of zeros."""
+    return {(state, action): 0.0 for state in range(states) for action in range(actions)}
+
+
+def to_array(q: Table) -> NDArray[np.float64]:
+    """Return a whole table as an array of shape (S, A)."""
+    states, actions = (1 + max(part) for part in zip(*q, strict=True))
+    return np.array([[q[s, a] for a in range(actions)] for s in range(states)])
+
+
+def learn(
+    world: World,
+    updates: int,
+    *,
+    alpha: float = 0.5,
+    gamma: float = 0.9,
+    epsilon: float = 0.1,
+    seed: int = 0,
+) -> Table:
+    """Walk through `world` epsilon-greedily, learn from each step, and return the table.
+
+    Parameters
+    ----------
+    world : World
+        The environment.
+    updates : int
+        Steps to take, each with one update; an episode that ends is followed by the next.
+    alpha, gamma, epsilon : float
+        Learning rate, discount and share of random actions, each 0..1.
+    seed : int
+        Seed of the random numbers.
+    """
+    next_states, rewards, ends = (part.tolist() for part in world[:3])
+    actions = range(len(next_states[0]))
+    q = zeros(len(next_states), len(actions))
+    rng = random.Random(seed)
+
+    state = world.start
+    for _ in range(updates):
+        if rng.random() < epsilon:
+            action = rng.choice(actions)
+        else:
+            action = max(actions, key=lambda a: q[state, a])
+
+        next_state = next_states[state][action]
+        terminated = ends[state][action]
+        best = 0.0 if terminated else max(q[next_state, a] for a in actions)
+        target = rewards[state][action] + gamma * best
+        q[state, action] += alpha * (target - q[state, action])
+
+        state = world.start if terminated else next_state
+    return q
+
+
+def replay(
+    q: Table,
+    transitions: Iterable[tuple[int, int, float, int, bool]],
+    actions: int,
+    *,
+    alpha: float = 0.5,
+    gamma: float = 0.9,
+) -> None:
+    """Apply transitions (state, action, reward, next state, terminated) to `q` in order."""
+    columns = range(actions)
+    for state, action, reward, next_state, terminated in transitions:
+        best = 0.0 if terminated else max(q[next_state, a] for a in columns)
+        target = reward + gamma * best
+        q[state, action] += alpha * (target - q[state, action])

@@ -1,0 +1,55 @@
+"""Tabular Q-learning with a NumPy array: the same program with the table as a matrix.
+
+The loop stays in Python, so each step pays for several NumPy calls on four numbers: this form is
+slower than the dictionary, which surprises many.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.baselines.problem import Stream, World
+
+__all__ = ["learn", "replay"]
+
+
+def learn(
+    world: World,
+    updates: int,
+    *,
+    alpha: float = 0.5,
+    gamma: float = 0.9,
+    epsilon: float = 0.1,
+    seed: int = 0,
+) -> NDArray[np.float64]:
+    """Walk through `world` epsilon-greedily and return the table, float64 of shape (S, A).
+
+    Parameters are those of :func:`qstep.baselines.dictionary.learn`.
+    """
+    actions = world.next_state.shape[1]
+    q = np.zeros(world.next_state.shape)
+    rng = np.random.default_rng(seed)
+
+    state = world.start
+    for _ in range(updates):
+        action = rng.integers(actions) if rng.random() < epsilon else np.argmax(q[state])
+
+        next_state = world.next_state[state, action]
+        terminated = world.terminated[state, action]
+        best = 0.0 if terminated else np.max(q[next_state])
+        target = world.reward[state, action] + gamma * best
+        q[state, action] += alpha * (target - q[state, action])
+
+        state = world.start if terminated else next_state
+    return q
+
+
+def replay(
+    q: NDArray[np.float64], stream: Stream, *, alpha: float = 0.5, gamma: float = 0.9
+) -> None:
+    """Apply recorded transitions to `q`, float64 of shape (S, A), in order."""
+    for state, action, reward, next_state, terminated in zip(*stream, strict=True):
+        best = 0.0 if terminated else np.max(q[next_state])
+        target = reward + gamma * best
+        q[state, action] += alpha * (target - q[state, action])

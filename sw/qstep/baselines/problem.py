@@ -1,0 +1,52 @@
+"""What the baselines learn from: an environment as arrays, or a recorded stream of transitions."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Stream", "World"]
+
+
+class World(NamedTuple):
+    """A deterministic environment of S states and A actions, written out as arrays.
+
+    Attributes
+    ----------
+    next_state : ndarray of int32, shape (S, A)
+        Where an action leads, 0..S-1.
+    reward : ndarray of float64, shape (S, A)
+        What it pays; the reward belongs to the state that is entered.
+    terminated : ndarray of bool, shape (S, A)
+        True where the episode ends there, so that the next state has no value.
+    start : int
+        The state in which every episode begins.
+    """
+
+    next_state: NDArray[np.int32]
+    reward: NDArray[np.float64]
+    terminated: NDArray[np.bool_]
+    start: int
+
+
+class Stream(NamedTuple):
+    """Transitions in the order in which they are applied: five arrays of shape (n,)."""
+
+    state: NDArray[np.int32]
+    action: NDArray[np.int32]
+    reward: NDArray[np.float64]
+    next_state: NDArray[np.int32]
+    terminated: NDArray[np.bool_]
+
+    def first(self, count: int) -> Stream:
+        """Return views of the first `count` transitions."""
+        part = slice(count)
+        return Stream(
+            self.state[part],
+            self.action[part],
+            self.reward[part],
+            self.next_state[part],
+            self.terminated[part],
+        )

@@ -1,0 +1,242 @@
+"""The software forms learn the right thing, and the sequential ones learn the same thing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from qstep.baselines import dictionary, numba_table, numpy_table
+from qstep.baselines.problem import Stream, World
+from qstep.envs.gridworld import GridWorld
+from qstep.envs.maps import MAPS
+from qstep.learn.value_iteration import solve, transition_model
+
+pytestmark = pytest.mark.unit
+
+STATES, ACTIONS = 64, 4
+
+
+@pytest.fixture(scope="module")
+def env() -> GridWorld:
+    return GridWorld(MAPS["gridworld"])
+
+
+@pytest.fixture(scope="module")
+def world(env: GridWorld) -> World:
+    return World(*env.transition_model(), env.start)
+
+
+@pytest.fixture(scope="module")
+def optimal(env: GridWorld) -> NDArray[np.bool_]:
+    model = transition_model(env)
+    assert model is not None
+    return solve(model, 0.9).optimal
+
+
+@pytest.fixture(scope="module")
+def torch_batched() -> Any:
+    pytest.importorskip("torch")
+    from qstep.baselines import torch_batched
+
+    return torch_batched
+
+
+def array(table: Any) -> NDArray[np.float64]:
+    """Return a table of any form as an array."""
+    if isinstance(table, dict):
+        table = dictionary.to_array(table)
+    return np.asarray(table, np.float64)
+
+
+def greedy_is_optimal(table: Any, optimal: NDArray[np.bool_]) -> bool:
+    q = array(table)
+    return bool(optimal[np.arange(len(q)), q.argmax(axis=1)].all())
+
+
+def random_stream(count: int = 3000, seed: int = 5) -> Stream:
+    rng = np.random.default_rng(seed)
+    return Stream(
+        rng.integers(STATES, size=count, dtype=np.int32),
+        rng.integers(ACTIONS, size=count, dtype=np.int32),
+        rng.normal(size=count),
+        rng.integers(STATES, size=count, dtype=np.int32),
+        rng.random(count) < 0.1,
+    )
+
+
+def replay_dictionary(q: NDArray[np.float64], stream: Stream, **hyper: float) -> None:
+    table = {(s, a): float(q[s, a]) for s, a in np.ndindex(*q.shape)}
+    rows = zip(*(column.tolist() for column in stream), strict=True)
+    dictionary.replay(table, rows, q.shape[1], **hyper)
+    q[:] = dictionary.to_array(table)
+
+
+EXACT_REPLAYS = {
+    "dictionary": replay_dictionary,
+    "numpy": numpy_table.replay,
+    "numba": numba_table.replay,
+}
+
+
+@pytest.mark.parametrize(
+    ("learn", "updates"),
+    [
+        pytest.param(dictionary.learn, 60_000, id="dictionary"),
+        pytest.param(numpy_table.learn, 60_000, id="numpy"),
+        pytest.param(numba_table.learn, 300_000, id="numba"),
+    ],
+)
+def test_learning_the_grid_world_ends_with_an_optimal_action_in_every_state(
+    learn: Callable[..., Any], updates: int, world: World, optimal: NDArray[np.bool_]
+) -> None:
+    assert greedy_is_optimal(learn(world, updates, epsilon=0.5, seed=1), optimal)
+
+
+def test_batched_learning_ends_with_an_optimal_action_in_every_state(
+    torch_batched: Any, world: World, optimal: NDArray[np.bool_]
+) -> None:
+    table = torch_batched.learn(world, 300_000, epsilon=0.5, seed=1)
+    assert greedy_is_optimal(table, optimal)
+
+
+def test_the_check_of_optimality_can_fail(world: World, optimal: NDArray[np.bool_]) -> None:
+    assert not greedy_is_optimal(numba_table.learn(world, 100, seed=1), optimal)
+
+
+@pytest.mark.parametrize("learn", [dictionary.learn, numpy_table.learn, numba_table.learn])
+def test_a_seed_decides_the_whole_table(learn: Callable[..., Any], world: World) -> None:
+    first, again, other = (array(learn(world, 2000, seed=seed)) for seed in (3, 3, 4))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize("form", ["numpy", "numba"])
+def test_replays_equal_the_dictionary_bit_for_bit(form: str) -> None:
+    stream = random_stream()
+    expected, given = np.zeros((STATES, ACTIONS)), np.zeros((STATES, ACTIONS))
+    replay_dictionary(expected, stream, alpha=0.3, gamma=0.95)
+    EXACT_REPLAYS[form](given, stream, alpha=0.3, gamma=0.95)
+    assert np.array_equal(given, expected)
+
+
+def test_two_transitions_in_another_order_give_another_table() -> None:
+    stream = random_stream()
+    swapped = Stream(*(column[::-1].copy() for column in stream))  # type: ignore[arg-type]
+    one, two = np.zeros((STATES, ACTIONS)), np.zeros((STATES, ACTIONS))
+    numba_table.replay(one, stream)
+    numba_table.replay(two, swapped)
+    assert not np.array_equal(one, two)
+
+
+def single(terminated: bool) -> Stream:
+    """State 0, action 1, reward 2, next state 1."""
+    return Stream(
+        np.array([0], np.int32),
+        np.array([1], np.int32),
+        np.array([2.0]),
+        np.array([1], np.int32),
+        np.array([terminated]),
+    )
+
+
+@pytest.mark.parametrize(("terminated", "expected"), [(True, 1.0), (False, 5.5)])
+@pytest.mark.parametrize("form", EXACT_REPLAYS)
+def test_only_a_terminal_next_state_has_no_value(
+    form: str, terminated: bool, expected: float
+) -> None:
+    q = np.array([[0.0, 0.0], [10.0, -3.0]])
+    EXACT_REPLAYS[form](q, single(terminated), alpha=0.5, gamma=0.9)
+    assert q.tolist() == [[0.0, expected], [10.0, -3.0]]
+
+
+def test_a_walk_follows_the_environment_and_tries_every_reachable_pair(world: World) -> None:
+    walk = numba_table.walk(world, 20_000, seed=2)
+    assert walk.state[0] == world.start
+    assert np.array_equal(walk.next_state, world.next_state[walk.state, walk.action])
+    assert np.array_equal(walk.reward, world.reward[walk.state, walk.action])
+    assert np.array_equal(walk.terminated, world.terminated[walk.state, walk.action])
+    follows = np.where(walk.terminated, world.start, walk.next_state)
+    assert np.array_equal(walk.state[1:], follows[:-1])
+    assert np.unique(walk.state * 4 + walk.action).size == 20 * 4  # 25 cells, 4 holes, 1 goal
+
+
+def test_replaying_a_random_walk_finds_the_optimum(
+    world: World, optimal: NDArray[np.bool_]
+) -> None:
+    q = np.zeros(world.next_state.shape)
+    numba_table.replay(q, numba_table.walk(world, 1_000_000))
+    assert greedy_is_optimal(q, optimal)
+
+
+def test_equal_pairs_in_one_batch_move_the_entry_by_the_mean_of_their_errors(
+    torch_batched: Any,
+) -> None:
+    import torch
+
+    stream = Stream(
+        np.array([0, 0, 1, 0], np.int32),
+        np.array([1, 1, 0, 1], np.int32),
+        np.array([1.0, 3.0, 5.0, 8.0]),
+        np.array([1, 1, 0, 1], np.int32),
+        np.array([True, True, False, True]),
+    )
+    table = torch.zeros(2, 2)
+    torch_batched.replay(table, torch_batched.upload(stream), alpha=0.5, batch=4)
+    # The third reads row 0 as it was before the batch: 0.
+    assert table.tolist() == [[0.0, 0.5 * (1 + 3 + 8) / 3], [2.5, 0.0]]
+
+
+def test_a_batch_of_one_is_sequential_q_learning(torch_batched: Any) -> None:
+    import torch
+
+    stream = random_stream(500)
+    expected = np.zeros((STATES, ACTIONS))
+    numpy_table.replay(expected, stream)
+    table = torch.zeros(STATES, ACTIONS)
+    torch_batched.replay(table, torch_batched.upload(stream), batch=1)
+    # float32 against float64: a unit in the last place for each of the few updates of an entry.
+    assert np.allclose(table.numpy(), expected, rtol=0, atol=1e-5)
+    torch_batched.replay(table.zero_(), torch_batched.upload(stream), batch=64)
+    assert not np.allclose(table.numpy(), expected, rtol=0, atol=1e-5)
+
+
+def test_the_last_batch_may_be_short(torch_batched: Any) -> None:
+    import torch
+
+    stream = torch_batched.upload(random_stream(100))
+    whole, split = torch.zeros(STATES, ACTIONS), torch.zeros(STATES, ACTIONS)
+    torch_batched.replay(whole, stream, batch=64)
+    for part in (slice(0, 64), slice(64, 100)):
+        torch_batched.replay(split, tuple(column[part] for column in stream), batch=64)
+    assert torch.equal(whole, split)
+
+
+def corridor() -> World:
+    """States 0, 1, 2 in a row, one action onwards, no end; each step pays 1."""
+    return World(np.array([[1], [2], [2]], np.int32), np.ones((3, 1)), np.zeros((3, 1), bool), 0)
+
+
+def test_the_episode_cap_sends_agents_back_to_the_start(torch_batched: Any) -> None:
+    def visited(cap: int) -> list[bool]:
+        table = torch_batched.learn(corridor(), 80, agents=8, episode_cap=cap)
+        return [value != 0 for [value] in table.tolist()]
+
+    assert visited(1) == [True, False, False]
+    assert visited(2) == [True, True, False]
+    assert visited(50) == [True, True, True]
+
+
+def test_a_capped_episode_still_bootstraps(torch_batched: Any) -> None:
+    stay = World(np.zeros((1, 1), np.int32), np.ones((1, 1)), np.zeros((1, 1), bool), 0)
+    table = torch_batched.learn(stay, 8 * 400, agents=8, episode_cap=1)
+    assert table.item() == pytest.approx(1 / (1 - 0.9), rel=1e-5)  # float32
+
+
+def test_updates_are_rounded_up_to_whole_rounds_of_agents(torch_batched: Any) -> None:
+    one, two = (torch_batched.learn(corridor(), n, agents=8, alpha=1.0) for n in (8, 9))
+    assert [bool(value) for [value] in one.tolist()] == [True, False, False]
+    assert [bool(value) for [value] in two.tolist()] == [True, True, False]
