@@ -1,9 +1,19 @@
 """QStep: Q-learning in hardware, exact, one update per clock."""
 
 from qstep.config import Config, Hyperparameters, Link
+from qstep.devices import open_device as open
 from qstep.errors import QStepError
 from qstep.fixed import QFormat, Rounding
 from qstep.transitions import Transitions
 
-__all__ = ["Config", "Hyperparameters", "Link", "QFormat", "QStepError", "Rounding", "Transitions"]
+__all__ = [
+    "Config",
+    "Hyperparameters",
+    "Link",
+    "QFormat",
+    "QStepError",
+    "Rounding",
+    "Transitions",
+    "open",
+]
 __version__ = "0.1.0"

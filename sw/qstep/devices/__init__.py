@@ -1,1 +1,68 @@
-"""devices"""
+"""Devices, opened by name. Each kind is loaded only when it is asked for."""
+
+from __future__ import annotations
+
+import re
+
+from qstep.config import Config
+from qstep.devices.base import Counters, Device, Status
+from qstep.errors import ConfigError
+
+__all__ = ["Counters", "Device", "Status", "open_device"]
+
+_FORMS = "model:, sim:, sim:uart, serial:PORT or serial:PORT?baud=N"
+
+
+def open_device(url: str, config: Config) -> Device:
+    """Open a device by name.
+
+    Parameters
+    ----------
+    url : str
+        ``model:`` is the golden model; ``sim:`` the simulated hardware, ``sim:uart`` the same with its
+        serial line simulated too; ``serial:PORT`` a board, a pty or a socket, where PORT is
+        /dev/ttyUSB1, COM3 or socket://HOST:PORT. ``?baud=N`` says at which rate the device listens
+        where that is not ``config.link.baud``. A colon at the end may be left out.
+    config : Config
+        What the device is, or must be, built from.
+
+    Returns
+    -------
+    Device
+        Ready to use; hyperparameters are ``Hyperparameters(rounding=config.rounding)``. A model or a
+        simulation starts with a table of zeros, a board with what is on it.
+
+    Raises
+    ------
+    ConfigError
+        The name has none of these forms.
+    DeviceError
+        The device cannot be reached, or is not built from `config`.
+    ToolMissingError
+        The simulator is not installed.
+
+    Examples
+    --------
+    >>> with open_device("model:", Config(states=25, actions=4)) as device:
+    ...     device.read().shape
+    (25, 4)
+    """
+    kind, _, rest = url.partition(":")
+    if kind == "model" and not rest:
+        from qstep.devices.model_device import ModelDevice
+
+        return ModelDevice(config)
+    if kind == "sim" and rest in ("", "uart"):
+        from qstep_sim.port import SimPort
+
+        from qstep.devices.link_device import LinkDevice
+
+        return LinkDevice(SimPort(config, uart=rest == "uart"), config)
+    serial = re.fullmatch(r"(?P<port>.+?)(\?baud=(?P<baud>\d+))?", rest)
+    if kind == "serial" and serial is not None:
+        from qstep.devices.link_device import LinkDevice
+        from qstep.link.ports import SerialPort
+
+        baud = int(serial["baud"] or config.link.baud)
+        return LinkDevice(SerialPort(serial["port"], baud), config)
+    raise ConfigError(f"device is {url!r}; it must be {_FORMS}")

@@ -1,0 +1,245 @@
+"""A device at the other end of a link: a board, or a simulation of one. The bytes are the same."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.config import Config, Hyperparameters
+from qstep.devices.base import Counters, Device, Status, checked_table
+from qstep.errors import (
+    ConfigMismatchError,
+    DeviceError,
+    LinkError,
+    ProtocolVersionError,
+)
+from qstep.link.frames import COMMON, PROTOCOL_VERSION, Request, max_payload
+from qstep.link.ports import Port, RatedPort
+from qstep.link.records import RecordLayout, encode_records
+from qstep.link.rewards import RewardTable
+from qstep.link.session import PATIENCE, Session
+from qstep.noise import NoiseState
+from qstep.transitions import Transitions
+
+__all__ = ["LinkDevice"]
+
+_HELLO = struct.Struct("<BH8sIBBBII4s")
+_CONFIGURE = struct.Struct("<HHB")
+_NOISE = struct.Struct("<II")
+_ENTRY = struct.Struct("<HB")
+_READ = struct.Struct("<HBH")
+_STATUS = struct.Struct("<III")
+_COUNTERS = struct.Struct("<7Q")
+
+_BATCH = 1 << 16
+"""Transitions that are encoded at a time, while the ones before are on their way."""
+
+_SLOWEST_CLOCK_HZ = 1_000_000
+"""What deadlines reckon with where a request takes many clocks."""
+
+
+class LinkDevice(Device):
+    """The driver: a device reached through a port, as ``docs/link.md`` says.
+
+    Opening sets the hyperparameters to ``Hyperparameters(rounding=config.rounding)``. Table, rounding
+    noise and the count of applied transitions stay as they are found, so that an interrupted run can
+    be taken up again; :meth:`configure` restarts the noise, :meth:`clear` and :meth:`load` set the
+    table.
+
+    Parameters
+    ----------
+    port : Port
+        Carries the bytes; closed with the device.
+    config : Config
+        What the device must have been built from.
+    patience : float
+        Seconds without an answer, beside the time on the line, before the first retry.
+
+    Raises
+    ------
+    ProtocolVersionError, ConfigMismatchError
+        The device is another one than `config` describes; nothing was written to it.
+    DeadlineError, LinkError
+        No device answers, or the port failed.
+    """
+
+    def __init__(self, port: Port, config: Config, patience: float = PATIENCE) -> None:
+        self.config = config
+        self._port = port
+        self._session = Session(port, config, patience)
+        self._max_payload = max_payload(config.link.buffer_bytes)
+        self._rewards = RewardTable()
+        try:
+            self.reconnect()
+        except BaseException:
+            port.close()
+            raise
+
+    def reconnect(self) -> None:
+        """Open a new session after an error; as on opening, what is on the device stays."""
+        self._rewards.clear()
+        self._check(self._session.open())
+        self._configure(Hyperparameters(rounding=self.config.rounding))
+
+    def _check(self, hello: bytes) -> None:
+        if hello[0] != PROTOCOL_VERSION:
+            raise ProtocolVersionError(
+                f"the device speaks version {hello[0]} of the link protocol; "
+                f"this driver speaks version {PROTOCOL_VERSION}"
+            )
+        if len(hello) != _HELLO.size:
+            raise LinkError(f"the device answered HELLO with {len(hello)} bytes, not {_HELLO.size}")
+        _, _, digest, states, actions, integer, fraction, buffer_bytes, _, _ = _HELLO.unpack(hello)
+        config = self.config
+        # What a person can make sense of comes first: the digest differs whenever anything does.
+        for what, there, here in (
+            ("geometry", f"{states} x {actions}", f"{config.states} x {config.actions}"),
+            ("format", f"Q{integer}.{fraction}", str(config.format)),
+            ("buffer", f"{buffer_bytes} bytes", f"{config.link.buffer_bytes} bytes"),
+            ("configuration digest", digest.hex(), config.digest[:16]),
+        ):
+            if there != here:
+                raise ConfigMismatchError(
+                    f"the device's {what} is {there}; this configuration has {here}"
+                )
+
+    # Settings
+
+    def configure(self, hyper: Hyperparameters) -> None:
+        """Set learning rate, discount and rounding mode, and restart the noise from its seed."""
+        self._configure(hyper)
+        self.set_noise(hyper.noise)
+
+    def _configure(self, hyper: Hyperparameters) -> None:
+        c = hyper.coefficients
+        payload = _CONFIGURE.pack(c.alpha, c.kappa, hyper.rounding.code)
+        self._session.send(Request.CONFIGURE, payload)
+        self._session.drain()
+
+    def set_noise(self, noise: NoiseState) -> None:
+        """Continue the rounding noise from a saved state."""
+        self._session.send(Request.NOISE, _NOISE.pack(noise.x, noise.w))
+        self._session.drain()
+
+    def set_baud(self, baud: int) -> None:
+        """Change the line rate of device and port, and see that they understand each other.
+
+        Raises
+        ------
+        ConfigError
+            The device's clock cannot make this rate to within 2 %.
+        LinkError
+            The port has no line rate, or not this one.
+        """
+        if not isinstance(self._port, RatedPort):
+            raise LinkError(f"baud is {baud}, but this port has no line rate")
+        divisor = replace(self.config.link, baud=baud).divisor
+        self._session.change_baud(divisor, baud, self._port.set_baud)
+        self.status()
+
+    # The table
+
+    def clear(self) -> None:
+        """Set the whole table to 0; takes the device one clock an entry."""
+        seconds = self.config.states * self.config.actions / _SLOWEST_CLOCK_HZ
+        self._session.send(Request.CLEAR, seconds=seconds)
+        self._session.drain()
+
+    def load(self, q_raw: NDArray[np.int32]) -> None:
+        """Replace the table by raw values of shape (S, A); raises TableError if they do not fit."""
+        values = checked_table(self.config, q_raw).reshape(-1)
+        width = self.config.value_bytes
+        data = _value_bytes(values, width)
+        most = (self._max_payload - _ENTRY.size) // width
+        for first in range(0, values.size, most):
+            entry = _ENTRY.pack(*divmod(first, self.config.actions))
+            self._session.send(Request.LOAD, entry + data[first * width : (first + most) * width])
+        self._session.drain()
+
+    def read(self) -> NDArray[np.int32]:
+        """Return the table as raw values, shape (S, A)."""
+        width = self.config.value_bytes
+        size = self.config.states * self.config.actions
+        most = (self._max_payload - COMMON.size) // width
+        parts = []
+        for first in range(0, size, most):
+            count = min(most, size - first)
+            request = _READ.pack(*divmod(first, self.config.actions), count)
+            parts.append(self._session.ask(Request.READ, count * width, request))
+        values = _values(b"".join(parts), width)
+        return values.reshape(self.config.states, self.config.actions)
+
+    # Learning
+
+    def step(self, transitions: Transitions) -> None:
+        """Apply transitions in order, each exactly once; return when all are applied.
+
+        Up to 256 distinct rewards travel as codes, others whole.
+
+        Raises
+        ------
+        DeviceError
+            ``applied`` says how many of these transitions the device has confirmed as applied.
+        """
+        before = self._session.applied
+        try:
+            for start in range(0, len(transitions), _BATCH):
+                self._send(transitions[start : start + _BATCH])
+            self._session.drain()
+        except BaseException as error:
+            # Whether the codes of this batch have reached the device is not known.
+            self._rewards.clear()
+            if isinstance(error, DeviceError):
+                error.applied = self._session.applied - before
+            raise
+
+    def _send(self, transitions: Transitions) -> None:
+        reward: NDArray[np.integer] = transitions.reward_raw
+        assigned = self._rewards.assign(transitions.reward_raw)
+        if assigned is None:
+            kind, layout = Request.STEP_RAW, RecordLayout.raw(self.config)
+        else:
+            kind, layout = Request.STEP_CODED, RecordLayout.coded(self.config)
+            reward, first_new = assigned
+            self._send_rewards(first_new)
+        for payload, count in encode_records(layout, transitions, reward, self._max_payload):
+            self._session.send(kind, payload, count)
+
+    def _send_rewards(self, first: int) -> None:
+        """Load the codes from `first` on."""
+        width = self.config.value_bytes
+        most = (self._max_payload - 1) // width
+        for start in range(first, len(self._rewards), most):
+            part = self._rewards.values[start : min(start + most, len(self._rewards))]
+            self._session.send(Request.REWARDS, bytes([start]) + _value_bytes(part, width))
+
+    # What happened
+
+    def status(self) -> Status:
+        """Return what has been applied since the device was reset."""
+        digest, x, w = _STATUS.unpack(self._session.ask(Request.STATUS, _STATUS.size))
+        return Status(self._session.applied, digest, NoiseState(x, w))
+
+    def counters(self) -> Counters:
+        """Return the hardware's counters."""
+        return Counters(*_COUNTERS.unpack(self._session.ask(Request.COUNTERS, _COUNTERS.size)))
+
+    def close(self) -> None:
+        """Close the port."""
+        self._port.close()
+
+
+def _value_bytes(values: NDArray[np.int32], width: int) -> bytes:
+    """Return the low `width` bytes of each value, little endian."""
+    return values.astype("<i4").view(np.uint8).reshape(-1, 4)[:, :width].tobytes()
+
+
+def _values(data: bytes, width: int) -> NDArray[np.int32]:
+    """Undo :func:`_value_bytes`."""
+    wide = np.zeros((len(data) // width, 4), np.uint8)
+    wide[:, 4 - width :] = np.frombuffer(data, np.uint8).reshape(-1, width)
+    # The value lies in the upper bytes: shifting it down extends its sign.
+    return (wide.reshape(-1).view("<i4") >> 8 * (4 - width)).astype(np.int32)

@@ -1,0 +1,64 @@
+"""The golden model as a device: exact, fast, and without hardware."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.config import Config, Hyperparameters
+from qstep.devices.base import Device, Status
+from qstep.fast_model import FastModel
+from qstep.link.records import extend_digest
+from qstep.noise import NoiseState
+from qstep.transitions import Transitions
+
+__all__ = ["ModelDevice"]
+
+
+class ModelDevice(Device):
+    """The compiled golden model, which counts and digests transitions as the hardware does.
+
+    The table starts at 0, the hyperparameters at ``Hyperparameters(rounding=config.rounding)``.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self._model = FastModel(config)
+        self._applied = 0
+        self._digest = 0
+
+    def configure(self, hyper: Hyperparameters) -> None:
+        """Set learning rate, discount and rounding mode, and restart the noise from its seed."""
+        self._model.configure(hyper)
+
+    def set_noise(self, noise: NoiseState) -> None:
+        """Continue the rounding noise from a saved state."""
+        self._model.noise = noise
+
+    def clear(self) -> None:
+        """Set the whole table to 0."""
+        self._model.table.fill(0)
+
+    def load(self, q_raw: NDArray[np.int32]) -> None:
+        """Replace the table by raw values of shape (S, A); raises TableError if they do not fit."""
+        self._model.load(q_raw)
+
+    def step(self, transitions: Transitions) -> None:
+        """Apply transitions in order."""
+        self._model.apply(transitions)
+        self._applied += len(transitions)
+        self._digest = extend_digest(self.config, transitions, self._digest)
+
+    def read(self) -> NDArray[np.int32]:
+        """Return a copy of the table as raw values, shape (S, A)."""
+        return self._model.table.copy()
+
+    def status(self) -> Status:
+        """Return what has been applied since the device was made."""
+        return Status(self._applied, self._digest, self._model.noise)
+
+    def counters(self) -> None:
+        """Return None: there is no hardware to count."""
+
+    def close(self) -> None:
+        """Do nothing: a model holds nothing open."""

@@ -1,0 +1,1 @@
+"""The link between host and device: frames, records, session, ports (``docs/link.md``)."""

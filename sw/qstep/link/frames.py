@@ -1,0 +1,152 @@
+"""Frames: COBS around a header, a payload and a CRC-32 (``docs/link.md``, "Frame")."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from enum import IntEnum
+from typing import NamedTuple
+
+from cobs import cobs
+
+__all__ = [
+    "ANSWER",
+    "BUFFERS",
+    "COMMON",
+    "DELIMITER",
+    "OVERHEAD",
+    "PROTOCOL_VERSION",
+    "Frame",
+    "FrameReader",
+    "Request",
+    "StatusCode",
+    "decode_frame",
+    "encode_frame",
+    "max_payload",
+]
+
+PROTOCOL_VERSION = 1
+"""Version of the protocol that HELLO's answer carries."""
+
+ANSWER = 0x80
+"""Added to the type of a request to give the type of its answer."""
+
+DELIMITER = b"\0"
+"""Ends a frame; alone it is an empty frame, which is ignored."""
+
+BUFFERS = 2
+"""How many of the largest requests the device's receive buffer holds at once."""
+
+COMMON = struct.Struct("<BHQ")
+"""What every answer's payload begins with: status, expected, applied."""
+
+_HEADER = struct.Struct("<BHHH")
+_CRC = struct.Struct("<I")
+
+OVERHEAD = _HEADER.size + _CRC.size
+"""Bytes of a decoded frame beside its payload, 11."""
+
+
+class Request(IntEnum):
+    """Types of requests."""
+
+    HELLO = 0x01
+    CONFIGURE = 0x02
+    NOISE = 0x03
+    REWARDS = 0x04
+    CLEAR = 0x05
+    LOAD = 0x06
+    READ = 0x07
+    STEP_CODED = 0x08
+    STEP_RAW = 0x09
+    STATUS = 0x0A
+    COUNTERS = 0x0B
+    BAUD = 0x0C
+
+
+class StatusCode(IntEnum):
+    """How a device answered a request."""
+
+    OK = 0
+    DUPLICATE = 1
+    GAP = 2
+    STALE_EPOCH = 3
+    BAD_TYPE = 4
+    BAD_LENGTH = 5
+    OUT_OF_RANGE = 6
+
+
+class Frame(NamedTuple):
+    """A frame that has passed its CRC and length checks; `type` is not checked to be a known one."""
+
+    type: int
+    seq: int
+    epoch: int
+    payload: bytes
+
+
+def max_payload(buffer_bytes: int) -> int:
+    """Return how many bytes a payload may have when the device's receive buffer has `buffer_bytes`."""
+    return buffer_bytes // BUFFERS - OVERHEAD
+
+
+def encode_frame(kind: int, seq: int, epoch: int, payload: bytes | memoryview) -> bytes:
+    """Return the bytes that go over the line, delimiter included."""
+    body = _HEADER.pack(kind, seq, epoch, len(payload)) + payload
+    return bytes(cobs.encode(body + _CRC.pack(zlib.crc32(body)))) + DELIMITER
+
+
+def decode_frame(data: bytes) -> Frame | None:
+    """Return the frame that `data` (without its delimiter) holds, or None where it is not intact."""
+    try:
+        body = cobs.decode(data)
+    except cobs.DecodeError:
+        return None
+    if len(body) < OVERHEAD:
+        return None
+    kind, seq, epoch, length = _HEADER.unpack_from(body)
+    (crc,) = _CRC.unpack_from(body, len(body) - _CRC.size)
+    if length != len(body) - OVERHEAD or crc != zlib.crc32(memoryview(body)[: -_CRC.size]):
+        return None
+    return Frame(kind, seq, epoch, body[_HEADER.size : -_CRC.size])
+
+
+class FrameReader:
+    """Cuts a stream of bytes into frames; what is not intact is dropped and counted.
+
+    Parameters
+    ----------
+    limit : int
+        Largest decoded frame, header and CRC included; a longer one is dropped, and no more than
+        about that many bytes are ever kept.
+
+    Attributes
+    ----------
+    errors : int
+        Frames dropped so far.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._longest = limit + limit // 254 + 1
+        self._rest = b""
+        self._overlong = False
+        self.errors = 0
+
+    def feed(self, data: bytes) -> list[Frame]:
+        """Take bytes as they arrive, in pieces of any size, and return the frames completed."""
+        *whole, rest = (self._rest + data).split(DELIMITER)
+        frames = []
+        for part in whole:
+            overlong, self._overlong = self._overlong, False
+            if not part and not overlong:
+                continue
+            frame = None if overlong else decode_frame(part)
+            if frame is None or OVERHEAD + len(frame.payload) > self._limit:
+                self.errors += 1
+            else:
+                frames.append(frame)
+        if self._overlong or len(rest) > self._longest:
+            self._overlong, rest = True, b""
+        self._rest = rest
+        return frames

@@ -1,0 +1,139 @@
+"""Ports: what carries the bytes between host and device."""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol, runtime_checkable
+
+import serial
+
+from qstep.errors import DeadlineError, LinkError
+
+__all__ = ["Port", "RatedPort", "SerialPort"]
+
+_POLL_SECONDS = 0.02
+_CHUNK = 4096
+
+
+def _write_seconds(baud: int) -> float:
+    """Return how long a write may take: the largest buffer of any device, and some patience."""
+    return 5.0 + 65536 * 10 / baud
+
+
+class Port(Protocol):
+    """A stream of bytes in both directions; it may lose, change and invent bytes."""
+
+    def write(self, data: bytes) -> None:
+        """Send all of `data`; raise LinkError if the port has failed, DeadlineError if it is stuck."""
+
+    def read(self, timeout: float) -> bytes:
+        """Return what has arrived as soon as there is a byte, or ``b""`` after `timeout` seconds."""
+
+    def close(self) -> None:
+        """Release the port; calling it twice is harmless."""
+
+
+@runtime_checkable
+class RatedPort(Port, Protocol):
+    """A port whose line rate can be changed; `baud` is the present one."""
+
+    baud: int
+
+    def set_baud(self, baud: int) -> None:
+        """Send and receive at `baud` from now on."""
+
+
+class SerialPort:
+    """A serial port, a pty, or any other url that pyserial opens (``socket://HOST:PORT``).
+
+    Parameters
+    ----------
+    url : str
+        Name of the port: /dev/ttyUSB1, COM3, socket://localhost:7000.
+    baud : int
+        Line rate; a pty or a socket ignores it. Kept as an attribute.
+
+    Raises
+    ------
+    LinkError
+        The port cannot be opened: it does not exist, is in use, or its rate is not supported.
+    """
+
+    def __init__(self, url: str, baud: int) -> None:
+        self.url = url
+        self.baud = baud
+        try:
+            # Nothing else may change the settings or steal bytes while a session is open.
+            self._serial = serial.serial_for_url(
+                url,
+                baud,
+                timeout=_POLL_SECONDS,
+                write_timeout=_write_seconds(baud),
+                exclusive=True,
+            )
+        except (OSError, ValueError) as cause:  # SerialException is an OSError
+            raise LinkError(f"{url}: cannot be opened at {baud} baud: {cause}") from cause
+        self._is_native = isinstance(self._serial, serial.Serial)
+
+    def write(self, data: bytes) -> None:
+        """Send all of `data`.
+
+        Raises
+        ------
+        DeadlineError
+            It was not taken within 5 s and the time that it takes at the line's rate.
+        LinkError
+            The port has failed.
+        """
+        try:
+            self._serial.write(data)
+        except serial.SerialTimeoutException as cause:
+            seconds = self._serial.write_timeout
+            raise DeadlineError(f"{self.url}: took no data for {seconds:.0f} s") from cause
+        except OSError as cause:
+            raise LinkError(f"{self.url}: cannot be written: {cause}") from cause
+
+    def read(self, timeout: float) -> bytes:
+        """Return what has arrived, or ``b""`` after `timeout` seconds (rounded up to 20 ms).
+
+        Raises
+        ------
+        LinkError
+            The port has failed.
+        """
+        deadline = time.monotonic() + timeout
+        try:
+            while not (first := bytes(self._serial.read(1))):
+                if time.monotonic() >= deadline:
+                    return b""
+            return first + self._rest()
+        except OSError as cause:
+            raise LinkError(f"{self.url}: cannot be read: {cause}") from cause
+
+    def _rest(self) -> bytes:
+        """Return what is there already, without waiting."""
+        if self._is_native:
+            # A change of timeout would set the line's rate anew, which some drivers do not do silently.
+            waiting = self._serial.in_waiting
+            return bytes(self._serial.read(waiting)) if waiting else b""
+        # Other kinds of port tell only that there is something, but have no settings to disturb.
+        self._serial.timeout = 0
+        rest = bytes(self._serial.read(_CHUNK))
+        self._serial.timeout = _POLL_SECONDS
+        return rest
+
+    def set_baud(self, baud: int) -> None:
+        """Change the line rate; raises LinkError where the port does not support it."""
+        try:
+            self._serial.baudrate = baud
+            self._serial.write_timeout = _write_seconds(baud)
+        except (OSError, ValueError) as cause:
+            raise LinkError(f"{self.url}: cannot be set to {baud} baud: {cause}") from cause
+        self.baud = baud
+
+    def close(self) -> None:
+        """Release the port."""
+        try:
+            self._serial.close()
+        except OSError as cause:
+            raise LinkError(f"{self.url}: cannot be closed: {cause}") from cause
