@@ -1,0 +1,167 @@
+"""COBS framing as streams of bytes; 0x00 ends a frame.
+
+Function    :class:`CobsDecoder` undoes the stuffing, :class:`CobsEncoder` applies it.
+Latency     Decoder: one clock. Encoder: a block is sent once it is complete, at most 254 bytes later.
+Throughput  One byte per clock; the encoder spends one clock more on each full block of 254 bytes and two
+            on each frame.
+Reset       Drops what is inside, the encoder also what it has not sent.
+Hazards     The decoder cannot be held back: one input byte makes at most one output byte.
+Invariants  Between read pointer and placeholder every row of the encoder's ring is final.
+Reference   Cheshire and Baker, "Consistent Overhead Byte Stuffing", IEEE/ACM Trans. Networking 7 (1999).
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, stream
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import Component, In, Out
+
+from qstep_rtl.ring import RingReader
+
+__all__ = ["CobsDecoder", "CobsEncoder", "FRAME_BYTE"]
+
+_FULL = 0xFF
+_RING_BYTES = 512  # more than a block of 255, and one block RAM of the smallest parts
+
+FRAME_BYTE = data.StructLayout({"data": 8, "last": 1})
+"""A byte of a frame and whether it is the frame's last."""
+
+
+class CobsDecoder(Component):
+    """Bytes of the line to bytes of frames.
+
+    Attributes
+    ----------
+    in_valid, in_data : In(1), In(8)
+        Bytes as they arrive.
+    valid, data : Out(1), Out(8)
+        Decoded bytes.
+    end : Out(1)
+        For one clock: the frame is over. Never together with `valid`; empty frames make none.
+    broken : Out(1)
+        With `end`: the frame ended inside a block.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "in_valid": In(1),
+                "in_data": In(8),
+                "valid": Out(1),
+                "data": Out(8),
+                "end": Out(1),
+                "broken": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        left = Signal(8)  # bytes of the block still to come; 0: a code is next
+        pending_zero = Signal()  # the last block stands for a zero, if another block follows it
+        inside = Signal()
+        at_code = Signal()
+
+        m.d.comb += at_code.eq(left == 0)
+        m.d.sync += [self.valid.eq(0), self.end.eq(0)]
+        with m.If(self.in_valid):
+            m.d.sync += [
+                self.data.eq(Mux(at_code, 0, self.in_data)),
+                self.broken.eq(~at_code),
+            ]
+            with m.If(self.in_data == 0):
+                m.d.sync += [self.end.eq(inside), inside.eq(0), left.eq(0), pending_zero.eq(0)]
+            with m.Elif(at_code):
+                m.d.sync += [
+                    self.valid.eq(pending_zero),
+                    pending_zero.eq(self.in_data != _FULL),
+                    left.eq(self.in_data - 1),
+                    inside.eq(1),
+                ]
+            with m.Else():
+                m.d.sync += [self.valid.eq(1), left.eq(left - 1)]
+        return m
+
+
+class CobsEncoder(Component):
+    """Bytes of frames to bytes of the line.
+
+    Bytes go straight into a ring; the row before each block is a placeholder for its code. A zero needs
+    no row of its own: the row that it would take is the next placeholder. The delimiter is the
+    placeholder of a block that never comes.
+
+    Attributes
+    ----------
+    frame : In(stream of FRAME_BYTE)
+        Bytes to send.
+    line : Out(stream of 8)
+        Encoded bytes.
+    empty : Out(1)
+        Every byte has been handed over.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "frame": In(stream.Signature(FRAME_BYTE)),
+                "line": Out(stream.Signature(8)),
+                "empty": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.memory = memory = Memory(shape=8, depth=_RING_BYTES, init=[])
+        m.submodules.reader = reader = RingReader(memory.read_port())
+        store = memory.write_port()
+
+        placeholder = Signal(9)
+        free = Signal(9, init=1)
+        run = Signal(8, init=1)  # the code of the open block so far
+        closing = Signal()  # end of frame: the last code is next
+        delimiting = Signal()  # then the delimiter
+        full_block = Signal()
+        space = Signal()
+        close = Signal()  # give the placeholder its value, make the free row the next one
+        append = Signal()
+
+        m.d.comb += [
+            full_block.eq(run == _FULL),
+            space.eq(free != reader.read),
+            self.frame.ready.eq(space & ~closing & ~delimiting & ~full_block),
+            close.eq(
+                space
+                & (
+                    closing
+                    | delimiting
+                    | full_block
+                    | (self.frame.valid & (self.frame.payload.data == 0))
+                )
+            ),
+            append.eq(self.frame.valid & self.frame.ready & (self.frame.payload.data != 0)),
+            store.en.eq(close | append),
+            store.addr.eq(Mux(append, free, placeholder)),
+            store.data.eq(Mux(append, self.frame.payload.data, Mux(delimiting, 0, run))),
+            reader.limit.eq(placeholder),
+            self.line.payload.eq(reader.rows.payload),
+            self.line.valid.eq(reader.rows.valid),
+            reader.rows.ready.eq(self.line.ready),
+            self.empty.eq(
+                (reader.read == placeholder)
+                & ~reader.rows.valid
+                & (run == 1)
+                & ~closing
+                & ~delimiting
+            ),
+        ]
+        with m.If(append):
+            m.d.sync += [run.eq(run + 1), free.eq(free + 1)]
+        with m.If(close):
+            m.d.sync += [placeholder.eq(free), free.eq(free + 1), run.eq(1)]
+            with m.If(delimiting):
+                m.d.sync += delimiting.eq(0)
+            with m.Elif(closing):
+                m.d.sync += [closing.eq(0), delimiting.eq(1)]
+        with m.If(self.frame.valid & self.frame.ready & self.frame.payload.last):
+            m.d.sync += closing.eq(1)
+        return m

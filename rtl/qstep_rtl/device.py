@@ -1,0 +1,241 @@
+"""The device: link, command decoder and lane; with a byte stream or a UART to the host.
+
+Function    Ports and behaviour of ``docs/link.md`` around the hand-written lane of ``docs/lane.md``.
+Latency     See the blocks.
+Throughput  One byte per clock; a stream of full STEP frames takes as many clocks as it has bytes.
+Reset       Every session is lost; Q-table and reward table keep their contents.
+Hazards     None outside: whatever the host sends, it is answered or dropped and counted.
+Invariants  A transition is offered to the lane until it takes it, and is counted and digested exactly then.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, ClockSignal, Instance, Module, Mux, ResetSignal, Signal
+from amaranth.lib.wiring import Component, In, Out, connect
+
+from qstep.config import Config
+from qstep_rtl.commands import Commands
+from qstep_rtl.counters import COUNTER_BYTES, Counters, wide_counter
+from qstep_rtl.crc32 import RecordDigest
+from qstep_rtl.layout import RecordLayout
+from qstep_rtl.receiver import Receiver
+from qstep_rtl.records import Records, full_record
+from qstep_rtl.responder import Responder
+from qstep_rtl.uart import UartReceiver, UartSender
+from qstep_rtl.values import Values
+
+__all__ = ["ByteDevice", "UartDevice"]
+
+_EVENTS = 7
+
+
+class ByteDevice(Component):
+    """The device with streams of bytes: ``qstep_device``.
+
+    Parameters
+    ----------
+    config : Config
+        What to build.
+
+    Attributes
+    ----------
+    rx_valid, rx_ready, rx_data : In(1), Out(1), In(8)
+        Bytes from the host; always ready.
+    tx_valid, tx_ready, tx_data : Out(1), In(1), Out(8)
+        Bytes to the host.
+    divisor : Out(16)
+        Clocks per bit that BAUD has set, for a UART around the device.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "rx_valid": In(1),
+                "rx_ready": Out(1),
+                "rx_data": In(8),
+                "tx_valid": Out(1),
+                "tx_ready": In(1),
+                "tx_data": Out(8),
+                "divisor": Out(16),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        layout = RecordLayout.of(config)
+
+        m.submodules.receiver = receiver = Receiver(config.link.buffer_bytes)
+        m.submodules.commands = commands = Commands(config, COUNTER_BYTES * _EVENTS)
+        m.submodules.records = records = Records(config)
+        m.submodules.values = values = Values(config)
+        m.submodules.digest = digest = RecordDigest(
+            layout.size(coded=False, full=True),
+            # Records never come faster than this.
+            steps=layout.size(coded=True, full=False),
+        )
+        m.submodules.counters = counters = Counters(_EVENTS)
+        m.submodules.responder = responder = Responder(config)
+
+        # Line
+        m.d.comb += [
+            self.rx_ready.eq(1),
+            receiver.in_valid.eq(self.rx_valid),
+            receiver.in_data.eq(self.rx_data),
+            self.tx_valid.eq(responder.line.valid),
+            self.tx_data.eq(responder.line.payload),
+            responder.line.ready.eq(self.tx_ready),
+            self.divisor.eq(commands.divisor),
+        ]
+        connect(m, receiver.bytes, commands.bytes)
+        connect(m, commands.request, responder.request)
+        connect(m, commands.step_bytes, records.bytes)
+        connect(m, commands.value_bytes, values.bytes_in)
+
+        # Transitions: lane and digest take each together.
+        offered, taken, ready = Signal(), Signal(), Signal()
+        transition = records.transitions.payload
+        m.d.comb += [
+            offered.eq(records.transitions.valid & digest.records.ready & ~responder.reading),
+            taken.eq(offered & ready),
+            records.transitions.ready.eq(taken),
+            digest.records.valid.eq(taken),
+            digest.records.payload.eq(full_record(config, transition)),
+        ]
+
+        lane_busy, hold = Signal(), Signal()
+        result, saturated, forwarded = Signal(), Signal(), Signal()
+        m.submodules.lane = Instance(
+            "qs_lane",
+            p_States=config.states,
+            p_Actions=config.actions,
+            p_Width=config.format.width,
+            p_LoopDepth=config.loop_depth,
+            i_clk_i=ClockSignal(),
+            i_rst_i=ResetSignal(),
+            i_alpha_i=commands.alpha,
+            i_kappa_i=commands.kappa,
+            i_rounding_i=commands.rounding,
+            i_noise_load_i=commands.noise_load,
+            i_noise_x_i=commands.noise_x,
+            i_noise_w_i=commands.noise_w,
+            o_noise_x_o=responder.noise_x,
+            o_noise_w_o=responder.noise_w,
+            i_tr_valid_i=offered,
+            o_tr_ready_o=ready,
+            i_tr_state_i=transition.state,
+            i_tr_action_i=transition.action,
+            i_tr_reward_i=transition.reward,
+            i_tr_next_state_i=transition.next_state,
+            i_tr_terminated_i=transition.terminated,
+            o_res_valid_o=result,
+            o_res_saturated_o=saturated,
+            o_res_forwarded_o=forwarded,
+            i_host_write_i=values.write_table,
+            i_host_state_i=values.state,
+            i_host_action_i=values.action,
+            i_host_data_i=values.value,
+            o_host_data_o=values.table_value,
+            o_hold_o=hold,
+            o_busy_o=lane_busy,
+        )
+
+        # Commands and what they drive
+        m.d.comb += [
+            commands.answer_busy.eq(responder.reading),
+            commands.line_idle.eq(responder.idle),
+            commands.lane_idle.eq(~lane_busy & ~digest.busy),
+            records.start.eq(commands.step_start),
+            records.coded.eq(commands.step_coded),
+            commands.step_busy.eq(records.busy),
+            commands.step_partial.eq(records.partial),
+            commands.step_illegal.eq(records.illegal),
+            records.reward_write.eq(values.write_reward),
+            records.reward_code.eq(values.code),
+            records.reward_value.eq(values.value),
+            values.task.eq(commands.task),
+            values.first_code.eq(commands.first_code),
+            values.first_state.eq(commands.first_state),
+            values.first_action.eq(commands.first_action),
+            values.payload_bytes.eq(commands.payload_bytes),
+            values.read_count.eq(commands.read_count),
+            values.check.eq(commands.values_check),
+            values.move.eq(commands.values_move),
+            commands.values_busy.eq(values.busy),
+            commands.values_verdict.eq(values.verdict),
+            commands.values_data_bytes.eq(values.data_bytes),
+        ]
+
+        # Answers
+        from_counters = commands.counters_answer
+        m.d.comb += [
+            responder.epoch.eq(commands.epoch),
+            responder.expected.eq(commands.expected),
+            responder.nonce.eq(commands.nonce),
+            responder.applied.eq(wide_counter(m, taken, "applied")),
+            responder.digest.eq(digest.crc),
+            responder.data.payload.eq(
+                Mux(from_counters, counters.totals.payload, values.bytes_out.payload)
+            ),
+            responder.data.valid.eq(
+                Mux(from_counters, counters.totals.valid, values.bytes_out.valid)
+            ),
+            counters.totals.ready.eq(from_counters & responder.data.ready),
+            values.bytes_out.ready.eq(~from_counters & responder.data.ready),
+            counters.start.eq(commands.counters_start),
+            counters.events.eq(
+                Cat(
+                    offered,
+                    taken,
+                    hold,
+                    result & forwarded,
+                    result & saturated,
+                    receiver.dropped,
+                    commands.refused,
+                )
+            ),
+        ]
+        return m
+
+
+class UartDevice(Component):
+    """The device behind a UART: ``qstep_top``.
+
+    Parameters
+    ----------
+    config : Config
+        What to build.
+
+    Attributes
+    ----------
+    rx, tx : In(1), Out(1)
+        Serial lines, high while idle.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "rx": In(1, init=1),
+                "tx": Out(1, init=1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.device = device = ByteDevice(self._config)
+        m.submodules.uart_receiver = receiver = UartReceiver()
+        m.submodules.uart_sender = sender = UartSender()
+        m.d.comb += [
+            receiver.rx.eq(self.rx),
+            receiver.divisor.eq(device.divisor),
+            device.rx_valid.eq(receiver.valid),
+            device.rx_data.eq(receiver.data),
+            self.tx.eq(sender.tx),
+            sender.divisor.eq(device.divisor),
+            sender.bytes.payload.eq(device.tx_data),
+            sender.bytes.valid.eq(device.tx_valid),
+            device.tx_ready.eq(sender.bytes.ready),
+        ]
+        return m

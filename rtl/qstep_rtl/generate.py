@@ -1,0 +1,128 @@
+"""Writes the hardware of a configuration as Verilog, with a manifest that says what it is made of."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from amaranth.back import verilog
+from amaranth.lib.wiring import Component, In
+
+from qstep.config import Config
+from qstep.errors import FileFormatError
+from qstep_rtl import sources
+from qstep_rtl.device import ByteDevice, UartDevice
+
+__all__ = ["MANIFEST_NAME", "Manifest", "generate"]
+
+MANIFEST_NAME = "manifest.json"
+
+_TOPS = {"qstep_device": ByteDevice, "qstep_top": UartDevice}
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What was generated, and from what.
+
+    Attributes
+    ----------
+    config : dict
+        The configuration as :meth:`qstep.Config.to_dict` gives it.
+    digest : str
+        Its SHA-256.
+    tops : dict
+        For each top module its generated file and its ports: name to direction and width in bits.
+    sources : list of str
+        Hand-written SystemVerilog in compile order, to be read before a generated file.
+    files : dict
+        SHA-256 of every generated and hand-written file, by name.
+    versions : dict
+        Versions of the tools that wrote the Verilog.
+    """
+
+    config: dict[str, Any]
+    digest: str
+    tops: dict[str, dict[str, Any]]
+    sources: list[str]
+    files: dict[str, str]
+    versions: dict[str, str]
+
+    def to_json(self) -> str:
+        """Return the manifest as JSON text with sorted keys."""
+        return json.dumps(asdict(self), sort_keys=True, indent=2) + "\n"
+
+
+def _ports(top: Component) -> dict[str, dict[str, Any]]:
+    inputs = {"clk": {"direction": "input", "bits": 1}, "rst": {"direction": "input", "bits": 1}}
+    return inputs | {
+        path[0]: {"direction": "input" if member.flow == In else "output", "bits": len(value)}
+        for path, member, value in top.signature.flatten(top)
+    }
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def generate(config: Config, folder: Path) -> Manifest:
+    """Write ``qstep_device.v``, ``qstep_top.v`` and ``manifest.json``.
+
+    ``qstep_device`` has byte streams (clk, rst, rx_valid, rx_ready, rx_data[8], tx_valid, tx_ready,
+    tx_data[8], divisor[16]), ``qstep_top`` a UART around the same (clk, rst, rx, tx). Each file is
+    complete but for the hand-written modules of :mod:`qstep_rtl.sources`; no module name occurs in both.
+
+    Parameters
+    ----------
+    config : Config
+        What to build.
+    folder : Path
+        Where to write; made if it is absent.
+
+    Returns
+    -------
+    Manifest
+        What ``manifest.json`` says.
+
+    Raises
+    ------
+    FileFormatError
+        The folder cannot be written.
+
+    Notes
+    -----
+    The same configuration, sources and tool versions give the same bytes.
+    """
+    tops, texts = {}, {}
+    for name, kind in _TOPS.items():
+        top = kind(config)
+        text = verilog.convert(top, name=name, emit_src=False, strip_internal_attrs=True)
+        texts[f"{name}.v"] = text.encode()
+        tops[name] = {"file": f"{name}.v", "ports": _ports(top)}
+
+    written_by_hand = {path.name: path.read_bytes() for path in sources.paths()}
+    included = {path.name: path.read_bytes() for path in sources.includes()}
+    manifest = Manifest(
+        config=config.to_dict(),
+        digest=config.digest,
+        tops=tops,
+        sources=list(written_by_hand),
+        files={
+            name: _sha256(content) for name, content in (texts | written_by_hand | included).items()
+        },
+        versions={
+            "amaranth": metadata.version("amaranth"),
+            "yosys": ".".join(map(str, verilog.find_yosys(lambda version: True).version())),
+        },
+    )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in texts.items():
+            (folder / name).write_bytes(content)
+        (folder / MANIFEST_NAME).write_bytes(manifest.to_json().encode())
+    except OSError as cause:
+        raise FileFormatError(f"{folder}: cannot be written: {cause}") from cause
+    return manifest

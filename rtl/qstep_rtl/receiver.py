@@ -1,0 +1,123 @@
+"""Receives frames and lets only whole, checked ones through.
+
+Function    COBS decode, CRC and length check, ring buffer in block RAM. Bytes are written as they arrive;
+            a frame that passes is committed (its CRC is cut off), one that fails is rolled back.
+Latency     Five clocks from the delimiter to the first byte of the frame on `bytes`.
+Throughput  One byte per clock in and out at the same time.
+Reset       The buffer is empty; its memory keeps its contents.
+Hazards     Cannot be held back: a frame that does not fit is dropped and counted.
+Invariants  `bytes` carries 7 + length bytes per frame, back to back, and nothing of a frame before it was
+            checked.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import Component, In, Out
+
+from qstep_rtl.cobs import CobsDecoder
+from qstep_rtl.crc32 import Crc32
+from qstep_rtl.protocol import CRC_BYTES, HEADER_BYTES
+from qstep_rtl.ring import RingReader
+
+__all__ = ["Receiver"]
+
+
+class Receiver(Component):
+    """Bytes of the line to bytes of good frames.
+
+    Parameters
+    ----------
+    buffer_bytes : int
+        Size of the ring, a power of two, 512..65536; a decoded frame may take half of it.
+
+    Attributes
+    ----------
+    in_valid, in_data : In(1), In(8)
+        Bytes as they arrive.
+    bytes : Out(stream of 8)
+        Header and payload of good frames.
+    dropped : Out(1)
+        One clock for each frame that was dropped.
+    """
+
+    def __init__(self, buffer_bytes: int) -> None:
+        self._buffer_bytes = buffer_bytes
+        super().__init__(
+            {
+                "in_valid": In(1),
+                "in_data": In(8),
+                "bytes": Out(stream.Signature(8)),
+                "dropped": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.decoder = decoder = CobsDecoder()
+        m.submodules.crc = crc = Crc32()
+        m.submodules.memory = memory = Memory(shape=8, depth=self._buffer_bytes, init=[])
+        m.submodules.reader = reader = RingReader(memory.read_port())
+        store = memory.write_port()
+
+        committed = Signal(len(store.addr))
+        write = Signal(len(store.addr))
+        following = Signal(len(store.addr))
+        index = Signal(range(HEADER_BYTES + 1))  # bytes of the header so far
+        left = Signal(17)  # bytes that must follow the header
+        bad = Signal()
+        checking = Signal()  # the frame is over, `good` says how it went
+        good = Signal()
+        most_left = self._buffer_bytes // 2 - HEADER_BYTES
+
+        m.d.comb += [
+            decoder.in_valid.eq(self.in_valid),
+            decoder.in_data.eq(self.in_data),
+            crc.enable.eq(decoder.valid),
+            crc.data.eq(decoder.data),
+            crc.start.eq(decoder.end),
+            following.eq(write + 1),
+            store.addr.eq(write),
+            store.data.eq(decoder.data),
+            store.en.eq(decoder.valid & ~bad),
+            reader.limit.eq(committed),
+            self.bytes.payload.eq(reader.rows.payload),
+            self.bytes.valid.eq(reader.rows.valid),
+            reader.rows.ready.eq(self.bytes.ready),
+            self.dropped.eq(checking & ~good),
+        ]
+
+        with m.If(decoder.valid & ~bad):
+            m.d.sync += write.eq(following)
+            # One row stays free, so that a full ring differs from an empty one.
+            with m.If(following == reader.read):
+                m.d.sync += bad.eq(1)
+            with m.If(index != HEADER_BYTES):
+                m.d.sync += index.eq(index + 1)
+                with m.If(index == HEADER_BYTES - 2):
+                    m.d.sync += left[:8].eq(decoder.data)
+                with m.If(index == HEADER_BYTES - 1):
+                    m.d.sync += left.eq((left[:8] | (decoder.data << 8)) + CRC_BYTES)
+            with m.Else():
+                m.d.sync += left.eq(left - 1)
+                with m.If((left == 0) | (left > most_left)):
+                    m.d.sync += bad.eq(1)
+
+        m.d.sync += checking.eq(decoder.end)
+        with m.If(decoder.end):
+            m.d.sync += [
+                good.eq(
+                    ~bad & ~decoder.broken & (index == HEADER_BYTES) & (left == 0) & crc.matches
+                ),
+                index.eq(0),
+            ]
+        # After `end` comes at least one code byte, which decodes to nothing: these two clocks are free.
+        with m.If(checking):
+            m.d.sync += bad.eq(0)
+            with m.If(good):
+                m.d.sync += [write.eq(write - CRC_BYTES), committed.eq(write - CRC_BYTES)]
+            with m.Else():
+                m.d.sync += write.eq(committed)
+        return m

@@ -1,0 +1,200 @@
+"""Turns the bytes of a STEP payload into transitions.
+
+Function    Collects a record, looks its reward code up in a table in block RAM, fills in the state of a
+            continuing record, checks the ranges.
+Latency     Three clocks from a record's last byte to `transitions.valid`.
+Throughput  One byte per clock, as long as transitions are taken as fast as records arrive.
+Reset       No record inside; the reward table keeps its contents (all 0 after power-up).
+Hazards     `rewards_*` may be written only while `busy` is 0.
+Invariants  A transition on `transitions` is legal, and stays until it is taken. After a record that is not
+            legal, `illegal` is 1 and nothing more comes until `start`; bytes are then swallowed.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, stream
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import Component, In, Out
+
+from qstep.config import Config
+from qstep_rtl.layout import CODE_BITS, RecordLayout
+
+__all__ = ["Records", "full_record", "transition_shape"]
+
+
+def transition_shape(config: Config) -> data.StructLayout:
+    """Return the fields of a transition, in the order of a full record."""
+    return data.StructLayout(
+        {
+            "action": config.action_bits,
+            "next_state": config.state_bits,
+            "terminated": 1,
+            "reward": config.format.width,
+            "state": config.state_bits,
+        }
+    )
+
+
+def _at_least(value: Value, limit: int) -> Value:
+    """Compare only where `value` can reach `limit` at all."""
+    return value >= limit if limit < 1 << len(value) else Const(0, 1)
+
+
+class Records(Component):
+    """Bytes to transitions.
+
+    Parameters
+    ----------
+    config : Config
+        Geometry and number format.
+
+    Attributes
+    ----------
+    start : In(1)
+        Forget an unfinished record and `illegal`; the next record must be full.
+    coded : In(1)
+        Records carry reward codes; steady while `busy`.
+    bytes : In(stream of 8)
+        Payload.
+    transitions : Out(stream)
+        Legal transitions in order.
+    busy : Out(1)
+        A whole record is inside.
+    partial : Out(1)
+        Some, but not all, bytes of a record have come.
+    illegal : Out(1)
+        A record was out of range.
+    reward_write, reward_code, reward_value : In
+        Write port of the reward table.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "start": In(1),
+                "coded": In(1),
+                "bytes": In(stream.Signature(8)),
+                "transitions": Out(stream.Signature(transition_shape(config))),
+                "busy": Out(1),
+                "partial": Out(1),
+                "illegal": Out(1),
+                "reward_write": In(1),
+                "reward_code": In(CODE_BITS),
+                "reward_value": In(config.format.width),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        layout = RecordLayout.of(config)
+        most_bytes = max(layout.size(coded=True, full=True), layout.size(coded=False, full=True))
+
+        m.submodules.rewards = rewards = Memory(
+            shape=config.format.width, depth=1 << CODE_BITS, init=[]
+        )
+        store, look_up = rewards.write_port(), rewards.read_port()
+        m.d.comb += [
+            store.en.eq(self.reward_write),
+            store.addr.eq(self.reward_code),
+            store.data.eq(self.reward_value),
+        ]
+
+        # Stage 0: bytes, each into its own lane. Stage 1: fields, with the reward being looked up.
+        # Stage 2: on offer.
+        record = Signal(8 * most_bytes)
+        count = Signal(range(most_bytes))
+        last = Signal(range(most_bytes))
+        first = Signal()
+        whole = Signal()
+        s1_valid, s1_coded, s1_illegal = Signal(), Signal(), Signal()
+        s1_ready, s2_ready = Signal(), Signal()
+        s1_raw = Signal(config.format.width)
+        fields = Signal(transition_shape(config))
+        offer = self.transitions
+
+        def field(offset: int, width: int) -> Value:
+            return record[offset : offset + width]
+
+        # Stage 0
+        continuing = Signal()
+        m.d.comb += [
+            s2_ready.eq(~offer.valid | offer.ready),
+            s1_ready.eq(~s1_valid | s2_ready),
+            self.bytes.ready.eq(~whole | s1_ready | self.illegal),
+            continuing.eq(Mux(count == 0, self.bytes.payload[0], record[0])),
+            self.busy.eq(whole | s1_valid | offer.valid),
+            self.partial.eq(count != 0),
+        ]
+        for coded in (False, True):
+            for full in (False, True):
+                with m.If((self.coded == coded) & (continuing != full)):
+                    m.d.comb += last.eq(layout.size(coded=coded, full=full) - 1)
+        with m.If(s1_ready):
+            m.d.sync += whole.eq(0)
+        with m.If(self.bytes.valid & self.bytes.ready & ~self.illegal):
+            for index in range(most_bytes):
+                with m.If(count == index):
+                    m.d.sync += record.word_select(index, 8).eq(self.bytes.payload)
+            with m.If(count == last):
+                m.d.sync += [count.eq(0), whole.eq(1)]
+            with m.Else():
+                m.d.sync += count.eq(count + 1)
+
+        # Stage 1
+        state = Signal(config.state_bits)
+        m.d.comb += [
+            state.eq(
+                Mux(
+                    self.coded,
+                    field(layout.state(coded=True), config.state_bits),
+                    field(layout.state(coded=False), config.state_bits),
+                )
+            ),
+            look_up.addr.eq(field(layout.reward, CODE_BITS)),
+            look_up.en.eq(s1_ready),
+        ]
+        with m.If(s1_ready):
+            m.d.sync += s1_valid.eq(whole)
+            with m.If(whole):
+                m.d.sync += [
+                    first.eq(0),
+                    s1_coded.eq(self.coded),
+                    s1_raw.eq(field(layout.reward, config.format.width)),
+                    s1_illegal.eq(record[0] & first),
+                    fields.action.eq(field(layout.action, config.action_bits)),
+                    fields.next_state.eq(field(layout.next_state, config.state_bits)),
+                    fields.terminated.eq(record[layout.terminated]),
+                    # The next state of the record before, whose fields are still here.
+                    fields.state.eq(Mux(record[0], fields.next_state, state)),
+                ]
+
+        # Stage 2
+        illegal = Signal()
+        m.d.comb += illegal.eq(
+            s1_illegal
+            | _at_least(fields.state, config.states)
+            | _at_least(fields.next_state, config.states)
+            | _at_least(fields.action, config.actions)
+        )
+        with m.If(s2_ready):
+            m.d.sync += offer.valid.eq(s1_valid & ~illegal & ~self.illegal)
+            with m.If(s1_valid):
+                m.d.sync += [
+                    offer.payload.eq(fields),
+                    offer.payload.reward.eq(Mux(s1_coded, look_up.data, s1_raw)),
+                    self.illegal.eq(self.illegal | illegal),
+                ]
+
+        with m.If(self.start):
+            m.d.sync += [count.eq(0), first.eq(1), self.illegal.eq(0)]
+        return m
+
+
+def full_record(config: Config, transition: data.View) -> Value:
+    """Return a transition as the full raw record that the digest covers, padded to whole bytes."""
+    bits = Cat(Const(0, 1), transition.as_value())
+    size = RecordLayout.of(config).size(coded=False, full=True)
+    return Cat(bits, Const(0, 8 * size - len(bits)))

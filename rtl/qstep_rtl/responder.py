@@ -1,0 +1,198 @@
+"""Composes answers: header, common part, what belongs to the request, CRC; COBS around all.
+
+Function    `request` starts an answer. Its fixed parts are read from the device's registers byte by byte,
+            data of READ and COUNTERS come as a stream.
+Latency     Three clocks from `request` to the first byte in the encoder.
+Throughput  One byte per clock.
+Reset       Drops the answer under way and what has not been sent.
+Hazards     While `reading` is 1 the registers on the inputs must not change.
+Invariants  An answer has exactly the length that its header says.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import Component, In, Out
+
+from qstep.config import Config
+from qstep_rtl.cobs import CobsEncoder
+from qstep_rtl.counters import COUNTER_BYTES
+from qstep_rtl.crc32 import Crc32
+from qstep_rtl.protocol import (
+    COMMON_BYTES,
+    CRC_BYTES,
+    HEADER_BYTES,
+    PROTOCOL_VERSION,
+    Request,
+    Verdict,
+)
+
+__all__ = ["ANSWER", "Responder"]
+
+ANSWER = data.StructLayout({"type": 8, "seq": 16, "verdict": 3, "data_bytes": 16})
+"""What an answer is made from; `data_bytes` is the length of the streamed data."""
+
+
+def _split(value: Value, count: int) -> list[Value]:
+    """Return a register as `count` bytes, low byte first."""
+    return [value[8 * i : 8 * i + 8] for i in range(count)]
+
+
+class Responder(Component):
+    """Answers to bytes of the line.
+
+    Parameters
+    ----------
+    config : Config
+        Its identity is what HELLO answers.
+
+    Attributes
+    ----------
+    request : In(stream of ANSWER)
+        Starts an answer.
+    reading : Out(1)
+        Registers are being read.
+    data : In(stream of 8)
+        Streamed data.
+    epoch, expected, applied, digest, noise_x, noise_w, nonce : In
+        The device's registers.
+    line : Out(stream of 8)
+        Encoded answers.
+    idle : Out(1)
+        Every answer has been handed over, delimiter included.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "request": In(stream.Signature(ANSWER)),
+                "reading": Out(1),
+                "data": In(stream.Signature(8)),
+                "epoch": In(16),
+                "expected": In(16),
+                "applied": In(8 * COUNTER_BYTES),
+                "digest": In(32),
+                "noise_x": In(32),
+                "noise_w": In(32),
+                "nonce": In(32),
+                "line": Out(stream.Signature(8)),
+                "idle": Out(1),
+            }
+        )
+
+    def _identity(self) -> list[Value]:
+        config = self._config
+        numbers = (
+            bytes.fromhex(config.digest)[:8]
+            + config.states.to_bytes(4, "little")
+            + bytes([config.actions, config.format.integer, config.format.fraction])
+            + config.link.buffer_bytes.to_bytes(4, "little")
+        )
+        return [
+            Const(PROTOCOL_VERSION, 8),
+            *_split(self.epoch, 2),
+            *(Const(number, 8) for number in numbers),
+        ]
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.crc = crc = Crc32()
+        m.submodules.encoder = encoder = CobsEncoder()
+
+        answer = Signal(ANSWER)
+        length = Signal(16)
+        common = [
+            answer.type ^ 0x80,
+            *_split(answer.seq, 2),
+            *_split(self.epoch, 2),
+            *_split(length, 2),
+            answer.verdict,
+            *_split(self.expected, 2),
+            *_split(self.applied, COUNTER_BYTES),
+        ]
+        hello = [*self._identity(), *_split(self.digest, 4), *_split(self.nonce, 4)]
+        status = [*_split(self.digest, 4), *_split(self.noise_x, 4), *_split(self.noise_w, 4)]
+        fixed = [*common, *hello, *status]
+        assert len(common) == HEADER_BYTES + COMMON_BYTES
+        hello_at, status_at = len(common), len(common) + len(hello)
+
+        index = Signal(range(len(fixed)))
+        left = Signal(16)
+        tail = Signal(range(CRC_BYTES))
+        is_hello, is_status, has_data = Signal(), Signal(), Signal()
+        ok = self.request.payload.verdict == Verdict.OK
+
+        # One register between the wide choice of bytes and the encoder.
+        byte, valid, is_crc, is_last = Signal(8), Signal(), Signal(), Signal()
+        ready = Signal()
+        m.d.comb += [
+            ready.eq(~valid | encoder.frame.ready),
+            encoder.frame.valid.eq(valid),
+            encoder.frame.payload.data.eq(Mux(is_crc, crc.crc, byte)),
+            encoder.frame.payload.last.eq(is_last),
+            crc.data.eq(byte),
+            crc.enable.eq(valid & encoder.frame.ready & ~is_crc),
+            crc.shift.eq(valid & encoder.frame.ready & is_crc),
+            crc.start.eq(valid & encoder.frame.ready & is_last),
+            self.line.payload.eq(encoder.line.payload),
+            self.line.valid.eq(encoder.line.valid),
+            encoder.line.ready.eq(self.line.ready),
+        ]
+        with m.If(ready):
+            m.d.sync += [valid.eq(0), is_crc.eq(0), is_last.eq(0)]
+
+        with m.FSM() as fsm:
+            with m.State("idle"):
+                m.d.comb += self.request.ready.eq(1)
+                with m.If(self.request.valid):
+                    m.d.sync += [
+                        answer.eq(self.request.payload),
+                        is_hello.eq(ok & (self.request.payload.type == Request.HELLO)),
+                        is_status.eq(ok & (self.request.payload.type == Request.STATUS)),
+                        index.eq(0),
+                    ]
+                    m.next = "measure"
+            with m.State("measure"):
+                m.d.sync += [
+                    left.eq(answer.data_bytes),
+                    has_data.eq(answer.data_bytes != 0),
+                    length.eq(
+                        COMMON_BYTES
+                        + Mux(is_hello, len(hello), Mux(is_status, len(status), answer.data_bytes))
+                    ),
+                ]
+                m.next = "fixed"
+            with m.State("fixed"):
+                with m.If(ready):
+                    m.d.sync += [byte.eq(Array(fixed)[index]), valid.eq(1), index.eq(index + 1)]
+                    with m.If(index == len(common) - 1):
+                        with m.If(is_status):
+                            m.d.sync += index.eq(status_at)
+                        with m.Elif(has_data):
+                            m.next = "data"
+                        with m.Elif(~is_hello):
+                            m.next = "crc"
+                    with m.If((index == status_at - 1) | (index == len(fixed) - 1)):
+                        m.next = "crc"
+            with m.State("data"):
+                m.d.comb += self.data.ready.eq(ready)
+                with m.If(ready & self.data.valid):
+                    m.d.sync += [byte.eq(self.data.payload), valid.eq(1), left.eq(left - 1)]
+                    with m.If(left == 1):
+                        m.next = "crc"
+            with m.State("crc"):
+                with m.If(ready):
+                    m.d.sync += [valid.eq(1), is_crc.eq(1), tail.eq(tail + 1)]
+                    with m.If(tail == CRC_BYTES - 1):
+                        m.d.sync += is_last.eq(1)
+                        m.next = "idle"
+            m.d.comb += [
+                self.reading.eq(
+                    fsm.ongoing("measure") | fsm.ongoing("fixed") | fsm.ongoing("data")
+                ),
+                self.idle.eq(fsm.ongoing("idle") & ~valid & encoder.empty),
+            ]
+        assert hello_at + len(hello) == status_at
+        return m

@@ -1,0 +1,52 @@
+"""Read side of a ring buffer in block RAM: turns what lies between two pointers into a stream.
+
+Function    Sends the rows from `read` up to, not including, `limit`.
+Latency     Two clocks from a move of `limit` to `valid`.
+Throughput  One row per clock.
+Reset       The ring is empty; the memory keeps its contents.
+Hazards     `limit` may only be moved over a row in a clock after the one in which the row was written.
+Invariants  Rows below `read` may be overwritten: the one on offer is held in the memory's output register.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module
+from amaranth.lib import stream
+from amaranth.lib.memory import ReadPort
+from amaranth.lib.wiring import Component, In, Out
+
+__all__ = ["RingReader"]
+
+
+class RingReader(Component):
+    """Stream of the rows of a ring.
+
+    Parameters
+    ----------
+    port : ReadPort
+        Synchronous read port of the ring's memory, whose depth is a power of two.
+    """
+
+    def __init__(self, port: ReadPort) -> None:
+        self._port = port
+        pointer = len(port.addr)
+        super().__init__(
+            {
+                "limit": In(pointer),
+                "read": Out(pointer),
+                "rows": Out(stream.Signature(len(port.data))),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.comb += [
+            self._port.addr.eq(self.read),
+            self._port.en.eq(~self.rows.valid | self.rows.ready),
+            self.rows.payload.eq(self._port.data),
+        ]
+        with m.If(self._port.en):
+            m.d.sync += self.rows.valid.eq(self.read != self.limit)
+            with m.If(self.read != self.limit):
+                m.d.sync += self.read.eq(self.read + 1)
+        return m

@@ -1,0 +1,128 @@
+"""UART: 8 data bits, no parity, 1 stop bit, low bit first, divisor set at run time.
+
+Function    :class:`UartReceiver` samples each bit in its middle; :class:`UartSender` shifts bytes out.
+Latency     Receiver: 9.5 bit times and four clocks from the falling edge to `valid`.
+Throughput  One byte per ten bit times in both directions.
+Reset       Both idle; a byte on its way is lost.
+Hazards     `divisor` (clocks per bit, 4 or more) is taken at each start bit: a byte under way keeps its rate.
+Invariants  The line is high while the sender is idle. A byte without a stop bit is dropped, and the
+            receiver then waits for the line to be high.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.lib import stream
+from amaranth.lib.cdc import FFSynchronizer
+from amaranth.lib.wiring import Component, In, Out
+
+__all__ = ["UartReceiver", "UartSender"]
+
+_FRAME_BITS = 10
+
+
+class UartReceiver(Component):
+    """Serial line to bytes, offered for one clock each.
+
+    Attributes
+    ----------
+    rx : In(1)
+        The line, asynchronous; synchronised here with two flip-flops.
+    divisor : In(16)
+        Clocks per bit, 4..65535.
+    valid, data : Out(1), Out(8)
+        A received byte.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "rx": In(1, init=1),
+                "divisor": In(16),
+                "valid": Out(1),
+                "data": Out(8),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        line = Signal(init=1)
+        m.submodules.synchroniser = FFSynchronizer(self.rx, line, init=1)
+
+        period = Signal(16)
+        timer = Signal(16)
+        bits = Signal(
+            range(_FRAME_BITS + 1)
+        )  # bits still to be sampled, start and stop bit included
+        armed = Signal()  # the line has been high since the last byte
+
+        m.d.sync += self.valid.eq(0)
+        with m.If(bits == 0):
+            m.d.sync += armed.eq(line)
+            with m.If(armed & ~line):
+                # The middle of the start bit; one clock has gone by in seeing the edge.
+                m.d.sync += [
+                    period.eq(self.divisor - 1),
+                    timer.eq(self.divisor[1:] - 1),
+                    bits.eq(_FRAME_BITS),
+                    armed.eq(0),
+                ]
+        with m.Elif(timer != 0):
+            m.d.sync += timer.eq(timer - 1)
+        with m.Else():
+            m.d.sync += [timer.eq(period), bits.eq(bits - 1)]
+            with m.If((bits == _FRAME_BITS) & line):
+                m.d.sync += [bits.eq(0), armed.eq(1)]  # a glitch, not a start bit
+            with m.Elif(bits == 1):
+                m.d.sync += [self.valid.eq(line), armed.eq(line)]
+            with m.Else():
+                m.d.sync += self.data.eq(Cat(self.data[1:], line))
+        return m
+
+
+class UartSender(Component):
+    """Bytes to a serial line.
+
+    Attributes
+    ----------
+    tx : Out(1)
+        The line.
+    divisor : In(16)
+        Clocks per bit, 4..65535.
+    bytes : In(stream of 8)
+        Bytes to send.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "tx": Out(1, init=1),
+                "divisor": In(16),
+                "bytes": In(stream.Signature(8)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        period = Signal(16)
+        timer = Signal(16)
+        shifter = Signal(_FRAME_BITS - 1)  # what follows the bit on the line, ones behind it
+        bits = Signal(range(_FRAME_BITS + 1))
+
+        m.d.comb += self.bytes.ready.eq((bits == 0) | ((bits == 1) & (timer == 0)))
+        with m.If(timer != 0):
+            m.d.sync += timer.eq(timer - 1)
+        with m.Elif(bits != 0):
+            m.d.sync += [
+                Cat(self.tx, shifter).eq(Cat(shifter, Const(1, 1))),
+                timer.eq(period),
+                bits.eq(bits - 1),
+            ]
+        with m.If(self.bytes.valid & self.bytes.ready):
+            m.d.sync += [
+                Cat(self.tx, shifter).eq(Cat(Const(0, 1), self.bytes.payload, Const(1, 1))),
+                period.eq(self.divisor - 1),
+                timer.eq(self.divisor - 1),
+                bits.eq(_FRAME_BITS),
+            ]
+        return m
