@@ -1,0 +1,47 @@
+"""The RTL linter sees faults, and the RTL has none."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+pytestmark = pytest.mark.rtl
+
+
+def load() -> ModuleType:
+    path = Path(__file__).parents[1] / "lint_rtl.py"
+    spec = importlib.util.spec_from_file_location("lint_rtl", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+lint_rtl = load()
+
+
+@pytest.mark.parametrize(
+    "parameters", lint_rtl.CORNERS, ids=lambda p: "-".join(map(str, p.values()))
+)
+def test_rtl_has_no_warnings(parameters: dict[str, int]) -> None:
+    assert lint_rtl.lint("qs_lane", parameters) == ""
+
+
+def test_narrow_assignment_is_reported(tmp_path: Path) -> None:
+    shutil.copy(lint_rtl.RTL / "qs_pkg.sv", tmp_path)
+    (tmp_path / "sample.sv").write_text(
+        "module sample (input logic [7:0] a_i, output logic [3:0] y_o);\n"
+        "  assign y_o = a_i;\nendmodule\n",
+        encoding="utf-8",
+    )
+    assert "%Warning-WIDTHTRUNC" in lint_rtl.lint("sample", {}, rtl=tmp_path)
+
+
+def test_missing_module_is_reported(tmp_path: Path) -> None:
+    shutil.copy(lint_rtl.RTL / "qs_pkg.sv", tmp_path)
+    assert "%Error" in lint_rtl.lint("absent", {}, rtl=tmp_path)
