@@ -12,7 +12,6 @@ import hashlib
 import io
 import json
 import os
-import tempfile
 import zipfile
 from collections.abc import Sequence
 from dataclasses import asdict, astuple, dataclass
@@ -198,16 +197,15 @@ def _rows(archive: Any, prefix: str, columns: int) -> list[tuple[Any, ...]]:
 
 def _replace(path: Path, data: bytes) -> None:
     """Put a file in place so that a crash leaves the old or the new one, never a part."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with beside.open("wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
     if os.name == "posix":  # elsewhere a folder cannot be opened, nor need it be
         folder = os.open(path.parent, os.O_RDONLY)
         try:

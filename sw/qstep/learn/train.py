@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from qstep.config import Hyperparameters
+from qstep.config import Config, Hyperparameters
 from qstep.devices.base import Device
 from qstep.envs import GridWorld, make, table_size
 from qstep.errors import ConfigError, EnvironmentSpaceError
@@ -29,7 +29,7 @@ from qstep.learn.schedule import EpsilonSchedule
 from qstep.learn.value_iteration import transition_model
 from qstep.transitions import Transitions
 
-__all__ = ["Learner", "Plan"]
+__all__ = ["Learner", "Plan", "identity"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,20 @@ class Plan:
                 raise ConfigError(f"{name} is {getattr(self, name)}; it must be 1 or more")
 
 
+def identity(plan: Plan, hyper: Hyperparameters, config: Config) -> dict[str, Any]:
+    """Return what must be equal for a checkpoint to belong to a run, as plain values.
+
+    The device is not part of it: every device goes on with the same result.
+    """
+    world = make(plan.env_id, 0).unwrapped
+    return {
+        **asdict(plan),
+        **hyper.to_dict(),
+        "config": config.to_dict(),
+        "map": list(world.rows) if isinstance(world, GridWorld) else None,
+    }
+
+
 class Learner:
     """Trains a device's table; iterate over it to run, one training episode an iteration.
 
@@ -84,6 +98,17 @@ class Learner:
     resume : Snapshot, optional
         Where to go on. It must be of a run with the same plan, hyperparameters and configuration;
         :func:`~qstep.learn.checkpoint.load_checkpoint` checks that.
+
+    Attributes
+    ----------
+    snapshot : Snapshot
+        The run at the end of the last episode that is done.
+    env : gymnasium.Env
+        The training environment.
+    identity : dict of plain values
+        See :func:`identity`.
+    model : TransitionModel or None
+        Of the environment, where it has one.
 
     Raises
     ------
@@ -105,33 +130,23 @@ class Learner:
         self.device = device
         self.plan = plan
         self.hyper = hyper
-        self._env = make(plan.env_id, hyper.seed % MAX_SEED)
+        self.env = make(plan.env_id, hyper.seed % MAX_SEED)
         self._evaluation_env = make(plan.env_id, hyper.seed % MAX_SEED)
         config = device.config
-        sizes = table_size(self._env)
+        sizes = table_size(self.env)
         if sizes != (config.states, config.actions):
             raise EnvironmentSpaceError(
                 f"{plan.env_id} has {sizes[0]} states and {sizes[1]} actions; the device's table "
                 f"has {config.states} and {config.actions}"
             )
-        self.model = transition_model(self._env)
+        self.identity = identity(plan, hyper, config)
+        self.model = transition_model(self.env)
         self._success_reward = None
         if self.model is not None:
             config.format.quantise(self.model.reward)
             self._success_reward = self.model.success_reward
         self.snapshot = resume or self._beginning()
         self._restore(self.snapshot)
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        """What must be equal in a checkpoint for it to belong to this run, as plain values."""
-        world = self._env.unwrapped
-        return {
-            **asdict(self.plan),
-            **self.hyper.to_dict(),
-            "config": self.device.config.to_dict(),
-            "map": list(world.rows) if isinstance(world, GridWorld) else None,
-        }
 
     def __iter__(self) -> Iterator[Episode]:
         """Run the episodes that are left; yield each after its snapshot has been taken."""
@@ -151,14 +166,14 @@ class Learner:
     def _play(self, number: int) -> Episode:
         """Run one training episode."""
         epsilon = self.plan.epsilon.at(number - 1, self.plan.episodes)
-        state, _ = self._env.reset(seed=int(self._acting.integers(MAX_SEED)))
+        state, _ = self.env.reset(seed=int(self._acting.integers(MAX_SEED)))
         state = int(state)
         total = reward = 0.0
         length = 0
         terminated = truncated = False
         while not (terminated or truncated):
             action = epsilon_greedy(self._table, state, epsilon, self._acting)
-            following, paid, terminated, truncated, _ = self._env.step(action)
+            following, paid, terminated, truncated, _ = self.env.step(action)
             reward = float(paid)
             self._pending.append((state, action, reward, int(following), bool(terminated)))
             if len(self._pending) >= self.plan.sync_steps:

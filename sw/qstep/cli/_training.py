@@ -1,0 +1,140 @@
+"""What `qstep train` does once its options are read: progress, checkpoints, interruption, results."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from qstep.config import Config, Hyperparameters
+from qstep.devices import open_device
+from qstep.envs import make, table_size
+from qstep.errors import DeviceError, FileFormatError
+from qstep.fixed import QFormat
+from qstep.learn.checkpoint import load_checkpoint, save_checkpoint
+from qstep.learn.evaluate import Evaluation
+from qstep.learn.results import summary, write_results
+from qstep.learn.train import Learner, Plan, identity
+
+__all__ = ["train"]
+
+INTERRUPTED = 130
+"""Exit status after Ctrl-C: 128 + SIGINT, as shells have it."""
+
+_RECENT = 100
+_REFRESH_SECONDS = 0.1
+
+
+def train(
+    url: str,
+    plan: Plan,
+    hyper: Hyperparameters,
+    number_format: QFormat,
+    folder: Path,
+    resume: bool,
+    resume_command: str,
+    as_json: bool,
+) -> int:
+    """Run a plan on a device and write what it gives to a folder; return the exit status.
+
+    A checkpoint is saved after every evaluation, when the run ends, on Ctrl-C and when the device
+    fails; the last two name the command that goes on.
+    """
+    config = Config(
+        *table_size(make(plan.env_id, 0)), format=number_format, rounding=hyper.rounding
+    )
+    file = folder / "checkpoint.npz"
+    snapshot = load_checkpoint(file, identity(plan, hyper, config)) if resume else None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as cause:
+        raise FileFormatError(f"{folder}: cannot be made: {cause}") from cause
+    with open_device(url, config) as device:
+        learner = Learner(device, plan, hyper, resume=snapshot)
+        first = learner.snapshot.episode
+        begun = time.monotonic()
+        try:
+            _run(learner, file)
+            seconds = time.monotonic() - begun
+            save_checkpoint(file, learner.snapshot, learner.identity)
+            files = write_results(folder, learner)
+        except (KeyboardInterrupt, DeviceError) as error:
+            save_checkpoint(file, learner.snapshot, learner.identity)
+            click.echo(
+                f"stopped after episode {learner.snapshot.episode}; go on with: {resume_command}",
+                err=True,
+            )
+            if isinstance(error, DeviceError):
+                raise
+            return INTERRUPTED
+    steps = sum(episode.length for episode in learner.snapshot.episodes[first:])
+    report = {
+        "device": url,
+        **summary(learner),
+        "seconds": round(seconds, 3),
+        "steps_per_second": round(steps / seconds),
+        "files": {name: str(path) for name, path in files.items()},
+    }
+    click.echo(json.dumps(report, indent=2) if as_json else _in_words(report))
+    return 0
+
+
+def _run(learner: Learner, file: Path) -> None:
+    """Run the episodes that are left behind a progress bar on stderr."""
+    recent: deque[tuple[float, bool]] = deque(maxlen=_RECENT)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[state]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        done = learner.snapshot.episode
+        bar = progress.add_task(
+            learner.plan.env_id, total=learner.plan.episodes, completed=done, state=""
+        )
+        shown = 0.0
+        evaluations = len(learner.snapshot.evaluations)
+        for episode in learner:
+            recent.append((episode.total, episode.success))
+            last = episode.number == learner.plan.episodes
+            if last or time.monotonic() - shown > _REFRESH_SECONDS:
+                shown = time.monotonic()
+                total, success = (sum(column) / len(recent) for column in zip(*recent, strict=True))
+                state = f"epsilon {episode.epsilon:.2f}  return {total:.2f}  success {success:.0%}"
+                progress.update(bar, completed=episode.number, state=state)
+            if len(learner.snapshot.evaluations) > evaluations:
+                evaluations += 1
+                save_checkpoint(file, learner.snapshot, learner.identity)
+                progress.console.print(_line(learner.snapshot.evaluations[-1]), highlight=False)
+
+
+def _line(evaluation: Evaluation) -> str:
+    return (
+        f"episode {evaluation.episode}: greedy return {evaluation.mean_return:.2f}, "
+        f"success {evaluation.success:.0%}, length {evaluation.mean_length:.1f}"
+    )
+
+
+def _in_words(report: dict[str, Any]) -> str:
+    lines = [
+        f"{report['env_id']} on {report['device']}: {report['episodes']} episodes, "
+        f"{report['steps']} steps; {report['steps_per_second']} steps/s",
+        _line(Evaluation(**report["evaluation"])),
+    ]
+    optimum = report["optimum"]
+    if optimum is not None:
+        lines.append(
+            f"greedy action optimal in {optimum['optimal']} of the {optimum['visited']} states that "
+            f"the greedy policy visits; value of the start {optimum['start_value']:.3f}, "
+            f"exact {optimum['exact_start_value']:.3f}"
+        )
+    lines += [f"{name}: {path}" for name, path in report["files"].items()]
+    return "\n".join(lines)

@@ -1,0 +1,147 @@
+"""`qstep train`: learn an environment on a device."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from qstep.cli._options import device_option, hyper_options
+from qstep.config import Hyperparameters
+from qstep.fixed import QFormat, Rounding
+
+__all__ = ["command"]
+
+_DEFAULTS: dict[str, dict[str, float | int]] = {
+    # Slippery: outcomes must be averaged, and a reward of 1 many steps ahead must stay above 2^-8.
+    "FrozenLake-v1": {"alpha": 0.1, "gamma": 0.99, "episodes": 5000},
+    # It has no step limit, so the first walks are long; few episodes are enough.
+    "CliffWalking-v1": {"episodes": 500},
+}
+"""Options that are not given, where they must differ from the command's own for learning to work."""
+
+
+@click.command()
+@click.argument("env_id", metavar="ENV_ID")
+@device_option
+@click.option(
+    "--episodes", type=int, default=2000, show_default=True, help="Training episodes, 1 or more."
+)
+@hyper_options
+@click.option(
+    "--format",
+    "number_format",
+    metavar="Qm.F",
+    default="Q8.8",
+    show_default=True,
+    help="Number format.",
+)
+@click.option("--epsilon-start", type=float, default=1.0, show_default=True, help="First epsilon.")
+@click.option("--epsilon-end", type=float, default=0.05, show_default=True, help="Last epsilon.")
+@click.option(
+    "--epsilon-share",
+    type=float,
+    default=0.5,
+    show_default=True,
+    help="Share of the episodes over which epsilon falls.",
+)
+@click.option(
+    "--evaluate-every",
+    type=int,
+    default=100,
+    show_default=True,
+    metavar="K",
+    help="Play 100 greedy episodes and save a checkpoint every K episodes.",
+)
+@click.option(
+    "--sync-steps",
+    type=int,
+    default=64,
+    show_default=True,
+    help="Transitions between two reads of the table: fewer is fresher, more is faster.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of the results.  [default: runs/ENV_ID]",
+)
+@click.option("--resume", is_flag=True, help="Go on from the checkpoint in the folder.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON on stdout.")
+@click.pass_context
+def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
+    """Learn the Q-table of an environment on a device.
+
+    ENV_ID is gridworld, gridworld-8x8, gridworld-16x16, a map file (.txt), or a Gymnasium id with
+    discrete observations and actions. The folder gets table.npz, history.json, learning_curve.png,
+    policy.png and checkpoint.npz. The same seed gives the same table on every device. Ctrl-C leaves
+    a checkpoint from which --resume goes on to exactly the same result.
+
+    \b
+    Examples:
+      qstep train gridworld
+      qstep train gridworld --device sim --out runs/simulated
+      qstep train FrozenLake-v1 --seed 3
+      qstep train CliffWalking-v1 --epsilon-start 0.5
+      qstep train Taxi-v3 --episodes 3000 --format Q8.16 --json
+
+    Unless given, FrozenLake-v1 takes --alpha 0.1 --gamma 0.99 --episodes 5000, and CliffWalking-v1
+    --episodes 500.
+    """
+    for name, value in _DEFAULTS.get(env_id, {}).items():
+        if ctx.get_parameter_source(name) is ParameterSource.DEFAULT:
+            options[name] = value
+    ctx.exit(_train(env_id, _resume_command(ctx), **options))
+
+
+def _resume_command(ctx: click.Context) -> str:
+    """Return the command that goes on with this run: what was typed, and --resume."""
+    words = ["qstep", "train", ctx.params["env_id"]]
+    for option in ctx.command.params:
+        name = option.name or ""
+        given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if not given or name in ("env_id", "resume"):
+            continue
+        words.append(option.opts[-1])
+        if not (isinstance(option, click.Option) and option.is_flag):
+            words.append(str(ctx.params[name]))
+    return shlex.join([*words, "--resume"])
+
+
+def _train(
+    env_id: str,
+    resume_command: str,
+    url: str,
+    episodes: int,
+    alpha: float,
+    gamma: float,
+    rounding: str | None,
+    seed: int,
+    number_format: str,
+    epsilon_start: float,
+    epsilon_end: float,
+    epsilon_share: float,
+    evaluate_every: int,
+    sync_steps: int,
+    out: Path | None,
+    resume: bool,
+    as_json: bool,
+) -> int:
+    # Gymnasium and Matplotlib take a second to load: only when they are needed.
+    from qstep.cli._training import train
+    from qstep.learn.schedule import EpsilonSchedule
+    from qstep.learn.train import Plan
+
+    epsilon = EpsilonSchedule(epsilon_start, epsilon_end, epsilon_share)
+    return train(
+        url=url,
+        plan=Plan(env_id, episodes, epsilon, sync_steps, evaluate_every),
+        hyper=Hyperparameters(alpha, gamma, Rounding.parse(rounding or "nearest"), seed),
+        number_format=QFormat.parse(number_format),
+        folder=out or Path("runs") / Path(env_id).stem,
+        resume=resume,
+        resume_command=resume_command,
+        as_json=as_json,
+    )

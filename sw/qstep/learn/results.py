@@ -1,0 +1,103 @@
+"""What is left of a finished run: table, history, pictures, summary."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from qstep.errors import FileFormatError
+from qstep.learn.checkpoint import Episode
+from qstep.learn.plots import plot_learning_curve, plot_policy
+from qstep.learn.train import Learner
+from qstep.learn.value_iteration import solve
+from qstep.table import save_table
+
+__all__ = ["summary", "write_results"]
+
+
+def write_results(folder: Path, learner: Learner) -> dict[str, Path]:
+    """Write ``table.npz``, ``history.json``, ``learning_curve.png`` and ``policy.png``.
+
+    Parameters
+    ----------
+    folder : Path
+        Must exist; files of these names in it are replaced.
+    learner : Learner
+        After at least one episode.
+
+    Returns
+    -------
+    dict of str to Path
+        The files by what they hold.
+
+    Raises
+    ------
+    FileFormatError
+        A file cannot be written.
+    """
+    snapshot, config, env_id = learner.snapshot, learner.device.config, learner.plan.env_id
+    columns = [entry.name for entry in fields(Episode)]
+    history = {
+        "episodes": {name: [getattr(e, name) for e in snapshot.episodes] for name in columns},
+        "evaluations": [asdict(evaluation) for evaluation in snapshot.evaluations],
+    }
+    files = {
+        "table": folder / "table.npz",
+        "history": folder / "history.json",
+        "learning curve": folder / "learning_curve.png",
+        "policy": folder / "policy.png",
+    }
+    try:
+        save_table(files["table"], snapshot.table, config, learner.hyper)
+        files["history"].write_text(json.dumps(history) + "\n", encoding="utf-8")
+        plot_learning_curve(
+            files["learning curve"],
+            f"{env_id}: learning curve",
+            snapshot.episodes,
+            snapshot.evaluations,
+        )
+        q = config.format.to_float(snapshot.table)
+        plot_policy(files["policy"], f"{env_id}: greedy policy", learner.env, q)
+    except OSError as cause:
+        raise FileFormatError(f"{folder}: cannot be written: {cause}") from cause
+    return files
+
+
+def summary(learner: Learner) -> dict[str, Any]:
+    """Return what a run was and how well it learnt, as plain values.
+
+    ``optimum`` compares the table with value iteration: in how many of the states that the greedy
+    policy visits its action is optimal, and the mean value of the start. It is None where the
+    environment has no transition model, or gamma is 1.
+    """
+    snapshot = learner.snapshot
+    return {
+        **asdict(learner.plan),
+        **learner.hyper.to_dict(),
+        "format": str(learner.device.config.format),
+        "steps": sum(episode.length for episode in snapshot.episodes),
+        "evaluation": asdict(snapshot.evaluations[-1]),
+        "optimum": _optimum(learner),
+    }
+
+
+def _optimum(learner: Learner) -> dict[str, Any] | None:
+    model, gamma = learner.model, learner.hyper.gamma
+    if model is None or gamma == 1:
+        return None
+    q = learner.device.config.format.to_float(learner.snapshot.table)
+    solution = solve(model, gamma)
+    chosen = np.zeros(q.shape, np.bool_)
+    chosen[np.arange(len(q)), q.argmax(axis=1)] = True
+    visited = model.visited(chosen)
+    right = (chosen & solution.optimal).any(axis=1)
+    return {
+        "visited": int(visited.sum()),
+        "optimal": int((visited & right).sum()),
+        "start_value": float(model.start @ q.max(axis=1)),
+        "exact_start_value": float(model.start @ solution.values),
+    }
