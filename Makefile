@@ -31,7 +31,7 @@ test: $(VENV)/.full ## run every test
 	$(BIN)/pytest -n $(JOBS)
 
 bench: $(VENV)/.full ## time every backend that this machine has, in one table
-	$(BIN)/qstep bench --json build/bench.json
+	$(BIN)/qstep bench --json build/bench.json --plot build/bench.png
 
 lint: $(VENV)/.full ## check style, types and RTL
 	$(BIN)/ruff check

@@ -1,0 +1,149 @@
+"""`qstep demo`: what the accelerator does, shown on a small board."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from qstep.demo import Trained
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("build/demo"),
+    show_default=True,
+    help="Folder for the pictures.",
+)
+@click.pass_context
+def command(ctx: click.Context, out: Path) -> None:
+    """Learn a small board on the simulated accelerator and check it bit for bit.
+
+    The same training then runs on the model that defines the right answer, and the speed is compared
+    with ways to do it on a processor. The exit status is 0 if both tables are equal, else 1.
+    """
+    # Gymnasium, Numba and Matplotlib take a second to load: only when they are needed.
+    from qstep import demo
+
+    console = Console(highlight=False)
+    _introduce(console)
+    simulated = _train(console, "sim:", "simulated accelerator")
+    model = _train(console, "model", "model (the definition)")
+    differing = demo.differing_entries(simulated, model)
+    _compare(console, simulated, differing)
+    _show_policy(console, simulated)
+    _show_speed(console)
+    _draw(console, simulated, out)
+    ctx.exit(1 if differing else 0)
+
+
+def _introduce(console: Console) -> None:
+    from qstep import demo
+
+    console.print(
+        "[bold]QStep[/] learns by Q-learning, in hardware. Here the hardware is simulated"
+    )
+    console.print(
+        "on this computer, clock by clock, from the same source that an FPGA would get.\n"
+    )
+    console.print(
+        "A walker starts at S and looks for G. A step costs 1, a hole H costs 5 and ends the"
+    )
+    console.print("walk, G pays 1. Nobody tells it the way:\n")
+    for row in demo.board().rows:
+        console.print(f"    {' '.join(row)}")
+    console.print()
+
+
+def _train(console: Console, url: str, name: str) -> Trained:
+    from qstep import demo
+
+    with Progress(console=console, transient=True) as progress:
+        task = progress.add_task(name, total=demo.PLAN.episodes)
+        trained = demo.train(url, lambda _: progress.advance(task))
+    opening = f", ready in {trained.open_seconds:.1f} s" if trained.open_seconds >= 1 else ""
+    console.print(
+        f"{name:<24}{demo.PLAN.episodes} walks, {trained.status.applied:,} updates "
+        f"in {trained.train_seconds:.1f} s{opening}"
+    )
+    return trained
+
+
+def _compare(console: Console, simulated: Trained, differing: int) -> None:
+    entries = simulated.snapshot.table.size
+    if differing:
+        console.print(
+            f"\n[bold red]{differing} of {entries} table entries differ.[/] This is a bug."
+        )
+    else:
+        console.print(f"\n[bold green]All {entries} table entries are equal, bit for bit.[/]")
+    counters = simulated.counters
+    if counters is not None:
+        console.print(
+            f"The accelerator took {counters.offered_clocks:,} clocks for {counters.accepted:,} "
+            f"updates. {counters.forwarded:,} of them\nneeded a result that was not yet in the table: "
+            f"it was forwarded. {counters.held:,} clocks were spent waiting."
+        )
+
+
+def _show_policy(console: Console, trained: Trained) -> None:
+    from qstep import demo
+
+    console.print("\nWhat it learnt (the move that it now thinks best, place by place):\n")
+    for row in demo.arrows(demo.board(), trained.snapshot.table):
+        console.print(f"    {row}")
+    last = trained.snapshot.evaluations[-1]
+    verdict = "is" if demo.is_optimal(trained) else "is not"
+    console.print(
+        f"\nFollowing the arrows reaches G in {last.success:.0%} of the walks, in "
+        f"{last.mean_length:.0f} steps.\nCompared with the exact solution (value iteration), this way "
+        f"{verdict} the best one."
+    )
+
+
+def _show_speed(console: Console) -> None:
+    from qstep.bench.report import run
+    from qstep.bench.table import number
+
+    with Progress(console=console, transient=True) as progress:
+        task = progress.add_task("timing")
+        report = run(
+            ("gridworld",),
+            rounds=3,
+            seconds=0.2,
+            progress=lambda what, done, total: progress.update(
+                task, description=what, completed=done, total=total
+            ),
+        )
+    (section,) = report.sections
+    table = Table("who", "how", "million updates/s", "times", box=None, pad_edge=False)
+    for column in table.columns[2:]:
+        column.justify = "right"
+    for figures in section.figures:
+        rate, times = figures.end_to_end.median, figures.end_to_end_ratio.median
+        table.add_row(figures.name, figures.what, number(rate), number(times))
+    console.print("\nHow fast this computer does it, end to end:\n")
+    console.print(table)
+    for absent in section.absent:
+        console.print(f"{absent.name}: {absent.reason}", soft_wrap=True)
+    console.print(
+        "\nThe row of the simulated device is the speed of the simulation, not of hardware: nothing\n"
+        "here was measured on an FPGA. `qstep bench` times more, with more repeats."
+    )
+
+
+def _draw(console: Console, trained: Trained, out: Path) -> None:
+    from qstep import demo
+
+    paths = demo.draw(trained, out)
+    console.print(f"\nPictures: {', '.join(map(str, paths))}", soft_wrap=True)
+    console.print("Next: qstep train gridworld-8x8 --device sim, qstep --help, README.md")

@@ -1,0 +1,119 @@
+"""The demonstration: learn a small board on the simulated accelerator, and check it bit for bit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.bench.workloads import WORKLOADS
+from qstep.config import Config, Hyperparameters
+from qstep.devices import open_device
+from qstep.devices.base import Counters, Status
+from qstep.envs import MAPS, GridWorld
+from qstep.envs.gridworld import FREE, START
+from qstep.learn.checkpoint import Episode, Snapshot
+from qstep.learn.plots import plot_learning_curve, plot_policy
+from qstep.learn.train import Learner, Plan
+
+__all__ = [
+    "CONFIG",
+    "HYPER",
+    "PLAN",
+    "Trained",
+    "arrows",
+    "board",
+    "differing_entries",
+    "draw",
+    "is_optimal",
+    "train",
+]
+
+PLAN = Plan("gridworld", episodes=500)
+CONFIG = Config(states=25, actions=4)
+HYPER = Hyperparameters(seed=0)
+
+_ARROWS = "↑↓←→"
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """What a device has learnt, and how it went.
+
+    Attributes
+    ----------
+    snapshot : Snapshot
+        The learner's, after the last episode; it holds the table.
+    status : Status
+        The device's: transitions applied, their digest.
+    counters : Counters or None
+        The device's, None where it has none.
+    open_seconds, train_seconds : float
+        Wall-clock time to open the device, and to train and evaluate on it.
+    """
+
+    snapshot: Snapshot
+    status: Status
+    counters: Counters | None
+    open_seconds: float
+    train_seconds: float
+
+
+def board() -> GridWorld:
+    """Return the board on which the demonstration learns."""
+    return GridWorld(MAPS[PLAN.env_id], source=PLAN.env_id)
+
+
+def train(url: str, on_episode: Callable[[Episode], object]) -> Trained:
+    """Run :data:`PLAN` on a device and call `on_episode` after every episode."""
+    begin = time.perf_counter()
+    with open_device(url, CONFIG) as device:
+        opened = time.perf_counter()
+        learner = Learner(device, PLAN, HYPER)
+        for episode in learner:
+            on_episode(episode)
+        done = time.perf_counter()
+        return Trained(
+            learner.snapshot, device.status(), device.counters(), opened - begin, done - opened
+        )
+
+
+def differing_entries(one: Trained, other: Trained) -> int:
+    """Return how many raw entries of two tables differ: 0 if they are equal bit for bit."""
+    return int(np.count_nonzero(one.snapshot.table != other.snapshot.table))
+
+
+def is_optimal(trained: Trained) -> bool:
+    """Whether the greedy policy is that of value iteration wherever it leads from the start."""
+    return WORKLOADS[PLAN.env_id]().solved(CONFIG.format.to_float(trained.snapshot.table))
+
+
+def draw(trained: Trained, folder: Path) -> list[Path]:
+    """Write the learning curve and the policy as PNG files into `folder`; return their paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    curve, policy = folder / "learning_curve.png", folder / "policy.png"
+    title = f"{PLAN.env_id}, {CONFIG.format}, simulated accelerator"
+    plot_learning_curve(curve, title, trained.snapshot.episodes, trained.snapshot.evaluations)
+    plot_policy(policy, title, board(), CONFIG.format.to_float(trained.snapshot.table))
+    return [curve, policy]
+
+
+def arrows(world: GridWorld, q: NDArray[np.int32]) -> list[str]:
+    """Return the board, a text line a row, with the greedy action of each cell that was learnt.
+
+    Parameters
+    ----------
+    world : GridWorld
+    q : ndarray of int32, shape (S, 4)
+        Raw values. A cell whose values are all equal keeps its letter: nothing was learnt there.
+    """
+    cells = list("".join(world.rows))
+    for state, cell in enumerate(cells):
+        if cell in (FREE, START) and q[state].min() != q[state].max():
+            cells[state] = _ARROWS[int(q[state].argmax())]
+    width = world.shape[1]
+    return [" ".join(cells[k : k + width]) for k in range(0, len(cells), width)]

@@ -1,0 +1,83 @@
+"""The demonstration tells the truth, also when it is unpleasant."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from qstep import demo
+from qstep.cli.demo import command
+from qstep.envs import GridWorld
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.fixture(scope="module")
+def trained() -> demo.Trained:
+    return demo.train("model", lambda _: None)
+
+
+def with_table(trained: demo.Trained, table: Any) -> demo.Trained:
+    return replace(trained, snapshot=replace(trained.snapshot, table=table))
+
+
+def run_with(tables: dict[str, demo.Trained], monkeypatch: pytest.MonkeyPatch, out: Path) -> Result:
+    monkeypatch.setattr(demo, "train", lambda url, _: tables[url])
+    monkeypatch.setattr("qstep.cli.demo._show_speed", lambda _: None)
+    return CliRunner().invoke(command, ["--out", str(out)], catch_exceptions=False)
+
+
+def test_plan_is_enough_to_learn_the_best_way(trained: demo.Trained) -> None:
+    assert demo.is_optimal(trained)
+    assert trained.snapshot.evaluations[-1].success == 1.0
+
+
+def test_every_episode_is_announced() -> None:
+    seen: list[int] = []
+    demo.train("model", lambda episode: seen.append(episode.number))
+    assert seen == list(range(1, demo.PLAN.episodes + 1))
+
+
+def test_untrained_table_is_not_called_optimal(trained: demo.Trained) -> None:
+    assert not demo.is_optimal(with_table(trained, np.zeros((25, 4), np.int32)))
+
+
+def test_one_different_bit_is_counted(trained: demo.Trained) -> None:
+    table = trained.snapshot.table.copy()
+    table[7, 3] ^= 1
+    assert demo.differing_entries(trained, trained) == 0
+    assert demo.differing_entries(trained, with_table(trained, table)) == 1
+
+
+def test_arrows_point_to_the_lowest_best_action_and_skip_what_was_not_learnt() -> None:
+    table = np.zeros((6, 4), np.int32)
+    table[0] = [-1, 3, -2, 3]  # down and right tie
+    table[4] = [1, 2, 3, 4]
+    assert demo.arrows(GridWorld("S.H\n#.G"), table) == ["↓ . H", "# → G"]
+
+
+def test_equal_tables_are_reported_and_pictures_drawn(
+    trained: demo.Trained, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    result = run_with({"sim:": trained, "model": trained}, monkeypatch, tmp_path)
+    assert result.exit_code == 0
+    assert "All 100 table entries are equal, bit for bit." in result.output
+    assert "this way is the best one" in result.output
+    for name in ("learning_curve.png", "policy.png"):
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_different_tables_end_with_status_1(
+    trained: demo.Trained, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    table = trained.snapshot.table.copy()
+    table[0, 0] += 1
+    tables = {"sim:": with_table(trained, table), "model": trained}
+    result = run_with(tables, monkeypatch, tmp_path)
+    assert result.exit_code == 1
+    assert "1 of 100 table entries differ." in result.output
