@@ -12,14 +12,26 @@ are float32.
 
 from __future__ import annotations
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from qstep.baselines.problem import Stream, World
 
-__all__ = ["learn", "replay", "upload"]
+__all__ = ["learn", "replay", "to_array", "upload", "zeros"]
 
 _DRAWN_STEPS = 64  # steps whose random numbers are drawn in one call
+
+
+def zeros(states: int, actions: int, device: str = "cpu") -> Tensor:
+    """Return a table of zeros on a device."""
+    return torch.zeros(states, actions, device=device)
+
+
+def to_array(table: Tensor) -> NDArray[np.float64]:
+    """Return a copy of a table on the host, shape (S, A)."""
+    return table.double().cpu().numpy()
 
 
 class _Averager:
@@ -78,7 +90,7 @@ def learn(
     terminated = torch.from_numpy(world.terminated).reshape(-1).to(device)
     discount = torch.where(terminated, 0.0, gamma)
 
-    table = torch.zeros(states, actions, device=device)
+    table = zeros(states, actions, device)
     q = table.reshape(-1)
     averager = _Averager(q, agents, alpha)
     generator = torch.Generator(device).manual_seed(seed)

@@ -1,0 +1,290 @@
+"""Who learns in the benchmark: the software forms, the compiled model, the simulated device.
+
+A backend splits its work in three, so that the clock can be read between the parts: `prepare` (from
+arrays or environment to what the loop takes), `kernel` (the updates), `read` (a table on the host).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.baselines import dictionary, numba_table, numpy_table
+from qstep.baselines.problem import Stream
+from qstep.bench.workloads import EPSILON, Workload
+from qstep.devices.base import Counters, Device
+from qstep.errors import QStepError
+from qstep.fast_model import FastModel
+from qstep.transitions import Transitions
+
+__all__ = ["Absent", "Backend", "WrongTableError", "device", "model", "software", "torch"]
+
+Table = NDArray[np.float64]
+
+
+class WrongTableError(QStepError):
+    """A backend did its work wrong, so that its speed means nothing."""
+
+
+@dataclass(frozen=True)
+class Backend:
+    """One way to do one workload.
+
+    Attributes
+    ----------
+    name, what : str
+        What it is called, and one phrase of what it is.
+    prepare : callable
+        ``prepare(updates)`` returns what `kernel` takes.
+    kernel : callable
+        ``kernel(prepared)`` does the updates and returns what `read` takes.
+    read : callable
+        ``read(result)`` returns the table as real numbers, float64 of shape (S, A).
+    verify : callable
+        ``verify(updates, table)`` says what was checked, or raises :class:`WrongTableError`.
+    counters : callable or None
+        Reads the hardware counters of a simulated device.
+    """
+
+    name: str
+    what: str
+    prepare: Callable[[int], Any]
+    kernel: Callable[[Any], Any]
+    read: Callable[[Any], Table]
+    verify: Callable[[int, Table], str]
+    counters: Callable[[], Counters | None] | None = None
+
+
+@dataclass(frozen=True)
+class Absent:
+    """A backend that this machine lacks, and why."""
+
+    name: str
+    what: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class _Form:
+    """A software form: how it learns, what its replay takes, and how its table is read."""
+
+    learn: Callable[..., Any]
+    encode: Callable[[Stream, tuple[int, int]], tuple[Any, Any]]
+    replay: Callable[..., None]
+    read: Callable[[Any], Table]
+
+
+def software(workload: Workload) -> list[Backend]:
+    """Return the forms that are always present: dictionary, NumPy, Numba."""
+    equal = _equal_to(lambda updates: _float_table(workload, updates), "equal to numba")
+    zeros = np.zeros
+    return [
+        _software(
+            workload,
+            "dictionary",
+            "Python, one dictionary",
+            _Form(
+                dictionary.learn,
+                lambda stream, shape: (
+                    dictionary.zeros(*shape),
+                    list(zip(*(column.tolist() for column in stream), strict=True)),
+                ),
+                lambda q, rows, **hyper: dictionary.replay(
+                    q, rows, workload.config.actions, **hyper
+                ),
+                dictionary.to_array,
+            ),
+            equal,
+        ),
+        _software(
+            workload,
+            "numpy",
+            "Python loop, NumPy table",
+            _Form(
+                numpy_table.learn,
+                lambda stream, shape: (zeros(shape), stream),
+                numpy_table.replay,
+                np.asarray,
+            ),
+            equal,
+        ),
+        _software(
+            workload,
+            "numba",
+            "compiled, one thread",
+            _Form(
+                numba_table.learn,
+                lambda stream, shape: (zeros(shape), stream),
+                numba_table.replay,
+                np.asarray,
+            ),
+            lambda updates, table: "reference",
+        ),
+    ]
+
+
+def torch(workload: Workload) -> Backend | Absent:
+    """Return the batched PyTorch form, or why it is absent."""
+    name, what = "torch", "PyTorch, CPU, 512 at once"
+    try:
+        from qstep.baselines import torch_batched
+    except ImportError as cause:
+        return Absent(name, what, f"PyTorch is not installed ({cause}): pip install 'qstep[torch]'")
+    return _software(
+        workload,
+        name,
+        what,
+        _Form(
+            torch_batched.learn,
+            lambda stream, shape: (torch_batched.zeros(*shape), torch_batched.upload(stream)),
+            torch_batched.replay,
+            torch_batched.to_array,
+        ),
+        # Another algorithm: its rule for duplicates is tested on its own.
+        lambda updates, table: "not compared",
+    )
+
+
+def _software(
+    workload: Workload,
+    name: str,
+    what: str,
+    form: _Form,
+    verify_replay: Callable[[int, Table], str],
+) -> Backend:
+    hyper = {"alpha": workload.hyper.alpha, "gamma": workload.hyper.gamma}
+    shape = (workload.config.states, workload.config.actions)
+    world = workload.world
+    if world is not None:
+        return Backend(
+            name,
+            what,
+            prepare=lambda updates: updates,
+            kernel=lambda updates: form.learn(world, updates, epsilon=EPSILON, **hyper),
+            read=form.read,
+            verify=lambda updates, table: _solved(workload, table),
+        )
+
+    def replay(prepared: tuple[Any, Any]) -> Any:
+        q, stream = prepared
+        form.replay(q, stream, **hyper)
+        return q
+
+    return Backend(
+        name,
+        what,
+        prepare=lambda updates: form.encode(workload.record(updates), shape),
+        kernel=replay,
+        read=form.read,
+        verify=verify_replay,
+    )
+
+
+def model(workload: Workload) -> Backend:
+    """Return the compiled golden model."""
+    bound = _fixed_point_error(workload)
+
+    def apply(prepared: tuple[FastModel, Transitions]) -> FastModel:
+        golden, transitions = prepared
+        golden.apply(transitions)
+        return golden
+
+    def near(updates: int, table: Table) -> str:
+        error = float(np.abs(table - _float_table(workload, updates)).max())
+        if not error <= bound:
+            raise WrongTableError(
+                f"model is {error} from the float64 table; at most {bound} may be"
+            )
+        return f"within {error:.3f} of numba"
+
+    return Backend(
+        "model",
+        f"compiled golden model, {workload.config.format}",
+        prepare=lambda updates: (_fresh_model(workload), _transitions(workload, updates)),
+        kernel=apply,
+        read=lambda golden: workload.config.format.to_float(golden.table),
+        verify=near if workload.world is None else lambda updates, table: _solved(workload, table),
+    )
+
+
+def device(workload: Workload, opened: Device) -> Backend:
+    """Return a simulated device as a backend; whoever opened it closes it."""
+
+    def prepare(updates: int) -> Transitions:
+        transitions = _transitions(workload, updates)
+        opened.configure(workload.hyper)
+        opened.clear()
+        return transitions
+
+    equal = _equal_to(lambda updates: _model_table(workload, updates), "equal to model")
+
+    def verify(updates: int, table: Table) -> str:
+        found = equal(updates, table)
+        return found if workload.world is None else f"{_solved(workload, table)}, {found}"
+
+    return Backend(
+        "simulated device",
+        "RTL in Verilator, in process",
+        prepare=prepare,
+        kernel=opened.step,
+        read=lambda _: workload.config.format.to_float(opened.read()),
+        verify=verify,
+        counters=opened.counters,
+    )
+
+
+def _transitions(workload: Workload, updates: int) -> Transitions:
+    return Transitions.from_arrays(workload.config, *workload.record(updates))
+
+
+def _fresh_model(workload: Workload) -> FastModel:
+    golden = FastModel(workload.config)
+    golden.configure(workload.hyper)
+    return golden
+
+
+def _model_table(workload: Workload, updates: int) -> Table:
+    golden = _fresh_model(workload)
+    golden.apply(_transitions(workload, updates))
+    return workload.config.format.to_float(golden.table)
+
+
+def _float_table(workload: Workload, updates: int) -> Table:
+    table = np.zeros((workload.config.states, workload.config.actions))
+    hyper = workload.hyper
+    numba_table.replay(table, workload.record(updates), alpha=hyper.alpha, gamma=hyper.gamma)
+    return table
+
+
+def _fixed_point_error(workload: Workload) -> float:
+    """Bound the distance of the fixed-point table from the real one, where nothing saturates.
+
+    An update adds half a unit of rounding and, from kappa, half of 2^-15 of the maximum (below 128);
+    the error itself shrinks by ``1 - alpha + alpha * gamma``. The bound is the sum of that series.
+    """
+    added = workload.config.format.resolution / 2 + 2.0**-16 * 128
+    return added / (workload.hyper.alpha * (1 - workload.hyper.gamma))
+
+
+def _solved(workload: Workload, table: Table) -> str:
+    if not workload.solved(table):
+        raise WrongTableError(f"the greedy policy on {workload.name} is not optimal: raise updates")
+    return "optimal policy"
+
+
+def _equal_to(reference: Callable[[int], Table], found: str) -> Callable[[int, Table], str]:
+    def verify(updates: int, table: Table) -> str:
+        expected = reference(updates)
+        if not np.array_equal(table, expected):
+            state, action = (int(index) for index in np.argwhere(table != expected)[0])
+            raise WrongTableError(
+                f"table[{state}, {action}] is {table[state, action]} after {updates} updates; "
+                f"the reference holds {expected[state, action]}"
+            )
+        return found
+
+    return verify

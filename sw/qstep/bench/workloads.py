@@ -1,0 +1,108 @@
+"""What the benchmark lets every backend learn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.baselines.numba_table import walk
+from qstep.baselines.problem import Stream, World
+from qstep.config import Config, Hyperparameters
+from qstep.envs.gridworld import GridWorld
+from qstep.envs.maps import MAPS
+from qstep.learn.value_iteration import solve, transition_model
+
+__all__ = ["EPSILON", "WORKLOADS", "Workload"]
+
+EPSILON = 0.1
+"""Share of random actions where a learner acts in an environment."""
+
+_STREAM_LIMIT = 1 << 22
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A task, its table, and how it is told that a table has learnt it.
+
+    Attributes
+    ----------
+    name, task : str
+        What it is called, and one sentence of what is done.
+    config : Config
+        Geometry and format of the fixed-point backends; the others use float tables of that shape.
+    hyper : Hyperparameters
+        alpha and gamma of all backends.
+    world : World or None
+        The environment in which learners act; None where transitions come from outside.
+    record : callable
+        ``record(n)`` returns n transitions for the backends that replay.
+    limit : int
+        Most updates of one repeat.
+    """
+
+    name: str
+    task: str
+    config: Config
+    hyper: Hyperparameters
+    world: World | None
+    record: Callable[[int], Stream]
+    limit: int
+
+    def solved(self, table: NDArray[np.float64]) -> bool:
+        """Whether a table's greedy policy is optimal in every state that it visits from the start.
+
+        Only where there is an environment.
+        """
+        model = transition_model(GridWorld(MAPS[self.name]))
+        assert model is not None
+        greedy = np.eye(self.config.actions, dtype=bool)[table.argmax(axis=1)]
+        visited = model.visited(greedy)
+        optimal = solve(model, self.hyper.gamma).optimal
+        return bool(optimal[visited][greedy[visited]].all())
+
+
+@cache
+def _random_transitions() -> Stream:
+    rng = np.random.default_rng(2026)
+    return Stream(
+        rng.integers(1024, size=_STREAM_LIMIT, dtype=np.int32),
+        rng.integers(4, size=_STREAM_LIMIT, dtype=np.int32),
+        rng.integers(-8, 9, size=_STREAM_LIMIT).astype(np.float64),
+        rng.integers(1024, size=_STREAM_LIMIT, dtype=np.int32),
+        rng.random(_STREAM_LIMIT) < 0.05,
+    )
+
+
+def _gridworld() -> Workload:
+    env = GridWorld(MAPS["gridworld"])
+    world = World(*env.transition_model(), env.start)
+    return Workload(
+        "gridworld",
+        "learn the 5x5 grid world; software learners act in it epsilon-greedily, the fixed-point "
+        "backends replay a recorded random walk",
+        Config(states=25, actions=4),
+        Hyperparameters(),
+        world,
+        lambda count: walk(world, count),
+        1 << 26,
+    )
+
+
+def _stream() -> Workload:
+    return Workload(
+        "stream",
+        "apply random transitions from arrays to a table of 1024 states x 4 actions",
+        Config(states=1024, actions=4),
+        Hyperparameters(),
+        None,
+        lambda count: _random_transitions().first(count),
+        _STREAM_LIMIT,
+    )
+
+
+WORKLOADS: dict[str, Callable[[], Workload]] = {"gridworld": _gridworld, "stream": _stream}
+"""Workloads by name; each is made when it is called."""
