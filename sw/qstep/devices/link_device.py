@@ -16,7 +16,7 @@ from qstep.errors import (
     LinkError,
     ProtocolVersionError,
 )
-from qstep.link.frames import COMMON, PROTOCOL_VERSION, Request, max_payload
+from qstep.link.frames import COMMON, PROTOCOL_VERSION, Request
 from qstep.link.ports import Port, RatedPort
 from qstep.link.records import RecordLayout, encode_records
 from qstep.link.rewards import RewardTable
@@ -34,8 +34,8 @@ _READ = struct.Struct("<HBH")
 _STATUS = struct.Struct("<III")
 _COUNTERS = struct.Struct("<7Q")
 
-_BATCH = 1 << 16
-"""Transitions that are encoded at a time, while the ones before are on their way."""
+_BATCH_PER_BYTE = 16
+"""Transitions that are encoded at a time, per byte of payload: some fifty frames."""
 
 _SLOWEST_CLOCK_HZ = 1_000_000
 """What deadlines reckon with where a request takes many clocks."""
@@ -70,7 +70,6 @@ class LinkDevice(Device):
         self.config = config
         self._port = port
         self._session = Session(port, config, patience)
-        self._max_payload = max_payload(config.link.buffer_bytes)
         self._rewards = RewardTable()
         try:
             self.reconnect()
@@ -153,23 +152,24 @@ class LinkDevice(Device):
         values = checked_table(self.config, q_raw).reshape(-1)
         width = self.config.value_bytes
         data = _value_bytes(values, width)
-        most = (self._max_payload - _ENTRY.size) // width
-        for first in range(0, values.size, most):
+        first = 0
+        while first < values.size:
+            count = min((self._session.limit - _ENTRY.size) // width, values.size - first)
             entry = _ENTRY.pack(*divmod(first, self.config.actions))
-            self._session.send(Request.LOAD, entry + data[first * width : (first + most) * width])
+            self._session.send(Request.LOAD, entry + data[first * width : (first + count) * width])
+            first += count
         self._session.drain()
 
     def read(self) -> NDArray[np.int32]:
         """Return the table as raw values, shape (S, A)."""
         width = self.config.value_bytes
         size = self.config.states * self.config.actions
-        most = (self._max_payload - COMMON.size) // width
-        parts = []
-        for first in range(0, size, most):
-            count = min(most, size - first)
+        data = bytearray()
+        while (first := len(data) // width) < size:
+            count = min((self._session.limit - COMMON.size) // width, size - first)
             request = _READ.pack(*divmod(first, self.config.actions), count)
-            parts.append(self._session.ask(Request.READ, count * width, request))
-        values = _values(b"".join(parts), width)
+            data += self._session.ask(Request.READ, count * width, request)
+        values = _values(data, width)
         return values.reshape(self.config.states, self.config.actions)
 
     # Learning
@@ -186,8 +186,11 @@ class LinkDevice(Device):
         """
         before = self._session.applied
         try:
-            for start in range(0, len(transitions), _BATCH):
-                self._send(transitions[start : start + _BATCH])
+            start = 0
+            while start < len(transitions):
+                count = _BATCH_PER_BYTE * self._session.limit
+                self._send(transitions[start : start + count])
+                start += count
             self._session.drain()
         except BaseException as error:
             # Whether the codes of this batch have reached the device is not known.
@@ -205,16 +208,17 @@ class LinkDevice(Device):
             kind, layout = Request.STEP_CODED, RecordLayout.coded(self.config)
             reward, first_new = assigned
             self._send_rewards(first_new)
-        for payload, count in encode_records(layout, transitions, reward, self._max_payload):
+        for payload, count in encode_records(layout, transitions, reward, self._session.limit):
             self._session.send(kind, payload, count)
 
     def _send_rewards(self, first: int) -> None:
         """Load the codes from `first` on."""
         width = self.config.value_bytes
-        most = (self._max_payload - 1) // width
-        for start in range(first, len(self._rewards), most):
-            part = self._rewards.values[start : min(start + most, len(self._rewards))]
-            self._session.send(Request.REWARDS, bytes([start]) + _value_bytes(part, width))
+        while first < len(self._rewards):
+            count = min((self._session.limit - 1) // width, len(self._rewards) - first)
+            values = self._rewards.values[first : first + count]
+            self._session.send(Request.REWARDS, bytes([first]) + _value_bytes(values, width))
+            first += count
 
     # What happened
 
@@ -237,7 +241,7 @@ def _value_bytes(values: NDArray[np.int32], width: int) -> bytes:
     return values.astype("<i4").view(np.uint8).reshape(-1, 4)[:, :width].tobytes()
 
 
-def _values(data: bytes, width: int) -> NDArray[np.int32]:
+def _values(data: bytearray, width: int) -> NDArray[np.int32]:
     """Undo :func:`_value_bytes`."""
     wide = np.zeros((len(data) // width, 4), np.uint8)
     wide[:, 4 - width :] = np.frombuffer(data, np.uint8).reshape(-1, width)

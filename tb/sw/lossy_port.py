@@ -1,0 +1,141 @@
+"""A port to a reference device over a line that loses, changes, doubles, delays and invents bytes."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+
+from qstep.link.frames import DELIMITER
+from tb.reference_device import ReferenceDevice
+
+__all__ = ["FAULTS", "DirectPort", "LossyPort"]
+
+
+class DirectPort:
+    """Hands every byte over; counts what the host wrote."""
+
+    def __init__(self, device: ReferenceDevice) -> None:
+        self.device = device
+        self.written: list[bytes] = []
+        self.closed = False
+        self._arrived = b""
+
+    def write(self, data: bytes) -> None:
+        self.written.append(data)
+        self._arrived += self.back(self.device.receive(self.there(data)))
+
+    def read(self, timeout: float) -> bytes:
+        if not self._arrived:
+            self._arrived = self.idle()
+        if not self._arrived:
+            time.sleep(timeout)
+        data, self._arrived = self._arrived, b""
+        return data
+
+    def close(self) -> None:
+        self.closed = True
+
+    def there(self, data: bytes) -> bytes:
+        """Return what the device receives of `data`."""
+        return data
+
+    def back(self, data: bytes) -> bytes:
+        """Return what the host receives of `data`."""
+        return data
+
+    def idle(self) -> bytes:
+        """Return what the host receives when both sides wait."""
+        return b""
+
+
+Fault = Callable[[random.Random, bytes], bytes]
+
+
+def _corrupt(rng: random.Random, frame: bytes) -> bytes:
+    at = rng.randrange(len(frame))
+    return frame[:at] + bytes([frame[at] ^ 1 << rng.randrange(8)]) + frame[at + 1 :]
+
+
+def _insert(rng: random.Random, frame: bytes) -> bytes:
+    at = rng.randrange(len(frame) + 1)
+    return frame[:at] + rng.randbytes(rng.randint(1, 5)) + frame[at:]
+
+
+def _truncate(rng: random.Random, frame: bytes) -> bytes:
+    at = rng.randrange(len(frame))
+    return frame[:at] if rng.random() < 0.5 else frame[at:]
+
+
+FAULTS: dict[str, Fault] = {
+    "drop": lambda rng, frame: b"",
+    "duplicate": lambda rng, frame: frame * 2,
+    "corrupt": _corrupt,
+    "truncate": _truncate,
+    "insert": _insert,
+    # The delimiter goes, and with it the boundary to the frame behind.
+    "splice": lambda rng, frame: frame[: -1 - rng.randint(0, 4)],
+    "delay": lambda rng, frame: b"",  # and it comes later: see _mangle
+}
+"""What may happen to a frame, by name."""
+
+
+class LossyPort(DirectPort):
+    """Each frame, in each direction, meets one of `faults` with probability `rate`."""
+
+    def __init__(
+        self, device: ReferenceDevice, seed: int, rate: float, faults: tuple[str, ...] = tuple(FAULTS)
+    ) -> None:
+        super().__init__(device)
+        self._rng = random.Random(seed)
+        self._rate = rate
+        self._faults = faults
+        self._late: dict[str, list[bytes]] = {"there": [], "back": []}
+        self.hits = dict.fromkeys(faults, 0)
+
+    def there(self, data: bytes) -> bytes:
+        return self._mangle("there", data)
+
+    def back(self, data: bytes) -> bytes:
+        return self._mangle("back", data)
+
+    def idle(self) -> bytes:
+        late, self._late["there"] = self._late["there"], []
+        return self._mangle("back", self.device.receive(b"".join(late)))
+
+    def _mangle(self, direction: str, data: bytes) -> bytes:
+        late = self._late[direction]
+        out = b""
+        for frame in data.split(DELIMITER)[:-1]:
+            frame += DELIMITER
+            if self._rng.random() < self._rate:
+                fault = self._rng.choice(self._faults)
+                self.hits[fault] += 1
+                if fault == "delay":
+                    late.append(frame)
+                frame = FAULTS[fault](self._rng, frame)
+            out += frame
+            if late and self._rng.random() < 0.5:
+                out += late.pop(0)
+        return out
+
+
+class NoisyPort(DirectPort):
+    """Flips one bit in `period` bytes, at random places, in both directions."""
+
+    def __init__(self, device: ReferenceDevice, seed: int, period: int) -> None:
+        super().__init__(device)
+        self._rng = random.Random(seed)
+        self._period = period
+        self.flips = 0
+
+    def _mangle(self, data: bytes) -> bytes:
+        out = bytearray(data)
+        at = int(self._rng.expovariate(1 / self._period))
+        while at < len(out):
+            out[at] ^= 1 << self._rng.randrange(8)
+            self.flips += 1
+            at += 1 + int(self._rng.expovariate(1 / self._period))
+        return bytes(out)
+
+    there = back = _mangle
