@@ -1,0 +1,170 @@
+"""GridWorld does what its docstring says, and refuses what is not a board."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from qstep.envs import MAPS, GridWorld, make
+from qstep.errors import EnvironmentSpaceError
+from qstep.learn.value_iteration import solve, transition_model
+
+pytestmark = pytest.mark.unit
+
+UP, DOWN, LEFT, RIGHT = range(4)
+
+
+def test_default_board_is_the_reference_board() -> None:
+    world = make("gridworld", 0)
+    assert isinstance(world, GridWorld)
+    assert world.shape == (5, 5)
+    assert world.start == 0
+    model = world.transition_model()
+    assert set(model.next_state[model.reward == 1.0].tolist()) == {4 * 5 + 4}
+    holes = {5 * row + column for row, column in [(1, 0), (3, 1), (4, 2), (1, 3)]}
+    assert set(model.next_state[model.reward == -5.0].tolist()) == holes
+
+
+@pytest.mark.parametrize(
+    ("action", "cell"),
+    [(UP, 1), (DOWN, 7), (LEFT, 3), (RIGHT, 5)],
+    ids=["up", "down", "left", "right"],
+)
+def test_actions_move_one_cell(action: int, cell: int) -> None:
+    world = GridWorld("...\n.S.\n..G")
+    world.reset()
+    assert world.step(action) == (cell, -1.0, False, False, {})
+
+
+@pytest.mark.parametrize("action", [UP, DOWN, LEFT, RIGHT])
+def test_edge_and_wall_leave_the_walker_where_it_is_and_cost_a_step(action: int) -> None:
+    world = GridWorld("S#G\n#..")
+    world.reset()
+    assert world.step(action) == (0, -1.0, False, False, {})
+
+
+def test_hole_terminates_with_its_reward() -> None:
+    world = GridWorld("HSG")
+    world.reset()
+    assert world.step(LEFT) == (0, -5.0, True, False, {})
+
+
+def test_hole_costs_more_on_a_larger_board() -> None:
+    world = GridWorld("HSG" + "." * 23)
+    world.reset()
+    assert world.step(LEFT) == (0, -100.0, True, False, {})
+
+
+def test_step_cap_truncates_and_reset_starts_it_again() -> None:
+    world = GridWorld("S.G")
+    for _ in range(2):
+        world.reset()
+        ends = [world.step(LEFT)[2:4] for _ in range(12)]
+        assert ends == [(False, False)] * 11 + [(False, True)]
+
+
+def test_goal_on_the_last_step_terminates_and_does_not_truncate() -> None:
+    world = GridWorld("S.G")
+    world.reset()
+    for action in [LEFT] * 10 + [RIGHT]:
+        world.step(action)
+    assert world.step(RIGHT) == (2, 1.0, True, False, {})
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_walk_follows_the_transition_model(name: str) -> None:
+    world = make(name, 0)
+    assert isinstance(world, GridWorld)
+    model = world.transition_model()
+    rng = np.random.default_rng(0)
+    state, _ = world.reset()
+    for action in rng.integers(4, size=2000).tolist():
+        following, reward, terminated, truncated, _ = world.step(action)
+        at = state, action
+        assert following == model.next_state[at]
+        assert reward == model.reward[at]
+        assert terminated == model.terminated[at]
+        state = world.reset()[0] if terminated or truncated else following
+
+
+def test_walls_holes_and_goals_absorb() -> None:
+    model = GridWorld("SHG\n#..").transition_model()
+    for cell in (1, 2, 3):
+        assert model.next_state[cell].tolist() == [cell] * 4
+        assert model.reward[cell].tolist() == [0.0] * 4
+        assert model.terminated[cell].all()
+
+
+@pytest.mark.parametrize(("name", "steps"), list(zip(MAPS, (8, 14, 30), strict=True)))
+def test_best_policy_of_a_bundled_board_reaches_the_goal(name: str, steps: int) -> None:
+    world = make(name, 0)
+    model = transition_model(world)
+    assert model is not None
+    policy = solve(model, 0.9).q.argmax(axis=1)
+    state, _ = world.reset()
+    total, terminated, length = 0.0, False, 0
+    while not terminated:
+        state, reward, terminated, truncated, _ = world.step(int(policy[state]))
+        assert not truncated
+        total += float(reward)
+        length += 1
+    assert (length, total) == (steps, 2.0 - steps)
+
+
+def test_gymnasium_accepts_the_environment() -> None:
+    check_env(make("gridworld", 0), skip_render_check=True)
+
+
+@pytest.mark.parametrize("action", [-1, 4])
+def test_action_out_of_range_is_refused(action: int) -> None:
+    world = GridWorld("S.G")
+    with pytest.raises(EnvironmentSpaceError, match=f"action is {action}; it must be from 0 to 3"):
+        world.step(action)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "map, line 1, column 1: the map is empty"),
+        ("S.\n.x\n.G", "map, line 2, column 2: 'x' is no cell"),
+        ("S. \n..G", "map, line 1, column 3: ' ' is no cell"),
+        ("S..\n.S.\n..G", "map, line 2, column 2: a second start"),
+        ("S..\n..\n..G", "map, line 2, column 3: the line has 2 cells and line 1 has 3"),
+        ("S..\n....\n..G", "map, line 2, column 4: the line has 4 cells and line 1 has 3"),
+        ("S..\n\n..G", "map, line 2, column 1: the line has 0 cells"),
+        ("...\n..G", "map, line 2, column 3: the map ends without a start S"),
+        ("S..\n...", "map, line 2, column 3: the map ends without a goal G"),
+        ("SG" + "." * 65535, "map, line 1, column 65537: the map has 65537 cells; at most 65536"),
+    ],
+)
+def test_bad_map_is_refused_with_line_and_column(text: str, message: str) -> None:
+    with pytest.raises(EnvironmentSpaceError) as caught:
+        GridWorld(text)
+    assert str(caught.value).startswith(message)
+
+
+def test_map_file_is_read_by_path(tmp_path: Path) -> None:
+    path = tmp_path / "board.txt"
+    path.write_bytes(b"S.\r\n.G\r\n")
+    world = make(str(path), 0)
+    assert isinstance(world, GridWorld)
+    assert world.rows == ("S.", ".G")
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe"], ids=["absent", "no-text"])
+def test_map_file_that_cannot_be_read_is_refused(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "board.txt"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(EnvironmentSpaceError, match=r"board\.txt: cannot be read as a map"):
+        make(str(path), 0)
+
+
+def test_error_in_a_map_file_names_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "board.txt"
+    path.write_text("S?\n", encoding="utf-8")
+    with pytest.raises(
+        EnvironmentSpaceError, match=r"board\.txt, line 1, column 2: '\?' is no cell"
+    ):
+        make(str(path), 0)
