@@ -186,11 +186,13 @@ class LinkDevice(Device):
         """
         before = self._session.applied
         try:
-            start = 0
-            while start < len(transitions):
+            rest = transitions
+            while True:  # once for none, too: that loads the compiled code
                 count = _BATCH_PER_BYTE * self._session.limit
-                self._send(transitions[start : start + count])
-                start += count
+                self._send(rest[:count])
+                if len(rest) <= count:
+                    break
+                rest = rest[count:]
             self._session.drain()
         except BaseException as error:
             # Whether the codes of this batch have reached the device is not known.

@@ -1,0 +1,154 @@
+"""`qstep replay`: apply a file of transitions to a table on a device."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from qstep.cli._options import config_from, config_options, device_option, hyper_options
+from qstep.config import Hyperparameters
+from qstep.devices import Counters, Device, open_device
+from qstep.errors import FileFormatError
+from qstep.fixed import Rounding
+from qstep.table import load_table, save_table
+from qstep.transitions import Transitions
+
+__all__ = ["command"]
+
+_CHUNK = 1 << 16
+"""Transitions between two movements of the progress bar."""
+
+_QUIET_SECONDS = 2.0
+"""A replay that is over by then shows no progress bar."""
+
+
+@click.command()
+@click.argument("transitions_file", metavar="TRANSITIONS.npz", type=click.Path(path_type=Path))
+@click.option(
+    "--out", required=True, type=click.Path(path_type=Path), metavar="TABLE.npz", help="The table."
+)
+@config_options
+@device_option
+@hyper_options
+@click.option(
+    "--init",
+    "init_file",
+    type=click.Path(path_type=Path),
+    metavar="TABLE.npz",
+    help="Table to begin with.  [default: zeros]",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON on stdout.")
+def command(
+    transitions_file: Path,
+    out: Path,
+    config_file: Path | None,
+    states: int | None,
+    actions: int | None,
+    number_format: str | None,
+    loop_depth: int | None,
+    url: str,
+    alpha: float,
+    gamma: float,
+    rounding: str | None,
+    seed: int,
+    init_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Apply transitions to a Q-table, in order, and write the table.
+
+    TRANSITIONS.npz holds equally long arrays state, action, reward (real), next_state and terminated
+    (bool). TABLE.npz gets q_raw (int32), q (float64) and config (JSON text). The same transitions and
+    options give the same file, byte for byte, on every device.
+
+    \b
+    Examples:
+      qstep replay walk.npz --out table.npz --states 25 --actions 4
+      qstep replay walk.npz --out table.npz --config maze.toml --device sim
+      qstep replay more.npz --out table.npz --config maze.toml --init table.npz --alpha 0.1
+    """
+    config = config_from(config_file, states, actions, number_format, loop_depth)
+    mode = config.rounding if rounding is None else Rounding.parse(rounding)
+    hyper = Hyperparameters(alpha, gamma, mode, seed)
+    transitions = Transitions.load(transitions_file, config)
+    init = None if init_file is None else load_table(init_file, config)
+    if not out.parent.is_dir():
+        raise FileFormatError(f"{out}: the folder {out.parent} does not exist")
+    with open_device(url, config) as device:
+        device.configure(hyper)
+        if init is None:
+            device.clear()
+        else:
+            device.load(init)
+        seconds = _apply(device, transitions)
+        save_table(out, device.read(), config, hyper)
+        counters = device.counters()
+        digest = device.status().digest
+    rate = round(len(transitions) / seconds)
+    if as_json:
+        report = {
+            "device": url,
+            "transitions": len(transitions),
+            "seconds": round(seconds, 6),
+            "updates_per_second": rate,
+            "digest": f"{digest:08x}",
+            "counters": None if counters is None else dataclasses.asdict(counters),
+            "out": str(out),
+        }
+        click.echo(json.dumps(report, indent=2))
+    else:
+        click.echo(f"{len(transitions):,} transitions, {rate:,} updates/s{_words(counters)}: {out}")
+
+
+def _apply(device: Device, transitions: Transitions) -> float:
+    """Apply all transitions and return the seconds that took."""
+    device.step(transitions[:0])  # loads the compiled code, which is no part of the rate
+    with _progress(len(transitions)) as advance:
+        begun = time.perf_counter()
+        for start in range(0, len(transitions), _CHUNK):
+            part = transitions[start : start + _CHUNK]
+            device.step(part)
+            advance(len(part))
+        return time.perf_counter() - begun
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[int], None]]:
+    """Yield a function that counts transitions on a progress bar, on stderr, if it takes long."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    progress = Progress(*columns, console=Console(stderr=True))
+    task = progress.add_task("replay", total=total)
+    begun = time.monotonic()
+    shown = False
+
+    def advance(count: int) -> None:
+        nonlocal shown
+        progress.advance(task, count)
+        if not shown and time.monotonic() - begun > _QUIET_SECONDS:
+            progress.start()
+            shown = True
+
+    try:
+        yield advance
+    finally:
+        if shown:
+            progress.stop()
+
+
+def _words(counters: Counters | None) -> str:
+    """Return what the hardware counted since its reset, for the closing line."""
+    if counters is None or not counters.offered_clocks:
+        return ""
+    return (
+        f", {counters.accepted / counters.offered_clocks:.3f} updates/clock, "
+        f"{counters.held:,} clocks held, {counters.forwarded:,} forwarded, "
+        f"{counters.saturated:,} saturated"
+    )

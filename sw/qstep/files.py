@@ -1,0 +1,45 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from qstep.errors import FileFormatError
+
+__all__ = ["write_atomically"]
+
+
+def write_atomically(path: str | Path, data: bytes) -> None:
+    """Put a file in place so that a crash at any moment leaves the old one or the new one.
+
+    Raises
+    ------
+    FileFormatError
+        The file cannot be written there.
+    """
+    path = Path(path)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        try:
+            with beside.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+        _sync_folder(path.parent)
+    except OSError as cause:
+        raise FileFormatError(f"{path}: cannot be written: {cause.strerror or cause}") from cause
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename outlive a power cut."""
+    if os.name != "posix":  # elsewhere a folder cannot be opened, nor need it be
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,91 @@
+"""A learnt table as a file: raw values, real values, and what they were learnt with.
+
+The file is a ``.npz`` of three arrays, none of them pickled: ``q_raw`` (int32, shape (S, A)), ``q``
+(float64, the same values) and ``config`` (JSON text: the configuration and the hyperparameters). It
+names no device and no time, so the same transitions give the same bytes on every device.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.config import Config, Hyperparameters
+from qstep.devices.base import checked_table
+from qstep.errors import FileFormatError, TableError
+from qstep.files import write_atomically
+from qstep.transitions import load_arrays
+
+__all__ = ["load_table", "save_table"]
+
+_ARRAYS = ("q_raw", "q", "config")
+
+
+def save_table(
+    path: str | Path, q_raw: NDArray[np.int32], config: Config, hyper: Hyperparameters
+) -> None:
+    """Write a table; a file that is there already is replaced whole or not at all.
+
+    Parameters
+    ----------
+    path : str or Path
+        Where to; the name is taken as it is.
+    q_raw : ndarray of int32, shape (S, A)
+        Raw values.
+    config, hyper : Config, Hyperparameters
+        What they were learnt with.
+
+    Raises
+    ------
+    TableError
+        The values are not a table of `config`.
+    FileFormatError
+        The file cannot be written.
+    """
+    q_raw = checked_table(config, q_raw)
+    text = json.dumps(
+        {"config": config.to_dict(), "hyperparameters": hyper.to_dict()}, sort_keys=True
+    )
+    arrays = (q_raw, config.format.to_float(q_raw), np.array(text))
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        for name, array in zip(_ARRAYS, arrays, strict=True):
+            member = io.BytesIO()
+            np.lib.format.write_array(member, array, allow_pickle=False)
+            # A ZipInfo made by hand carries a fixed date; the system is named alike everywhere.
+            info = zipfile.ZipInfo(f"{name}.npy")
+            info.create_system = 3
+            file.writestr(info, member.getvalue(), zipfile.ZIP_DEFLATED)
+    write_atomically(path, archive.getvalue())
+
+
+def load_table(path: str | Path, config: Config) -> NDArray[np.int32]:
+    """Read the raw values of a table that fits a configuration.
+
+    Returns
+    -------
+    ndarray of int32, shape (S, A)
+
+    Raises
+    ------
+    FileFormatError
+        The file is absent, damaged, not a ``.npz``, or lacks an array.
+    TableError
+        The table has another shape or another number format than `config`, or values out of range.
+    """
+    arrays = load_arrays(path, _ARRAYS)
+    try:
+        there = json.loads(str(arrays["config"]))["config"]["format"]
+    except (ValueError, KeyError, TypeError) as cause:
+        raise FileFormatError(f"{path}: config is not the JSON text of a configuration") from cause
+    if there != str(config.format):
+        raise TableError(f"{path}: holds {there} values; this configuration has {config.format}")
+    try:
+        return checked_table(config, arrays["q_raw"])
+    except TableError as cause:
+        raise TableError(f"{path}: {cause}") from cause
