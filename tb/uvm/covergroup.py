@@ -1,0 +1,54 @@
+"""Functional coverage: named points with the bins that must all be hit."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+
+__all__ = ["Covergroup"]
+
+
+class Covergroup:
+    """Points, each a fixed set of bins with a count of hits.
+
+    Examples
+    --------
+    >>> group = Covergroup({"saturation": ["none", "up", "down"]})
+    >>> group.hit("saturation", "up", 3)
+    >>> group.holes()
+    ['saturation: none', 'saturation: down']
+    """
+
+    def __init__(self, points: dict[str, Iterable[Hashable]]) -> None:
+        self.hits = {point: dict.fromkeys(bins, 0) for point, bins in points.items()}
+
+    def hit(self, point: str, which: Hashable, count: int = 1) -> None:
+        """Count hits of a bin; one that was not listed is an error of the bench (KeyError)."""
+        self.hits[point][which] += int(count)
+
+    def holes(self) -> list[str]:
+        """Return the bins that were never hit, as ``point: bin``."""
+        return [
+            f"{point}: {_text(which)}"
+            for point, bins in self.hits.items()
+            for which, count in bins.items()
+            if not count
+        ]
+
+    def summary(self) -> dict[str, tuple[int, int]]:
+        """Return for each point the number of bins that were hit, and of all."""
+        return {
+            point: (sum(count > 0 for count in bins.values()), len(bins))
+            for point, bins in self.hits.items()
+        }
+
+    def table(self) -> str:
+        """Return the summary as text, one line a point."""
+        lines = [f"{'point':<22} {'hit':>5} {'bins':>5}"]
+        lines += [
+            f"{point:<22} {hit:>5} {bins:>5}" for point, (hit, bins) in self.summary().items()
+        ]
+        return "\n".join(lines)
+
+
+def _text(which: Hashable) -> str:
+    return " ".join(str(part) for part in which) if isinstance(which, tuple) else str(which)

@@ -1,0 +1,179 @@
+"""What the stimuli of the lane must have reached: the bins of the functional coverage."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+from pyuvm import ConfigDB, uvm_subscriber
+from uvm import lane_timing
+from uvm.covergroup import Covergroup
+from uvm.lane_items import Checked
+from uvm.lane_pins import flag
+
+from qstep import Config, Rounding
+from qstep.fixed import COEFFICIENT_BITS, COEFFICIENT_ONE
+from qstep_rtl.timing import write_stage
+
+__all__ = ["LaneCoverage", "lane_bins"]
+
+_ALL_PAIRS_UP_TO = 512
+_ALL_TIES_UP_TO = 4
+_RELATIONS = ("same pair", "other action", "next row", "self loop")
+
+
+def lane_bins(config: Config) -> dict[str, list[object]]:
+    """Return the bins of a configuration.
+
+    A hazard's distance is counted in clocks from issue to issue; below `loop_depth` none can occur, as
+    the lane holds, and the bins are those of the held clocks instead. Another action of the same state
+    is none.
+    """
+    modes = [mode.value for mode in Rounding]
+    distances = range(1, write_stage(config) + 2)
+    bins: dict[str, list[object]] = {
+        "hazard": [
+            (distance, relation)
+            for distance, relation in product(distances, _RELATIONS)
+            if distance >= config.loop_depth or relation == "other action"
+        ],
+        "saturation": list(product(modes, ("none", "up", "down"))),
+        "surplus": list(
+            product(modes, ("negative", "positive"), ("zero", "below", "tie", "above"))
+        ),
+        "terminated": ["no", "yes", "yes with a hazard"],
+        "gap": [0, 1, 2, "3 or more"],
+        "alpha": ["0", "least", "half", "one", "other"],
+        "kappa": ["0", "between", "alpha"],
+        "reward": ["least", "-1", "0", "greatest", "other"],
+        "reset": ["while busy"],
+        "pair": _pair_bins(config),
+        "ties": _tie_bins(config),
+    }
+    if config.loop_depth > 1:
+        bins["held"] = list(product(range(1, config.loop_depth), ("same pair", "next row")))
+    return bins
+
+
+def _pair_bins(config: Config) -> list[object]:
+    if config.states * config.actions <= _ALL_PAIRS_UP_TO:
+        return list(product(range(config.states), range(config.actions)))
+    return list(product((0, config.states - 1), (0, config.actions - 1)))
+
+
+def _tie_bins(config: Config) -> list[object]:
+    if config.actions <= _ALL_TIES_UP_TO:
+        return list(range(1, 1 << config.actions))
+    return ["one", "first and last", "two", "three or more", "all"]
+
+
+def _class_of_ties(ties: int, actions: int) -> object:
+    if actions <= _ALL_TIES_UP_TO:
+        return ties
+    count = ties.bit_count()
+    if count == actions:
+        return "all"
+    if ties == 1 | 1 << (actions - 1):
+        return "first and last"
+    return {1: "one", 2: "two"}.get(count, "three or more")
+
+
+class LaneCoverage(uvm_subscriber):
+    """Samples transitions that the scoreboard has checked."""
+
+    def build_phase(self) -> None:
+        self.config: Config = ConfigDB().get(self, "", "CONFIG")
+        self.group = Covergroup(lane_bins(self.config))
+
+    def write(self, checked: Checked) -> None:
+        self._coefficients(checked)
+        self._hazards(checked)
+        self._values(checked)
+        if checked.reset:
+            self.group.hit("reset", "while busy")
+
+    def _count(self, point: str, labels: NDArray[np.generic] | list[object]) -> None:
+        values, counts = np.unique(np.asarray(labels), return_counts=True)
+        for value, count in zip(values.tolist(), counts.tolist(), strict=True):
+            self.group.hit(point, value, count)
+
+    def _coefficients(self, checked: Checked) -> None:
+        c = checked.hyper.coefficients
+        names = {0: "0", 1: "least", COEFFICIENT_ONE // 2: "half", COEFFICIENT_ONE: "one"}
+        self.group.hit("alpha", names.get(c.alpha, "other"))
+        self.group.hit(
+            "kappa", "0" if c.kappa == 0 else "alpha" if c.kappa == c.alpha else "between"
+        )
+
+    def _hazards(self, checked: Checked) -> None:
+        offers, issue, config = checked.offers, checked.issue, self.config
+        last = write_stage(config) + 1
+        hazard = np.zeros(len(offers), np.bool_)
+        for lag in range(1, min(last + 1, len(offers))):
+            distance = issue[lag:] - issue[:-lag]
+            near = distance <= last
+            pair, row = lane_timing.same_entry(offers, lag), lane_timing.same_row(offers, lag)
+            state = offers["state"][lag:] == offers["state"][:-lag]
+            hazard[lag:] |= near & (pair | row)
+            kinds = (pair & ~row, state & ~pair & ~row, row & ~state, row & state)
+            for relation, which in zip(_RELATIONS, kinds, strict=True):
+                for d, count in zip(
+                    *np.unique(distance[near & which], return_counts=True), strict=True
+                ):
+                    self.group.hit("hazard", (int(d), relation), count)
+            if lag < config.loop_depth:
+                held = issue[lag:] - offers["edge"][lag:].astype(np.int64) - 1
+                for d in range(1, config.loop_depth):
+                    for name, which in (("same pair", pair), ("next row", row)):
+                        self.group.hit("held", (d, name), (which & (held == d)).sum())
+        terminated = flag(offers, "terminated")
+        self.group.hit("terminated", "no", (~terminated).sum())
+        self.group.hit("terminated", "yes", (terminated & ~hazard).sum())
+        self.group.hit("terminated", "yes with a hazard", (terminated & hazard).sum())
+        # A gap is counted between acceptances of one batch; waiting for a held one is none.
+        free = np.maximum(offers["edge"][:-1].astype(np.int64), issue[:-1] - 1)
+        gaps = np.minimum(offers["edge"][1:] - free - 1, 3)
+        for gap, count in zip(*np.unique(gaps, return_counts=True), strict=True):
+            self.group.hit("gap", int(gap) if gap < 3 else "3 or more", count)
+
+    def _values(self, checked: Checked) -> None:
+        offers, config, mode = checked.offers, self.config, checked.hyper.rounding.value
+        low, high = config.format.minimum, config.format.maximum
+        rounded, surplus = checked.rounded, checked.surplus
+        for name, which in (
+            ("none", (rounded >= low) & (rounded <= high)),
+            ("up", rounded > high),
+            ("down", rounded < low),
+        ):
+            self.group.hit("saturation", (mode, name), which.sum())
+        tie = 1 << (COEFFICIENT_BITS - 1)
+        for sign, of_sign in (("negative", rounded < 0), ("positive", rounded >= 0)):
+            for name, which in (
+                ("zero", surplus == 0),
+                ("below", (surplus > 0) & (surplus < tie)),
+                ("tie", surplus == tie),
+                ("above", surplus > tie),
+            ):
+                self.group.hit("surplus", (mode, sign, name), (of_sign & which).sum())
+        reward = offers["reward"]
+        special = {"least": low, "-1": -1, "0": 0, "greatest": high}
+        for name, value in special.items():
+            self.group.hit("reward", name, (reward == value).sum())
+        self.group.hit("reward", "other", (~np.isin(reward, list(special.values()))).sum())
+        listed = self.group.hits["pair"]
+        pairs, counts = np.unique(
+            np.stack([offers["state"], offers["action"]], axis=1), axis=0, return_counts=True
+        )
+        for pair, count in zip(map(tuple, pairs.tolist()), counts.tolist(), strict=True):
+            if pair in listed:
+                self.group.hit("pair", pair, count)
+        self._ties(checked.ties)
+
+    def _ties(self, ties: list[int]) -> None:
+        seen: dict[object, int] = {}
+        for subset in ties:
+            label = _class_of_ties(subset, self.config.actions)
+            seen[label] = seen.get(label, 0) + 1
+        for label, count in seen.items():
+            self.group.hit("ties", label, count)

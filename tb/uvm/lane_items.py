@@ -1,0 +1,102 @@
+"""What travels between the parts of the lane's pyuvm environment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pyuvm import uvm_sequence_item
+
+from qstep import Hyperparameters, Transitions
+from qstep.noise import NoiseState
+
+__all__ = ["Batch", "Checked", "Readback", "Setting"]
+
+
+class Batch(uvm_sequence_item):
+    """Transitions offered in one go, from an idle lane to an idle lane.
+
+    Parameters
+    ----------
+    name : str
+        Says what the batch is for; errors and figures are reported under it.
+    transitions : Transitions
+    hyper : Hyperparameters, optional
+        Written before the transitions; None leaves what was there.
+    table : ndarray of int32, shape (S, A), optional
+        Written before the transitions through the host port; None leaves what was there.
+    gaps : ndarray of int, optional
+        Idle clocks before each transition; None for none.
+    reset_after : int, optional
+        Reset the lane this many clocks after the first offer, and drop what has not been taken by then.
+    read_back : bool
+        Read the whole table through the host port afterwards.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        transitions: Transitions,
+        *,
+        hyper: Hyperparameters | None = None,
+        table: NDArray[np.int32] | None = None,
+        gaps: NDArray[np.int64] | None = None,
+        reset_after: int | None = None,
+        read_back: bool = True,
+    ) -> None:
+        super().__init__(name)
+        self.transitions = transitions
+        self.hyper = hyper
+        self.table = table
+        self.gaps = np.zeros(len(transitions), np.int64) if gaps is None else gaps
+        self.reset_after = reset_after
+        self.read_back = read_back
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """From `edge` on the lane works with these; None means unchanged."""
+
+    edge: int
+    batch: str
+    hyper: Hyperparameters | None
+    table: NDArray[np.int32] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Readback:
+    """What the host port and the noise registers showed after `edge`, while the lane was idle."""
+
+    edge: int
+    table: NDArray[np.int32]
+    noise: NoiseState
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Transitions that the scoreboard has found right, for coverage; one entry of each array for each.
+
+    Attributes
+    ----------
+    hyper : Hyperparameters
+        What they were applied with.
+    offers : ndarray of CLOCK
+        The clocks at which they were accepted.
+    issue : ndarray of int
+        The edge at which each left the issue register; later than ``edge + 1`` if it was held.
+    ties : list of int
+        One bit for each action that attains the maximum of the next row.
+    rounded : ndarray of int
+        The exact sum before saturation, and `surplus` its 15 bits that rounding removed.
+    reset : bool
+        A reset came while the lane was busy.
+    """
+
+    hyper: Hyperparameters
+    offers: NDArray[np.void]
+    issue: NDArray[np.int64]
+    ties: list[int]
+    rounded: NDArray[np.int64]
+    surplus: NDArray[np.int64]
+    reset: bool

@@ -1,0 +1,241 @@
+"""The scoreboard of the lane: every clock against the contract, every result against the model."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pyuvm import ConfigDB, uvm_analysis_port, uvm_scoreboard, uvm_subscriber
+from uvm import lane_timing
+from uvm.lane_items import Checked, Readback, Setting
+from uvm.lane_pins import CLOCK, flag
+
+from qstep import Hyperparameters, Rounding
+from qstep.fixed import COEFFICIENT_BITS
+from qstep.model import Model
+from qstep.noise import NoiseState
+from qstep_rtl.timing import write_stage
+
+__all__ = ["BatchFigures", "LaneScoreboard"]
+
+_NOISE_AFTER_RESET = NoiseState(1, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchFigures:
+    """What one batch did, counted from signals."""
+
+    name: str
+    accepted: int
+    offered_clocks: int
+    forwarded: int
+    held: int
+
+    @property
+    def throughput(self) -> float:
+        """Updates per offered clock; 0 for a batch that offered nothing."""
+        return self.accepted / self.offered_clocks if self.offered_clocks else 0.0
+
+
+class _Inbox(uvm_subscriber):
+    """Takes what the driver publishes."""
+
+    def build_phase(self) -> None:
+        self.events: deque[Setting | Readback] = deque()
+
+    def write(self, event: Setting | Readback) -> None:
+        self.events.append(event)
+
+
+class LaneScoreboard(uvm_scoreboard):
+    """Compares the lane with :class:`qstep.model.Model`.
+
+    Clocks come from the monitor, in any portions; settings and read-back tables from the driver, each
+    with the number of the clock edge after which it holds. Both are merged by that number, so what is
+    compared does not depend on the order in which the processes of the bench run.
+    """
+
+    def build_phase(self) -> None:
+        self.config = ConfigDB().get(self, "", "CONFIG")
+        self.inbox = _Inbox("inbox", self)
+        self.clocks_in = _Clocks("clocks_in", self)
+        self.ap = uvm_analysis_port("ap", self)
+        self.passed: bool | None = None
+        self.transitions = 0
+        self.readbacks = 0
+        self.figures: list[BatchFigures] = []
+        self._model = Model(self.config)
+        self._hyper: Hyperparameters | None = None
+        self._rows: list[list[int]] | None = None
+        self._batch = "before the first setting"
+        self._clocks = np.zeros(0, CLOCK)
+
+    def write(self, clocks: NDArray[np.void]) -> None:
+        """Take clocks from the monitor and check all that is complete."""
+        self._clocks = np.append(self._clocks, clocks)
+        events = self.inbox.events
+        while events and len(self._clocks) and events[0].edge <= self._clocks["edge"][-1]:
+            cut = np.searchsorted(self._clocks["edge"], events[0].edge, side="right")
+            self._check_clocks(self._clocks[:cut])
+            self._clocks = self._clocks[cut:]
+            self._take(events.popleft())
+
+    def check_phase(self) -> None:
+        self._check_clocks(self._clocks)
+        assert not self.inbox.events, "the monitor ended before the driver"
+        assert self.transitions, "no transition was checked"
+        assert self.readbacks, "the table was never read back"
+        self.passed = True
+
+    def _take(self, event: Setting | Readback) -> None:
+        if isinstance(event, Setting):
+            self._batch = event.batch
+            if event.hyper is not None:
+                self._hyper = event.hyper
+                self._model.configure(event.hyper)
+            if event.table is not None:
+                self._model.load(event.table)
+                self._rows = event.table.tolist()
+            return
+        expected = self._model.table
+        wrong = np.argwhere(event.table != expected)
+        assert not len(wrong), (
+            f"{self._batch}: {len(wrong)} entries differ, the first at {wrong[0]}: "
+            f"{event.table[tuple(wrong[0])]} instead of {expected[tuple(wrong[0])]}"
+        )
+        assert np.array_equal(expected, self._rows), "the scoreboard's own rows left the model's"
+        assert event.noise == self._model.noise, (
+            f"{self._batch}: noise is {event.noise}, not {self._model.noise}"
+        )
+        self.readbacks += 1
+
+    def _check_clocks(self, clocks: NDArray[np.void]) -> None:
+        resets = np.flatnonzero(clocks["reset"])
+        start = 0
+        for stop in [*(resets + 1), len(clocks)]:
+            self._check_run(clocks[start:stop], reset=stop - 1 in resets)
+            start = stop
+
+    def _check_run(self, clocks: NDArray[np.void], reset: bool) -> None:
+        """Check clocks that end with the lane idle, or with a reset in the last one."""
+        valid, ready, hold = (flag(clocks, name) for name in ("valid", "ready", "hold"))
+        in_reset = clocks["reset"] != 0
+        offers = clocks[valid & ready & ~in_reset]
+        results = clocks[flag(clocks, "res_valid")]
+        assert len(results) <= len(offers), f"{self._batch}: more results than transitions"
+        dropped = len(offers) - len(results)
+        assert reset or not dropped, f"{self._batch}: {dropped} transitions have no result"
+        self._same("ready", clocks, ready, ~hold)
+        if len(results):
+            self._check_transitions(clocks, offers, results, reset and dropped > 0)
+        if reset:
+            self._model.noise = _NOISE_AFTER_RESET
+        if valid.any():
+            self.figures.append(
+                BatchFigures(
+                    self._batch,
+                    len(offers),
+                    int(valid.sum()),
+                    int(flag(results, "forwarded").sum()),
+                    int((hold & valid).sum()),
+                )
+            )
+
+    def _check_transitions(
+        self,
+        clocks: NDArray[np.void],
+        offers: NDArray[np.void],
+        results: NDArray[np.void],
+        reset: bool,
+    ) -> None:
+        issue = lane_timing.issue_edges(clocks, offers)
+        offers, issue = offers[: len(results)], issue[: len(results)]
+        config = self.config
+        self._same("issue edge", offers, issue, lane_timing.expected_issue(config, offers, issue))
+        self._same(
+            "result edge", offers, results["edge"].astype(np.int64), issue + write_stage(config)
+        )
+        self._same(
+            "forwarded",
+            offers,
+            flag(results, "forwarded"),
+            lane_timing.forwarded(config, offers, issue),
+        )
+        expected = self._apply(offers)
+        for name in ("value", "maximum", "greedy"):
+            self._same(name, offers, results[name], expected[name])
+        clipped = expected["rounded"] != expected["value"]
+        self._same("saturated", offers, flag(results, "saturated"), clipped)
+        self.transitions += len(offers)
+        assert self._hyper is not None
+        self.ap.write(
+            Checked(
+                self._hyper,
+                offers,
+                issue,
+                expected["ties"].tolist(),
+                expected["rounded"],
+                expected["surplus"],
+                reset,
+            )
+        )
+
+    def _apply(self, offers: NDArray[np.void]) -> dict[str, NDArray[np.int64]]:
+        """Apply transitions to the model; return what the lane must show for each."""
+        assert self._hyper is not None, "transitions came before coefficients"
+        assert self._rows is not None, "transitions came before a table"
+        model, rows, c = self._model, self._rows, self._hyper.coefficients
+        alpha, beta, kappa = c.alpha, c.beta, c.kappa
+        fixed_bias = 1 << (COEFFICIENT_BITS - 1) if self._hyper.rounding is Rounding.NEAREST else 0
+        stochastic = self._hyper.rounding is Rounding.STOCHASTIC
+        low_bits = (1 << COEFFICIENT_BITS) - 1
+        names = ("state", "action", "reward", "next_state")
+        columns = [offers[name].tolist() for name in names] + [flag(offers, "terminated").tolist()]
+        out = []
+        for state, action, reward, next_state, terminated in zip(*columns, strict=True):
+            row = rows[next_state]
+            maximum = max(row)
+            ties = 0
+            for a, value in enumerate(row):
+                if value == maximum:
+                    ties |= 1 << a
+            bias = model.noise.draw if stochastic else fixed_bias
+            acc = (
+                beta * rows[state][action] + alpha * reward + kappa * (0 if terminated else maximum)
+            )
+            value = model.step(state, action, reward, next_state, terminated)
+            rows[state][action] = value
+            greedy = (ties & -ties).bit_length() - 1
+            rounded = (acc + bias) >> COEFFICIENT_BITS
+            out.append((value, maximum, greedy, ties, rounded, acc & low_bits))
+        names = ("value", "maximum", "greedy", "ties", "rounded", "surplus")
+        return {
+            name: np.array(column, np.uint64 if name == "ties" else np.int64)
+            for name, column in zip(names, zip(*out, strict=True), strict=True)
+        }
+
+    def _same(
+        self,
+        what: str,
+        where: NDArray[np.void],
+        seen: NDArray[np.generic],
+        right: NDArray[np.generic],
+    ) -> None:
+        wrong = np.flatnonzero(seen != right)
+        if not len(wrong):
+            return
+        first = int(wrong[0])
+        offer = dict(zip(CLOCK.names, where[first].item(), strict=True))
+        raise AssertionError(
+            f"{self._batch}: {what} is {seen[first]}, not {right[first]}, for number {first} "
+            f"({len(wrong)} such) with {self._hyper}: {offer}"
+        )
+
+
+class _Clocks(uvm_subscriber):
+    """Takes what the monitor publishes, for the scoreboard that holds it."""
+
+    def write(self, clocks: NDArray[np.void]) -> None:
+        self.parent.write(clocks)

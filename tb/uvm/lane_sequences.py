@@ -1,0 +1,350 @@
+"""Stimuli of the lane: sequences of batches, each drawn from one seeded generator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pyuvm import uvm_sequence
+from uvm.lane_items import Batch
+
+from qstep import Config, Hyperparameters, Rounding, Transitions
+from qstep.fixed import COEFFICIENT_ONE
+from qstep_rtl.timing import write_stage
+
+__all__ = [
+    "BatchSequence",
+    "corner_batches",
+    "every_pair_batch",
+    "hazard_batches",
+    "independent_batch",
+    "random_batches",
+    "random_hyper",
+    "reset_batches",
+    "saturation_batches",
+    "tie_batches",
+    "walker_batch",
+]
+
+Generator = np.random.Generator
+
+_SMALL = 512
+"""Entries of a table that may be loaded and read back for every batch: each costs a clock."""
+
+_READ_EVERY = 16
+
+
+def _is_small(config: Config) -> bool:
+    return config.states * config.actions <= _SMALL
+
+
+class BatchSequence(uvm_sequence):
+    """Sends batches one after the other; a large table is read back after some of them only."""
+
+    def __init__(self, name: str, config: Config, batches: Iterable[Batch]) -> None:
+        super().__init__(name)
+        self.config = config
+        self.batches = batches
+
+    async def body(self) -> None:
+        for number, batch in enumerate(self.batches):
+            batch.read_back = _is_small(self.config) or number % _READ_EVERY == 0
+            await self.start_item(batch)
+            await self.finish_item(batch)
+
+
+def _transitions(config: Config, **columns: Any) -> Transitions:
+    """Build transitions from raw rewards; scalars are repeated."""
+    n = max(np.size(column) for column in columns.values())
+    dtypes = dict.fromkeys(("state", "action", "reward_raw", "next_state"), np.int32)
+    dtypes["terminated"] = np.bool_
+    arrays = {
+        name: np.ascontiguousarray(np.broadcast_to(columns[name], n), dtype=dtype)
+        for name, dtype in dtypes.items()
+    }
+    assert arrays["state"].max() < config.states
+    assert arrays["next_state"].max() < config.states
+    assert arrays["action"].max() < config.actions
+    return Transitions(**arrays)
+
+
+def random_hyper(rng: Generator, mode: Rounding | None = None) -> Hyperparameters:
+    """Draw coefficients, often at the ends of their ranges, a rounding mode and a seed."""
+    alpha = rng.choice([0, 1, COEFFICIENT_ONE // 2, COEFFICIENT_ONE, rng.integers(COEFFICIENT_ONE)])
+    gamma = rng.choice([0.0, 1.0, rng.random()])
+    modes = list(Rounding)
+    return Hyperparameters(
+        alpha=float(alpha / COEFFICIENT_ONE),
+        gamma=float(gamma),
+        rounding=mode if mode is not None else modes[rng.integers(len(modes))],
+        seed=int(rng.integers(1 << 63)),
+    )
+
+
+def _learning_hyper(rng: Generator) -> Hyperparameters:
+    """Draw coefficients with which every operand matters."""
+    modes = list(Rounding)
+    return Hyperparameters(
+        alpha=float(rng.uniform(0.2, 0.8)),
+        gamma=float(rng.uniform(0.5, 1.0)),
+        rounding=modes[rng.integers(len(modes))],
+        seed=int(rng.integers(1 << 63)),
+    )
+
+
+def _rewards(rng: Generator, config: Config, n: int) -> NDArray[np.int64]:
+    """Draw raw rewards: the whole range, small ones, or the corners of the range."""
+    low, high = config.format.minimum, config.format.maximum
+    kind = rng.integers(3)
+    if kind == 0:
+        return rng.integers(low, high + 1, n)
+    if kind == 1:
+        return rng.integers(-3, 4, n)
+    return rng.choice([low, low + 1, -1, 0, 1, high - 1, high], n)
+
+
+def random_table(rng: Generator, config: Config) -> NDArray[np.int32]:
+    """Draw a table: the whole range, a few values (many ties), or the corners of the range."""
+    shape = (config.states, config.actions)
+    return _rewards(rng, config, config.states * config.actions).reshape(shape).astype(np.int32)
+
+
+def random_batches(
+    rng: Generator, config: Config, transitions: int, length: int = 5000
+) -> Iterator[Batch]:
+    """Yield random batches of `transitions` in all, with states and actions few or many."""
+    while transitions > 0:
+        n = min(length, transitions)
+        transitions -= n
+        states = int(rng.choice([2, 3, 5, config.states]))
+        actions = int(rng.choice([2, config.actions]))
+        chosen = rng.integers(config.states, size=states)
+        if states >= config.states:
+            chosen = np.arange(config.states)
+        gaps = rng.integers(0, 5, n) * (rng.random(n) < rng.choice([0.0, 0.05, 0.5]))
+        yield Batch(
+            f"random-{states}-states",
+            _transitions(
+                config,
+                state=rng.choice(chosen, n),
+                action=rng.choice(rng.integers(config.actions, size=actions), n)
+                if actions < config.actions
+                else rng.integers(config.actions, size=n),
+                reward_raw=_rewards(rng, config, n),
+                next_state=rng.choice(chosen, n),
+                terminated=rng.random(n) < rng.choice([0.0, 0.1, 0.9]),
+            ),
+            hyper=random_hyper(rng),
+            # A new table costs a clock an entry: only where that is cheap beside the transitions.
+            table=random_table(rng, config) if 4 * config.states * config.actions <= n else None,
+            gaps=gaps,
+        )
+
+
+def hazard_batches(rng: Generator, config: Config, rounds: int = 2) -> Iterator[Batch]:
+    """Yield pairs of transitions at every distance that share an entry, a row, or only a state.
+
+    Each pair is followed by idle clocks, so that nothing else is in flight.
+    """
+    drain = write_stage(config) + config.loop_depth + 2
+    distances = range(1, write_stage(config) + 2)
+    for _ in range(rounds):
+        columns: dict[str, list[int]] = {
+            name: []
+            for name in ("state", "action", "reward_raw", "next_state", "terminated", "gap")
+        }
+
+        def add(gap: int, *values: int, columns: dict[str, list[int]] = columns) -> None:
+            for column, value in zip(columns.values(), (*values, gap), strict=True):
+                column.append(value)
+
+        rewards = iter(_rewards(rng, config, 16 * len(distances)).tolist())
+        for distance in distances:
+            s, t = (int(v) for v in rng.choice(config.states, 2, replace=False))
+            a, b = (int(v) for v in rng.choice(config.actions, 2, replace=False))
+            for second in ((s, a, t), (s, b, t), (t, a, s), (s, a, s), (s, b, s)):
+                terminated = int(rng.random() < 0.2)
+                add(drain, s, a, next(rewards), t, terminated)
+                state, action, next_state = second
+                terminated = int(rng.random() < 0.2)
+                add(distance - 1, state, action, next(rewards), next_state, terminated)
+        gaps = np.array(columns.pop("gap"))
+        yield Batch(
+            "hazards",
+            _transitions(config, **columns),
+            hyper=_learning_hyper(rng),
+            table=random_table(rng, config) if _is_small(config) else None,
+            gaps=gaps,
+        )
+
+
+def tie_batches(rng: Generator, config: Config) -> Iterator[Batch]:
+    """Yield reads of rows with every kind of tie, and ties between the table and results in flight."""
+    shape = (min(config.states, 256), config.actions)
+    for density in (0.1, 0.5, 0.9, 1.0):
+        table = np.zeros((config.states, config.actions), np.int32)
+        table[: shape[0]] = rng.random(shape) < density
+        # Whatever the number of actions: all tie, the ends alone, two.
+        table[:3] = 0
+        table[1, [0, -1]] = 1
+        table[2, :2] = 1
+        n = 600
+        # alpha 0 leaves the table as it is; a result in flight then repeats a value of the table.
+        yield Batch(
+            "ties",
+            _transitions(
+                config,
+                state=rng.integers(shape[0], size=n),
+                action=rng.integers(config.actions, size=n),
+                reward_raw=0,
+                next_state=rng.integers(shape[0], size=n) * (rng.random(n) < 0.8),
+                terminated=False,
+            ),
+            hyper=Hyperparameters(alpha=0.0),
+            table=table if _is_small(config) or density == 0.5 else None,
+        )
+
+
+def corner_batches(rng: Generator, config: Config) -> Iterator[Batch]:
+    """Yield every coefficient corner in every mode on values at the ends of the format."""
+    low, high = config.format.minimum, config.format.maximum
+    corners = [low, low + 1, -2, -1, 0, 1, 2, high - 1, high]
+    for mode in Rounding:
+        for alpha, gamma in ((0.0, 0.0), (2.0**-15, 1.0), (0.5, 0.5), (0.5, 1.0), (1.0, 1.0)):
+            n = 300
+            few = min(config.states, 8)
+            yield Batch(
+                f"corners-{mode.value}",
+                _transitions(
+                    config,
+                    state=rng.integers(few, size=n),
+                    action=rng.integers(config.actions, size=n),
+                    reward_raw=rng.choice(corners, n),
+                    next_state=rng.integers(few, size=n),
+                    terminated=rng.random(n) < 0.3,
+                ),
+                hyper=Hyperparameters(alpha, gamma, mode, seed=int(rng.integers(1 << 63))),
+            )
+
+
+def saturation_batches(rng: Generator, config: Config) -> Iterator[Batch]:
+    """Yield updates that leave the format at either end, in every mode.
+
+    A maximum at the lower end needs a whole row there, which random values hardly ever give.
+    """
+    few = min(config.states, 4)
+    state, action = (x.ravel() for x in np.indices((few, config.actions)))
+    for mode in Rounding:
+        for end in (config.format.minimum, config.format.maximum):
+            name = f"saturation-{mode.value}-{end}"
+            rows = {
+                "state": state,
+                "action": action,
+                "next_state": state[::-1],
+                "terminated": False,
+            }
+            yield Batch(
+                name,
+                _transitions(config, **rows, reward_raw=end),
+                hyper=Hyperparameters(1.0, 0.0, mode),
+            )
+            near_end = np.where(rng.random(len(state)) < 0.5, end, end // 2)
+            yield Batch(
+                name,
+                _transitions(config, **rows, reward_raw=near_end),
+                hyper=Hyperparameters(0.5, 1.0, mode, seed=int(rng.integers(1 << 63))),
+            )
+
+
+def every_pair_batch(rng: Generator, config: Config) -> Batch:
+    """Return one transition for every pair of a small table, or for its corners, in random order."""
+    if _is_small(config):
+        state, action = (x.ravel() for x in np.indices((config.states, config.actions)))
+    else:
+        state, action = (
+            x.ravel() for x in np.meshgrid([0, config.states - 1], [0, config.actions - 1])
+        )
+    order = rng.permutation(len(state))
+    return Batch(
+        "every pair",
+        _transitions(
+            config,
+            state=state[order],
+            action=action[order],
+            reward_raw=_rewards(rng, config, len(order)),
+            next_state=state[rng.permutation(len(state))],
+            terminated=False,
+        ),
+        hyper=_learning_hyper(rng),
+    )
+
+
+def walker_batch(rng: Generator, config: Config, n: int) -> Batch:
+    """Return one random walker on a square grid: each next state is the state that follows."""
+    side = max(2, min(8, int(config.states**0.5)))
+    assert side * side <= config.states, "the grid needs 4 states"
+    moves = np.array([(0, -1), (1, 0), (0, 1), (-1, 0)])
+    actions = rng.integers(min(config.actions, 4), size=n)
+    state = np.zeros(n, np.int64)
+    next_state = np.zeros(n, np.int64)
+    x = y = 0
+    for i, (dx, dy) in enumerate(moves[actions].tolist()):
+        state[i] = side * y + x
+        x, y = min(max(x + dx, 0), side - 1), min(max(y + dy, 0), side - 1)
+        next_state[i] = side * y + x
+        if next_state[i] == side * side - 1:
+            x, y = (int(v) for v in rng.integers(side, size=2))
+    terminated = next_state == side * side - 1
+    return Batch(
+        "walker",
+        _transitions(
+            config,
+            state=state,
+            action=actions,
+            reward_raw=np.where(terminated, 100, -1),
+            next_state=next_state,
+            terminated=terminated,
+        ),
+        hyper=Hyperparameters(0.5, 0.9),
+    )
+
+
+def independent_batch(rng: Generator, config: Config, n: int) -> Batch:
+    """Return transitions that never depend on one in flight: states go round, next states apart."""
+    window = write_stage(config)
+    ring = config.states // 2
+    assert ring > window, f"{config.states} states are too few for {window} transitions in flight"
+    return Batch(
+        "independent",
+        _transitions(
+            config,
+            state=np.arange(n) % ring,
+            action=rng.integers(config.actions, size=n),
+            reward_raw=_rewards(rng, config, n),
+            next_state=ring + rng.integers(config.states - ring, size=n),
+            terminated=False,
+        ),
+        hyper=_learning_hyper(rng),
+    )
+
+
+def reset_batches(rng: Generator, config: Config) -> Iterator[Batch]:
+    """Yield resets at every clock of an operation, from the first offer until the pipeline is full."""
+    few = min(config.states, 4)
+    for clocks in range(2 * write_stage(config)):
+        n = clocks + 2
+        yield Batch(
+            f"reset-after-{clocks}",
+            _transitions(
+                config,
+                state=rng.integers(few, size=n),
+                action=rng.integers(config.actions, size=n),
+                reward_raw=_rewards(rng, config, n),
+                next_state=rng.integers(few, size=n),
+                terminated=rng.random(n) < 0.2,
+            ),
+            hyper=_learning_hyper(rng),
+            reset_after=clocks,
+        )

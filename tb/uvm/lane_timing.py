@@ -1,0 +1,54 @@
+"""When the lane has to do what: issue edges, hazards between transitions, least holding."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from uvm.lane_pins import flag
+
+from qstep import Config
+from qstep_rtl.timing import write_stage
+
+__all__ = ["expected_issue", "forwarded", "issue_edges", "same_entry", "same_row"]
+
+
+def issue_edges(clocks: NDArray[np.void], offers: NDArray[np.void]) -> NDArray[np.int64]:
+    """Return the edge at which each offer left the issue register: the first one without a hold."""
+    free = clocks["edge"][~flag(clocks, "hold")].astype(np.int64)
+    after = np.searchsorted(free, offers["edge"], side="right")
+    # What is still inside at the end of the clocks (a reset) has not left.
+    return np.append(free, np.iinfo(np.int64).max)[after]
+
+
+def same_entry(offers: NDArray[np.void], lag: int) -> NDArray[np.bool_]:
+    """True for each transition from `lag` on that updates the entry of the one `lag` before it."""
+    now, before = offers[lag:], offers[:-lag]
+    return (now["state"] == before["state"]) & (now["action"] == before["action"])
+
+
+def same_row(offers: NDArray[np.void], lag: int) -> NDArray[np.bool_]:
+    """True for each transition from `lag` on whose next row is updated by the one `lag` before it."""
+    return offers["next_state"][lag:] == offers["state"][:-lag]
+
+
+def expected_issue(
+    config: Config, offers: NDArray[np.void], issue: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the earliest edge at which each may issue, given when the ones before it did."""
+    earliest = offers["edge"].astype(np.int64) + 1
+    for lag in range(1, min(config.loop_depth, len(offers))):
+        needed = issue[:-lag] + config.loop_depth
+        bound = np.where(same_entry(offers, lag) | same_row(offers, lag), needed, 0)
+        earliest[lag:] = np.maximum(earliest[lag:], bound)
+    return earliest
+
+
+def forwarded(
+    config: Config, offers: NDArray[np.void], issue: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """True where an operand is the result of a transition still in flight."""
+    result = np.zeros(len(offers), np.bool_)
+    for lag in range(1, min(write_stage(config) + 1, len(offers))):
+        near = issue[lag:] - issue[:-lag] <= write_stage(config)
+        result[lag:] |= near & (same_entry(offers, lag) | same_row(offers, lag))
+    return result

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// qs_lane with its per-clock signals gathered in two words, so that a Python bench needs one write and one
+// read a clock.
+//
+// Function    offer_i is what the lane is offered. seen_o is what every signal of the lane was at the last
+//             rising edge, and the number of that edge, so that a reader knows if it has missed one.
+//             Fields of 32 bits, so that NumPy can take them apart (uvm/lane_pins.py).
+// Timing      seen_o: one clock. offer_i: combinational. Drive and read at the falling edge.
+// Handshake   as qs_lane
+// Reset       none: edges in reset are numbered and seen too.
+// Hazards     none
+// Invariants  none of its own
+// Resources   simulation only
+// Reference   none
+
+module qs_lane_bench #(
+    parameter  int unsigned States     = 64,
+    parameter  int unsigned Actions    = 4,
+    parameter  int unsigned Width      = 16,
+    parameter  int unsigned LoopDepth  = 1,
+    localparam int unsigned StateBits  = $clog2(States),
+    localparam int unsigned ActionBits = $clog2(Actions)
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input  logic [15:0] alpha_i,
+    input  logic [15:0] kappa_i,
+    input  logic [ 1:0] rounding_i,
+    input  logic        noise_load_i,
+    input  logic [31:0] noise_x_i,
+    input  logic [31:0] noise_w_i,
+    output logic [31:0] noise_x_o,
+    output logic [31:0] noise_w_o,
+
+    input  logic [71:0] offer_i,  // valid, terminated, action:6, reward:32, next_state:16, state:16
+
+    input  logic [55:0] host_i,       // 0, write, action:6, state:16, data:32
+    output logic [31:0] host_data_o,  // sign-extended
+
+    output logic [191:0] seen_o,
+    output logic         refused_o,  // at the last rising edge an offer was not taken
+    output logic         busy_o
+);
+
+  logic valid, ready, terminated;
+  logic [StateBits-1:0] state, next_state;
+  logic [ActionBits-1:0] action;
+  logic signed [Width-1:0] reward;
+
+  logic res_valid, saturated, forwarded, hold, busy;
+  logic signed [Width-1:0] value, maximum;
+  logic [ActionBits-1:0] greedy;
+  logic signed [Width-1:0] host_data;
+
+  assign {valid, terminated} = offer_i[71:70];
+  assign action = offer_i[64+:ActionBits];
+  assign reward = offer_i[32+:Width];
+  assign next_state = offer_i[16+:StateBits];
+  assign state = offer_i[0+:StateBits];
+
+  qs_lane #(
+      .States   (States),
+      .Actions  (Actions),
+      .Width    (Width),
+      .LoopDepth(LoopDepth)
+  ) u_lane (
+      .clk_i,
+      .rst_i,
+      .alpha_i,
+      .kappa_i,
+      .rounding_i,
+      .noise_load_i,
+      .noise_x_i,
+      .noise_w_i,
+      .noise_x_o,
+      .noise_w_o,
+      .tr_valid_i     (valid),
+      .tr_ready_o     (ready),
+      .tr_state_i     (state),
+      .tr_action_i    (action),
+      .tr_reward_i    (reward),
+      .tr_next_state_i(next_state),
+      .tr_terminated_i(terminated),
+      .res_valid_o    (res_valid),
+      .res_value_o    (value),
+      .res_max_o      (maximum),
+      .res_greedy_o   (greedy),
+      .res_saturated_o(saturated),
+      .res_forwarded_o(forwarded),
+      .host_write_i   (host_i[54]),
+      .host_state_i   (host_i[32+:StateBits]),
+      .host_action_i  (host_i[48+:ActionBits]),
+      .host_data_i    (host_i[0+:Width]),
+      .host_data_o    (host_data),
+      .hold_o         (hold),
+      .busy_o         (busy)
+  );
+
+  assign host_data_o = 32'(host_data);
+  assign busy_o = busy;
+
+  logic unused_inputs;
+  assign unused_inputs = ^{offer_i, host_i};
+
+  initial seen_o = '0;
+  always_ff @(posedge clk_i) begin
+    seen_o[31:0] <= seen_o[31:0] + 1;
+    seen_o[63:32] <= {
+      8'(action), 8'(greedy), 7'b0, rst_i, res_valid, saturated, forwarded, hold, busy, terminated, ready, valid
+    };
+    seen_o[95:64] <= {16'(next_state), 16'(state)};
+    seen_o[127:96] <= 32'(reward);
+    seen_o[159:128] <= 32'(value);
+    seen_o[191:160] <= 32'(maximum);
+    refused_o <= valid && !ready;
+  end
+
+endmodule
