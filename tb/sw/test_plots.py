@@ -1,0 +1,86 @@
+"""Pictures: written as PNG, with something on them that depends on what was learnt."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+from numpy.typing import NDArray
+
+from qstep.envs import make, table_size
+from qstep.learn.checkpoint import Episode
+from qstep.learn.evaluate import Evaluation
+from qstep.learn.plots import plot_learning_curve, plot_policy
+
+pytestmark = pytest.mark.unit
+
+
+def picture(path: Path) -> NDArray[np.float32]:
+    """Return the pixels of a PNG, after checking that it is one and not of a single colour."""
+    assert path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    pixels = np.asarray(imread(path))
+    assert pixels.shape[0] > 200
+    assert pixels.shape[1] > 200
+    assert pixels[..., :3].std() > 0.05
+    return pixels
+
+
+def episodes(count: int, total: float) -> list[Episode]:
+    return [Episode(k + 1, 0.5, total / (k + 1), 8, True, k % 2 == 0) for k in range(count)]
+
+
+def evaluations(*success: float) -> list[Evaluation]:
+    return [Evaluation(10 * k + 10, -6.0, value, 1.0, 8.0) for k, value in enumerate(success)]
+
+
+@pytest.mark.parametrize("count", [1, 2, 300])
+@pytest.mark.parametrize("total", [-10.0, -10_000.0, 0.0])
+def test_learning_curve_of_any_length_and_scale(tmp_path: Path, count: int, total: float) -> None:
+    path = tmp_path / "curve.png"
+    plot_learning_curve(path, "run", episodes(count, total), evaluations(0.0, 1.0))
+    picture(path)
+
+
+def test_learning_curve_without_evaluations(tmp_path: Path) -> None:
+    plot_learning_curve(tmp_path / "curve.png", "run", episodes(30, -5.0), [])
+    picture(tmp_path / "curve.png")
+
+
+def test_learning_curve_shows_the_evaluations(tmp_path: Path) -> None:
+    one, other = tmp_path / "one.png", tmp_path / "other.png"
+    plot_learning_curve(one, "run", episodes(30, -5.0), evaluations(0.2, 0.9))
+    plot_learning_curve(other, "run", episodes(30, -5.0), evaluations(0.2, 0.1))
+    assert (picture(one) != picture(other)).any()
+
+
+@pytest.mark.parametrize("env_id", ["gridworld", "FrozenLake-v1", "CliffWalking-v1", "Taxi-v3"])
+def test_policy_picture_shows_the_greedy_action(tmp_path: Path, env_id: str) -> None:
+    env = make(env_id, 0)
+    q = np.random.default_rng(0).normal(size=table_size(env))
+    turned = q.copy()
+    turned[2] = np.roll(q[2], 1)
+    paths = [tmp_path / "one.png", tmp_path / "other.png", tmp_path / "none.png"]
+    for path, table in zip(paths, (q, turned, np.zeros_like(q)), strict=True):
+        plot_policy(path, env_id, env, table)
+    one, other = picture(paths[0]), picture(paths[1])
+    assert one.shape == other.shape
+    assert (one != other).any()
+    picture(paths[2])
+
+
+def test_same_run_gives_the_same_picture(tmp_path: Path) -> None:
+    env = make("gridworld", 0)
+    q = np.random.default_rng(0).normal(size=(25, 4))
+    for name in ("one.png", "other.png"):
+        plot_policy(tmp_path / name, "gridworld", env, q)
+    assert (tmp_path / "one.png").read_bytes() == (tmp_path / "other.png").read_bytes()
+
+
+@pytest.mark.parametrize("states", [2, 3, 97, 1000])
+def test_table_of_any_size_is_folded(tmp_path: Path, states: int) -> None:
+    class Table:
+        unwrapped = None
+
+    q = np.random.default_rng(0).normal(size=(states, 12))
+    plot_policy(tmp_path / "policy.png", "table", Table(), q)  # type: ignore[arg-type]
+    picture(tmp_path / "policy.png")

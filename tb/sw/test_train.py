@@ -1,0 +1,309 @@
+"""The learner: it learns, its stream is the golden model's, and a resumed run is the same run."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.spaces import Discrete
+from numpy.typing import NDArray
+
+from qstep import Config, Hyperparameters, QFormat, Rounding, Transitions
+from qstep.devices.model_device import ModelDevice
+from qstep.envs import make, table_size
+from qstep.errors import ConfigError, EnvironmentSpaceError, TransitionError
+from qstep.learn.checkpoint import Snapshot, load_checkpoint, save_checkpoint
+from qstep.learn.evaluate import is_success
+from qstep.learn.policy import epsilon_greedy, greedy
+from qstep.learn.schedule import EpsilonSchedule
+from qstep.learn.train import Learner, Plan
+from qstep.learn.value_iteration import solve
+from qstep.model import Model
+
+pytestmark = pytest.mark.unit
+
+SHORT = Plan("gridworld", episodes=60, evaluate_every=10, evaluate_episodes=5)
+
+
+class Spy(ModelDevice):
+    """A model that keeps what it was sent, and can be told to call something before a batch."""
+
+    def __init__(self, config: Config, before: Callable[[int], None] = lambda batch: None) -> None:
+        super().__init__(config)
+        self.batches: list[Transitions] = []
+        self.tables: list[NDArray[np.int32]] = []
+        self.before = before
+
+    def step(self, transitions: Transitions) -> None:
+        self.before(len(self.batches))
+        self.batches.append(transitions)
+        super().step(transitions)
+        self.tables.append(self.read())
+
+
+def config_of(env_id: str, number_format: str = "Q8.8") -> Config:
+    return Config(*table_size(make(env_id, 0)), format=QFormat.parse(number_format))
+
+
+def trained(plan: Plan, hyper: Hyperparameters | None = None, **options: Any) -> Learner:
+    device = options.pop("device", None) or Spy(config_of(plan.env_id))
+    learner = Learner(device, plan, hyper or Hyperparameters(), **options)
+    for _ in learner:
+        pass
+    return learner
+
+
+def equal(one: Snapshot, other: Snapshot) -> bool:
+    assert (one.table == other.table).all() == (one.table.tobytes() == other.table.tobytes())
+    same = replace(one, table=other.table, history=()) == replace(other, history=())
+    return same and (one.table == other.table).all() and list(one.episodes) == list(other.episodes)
+
+
+@pytest.mark.parametrize(
+    ("env_id", "episodes"), [("gridworld", 600), ("gridworld-8x8", 600), ("CliffWalking-v1", 200)]
+)
+def test_greedy_policy_becomes_optimal(env_id: str, episodes: int) -> None:
+    learner = trained(Plan(env_id, episodes))
+    assert learner.model is not None
+    table = learner.snapshot.table
+    chosen = np.zeros(table.shape, np.bool_)
+    chosen[np.arange(len(table)), table.argmax(axis=1)] = True
+    visited = learner.model.visited(chosen)
+    assert visited.sum() >= 8
+    optimal = solve(learner.model, 0.9).optimal
+    assert (chosen & optimal).any(axis=1)[visited].all()
+    assert learner.snapshot.evaluations[-1].success == 1.0
+
+
+def test_nothing_is_learnt_with_learning_rate_0() -> None:
+    learner = trained(SHORT, Hyperparameters(alpha=0.0))
+    assert not learner.snapshot.table.any()
+    assert learner.snapshot.evaluations[-1].success == 0.0
+
+
+def test_same_seed_gives_the_same_run_and_another_seed_another() -> None:
+    first, again = trained(SHORT).snapshot, trained(SHORT).snapshot
+    assert equal(first, again)
+    assert not equal(first, trained(SHORT, Hyperparameters(seed=1)).snapshot)
+
+
+@pytest.mark.parametrize("rounding", list(Rounding))
+def test_table_is_the_interpreter_s_after_the_same_transitions(rounding: Rounding) -> None:
+    hyper = Hyperparameters(rounding=rounding, seed=7)
+    learner = trained(SHORT, hyper)
+    model = Model(learner.device.config)
+    model.configure(hyper)
+    for batch in learner.device.batches:
+        model.apply(batch)
+    assert (learner.snapshot.table == model.table).all()
+    assert learner.snapshot.noise == model.noise
+
+
+@pytest.mark.parametrize("sync_steps", [1, 64])
+def test_policy_acts_on_the_table_as_last_read(sync_steps: int) -> None:
+    plan = replace(SHORT, epsilon=EpsilonSchedule(0.0, 0.0, 0.0), sync_steps=sync_steps)
+    device = trained(plan).device
+    table = np.zeros((25, 4), np.int32)
+    for batch, following in zip(device.batches, device.tables, strict=True):
+        actions = [greedy(table, state) for state in batch.state.tolist()]
+        assert batch.action.tolist() == actions
+        table = following
+
+
+def test_batches_are_as_long_as_asked_and_nothing_is_lost() -> None:
+    learner = trained(replace(SHORT, sync_steps=50))
+    lengths = [len(batch) for batch in learner.device.batches]
+    assert set(lengths[:-1]) == {50}
+    assert 1 <= lengths[-1] <= 50
+    assert sum(lengths) == sum(episode.length for episode in learner.snapshot.episodes)
+
+
+def test_evaluation_does_not_change_the_training() -> None:
+    often, rarely = (trained(replace(SHORT, evaluate_every=k)).snapshot for k in (1, 1000))
+    assert (often.table == rarely.table).all()
+    assert [e.episode for e in often.evaluations] == list(range(1, 61))
+    assert [e.episode for e in rarely.evaluations] == [60]
+
+
+def test_truncated_episodes_bootstrap_and_are_no_success(tmp_path: Path) -> None:
+    path = tmp_path / "walled.txt"
+    path.write_text("S#G\n", encoding="utf-8")
+    learner = trained(Plan(str(path), episodes=100), Hyperparameters(gamma=0.5))
+    assert not any(batch.terminated.any() for batch in learner.device.batches)
+    assert {(e.length, e.terminated, e.success) for e in learner.snapshot.episodes} == {
+        (12, False, False)
+    }
+    # Had an end by truncation counted as termination, the value would hover above -1 / (1 - gamma).
+    assert learner.snapshot.table[0].max() == pytest.approx(-2 * 256, abs=3)
+    assert learner.snapshot.evaluations[-1].terminated == 0.0
+
+
+def test_terminated_transitions_are_marked() -> None:
+    learner = trained(SHORT)
+    ends = sum(int(batch.terminated.sum()) for batch in learner.device.batches)
+    assert ends == sum(episode.terminated for episode in learner.snapshot.episodes) > 0
+
+
+def test_reward_that_does_not_fit_is_refused_before_anything_is_applied() -> None:
+    device = Spy(config_of("CliffWalking-v1", "Q4.4"))
+    with pytest.raises(TransitionError, match=r"is -100\.0; Q4\.4 holds -8\.0 to 7\.9375"):
+        trained(Plan("CliffWalking-v1", 5), device=device)
+    assert device.status().applied == 0
+
+
+class Rich(gym.Env[Any, Any]):
+    """Pays 0, 0, 1000 and so on; has no transition model."""
+
+    observation_space = Discrete(3)
+    action_space = Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[int, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.steps = 0
+        return 0, {}
+
+    def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
+        self.steps += 1
+        return self.steps % 3, 1000.0 * (self.steps % 3 == 0), self.steps == 6, False, {}
+
+
+@pytest.fixture
+def rich() -> Iterator[str]:
+    gym.register("qstep-test/Rich-v0", entry_point=Rich)
+    yield "qstep-test/Rich-v0"
+    del gym.registry["qstep-test/Rich-v0"]
+
+
+def test_reward_that_turns_up_later_is_refused_with_its_batch(rich: str) -> None:
+    device = Spy(config_of(rich))
+    with pytest.raises(TransitionError, match=r"reward\[0\] is 1000\.0; Q8\.8 holds"):
+        trained(Plan(rich, 5, sync_steps=2), device=device)
+    assert device.status().applied == 2
+
+
+def test_without_a_transition_model_every_termination_succeeds(rich: str) -> None:
+    learner = trained(Plan(rich, 3), device=Spy(config_of(rich, "Q16.8")))
+    assert [(e.total, e.length, e.success) for e in learner.snapshot.episodes] == [
+        (2000.0, 6, True)
+    ] * 3
+
+
+def test_device_of_another_geometry_is_refused() -> None:
+    device = Spy(Config(24, 4))
+    with pytest.raises(EnvironmentSpaceError, match=r"25 states and 4 actions; .* has 24 and 4"):
+        trained(SHORT, device=device)
+
+
+def interrupt_at(cut: int) -> Callable[[int], None]:
+    def before(batch: int) -> None:
+        if batch == cut:
+            raise KeyboardInterrupt
+
+    return before
+
+
+@pytest.mark.parametrize("rounding", [Rounding.NEAREST, Rounding.STOCHASTIC])
+@pytest.mark.parametrize("cut", [0, 1, 7, 20, 41])
+def test_run_resumed_after_an_interrupt_is_the_uninterrupted_run(
+    tmp_path: Path, cut: int, rounding: Rounding
+) -> None:
+    plan = replace(SHORT, sync_steps=17)
+    hyper = Hyperparameters(rounding=rounding, seed=3)
+    whole = trained(plan, hyper)
+    learner = Learner(Spy(whole.device.config, interrupt_at(cut)), plan, hyper)
+    with pytest.raises(KeyboardInterrupt):
+        for _ in learner:
+            pass
+    assert learner.snapshot.episode < plan.episodes
+    path = tmp_path / "checkpoint.npz"
+    save_checkpoint(path, learner.snapshot, learner.identity)
+    resumed = trained(plan, hyper, resume=load_checkpoint(path, learner.identity))
+    assert equal(resumed.snapshot, whole.snapshot)
+    assert len(resumed.device.batches) < len(whole.device.batches) or cut == 0
+
+
+def test_run_resumed_at_every_episode_is_the_uninterrupted_run(tmp_path: Path) -> None:
+    plan = replace(SHORT, episodes=25, evaluate_every=4)
+    hyper = Hyperparameters(rounding=Rounding.STOCHASTIC)
+    whole = trained(plan, hyper)
+    path = tmp_path / "checkpoint.npz"
+    learner = Learner(Spy(whole.device.config), plan, hyper)
+    while learner.snapshot.episode < plan.episodes:
+        next(iter(learner))
+        save_checkpoint(path, learner.snapshot, learner.identity)
+        resume = load_checkpoint(path, learner.identity)
+        learner = Learner(Spy(whole.device.config), plan, hyper, resume)
+    assert equal(learner.snapshot, whole.snapshot)
+
+
+def test_interrupt_inside_an_evaluation_rolls_back_to_the_episode_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = trained(SHORT)
+    learner = Learner(Spy(whole.device.config), SHORT, Hyperparameters())
+    evaluate = learner._evaluate
+
+    def interrupted(number: int) -> Any:
+        result = evaluate(number)
+        if number == 30:
+            raise KeyboardInterrupt
+        return result
+
+    monkeypatch.setattr(learner, "_evaluate", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        for _ in learner:
+            pass
+    assert learner.snapshot.episode == 29
+    assert equal(trained(SHORT, resume=learner.snapshot).snapshot, whole.snapshot)
+
+
+def test_finished_run_has_nothing_left_to_do() -> None:
+    whole = trained(SHORT)
+    resumed = trained(SHORT, resume=whole.snapshot)
+    assert resumed.device.batches == []
+    assert equal(resumed.snapshot, whole.snapshot)
+
+
+@pytest.mark.parametrize("name", ["episodes", "sync_steps", "evaluate_every", "evaluate_episodes"])
+def test_plan_refuses_a_count_below_1(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name} is 0; it must be 1 or more"):
+        replace(SHORT, **{name: 0})
+
+
+def test_epsilon_falls_linearly_over_its_share_then_stays() -> None:
+    schedule = EpsilonSchedule(0.9, 0.1, 0.5)
+    assert [schedule.at(k, of=8) for k in (0, 1, 2, 3, 4, 7)] == pytest.approx(
+        [0.9, 0.7, 0.5, 0.3, 0.1, 0.1]
+    )
+    assert EpsilonSchedule(0.9, 0.1, 0.0).at(0, of=8) == 0.1
+
+
+@pytest.mark.parametrize("name", ["start", "end", "share"])
+@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan")])
+def test_epsilon_out_of_range_is_refused(name: str, value: float) -> None:
+    with pytest.raises(ConfigError, match=f"epsilon {name} is {value}; it must be from 0 to 1"):
+        EpsilonSchedule(**{name: value})
+
+
+def test_greedy_takes_the_lowest_of_tied_actions() -> None:
+    q = np.array([[0, 3, 3, -1], [-2, -2, -2, -2]], np.int32)
+    assert [greedy(q, 0), greedy(q, 1)] == [1, 0]
+
+
+def test_epsilon_is_the_share_of_random_actions() -> None:
+    q = np.array([[0, 1, 0, 0]], np.int32)
+    rng = np.random.default_rng(0)
+    assert {epsilon_greedy(q, 0, 0.0, rng) for _ in range(100)} == {1}
+    counts = np.bincount([epsilon_greedy(q, 0, 0.4, rng) for _ in range(10_000)])
+    # Expected 1000, 7000, 1000, 1000; four standard deviations are 120 and 183.
+    np.testing.assert_allclose(counts, [1000, 7000, 1000, 1000], atol=183)
+
+
+def test_only_the_best_termination_is_a_success() -> None:
+    assert is_success(True, 1.0, 1.0)
+    assert not is_success(True, -5.0, 1.0)
+    assert not is_success(False, 1.0, 1.0)
+    assert is_success(True, -5.0, None)

@@ -1,0 +1,185 @@
+"""`qstep train` end to end on the model: files, summary, interruption, errors."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from qstep.cli.train import command
+from qstep.devices.model_device import ModelDevice
+from qstep.errors import (
+    CheckpointError,
+    ConfigError,
+    EnvironmentSpaceError,
+    FileFormatError,
+    LinkError,
+    QStepError,
+)
+from qstep.transitions import Transitions, load_arrays
+
+pytestmark = pytest.mark.unit
+
+FILES = {"table.npz", "history.json", "learning_curve.png", "policy.png", "checkpoint.npz"}
+SHORT = ("--episodes", "80", "--evaluate-every", "20", "--epsilon-share", "0.2")
+
+
+def train(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(command, [str(word) for word in arguments])
+
+
+def fail_at(monkeypatch: pytest.MonkeyPatch, batch: int, error: BaseException) -> None:
+    """Make the model raise instead of applying one batch, counted from 0."""
+    step = ModelDevice.step
+    count = 0
+
+    def failing(device: ModelDevice, transitions: Transitions) -> None:
+        nonlocal count
+        count += 1
+        if count == batch + 1:
+            raise error
+        step(device, transitions)
+
+    monkeypatch.setattr(ModelDevice, "step", failing)
+
+
+def test_run_writes_its_files_and_says_how_it_went(tmp_path: Path) -> None:
+    result = train("gridworld", "--out", tmp_path / "run", *SHORT)
+    assert result.exit_code == 0, result.output
+    assert {path.name for path in (tmp_path / "run").iterdir()} == FILES
+    assert "gridworld on model: 80 episodes" in result.stdout
+    assert "greedy action optimal in" in result.stdout
+    assert "episode 20: greedy return" in result.stderr
+    history = json.loads((tmp_path / "run" / "history.json").read_text(encoding="utf-8"))
+    assert history["episodes"]["number"] == list(range(1, 81))
+    assert [entry["episode"] for entry in history["evaluations"]] == [20, 40, 60, 80]
+
+
+def test_json_summary_agrees_with_the_files(tmp_path: Path) -> None:
+    result = train("gridworld", "--out", tmp_path, "--json", "--alpha", "0.25", *SHORT)
+    report = json.loads(result.stdout)
+    assert report["alpha"] == 0.25
+    assert report["format"] == "Q8.8"
+    assert report["evaluation"]["episode"] == 80
+    history = json.loads((tmp_path / "history.json").read_text(encoding="utf-8"))
+    assert report["steps"] == sum(history["episodes"]["length"])
+    q_raw = load_arrays(report["files"]["table"], ("q_raw",))["q_raw"]
+    assert q_raw.shape == (25, 4)
+    assert report["optimum"]["start_value"] == q_raw[0].max() / 256
+
+
+def test_results_go_to_a_folder_named_after_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("corridor.txt").write_text("S..G\n", encoding="utf-8")
+    assert train("corridor.txt", *SHORT).exit_code == 0
+    assert {path.name for path in Path("runs/corridor").iterdir()} == FILES
+
+
+def test_same_command_gives_the_same_files(tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        train("gridworld", "--out", tmp_path / name, "--rounding", "stochastic", *SHORT)
+    for file in FILES:
+        one, other = ((tmp_path / name / file).read_bytes() for name in ("one", "other"))
+        assert one == other, file
+
+
+@pytest.mark.parametrize("batch", [0, 5, 12])
+def test_interrupted_run_resumes_to_the_same_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int
+) -> None:
+    train("gridworld", "--out", tmp_path / "whole", *SHORT)
+    here = ("gridworld", "--out", tmp_path / "cut", *SHORT)
+    with monkeypatch.context() as patch:
+        fail_at(patch, batch, KeyboardInterrupt())
+        stopped = train(*here)
+    assert stopped.exit_code == 130
+    assert "stopped after episode" in stopped.stderr
+    assert "go on with: qstep train gridworld" in stopped.stderr
+    assert "--episodes 80" in stopped.stderr
+    assert stopped.stderr.rstrip().endswith("--resume")
+    assert {path.name for path in (tmp_path / "cut").iterdir()} == {"checkpoint.npz"}
+    assert train(*here, "--resume").exit_code == 0
+    for file in FILES:
+        one, other = ((tmp_path / name / file).read_bytes() for name in ("whole", "cut"))
+        assert one == other, file
+
+
+def test_device_failure_leaves_a_checkpoint_and_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fail_at(monkeypatch, 5, LinkError("port is gone", applied=0))
+    result = train("gridworld", "--out", tmp_path, *SHORT)
+    assert isinstance(result.exception, LinkError)
+    assert "go on with: qstep train gridworld" in result.stderr
+    assert (tmp_path / "checkpoint.npz").exists()
+
+
+def test_resume_of_another_run_is_refused_and_changes_nothing(tmp_path: Path) -> None:
+    train("gridworld", "--out", tmp_path, *SHORT)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    result = train("gridworld", "--out", tmp_path, *SHORT, "--resume", "--gamma", "0.5")
+    assert isinstance(result.exception, CheckpointError)
+    assert "gamma is 0.9 in it and 0.5 here" in str(result.exception)
+    assert before == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+
+def test_resume_refuses_a_map_that_was_changed(tmp_path: Path) -> None:
+    board = tmp_path / "board.txt"
+    board.write_text("S.G\n", encoding="utf-8")
+    train(board, "--out", tmp_path / "run", *SHORT)
+    board.write_text("SHG\n", encoding="utf-8")
+    result = train(board, "--out", tmp_path / "run", *SHORT, "--resume")
+    assert isinstance(result.exception, CheckpointError)
+    assert "map is ['S.G'] in it and ['SHG'] here" in str(result.exception)
+
+
+def test_frozen_lake_takes_its_own_defaults_unless_they_are_given(tmp_path: Path) -> None:
+    words = ("FrozenLake-v1", "--out", tmp_path, "--json", "--episodes", "20")
+    report = json.loads(train(*words, "--gamma", "0.5").stdout)
+    assert (report["alpha"], report["gamma"], report["episodes"]) == (0.1, 0.5, 20)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (("CartPole-v1",), EnvironmentSpaceError, "the observation space is Box"),
+        (("gridworld", "--episodes", "0"), ConfigError, "episodes is 0; it must be 1 or more"),
+        (("gridworld", "--alpha", "1.5"), ConfigError, "alpha is 1.5; it must be from 0 to 1"),
+        (("gridworld", "--epsilon-end", "2"), ConfigError, "epsilon end is 2.0"),
+        (("gridworld", "--format", "8.8"), ConfigError, "format is '8.8'"),
+        (("gridworld", "--seed", "-1"), ConfigError, "seed is -1"),
+        (("gridworld", "--device", "nothing"), ConfigError, "device is 'nothing'"),
+        (("gridworld", "--resume"), CheckpointError, "cannot be read"),
+        (("CliffWalking-v1", "--format", "Q4.4"), QStepError, "-100.0; Q4.4 holds"),
+    ],
+)
+def test_bad_option_is_a_typed_error(
+    tmp_path: Path, arguments: tuple[str, ...], error: type[QStepError], message: str
+) -> None:
+    result = train(*arguments, "--out", tmp_path)
+    assert isinstance(result.exception, error)
+    assert message in str(result.exception)
+    assert not {path.name for path in tmp_path.iterdir()} & FILES
+
+
+def test_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    result = train("gridworld", "--out", tmp_path / "file" / "run", *SHORT)
+    assert isinstance(result.exception, FileFormatError)
+    assert "cannot be made" in str(result.exception)
+
+
+def test_help_shows_examples() -> None:
+    assert "qstep train Taxi-v3" in train("--help").stdout
+
+
+def test_table_is_the_one_that_the_run_learnt(tmp_path: Path) -> None:
+    train("gridworld", "--out", tmp_path, *SHORT)
+    table = load_arrays(tmp_path / "table.npz", ("q_raw", "q"))
+    saved = load_arrays(tmp_path / "checkpoint.npz", ("table",))["table"]
+    assert (table["q_raw"] == saved).all()
+    assert (table["q"] == saved / 256).all()
+    assert np.count_nonzero(saved) > 20
