@@ -50,24 +50,25 @@ def _introduce(console: Console) -> None:
     from qstep import demo
 
     console.print(
-        "[bold]QStep[/] learns by Q-learning, in hardware. Here the hardware is simulated"
+        "[bold]QStep[/] learns by Q-learning, in hardware. Here the hardware is simulated on\n"
+        "this computer, clock by clock, from the source that an FPGA would get.\n\n"
+        "A walker starts at S and looks for G. A step costs 1, a hole H costs 5 and ends\n"
+        "the walk, G pays 1. Nobody tells it the way:\n"
     )
-    console.print(
-        "on this computer, clock by clock, from the same source that an FPGA would get.\n"
-    )
-    console.print(
-        "A walker starts at S and looks for G. A step costs 1, a hole H costs 5 and ends the"
-    )
-    console.print("walk, G pays 1. Nobody tells it the way:\n")
     for row in demo.board().rows:
         console.print(f"    {' '.join(row)}")
     console.print()
 
 
+def _progress(console: Console) -> Progress:
+    """Return a bar that leaves nothing behind, and nothing at all where there is no terminal."""
+    return Progress(console=console, transient=True, disable=not console.is_terminal)
+
+
 def _train(console: Console, url: str, name: str) -> Trained:
     from qstep import demo
 
-    with Progress(console=console, transient=True) as progress:
+    with _progress(console) as progress:
         task = progress.add_task(name, total=demo.PLAN.episodes)
         trained = demo.train(url, lambda _: progress.advance(task))
     opening = f", ready in {trained.open_seconds:.1f} s" if trained.open_seconds >= 1 else ""
@@ -90,8 +91,8 @@ def _compare(console: Console, simulated: Trained, differing: int) -> None:
     if counters is not None:
         console.print(
             f"The accelerator took {counters.offered_clocks:,} clocks for {counters.accepted:,} "
-            f"updates. {counters.forwarded:,} of them\nneeded a result that was not yet in the table: "
-            f"it was forwarded. {counters.held:,} clocks were spent waiting."
+            f"updates; it waited in {counters.held:,} of them.\n{counters.forwarded:,} updates needed "
+            "a result that was not yet in the table: it was forwarded."
         )
 
 
@@ -105,8 +106,8 @@ def _show_policy(console: Console, trained: Trained) -> None:
     verdict = "is" if demo.is_optimal(trained) else "is not"
     console.print(
         f"\nFollowing the arrows reaches G in {last.success:.0%} of the walks, in "
-        f"{last.mean_length:.0f} steps.\nCompared with the exact solution (value iteration), this way "
-        f"{verdict} the best one."
+        f"{last.mean_length:.0f} steps.\nBy the exact solution (value iteration) this {verdict} the "
+        "best way."
     )
 
 
@@ -114,7 +115,7 @@ def _show_speed(console: Console) -> None:
     from qstep.bench.report import run
     from qstep.bench.table import number
 
-    with Progress(console=console, transient=True) as progress:
+    with _progress(console) as progress:
         task = progress.add_task("timing")
         report = run(
             ("gridworld",),
@@ -136,8 +137,8 @@ def _show_speed(console: Console) -> None:
     for absent in section.absent:
         console.print(f"{absent.name}: {absent.reason}", soft_wrap=True)
     console.print(
-        "\nThe row of the simulated device is the speed of the simulation, not of hardware: nothing\n"
-        "here was measured on an FPGA. `qstep bench` times more, with more repeats."
+        "\nThe last row is the speed of the simulation, not of hardware: nothing here was\n"
+        "measured on an FPGA. `qstep bench` times more, with more repeats."
     )
 
 
