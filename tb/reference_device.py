@@ -165,7 +165,7 @@ class ReferenceDevice:
 
     def _configure(self, payload: bytes) -> bytes:
         alpha, kappa, rounding = _unpack("<HHB", payload)
-        if alpha > _ONE or kappa > _ONE or rounding >= len(Rounding):
+        if alpha > _ONE or kappa > alpha or rounding >= len(Rounding):
             raise _Refused(StatusCode.OUT_OF_RANGE)
         self.coefficients = Coefficients(alpha, kappa)
         self.rounding = list(Rounding)[rounding]

@@ -1,13 +1,15 @@
 """COBS framing as streams of bytes; 0x00 ends a frame.
 
 Function    :class:`CobsDecoder` undoes the stuffing, :class:`CobsEncoder` applies it.
-Latency     Decoder: one clock. Encoder: a block is sent once it is complete, at most 254 bytes later.
-Throughput  One byte per clock; the encoder spends one clock more on each full block of 254 bytes and two
-            on each frame.
+Latency     Decoder: one clock. Encoder: a block is sent once it is complete, at most 254 bytes
+            later.
+Throughput  One byte per clock; the encoder spends one clock more on each full block of 254 bytes
+            and two on each frame.
 Reset       Drops what is inside, the encoder also what it has not sent.
 Hazards     The decoder cannot be held back: one input byte makes at most one output byte.
 Invariants  Between read pointer and placeholder every row of the encoder's ring is final.
-Reference   Cheshire and Baker, "Consistent Overhead Byte Stuffing", IEEE/ACM Trans. Networking 7 (1999).
+Reference   Cheshire and Baker, "Consistent Overhead Byte Stuffing", IEEE/ACM Trans. Networking 7
+            (1999).
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from amaranth.lib.wiring import Component, In, Out
 
 from qstep_rtl.ring import RingReader
 
-__all__ = ["CobsDecoder", "CobsEncoder", "FRAME_BYTE"]
+__all__ = ["FRAME_BYTE", "CobsDecoder", "CobsEncoder"]
 
 _FULL = 0xFF
 _RING_BYTES = 512  # more than a block of 255, and one block RAM of the smallest parts

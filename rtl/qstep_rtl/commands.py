@@ -1,15 +1,15 @@
 """Carries out requests: reads frames, checks them, drives the blocks that do the work, starts answers.
 
-Function    One request at a time, in the order of arrival: header, session rules, length, arguments, work,
-            answer.
-Latency     11 clocks from the first byte of a STEP frame to its first record; 4 from the lane's last
-            acceptance to the answer.
-Throughput  A STEP payload passes at one byte per clock; 16 clocks more per frame, which is less than the
-            line needs for header, CRC and framing.
+Function    One request at a time, in the order of arrival: header, session rules, length,
+            arguments, work, answer.
+Latency     11 clocks from the first byte of a STEP frame to its first record; 4 from the lane's
+            last acceptance to the answer.
+Throughput  A STEP payload passes at one byte per clock; 16 clocks more per frame, which is less
+            than the line needs for header, CRC and framing.
 Reset       Idle; alpha and kappa are 0, rounding is nearest, the divisor is the configured one.
-Hazards     A STEP frame is read while the answer before it is composed: its transitions must be kept from
-            the lane while `answer_busy` is 1. Every other request waits until `answer_busy` is 0 and
-            `lane_idle` is 1.
+Hazards     A STEP frame is read while the answer before it is composed: its transitions must be
+            kept from the lane while `answer_busy` is 1. Every other request waits until
+            `answer_busy` is 0 and `lane_idle` is 1.
 Invariants  Each frame gets exactly one answer, and leaves no byte behind.
 """
 
@@ -253,20 +253,19 @@ class Commands(Component):
                         m.d.sync += [session.is_hello.eq(0), session.repeatable.eq(0)]
                 m.next = "decide"
 
-            with m.State("decide"):
-                with m.If(is_step | (self.lane_idle & ~self.answer_busy)):
-                    m.next = "discard"
-                    with m.If(session.verdict != Verdict.OK):
-                        m.d.sync += verdict.eq(session.verdict)
-                    with m.Elif(~known):
-                        m.d.sync += verdict.eq(Verdict.BAD_TYPE)
-                    with m.Elif(~length_fits):
-                        m.d.sync += verdict.eq(Verdict.BAD_LENGTH)
-                    with m.Else():
-                        m.d.sync += verdict.eq(Verdict.OK)
-                        m.next = "work"
-                        with m.If(count != 0):
-                            m.next = "arguments"
+            with m.State("decide"), m.If(is_step | (self.lane_idle & ~self.answer_busy)):
+                m.next = "discard"
+                with m.If(session.verdict != Verdict.OK):
+                    m.d.sync += verdict.eq(session.verdict)
+                with m.Elif(~known):
+                    m.d.sync += verdict.eq(Verdict.BAD_TYPE)
+                with m.Elif(~length_fits):
+                    m.d.sync += verdict.eq(Verdict.BAD_LENGTH)
+                with m.Else():
+                    m.d.sync += verdict.eq(Verdict.OK)
+                    m.next = "work"
+                    with m.If(count != 0):
+                        m.next = "arguments"
 
             with m.State("arguments"):
                 m.d.comb += self.bytes.ready.eq(1)
@@ -277,23 +276,21 @@ class Commands(Component):
                     with m.If(index == count - 1):
                         m.next = "work"
 
-            with m.State("work"):
-                with m.Switch(kind):
-                    for request in Request:
-                        with m.Case(request):
-                            work(request)
+            with m.State("work"), m.Switch(kind):
+                for request in Request:
+                    with m.Case(request):
+                        work(request)
 
             with m.State("check"):
                 m.d.comb += self.values_check.eq(1)
                 m.next = "checking"
-            with m.State("checking"):
-                with m.If(~self.values_busy):
-                    m.d.sync += verdict.eq(self.values_verdict)
-                    m.next = "move"
-                    with m.If(self.values_verdict != Verdict.OK):
-                        m.next = "discard"
-                    with m.Elif(self.task == Task.READ):
-                        m.next = "answer"
+            with m.State("checking"), m.If(~self.values_busy):
+                m.d.sync += verdict.eq(self.values_verdict)
+                m.next = "move"
+                with m.If(self.values_verdict != Verdict.OK):
+                    m.next = "discard"
+                with m.Elif(self.task == Task.READ):
+                    m.next = "answer"
             with m.State("move"):
                 m.d.comb += self.values_move.eq(1)
                 m.next = "moving"
@@ -342,8 +339,7 @@ class Commands(Component):
                         with m.Elif(kind == Request.BAUD):
                             m.next = "retune"
 
-            with m.State("retune"):
-                with m.If(self.line_idle):
-                    m.d.sync += self.divisor.eq(arguments[:16])
-                    m.next = "header"
+            with m.State("retune"), m.If(self.line_idle):
+                m.d.sync += self.divisor.eq(arguments[:16])
+                m.next = "header"
         return m

@@ -1,11 +1,12 @@
 """Event counters of 64 bits: the low bits in flip-flops, the rest in one block RAM.
 
-Function    Each event has a counter of 7 bits. A walker passes over the 64-bit totals byte by byte and adds
-            what the small counter has gathered since its last visit. :func:`wide_counter` is the plain
-            kind, for a count that must be readable at once.
+Function    Each event has a counter of 7 bits. A walker passes over the 64-bit totals byte by byte
+            and adds what the small counter has gathered since its last visit. :func:`wide_counter`
+            is the plain kind, for a count that must be readable at once.
 Latency     A total is up to date at most 128 clocks after `start`, and is then sent.
 Throughput  One event per clock on each counter.
-Reset       All totals are 0: the first pass after a reset starts from 0 instead of what the RAM holds.
+Reset       All totals are 0: the first pass after a reset starts from 0 instead of what the RAM
+            holds.
 Hazards     While the totals are sent nothing is added: no event may happen more than 63 times then.
 Invariants  A small counter never overflows: a pass takes 64 clocks.
 """

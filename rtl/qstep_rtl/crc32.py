@@ -1,12 +1,14 @@
 """CRC-32 (IEEE 802.3, reflected) by bytes, and the running digest of applied transitions.
 
-Function    :func:`crc32_byte` is the update by one byte. It is linear over GF(2), so it is written as the
-            exclusive or of one 32-bit constant for each input bit that is 1: eight word operations, which
-            is also what a Verilated model runs fastest. Golden model: ``zlib.crc32``.
-Latency     :class:`Crc32`: the register shows a byte one clock after `enable`. :class:`RecordDigest`:
-            ``steps`` clocks after a record was taken `busy` falls and `crc` is settled.
-Throughput  :class:`Crc32`: a byte per clock. :class:`RecordDigest`: a record every `steps` clocks, back to
-            back.
+Function    :func:`crc32_byte` is the update by one byte. It is linear over GF(2), so it is written
+            as the exclusive or of one 32-bit constant for each input bit that is 1: eight word
+            operations, which is also what a Verilated model runs fastest. Golden model:
+            ``zlib.crc32``.
+Latency     :class:`Crc32`: the register shows a byte one clock after `enable`.
+            :class:`RecordDigest`: ``steps`` clocks after a record was taken `busy` falls and `crc`
+            is settled.
+Throughput  :class:`Crc32`: a byte per clock. :class:`RecordDigest`: a record every `steps` clocks,
+            back to back.
 Reset       The registers start at all ones, the digest at 0.
 Hazards     `start` of :class:`Crc32` wins over `enable`.
 Invariants  After a frame and its own CRC the register is :data:`RESIDUE`.
@@ -43,7 +45,7 @@ def crc32_byte(m: Module, register: Value, byte: Value) -> Signal:
     m.d.comb += index.eq(register[:8] ^ byte)
     expression = register[8:]
     for bit in range(8):
-        expression = expression ^ (index[bit].replicate(32) & _column(bit))
+        expression = expression ^ Mux(index[bit], _column(bit), 0)
     m.d.comb += following.eq(expression)
     return following
 

@@ -1,11 +1,13 @@
 """The device: link, command decoder and lane; with a byte stream or a UART to the host.
 
-Function    Ports and behaviour of ``docs/link.md`` around the hand-written lane of ``docs/lane.md``.
+Function    Ports and behaviour of ``docs/link.md`` around the hand-written lane of
+            ``docs/lane.md``.
 Latency     See the blocks.
 Throughput  One byte per clock; a stream of full STEP frames takes as many clocks as it has bytes.
 Reset       Every session is lost; Q-table and reward table keep their contents.
 Hazards     None outside: whatever the host sends, it is answered or dropped and counted.
-Invariants  A transition is offered to the lane until it takes it, and is counted and digested exactly then.
+Invariants  A transition is offered to the lane until it takes it, and is counted and digested
+            exactly then.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ class ByteDevice(Component):
     Attributes
     ----------
     rx_valid, rx_ready, rx_data : In(1), Out(1), In(8)
-        Bytes from the host; always ready.
+        Bytes from the host; always ready outside reset.
     tx_valid, tx_ready, tx_data : Out(1), In(1), Out(8)
         Bytes to the host.
     divisor : Out(16)
@@ -80,13 +82,17 @@ class ByteDevice(Component):
 
         # Line
         m.d.comb += [
-            self.rx_ready.eq(1),
-            receiver.in_valid.eq(self.rx_valid),
-            receiver.in_data.eq(self.rx_data),
+            self.rx_ready.eq(~ResetSignal()),
             self.tx_valid.eq(responder.line.valid),
             self.tx_data.eq(responder.line.payload),
             responder.line.ready.eq(self.tx_ready),
             self.divisor.eq(commands.divisor),
+        ]
+        # Registered: nothing inside waits for a late input, and a Verilated model, which evaluates what
+        # hangs on inputs more than once a clock, has little to evaluate.
+        m.d.sync += [
+            receiver.in_valid.eq(self.rx_valid & self.rx_ready),
+            receiver.in_data.eq(self.rx_data),
         ]
         connect(m, receiver.bytes, commands.bytes)
         connect(m, commands.request, responder.request)

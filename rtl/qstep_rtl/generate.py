@@ -16,6 +16,7 @@ from qstep.config import Config
 from qstep.errors import FileFormatError
 from qstep_rtl import sources
 from qstep_rtl.device import ByteDevice, UartDevice
+from qstep_rtl.top import Top
 
 __all__ = ["MANIFEST_NAME", "Manifest", "generate"]
 
@@ -57,8 +58,7 @@ class Manifest:
 
 
 def _ports(top: Component) -> dict[str, dict[str, Any]]:
-    inputs = {"clk": {"direction": "input", "bits": 1}, "rst": {"direction": "input", "bits": 1}}
-    return inputs | {
+    return {
         path[0]: {"direction": "input" if member.flow == In else "output", "bits": len(value)}
         for path, member, value in top.signature.flatten(top)
     }
@@ -98,7 +98,7 @@ def generate(config: Config, folder: Path) -> Manifest:
     """
     tops, texts = {}, {}
     for name, kind in _TOPS.items():
-        top = kind(config)
+        top = Top(kind(config))
         text = verilog.convert(top, name=name, emit_src=False, strip_internal_attrs=True)
         texts[f"{name}.v"] = text.encode()
         tops[name] = {"file": f"{name}.v", "ports": _ports(top)}

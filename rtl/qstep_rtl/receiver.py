@@ -1,13 +1,14 @@
 """Receives frames and lets only whole, checked ones through.
 
-Function    COBS decode, CRC and length check, ring buffer in block RAM. Bytes are written as they arrive;
-            a frame that passes is committed (its CRC is cut off), one that fails is rolled back.
+Function    COBS decode, CRC and length check, ring buffer in block RAM. Bytes are written as they
+            arrive; a frame that passes is committed (its CRC is cut off), one that fails is rolled
+            back.
 Latency     Five clocks from the delimiter to the first byte of the frame on `bytes`.
 Throughput  One byte per clock in and out at the same time.
 Reset       The buffer is empty; its memory keeps its contents.
 Hazards     Cannot be held back: a frame that does not fit is dropped and counted.
-Invariants  `bytes` carries 7 + length bytes per frame, back to back, and nothing of a frame before it was
-            checked.
+Invariants  `bytes` carries 7 + length bytes per frame, back to back, and nothing of a frame before
+            it was checked.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
 """Turns the bytes of a STEP payload into transitions.
 
-Function    Collects a record, looks its reward code up in a table in block RAM, fills in the state of a
-            continuing record, checks the ranges.
+Function    Collects a record, looks its reward code up in a table in block RAM, fills in the state
+            of a continuing record, checks the ranges.
 Latency     Three clocks from a record's last byte to `transitions.valid`.
 Throughput  One byte per clock, as long as transitions are taken as fast as records arrive.
 Reset       No record inside; the reward table keeps its contents (all 0 after power-up).
 Hazards     `rewards_*` may be written only while `busy` is 0.
-Invariants  A transition on `transitions` is legal, and stays until it is taken. After a record that is not
-            legal, `illegal` is 1 and nothing more comes until `start`; bytes are then swallowed.
+Invariants  A transition on `transitions` is legal, and stays until it is taken. After a record that
+            is not legal, `illegal` is 1 and nothing more comes until `start`; bytes are then
+            swallowed.
 """
 
 from __future__ import annotations

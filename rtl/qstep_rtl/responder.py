@@ -1,7 +1,7 @@
 """Composes answers: header, common part, what belongs to the request, CRC; COBS around all.
 
-Function    `request` starts an answer. Its fixed parts are read from the device's registers byte by byte,
-            data of READ and COUNTERS come as a stream.
+Function    `request` starts an answer. Its fixed parts are read from the device's registers byte by
+            byte, data of READ and COUNTERS come as a stream.
 Latency     Three clocks from `request` to the first byte in the encoder.
 Throughput  One byte per clock.
 Reset       Drops the answer under way and what has not been sent.
@@ -164,30 +164,28 @@ class Responder(Component):
                     ),
                 ]
                 m.next = "fixed"
-            with m.State("fixed"):
-                with m.If(ready):
-                    m.d.sync += [byte.eq(Array(fixed)[index]), valid.eq(1), index.eq(index + 1)]
-                    with m.If(index == len(common) - 1):
-                        with m.If(is_status):
-                            m.d.sync += index.eq(status_at)
-                        with m.Elif(has_data):
-                            m.next = "data"
-                        with m.Elif(~is_hello):
-                            m.next = "crc"
-                    with m.If((index == status_at - 1) | (index == len(fixed) - 1)):
+            with m.State("fixed"), m.If(ready):
+                m.d.sync += [byte.eq(Array(fixed)[index]), valid.eq(1), index.eq(index + 1)]
+                with m.If(index == len(common) - 1):
+                    with m.If(is_status):
+                        m.d.sync += index.eq(status_at)
+                    with m.Elif(has_data):
+                        m.next = "data"
+                    with m.Elif(~is_hello):
                         m.next = "crc"
+                with m.If((index == status_at - 1) | (index == len(fixed) - 1)):
+                    m.next = "crc"
             with m.State("data"):
                 m.d.comb += self.data.ready.eq(ready)
                 with m.If(ready & self.data.valid):
                     m.d.sync += [byte.eq(self.data.payload), valid.eq(1), left.eq(left - 1)]
                     with m.If(left == 1):
                         m.next = "crc"
-            with m.State("crc"):
-                with m.If(ready):
-                    m.d.sync += [valid.eq(1), is_crc.eq(1), tail.eq(tail + 1)]
-                    with m.If(tail == CRC_BYTES - 1):
-                        m.d.sync += is_last.eq(1)
-                        m.next = "idle"
+            with m.State("crc"), m.If(ready):
+                m.d.sync += [valid.eq(1), is_crc.eq(1), tail.eq(tail + 1)]
+                with m.If(tail == CRC_BYTES - 1):
+                    m.d.sync += is_last.eq(1)
+                    m.next = "idle"
             m.d.comb += [
                 self.reading.eq(
                     fsm.ongoing("measure") | fsm.ongoing("fixed") | fsm.ongoing("data")

@@ -4,8 +4,10 @@ Function    Sends the rows from `read` up to, not including, `limit`.
 Latency     Two clocks from a move of `limit` to `valid`.
 Throughput  One row per clock.
 Reset       The ring is empty; the memory keeps its contents.
-Hazards     `limit` may only be moved over a row in a clock after the one in which the row was written.
-Invariants  Rows below `read` may be overwritten: the one on offer is held in the memory's output register.
+Hazards     `limit` may only be moved over a row in a clock after the one in which the row was
+            written.
+Invariants  Rows below `read` may be overwritten: the one on offer is held in the memory's output
+            register.
 """
 
 from __future__ import annotations

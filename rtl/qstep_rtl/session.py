@@ -5,7 +5,8 @@ Latency     `verdict` and `fresh` one clock after `judge`.
 Throughput  One request at a time.
 Reset       No session is open. The epoch survives and rises by one.
 Hazards     `judge` only after the `finish` of the request before.
-Invariants  `expected` rises exactly once for each request that is answered and was not carried out before.
+Invariants  `expected` rises exactly once for each request that is answered and was not carried out
+            before.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
 """UART: 8 data bits, no parity, 1 stop bit, low bit first, divisor set at run time.
 
-Function    :class:`UartReceiver` samples each bit in its middle; :class:`UartSender` shifts bytes out.
+Function    :class:`UartReceiver` samples each bit in its middle; :class:`UartSender` shifts bytes
+            out.
 Latency     Receiver: 9.5 bit times and four clocks from the falling edge to `valid`.
 Throughput  One byte per ten bit times in both directions.
 Reset       Both idle; a byte on its way is lost.
-Hazards     `divisor` (clocks per bit, 4 or more) is taken at each start bit: a byte under way keeps its rate.
+Hazards     `divisor` (clocks per bit, 4 or more) is taken at each start bit: a byte under way keeps
+            its rate.
 Invariants  The line is high while the sender is idle. A byte without a stop bit is dropped, and the
             receiver then waits for the line to be high.
 """

@@ -1,7 +1,8 @@
 """Moves values between the bytes of REWARDS, LOAD and READ and the memories; clears the table.
 
-Function    `check` walks over the entries of a request and says whether all exist; `move` walks again and
-            moves the values. So nothing of a bad request is applied, and no multiplier is needed.
+Function    `check` walks over the entries of a request and says whether all exist; `move` walks
+            again and moves the values. So nothing of a bad request is applied, and no multiplier is
+            needed.
 Latency     One clock per value for the check; CLEAR takes a clock per entry of the table.
 Throughput  REWARDS and LOAD one byte per clock, READ a value in `value_bytes` or three clocks.
 Reset       Idle.
@@ -11,8 +12,10 @@ Invariants  The table is written only while the lane is idle, which is when `che
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
-from amaranth.lib import enum, stream
+from enum import IntEnum
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import stream
 from amaranth.lib.wiring import Component, In, Out
 
 from qstep.config import Config
@@ -24,7 +27,7 @@ __all__ = ["Task", "Values"]
 _READ_CLOCKS = 2  # of the lane's host port, from address to data
 
 
-class Task(enum.Enum, shape=2):
+class Task(IntEnum):
     """What is moved."""
 
     REWARDS = 0

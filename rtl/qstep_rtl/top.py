@@ -1,0 +1,43 @@
+"""Gives a design its clock and reset ports.
+
+Function    The wrapped design's ports, and `clk` and `rst` for its domain.
+Latency     The reset arrives one clock late. It is registered to keep a late or heavily loaded
+            input out of every register's logic.
+Throughput  That of the design.
+Reset       One clock after power-up without any `rst`.
+Hazards     none
+Invariants  none
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import ClockDomain, Module, Signal
+from amaranth.lib.wiring import Component, In
+
+__all__ = ["Top"]
+
+
+class Top(Component):
+    """A design with all its ports.
+
+    Parameters
+    ----------
+    design : Component
+        What is wrapped; it uses the domain ``sync``.
+    """
+
+    def __init__(self, design: Component) -> None:
+        self._design = design
+        super().__init__({"clk": In(1), "rst": In(1), **design.signature.members})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.domains.sync = sync = ClockDomain()
+        sync.clk = self.clk
+        sync.rst = Signal(init=1, reset_less=True)
+        m.d.sync += sync.rst.eq(self.rst)
+        m.submodules.design = self._design
+        for name, member in self._design.signature.members.items():
+            inner, outer = getattr(self._design, name), getattr(self, name)
+            m.d.comb += inner.eq(outer) if member.flow == In else outer.eq(inner)
+        return m
