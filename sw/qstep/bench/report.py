@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from qstep.bench import backends
-from qstep.bench.backends import Absent, Backend
+from qstep.bench.backends import Absent, Backend, Counts
 from qstep.bench.machine import machine, versions
 from qstep.bench.measure import Measured, Repeat, Spread, measure, rates, ratios
 from qstep.bench.workloads import WORKLOADS, Workload
-from qstep.devices import open_device
+from qstep.config import Config
+from qstep.devices import Device
+from qstep.devices.link_device import LinkDevice
 from qstep.errors import QStepError
 from qstep.link.records import RecordLayout
 
@@ -29,29 +31,33 @@ BASE = "dictionary"
 
 @dataclass(frozen=True)
 class Simulated:
-    """What the counters of a simulated device say: simulated, not measured on hardware.
+    """What a simulated device counted: simulated, not measured on hardware.
+
+    Rates are million updates/s, and hold only if the hardware runs at the assumed clock.
 
     Attributes
     ----------
-    offered_clocks, accepted, held, forwarded : int
-        The lane's counters over all repeats.
-    clocks_per_update : float
-        ``offered_clocks / accepted``.
+    counts : Counts
+        Over all repeats.
+    lane_clocks, device_clocks : float
+        Clocks an update: those in which the lane was offered one, and all that the device took, with
+        its link at one byte a clock.
     assumed_clock_hz : int
         An assumption: ``config.link.clock_hz``, not the result of a place and route.
-    lane_rate : float
-        Million updates/s of the lane at the assumed clock.
+    lane_rate, device_rate : float
+        What follows for the lane alone, and for the device that is fed a byte a clock.
+    baud : int
+        Rate of the serial line, ``config.link.baud``.
     line_rate : float
-        Million updates/s that a serial line of ``config.link.baud`` carries at most, records alone.
+        What that line carries at most, records alone; the clock does not matter to it.
     """
 
-    offered_clocks: int
-    accepted: int
-    held: int
-    forwarded: int
-    clocks_per_update: float
+    counts: Counts
+    lane_clocks: float
+    device_clocks: float
     assumed_clock_hz: int
     lane_rate: float
+    device_rate: float
     baud: int
     line_rate: float
 
@@ -160,10 +166,19 @@ def _section(workload: Workload, rounds: int, seconds: float, progress: Progress
 def open_simulated(workload: Workload, stack: ExitStack) -> Backend | Absent:
     """Open the simulated device as a backend that `stack` closes, or say why it is absent."""
     try:
-        opened = stack.enter_context(open_device("sim:", workload.config))
+        opened, clocks = _simulation(workload.config)
     except QStepError as cause:
         return Absent("simulated device", "RTL in Verilator, in process", str(cause))
-    return backends.device(workload, opened)
+    stack.enter_context(opened)
+    return backends.device(workload, opened, clocks)
+
+
+def _simulation(config: Config) -> tuple[Device, Callable[[], int]]:
+    """Open what ``sim:`` names, with a way to read its clocks, which a board would not have."""
+    from qstep_sim.port import SimPort
+
+    port = SimPort(config)
+    return LinkDevice(port, config), lambda: port.clocks
 
 
 def _figures(workload: Workload, result: Measured, base: Measured) -> Figures:
@@ -184,21 +199,22 @@ def _figures(workload: Workload, result: Measured, base: Measured) -> Figures:
 
 
 def _simulated(workload: Workload, result: Measured) -> Simulated | None:
-    counted = result.counters
-    if counted is None:
+    counts = result.counts
+    if counts is None:
         return None
     link, layout = workload.config.link, RecordLayout.coded(workload.config)
     stream = workload.record(result.updates)
     continuing = float(np.mean(stream.state[1:] == stream.next_state[:-1]))
     size = layout.full_bytes + continuing * (layout.continuing_bytes - layout.full_bytes)
+    lane_clocks = counts.offered_clocks / counts.accepted
+    device_clocks = counts.clocks / counts.accepted
     return Simulated(
-        counted.offered_clocks,
-        counted.accepted,
-        counted.held,
-        counted.forwarded,
-        counted.offered_clocks / counted.accepted,
+        counts,
+        lane_clocks,
+        device_clocks,
         link.clock_hz,
-        link.clock_hz * counted.accepted / counted.offered_clocks / 1e6,
+        link.clock_hz / lane_clocks / 1e6,
+        link.clock_hz / device_clocks / 1e6,
         link.baud,
         link.baud / 10 / size / 1e6,  # a byte takes ten bits on the line
     )

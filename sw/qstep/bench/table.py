@@ -47,14 +47,16 @@ def render(report: Report) -> RenderableType:
 
 def simulated_note(simulated: Simulated) -> str:
     """Return what a simulated device's counters say, with what is assumed named as such."""
+    counts = simulated.counts
     return (
-        f"simulated device: {simulated.clocks_per_update:.3f} clocks an update "
-        f"({simulated.accepted:,} accepted in {simulated.offered_clocks:,} clocks, "
-        f"{simulated.held:,} of them held); at an ASSUMED clock of "
-        f"{simulated.assumed_clock_hz / 1e6:g} MHz the lane does {number(simulated.lane_rate)} "
-        f"million updates/s, and a line of {simulated.baud:,} baud carries at most "
-        f"{number(simulated.line_rate)} million. Simulated, not measured on hardware; its row is the "
-        "speed of the simulation."
+        f"simulated device: {simulated.lane_clocks:.3f} clocks an update in the lane "
+        f"({counts.accepted:,} accepted in {counts.offered_clocks:,} clocks offered, "
+        f"{counts.held:,} held) and {simulated.device_clocks:.3f} in the device, which takes a byte a "
+        f"clock. At an ASSUMED clock of {simulated.assumed_clock_hz / 1e6:g} MHz that is "
+        f"{number(simulated.lane_rate)} million updates/s for the lane and "
+        f"{number(simulated.device_rate)} for the device; a line of {simulated.baud:,} baud carries at "
+        f"most {number(simulated.line_rate)}. Simulated, not measured on hardware; its row above is "
+        "the speed of the simulation."
     )
 
 
