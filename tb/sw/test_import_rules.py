@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
+import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,8 @@ import pytest
 pytestmark = pytest.mark.unit
 
 ROOT = Path(__file__).parents[2]
+
+OURS = {"qstep", "qstep_rtl", "qstep_sim"}
 
 DESCRIPTION = {"qstep", "qstep.config", "qstep.errors", "qstep.fixed", "qstep.noise"}
 """What the hardware package may know of the software: what an accelerator is."""
@@ -60,6 +65,35 @@ def test_imports_are_found_at_both_depths(tmp_path: Path) -> None:
     path.write_text("import a.b\ndef f():\n    from c.d import e\n", encoding="utf-8")
     assert imports(path, True) == {"a.b"}
     assert imports(path, False) == {"a.b", "c.d"}
+
+
+def distribution(requirement: str) -> str:
+    """Return the normalised name of the distribution that a requirement asks for."""
+    return re.split(r"[^\w.-]", requirement, maxsplit=1)[0].lower().replace("_", "-")
+
+
+def declared(extra: str | None = None) -> set[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    listed = project["dependencies"] if extra is None else project["optional-dependencies"][extra]
+    return {distribution(requirement) for requirement in listed}
+
+
+@pytest.mark.parametrize(
+    "path", [*room("sw/qstep"), *room("rtl"), *room("sim/qstep_sim")], ids=named
+)
+def test_every_import_is_a_declared_dependency(path: Path) -> None:
+    known = declared() | declared("torch")
+    providers = metadata.packages_distributions()
+    modules = {module.split(".")[0] for module in imports(path, False)}
+    for module in modules - set(sys.stdlib_module_names) - OURS:
+        names = {distribution(name) for name in providers.get(module, [])}
+        assert names & known, f"{module} comes from {names or 'nowhere'}: not in pyproject.toml"
+
+
+def test_every_declared_dependency_is_pinned() -> None:
+    pins = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    wanted = declared() | declared("torch") | declared("dev")
+    assert wanted <= {distribution(pin) for pin in pins}
 
 
 def loaded_by(code: str) -> set[str]:
