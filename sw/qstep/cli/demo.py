@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command()
+@click.command(short_help="Learn a small board and check it bit for bit.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),

@@ -12,7 +12,7 @@ from qstep.cli._options import config_from, config_options
 __all__ = ["command"]
 
 
-@click.command("generate")
+@click.command("generate", short_help="Write the Verilog of a configuration.")
 @config_options
 @click.option(
     "--out", "folder", type=click.Path(path_type=Path), required=True, help="Folder to write to."

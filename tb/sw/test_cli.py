@@ -1,0 +1,66 @@
+"""The command line as a whole: its list of commands, and how it fails."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from qstep import cli
+from qstep.cli import bench
+
+pytestmark = pytest.mark.unit
+
+COMMANDS = sorted(
+    path.stem for path in Path(cli.__file__).parent.glob("*.py") if not path.stem.startswith("_")
+)
+
+
+def qstep(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", "from qstep.cli import main; main()", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_help_lists_every_command_with_what_it_does() -> None:
+    lines = (
+        CliRunner().invoke(cli._qstep, ["--help"]).output.partition("Commands:\n")[2].splitlines()
+    )
+    assert [line.split()[0] for line in lines] == COMMANDS
+    assert all(len(line.split()) > 3 and not line.endswith("...") for line in lines)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_command_has_help(name: str) -> None:
+    result = CliRunner().invoke(cli._qstep, [name, "--help"])
+    assert result.exit_code == 0
+    assert result.output.startswith("Usage: ")
+
+
+def test_version_is_that_of_the_package() -> None:
+    assert metadata.version("qstep") in qstep("--version").stdout
+
+
+def test_unknown_command_is_named() -> None:
+    answer = qstep("coffee")
+    assert answer.returncode == 2
+    assert "No such command 'coffee'" in answer.stderr
+
+
+def test_own_error_is_one_line_and_status_1() -> None:
+    answer = qstep("train", "gridworld", "--alpha", "2")
+    assert answer.returncode == 1
+    assert answer.stderr == "error: alpha is 2.0; it must be from 0 to 1\n"
+
+
+def test_benchmark_offers_the_workloads_that_exist() -> None:
+    from qstep.bench.workloads import WORKLOADS
+
+    assert list(bench._WORKLOADS) == list(WORKLOADS)
