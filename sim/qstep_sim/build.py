@@ -1,8 +1,8 @@
 """Turns a configuration into a shared library that simulates it, and keeps the library.
 
-Verilator translates the hardware to C++; that and ``harness.cpp`` become one compilation unit, so that
-the loop over the clocks is compiled together with what it calls. Verilator's own run-time library is the
-other unit, compiled beside it and kept for the next configuration. Assertions are on.
+Verilator translates the hardware to C++. What runs at every clock is compiled as one unit with
+``harness.cpp``, which holds the loop over the clocks; what runs once, and Verilator's own run-time
+library, which is kept for the next configuration, are compiled beside it. Assertions are on.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _HARNESS = (_HERE / "harness.h", _HERE / "harness.cpp", Path(__file__))
 _VERILATE = ("--cc", "--assert", "-O3", "--x-assign", "fast", "--x-initial", "0", "-Wno-fatal")
 
 # Hidden symbols let the compiler inline across the library in spite of -fPIC.
-_COMPILE = ("-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-pthread", "-w")
+_COMPILE = ("-std=c++17", "-fPIC", "-fvisibility=hidden", "-pthread", "-w")
 
 _SWITCHES = ("COVERAGE", "SC", "TIMING", "TRACE_FST", "TRACE_SAIF")
 
@@ -99,59 +99,51 @@ def _library(
 
     def make(folder: Path) -> Path:
         print(f"qstep: building the simulated device ({what}) ...", file=sys.stderr, flush=True)
+        generated = folder / "cpp"
         with ThreadPoolExecutor() as pool:
             runtime = pool.submit(_runtime, trace)
-            generated = _verilate(folder / "cpp", prepare(folder), top, trace)
-            unit = folder / "design.cpp"
-            parts = [*generated, _HERE / "harness.cpp"]
-            unit.write_text(
-                "".join(f'#include "{part.as_posix()}"\n' for part in parts), encoding="utf-8"
-            )
-            options = [f"-I{folder / 'cpp'}", *(["-DQS_UART"] if uart else [])]
-            design = _compile(unit, trace, *options)
-            library = folder / "device.so"
-            _run(
-                [
-                    *verilator.compiler(),
-                    "-shared",
-                    "-pthread",
-                    design,
-                    runtime.result(),
-                    "-o",
-                    library,
-                ]
-            )
+            _verilate(generated, prepare(folder), top, trace)
+            parts = sorted(generated.glob("*.cpp"))
+            # Verilator marks what runs once, at the start; optimising that would take half of the time.
+            once = [part for part in parts if part.stem.endswith("__Slow")]
+            always = [part for part in parts if part not in once]
+            options = [f"-I{generated}", *(["-DQS_UART"] if uart else [])]
+            slow = pool.submit(_compile, folder / "slow.cpp", once, trace, "-O0", *options)
+            loop = [*always, _HERE / "harness.cpp"]
+            fast = pool.submit(_compile, folder / "fast.cpp", loop, trace, "-O2", *options)
+            objects = [part.result() for part in (runtime, slow, fast)]
+        library = folder / "device.so"
+        _run([*verilator.compiler(), "-shared", "-pthread", *objects, "-o", library])
         return library
 
     verilator.require("verilator", "C++ compiler")
     return cache.fetch(_key(digest, top, str(uart), str(trace), *_VERILATE), ".so", make)
 
 
-def _verilate(folder: Path, verilog: Sequence[Path], top: str, trace: bool) -> list[Path]:
-    """Translate Verilog to C++ and return the C++ sources."""
+def _verilate(folder: Path, verilog: Sequence[Path], top: str, trace: bool) -> None:
+    """Translate Verilog to C++ sources in `folder`."""
     includes = sorted({f"-I{path.parent}" for path in verilog})
     options = [*_VERILATE, *(["--trace-vcd"] if trace else [])]
     names = ["--prefix", "Vqstep", "--top-module", top, "--Mdir", str(folder)]
     _run([verilator.find(), *options, *names, *includes, *verilog])
-    return sorted(folder.glob("*.cpp"))
 
 
 def _runtime(trace: bool) -> Path:
     """Return Verilator's run-time library as an object file."""
     names = ["verilated.cpp", "verilated_threads.cpp", *(["verilated_vcd_c.cpp"] if trace else [])]
+    parts = [verilator.root() / "include" / name for name in names]
 
     def make(folder: Path) -> Path:
-        unit = folder / "runtime.cpp"
-        unit.write_text("".join(f'#include "{name}"\n' for name in names), encoding="utf-8")
-        return _compile(unit, trace)
+        return _compile(folder / "runtime.cpp", parts, trace, "-O1")
 
     return cache.fetch(_key("runtime", *names), ".o", make)
 
 
-def _compile(unit: Path, trace: bool, *options: str) -> Path:
+def _compile(unit: Path, parts: Sequence[Path], trace: bool, *options: str) -> Path:
+    """Compile several sources as one unit, which reads their common headers once."""
+    unit.write_text("".join(f'#include "{part.as_posix()}"\n' for part in parts), encoding="utf-8")
     include = verilator.root() / "include"
     switches = {**dict.fromkeys(_SWITCHES, 0), "TRACE": int(trace), "TRACE_VCD": int(trace)}
-    made = unit.with_suffix(".o")
     command = [
         *verilator.compiler(),
         *_COMPILE,
@@ -164,6 +156,7 @@ def _compile(unit: Path, trace: bool, *options: str) -> Path:
         str(_HERE / "harness.h"),
         *options,
     ]
+    made = unit.with_suffix(".o")
     _run([*command, "-c", unit, "-o", made])
     return made
 

@@ -1,0 +1,63 @@
+"""`qstep serve`: the simulated device as a serial port of this computer."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from qstep.cli._options import config_from, config_options
+
+__all__ = ["command"]
+
+
+@click.command()
+@config_options
+@click.option(
+    "--link",
+    type=click.Choice(["pty", "tcp"]),
+    default="pty",
+    show_default=True,
+    help="A pseudo-terminal, or a TCP port of 127.0.0.1 for socket://.",
+)
+@click.option("--port", type=int, default=0, help="TCP port.  [default: a free one]")
+@click.option(
+    "--uart", is_flag=True, help="Simulate the serial lines too, bit by bit, at link.baud."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON when ready.")
+def command(link: str, port: int, uart: bool, as_json: bool, **geometry: Any) -> None:
+    """Offer the simulated device as a serial port until Ctrl-C.
+
+    One client at a time; table and counters live on from one client to the next.
+    """
+    config = config_from(**geometry)
+
+    from qstep_sim.port import SimPort
+    from qstep_sim.serve import serve
+
+    def ready(name: str) -> None:
+        url = f"serial:{name}"
+        if as_json:
+            click.echo(json.dumps({"url": url, "port": name, "digest": config.digest}))
+            return
+        options = _as_options(geometry)
+        click.echo(f"{name} is a device of {config.states} states x {config.actions} actions")
+        click.echo("Try, in another terminal (Ctrl-C here ends the device):")
+        click.echo(f"  qstep replay TRANSITIONS.npz --out TABLE.npz {options} --device {url}")
+
+    device = SimPort(config, uart=uart)
+    try:
+        serve(device, link, port, ready)
+    except KeyboardInterrupt:
+        click.echo("stopped", err=True)
+
+
+def _as_options(geometry: dict[str, Any]) -> str:
+    """Return the options that describe the same configuration to another command."""
+    names = {"config_file": "--config", "number_format": "--format"}
+    return " ".join(
+        f"{names.get(key, '--' + key.replace('_', '-'))} {value}"
+        for key, value in geometry.items()
+        if value is not None
+    )
