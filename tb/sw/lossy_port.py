@@ -6,10 +6,11 @@ import random
 import time
 from collections.abc import Callable
 
-from qstep.link.frames import DELIMITER
 from tb.reference_device import ReferenceDevice
 
-__all__ = ["FAULTS", "DirectPort", "LossyPort"]
+from qstep.link.frames import DELIMITER
+
+__all__ = ["FAULTS", "DirectPort", "LossyPort", "NoisyPort"]
 
 
 class DirectPort:
@@ -84,7 +85,11 @@ class LossyPort(DirectPort):
     """Each frame, in each direction, meets one of `faults` with probability `rate`."""
 
     def __init__(
-        self, device: ReferenceDevice, seed: int, rate: float, faults: tuple[str, ...] = tuple(FAULTS)
+        self,
+        device: ReferenceDevice,
+        seed: int,
+        rate: float,
+        faults: tuple[str, ...] = tuple(FAULTS),
     ) -> None:
         super().__init__(device)
         self._rng = random.Random(seed)

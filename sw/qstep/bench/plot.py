@@ -60,7 +60,7 @@ def _draw(section: Section, ax: Axes) -> None:
     names: list[str] = []
     for figures in section.figures:
         at = len(names)
-        names.append(figures.name)
+        names.append(figures.name + ("\n(speed of simulation)" if figures.simulated else ""))
         _bar(ax, at - _BAR / 2, figures.kernel, "kernel")
         _bar(ax, at + _BAR / 2, figures.end_to_end, "end to end")
         if figures.simulated:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import zipfile
 from collections.abc import Sequence
 from dataclasses import asdict, astuple, dataclass
@@ -22,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.errors import CheckpointError
+from qstep.files import write_atomically
 from qstep.learn.evaluate import Evaluation
 from qstep.noise import NoiseState
 
@@ -111,7 +111,7 @@ def save_checkpoint(path: str | Path, snapshot: Snapshot, identity: dict[str, An
 
     Raises
     ------
-    CheckpointError
+    FileFormatError
         The file cannot be written; what was there before is untouched.
     """
     head = {
@@ -132,10 +132,7 @@ def save_checkpoint(path: str | Path, snapshot: Snapshot, identity: dict[str, An
     with zipfile.ZipFile(buffer, "a") as archive:
         archive.comment = b"0" * _DIGEST_BYTES
     content = buffer.getvalue()[:-_DIGEST_BYTES]
-    try:
-        _replace(Path(path), content + hashlib.sha256(content).hexdigest().encode())
-    except OSError as cause:
-        raise CheckpointError(f"{path}: cannot be written: {cause}") from cause
+    write_atomically(path, content + hashlib.sha256(content).hexdigest().encode())
 
 
 def load_checkpoint(path: str | Path, identity: dict[str, Any]) -> Snapshot:
@@ -193,22 +190,3 @@ def _columns(
 
 def _rows(archive: Any, prefix: str, columns: int) -> list[tuple[Any, ...]]:
     return list(zip(*(archive[f"{prefix}_{k}"].tolist() for k in range(columns)), strict=True))
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Put a file in place so that a crash leaves the old or the new one, never a part."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with beside.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
-    if os.name == "posix":  # elsewhere a folder cannot be opened, nor need it be
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)

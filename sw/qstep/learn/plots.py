@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 from numpy.typing import NDArray
 
 from qstep.envs.gridworld import GOAL, HOLE, START, WALL, GridWorld
+from qstep.files import write_atomically
 from qstep.learn.checkpoint import Episode
 from qstep.learn.evaluate import Evaluation
 
@@ -76,7 +78,7 @@ def plot_learning_curve(
         axes.grid(alpha=0.3)
     below.legend(loc="lower right")
     figure.suptitle(title)
-    figure.savefig(path, dpi=_DPI, format="png")
+    _write(path, figure)
 
 
 def plot_policy(
@@ -96,7 +98,13 @@ def plot_policy(
     """
     board = _board(env)
     figure = _folded(q, title) if board is None else _on_board(board, q, title)
-    figure.savefig(path, dpi=_DPI, format="png")
+    _write(path, figure)
+
+
+def _write(path: str | Path, figure: Figure) -> None:
+    image = io.BytesIO()
+    figure.savefig(image, dpi=_DPI, format="png")
+    write_atomically(path, image.getvalue())
 
 
 @dataclass(frozen=True, slots=True)

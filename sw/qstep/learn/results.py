@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from qstep.errors import FileFormatError
+from qstep.files import write_atomically
 from qstep.learn.checkpoint import Episode
 from qstep.learn.plots import plot_learning_curve, plot_policy
 from qstep.learn.train import Learner
@@ -51,19 +51,16 @@ def write_results(folder: Path, learner: Learner) -> dict[str, Path]:
         "learning curve": folder / "learning_curve.png",
         "policy": folder / "policy.png",
     }
-    try:
-        save_table(files["table"], snapshot.table, config, learner.hyper)
-        files["history"].write_text(json.dumps(history) + "\n", encoding="utf-8")
-        plot_learning_curve(
-            files["learning curve"],
-            f"{env_id}: learning curve",
-            snapshot.episodes,
-            snapshot.evaluations,
-        )
-        q = config.format.to_float(snapshot.table)
-        plot_policy(files["policy"], f"{env_id}: greedy policy", learner.env, q)
-    except OSError as cause:
-        raise FileFormatError(f"{folder}: cannot be written: {cause}") from cause
+    q = config.format.to_float(snapshot.table)
+    save_table(files["table"], snapshot.table, config, learner.hyper)
+    write_atomically(files["history"], (json.dumps(history) + "\n").encode())
+    plot_learning_curve(
+        files["learning curve"],
+        f"{env_id}: learning curve",
+        snapshot.episodes,
+        snapshot.evaluations,
+    )
+    plot_policy(files["policy"], f"{env_id}: greedy policy", learner.env, q)
     return files
 
 

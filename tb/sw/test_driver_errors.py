@@ -1,0 +1,174 @@
+"""A device that is not the expected one is refused before anything is written to it."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tb.reference_device import ReferenceDevice
+from tb.sw.lossy_port import DirectPort
+
+from qstep import Config, Hyperparameters, Link, Transitions
+from qstep.devices.link_device import LinkDevice
+from qstep.errors import (
+    ConfigError,
+    ConfigMismatchError,
+    DeviceError,
+    LinkError,
+    ProtocolVersionError,
+    TableError,
+)
+from qstep.link.frames import Request, decode_frame
+
+pytestmark = pytest.mark.unit
+
+CONFIG = Config(25, 4, link=Link(baud=12_000_000))
+PATIENCE = 0.002
+
+
+class Claims(ReferenceDevice):
+    """A device whose answer to HELLO has some bytes changed."""
+
+    def __init__(self, config, at, value):
+        super().__init__(config)
+        self.at = at
+        self.value = value
+
+    def _hello(self, payload):
+        status, data = super()._hello(payload)
+        return status, data[: self.at] + self.value + data[self.at + len(self.value) :]
+
+
+def assert_refused(device, error, message):
+    port = DirectPort(device)
+    with pytest.raises(error, match=message):
+        LinkDevice(port, CONFIG, PATIENCE)
+    sent = [decode_frame(part) for data in port.written for part in data.split(b"\0") if part]
+    assert [frame.type for frame in sent] == [Request.HELLO]
+    assert port.closed
+
+
+def test_another_protocol_version_is_refused():
+    assert_refused(
+        Claims(CONFIG, 0, b"\x02"),
+        ProtocolVersionError,
+        r"the device speaks version 2 of the link protocol; this driver speaks version 1",
+    )
+
+
+def test_another_version_may_answer_hello_in_another_form():
+    class Future(ReferenceDevice):
+        def _hello(self, payload):
+            return super()._hello(payload)[0], b"\x07 all else has changed"
+
+    assert_refused(Future(CONFIG), ProtocolVersionError, "the device speaks version 7")
+
+
+@pytest.mark.parametrize(
+    ("there", "message"),
+    [
+        (Config(26, 4), r"the device's geometry is 26 x 4; this configuration has 25 x 4"),
+        (Config(25, 5), r"the device's geometry is 25 x 5; this configuration has 25 x 4"),
+        (Config(25, 4, "Q6.10"), r"the device's format is Q6\.10; this configuration has Q8\.8"),
+        (
+            Config(25, 4, link=Link(buffer_bytes=4096)),
+            r"the device's buffer is 4096 bytes; this configuration has 2048 bytes",
+        ),
+    ],
+    ids=["states", "actions", "format", "buffer"],
+)
+def test_another_configuration_is_refused(there, message):
+    assert_refused(ReferenceDevice(there), ConfigMismatchError, message)
+
+
+def test_another_digest_is_refused_with_both():
+    there = replace(CONFIG, loop_depth=2)
+    assert_refused(
+        ReferenceDevice(there),
+        ConfigMismatchError,
+        rf"the device's configuration digest is {there.digest[:16]}; "
+        rf"this configuration has {CONFIG.digest[:16]}",
+    )
+
+
+def test_hello_of_this_version_but_of_another_length_is_refused():
+    class Longer(ReferenceDevice):
+        def _hello(self, payload):
+            status, data = super()._hello(payload)
+            return status, data[:-4] + b"?" + data[-4:]
+
+    assert_refused(Longer(CONFIG), LinkError, "answered HELLO with 31 bytes, not 30")
+
+
+def device():
+    return LinkDevice(DirectPort(ReferenceDevice(CONFIG)), CONFIG, PATIENCE)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (
+            np.zeros((4, 25), np.int32),
+            r"table has shape \(4, 25\); this configuration needs \(25, 4\)",
+        ),
+        (np.zeros((25, 4)), "table has dtype float64; raw values are integers"),
+        (np.full((25, 4), 40000), r"table\[0, 0\] is 40000; Q8\.8 holds -32768 to 32767"),
+    ],
+    ids=["shape", "dtype", "range"],
+)
+def test_a_table_that_does_not_fit_is_not_loaded(table, message):
+    with device() as connected:
+        with pytest.raises(TableError, match=message):
+            connected.load(table)
+        assert not connected.read().any()
+
+
+def test_a_rate_that_the_clock_cannot_make_is_refused():
+    connected = device()
+    connected._port.baud = 3_000_000
+    connected._port.set_baud = lambda baud: None
+    with pytest.raises(ConfigError, match=r"link\.baud is 20000000; it must be .* to 12000000"):
+        connected.set_baud(20_000_000)
+
+
+@pytest.mark.parametrize("operation", ["write", "read"])
+def test_a_port_that_fails_closes_the_session(operation):
+    connected = device()
+
+    def fail(*arguments):
+        raise LinkError("unplugged")
+
+    setattr(connected._port, operation, fail)
+    with pytest.raises(LinkError, match="unplugged") as caught:
+        connected.step(Transitions.from_arrays(CONFIG, [1], [2], [0.5], [3], [False]))
+    assert caught.value.applied == 0
+    with pytest.raises(DeviceError, match="no session is open"):
+        connected.read()
+
+
+def test_opening_leaves_table_noise_and_counts_as_they_are():
+    reference = ReferenceDevice(CONFIG)
+    first = LinkDevice(DirectPort(reference), CONFIG, PATIENCE)
+    first.configure(Hyperparameters(rounding="stochastic", seed=7))
+    first.step(Transitions.from_arrays(CONFIG, [1, 2], [2, 3], [0.5, 9.0], [3, 4], [False, True]))
+    table, status = first.read(), first.status()
+    second = LinkDevice(DirectPort(reference), CONFIG, PATIENCE)
+    assert np.array_equal(second.read(), table)
+    assert second.status() == status
+    assert status.applied == 2
+    second.set_noise(status.noise)
+    assert second.status().noise == status.noise
+
+
+def test_counters_arrive_in_their_order():
+    class Counts(ReferenceDevice):
+        def _counters(self, payload):
+            return struct.pack("<7Q", 1, 2, 3, 4, 5, 6, 2**63)
+
+    connected = LinkDevice(DirectPort(Counts(CONFIG)), CONFIG, PATIENCE)
+    counters = connected.counters()
+    assert (counters.offered_clocks, counters.accepted, counters.held) == (1, 2, 3)
+    assert (counters.forwarded, counters.saturated, counters.frame_errors) == (4, 5, 6)
+    assert counters.refused == 2**63

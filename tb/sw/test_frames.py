@@ -1,0 +1,122 @@
+"""Frames: what is encoded comes back, and nothing that is damaged does."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+
+import pytest
+from cobs import cobs
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qstep.link.frames import (
+    DELIMITER,
+    OVERHEAD,
+    Frame,
+    FrameReader,
+    Request,
+    decode_frame,
+    encode_frame,
+    max_payload,
+)
+
+pytestmark = pytest.mark.unit
+
+LIMIT = 512
+
+frames = st.builds(
+    Frame,
+    st.integers(0, 255),
+    st.integers(0, 65535),
+    st.integers(0, 65535),
+    st.binary(max_size=LIMIT - OVERHEAD),
+)
+
+
+@given(frames)
+def test_frame_comes_back_whole(frame):
+    data = encode_frame(*frame)
+    assert data.count(0) == 1
+    assert data.endswith(DELIMITER)
+    assert decode_frame(data[:-1]) == frame
+
+
+def test_frame_is_laid_out_as_documented():
+    body = b"\x09\x02\x01\x04\x03\x02\x00\xaa\xbb"
+    expected = cobs.encode(body + zlib.crc32(body).to_bytes(4, "little")) + b"\0"
+    assert encode_frame(Request.STEP_RAW, 0x0102, 0x0304, b"\xaa\xbb") == expected
+
+
+def test_overhead_and_limit_are_as_documented():
+    assert OVERHEAD == 11
+    assert max_payload(2048) == 1013
+
+
+@given(frames, st.data())
+def test_any_flipped_bit_is_noticed(frame, data):
+    whole = bytearray(encode_frame(*frame))
+    at = data.draw(st.integers(0, len(whole) - 2))
+    whole[at] ^= 1 << data.draw(st.integers(0, 7))
+    assert FrameReader(LIMIT).feed(bytes(whole)) == []
+
+
+def test_length_is_checked_beside_the_crc():
+    body = struct.pack("<BHHH", 9, 1, 2, 5) + b"four"
+    frame = cobs.encode(body + zlib.crc32(body).to_bytes(4, "little"))
+    assert decode_frame(frame) is None
+
+
+def test_splice_with_a_valid_crc_is_dropped():
+    # A CRC is linear: where the first four bytes of a frame are changed by the CRC of what precedes
+    # it, the two together have a valid CRC. Only the length tells that they are not one frame.
+    first, second = (cobs.decode(encode_frame(1, 0, 0, part)[:-1]) for part in (b"abcd", b"efgh"))
+    changed = bytes(a ^ b for a, b in zip(second, zlib.crc32(first).to_bytes(4, "little")))  # noqa: B905
+    joined = first + changed + second[4:]
+    assert zlib.crc32(joined[:-4]).to_bytes(4, "little") == joined[-4:]
+    assert decode_frame(cobs.encode(joined)) is None
+
+
+@given(st.lists(frames, max_size=5), st.integers(1, 40))
+def test_reader_takes_pieces_of_any_size(sent, size):
+    stream = b"".join(encode_frame(*frame) for frame in sent)
+    reader = FrameReader(LIMIT)
+    got = [
+        frame for at in range(0, len(stream), size) for frame in reader.feed(stream[at : at + size])
+    ]
+    assert got == sent
+    assert reader.errors == 0
+
+
+def test_empty_frames_are_ignored():
+    reader = FrameReader(LIMIT)
+    assert reader.feed(b"\0\0\0" + encode_frame(1, 2, 3, b"x") + b"\0") == [Frame(1, 2, 3, b"x")]
+    assert reader.errors == 0
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [b"\x01", b"\x05ab", b"\x02a\x03b", encode_frame(1, 2, 3, b"x")[:-3]],
+    ids=["no-header", "broken-cobs", "code-past-the-end", "truncated"],
+)
+def test_damaged_frames_are_counted_and_the_next_one_is_read(damaged):
+    reader = FrameReader(LIMIT)
+    assert reader.feed(damaged + b"\0" + encode_frame(1, 2, 3, b"x")) == [Frame(1, 2, 3, b"x")]
+    assert reader.errors == 1
+
+
+def test_longest_frame_passes_and_one_byte_more_does_not():
+    reader = FrameReader(LIMIT)
+    fits = b"\xff" * (LIMIT - OVERHEAD)
+    assert reader.feed(encode_frame(1, 0, 0, fits)) == [Frame(1, 0, 0, fits)]
+    assert reader.feed(encode_frame(1, 0, 0, fits + b"\xff")) == []
+    assert reader.errors == 1
+
+
+def test_endless_garbage_is_one_error_and_takes_no_memory():
+    reader = FrameReader(LIMIT)
+    for _ in range(100):
+        assert reader.feed(b"\xff" * 1000) == []
+    assert len(reader._rest) <= 2 * LIMIT
+    assert reader.feed(b"\0" + encode_frame(1, 2, 3, b"x")) == [Frame(1, 2, 3, b"x")]
+    assert reader.errors == 1

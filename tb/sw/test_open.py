@@ -1,0 +1,207 @@
+"""Devices are opened by name, over every kind of port."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import sys
+import threading
+import types
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from tb.reference_device import ReferenceDevice
+from tb.sw.lossy_port import DirectPort
+
+import qstep
+from qstep import Config, Hyperparameters, Transitions
+from qstep.devices.link_device import LinkDevice
+from qstep.devices.model_device import ModelDevice
+from qstep.errors import ConfigError, LinkError
+from qstep.link.ports import SerialPort
+from qstep.model import Model
+
+pytestmark = pytest.mark.unit
+
+CONFIG = Config(25, 4)
+
+
+def walk(count=2000):
+    rng = np.random.default_rng(4)
+    state = rng.integers(0, 25, count + 1)
+    reward = rng.choice([-1.0, 0.0, 1.0], count)
+    return Transitions.from_arrays(
+        CONFIG, state[:-1], rng.integers(0, 4, count), reward, state[1:], rng.random(count) < 0.1
+    )
+
+
+@pytest.mark.parametrize("url", ["model", "model:"])
+def test_model_is_exact_and_counts(url):
+    batch = walk()
+    model = Model(CONFIG)
+    model.apply(batch)
+    reference = LinkDevice(DirectPort(ReferenceDevice(CONFIG)), CONFIG)
+    reference.configure(Hyperparameters())
+    reference.step(batch)
+    with qstep.open(url, CONFIG) as device:
+        assert isinstance(device, ModelDevice)
+        device.step(batch[:700])
+        device.step(batch[700:])
+        assert np.array_equal(device.read(), model.table)
+        assert device.status() == reference.status()
+        assert device.counters() is None
+
+
+def test_model_is_loaded_cleared_and_given_noise():
+    with qstep.open("model", CONFIG) as device:
+        table = np.arange(100, dtype=np.int32).reshape(25, 4)
+        device.load(table)
+        before = device.read()
+        device.clear()
+        assert np.array_equal(before, table)
+        assert not device.read().any()
+        device.configure(Hyperparameters(seed=5))
+        assert device.status().noise == Hyperparameters(seed=5).noise
+        device.set_noise(Hyperparameters(seed=6).noise)
+        assert device.status().noise == Hyperparameters(seed=6).noise
+
+
+@pytest.mark.parametrize(("url", "uart"), [("sim", False), ("sim:", False), ("sim:uart", True)])
+def test_simulator_is_loaded_on_use(url, uart, monkeypatch):
+    made = []
+
+    class SimPort(DirectPort):
+        def __init__(self, config, uart=False):
+            made.append((config, uart))
+            super().__init__(ReferenceDevice(config))
+
+    module = types.ModuleType("qstep_sim.port")
+    module.SimPort = SimPort
+    monkeypatch.setitem(sys.modules, "qstep_sim.port", module)
+    with qstep.open(url, CONFIG) as device:
+        device.step(walk(10))
+    assert made == [(CONFIG, uart)]
+
+
+@pytest.mark.parametrize(
+    "url", ["", "models", "model:fast", "sim:fast", "serial", "serial:", "/dev/ttyUSB1"]
+)
+def test_unknown_name_is_refused_with_the_legal_forms(url):
+    with pytest.raises(
+        ConfigError, match="it must be model:, sim:, sim:uart, serial:PORT"
+    ) as caught:
+        qstep.open(url, CONFIG)
+    assert str(caught.value).startswith(f"device is {url!r};")
+
+
+def test_port_that_does_not_exist_is_a_link_error():
+    with pytest.raises(LinkError, match="/dev/absent: cannot be opened at 3000000 baud"):
+        qstep.open("serial:/dev/absent", CONFIG)
+
+
+def test_importing_qstep_loads_neither_numba_nor_the_simulator():
+    code = "import sys, qstep; assert not {'numba', 'serial', 'qstep_sim'} & set(sys.modules)"
+    assert os.spawnl(os.P_WAIT, sys.executable, sys.executable, "-c", code) == 0
+
+
+@contextmanager
+def serving(descriptor):
+    """Answer as a reference device on a file descriptor until the block ends."""
+    device = ReferenceDevice(CONFIG)
+    stop = threading.Event()
+
+    def serve():
+        while not stop.is_set():
+            if select.select([descriptor], [], [], 0.02)[0]:
+                data = os.read(descriptor, 4096)
+                os.write(descriptor, device.receive(data))
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        yield device
+    finally:
+        stop.set()
+        thread.join()
+
+
+@contextmanager
+def pty_pair():
+    pty = pytest.importorskip("pty")
+    tty = pytest.importorskip("tty")
+    master, slave = pty.openpty()
+    tty.setraw(slave)
+    try:
+        yield master, os.ttyname(slave)
+    finally:
+        os.close(master)
+        os.close(slave)
+
+
+def test_serial_device_behind_a_pty():
+    batch = walk()
+    with (
+        pty_pair() as (master, name),
+        serving(master) as reference,
+        qstep.open(f"serial:{name}?baud=115200", CONFIG) as device,
+    ):
+        assert device._session.baud == 115200
+        device.step(batch)
+        assert np.array_equal(device.read(), reference.table)
+    assert reference.applied == len(batch)
+
+
+def test_serial_port_is_not_shared():
+    with pty_pair() as (_, name):
+        port = SerialPort(name, 115200)
+        with pytest.raises(LinkError, match=r"cannot be opened at 115200 baud: .*lock"):
+            SerialPort(name, 115200)
+        port.close()
+        port.close()
+
+
+def test_serial_port_reads_nothing_after_the_timeout():
+    with pty_pair() as (master, name):
+        port = SerialPort(name, 115200)
+        assert port.read(0.05) == b""
+        os.write(master, b"abc")
+        assert port.read(5.0) == b"abc"
+        port.set_baud(9600)
+        assert port.baud == 9600
+        with pytest.raises(LinkError, match="cannot be set to -1 baud"):
+            port.set_baud(-1)
+        port.close()
+        with pytest.raises(LinkError, match="cannot be read"):
+            port.read(0.0)
+        with pytest.raises(LinkError, match="cannot be written"):
+            port.write(b"x")
+
+
+def test_serial_device_behind_a_socket():
+    batch = walk()
+    with socket.create_server(("localhost", 0)) as server:
+        url = f"serial:socket://localhost:{server.getsockname()[1]}"
+        accepted = []
+        thread = threading.Thread(target=lambda: accepted.append(server.accept()[0]))
+        thread.start()
+        port = SerialPort(url.removeprefix("serial:"), 3_000_000)
+        thread.join()
+        with (
+            accepted[0] as connection,
+            serving(connection.fileno()) as reference,
+            LinkDevice(port, CONFIG) as device,
+        ):
+            device.step(batch)
+            assert np.array_equal(device.read(), reference.table)
+
+
+# pyserial leaves a socket to the garbage collector when the other end is gone already.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_socket_that_hangs_up_is_a_link_error():
+    with socket.create_server(("localhost", 0)) as server:
+        port = SerialPort(f"socket://localhost:{server.getsockname()[1]}", 3_000_000)
+        server.accept()[0].close()
+        with pytest.raises(LinkError, match=r"cannot be (read|written)"):
+            LinkDevice(port, CONFIG)

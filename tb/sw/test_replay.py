@@ -1,0 +1,198 @@
+"""`qstep replay`: the same file on every device, or one clear line."""
+
+from __future__ import annotations
+
+import json
+import sys
+import types
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from tb.reference_device import ReferenceDevice
+from tb.sw.lossy_port import DirectPort
+
+from qstep import Config, Hyperparameters, Transitions
+from qstep.cli import main
+from qstep.cli import replay as replay_module
+from qstep.cli.replay import command
+from qstep.errors import ConfigError, FileFormatError, TableError, TransitionError
+from qstep.link.records import extend_digest
+from qstep.model import Model
+from qstep.table import load_table, save_table
+
+pytestmark = pytest.mark.unit
+
+CONFIG = Config(25, 4)
+
+
+def arrays(count=3000, **changed):
+    rng = np.random.default_rng(2)
+    state = rng.integers(0, 25, count + 1)
+    made = {
+        "state": state[:-1],
+        "action": rng.integers(0, 4, count),
+        "reward": rng.choice([-1.0, 0.0, 1.5], count),
+        "next_state": state[1:],
+        "terminated": rng.random(count) < 0.1,
+    }
+    return {**made, **changed}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with walk.npz, which is the working one."""
+    np.savez(tmp_path / "walk.npz", **arrays())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def replay(*options, file="walk.npz", geometry=("--states", "25", "--actions", "4")):
+    """Run the command; an error comes out as it is."""
+    words = [file, "--out", "table.npz", *geometry, *options]
+    return CliRunner().invoke(command, words, catch_exceptions=False)
+
+
+def test_table_is_the_models(folder):
+    result = replay("--alpha", "0.25", "--gamma", "0.5", "--rounding", "stochastic", "--seed", "9")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("3,000 transitions, ")
+    assert result.stdout.endswith(" updates/s: table.npz\n")
+    model = Model(CONFIG)
+    model.configure(Hyperparameters(0.25, 0.5, "stochastic", 9))
+    model.apply(Transitions.load("walk.npz", CONFIG))
+    assert np.array_equal(load_table("table.npz", CONFIG), model.table)
+
+
+def test_json_summary_is_all_there_is_on_stdout(folder):
+    report = json.loads(replay("--json").stdout)
+    digest = extend_digest(CONFIG, Transitions.load("walk.npz", CONFIG))
+    assert report["transitions"] == 3000
+    assert report["updates_per_second"] > 0
+    assert report["digest"] == f"{digest:08x}"
+    assert report["counters"] is None
+    assert report["out"] == "table.npz"
+
+
+def test_every_device_gives_the_same_bytes(folder, monkeypatch):
+    class SimPort(DirectPort):
+        def __init__(self, config, uart=False):
+            super().__init__(ReferenceDevice(config))
+            self.device._table = [1] * 100  # what an earlier run has left there
+
+    module = types.ModuleType("qstep_sim.port")
+    module.SimPort = SimPort
+    monkeypatch.setitem(sys.modules, "qstep_sim.port", module)
+    replay("--rounding", "stochastic")
+    there = (folder / "table.npz").read_bytes()
+    result = replay("--rounding", "stochastic", "--device", "sim")
+    assert (folder / "table.npz").read_bytes() == there
+    assert "1.000 updates/clock, 0 clocks held, 0 forwarded, 0 saturated" in result.stdout
+    report = json.loads(replay("--json", "--device", "sim").stdout)
+    assert report["counters"]["accepted"] == 3000
+
+
+def test_two_halves_are_the_whole(folder):
+    replay()
+    whole = load_table("table.npz", CONFIG)
+    for name, part in (("first", slice(1000)), ("second", slice(1000, None))):
+        np.savez(f"{name}.npz", **{key: array[part] for key, array in arrays().items()})
+    replay(file="first.npz")
+    (folder / "table.npz").rename("half.npz")
+    replay("--init", "half.npz", file="second.npz")
+    assert np.array_equal(load_table("table.npz", CONFIG), whole)
+
+
+def test_configuration_file_stands_for_the_geometry(folder):
+    config = Config(25, 4, "Q4.12", rounding="floor")
+    (folder / "c.toml").write_text(config.to_toml())
+    replay("--config", "c.toml", geometry=())
+    with np.load("table.npz") as archive:
+        tree = json.loads(str(archive["config"]))
+    assert tree["config"] == config.to_dict()
+    assert tree["hyperparameters"]["rounding"] == "floor"
+
+
+def test_no_transitions_are_a_table_of_zeros(folder):
+    np.savez("none.npz", **{name: array[:0] for name, array in arrays().items()})
+    assert replay(file="none.npz").stdout.startswith("0 transitions, ")
+    assert not load_table("table.npz", CONFIG).any()
+
+
+def test_long_replay_shows_its_progress_on_stderr(folder, monkeypatch):
+    monkeypatch.setattr(replay_module, "_QUIET_SECONDS", 0.0)
+    monkeypatch.setattr(replay_module, "_CHUNK", 1000)
+    result = replay()
+    assert "3000/3000" in result.stderr
+    assert "3000/3000" not in result.stdout
+
+
+def test_short_replay_shows_nothing_on_stderr(folder):
+    assert replay().stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "message"),
+    [
+        ({"reward": None}, FileFormatError, r"f\.npz: lacks reward; it must hold state, action"),
+        ({"action": np.zeros(9, int)}, TransitionError, r"differ in length \(state 3000, action 9"),
+        ({"reward": np.full(3000, np.nan)}, TransitionError, r"reward\[0\] is nan; Q8\.8 holds"),
+        ({"state": np.full(3000, 25)}, TransitionError, r"state\[0\] is 25; .* from 0 to 24"),
+        ({"action": np.full(3000, -1)}, TransitionError, r"action\[0\] is -1; .* from 0 to 3"),
+        ({"reward": np.full(3000, 128.0)}, TransitionError, r"reward\[0\] is 128\.0; Q8\.8 holds"),
+    ],
+    ids=["lacks-array", "other-length", "nan", "state-range", "action-range", "reward-fit"],
+)
+def test_transitions_that_do_not_fit_are_refused(folder, changed, error, message):
+    made = {name: array for name, array in arrays(**changed).items() if array is not None}
+    np.savez("f.npz", **made)
+    with pytest.raises(error, match=message):
+        replay(file="f.npz")
+    assert not (folder / "table.npz").exists()
+
+
+def test_file_that_is_not_a_npz_is_refused(folder):
+    (folder / "f.npz").write_text("state,action")
+    with pytest.raises(FileFormatError, match=r"f\.npz: cannot be read as a \.npz file"):
+        replay(file="f.npz")
+    with pytest.raises(FileFormatError, match=r"absent\.npz: cannot be read as a \.npz file"):
+        replay(file="absent.npz")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--alpha", "1.5"), r"alpha is 1\.5; it must be from 0 to 1"),
+        (("--gamma", "-0.1"), r"gamma is -0\.1; it must be from 0 to 1"),
+        (("--seed", "-1"), r"seed is -1; it must be an integer from 0 to 2\^64-1"),
+        (("--format", "Q3"), r"format is 'Q3'; write it as Qm\.F"),
+        (("--device", "fpga"), r"device is 'fpga'; it must be model:, sim:"),
+        (("--config", "c.toml"), "--config was given together with states, actions"),
+    ],
+    ids=["alpha", "gamma", "seed", "format", "device", "config-and-states"],
+)
+def test_options_out_of_range_are_refused(folder, options, message):
+    with pytest.raises(ConfigError, match=message):
+        replay(*options)
+    assert not (folder / "table.npz").exists()
+
+
+def test_first_table_of_another_shape_is_refused(folder):
+    other = Config(26, 4)
+    save_table("other.npz", np.zeros((26, 4), np.int32), other, Hyperparameters())
+    with pytest.raises(TableError, match=r"other\.npz: table has shape \(26, 4\); .* \(25, 4\)"):
+        replay("--init", "other.npz")
+
+
+def test_folder_that_does_not_exist_is_refused_before_the_work(folder):
+    words = ["walk.npz", "--out", "absent/t.npz", "--states", "25", "--actions", "4"]
+    with pytest.raises(FileFormatError, match=r"absent/t\.npz: the folder absent does not exist"):
+        CliRunner().invoke(command, words, catch_exceptions=False)
+
+
+def test_error_ends_in_one_line_and_status_1(folder, monkeypatch, capsys):
+    words = ["qstep", "replay", "walk.npz", "--out", "t.npz", "--states", "1", "--actions", "4"]
+    monkeypatch.setattr(sys, "argv", words)
+    with pytest.raises(SystemExit, match="1"):
+        main()
+    assert capsys.readouterr().err == "error: states is 1; it must be an integer from 2 to 65536\n"
