@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qstep.errors import CheckpointError
+from qstep.errors import CheckpointError, FileFormatError
 from qstep.learn import checkpoint
 from qstep.learn.checkpoint import Episode, Snapshot, load_checkpoint, save_checkpoint
 from qstep.learn.evaluate import Evaluation
@@ -120,12 +120,12 @@ def test_failed_write_leaves_the_old_file_and_nothing_else(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(CheckpointError, match=r"cannot be written: .*No space left"):
+    with pytest.raises(FileFormatError, match=r"cannot be written: .*No space left"):
         save_checkpoint(path, replace(SNAPSHOT, episode=1), IDENTITY)
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
 
 
 def test_missing_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="cannot be written"):
+    with pytest.raises(FileFormatError, match="cannot be written"):
         save_checkpoint(tmp_path / "absent" / "checkpoint.npz", SNAPSHOT, IDENTITY)

@@ -33,8 +33,7 @@ def evaluations(*success: float) -> list[Evaluation]:
     return [Evaluation(10 * k + 10, -6.0, value, 1.0, 8.0) for k, value in enumerate(success)]
 
 
-@pytest.mark.parametrize("count", [1, 2, 300])
-@pytest.mark.parametrize("total", [-10.0, -10_000.0, 0.0])
+@pytest.mark.parametrize(("count", "total"), [(1, -10.0), (2, 0.0), (300, -10_000.0)])
 def test_learning_curve_of_any_length_and_scale(tmp_path: Path, count: int, total: float) -> None:
     path = tmp_path / "curve.png"
     plot_learning_curve(path, "run", episodes(count, total), evaluations(0.0, 1.0))
@@ -76,7 +75,7 @@ def test_same_run_gives_the_same_picture(tmp_path: Path) -> None:
     assert (tmp_path / "one.png").read_bytes() == (tmp_path / "other.png").read_bytes()
 
 
-@pytest.mark.parametrize("states", [2, 3, 97, 1000])
+@pytest.mark.parametrize("states", [2, 97])
 def test_table_of_any_size_is_folded(tmp_path: Path, states: int) -> None:
     class Table:
         unwrapped = None

@@ -86,11 +86,18 @@ def test_same_command_gives_the_same_files(tmp_path: Path) -> None:
         assert one == other, file
 
 
-@pytest.mark.parametrize("batch", [0, 5, 12])
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run that was never interrupted."""
+    folder = tmp_path_factory.mktemp("whole")
+    assert train("gridworld", "--out", folder, *SHORT).exit_code == 0
+    return folder
+
+
+@pytest.mark.parametrize("batch", [0, 12])
 def test_interrupted_run_resumes_to_the_same_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: Path, batch: int
 ) -> None:
-    train("gridworld", "--out", tmp_path / "whole", *SHORT)
     here = ("gridworld", "--out", tmp_path / "cut", *SHORT)
     with monkeypatch.context() as patch:
         fail_at(patch, batch, KeyboardInterrupt())
@@ -103,8 +110,7 @@ def test_interrupted_run_resumes_to_the_same_files(
     assert {path.name for path in (tmp_path / "cut").iterdir()} == {"checkpoint.npz"}
     assert train(*here, "--resume").exit_code == 0
     for file in FILES:
-        one, other = ((tmp_path / name / file).read_bytes() for name in ("whole", "cut"))
-        assert one == other, file
+        assert (whole / file).read_bytes() == (tmp_path / "cut" / file).read_bytes(), file
 
 
 def test_device_failure_leaves_a_checkpoint_and_is_reported(
@@ -176,10 +182,9 @@ def test_help_shows_examples() -> None:
     assert "qstep train Taxi-v3" in train("--help").stdout
 
 
-def test_table_is_the_one_that_the_run_learnt(tmp_path: Path) -> None:
-    train("gridworld", "--out", tmp_path, *SHORT)
-    table = load_arrays(tmp_path / "table.npz", ("q_raw", "q"))
-    saved = load_arrays(tmp_path / "checkpoint.npz", ("table",))["table"]
+def test_table_is_the_one_that_the_run_learnt(whole: Path) -> None:
+    table = load_arrays(whole / "table.npz", ("q_raw", "q"))
+    saved = load_arrays(whole / "checkpoint.npz", ("table",))["table"]
     assert (table["q_raw"] == saved).all()
     assert (table["q"] == saved / 256).all()
     assert np.count_nonzero(saved) > 20
