@@ -1,0 +1,85 @@
+"""Drives and watches Amaranth blocks in Amaranth's simulator."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+from amaranth.lib.wiring import Component
+from amaranth.sim import Simulator
+
+__all__ = ["collect", "collect_pulses", "pulse_bytes", "send", "simulate"]
+
+_CLOCK_SECONDS = 1e-6
+
+Bench = Callable[[Any], Awaitable[None]]
+
+
+def simulate(block: Component, bench: Bench, *watchers: Bench) -> None:
+    """Run until `bench` is done; `watchers` run beside it."""
+    simulator = Simulator(block)
+    simulator.add_clock(_CLOCK_SECONDS)
+    simulator.add_testbench(bench)
+    for watcher in watchers:
+        simulator.add_testbench(watcher, background=True)
+    simulator.run()
+
+
+async def send(
+    ctx: Any, stream: Any, payloads: Iterable[Any], rng: random.Random, idle: float
+) -> None:
+    """Offer each payload until it is taken; pause before it with probability `idle` per clock."""
+    for payload in payloads:
+        while rng.random() < idle:
+            await ctx.tick()
+        ctx.set(stream.payload, payload)
+        ctx.set(stream.valid, 1)
+        await ctx.tick().until(stream.ready)
+        ctx.set(stream.valid, 0)
+
+
+def collect(stream: Any, rng: random.Random, stall: float, into: list[Any]) -> Bench:
+    """Take what a stream offers, not ready with probability `stall` per clock.
+
+    An offer must stay until it is taken.
+    """
+
+    async def watch(ctx: Any) -> None:
+        waiting = None
+        while True:
+            ctx.set(stream.ready, rng.random() >= stall)
+            _, _, valid, ready, payload = await ctx.tick().sample(
+                stream.valid, stream.ready, stream.payload
+            )
+            assert waiting is None or (valid and payload == waiting), "an offer was withdrawn"
+            if valid and ready:
+                into.append(payload)
+            waiting = payload if valid and not ready else None
+
+    return watch
+
+
+async def pulse_bytes(
+    ctx: Any, valid: Any, data: Any, values: bytes, rng: random.Random, idle: float
+) -> None:
+    """Give bytes that cannot be held back, one per clock but for random pauses."""
+    for value in values:
+        while rng.random() < idle:
+            await ctx.tick()
+        ctx.set(valid, 1)
+        ctx.set(data, value)
+        await ctx.tick()
+        ctx.set(valid, 0)
+
+
+def collect_pulses(valid: Any, values: tuple[Any, ...], into: list[Any]) -> Bench:
+    """Note `values` in every clock in which `valid` is 1."""
+
+    async def watch(ctx: Any) -> None:
+        while True:
+            _, _, now, *seen = await ctx.tick().sample(valid, *values)
+            if now:
+                into.append(tuple(int(value) for value in seen))
+
+    return watch

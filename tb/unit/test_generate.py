@@ -1,0 +1,150 @@
+"""`qstep generate`: the same bytes for the same input, and a manifest that tells the truth."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from qstep.cli.generate import command
+from qstep.config import Config
+from qstep.errors import FileFormatError
+from qstep_rtl import sources
+from qstep_rtl.generate import MANIFEST_NAME, generate
+
+pytestmark = pytest.mark.unit
+
+CONFIG = Config(states=25, actions=3, format="Q4.4")
+
+PORTS = {
+    "qstep_device": {
+        "clk": ("input", 1),
+        "rst": ("input", 1),
+        "rx_valid": ("input", 1),
+        "rx_ready": ("output", 1),
+        "rx_data": ("input", 8),
+        "tx_valid": ("output", 1),
+        "tx_ready": ("input", 1),
+        "tx_data": ("output", 8),
+        "divisor": ("output", 16),
+    },
+    "qstep_top": {
+        "clk": ("input", 1),
+        "rst": ("input", 1),
+        "rx": ("input", 1),
+        "tx": ("output", 1),
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the generated files of `CONFIG`."""
+    path = tmp_path_factory.mktemp("generated")
+    generate(CONFIG, path)
+    return path
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+@pytest.mark.parametrize("seed", ["1", "4242"])
+def test_generate_writes_the_same_bytes_in_another_process(
+    folder: Path, tmp_path: Path, seed: str
+) -> None:
+    other = tmp_path / "deep" / "er"
+    program = (
+        "import sys; from pathlib import Path; from qstep.config import Config;"
+        "from qstep_rtl.generate import generate;"
+        "generate(Config(25, 3, 'Q4.4'), Path(sys.argv[1]))"
+    )
+    environment = {**os.environ, "PYTHONHASHSEED": seed}
+    subprocess.run([sys.executable, "-c", program, str(other)], check=True, env=environment)
+    assert contents(other) == contents(folder)
+
+
+def test_generate_writes_other_bytes_for_another_configuration(
+    folder: Path, tmp_path: Path
+) -> None:
+    generate(Config(states=26, actions=3, format="Q4.4"), tmp_path)
+    mine, others = contents(folder), contents(tmp_path)
+    assert mine.keys() == others.keys()
+    assert all(mine[name] != others[name] for name in mine)
+
+
+def test_manifest_names_config_digest_and_versions(folder: Path) -> None:
+    manifest = json.loads((folder / MANIFEST_NAME).read_text(encoding="utf-8"))
+    assert Config.from_dict(manifest["config"]) == CONFIG
+    assert manifest["digest"] == CONFIG.digest
+    assert set(manifest["versions"]) == {"amaranth", "yosys"}
+    assert all(re.match(r"\d+\.\d+", version) for version in manifest["versions"].values())
+
+
+def test_manifest_checksums_are_those_of_the_files(folder: Path) -> None:
+    manifest = json.loads((folder / MANIFEST_NAME).read_text(encoding="utf-8"))
+    by_hand = [*sources.paths(), *sources.includes()]
+    files = [folder / "qstep_device.v", folder / "qstep_top.v", *by_hand]
+    assert manifest["files"] == {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files
+    }
+    assert manifest["sources"] == [path.name for path in sources.paths()]
+
+
+def test_sources_are_all_the_systemverilog_there_is() -> None:
+    there = {path.name for path in sources.INCLUDE_FOLDER.glob("*.sv*")}
+    assert there == {path.name for path in [*sources.paths(), *sources.includes()]}
+
+
+@pytest.mark.parametrize("top", PORTS)
+def test_ports_are_those_of_the_contract_in_manifest_and_verilog(folder: Path, top: str) -> None:
+    described = json.loads((folder / MANIFEST_NAME).read_text(encoding="utf-8"))["tops"][top]
+    ports = {name: (p["direction"], p["bits"]) for name, p in described["ports"].items()}
+    assert ports == PORTS[top]
+
+    text = (folder / described["file"]).read_text(encoding="utf-8")
+    body = re.search(rf"^module {top}\(.*?^endmodule", text, re.MULTILINE | re.DOTALL)
+    assert body is not None
+    declared = {
+        name: (direction, int(high or 0) + 1)
+        for direction, high, name in re.findall(
+            r"^  (input|output) (?:\[(\d+):0\] )?(\w+);", body[0], re.MULTILINE
+        )
+    }
+    assert declared == PORTS[top]
+
+
+def test_generated_files_share_no_module_and_hold_none_written_by_hand(folder: Path) -> None:
+    modules: list[str] = []
+    for name in ("qstep_device.v", "qstep_top.v"):
+        modules += re.findall(r"^module (\S+?)\s*\(", (folder / name).read_text(), re.MULTILINE)
+    assert len(modules) == len(set(modules))
+    assert not {path.stem for path in sources.paths()} & set(modules)
+
+
+def test_generate_names_no_path_of_this_machine(folder: Path) -> None:
+    home = str(Path(__file__).parents[2]).encode()
+    assert all(home not in content for content in contents(folder).values())
+
+
+def test_generate_refuses_a_folder_that_is_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "taken"
+    path.write_text("")
+    with pytest.raises(FileFormatError, match="taken: cannot be written"):
+        generate(CONFIG, path)
+
+
+def test_command_writes_the_files_and_says_so(folder: Path, tmp_path: Path) -> None:
+    arguments = ["--states", "25", "--actions", "3", "--format", "Q4.4", "--out", str(tmp_path)]
+    result = CliRunner().invoke(command, arguments)
+    assert result.exit_code == 0, result.output
+    assert contents(tmp_path) == contents(folder)
+    for name in contents(folder):
+        assert name in result.output
