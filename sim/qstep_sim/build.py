@@ -73,6 +73,7 @@ def build(config: Config, uart: bool = False, trace: bool = False) -> Path:
 
     top = "qstep_top" if uart else "qstep_device"
     what = f"{config.states} states x {config.actions} actions, {config.format}"
+    what += ", serial lines" if uart else ""
     return _library(_generator_digest() + config.digest, what, top, uart, trace, prepare)
 
 

@@ -1,0 +1,141 @@
+"""The simulated device as a serial port: what a client sees, through pyserial."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import serial
+
+from qstep.config import Config, Hyperparameters
+from qstep.devices import open_device
+from qstep.errors import ConfigError, DeviceError, LinkError
+from qstep.transitions import Transitions
+from qstep_sim.build import compile_library
+from qstep_sim.port import SimPort
+from qstep_sim.serve import serve
+
+pytestmark = pytest.mark.rtl
+
+ECHO = Path(__file__).with_name("echo_device.v")
+CONFIG = Config(states=25, actions=4)
+
+needs_pty = pytest.mark.skipif(os.name != "posix", reason="ptys are POSIX")
+LINKS = [pytest.param("pty", marks=needs_pty), "tcp"]
+
+
+def echo() -> SimPort:
+    return SimPort(CONFIG, library=compile_library([ECHO], "echo_device"))
+
+
+@contextmanager
+def served(link: str) -> Iterator[str]:
+    """Serve an echoing device; at the end a byte that fails its assertion ends the server."""
+    names: list[str] = []
+    errors: list[DeviceError] = []
+    is_ready = threading.Event()
+
+    def ready(name: str) -> None:
+        names.append(name)
+        is_ready.set()
+
+    def run() -> None:
+        try:
+            serve(echo(), link, 0, ready)
+        except DeviceError as error:
+            errors.append(error)
+
+    server = threading.Thread(target=run, daemon=True)
+    server.start()
+    assert is_ready.wait(120)
+    yield names[0]
+    with serial.serial_for_url(names[0], timeout=10) as client:
+        client.write(b"\xee")
+        server.join(10)
+    assert not server.is_alive()
+    assert "byte EE is not allowed" in str(errors[0])
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_bytes_go_through_unchanged(link: str) -> None:
+    data = bytes(value for value in range(256) if value != 0xEE) * 20
+    with served(link) as name, serial.serial_for_url(name, timeout=10) as client:
+        for _ in range(3):
+            client.write(data)
+            assert client.read(len(data)) == data
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_clients_come_one_after_another(link: str) -> None:
+    with served(link) as name:
+        for word in (b"first\0", b"second\0"):
+            with serial.serial_for_url(name, timeout=10) as client:
+                client.write(word)
+                assert client.read(len(word)) == word
+
+
+def test_client_that_leaves_its_answer_does_not_stop_the_server() -> None:
+    with served("tcp") as name:
+        with serial.serial_for_url(name, timeout=10) as client:
+            client.write(b"never read" * 1000)
+        with serial.serial_for_url(name, timeout=10) as client:
+            client.write(b"\0next\0")
+            assert client.read(6) == b"\0next\0"
+
+
+def test_taken_tcp_port_is_named() -> None:
+    with served("tcp") as name:
+        port = int(name.rpartition(":")[2])
+        with pytest.raises(LinkError, match=f"port {port} of 127.0.0.1 cannot be listened on"):
+            serve(echo(), "tcp", port, print)
+
+
+@pytest.mark.parametrize(
+    ("link", "port", "message"),
+    [("tcp", 65536, "port is 65536; it must be from 0"), ("usb", 0, "link is 'usb'; .*pty, tcp")],
+)
+def test_illegal_link_or_port_is_refused(link: str, port: int, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        serve(echo(), link, port, print)
+
+
+def test_system_without_ptys_is_told_to_use_tcp(monkeypatch: pytest.MonkeyPatch) -> None:
+    device = echo()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "name", "nt")
+        with pytest.raises(LinkError, match=r"needs a POSIX system.*use --link tcp"):
+            serve(device, "pty", 0, print)
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_command_serves_a_device_that_lives_on_between_clients(link: str) -> None:
+    options = ["--states", "25", "--actions", "4", "--link", link, "--json"]
+    server = subprocess.Popen(
+        [sys.executable, "-c", "import qstep.cli; qstep.cli.main()", "serve", *options],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert server.stdout is not None
+        url = json.loads(server.stdout.readline())["url"]
+        one = Transitions.from_arrays(CONFIG, [3], [2], [1.0], [4], [True])
+        with open_device(url, CONFIG) as device:
+            device.configure(Hyperparameters(alpha=0.5))
+            device.clear()
+            device.step(one)
+        with open_device(url, CONFIG) as device:
+            assert device.status().applied == 1
+            assert device.read()[3, 2] == 128
+        server.send_signal(signal.SIGINT)
+        assert server.wait(10) == 0
+    finally:
+        server.kill()
+        server.communicate()

