@@ -287,7 +287,7 @@ def test_sequence_numbers_wrap():
     reference = ReferenceDevice(CONFIG)
     session = Session(LossyPort(reference, 3, 0.002), CONFIG, PATIENCE)
     session.open()
-    session._next = reference._expected = 65000
+    session._window.next = reference._expected = 65000
     for _ in range(1500):
         session.send(Request.STEP_RAW)
     session.drain()
