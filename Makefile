@@ -24,8 +24,8 @@ setup: $(VENV)/.full ## install everything into .venv: QStep, test tools, PyTorc
 demo: $(VENV)/.base ## train on the simulated accelerator, compare with the model and the CPU
 	$(BIN)/qstep demo --out build/demo
 
-sim: $(VENV)/.full ## run the RTL benches, the pyuvm environment included, in Verilator
-	$(BIN)/python tb/run_sim.py
+sim: $(VENV)/.full ## run the RTL benches, the pyuvm environments included, with a table of coverage
+	$(BIN)/python -m tb.run_sim --jobs $(JOBS)
 
 test: $(VENV)/.full ## run every test
 	$(BIN)/pytest -n $(JOBS)
@@ -37,7 +37,7 @@ lint: $(VENV)/.full ## check style, types and RTL
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/python tb/lint_rtl.py
+	$(BIN)/python -m tb.lint_rtl
 
 clean: ## remove the virtual environment and everything that was built
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
+from tb import lint_rtl
+
 pytestmark = pytest.mark.rtl
-
-
-def load() -> ModuleType:
-    path = Path(__file__).parents[1] / "lint_rtl.py"
-    spec = importlib.util.spec_from_file_location("lint_rtl", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-lint_rtl = load()
 
 
 @pytest.mark.parametrize(

@@ -36,22 +36,32 @@ device_option = click.option(
 )
 
 config_options = _stack(
-    click.option("--config", "config_file", type=click.Path(path_type=Path), help="Configuration as TOML."),
+    click.option(
+        "--config", "config_file", type=click.Path(path_type=Path), help="Configuration as TOML."
+    ),
     click.option("--states", type=int, help="Rows of the table, 2..65536."),
     click.option("--actions", type=int, help="Columns of the table, 2..64."),
-    click.option("--format", "number_format", metavar="Qm.F", help="Number format.  [default: Q8.8]"),
-    click.option("--loop-depth", type=int, help="Clocks of the dependence loop, 1..3.  [default: 1]"),
+    click.option(
+        "--format", "number_format", metavar="Qm.F", help="Number format.  [default: Q8.8]"
+    ),
+    click.option(
+        "--loop-depth", type=int, help="Clocks of the dependence loop, 1..3.  [default: 1]"
+    ),
 )
 
 hyper_options = _stack(
-    click.option("--alpha", type=float, default=0.5, show_default=True, help="Learning rate, 0..1."),
+    click.option(
+        "--alpha", type=float, default=0.5, show_default=True, help="Learning rate, 0..1."
+    ),
     click.option("--gamma", type=float, default=0.9, show_default=True, help="Discount, 0..1."),
     click.option(
         "--rounding",
         type=click.Choice([mode.value for mode in Rounding]),
         help="Rounding of an update.  [default: nearest]",
     ),
-    click.option("--seed", type=int, default=0, show_default=True, help="Seed of every random choice."),
+    click.option(
+        "--seed", type=int, default=0, show_default=True, help="Seed of every random choice."
+    ),
 )
 
 
@@ -72,7 +82,9 @@ def config_from(
     chosen = {name: value for name, value in given.items() if value is not None}
     if config_file is not None:
         if chosen:
-            raise ConfigError(f"--config was given together with {', '.join(chosen)}; give one or the other")
+            raise ConfigError(
+                f"--config was given together with {', '.join(chosen)}; give one or the other"
+            )
         return Config.from_toml(config_file)
     if states is None or actions is None:
         raise ConfigError("--states and --actions are needed where there is no --config")

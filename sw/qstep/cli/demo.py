@@ -135,7 +135,7 @@ def _show_speed(console: Console) -> None:
     console.print("\nHow fast this computer does it, end to end:\n")
     console.print(table)
     for absent in section.absent:
-        console.print(f"{absent.name}: {absent.reason}", soft_wrap=True)
+        console.print(f"{absent.name}: {absent.reason}", soft_wrap=True, markup=False)
     console.print(
         "\nThe last row is the speed of the simulation, not of hardware: nothing here was\n"
         "measured on an FPGA. `qstep bench` times more, with more repeats."
