@@ -88,6 +88,12 @@ def test_links_lead_to_files(page: str) -> None:
     ] == []
 
 
+@pytest.mark.unit
+def test_readme_leads_to_every_page() -> None:
+    text = read("README.md")
+    assert [page for page in PAGES if page != "README.md" and f"]({page})" not in text] == []
+
+
 @pytest.mark.rtl
 def test_python_example_of_the_readme_runs() -> None:
     (example,) = blocks("README.md", "python")
