@@ -43,7 +43,6 @@ def test_model_is_exact_and_counts(url):
     model = Model(CONFIG)
     model.apply(batch)
     reference = LinkDevice(DirectPort(ReferenceDevice(CONFIG)), CONFIG)
-    reference.configure(Hyperparameters())
     reference.step(batch)
     with qstep.open(url, CONFIG) as device:
         assert isinstance(device, ModelDevice)

@@ -44,10 +44,10 @@ _SLOWEST_CLOCK_HZ = 1_000_000
 class LinkDevice(Device):
     """The driver: a device reached through a port, as ``docs/link.md`` says.
 
-    Opening sets the hyperparameters to ``Hyperparameters(rounding=config.rounding)``. Table, rounding
-    noise and the count of applied transitions stay as they are found, so that an interrupted run can
-    be taken up again; :meth:`configure` restarts the noise, :meth:`clear` and :meth:`load` set the
-    table.
+    Opening sets the hyperparameters to ``Hyperparameters(rounding=config.rounding)``. Table and count of
+    applied transitions stay as they are found, and so does the rounding noise of a device that has
+    applied any, so that an interrupted run can be taken up again; :meth:`configure` restarts the
+    noise, :meth:`clear` and :meth:`load` set the table.
 
     Parameters
     ----------
@@ -81,7 +81,11 @@ class LinkDevice(Device):
         """Open a new session after an error; as on opening, what is on the device stays."""
         self._rewards.clear()
         self._check(self._session.open())
-        self._configure(Hyperparameters(rounding=self.config.rounding))
+        hyper = Hyperparameters(rounding=self.config.rounding)
+        if self._session.applied:
+            self._configure(hyper)
+        else:
+            self.configure(hyper)
 
     def _check(self, hello: bytes) -> None:
         if hello[0] != PROTOCOL_VERSION:
