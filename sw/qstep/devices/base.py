@@ -79,7 +79,7 @@ class Device(ABC):
 
     @abstractmethod
     def configure(self, hyper: Hyperparameters) -> None:
-        """Set learning rate, discount and rounding mode, and restart the rounding noise from its seed."""
+        """Set learning rate, discount and rounding, and restart the rounding noise from its seed."""
 
     @abstractmethod
     def set_noise(self, noise: NoiseState) -> None:
