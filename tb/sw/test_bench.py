@@ -16,7 +16,8 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from qstep.bench import backends, measure, report
-from qstep.bench.backends import Absent, Backend, Counts, WrongTableError
+from qstep.bench.backends import Absent, Backend, Counts
+from qstep.bench.checks import WrongTableError
 from qstep.bench.machine import machine, versions
 from qstep.bench.measure import FEWEST, Measured, Repeat, Spread, calibrate
 from qstep.bench.plot import plot

@@ -11,23 +11,27 @@ from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from qstep.baselines import dictionary, numba_table, numpy_table
 from qstep.baselines.problem import Stream
+from qstep.bench.checks import (
+    Check,
+    Table,
+    both,
+    equal_to,
+    float_table,
+    fresh_model,
+    model_table,
+    near,
+    solved,
+    transitions,
+)
 from qstep.bench.workloads import EPSILON, Workload
 from qstep.devices.base import Device
-from qstep.errors import QStepError
 from qstep.fast_model import FastModel
 from qstep.transitions import Transitions
 
-__all__ = ["Absent", "Backend", "Counts", "WrongTableError", "device", "model", "software", "torch"]
-
-Table = NDArray[np.float64]
-
-
-class WrongTableError(QStepError):
-    """A backend did its work wrong, so that its speed means nothing."""
+__all__ = ["Absent", "Backend", "Counts", "device", "model", "software", "torch"]
 
 
 @dataclass(frozen=True)
@@ -67,8 +71,8 @@ class Backend:
         ``kernel(prepared)`` does the updates and returns what `read` takes.
     read : callable
         ``read(result)`` returns the table as real numbers, float64 of shape (S, A).
-    verify : callable
-        ``verify(updates, table)`` says what was checked, or raises :class:`WrongTableError`.
+    verify : Check
+        Says what the table was found to be, or raises, see :mod:`qstep.bench.checks`.
     counts : callable or None
         Reads what a simulated device has counted.
     """
@@ -78,7 +82,7 @@ class Backend:
     prepare: Callable[[int], Any]
     kernel: Callable[[Any], Any]
     read: Callable[[Any], Table]
-    verify: Callable[[int, Table], str]
+    verify: Check
     counts: Callable[[], Counts] | None = None
 
 
@@ -103,7 +107,7 @@ class _Form:
 
 def software(workload: Workload) -> list[Backend]:
     """Return the forms that are always present: dictionary, NumPy, Numba."""
-    equal = _equal_to(lambda updates: _float_table(workload, updates), "equal to numba")
+    equal = equal_to(lambda updates: float_table(workload, updates), "equal to numba")
     zeros = np.zeros
     return [
         _software(
@@ -177,7 +181,7 @@ def _software(
     name: str,
     what: str,
     form: _Form,
-    verify_replay: Callable[[int, Table], str],
+    verify_replay: Check,
 ) -> Backend:
     hyper = {"alpha": workload.hyper.alpha, "gamma": workload.hyper.gamma}
     shape = (workload.config.states, workload.config.actions)
@@ -189,7 +193,7 @@ def _software(
             prepare=lambda updates: updates,
             kernel=lambda updates: form.learn(world, updates, epsilon=EPSILON, **hyper),
             read=form.read,
-            verify=lambda updates, table: _solved(workload, table),
+            verify=solved(workload),
         )
 
     def replay(prepared: tuple[Any, Any]) -> Any:
@@ -209,28 +213,19 @@ def _software(
 
 def model(workload: Workload) -> Backend:
     """Return the compiled golden model."""
-    bound = _fixed_point_error(workload)
 
     def apply(prepared: tuple[FastModel, Transitions]) -> FastModel:
-        golden, transitions = prepared
-        golden.apply(transitions)
+        golden, recorded = prepared
+        golden.apply(recorded)
         return golden
-
-    def near(updates: int, table: Table) -> str:
-        error = float(np.abs(table - _float_table(workload, updates)).max())
-        if not error <= bound:
-            raise WrongTableError(
-                f"model is {error} from the float64 table; at most {bound} may be"
-            )
-        return f"within {error:.3f} of numba"
 
     return Backend(
         "model",
         f"compiled golden model, {workload.config.format}",
-        prepare=lambda updates: (_fresh_model(workload), _transitions(workload, updates)),
+        prepare=lambda updates: (fresh_model(workload), transitions(workload, updates)),
         kernel=apply,
         read=lambda golden: workload.config.format.to_float(golden.table),
-        verify=near if workload.world is None else lambda updates, table: _solved(workload, table),
+        verify=near(workload) if workload.world is None else solved(workload),
     )
 
 
@@ -242,15 +237,15 @@ def device(workload: Workload, opened: Device, clocks: Callable[[], int]) -> Bac
     busy = 0
 
     def prepare(updates: int) -> Transitions:
-        transitions = _transitions(workload, updates)
+        checked = transitions(workload, updates)
         opened.configure(workload.hyper)
         opened.clear()
-        return transitions
+        return checked
 
-    def step(transitions: Transitions) -> None:
+    def step(checked: Transitions) -> None:
         nonlocal busy
         before = clocks()
-        opened.step(transitions)
+        opened.step(checked)
         busy += clocks() - before
 
     def counts() -> Counts:
@@ -258,12 +253,8 @@ def device(workload: Workload, opened: Device, clocks: Callable[[], int]) -> Bac
         assert lane is not None, "a simulated device has counters"
         return Counts(busy, lane.offered_clocks, lane.accepted, lane.held, lane.forwarded)
 
-    equal = _equal_to(lambda updates: _model_table(workload, updates), "equal to model")
-
-    def verify(updates: int, table: Table) -> str:
-        found = equal(updates, table)
-        return found if workload.world is None else f"{_solved(workload, table)}, {found}"
-
+    equal = equal_to(lambda updates: model_table(workload, updates), "equal to model")
+    verify = equal if workload.world is None else both(solved(workload), equal)
     return Backend(
         "simulated device",
         "RTL in Verilator, in process",
@@ -273,56 +264,3 @@ def device(workload: Workload, opened: Device, clocks: Callable[[], int]) -> Bac
         verify=verify,
         counts=counts,
     )
-
-
-def _transitions(workload: Workload, updates: int) -> Transitions:
-    return Transitions.from_arrays(workload.config, *workload.record(updates))
-
-
-def _fresh_model(workload: Workload) -> FastModel:
-    golden = FastModel(workload.config)
-    golden.configure(workload.hyper)
-    return golden
-
-
-def _model_table(workload: Workload, updates: int) -> Table:
-    golden = _fresh_model(workload)
-    golden.apply(_transitions(workload, updates))
-    return workload.config.format.to_float(golden.table)
-
-
-def _float_table(workload: Workload, updates: int) -> Table:
-    table = np.zeros((workload.config.states, workload.config.actions))
-    hyper = workload.hyper
-    numba_table.replay(table, workload.record(updates), alpha=hyper.alpha, gamma=hyper.gamma)
-    return table
-
-
-def _fixed_point_error(workload: Workload) -> float:
-    """Bound the distance of the fixed-point table from the real one, where nothing saturates.
-
-    An update adds half a unit of rounding and, from kappa, half of 2^-15 of the maximum (below 128);
-    the error itself shrinks by ``1 - alpha + alpha * gamma``. The bound is the sum of that series.
-    """
-    added = workload.config.format.resolution / 2 + 2.0**-16 * 128
-    return added / (workload.hyper.alpha * (1 - workload.hyper.gamma))
-
-
-def _solved(workload: Workload, table: Table) -> str:
-    if not workload.solved(table):
-        raise WrongTableError(f"the greedy policy on {workload.name} is not optimal: raise updates")
-    return "optimal policy"
-
-
-def _equal_to(reference: Callable[[int], Table], found: str) -> Callable[[int, Table], str]:
-    def verify(updates: int, table: Table) -> str:
-        expected = reference(updates)
-        if not np.array_equal(table, expected):
-            state, action = (int(index) for index in np.argwhere(table != expected)[0])
-            raise WrongTableError(
-                f"table[{state}, {action}] is {table[state, action]} after {updates} updates; "
-                f"the reference holds {expected[state, action]}"
-            )
-        return found
-
-    return verify

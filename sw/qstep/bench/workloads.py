@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from qstep.baselines.numba_table import walk
 from qstep.baselines.problem import Stream, World
+from qstep.bench import WORKLOAD_NAMES
 from qstep.config import Config, Hyperparameters
 from qstep.envs.gridworld import GridWorld
 from qstep.envs.maps import MAPS
@@ -104,5 +105,7 @@ def _stream() -> Workload:
     )
 
 
-WORKLOADS: dict[str, Callable[[], Workload]] = {"gridworld": _gridworld, "stream": _stream}
+WORKLOADS: dict[str, Callable[[], Workload]] = dict(
+    zip(WORKLOAD_NAMES, (_gridworld, _stream), strict=True)
+)
 """Workloads by name; each is made when it is called."""

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import click
 
-__all__ = ["command"]
+from qstep.bench import WORKLOAD_NAMES
 
-_WORKLOADS = ("gridworld", "stream")
-"""Keys of `qstep.bench.workloads.WORKLOADS`, which takes half a second to import."""
+__all__ = ["command"]
 
 
 @click.command(short_help="Time every backend that this machine has.")
@@ -18,7 +17,7 @@ _WORKLOADS = ("gridworld", "stream")
     "--workload",
     "names",
     multiple=True,
-    type=click.Choice(_WORKLOADS),
+    type=click.Choice(WORKLOAD_NAMES),
     help="What to learn; may be repeated.  [default: all]",
 )
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write all repeats.")
@@ -45,7 +44,7 @@ def command(
         def progress(what: str, done: int, total: int) -> None:
             bar.update(task, description=what, completed=done, total=total)
 
-        report = run(names or _WORKLOADS, rounds, seconds, progress)
+        report = run(names or WORKLOAD_NAMES, rounds, seconds, progress)
     Console().print(render(report))
     if json_file is not None:
         report.write(json_file)
