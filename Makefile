@@ -34,7 +34,7 @@ bench: $(VENV)/.full ## time every backend that this machine has, in one table
 	$(BIN)/qstep bench --json build/bench.json --plot build/bench.png
 
 lint: $(VENV)/.full ## check style, types and RTL
-	$(BIN)/ruff check
+	$(BIN)/ruff check --no-cache
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python -m tb.lint_rtl

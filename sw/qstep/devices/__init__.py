@@ -53,9 +53,8 @@ def open_device(url: str, config: Config) -> Device:
 
         return ModelDevice(config)
     if kind == "sim" and rest in ("", "uart"):
-        from qstep_sim.port import SimPort
-
         from qstep.devices.link_device import LinkDevice
+        from qstep_sim.port import SimPort
 
         return LinkDevice(SimPort(config, uart=rest == "uart"), config)
     serial = re.fullmatch(r"(?P<port>.+?)(\?baud=(?P<baud>\d+))?", rest)
