@@ -1,0 +1,140 @@
+"""Random requests for a device: legal ones, every kind of illegal one, and damaged frames."""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections.abc import Callable
+
+from qstep.config import Config
+from qstep.link.frames import Request, encode_frame, max_payload
+from qstep.link.records import RecordLayout
+
+__all__ = ["RequestMaker"]
+
+
+class RequestMaker:
+    """Makes request payloads and frames for one configuration.
+
+    Parameters
+    ----------
+    config : Config
+        Geometry, format and buffer.
+    rng : random.Random
+        Source of every choice.
+    """
+
+    def __init__(self, config: Config, rng: random.Random) -> None:
+        self._config = config
+        self._rng = rng
+        self._most = max_payload(config.link.buffer_bytes)
+
+    def request(self) -> tuple[int, bytes]:
+        """Return type and payload of any request but HELLO; about a quarter of them are wrong."""
+        rng = self._rng
+        makers: dict[int, Callable[[bool], bytes]] = {
+            Request.CONFIGURE: self._configure,
+            Request.NOISE: self._noise,
+            Request.REWARDS: self._rewards,
+            Request.CLEAR: lambda wrong: b"",
+            Request.LOAD: self._load,
+            Request.READ: self._read,
+            Request.STEP_CODED: lambda wrong: self._step(wrong, coded=True),
+            Request.STEP_RAW: lambda wrong: self._step(wrong, coded=False),
+            Request.STATUS: lambda wrong: b"",
+            Request.COUNTERS: lambda wrong: b"",
+            Request.BAUD: lambda wrong: struct.pack("<H", rng.choice([3, 4, 16])),
+            0x00: lambda wrong: b"",
+            0x20: lambda wrong: rng.randbytes(3),
+            0xC8: lambda wrong: b"x",
+        }
+        weights = [8 if kind in (Request.STEP_CODED, Request.STEP_RAW) else 2 for kind in makers]
+        (kind,) = rng.choices(list(makers), weights)
+        payload = makers[kind](rng.random() < 0.25)
+        if rng.random() < 0.04:
+            payload = payload + b"x" if len(payload) < self._most else payload[:-1]
+        return kind, payload
+
+    def damaged(self, frame: bytes) -> bytes:
+        """Return a frame with one fault that the device must see, or bytes that are none at all."""
+        rng = self._rng
+        at = rng.randrange(len(frame) - 1)
+        return rng.choice(
+            [
+                frame[:at] + bytes([frame[at] ^ 1 << rng.randrange(8)]) + frame[at + 1 :],
+                frame[:at] + frame[at + 1 :],
+                frame[:at] + b"\0",
+                encode_frame(Request.STATUS, 0, 0, rng.randbytes(self._most + rng.choice([1, 9]))),
+                b"\0" + rng.randbytes(30) + b"\0",
+                b"\0\0\0",
+            ]
+        )
+
+    def _configure(self, wrong: bool) -> bytes:
+        alpha = self._rng.randrange(65536 if wrong else 32769)
+        kappa = self._rng.randrange(65536) if wrong else self._rng.randint(0, alpha)
+        return struct.pack("<HHB", alpha, kappa, self._rng.randrange(4 if wrong else 3))
+
+    def _noise(self, wrong: bool) -> bytes:
+        x = 0 if wrong else self._rng.randrange(1, 1 << 32)
+        return struct.pack("<II", x, self._rng.getrandbits(32))
+
+    def _rewards(self, wrong: bool) -> bytes:
+        size = self._config.value_bytes
+        first = self._rng.randrange(256)
+        count = self._rng.choice([0, 1, 5, 256 - first + wrong])
+        values = self._rng.randbytes(min(count, (self._most - 1) // size) * size)
+        return bytes([first]) + (values[:-1] if wrong and self._rng.random() < 0.3 else values)
+
+    def _load(self, wrong: bool) -> bytes:
+        state, action, count = self._entries(wrong, (self._most - 3) // self._config.value_bytes)
+        values = self._rng.randbytes(count * self._config.value_bytes)
+        if wrong and self._rng.random() < 0.3:
+            values = values[:-1]
+        return struct.pack("<HB", state, action) + values
+
+    def _read(self, wrong: bool) -> bytes:
+        most = (self._most - 11) // self._config.value_bytes
+        return struct.pack("<HBH", *self._entries(wrong, most + 2 * wrong))
+
+    def _entries(self, wrong: bool, most: int) -> tuple[int, int, int]:
+        config, rng = self._config, self._rng
+        state = rng.randrange(config.states + wrong)
+        action = rng.randrange(config.actions + wrong)
+        room = max(1, (config.states - state) * config.actions - action)
+        count = rng.choice([1, room + wrong, rng.randint(0 if wrong else 1, room)])
+        return state, action, min(count, most)
+
+    def _step(self, wrong: bool, *, coded: bool) -> bytes:
+        rng = self._rng
+        limit = rng.choice([0, 5, 30, 100, self._most])
+        payload = b""
+        while True:
+            follows = payload != b"" or (wrong and rng.random() < 0.05)
+            outside = wrong and rng.random() < 0.1
+            record = self._record(coded, follows and rng.random() < 0.6, outside)
+            if len(payload) + len(record) > min(limit, self._most):
+                break
+            payload += record
+        return payload[:-1] if wrong and rng.random() < 0.3 else payload
+
+    def _record(self, coded: bool, continuing: bool, outside: bool) -> bytes:
+        config, rng = self._config, self._rng
+        layout = RecordLayout.coded(config) if coded else RecordLayout.raw(config)
+        states = 1 << config.state_bits if outside else config.states
+        actions = 1 << config.action_bits if outside else config.actions
+        fields = [
+            (rng.randrange(actions), config.action_bits),
+            (rng.randrange(states), config.state_bits),
+            (int(rng.random() < 0.2), 1),
+            (rng.getrandbits(layout.reward_bits), layout.reward_bits),
+        ]
+        if not continuing:
+            fields.append((rng.randrange(states), config.state_bits))
+        bits, width = int(continuing), 1
+        for value, size in fields:
+            bits |= value << width
+            width += size
+        padding = -width % 8
+        bits |= rng.getrandbits(padding) << width if padding else 0
+        return bits.to_bytes((width + padding) // 8, "little")

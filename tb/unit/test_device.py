@@ -1,0 +1,237 @@
+"""The whole device in simulation against the reference device, answer for answer."""
+
+from __future__ import annotations
+
+import random
+import struct
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tb.reference_device import ReferenceDevice
+from tb.unit.requests import RequestMaker
+
+from qstep.config import Config, Link
+from qstep.link.frames import (
+    COMMON,
+    OVERHEAD,
+    Request,
+    StatusCode,
+    decode_frame,
+    encode_frame,
+    max_payload,
+)
+from qstep.link.records import RecordLayout, encode_records
+from qstep.transitions import Transitions
+from qstep_rtl import sources
+from qstep_rtl.generate import generate
+from qstep_sim import verilator
+from qstep_sim.port import SimPort
+
+pytestmark = pytest.mark.rtl
+
+CONFIGS = [
+    Config(states=64, actions=4),
+    Config(states=25, actions=3, format="Q10.10", loop_depth=3, link=Link(buffer_bytes=512)),
+]
+NONCE = b"abcd"
+
+
+def config_id(config: Config) -> str:
+    return f"s{config.states}-a{config.actions}-w{config.format.width}-d{config.loop_depth}"
+
+
+def exchange(port: SimPort, data: bytes, count: int) -> list[bytes]:
+    """Send bytes and return the `count` frames that come, or fewer when the device has nothing to do."""
+    port.write(data)
+    received = b""
+    while received.count(b"\0") < count and not port.idle:
+        received += port.read(1.0)
+    return received.split(b"\0")[:-1]
+
+
+def reading(frame: bytes) -> tuple[object, ...]:
+    """Return an answer's parts; of COUNTERS only what the reference device counts too."""
+    answer = decode_frame(frame)
+    assert answer is not None, "the device sent a damaged frame"
+    payload = answer.payload
+    if answer.type == Request.COUNTERS + 0x80 and payload[0] == StatusCode.OK:
+        offered, accepted, _, _, saturated, errors, refused = struct.unpack_from(
+            "<7Q", payload, COMMON.size
+        )
+        assert offered >= accepted
+        kept = struct.pack("<4Q", accepted, saturated, errors, refused)
+        payload = payload[: COMMON.size] + kept
+    return answer.type, answer.seq, answer.epoch, payload
+
+
+class Pair:
+    """A simulated device and the reference, which get the same bytes."""
+
+    def __init__(self, port: SimPort, config: Config) -> None:
+        self.port = port
+        self.config = config
+        self.reference = ReferenceDevice(config)
+        self.expected = 0
+        """Sequence number that the device expects, as its last answer said."""
+
+    def compare(self, data: bytes) -> None:
+        """Send bytes to both, and require the same answers."""
+        expected = self.reference.receive(data).split(b"\0")[:-1]
+        answers = exchange(self.port, data, len(expected))
+        assert [reading(frame) for frame in answers] == [reading(frame) for frame in expected]
+        for frame in answers[-1:]:
+            _, self.expected, _ = COMMON.unpack_from(decode_frame(frame).payload)
+
+    def ask(self, kind: Request, payload: bytes = b"") -> None:
+        """Compare the answers to a request in sequence."""
+        self.compare(encode_frame(kind, self.expected, self.reference.epoch, payload))
+
+
+@pytest.fixture(params=CONFIGS, ids=config_id)
+def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
+    """Return a device that has just been reset, and its reference."""
+    port = SimPort(request.param)
+    yield Pair(port, request.param)
+    port.close()
+
+
+def batch(pair: Pair, maker: RequestMaker, rng: random.Random) -> bytes:
+    """Return some requests, as many as credit allows at most; a few out of order or damaged."""
+    data, credit, expected = b"", pair.config.link.buffer_bytes, pair.expected
+    while True:
+        kind, payload = maker.request()
+        credit -= OVERHEAD + len(payload)
+        if credit < 0:
+            return data + b"\0"
+        seq = expected
+        if rng.random() < 0.1:
+            seq += rng.choice([-1, -1, -2, 1, 9, 32767, 32768, 32769])
+        else:
+            expected += 1
+        epoch = pair.reference.epoch + (rng.random() < 0.03)
+        frame = encode_frame(kind, seq % 65536, epoch % 65536, payload)
+        data += maker.damaged(frame) if rng.random() < 0.05 else frame
+        if rng.random() < 0.4:
+            return data + b"\0"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_device_answers_as_the_reference_whatever_is_sent(pair: Pair, seed: int) -> None:
+    rng = random.Random(seed)
+    maker = RequestMaker(pair.config, rng)
+    pair.ask(Request.STATUS)
+    pair.compare(encode_frame(Request.HELLO, 0, 0, NONCE))
+    pair.ask(Request.CLEAR)
+    for _ in range(60):
+        pair.compare(batch(pair, maker, rng))
+        if rng.random() < 0.1:
+            pair.compare(encode_frame(Request.HELLO, 0, 0, rng.choice([NONCE, b"efgh"])))
+    for state in range(pair.config.states):
+        pair.ask(Request.READ, struct.pack("<HBH", state, 0, pair.config.actions))
+    assert exchange(pair.port, b"\0", 1) == [], "an answer too many"
+    assert pair.reference.applied > 100
+    assert pair.reference.frame_errors > 0
+    assert pair.reference.refused > 5
+
+
+def test_a_wrong_table_entry_is_noticed(pair: Pair) -> None:
+    pair.compare(encode_frame(Request.HELLO, 0, 0, NONCE))
+    pair.ask(Request.CLEAR)
+    pair.reference._table[5] += 1
+    with pytest.raises(AssertionError):
+        pair.ask(Request.READ, struct.pack("<HBH", 0, 0, 8))
+
+
+def test_reset_ends_the_session_and_keeps_the_table(pair: Pair) -> None:
+    pair.compare(encode_frame(Request.HELLO, 0, 0, NONCE))
+    pair.ask(Request.CLEAR)
+    pair.ask(Request.LOAD, struct.pack("<HB", 1, 1) + b"\x12" * pair.config.value_bytes)
+    stale = encode_frame(Request.STATUS, pair.expected, pair.reference.epoch, b"")
+    pair.port.reset()
+    pair.reference.reset()
+    pair.compare(stale)
+    pair.compare(encode_frame(Request.HELLO, 0, 0, NONCE))
+    pair.ask(Request.READ, struct.pack("<HBH", 1, 0, 3))
+
+
+def step_frames(config: Config, epoch: int, first_seq: int, frames: int) -> bytes:
+    """Return coded STEP frames that are as full as they can be, of one long walk."""
+    rng = np.random.default_rng(5)
+    layout = RecordLayout.coded(config)
+    limit = max_payload(config.link.buffer_bytes)
+    count = frames * limit // layout.continuing_bytes
+    next_state = rng.integers(0, config.states, count, dtype=np.int32)
+    walk = Transitions(
+        state=np.roll(next_state, 1),
+        action=rng.integers(0, config.actions, count, dtype=np.int32),
+        reward_raw=np.zeros(count, np.int32),
+        next_state=next_state,
+        terminated=np.zeros(count, np.bool_),
+    )
+    codes = rng.integers(0, 256, count, dtype=np.uint8)
+    payloads = [bytes(view) for view, _ in encode_records(layout, walk, codes, limit)]
+    return b"".join(
+        encode_frame(Request.STEP_CODED, first_seq + i, epoch, payload)
+        for i, payload in enumerate(payloads[:frames])
+    )
+
+
+def test_a_stream_of_full_frames_takes_about_as_many_clocks_as_bytes() -> None:
+    config, frames = CONFIGS[0], 60
+    port = SimPort(config)
+    pair = Pair(port, config)
+    pair.compare(encode_frame(Request.HELLO, 0, 0, NONCE))
+    pair.ask(Request.CLEAR)
+    data = step_frames(config, pair.reference.epoch, pair.expected, frames)
+    port.write(data)
+    before, answers = port.clocks, b""
+    while answers.count(b"\0") < frames:
+        answers += port.read(1.0)
+    clocks = port.clocks - before
+    # A frame is applied only when all of it is there, so the last one adds its length. 15 clocks a frame
+    # are not payload; the line needs 13, and one more for each 254 bytes without a zero.
+    last = max_payload(config.link.buffer_bytes) + 60
+    assert clocks <= len(data) + 2 * frames + last
+    assert answers == pair.reference.receive(data)
+    port.close()
+
+
+def test_uart_changes_its_rate_after_the_answer() -> None:
+    config = CONFIGS[0]
+    port = SimPort(config, uart=True)
+    pair = Pair(port, config)
+    pair.compare(encode_frame(Request.HELLO, 0, 0, NONCE))
+    pair.ask(Request.BAUD, struct.pack("<H", 8))
+    port.set_baud(config.link.clock_hz // 8)
+    pair.ask(Request.STATUS)
+    port.set_baud(config.link.baud)
+    assert exchange(port, encode_frame(Request.STATUS, pair.expected, 0, b""), 1) == []
+    port.close()
+
+
+def lint(folder: Path, top: str, *options: str) -> str:
+    done = subprocess.run(
+        [
+            *(str(verilator.find()), "--lint-only", "-Wall", "--assert", "--top-module", top),
+            *(f"-I{sources.INCLUDE_FOLDER}", *options),
+            *(str(path) for path in [*sources.paths(), folder / f"{top}.v"]),
+        ],
+        env=verilator.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stderr
+
+
+@pytest.mark.parametrize("top", ["qstep_device", "qstep_top"])
+@pytest.mark.parametrize("config", CONFIGS, ids=config_id)
+def test_lint_of_a_whole_design_needs_only_the_waiver_for_generated_code(
+    config: Config, top: str, tmp_path: Path
+) -> None:
+    generate(config, tmp_path)
+    assert lint(tmp_path, top, str(sources.INCLUDE_FOLDER / "qstep_generated.vlt")) == ""
+    assert "%Warning" in lint(tmp_path, top)
