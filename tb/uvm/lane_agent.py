@@ -21,8 +21,8 @@ from pyuvm import (
     uvm_monitor,
     uvm_sequencer,
 )
-from uvm.lane_items import Batch, Readback, Setting
-from uvm.lane_pins import IDLE_MASK, clocks_from_text, entry_words, offer_words
+from tb.uvm.lane_items import Batch, Readback, Setting
+from tb.uvm.lane_pins import IDLE_MASK, clocks_from_text, entry_words, offer_words
 
 from qstep.noise import NoiseState
 

@@ -7,10 +7,10 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 from pyuvm import ConfigDB, uvm_subscriber
-from uvm import lane_timing
-from uvm.covergroup import Covergroup
-from uvm.lane_items import Checked
-from uvm.lane_pins import flag
+from tb.uvm import lane_timing
+from tb.uvm.covergroup import Covergroup
+from tb.uvm.lane_items import Checked
+from tb.uvm.lane_pins import flag
 
 from qstep import Config, Rounding
 from qstep.fixed import COEFFICIENT_BITS, COEFFICIENT_ONE

@@ -43,7 +43,7 @@ class Batch(uvm_sequence_item):
         table: NDArray[np.int32] | None = None,
         gaps: NDArray[np.int64] | None = None,
         reset_after: int | None = None,
-        read_back: bool = True,
+        read_back: bool = False,
     ) -> None:
         super().__init__(name)
         self.transitions = transitions

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from pyuvm import ConfigDB, uvm_analysis_port, uvm_scoreboard, uvm_subscriber
-from uvm import lane_timing
-from uvm.lane_items import Checked, Readback, Setting
-from uvm.lane_pins import CLOCK, flag
+from tb.uvm import lane_timing
+from tb.uvm.lane_items import Checked, Readback, Setting
+from tb.uvm.lane_pins import CLOCK, flag
 
 from qstep import Hyperparameters, Rounding
 from qstep.fixed import COEFFICIENT_BITS

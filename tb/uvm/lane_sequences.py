@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from pyuvm import uvm_sequence
-from uvm.lane_items import Batch
+from tb.uvm.lane_items import Batch
 
 from qstep import Config, Hyperparameters, Rounding, Transitions
 from qstep.fixed import COEFFICIENT_ONE
@@ -50,7 +50,7 @@ class BatchSequence(uvm_sequence):
 
     async def body(self) -> None:
         for number, batch in enumerate(self.batches):
-            batch.read_back = _is_small(self.config) or number % _READ_EVERY == 0
+            batch.read_back |= _is_small(self.config) or number % _READ_EVERY == _READ_EVERY - 1
             await self.start_item(batch)
             await self.finish_item(batch)
 

@@ -16,11 +16,11 @@ import numpy as np
 import pyuvm
 from cocotb.clock import Clock
 from pyuvm import ConfigDB, uvm_env, uvm_test
-from uvm import lane_sequences as sequences
-from uvm.lane_agent import LaneAgent
-from uvm.lane_coverage import LaneCoverage
-from uvm.lane_items import Batch
-from uvm.lane_scoreboard import LaneScoreboard
+from tb.uvm import lane_sequences as sequences
+from tb.uvm.lane_agent import LaneAgent
+from tb.uvm.lane_coverage import LaneCoverage
+from tb.uvm.lane_items import Batch
+from tb.uvm.lane_scoreboard import LaneScoreboard
 
 from qstep import Config, QFormat
 
@@ -69,6 +69,7 @@ class LaneTest(uvm_test):
         walk = sequences.walker_batch(self.rng, self.config, 16)
         walk.table = np.zeros((self.config.states, self.config.actions), np.int32)
         last = sequences.walker_batch(self.rng, self.config, 16)
+        last.read_back = True
         for batches in ([walk], self.batches(), [last]):
             sequence = sequences.BatchSequence("batches", self.config, batches)
             await sequence.start(self.env.agent.sequencer)

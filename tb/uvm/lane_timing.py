@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from uvm.lane_pins import flag
+from tb.uvm.lane_pins import flag
 
 from qstep import Config
 from qstep_rtl.timing import write_stage

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Comparator trees for several numbers of actions side by side, so that one simulation tests them all.
+//
+// Function    Tree k has Actions[k] inputs: the lowest ones of values_i and mask_i. Its outputs are field k of
+//             value_o and index_o.
+// Timing      that of qs_max_tree, different for each tree
+// Handshake   none
+// Reset       none
+// Hazards     none
+// Invariants  none of its own
+// Resources   simulation only
+// Reference   none
+
+module qs_max_tree_bench #(
+    parameter int unsigned Width = 8
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input logic [63:0][Width-1:0] values_i,
+    input logic [63:0]            mask_i,
+
+    output logic [7:0][Width-1:0] value_o,
+    output logic [7:0][      5:0] index_o
+);
+
+  localparam int unsigned Actions[8] = '{2, 3, 4, 5, 6, 7, 8, 64};
+
+  for (genvar k = 0; k < 8; k++) begin : gen_tree
+    localparam int unsigned IndexBits = $clog2(Actions[k]);
+    logic signed [Width-1:0] value;
+    logic [IndexBits-1:0] index;
+
+    qs_max_tree #(
+        .Actions(Actions[k]),
+        .Width  (Width)
+    ) u_tree (
+        .clk_i,
+        .rst_i,
+        .values_i(values_i[Actions[k]-1:0]),
+        .mask_i  (mask_i[Actions[k]-1:0]),
+        .value_o (value),
+        .index_o (index)
+    );
+
+    assign value_o[k] = value;
+    assign index_o[k] = 6'(index);
+  end
+
+endmodule

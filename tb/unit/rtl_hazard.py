@@ -1,0 +1,129 @@
+"""cocotb tests of ``qs_hazard`` against a plain list of what is in flight."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import Any
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge
+
+
+@dataclass(frozen=True)
+class _Issue:
+    state: int
+    action: int
+    next_state: int
+
+
+def _bits(positions: set[int]) -> int:
+    return sum(1 << (position - 1) for position in positions)
+
+
+class _Reference:
+    """Slots 1..window, youngest first; None is a bubble."""
+
+    def __init__(self, window: int, loop_depth: int) -> None:
+        self.slots: list[_Issue | None] = [None] * window
+        self.loop_depth = loop_depth
+
+    def look(self, issue: _Issue) -> tuple[int, int, bool]:
+        """Return take_o and join_o as bits, and hold_o."""
+        take: set[int] = set()
+        join: set[int] = set()
+        written: set[tuple[int, int]] = set()
+        for distance, slot in enumerate(self.slots, 1):
+            if slot is None or (slot.state, slot.action) in written:
+                continue
+            written.add((slot.state, slot.action))
+            if (slot.state, slot.action) == (issue.state, issue.action):
+                take.add(distance)
+            if slot.state == issue.next_state:
+                join.add(distance)
+        hold = any(distance < self.loop_depth for distance in take | join)
+        return _bits(take), _bits(join), hold
+
+    def mask(self, next_state: int) -> int:
+        """Return the actions of a row that are being written."""
+        actions = {slot.action for slot in self.slots if slot and slot.state == next_state}
+        return sum(1 << action for action in actions)
+
+    def shift(self, entering: _Issue | None) -> None:
+        self.slots = [entering, *self.slots[:-1]]
+
+
+async def _start(dut: Any) -> None:
+    Clock(dut.clk_i, 10, unit="ns").start()
+    dut.issue_valid_i.value = dut.issue_state_i.value = 0
+    dut.issue_action_i.value = dut.issue_next_state_i.value = 0
+    dut.rst_i.value = 1
+    await FallingEdge(dut.clk_i)
+    dut.rst_i.value = 0
+
+
+@cocotb.test()
+async def every_clock_matches_a_list_of_what_is_in_flight(dut: Any) -> None:
+    states, actions = int(dut.States.value), int(dut.Actions.value)
+    window = len(dut.take_o)
+    reference = _Reference(window, int(dut.LoopDepth.value))
+    await _start(dut)
+    masks: list[int] = []
+    pending: _Issue | None = None
+    hits = 0
+    for clock in range(20_000):
+        few = (2, states, 3)[clock // 1000 % 3]
+        if pending is None and random.random() < 0.9:
+            pending = _Issue(
+                random.randrange(few), random.randrange(actions), random.randrange(few)
+            )
+        dut.issue_valid_i.value = pending is not None
+        shown = pending or _Issue(
+            random.randrange(states), random.randrange(actions), random.randrange(states)
+        )
+        dut.issue_state_i.value = shown.state
+        dut.issue_action_i.value = shown.action
+        dut.issue_next_state_i.value = shown.next_state
+        await FallingEdge(
+            dut.clk_i,
+        )
+        # The outputs that were combinational before this edge are checked through registers of the
+        # reference: what the slots are now, after the edge.
+        take, join, hold = reference.look(shown)
+        held = pending is not None and hold
+        masks.append(reference.mask(shown.next_state))
+        reference.shift(None if pending is None or held else pending)
+        hits += take != 0 or join != 0
+        if pending is not None and not held:
+            pending = None
+        valid = _bits({d for d, slot in enumerate(reference.slots, 1) if slot})
+        assert int(dut.valid_o.value) == valid, f"clock {clock}: hold {held} was not obeyed"
+        oldest = reference.slots[-1]
+        if oldest is not None:
+            entry = int(dut.write_state_o.value), int(dut.write_action_o.value)
+            assert entry == (oldest.state, oldest.action)
+        # With the same issue still offered, the combinational outputs show the slots after the edge.
+        take, join, hold = reference.look(shown)
+        assert int(dut.take_o.value) == take
+        assert int(dut.join_o.value) == join
+        assert bool(dut.hold_o.value) == (bool(dut.issue_valid_i.value) and hold)
+        if len(masks) == 2:
+            assert int(dut.mask_o.value) == masks.pop(0)
+    assert hits > 1000
+
+
+@cocotb.test()
+async def reset_empties_every_slot(dut: Any) -> None:
+    await _start(dut)
+    dut.issue_valid_i.value = 1
+    for state in range(len(dut.take_o)):
+        dut.issue_state_i.value = state % int(dut.States.value)
+        dut.issue_next_state_i.value = int(dut.States.value) - 1
+        await FallingEdge(dut.clk_i)
+    assert int(dut.valid_o.value)
+    dut.issue_valid_i.value = 0
+    dut.rst_i.value = 1
+    await FallingEdge(dut.clk_i)
+    assert int(dut.valid_o.value) == 0
+    assert int(dut.take_o.value) == int(dut.join_o.value) == 0

@@ -1,0 +1,90 @@
+"""cocotb tests of ``qs_max_tree`` (bench ``qs_max_tree_bench``)."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Iterable
+from typing import Any
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge
+
+_ACTIONS = (2, 3, 4, 5, 6, 7, 8, 64)
+_ALL = 64
+
+
+async def _check(dut: Any, stimuli: Iterable[tuple[list[int], int]]) -> None:
+    """Offer one row a clock, back to back; compare each tree's output after its own latency."""
+    width = int(dut.Width.value)
+    least = -(1 << (width - 1))
+    Clock(dut.clk_i, 10, unit="ns").start()
+    dut.rst_i.value = 0
+    waiting = [deque[tuple[int, int]]() for _ in _ACTIONS]
+    checked = 0
+    for values, mask in stimuli:
+        word = sum((value & ((1 << width) - 1)) << (width * a) for a, value in enumerate(values))
+        dut.values_i.value = word
+        dut.mask_i.value = mask
+        await FallingEdge(dut.clk_i)
+        value_word, index_word = int(dut.value_o.value), int(dut.index_o.value)
+        for k, actions in enumerate(_ACTIONS):
+            row = [least if mask >> a & 1 else values[a] for a in range(actions)]
+            waiting[k].append((max(row) & ((1 << width) - 1), row.index(max(row))))
+            if len(waiting[k]) < (actions - 1).bit_length():
+                continue
+            value = value_word >> (width * k) & ((1 << width) - 1)
+            index = index_word >> (6 * k) & 63
+            expected = waiting[k].popleft()
+            assert (value, index) == expected, (
+                f"{actions} actions: {(value, index)}, not {expected}"
+            )
+            checked += 1
+    assert checked
+
+
+def _padded(row: list[int]) -> list[int]:
+    return row + [0] * (_ALL - len(row))
+
+
+@cocotb.test()
+async def every_tie_of_up_to_eight_actions_returns_the_lowest(dut: Any) -> None:
+    """All subsets of eight actions attain the maximum; smaller trees see all of theirs within."""
+    await _check(dut, ((_padded([subset >> a & 1 for a in range(8)]), 0) for subset in range(256)))
+
+
+@cocotb.test()
+async def every_order_of_the_extremes_is_compared_as_signed(dut: Any) -> None:
+    width = int(dut.Width.value)
+    low, high = -(1 << (width - 1)), (1 << (width - 1)) - 1
+    corners = [low, low + 1, -1, 0, 1, high]
+    await _check(
+        dut,
+        (
+            (_padded([a, b, c, low, low, low, low, low]), 0)
+            for a in corners
+            for b in corners
+            for c in corners
+        ),
+    )
+
+
+@cocotb.test()
+async def every_mask_leaves_its_actions_out(dut: Any) -> None:
+    rows = [_padded([3, 3, 5, 5, 1, 5, 7, 7]), _padded([-8, -7, -6, -5, -4, -3, -2, -1])]
+    await _check(dut, ((row, mask) for row in rows for mask in range(256)))
+
+
+@cocotb.test()
+async def random_rows_with_many_ties_match(dut: Any) -> None:
+    width = int(dut.Width.value)
+    low, high = -(1 << (width - 1)), (1 << (width - 1)) - 1
+
+    def stimuli() -> Iterable[tuple[list[int], int]]:
+        for _ in range(10_000):
+            least, most = random.choice([(low, high), (-1, 1), (low, low + 1), (high - 1, high)])
+            mask = random.getrandbits(64) & random.choice([0, random.getrandbits(64), 2**64 - 1])
+            yield [random.randint(least, most) for _ in range(_ALL)], mask
+
+    await _check(dut, stimuli())

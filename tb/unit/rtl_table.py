@@ -1,0 +1,102 @@
+"""cocotb tests of ``qs_table``."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge
+
+
+class _Bench:
+    """Drives a table, and knows what it must show: data two clocks behind the address."""
+
+    def __init__(self, dut: Any) -> None:
+        self.dut = dut
+        self.states, self.actions = int(dut.States.value), int(dut.Actions.value)
+        self.width = int(dut.Width.value)
+        self.table = [[0] * self.actions for _ in range(self.states)]
+        self.pipe: list[tuple[list[int], int]] = []
+
+    async def start(self) -> None:
+        dut = self.dut
+        Clock(dut.clk_i, 10, unit="ns").start()
+        dut.rst_i.value = 0
+        dut.row_state_i.value = dut.entry_state_i.value = dut.entry_action_i.value = 0
+        # Every entry is written once: an X or a copy that was left out shows when it is read.
+        for state in range(self.states):
+            for action in range(self.actions):
+                self._write(state, action, random.getrandbits(self.width))
+                await FallingEdge(dut.clk_i)
+        dut.write_i.value = 0
+
+    def _write(self, state: int, action: int, value: int) -> None:
+        dut = self.dut
+        dut.write_i.value = 1
+        dut.write_state_i.value, dut.write_action_i.value = state, action
+        dut.write_data_i.value = value
+        self.table[state][action] = value
+
+    async def clock(self, row: int, entry: tuple[int, int], write: tuple[int, int] | None) -> None:
+        """Read a row and an entry; write another entry in the same clock."""
+        dut = self.dut
+        dut.row_state_i.value = row
+        dut.entry_state_i.value, dut.entry_action_i.value = entry
+        self.pipe.append((list(self.table[row]), self.table[entry[0]][entry[1]]))
+        dut.write_i.value = 0
+        if write is not None and write != entry and write[0] != row:
+            self._write(*write, random.getrandbits(self.width))
+        await FallingEdge(dut.clk_i)
+        if len(self.pipe) == 2:
+            word, value = int(dut.row_o.value), int(dut.entry_o.value)
+            seen = [word >> (self.width * a) & ((1 << self.width) - 1) for a in range(self.actions)]
+            assert (seen, value) == self.pipe.pop(0)
+
+    def any_entry(self) -> tuple[int, int]:
+        return random.randrange(self.states), random.randrange(self.actions)
+
+
+@cocotb.test()
+async def both_copies_hold_what_was_written_everywhere(dut: Any) -> None:
+    bench = _Bench(dut)
+    await bench.start()
+    for state in range(bench.states):
+        for action in range(bench.actions):
+            await bench.clock(state, (state, action), None)
+
+
+@cocotb.test()
+async def reads_and_writes_of_other_entries_go_on_in_every_clock(dut: Any) -> None:
+    bench = _Bench(dut)
+    await bench.start()
+    for _ in range(5000):
+        await bench.clock(random.randrange(bench.states), bench.any_entry(), bench.any_entry())
+
+
+@cocotb.test()
+async def a_read_sees_the_write_of_the_clock_before(dut: Any) -> None:
+    bench = _Bench(dut)
+    await bench.start()
+    state, action = bench.any_entry()
+    other = (state + 1) % bench.states
+    for _ in range(200):
+        await bench.clock(other, (other, 0), (state, action))
+        await bench.clock(state, (state, action), None)
+
+
+@cocotb.test()
+async def a_read_of_the_entry_that_is_being_written_is_no_value_to_rely_on(dut: Any) -> None:
+    bench = _Bench(dut)
+    await bench.start()
+    state, action = bench.any_entry()
+    old = bench.table[state][action]
+    dut.row_state_i.value = dut.entry_state_i.value = state
+    dut.entry_action_i.value = action
+    bench._write(state, action, old)
+    await FallingEdge(dut.clk_i)
+    dut.write_i.value = 0
+    await FallingEdge(dut.clk_i)
+    seen = int(dut.row_o.value) >> (bench.width * action) & ((1 << bench.width) - 1)
+    assert seen == int(dut.entry_o.value) == old ^ ((1 << bench.width) - 1)

@@ -1,0 +1,110 @@
+"""cocotb tests of ``qs_update`` against ``qstep.model.updated_value``."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import product
+from typing import Any, NamedTuple
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge
+
+from qstep.fixed import COEFFICIENT_BITS, COEFFICIENT_ONE, Coefficients, QFormat
+from qstep.model import updated_value
+
+_HALF = 1 << (COEFFICIENT_BITS - 1)
+_BIASES = (_HALF, 0, 2 * _HALF - 1, 12345)
+_COEFFICIENTS = (
+    Coefficients(0, 0),
+    Coefficients(1, 1),
+    Coefficients(1, 0),
+    Coefficients(COEFFICIENT_ONE // 2, COEFFICIENT_ONE // 2),
+    Coefficients(COEFFICIENT_ONE, COEFFICIENT_ONE),
+    Coefficients(COEFFICIENT_ONE - 1, 3),
+    Coefficients(4096, 3686),
+)
+
+
+class _Operands(NamedTuple):
+    entry: int
+    reward: int
+    maximum: int
+    terminated: bool
+    bias: int
+
+
+def _format(dut: Any) -> QFormat:
+    return QFormat(int(dut.Width.value), 0)
+
+
+def _expected(number_format: QFormat, c: Coefficients, given: _Operands) -> tuple[int, bool]:
+    maximum = 0 if given.terminated else given.maximum
+    value = updated_value(number_format, c, given.entry, given.reward, maximum, given.bias)
+    exact = c.beta * given.entry + c.alpha * given.reward + c.kappa * maximum + given.bias
+    return value, exact >> COEFFICIENT_BITS != value
+
+
+async def _check(dut: Any, c: Coefficients, stimuli: Iterable[_Operands]) -> None:
+    """Put one update in a clock; the reward enters a clock before the other operands."""
+    number_format = _format(dut)
+    dut.alpha_i.value, dut.kappa_i.value = c.alpha, c.kappa
+    for name in ("take_far_i", "join_far_i", "take_near_i", "join_near_i", "rst_i"):
+        getattr(dut, name).value = 0
+    dut.greedy_i.value = dut.value_index_i.value = 0
+    latency = int(dut.LoopDepth.value) + 1
+    await FallingEdge(dut.clk_i)
+    pipe: deque[tuple[_Operands, tuple[int, bool]]] = deque()
+    before: _Operands | None = None
+    idle = [None] * (latency + 1)
+    for given in [*stimuli, *idle]:
+        dut.reward_i.value = given.reward if given else 0
+        if before:
+            dut.entry_i.value, dut.max_i.value = before.entry, before.maximum
+            dut.terminated_i.value, dut.bias_i.value = before.terminated, before.bias
+            pipe.append((before, _expected(number_format, c, before)))
+        elif pipe:
+            pipe.append((_Operands(0, 0, 0, False, 0), (0, False)))
+        await FallingEdge(dut.clk_i)
+        if len(pipe) == latency:
+            operands, (value, saturated) = pipe.popleft()
+            if operands.bias or any(operands):
+                seen = dut.value_o.value.to_signed(), bool(dut.saturated_o.value)
+                assert seen == (value, saturated), f"{operands} with {c}: {seen}"
+                assert dut.max_o.value.to_signed() == operands.maximum
+        before = given
+
+
+def _corners(number_format: QFormat) -> Iterator[_Operands]:
+    low, high = number_format.minimum, number_format.maximum
+    values = (low, low + 1, -2, -1, 0, 1, 2, high - 1, high)
+    for entry, reward, maximum, bias in product(values, values, values, _BIASES):
+        yield _Operands(entry, reward, maximum, (entry ^ reward) & 3 == 3, bias)
+
+
+def _random(number_format: QFormat, n: int) -> Iterator[_Operands]:
+    low, high = number_format.minimum, number_format.maximum
+    for _ in range(n):
+        entry, reward, maximum = (random.randint(low, high) for _ in range(3))
+        terminated = random.random() < 0.2
+        yield _Operands(
+            entry, reward, maximum, terminated, random.choice([*_BIASES, random.getrandbits(15)])
+        )
+
+
+@cocotb.test()
+async def corners_of_operands_coefficients_and_roundings_match(dut: Any) -> None:
+    Clock(dut.clk_i, 10, unit="ns").start()
+    for c in _COEFFICIENTS:
+        await _check(dut, c, _corners(_format(dut)))
+
+
+@cocotb.test()
+async def random_operands_match(dut: Any) -> None:
+    Clock(dut.clk_i, 10, unit="ns").start()
+    for _ in range(10):
+        alpha = random.randint(0, COEFFICIENT_ONE)
+        c = Coefficients(alpha, random.randint(0, alpha))
+        await _check(dut, c, _random(_format(dut), 2000))

@@ -1,0 +1,27 @@
+"""Which simulations test the hand-written modules one by one."""
+
+from __future__ import annotations
+
+from tb.bench import Run
+
+__all__ = ["UNITS"]
+
+
+def _run(top: str, module: str, **parameters: int) -> Run:
+    return Run(top, f"tb.unit.{module}", parameters)
+
+
+UNITS = [
+    _run("qs_max_tree_bench", "rtl_max_tree", Width=8),
+    _run("qs_max_tree_bench", "rtl_max_tree", Width=32),
+    _run("qs_noise", "rtl_noise"),
+    _run("qs_table", "rtl_table", States=16, Actions=4, Width=16),
+    _run("qs_table", "rtl_table", States=7, Actions=3, Width=9),
+    _run("qs_hazard", "rtl_hazard", States=5, Actions=3, LoopDepth=1),
+    _run("qs_hazard", "rtl_hazard", States=16, Actions=4, LoopDepth=2),
+    _run("qs_hazard", "rtl_hazard", States=7, Actions=2, LoopDepth=3),
+    _run("qs_update", "rtl_update", Width=8, LoopDepth=1),
+    _run("qs_update", "rtl_update", Width=16, LoopDepth=2),
+    _run("qs_update", "rtl_update", Width=32, LoopDepth=3),
+    _run("qs_update_exhaustive", "rtl_update_exhaustive"),
+]

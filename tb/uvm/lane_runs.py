@@ -1,0 +1,61 @@
+"""Which simulations make up the verification of the lane: the one list behind pytest and `make sim`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tb.bench import Run
+
+__all__ = ["EXACT", "SUITES", "THROUGHPUT", "lane_run"]
+
+
+def lane_run(
+    test: str, states: int, actions: int, width: int, loop_depth: int, transitions: int = 0
+) -> Run:
+    """Return the run of one test of ``tb.uvm.lane_tests`` on one geometry."""
+    return Run(
+        top="qs_lane_bench",
+        module="tb.uvm.lane_tests",
+        test=test,
+        parameters={
+            "States": states,
+            "Actions": actions,
+            "Width": width,
+            "LoopDepth": loop_depth,
+        },
+        options={"transitions": str(transitions)} if transitions else {},
+    )
+
+
+_GEOMETRIES = [
+    (16, 4, 16, 1),
+    (64, 4, 16, 1),
+    (25, 4, 16, 2),
+    (7, 3, 8, 3),
+    (500, 6, 16, 1),
+    (5, 2, 32, 2),
+    (33, 64, 12, 1),
+]
+
+SUITES = [lane_run("LaneSuite", *geometry, 20_000) for geometry in _GEOMETRIES]
+"""Directed and random stimuli; each must reach every bin of its coverage."""
+
+EXACT = [
+    lane_run("LaneRandom", 16, 4, 16, 1, 300_000),
+    lane_run("LaneRandom", 64, 4, 16, 1, 300_000),
+    lane_run("LaneRandom", 25, 4, 16, 2, 150_000),
+    lane_run("LaneRandom", 7, 3, 8, 3, 150_000),
+    lane_run("LaneRandom", 5, 2, 32, 2, 100_000),
+    lane_run("LaneRandom", 65536, 2, 8, 1, 20_000),
+]
+"""More than a million random transitions in all."""
+
+THROUGHPUT = [
+    lane_run("LaneThroughput", *geometry)
+    for geometry in [(64, 4, 16, 1), (500, 6, 16, 1), (25, 4, 16, 2), (64, 4, 16, 3)]
+]
+
+
+def with_seed(runs: list[Run], seed: int) -> list[Run]:
+    """Return the same runs with another seed."""
+    return [replace(run, seed=seed) for run in runs]

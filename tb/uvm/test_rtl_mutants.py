@@ -1,0 +1,188 @@
+"""The bench can fail: each fault planted in a copy of the RTL must be found."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from tb.bench import RTL, BenchError, run
+from tb.uvm.lane_runs import lane_run
+
+pytestmark = pytest.mark.rtl
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One text of one file replaced, on one geometry; `message` is part of what must be reported."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    message: str
+    loop_depth: int = 1
+
+
+MUTANTS = [
+    Mutant(
+        "tree-tie-to-the-right",
+        "qs_max_tree.sv",
+        "gen_level[level-1].value[2*n+1] > gen_level[level-1].value[2*n];",
+        "gen_level[level-1].value[2*n+1] >= gen_level[level-1].value[2*n];",
+        "greedy is",
+    ),
+    Mutant(
+        "join-tie-to-the-higher-action",
+        "qs_lane.sv",
+        "a > b || (a == b && a_index < b_index)",
+        "a > b || (a == b && a_index > b_index)",
+        "greedy is",
+    ),
+    Mutant(
+        "near-entry-not-forwarded",
+        "qs_update.sv",
+        "entry: s2_take_q ? beta_value : s2_entry_q,",
+        "entry: s2_entry_q,",
+        "value is",
+    ),
+    Mutant(
+        "far-entry-not-forwarded",
+        "qs_update.sv",
+        "s2_entry_q <= take_far_i ? beta_value : product(beta_q, entry_i);",
+        "s2_entry_q <= product(beta_q, entry_i);",
+        "value is",
+    ),
+    Mutant(
+        "near-maximum-not-joined",
+        "qs_update.sv",
+        "s2_greater = s2_join_q && value_q > s2_max_q;",
+        "s2_greater = 1'b0;",
+        " is ",
+    ),
+    Mutant(
+        "far-maximum-compared-unsigned",
+        "qs_update.sv",
+        "s1_greater = join_far_i && value_q > max_i;",
+        "s1_greater = join_far_i && $unsigned(value_q) > $unsigned(max_i);",
+        "maximum is",
+    ),
+    Mutant(
+        "late-entry-not-forwarded",
+        "qs_lane.sv",
+        "s1_taken_q <= take[WriteStage];",
+        "s1_taken_q <= 1'b0;",
+        "value is",
+    ),
+    Mutant(
+        "stale-values-not-masked",
+        "qs_hazard.sv",
+        "if (join_q[d]) mask_d[action_q[d+1]] = 1'b1;",
+        "if (join_q[d] && d != 3) mask_d[action_q[d+1]] = 1'b1;",
+        "maximum is",
+    ),
+    Mutant(
+        "older-result-of-an-entry-wins",
+        "qs_hazard.sv",
+        "join_o[d] = valid_q[d] && youngest_q[d] && state_q[d]",
+        "join_o[d] = valid_q[d] && state_q[d]",
+        "value is",
+    ),
+    Mutant(
+        "terminated-ignored",
+        "qs_update.sv",
+        "s2_max_product_q <= terminated_i ? '0 : product(kappa_i, max_i);",
+        "s2_max_product_q <= product(kappa_i, max_i);",
+        "value is",
+    ),
+    Mutant(
+        "nearest-rounds-half-down",
+        "qs_lane.sv",
+        "{1'b1, {(qs_pkg::CoeffFraction - 1) {1'b0}}};",
+        "{1'b0, {(qs_pkg::CoeffFraction - 1) {1'b1}}};",
+        "value is",
+    ),
+    Mutant(
+        "floor-rounds-to-nearest",
+        "qs_lane.sv",
+        "qs_pkg::RoundFloor:      product_bias_q <= '0;",
+        "qs_pkg::RoundFloor:      product_bias_q <= 15'h4000;",
+        "value is",
+    ),
+    Mutant(
+        "noise-draws-in-every-clock",
+        "qs_lane.sv",
+        "stochastic && valid[MergeStage]",
+        "stochastic",
+        " is ",
+    ),
+    Mutant(
+        "saturation-wraps",
+        "qs_update.sv",
+        "value_q <= overflow ?",
+        "value_q <= 1'b0 ?",
+        "value is",
+    ),
+    Mutant(
+        "saturation-not-reported",
+        "qs_update.sv",
+        "saturated_o <= overflow;",
+        "saturated_o <= 1'b0;",
+        "saturated is",
+    ),
+    Mutant(
+        "reset-keeps-the-pipeline",
+        "qs_hazard.sv",
+        "if (rst_i) valid_q <= '0;",
+        "",
+        "more results than transitions",
+    ),
+    Mutant(
+        "results-are-silent",
+        "qs_lane.sv",
+        "assign res_valid_o = write_valid;",
+        "assign res_valid_o = write_valid && rst_i;",
+        "have no result",
+    ),
+    Mutant(
+        "holds-one-clock-too-long",
+        "qs_hazard.sv",
+        "|(take_o[LoopDepth-1:1] | join_o[LoopDepth-1:1]);",
+        "|(take_o[LoopDepth:1] | join_o[LoopDepth:1]);",
+        "issue edge is",
+        loop_depth=2,
+    ),
+    Mutant(
+        "does-not-hold",
+        "qs_hazard.sv",
+        "assign hold_o = issue_valid_i && |(take_o[LoopDepth-1:1] | join_o[LoopDepth-1:1]);",
+        "assign hold_o = issue_valid_i && |take_o[LoopDepth-1:1];",
+        "LoopIsClosed_A",
+        loop_depth=2,
+    ),
+]
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_bench_finds_the_planted_fault(mutant: Mutant, tmp_path: Path) -> None:
+    rtl = tmp_path / "rtl"
+    rtl.mkdir()
+    for path in RTL.glob("*.sv*"):
+        shutil.copy(path, rtl)
+    changed = rtl / mutant.file
+    text = changed.read_text(encoding="utf-8")
+    assert text.count(mutant.old) == 1, (
+        f"{mutant.name}: {mutant.file} no longer holds {mutant.old!r}"
+    )
+    changed.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
+    suite = lane_run("LaneSuite", 64, 4, 16, mutant.loop_depth, 5000)
+    with pytest.raises(BenchError, match=r"replay: python -m tb\.bench") as caught:
+        run(replace(suite, rtl=rtl))
+    assert "failed" in str(caught.value)
+    assert mutant.message in str(caught.value)
+
+
+def test_the_unchanged_rtl_passes_where_the_mutants_fail() -> None:
+    run(lane_run("LaneSuite", 64, 4, 16, 1, 5000))
+    run(lane_run("LaneSuite", 64, 4, 16, 2, 5000))
