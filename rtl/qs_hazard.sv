@@ -53,13 +53,18 @@ module qs_hazard #(
   logic [Window:1][StateBits-1:0] state_q;
   logic [Window+1:1][ActionBits-1:0] action_q;
   logic [Window:1] join_q;
-  logic [Actions-1:0] mask_d, mask_q;
+  logic [Actions-1:0] mask_q;
 
   always_comb begin
-    for (int unsigned d = 1; d <= Window; d++) begin
-      same[d] = valid_q[d] && state_q[d] == issue_state_i && action_q[d] == issue_action_i;
-      take_o[d] = same[d] && youngest_q[d];
-      join_o[d] = valid_q[d] && youngest_q[d] && state_q[d] == issue_next_state_i;
+    same   = '0;
+    take_o = '0;
+    join_o = '0;
+    if (issue_valid_i) begin
+      for (int unsigned d = 1; d <= Window; d++) begin
+        same[d]   = valid_q[d] && state_q[d] == issue_state_i && action_q[d] == issue_action_i;
+        take_o[d] = same[d] && youngest_q[d];
+        join_o[d] = valid_q[d] && youngest_q[d] && state_q[d] == issue_next_state_i;
+      end
     end
   end
 
@@ -77,15 +82,16 @@ module qs_hazard #(
     // A slot stops being the youngest writer of its entry when a younger one enters.
     youngest_q <= {youngest_q[Window-1:1] & ~(same[Window-1:1] & {(Window - 1) {issue}}), 1'b1};
     join_q <= join_o;
-    mask_q <= mask_d;
     if (rst_i) valid_q <= '0;
   end
 
   // One clock after issue the slots have moved on by one, their actions with them.
-  always_comb begin
-    mask_d = '0;
-    for (int unsigned d = 1; d <= Window; d++) begin
-      if (join_q[d]) mask_d[action_q[d+1]] = 1'b1;
+  always_ff @(posedge clk_i) begin
+    if (valid_q[1]) begin
+      mask_q <= '0;
+      for (int unsigned d = 1; d <= Window; d++) begin
+        if (join_q[d]) mask_q[action_q[d+1]] <= 1'b1;
+      end
     end
   end
 

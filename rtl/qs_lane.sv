@@ -13,6 +13,7 @@
 // Handshake   tr_valid_i/tr_ready_o: taken when both are 1; the offer must stay until then. res_* is not
 //             held back. host_* may write while busy_o is 0 and tr_valid_i is 0.
 // Reset       Empties the pipeline; the table keeps its contents (undefined after power-up: write it first).
+//             Data registers are enabled by the valid bit of their stage and are not reset.
 // Hazards     qs_hazard detects, this module joins the far results, qs_update the two nearest.
 // Invariants  OfferIsStable_A, StateInRange_A, ActionInRange_A, NextStateInRange_A, RoundingIsLegal_A,
 //             HostWaits_A
@@ -87,6 +88,12 @@ module qs_lane #(
   localparam int unsigned WriteStage = qs_pkg::write_stage(Actions, LoopDepth);
   localparam int unsigned MergeStage = 2 + qs_pkg::tree_levels(Actions);
   localparam logic signed [Width-1:0] LEAST = {1'b1, {(Width - 1) {1'b0}}};
+
+  // Order of values by size, then by action: a tie goes to the lower action.
+  function automatic logic beats(logic signed [Width-1:0] a, logic [ActionBits-1:0] a_index,
+                                 logic signed [Width-1:0] b, logic [ActionBits-1:0] b_index);
+    return a > b || (a == b && a_index < b_index);
+  endfunction
 
   // The newest result: stage WriteStage.
   logic                         write_valid;
@@ -172,6 +179,7 @@ module qs_lane #(
   ) u_max_tree (
       .clk_i,
       .rst_i,
+      .valid_i (valid[MergeStage-1:2]),
       .values_i(s2_row),
       .mask_i  (s2_mask),
       .value_o (tree_max),
@@ -190,27 +198,32 @@ module qs_lane #(
 
     if (k == 1) begin : gen_first
       always_ff @(posedge clk_i) begin
-        take_q       <= take[WriteStage-1:LoopDepth];
-        join_q       <= join_row[WriteStage-1:LoopDepth];
-        terminated_q <= s0_terminated_q;
-        forwarded_q  <= (take | join_row) != '0;
-        reward_q     <= s0_reward_q;
-        joined_q     <= join_row[WriteStage] ? value : LEAST;
-        greedy_q     <= join_row[WriteStage] ? write_action : '1;  // nothing joined loses every tie
+        if (s0_valid_q) begin
+          take_q       <= take[WriteStage-1:LoopDepth];
+          join_q       <= join_row[WriteStage-1:LoopDepth];
+          terminated_q <= s0_terminated_q;
+          forwarded_q  <= (take | join_row) != '0;
+          reward_q     <= s0_reward_q;
+          joined_q     <= join_row[WriteStage] ? value : LEAST;
+          greedy_q     <= join_row[WriteStage] ? write_action : '1;  // nothing joined loses every tie
+        end
       end
     end else begin : gen_next
-      logic wins;
-      assign wins = gen_stage[k-1].join_q[WriteStage-k+1] &&
-          (value > gen_stage[k-1].joined_q ||
-           (value == gen_stage[k-1].joined_q && write_action < gen_stage[k-1].greedy_q));
       always_ff @(posedge clk_i) begin
-        take_q       <= gen_stage[k-1].take_q[WriteStage-k:LoopDepth];
-        join_q       <= gen_stage[k-1].join_q[WriteStage-k:LoopDepth];
-        terminated_q <= gen_stage[k-1].terminated_q;
-        forwarded_q  <= gen_stage[k-1].forwarded_q;
-        reward_q     <= gen_stage[k-1].reward_q;
-        joined_q     <= wins ? value : gen_stage[k-1].joined_q;
-        greedy_q     <= wins ? write_action : gen_stage[k-1].greedy_q;
+        if (valid[k-1]) begin
+          take_q       <= gen_stage[k-1].take_q[WriteStage-k:LoopDepth];
+          join_q       <= gen_stage[k-1].join_q[WriteStage-k:LoopDepth];
+          terminated_q <= gen_stage[k-1].terminated_q;
+          forwarded_q  <= gen_stage[k-1].forwarded_q;
+          reward_q     <= gen_stage[k-1].reward_q;
+          joined_q     <= gen_stage[k-1].joined_q;
+          greedy_q     <= gen_stage[k-1].greedy_q;
+          if (gen_stage[k-1].join_q[WriteStage-k+1] &&
+              beats(value, write_action, gen_stage[k-1].joined_q, gen_stage[k-1].greedy_q)) begin
+            joined_q <= value;
+            greedy_q <= write_action;
+          end
+        end
       end
     end
   end
@@ -220,10 +233,14 @@ module qs_lane #(
   logic s1_taken_q, s2_taken_q;
   logic signed [Width-1:0] s1_entry_q, s2_entry_q;
   always_ff @(posedge clk_i) begin
-    s1_taken_q <= take[WriteStage];
-    s1_entry_q <= value;
-    s2_taken_q <= s1_taken_q || gen_stage[1].take_q[WriteStage-1];
-    s2_entry_q <= gen_stage[1].take_q[WriteStage-1] ? value : s1_entry_q;
+    if (s0_valid_q) begin
+      s1_taken_q <= take[WriteStage];
+      s1_entry_q <= value;
+    end
+    if (valid[1]) begin
+      s2_taken_q <= s1_taken_q || gen_stage[1].take_q[WriteStage-1];
+      s2_entry_q <= gen_stage[1].take_q[WriteStage-1] ? value : s1_entry_q;
+    end
   end
 
   for (genvar k = 3; k <= MergeStage + 1; k++) begin : gen_entry
@@ -234,37 +251,30 @@ module qs_lane #(
       assign entry = gen_entry[k-1].entry_q;
     end
     always_ff @(posedge clk_i) begin
-      entry_q <= gen_stage[k-1].take_q[WriteStage-k+1] ? value : entry;
+      if (valid[k-1]) entry_q <= gen_stage[k-1].take_q[WriteStage-k+1] ? value : entry;
     end
   end
 
   // --- Stage MergeStage: the greatest of tree, joined values and the newest result ------------------
   // Three compares side by side, so that this stage is no longer than a level of the tree.
-  logic joined_over_tree, value_over_tree, value_over_joined;
   logic signed [Width-1:0] product_max_q;
   logic [ActionBits-1:0] product_greedy_q;
 
-  function automatic logic beats(logic signed [Width-1:0] a, logic [ActionBits-1:0] a_index,
-                                 logic signed [Width-1:0] b, logic [ActionBits-1:0] b_index);
-    return a > b || (a == b && a_index < b_index);
-  endfunction
-
-  assign joined_over_tree = beats(gen_stage[MergeStage].joined_q, gen_stage[MergeStage].greedy_q,
-                                  tree_max, tree_greedy);
-  assign value_over_tree = beats(value, write_action, tree_max, tree_greedy);
-  assign value_over_joined = beats(value, write_action, gen_stage[MergeStage].joined_q,
-                                   gen_stage[MergeStage].greedy_q);
-
   always_ff @(posedge clk_i) begin
-    if (gen_stage[MergeStage].join_q[LoopDepth+2] && value_over_tree && value_over_joined) begin
-      product_max_q    <= value;
-      product_greedy_q <= write_action;
-    end else if (joined_over_tree) begin
-      product_max_q    <= gen_stage[MergeStage].joined_q;
-      product_greedy_q <= gen_stage[MergeStage].greedy_q;
-    end else begin
-      product_max_q    <= tree_max;
-      product_greedy_q <= tree_greedy;
+    if (valid[MergeStage]) begin
+      if (gen_stage[MergeStage].join_q[LoopDepth+2] &&
+          beats(value, write_action, tree_max, tree_greedy) &&
+          beats(value, write_action, gen_stage[MergeStage].joined_q, gen_stage[MergeStage].greedy_q)) begin
+        product_max_q    <= value;
+        product_greedy_q <= write_action;
+      end else if (beats(gen_stage[MergeStage].joined_q, gen_stage[MergeStage].greedy_q,
+                         tree_max, tree_greedy)) begin
+        product_max_q    <= gen_stage[MergeStage].joined_q;
+        product_greedy_q <= gen_stage[MergeStage].greedy_q;
+      end else begin
+        product_max_q    <= tree_max;
+        product_greedy_q <= tree_greedy;
+      end
     end
   end
 
@@ -286,11 +296,13 @@ module qs_lane #(
   );
 
   always_ff @(posedge clk_i) begin
-    unique case (rounding_i)
-      qs_pkg::RoundFloor:      product_bias_q <= '0;
-      qs_pkg::RoundStochastic: product_bias_q <= draw;
-      default:                 product_bias_q <= {1'b1, {(qs_pkg::CoeffFraction - 1) {1'b0}}};
-    endcase
+    if (valid[MergeStage]) begin
+      unique case (rounding_i)
+        qs_pkg::RoundFloor:      product_bias_q <= '0;
+        qs_pkg::RoundStochastic: product_bias_q <= draw;
+        default:                 product_bias_q <= {1'b1, {(qs_pkg::CoeffFraction - 1) {1'b0}}};
+      endcase
+    end
   end
 
   // --- Stage MergeStage + 1 to WriteStage: products and loop ----------------------------------------
@@ -312,6 +324,7 @@ module qs_lane #(
   ) u_update (
       .clk_i,
       .rst_i,
+      .valid_i      (valid[WriteStage-1:MergeStage]),
       .alpha_i,
       .kappa_i,
       .reward_i     (gen_stage[MergeStage].reward_q),

@@ -6,7 +6,7 @@
 //             are masked value_o is that number. Golden model: max() of a row in qstep.model.
 // Timing      Levels = clog2(Actions) clocks from input to output, one row per clock; each level is one
 //             compare and one multiplexer between registers.
-// Handshake   none: a pure pipeline.
+// Handshake   none: a level keeps its registers where valid_i says that nothing enters it.
 // Reset       none: data only.
 // Hazards     none
 // Invariants  IndexInRange_A
@@ -18,11 +18,13 @@
 module qs_max_tree #(
     parameter  int unsigned Actions    = 4,                // 2..64
     parameter  int unsigned Width      = 16,               // 8..32
-    localparam int unsigned ActionBits = $clog2(Actions)
+    localparam int unsigned ActionBits = $clog2(Actions),
+    localparam int unsigned Levels     = qs_pkg::tree_levels(Actions)
 ) (
     input logic clk_i,
     input logic rst_i,  // only gates the assertion
 
+    input logic [ Levels-1:0]            valid_i,   // bit k: a row is k clocks into the tree
     input logic [Actions-1:0][Width-1:0] values_i,  // signed numbers
     input logic [Actions-1:0]            mask_i,    // 1: leave this action out
 
@@ -30,7 +32,6 @@ module qs_max_tree #(
     output logic        [ActionBits-1:0] index_o
 );
 
-  localparam int unsigned Levels = qs_pkg::tree_levels(Actions);
   localparam logic [Width-1:0] LEAST = {1'b1, {(Width - 1) {1'b0}}};
 
   for (genvar level = 0; level <= Levels; level++) begin : gen_level
@@ -45,16 +46,23 @@ module qs_max_tree #(
         assign index[n] = ActionBits'(n);
       end else if (2 * n + 1 < (Actions + 2 ** (level - 1) - 1) / 2 ** (level - 1)) begin : gen_pair
         // Strictly greater: a tie goes to the left, which holds the lower action.
-        logic right;
-        assign right = gen_level[level-1].value[2*n+1] > gen_level[level-1].value[2*n];
         always_ff @(posedge clk_i) begin
-          value[n] <= right ? gen_level[level-1].value[2*n+1] : gen_level[level-1].value[2*n];
-          index[n] <= right ? gen_level[level-1].index[2*n+1] : gen_level[level-1].index[2*n];
+          if (valid_i[level-1]) begin
+            if (gen_level[level-1].value[2*n+1] > gen_level[level-1].value[2*n]) begin
+              value[n] <= gen_level[level-1].value[2*n+1];
+              index[n] <= gen_level[level-1].index[2*n+1];
+            end else begin
+              value[n] <= gen_level[level-1].value[2*n];
+              index[n] <= gen_level[level-1].index[2*n];
+            end
+          end
         end
       end else begin : gen_single
         always_ff @(posedge clk_i) begin
-          value[n] <= gen_level[level-1].value[2*n];
-          index[n] <= gen_level[level-1].index[2*n];
+          if (valid_i[level-1]) begin
+            value[n] <= gen_level[level-1].value[2*n];
+            index[n] <= gen_level[level-1].index[2*n];
+          end
         end
       end
     end
@@ -63,6 +71,10 @@ module qs_max_tree #(
   assign value_o = gen_level[Levels].value[0];
   assign index_o = gen_level[Levels].index[0];
 
-  `QS_ASSERT(IndexInRange_A, 32'(index_o) < Actions)
+`ifndef SYNTHESIS
+  logic valid_q;
+  always_ff @(posedge clk_i) valid_q <= valid_i[Levels-1] && !rst_i;
+`endif
+  `QS_ASSERT(IndexInRange_A, !valid_q || 32'(index_o) < Actions)
 
 endmodule

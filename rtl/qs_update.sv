@@ -13,7 +13,7 @@
 //               LoopDepth 1: product, select, sum, saturation
 //               LoopDepth 2: product, select | sum, saturation
 //               LoopDepth 3: product, select | sum | saturation
-// Handshake   none: a pure pipeline; what is put in comes out.
+// Handshake   none: a stage keeps its registers where valid_i says that nothing enters it.
 // Reset       none: data only.
 // Hazards     take_near/join_near: the result of the transition LoopDepth clocks ahead.
 //             take_far/join_far: of the one LoopDepth + 1 clocks ahead. Closer ones must not occur
@@ -32,6 +32,8 @@ module qs_update #(
 ) (
     input logic clk_i,
     input logic rst_i,  // only gates the assertion
+
+    input logic [LoopDepth+1:0] valid_i,  // bit k: stage k holds a transition
 
     input logic [CoeffBits-1:0] alpha_i,
     input logic [CoeffBits-1:0] kappa_i,
@@ -74,6 +76,11 @@ module qs_update #(
 
   logic signed [Width-1:0] value_q;
 
+  // Whether the newest result is the greedy one, by size, then by action.
+  function automatic logic beats(logic signed [Width-1:0] other, logic [IndexBits-1:0] other_index);
+    return value_q > other || (value_q == other && value_index_i < other_index);
+  endfunction
+
   // Products of the newest result, used by the two transitions right behind it.
   logic signed [AccBits-1:0] beta_value, kappa_value;
   assign beta_value  = product(beta_q, value_q);
@@ -81,27 +88,27 @@ module qs_update #(
 
   // Stage 0: the reward's product.
   logic signed [AccBits-1:0] s1_reward_q;
-  always_ff @(posedge clk_i) s1_reward_q <= product(alpha_i, reward_i);
+  always_ff @(posedge clk_i) if (valid_i[0]) s1_reward_q <= product(alpha_i, reward_i);
 
   // Stage 1: the other two products, or those of the result two places ahead of the loop.
   logic signed [AccBits-1:0] s2_reward_q, s2_entry_q, s2_max_product_q;
   logic signed [Width-1:0] s2_max_q;
   logic [IndexBits-1:0] s2_greedy_q;
   logic s2_take_q, s2_join_q, s2_terminated_q;
-  logic s1_greater, s1_wins;
-
+  logic s1_greater;
   assign s1_greater = join_far_i && value_q > max_i;
-  assign s1_wins = s1_greater || (join_far_i && value_q == max_i && value_index_i < greedy_i);
 
   always_ff @(posedge clk_i) begin
-    s2_reward_q <= s1_reward_q + AccBits'(bias_i);
-    s2_entry_q <= take_far_i ? beta_value : product(beta_q, entry_i);
-    s2_max_product_q <= terminated_i ? '0 : s1_greater ? kappa_value : product(kappa_i, max_i);
-    s2_max_q <= s1_greater ? value_q : max_i;
-    s2_greedy_q <= s1_wins ? value_index_i : greedy_i;
-    s2_take_q <= take_near_i;
-    s2_join_q <= join_near_i;
-    s2_terminated_q <= terminated_i;
+    if (valid_i[1]) begin
+      s2_reward_q      <= s1_reward_q + AccBits'(bias_i);
+      s2_entry_q       <= take_far_i ? beta_value : product(beta_q, entry_i);
+      s2_max_product_q <= terminated_i ? '0 : s1_greater ? kappa_value : product(kappa_i, max_i);
+      s2_max_q         <= s1_greater ? value_q : max_i;
+      s2_greedy_q      <= join_far_i && beats(max_i, greedy_i) ? value_index_i : greedy_i;
+      s2_take_q        <= take_near_i;
+      s2_join_q        <= join_near_i;
+      s2_terminated_q  <= terminated_i;
+    end
   end
 
   // The loop, first part: products of the newest result, selected.
@@ -121,21 +128,20 @@ module qs_update #(
 
   terms_t selected, terms;
   shifted_t summed, shifted;
-  logic s2_greater, s2_wins;
+  logic s2_greater;
 
   assign s2_greater = s2_join_q && value_q > s2_max_q;
-  assign s2_wins = s2_greater || (s2_join_q && value_q == s2_max_q && value_index_i < s2_greedy_q);
 
   assign selected = '{
           reward: s2_reward_q,
           entry: s2_take_q ? beta_value : s2_entry_q,
           max_product: s2_greater && !s2_terminated_q ? kappa_value : s2_max_product_q,
           max: s2_greater ? value_q : s2_max_q,
-          greedy: s2_wins ? value_index_i : s2_greedy_q
+          greedy: s2_join_q && beats(s2_max_q, s2_greedy_q) ? value_index_i : s2_greedy_q
       };
 
   if (LoopDepth >= 2) begin : gen_product_register
-    always_ff @(posedge clk_i) terms <= selected;
+    always_ff @(posedge clk_i) if (valid_i[2]) terms <= selected;
   end else begin : gen_no_product_register
     assign terms = selected;
   end
@@ -148,7 +154,7 @@ module qs_update #(
       };
 
   if (LoopDepth >= 3) begin : gen_sum_register
-    always_ff @(posedge clk_i) shifted <= summed;
+    always_ff @(posedge clk_i) if (valid_i[3]) shifted <= summed;
   end else begin : gen_no_sum_register
     assign shifted = summed;
   end
@@ -159,11 +165,13 @@ module qs_update #(
   assign overflow = shifted.rounded[Width] != shifted.rounded[Width-1];
 
   always_ff @(posedge clk_i) begin
-    value_q <= overflow ? {shifted.rounded[Width], {(Width - 1) {!shifted.rounded[Width]}}} :
-        shifted.rounded[Width-1:0];
-    saturated_o <= overflow;
-    max_o <= shifted.max;
-    greedy_o <= shifted.greedy;
+    if (valid_i[LoopDepth+1]) begin
+      value_q <= overflow ? {shifted.rounded[Width], {(Width - 1) {!shifted.rounded[Width]}}} :
+          shifted.rounded[Width-1:0];
+      saturated_o <= overflow;
+      max_o <= shifted.max;
+      greedy_o <= shifted.greedy;
+    end
   end
 
   assign value_o = value_q;
