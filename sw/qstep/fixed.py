@@ -148,12 +148,14 @@ class QFormat:
         array = np.asarray(values)
         if array.dtype.kind not in "fiub":
             raise TransitionError(f"{what} has dtype {array.dtype}; it must be real numbers")
-        real = array.astype(np.float64)
-        raw = np.floor(real * float(1 << self.fraction) + 0.5)
-        # NaN compares false with everything, so it is caught here too.
-        bad = ~((raw >= self.minimum) & (raw <= self.maximum))
-        if bad.any():
-            where = int(np.flatnonzero(bad.ravel())[0])
+        real = array.astype(np.float64, copy=False)
+        raw = real * float(1 << self.fraction)
+        raw += 0.5
+        np.floor(raw, out=raw)
+        # NaN makes the minimum NaN, which compares false: it is caught here too.
+        if raw.size and not (raw.min() >= self.minimum and raw.max() <= self.maximum):
+            fits = (raw >= self.minimum) & (raw <= self.maximum)
+            where = int(np.flatnonzero(~fits.ravel())[0])
             raise TransitionError(
                 f"{what}[{where}] is {real.ravel()[where]!s}; {self} holds "
                 f"{self.minimum * self.resolution} to {self.maximum * self.resolution}"

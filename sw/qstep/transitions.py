@@ -23,9 +23,8 @@ def _integers(name: str, values: ArrayLike, limit: int) -> NDArray[np.int32]:
     array = np.asarray(values)
     if array.dtype.kind not in "iu":
         raise TransitionError(f"{name} has dtype {array.dtype}; it must be integers")
-    bad = (array < 0) | (array >= limit)
-    if bad.any():
-        where = int(np.flatnonzero(bad)[0])
+    if len(array) and (array.min() < 0 or array.max() >= limit):
+        where = int(np.flatnonzero((array < 0) | (array >= limit))[0])
         raise TransitionError(
             f"{name}[{where}] is {array[where]}; it must be from 0 to {limit - 1}"
         )
