@@ -17,6 +17,7 @@ module qs_max_tree_bench #(
     input logic clk_i,
     input logic rst_i,
 
+    input logic                   valid_i,
     input logic [63:0][Width-1:0] values_i,
     input logic [63:0]            mask_i,
 
@@ -25,6 +26,11 @@ module qs_max_tree_bench #(
 );
 
   localparam int unsigned Actions[8] = '{2, 3, 4, 5, 6, 7, 8, 64};
+
+  logic [5:0] valid;
+  logic [4:0] valid_q;
+  assign valid = {valid_q, valid_i};
+  always_ff @(posedge clk_i) valid_q <= valid[4:0];
 
   for (genvar k = 0; k < 8; k++) begin : gen_tree
     localparam int unsigned IndexBits = $clog2(Actions[k]);
@@ -37,6 +43,7 @@ module qs_max_tree_bench #(
     ) u_tree (
         .clk_i,
         .rst_i,
+        .valid_i (valid[IndexBits-1:0]),
         .values_i(values_i[Actions[k]-1:0]),
         .mask_i  (mask_i[Actions[k]-1:0]),
         .value_o (value),

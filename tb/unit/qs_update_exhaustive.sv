@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// 256 updates of 8 bits side by side, one for each maximum: 2^16 clocks go through all 2^24 operands.
+// 32 updates of 8 bits side by side, 2^19 clocks long: all 2^24 operands, with no write from outside.
 //
-// Function    count_i gives entry (low byte) and reward (high byte). Each instance folds its results into
-//             hash = hash * 0x9E3779B1 + value (mod 2^32), from the clock in which valid_i reaches its output.
-// Timing      count_i to hash_o: Latency clocks
+// Function    After reset a counter gives the entry (bits 7..0), the reward (15..8) and the high bits of the
+//             maximum (18..16); its low bits are the number of the instance. Each instance folds its results
+//             into hash = hash * 0x9E3779B1 + value (mod 2^32).
+// Timing      done_o rises 2^19 + 3 clocks after reset; the hashes then stand still.
 // Handshake   none
 // Reset       clears the hashes
 // Hazards     none
@@ -18,27 +19,33 @@ module qs_update_exhaustive (
     input logic [15:0] alpha_i,
     input logic [15:0] kappa_i,
     input logic [14:0] bias_i,
-    input logic [15:0] count_i,
-    input logic        valid_i,
 
-    input  logic [ 7:0] select_i,
+    output logic        done_o,
+    input  logic [ 4:0] select_i,
     output logic [31:0] hash_o
 );
 
   localparam int unsigned Latency = 3;
   localparam logic [31:0] FACTOR = 32'h9E3779B1;
 
-  logic [31:0] hash_q[256];
-  logic [Latency-1:0] valid_q;
-  logic [7:0] entry_q;
+  logic [31:0] hash_q[32];
+  logic [19:0] count_q;
+  logic [Latency:0] valid_q;
+  logic [10:0] late_q;  // maximum and entry enter one clock after the reward
 
   always_ff @(posedge clk_i) begin
-    valid_q <= {valid_q[Latency-2:0], valid_i};
-    entry_q <= count_i[7:0];  // the reward enters one clock before
-    if (rst_i) valid_q <= '0;
+    if (!count_q[19]) count_q <= count_q + 1;
+    valid_q <= {valid_q[Latency-1:0], !count_q[19]};
+    late_q  <= {count_q[18:16], count_q[7:0]};
+    if (rst_i) begin
+      count_q <= '0;
+      valid_q <= '0;
+    end
   end
 
-  for (genvar m = 0; m < 256; m++) begin : gen_maximum
+  assign done_o = count_q[19] && valid_q == '0;
+
+  for (genvar m = 0; m < 32; m++) begin : gen_maximum
     logic signed [7:0] value, unused_max;
     logic unused_greedy, unused_saturated;
 
@@ -49,11 +56,12 @@ module qs_update_exhaustive (
     ) u_update (
         .clk_i,
         .rst_i,
+        .valid_i      ({valid_q[1:0], !count_q[19]}),
         .alpha_i,
         .kappa_i,
-        .reward_i     (count_i[15:8]),
-        .entry_i      (entry_q),
-        .max_i        (8'(m)),
+        .reward_i     (count_q[15:8]),
+        .entry_i      (late_q[7:0]),
+        .max_i        ({late_q[10:8], 5'(m)}),
         .greedy_i     (1'b0),
         .terminated_i (1'b0),
         .bias_i,
