@@ -3,8 +3,8 @@
     python -m tb.replay_everywhere --cases 5 --seed 1
 
 Each case draws states, actions, format, rounding, alpha, gamma and a kind of stream, hazards included,
-and runs ``qstep replay`` as a user would. All files must be equal byte for byte. A failing case prints the
-command that replays it alone.
+and runs ``qstep replay`` as a user would. All files must be equal byte for byte. A failing case prints
+the command that replays it alone.
 """
 
 from __future__ import annotations
