@@ -76,16 +76,9 @@ class FastModel:
     def apply(self, transitions: Transitions) -> None:
         """Apply transitions in order."""
         noise = np.array([self.noise.x, self.noise.w], np.int64)
-        columns = (
-            transitions.state,
-            transitions.action,
-            transitions.reward_raw,
-            transitions.next_state,
-            transitions.terminated,
-        )
         _update(
             self.table.reshape(-1),
-            columns,
+            transitions.columns,
             (0,) * self.config.actions,
             self._coefficients,
             self._bias,

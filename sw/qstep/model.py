@@ -101,12 +101,5 @@ class Model:
 
     def apply(self, transitions: Transitions) -> None:
         """Apply transitions in order."""
-        columns = (
-            transitions.state,
-            transitions.action,
-            transitions.reward_raw,
-            transitions.next_state,
-            transitions.terminated,
-        )
-        for transition in zip(*(column.tolist() for column in columns), strict=True):
+        for transition in zip(*(c.tolist() for c in transitions.columns), strict=True):
             self.step(*transition)

@@ -11,6 +11,7 @@ import io
 import json
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +52,7 @@ def save_table(
     text = json.dumps(
         {"config": config.to_dict(), "hyperparameters": hyper.to_dict()}, sort_keys=True
     )
-    arrays = (q_raw, config.format.to_float(q_raw), np.array(text))
+    arrays: tuple[NDArray[Any], ...] = (q_raw, config.format.to_float(q_raw), np.array(text))
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as file:
         for name, array in zip(_ARRAYS, arrays, strict=True):

@@ -116,18 +116,17 @@ class Transitions:
         """
         return cls.from_arrays(config, **load_arrays(path, FIELDS))
 
+    @property
+    def columns(self) -> tuple[NDArray[Any], ...]:
+        """The five arrays, in the order in which they are declared."""
+        return (self.state, self.action, self.reward_raw, self.next_state, self.terminated)
+
     def __len__(self) -> int:
         return len(self.state)
 
     def __getitem__(self, part: slice) -> Transitions:
         """Return a view of some of the transitions."""
-        return Transitions(
-            self.state[part],
-            self.action[part],
-            self.reward_raw[part],
-            self.next_state[part],
-            self.terminated[part],
-        )
+        return Transitions(*(column[part] for column in self.columns))
 
 
 def load_arrays(path: str | Path, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:

@@ -90,9 +90,9 @@ def _compare(console: Console, simulated: Trained, differing: int) -> None:
     counters = simulated.counters
     if counters is not None:
         console.print(
-            f"The accelerator took {counters.offered_clocks:,} clocks for {counters.accepted:,} "
-            f"updates; it waited in {counters.held:,} of them.\n{counters.forwarded:,} updates needed "
-            "a result that was not yet in the table: it was forwarded."
+            f"The lane was offered {counters.accepted:,} transitions in {counters.offered_clocks:,} "
+            f"clocks and held {counters.held:,} of them back.\n{counters.forwarded:,} needed a result "
+            "that was not yet in the table: it was forwarded."
         )
 
 
