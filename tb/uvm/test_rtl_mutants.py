@@ -29,8 +29,8 @@ MUTANTS = [
     Mutant(
         "tree-tie-to-the-right",
         "qs_max_tree.sv",
-        "gen_level[level-1].value[2*n+1] > gen_level[level-1].value[2*n];",
-        "gen_level[level-1].value[2*n+1] >= gen_level[level-1].value[2*n];",
+        "gen_level[level-1].value[2*n+1] > gen_level[level-1].value[2*n]",
+        "gen_level[level-1].value[2*n+1] >= gen_level[level-1].value[2*n]",
         "greedy is",
     ),
     Mutant(
@@ -43,15 +43,15 @@ MUTANTS = [
     Mutant(
         "near-entry-not-forwarded",
         "qs_update.sv",
-        "entry: s2_take_q ? beta_value : s2_entry_q,",
-        "entry: s2_entry_q,",
+        "s2_take_q ? beta_value : s2_entry_q",
+        "s2_entry_q",
         "value is",
     ),
     Mutant(
         "far-entry-not-forwarded",
         "qs_update.sv",
-        "s2_entry_q <= take_far_i ? beta_value : product(beta_q, entry_i);",
-        "s2_entry_q <= product(beta_q, entry_i);",
+        "take_far_i ? beta_value : product(beta_q, entry_i)",
+        "product(beta_q, entry_i)",
         "value is",
     ),
     Mutant(
@@ -78,8 +78,8 @@ MUTANTS = [
     Mutant(
         "stale-values-not-masked",
         "qs_hazard.sv",
-        "if (join_q[d]) mask_d[action_q[d+1]] = 1'b1;",
-        "if (join_q[d] && d != 3) mask_d[action_q[d+1]] = 1'b1;",
+        "if (join_q[d]) mask_q",
+        "if (join_q[d] && d != 3) mask_q",
         "maximum is",
     ),
     Mutant(
@@ -92,8 +92,8 @@ MUTANTS = [
     Mutant(
         "terminated-ignored",
         "qs_update.sv",
-        "s2_max_product_q <= terminated_i ? '0 : product(kappa_i, max_i);",
-        "s2_max_product_q <= product(kappa_i, max_i);",
+        "terminated_i ? '0 : s1_greater ?",
+        "s1_greater ?",
         "value is",
     ),
     Mutant(
@@ -144,6 +144,13 @@ MUTANTS = [
         "assign res_valid_o = write_valid;",
         "assign res_valid_o = write_valid && rst_i;",
         "have no result",
+    ),
+    Mutant(
+        "stage-enabled-by-the-wrong-valid-bit",
+        "qs_update.sv",
+        "if (valid_i[1]) begin",
+        "if (valid_i[0]) begin",
+        "value is",
     ),
     Mutant(
         "holds-one-clock-too-long",

@@ -1,0 +1,34 @@
+"""Which simulations make up the verification of the whole device: configurations, generated on use."""
+
+from __future__ import annotations
+
+from tb.bench import BUILD, RTL, TB, Run
+
+from qstep import Config, Link
+from qstep_rtl.generate import generate
+
+__all__ = ["CONFIGS", "device_run"]
+
+CONFIGS = [
+    Config(states=16, actions=4),
+    Config(states=25, actions=3, format="Q10.10", loop_depth=3, link=Link(buffer_bytes=512)),
+]
+
+
+def device_run(config: Config, requests: int = 300) -> Run:
+    """Generate the device of a configuration and return the run of its suite."""
+    folder = BUILD / f"device-{config.digest[:12]}"
+    generate(config, folder)
+    toml = folder / "config.toml"
+    toml.write_text(config.to_toml(), encoding="utf-8")
+    return Run(
+        top="qs_device_bench",
+        module="tb.uvm.device_tests",
+        test="DeviceSuite",
+        options={"config": str(toml), "requests": str(requests)},
+        sources=(
+            RTL / "qstep_generated.vlt",
+            folder / "qstep_device.v",
+            TB / "uvm" / "qs_device_bench.sv",
+        ),
+    )

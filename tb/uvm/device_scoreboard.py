@@ -1,0 +1,159 @@
+"""The scoreboard of the device: what comes out of it is what the reference device answers."""
+
+from __future__ import annotations
+
+import struct
+from collections import deque
+from itertools import product
+
+from pyuvm import ConfigDB, uvm_subscriber
+from tb.reference_device import ReferenceDevice
+from tb.uvm.covergroup import Covergroup
+from tb.uvm.device_items import Clock
+
+from qstep.link.frames import ANSWER, COMMON, Request, StatusCode, decode_frame
+
+__all__ = ["DeviceScoreboard", "device_bins"]
+
+_COUNTS = struct.Struct("<7Q")
+_KNOWN = {kind.value: kind.name for kind in Request}
+_WITH_RANGE = ("CONFIGURE", "NOISE", "LOAD", "READ", "STEP_CODED", "STEP_RAW", "BAUD")
+_REPEATABLE = ("READ", "STATUS", "COUNTERS")
+_FRAME_END = b"\0"
+
+
+def device_bins() -> dict[str, list[object]]:
+    """Return the bins: every request with every status that it can have, and what lines can do."""
+    sequenced = [name for name in _KNOWN.values() if name != "HELLO"]
+    common = ("OK", "DUPLICATE", "GAP", "STALE_EPOCH", "BAD_LENGTH")
+    unknown = ("BAD_TYPE", "DUPLICATE", "GAP", "STALE_EPOCH")
+    answers: list[object] = [
+        *product(sequenced, common),
+        *product(_WITH_RANGE, ["OUT_OF_RANGE"]),
+        *product(["HELLO"], ["OK", "BAD_LENGTH"]),
+        *product(["unknown"], unknown),
+    ]
+    # A duplicate of these is answered OK when it is the latest request, and DUPLICATE otherwise.
+    answers += [(name, "OK again") for name in _REPEATABLE]
+    return {
+        "answer": answers,
+        "line": ["idle clock inside a frame", "stalled answer", "two requests outstanding"],
+        "dropped": ["frame"],
+        "reset": ["between frames", "inside a frame"],
+    }
+
+
+class DeviceScoreboard(uvm_subscriber):
+    """Gives every byte that the device takes to the reference, and compares the answers.
+
+    Of COUNTERS, the clocks that the lane was offered and held back and the results forwarded depend on
+    the timing of the bench; they are only checked to be possible. Everything else is compared byte for
+    byte.
+    """
+
+    def build_phase(self) -> None:
+        self.config = ConfigDB().get(self, "", "CONFIG")
+        self.reference = ReferenceDevice(self.config)
+        self.group = Covergroup(device_bins())
+        self.passed: bool | None = None
+        self.compared = 0
+        self._taken = bytearray()
+        self._given = bytearray()
+        self._expected: deque[bytes] = deque()
+        self._in_reset = True
+        self._latest: tuple[str, int, int] | None = None
+
+    @property
+    def outstanding(self) -> int:
+        """Answers that the reference has given and the device has not."""
+        return len(self._expected)
+
+    def write(self, clock: Clock) -> None:
+        if clock.reset:
+            self._reset()
+            return
+        self._in_reset = False
+        if clock.rx_valid and clock.rx_ready:
+            self._taken.append(clock.rx_data)
+            if not clock.rx_data:
+                self._frame_taken()
+        elif self._taken and not clock.rx_valid:
+            self.group.hit("line", "idle clock inside a frame")
+        if clock.tx_valid and clock.tx_ready:
+            self._given.append(clock.tx_data)
+            if not clock.tx_data:
+                self._frame_given()
+        elif clock.tx_valid:
+            self.group.hit("line", "stalled answer")
+
+    def check_phase(self) -> None:
+        assert self.compared, "no answer was compared"
+        assert not self._expected, f"{len(self._expected)} answers are missing"
+        assert not self._given, f"bytes after the last answer: {bytes(self._given)!r}"
+        self.passed = True
+
+    def _reset(self) -> None:
+        if self._in_reset:
+            return
+        self._in_reset = True
+        assert not self._expected, "a reset while a request is on its way has no one right outcome"
+        self.group.hit("reset", "inside a frame" if self._taken else "between frames")
+        self._taken.clear()
+        self._given.clear()
+        self._latest = None
+        self.reference.reset()
+
+    def _frame_taken(self) -> None:
+        errors = self.reference.frame_errors
+        answer = self.reference.receive(bytes(self._taken))
+        self._taken.clear()
+        self.group.hit("dropped", "frame", self.reference.frame_errors - errors)
+        if answer:
+            self._expected.append(answer)
+            if len(self._expected) == 2:
+                self.group.hit("line", "two requests outstanding")
+
+    def _frame_given(self) -> None:
+        frame = bytes(self._given)
+        self._given.clear()
+        assert self._expected, f"an answer that nobody asked for: {_text(frame)}"
+        expected = self._expected.popleft()
+        if frame != expected:
+            assert _without_clocks(frame) == _without_clocks(expected), (
+                f"answer {self.compared}: {_text(frame)} instead of {_text(expected)}"
+            )
+        self.compared += 1
+        self._cover(expected)
+
+    def _cover(self, answer: bytes) -> None:
+        frame = decode_frame(answer[:-1])
+        assert frame is not None
+        name = _KNOWN.get((frame.type - ANSWER) % 256, "unknown")
+        status = StatusCode(frame.payload[0]).name
+        this = (name, frame.seq, frame.epoch)
+        if status == "OK" and this == self._latest and name in _REPEATABLE:
+            status = "OK again"
+        if status == "OK" and name != "HELLO":
+            self._latest = this
+        self.group.hit("answer", (name, status))
+
+
+def _without_clocks(data: bytes) -> tuple[object, ...]:
+    """Return an answer's parts, without those of COUNTERS that depend on the clocks of the lane."""
+    frame = decode_frame(data[:-1])
+    if frame is None:
+        return ("damaged", data)
+    payload = frame.payload
+    if frame.type == Request.COUNTERS + ANSWER and payload[0] == StatusCode.OK:
+        counts = _COUNTS.unpack_from(payload, COMMON.size)
+        offered, accepted, held, forwarded, *rest = counts
+        assert held <= offered, f"held {held} of {offered} clocks"
+        assert accepted <= offered, f"accepted {accepted} in {offered} clocks"
+        assert forwarded <= accepted, f"forwarded {forwarded} of {accepted}"
+        payload = payload[: COMMON.size] + repr((accepted, rest)).encode()
+    return (*frame[:3], payload)
+
+
+def _text(data: bytes) -> str:
+    frame = decode_frame(data[:-1])
+    return "a damaged frame " + data.hex() if frame is None else f"{frame} ({frame.payload.hex()})"

@@ -1,0 +1,184 @@
+"""Stimuli of the device: a host that does everything a host may do, and much that it may not."""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections.abc import Iterable, Iterator
+
+from pyuvm import uvm_sequence
+from tb.unit.requests import RequestMaker
+from tb.uvm.device_items import Bytes
+
+from qstep import Config
+from qstep.link.frames import Request, encode_frame
+
+__all__ = ["BytesSequence", "Host"]
+
+_UNKNOWN = (0x00, 0x0D, 0x7F, 0x80, 0xFF)
+
+
+class BytesSequence(uvm_sequence):
+    """Sends items one after the other."""
+
+    def __init__(self, name: str, items: Iterable[Bytes]) -> None:
+        super().__init__(name)
+        self.items = items
+
+    async def body(self) -> None:
+        for item in self.items:
+            await self.start_item(item)
+            await self.finish_item(item)
+
+
+class Host:
+    """Makes frames, and knows which epoch and sequence number the device will expect with each.
+
+    Parameters
+    ----------
+    config : Config
+        What the device is built from.
+    rng : random.Random
+        Source of every choice.
+    """
+
+    def __init__(self, config: Config, rng: random.Random) -> None:
+        self.config = config
+        self.rng = rng
+        self.maker = RequestMaker(config, rng)
+        self.epoch = 1
+        self.expected = 0
+        self.idle = self.stall = 0.0
+
+    def item(self, name: str, data: bytes, *, alone: bool = False, reset: bool = False) -> Bytes:
+        return Bytes(name, data, idle=self.idle, stall=self.stall, alone=alone, reset=reset)
+
+    def hello(self) -> Bytes:
+        self.epoch = (self.epoch + 1) % 65536
+        self.expected = 0
+        nonce = self.rng.randbytes(4)
+        # A nonce is new unless two in a row are equal, which one in four billion is.
+        return self.item("HELLO", encode_frame(Request.HELLO, 0, 0, nonce))
+
+    def ask(self, kind: int, payload: bytes) -> Bytes:
+        """Return the next request in sequence."""
+        frame = encode_frame(kind, self.expected, self.epoch, payload)
+        self.expected = (self.expected + 1) % 65536
+        return self.item(f"type {kind}", frame, alone=kind == Request.COUNTERS)
+
+    def out_of_sequence(self, kind: int, payload: bytes, ahead: int) -> Bytes:
+        """Return a request `ahead` (or behind) of the expected one."""
+        frame = encode_frame(kind, (self.expected + ahead) % 65536, self.epoch, payload)
+        return self.item(f"type {kind}, {ahead} ahead", frame, alone=kind == Request.COUNTERS)
+
+    def stale(self, kind: int, payload: bytes) -> Bytes:
+        frame = encode_frame(kind, self.expected, (self.epoch - 1) % 65536, payload)
+        return self.item(f"type {kind}, stale", frame)
+
+    def reset(self, before: bytes) -> Bytes:
+        """Return a reset after some bytes of a frame."""
+        self.epoch = (self.epoch + 1) % 65536
+        return self.item("reset", before, alone=True, reset=True)
+
+    # Sequences
+
+    def start(self) -> Iterator[Bytes]:
+        """Open a session on a device of which nothing is known: a session, a table, rewards."""
+        yield self.hello()
+        yield self.ask(Request.CLEAR, b"")
+        size = self.config.value_bytes
+        most = min(256, (self.config.link.buffer_bytes // 2 - 12) // size)
+        for first in range(0, 256, most):
+            values = self.rng.randbytes(min(most, 256 - first) * size)
+            yield self.ask(Request.REWARDS, bytes([first]) + values)
+        yield self.ask(Request.CONFIGURE, struct.pack("<HHB", 16384, 14746, 2))
+
+    def every_answer(self) -> Iterator[Bytes]:
+        """Send each request so that it is answered with each status it can have."""
+        right, short, outside = self._payloads()
+        for kind in [*right, *_UNKNOWN]:
+            payload = right.get(kind, b"")
+            yield self.ask(kind, payload)
+            yield self.out_of_sequence(kind, payload, -1)
+            yield self.ask(Request.STATUS, b"")
+            for ahead in (-2, -32767, 1, 32767, -32768):
+                if self.expected + ahead >= 0 or ahead < -2:
+                    yield self.out_of_sequence(kind, payload, ahead)
+            yield self.stale(kind, payload)
+            if kind in short:
+                yield self.ask(kind, short[kind])
+            if kind in outside:
+                yield self.ask(kind, outside[kind])
+        yield self.item("HELLO too long", encode_frame(Request.HELLO, 0, 0, b"12345"))
+
+    def _payloads(self) -> tuple[dict[int, bytes], dict[int, bytes], dict[int, bytes]]:
+        """Return a right payload, one of a wrong length and one out of range for each type."""
+        config = self.config
+        value = self.rng.randbytes(config.value_bytes)
+        steps = {coded: self.maker._record(coded, False, False) for coded in (True, False)}
+        follows = {coded: self.maker._record(coded, True, False) for coded in (True, False)}
+        right = {
+            Request.CONFIGURE: struct.pack("<HHB", 12000, 11000, 2),
+            Request.NOISE: struct.pack("<II", 1, 0xFFFFFFFF),
+            Request.REWARDS: b"\xff" + value,
+            Request.CLEAR: b"",
+            Request.LOAD: struct.pack("<HB", config.states - 1, config.actions - 1) + value,
+            Request.READ: struct.pack("<HBH", 0, 0, 5),
+            Request.STEP_CODED: steps[True] + follows[True],
+            Request.STEP_RAW: steps[False] + follows[False],
+            Request.STATUS: b"",
+            Request.COUNTERS: b"",
+            Request.BAUD: struct.pack("<H", 4),
+        }
+        short = {kind: payload + b"x" for kind, payload in right.items()}
+        short[Request.REWARDS] = b""
+        short[Request.LOAD] = right[Request.LOAD][:3]
+        for kind, coded in ((Request.STEP_CODED, True), (Request.STEP_RAW, False)):
+            short[kind] = right[kind] + steps[coded][:-1]
+        outside = {
+            Request.CONFIGURE: struct.pack("<HHB", 32769, 0, 0),
+            Request.NOISE: struct.pack("<II", 0, 5),
+            Request.LOAD: right[Request.LOAD] + value,
+            Request.READ: struct.pack("<HBH", 0, 0, 0),
+            Request.STEP_CODED: follows[True],
+            Request.STEP_RAW: follows[False],
+            Request.BAUD: struct.pack("<H", 3),
+        }
+        return right, short, outside
+
+    def anything(self, count: int) -> Iterator[Bytes]:
+        """Send random requests, some wrong, out of order, twice, damaged, or in a new session."""
+        rng = self.rng
+        for _ in range(count):
+            if rng.random() < 0.1:
+                self.idle = rng.choice([0.0, 0.0, 0.1, 0.5])
+                self.stall = rng.choice([0.0, 0.0, 0.3, 0.8])
+            kind, payload = self.maker.request()
+            choice = rng.random()
+            if choice < 0.05:
+                yield self.out_of_sequence(kind, payload, rng.choice([-1, -1, -2, 1, 9, 32767]))
+            elif choice < 0.08:
+                yield self.stale(kind, payload)
+            elif choice < 0.14:
+                frame = encode_frame(kind, self.expected, self.epoch, payload)
+                yield self.item("damaged", self.maker.damaged(frame) + b"\0")
+            elif choice < 0.16:
+                yield self.hello()
+            else:
+                yield self.ask(kind, payload)
+
+    def read_all(self) -> Iterator[Bytes]:
+        """Read the whole table, and what else a device tells about itself."""
+        for state in range(self.config.states):
+            yield self.ask(Request.READ, struct.pack("<HBH", state, 0, self.config.actions))
+        yield self.ask(Request.STATUS, b"")
+        yield self.ask(Request.COUNTERS, b"")
+
+    def resets(self) -> Iterator[Bytes]:
+        """Reset between frames and after every byte of one; the table must survive."""
+        frame = encode_frame(Request.CLEAR, self.expected, self.epoch, b"")
+        for cut in (0, *range(1, len(frame))):
+            yield self.reset(frame[:cut])
+            yield self.ask(Request.STATUS, b"")  # no session
+            yield self.hello()
+            yield self.ask(Request.READ, struct.pack("<HBH", 0, 0, self.config.actions))
