@@ -7,7 +7,7 @@ from tb.bench import BUILD, RTL, TB, Run
 from qstep import Config, Link
 from qstep_rtl.generate import generate
 
-__all__ = ["CONFIGS", "device_run"]
+__all__ = ["CONFIGS", "config_id", "device_run"]
 
 CONFIGS = [
     Config(states=16, actions=4),
@@ -15,11 +15,17 @@ CONFIGS = [
 ]
 
 
+def config_id(config: Config) -> str:
+    """Return the short form of a configuration for test names: ``s16-a4-w16-d1``."""
+    width = config.format.width
+    return f"s{config.states}-a{config.actions}-w{width}-d{config.loop_depth}"
+
+
 def device_run(config: Config, requests: int = 300) -> Run:
     """Generate the device of a configuration and return the run of its suite."""
     folder = BUILD / f"device-{config.digest[:12]}"
     generate(config, folder)
-    toml = folder / "config.toml"
+    toml = folder / f"{config_id(config)}.toml"
     toml.write_text(config.to_toml(), encoding="utf-8")
     return Run(
         top="qs_device_bench",

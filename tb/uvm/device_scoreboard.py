@@ -57,6 +57,7 @@ class DeviceScoreboard(uvm_subscriber):
         self.group = Covergroup(device_bins())
         self.passed: bool | None = None
         self.compared = 0
+        self._applied_before = 0
         self._taken = bytearray()
         self._given = bytearray()
         self._expected: deque[bytes] = deque()
@@ -67,6 +68,11 @@ class DeviceScoreboard(uvm_subscriber):
     def outstanding(self) -> int:
         """Answers that the reference has given and the device has not."""
         return len(self._expected)
+
+    @property
+    def transitions(self) -> int:
+        """Transitions applied, resets notwithstanding."""
+        return self._applied_before + int(self.reference.applied)
 
     def write(self, clock: Clock) -> None:
         if clock.reset:
@@ -101,6 +107,7 @@ class DeviceScoreboard(uvm_subscriber):
         self._taken.clear()
         self._given.clear()
         self._latest = None
+        self._applied_before += self.reference.applied
         self.reference.reset()
 
     def _frame_taken(self) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tb.bench import Run
 
 __all__ = ["EXACT", "SUITES", "THROUGHPUT", "lane_run"]
@@ -54,8 +52,3 @@ THROUGHPUT = [
     lane_run("LaneThroughput", *geometry)
     for geometry in [(64, 4, 16, 1), (500, 6, 16, 1), (25, 4, 16, 2), (64, 4, 16, 3)]
 ]
-
-
-def with_seed(runs: list[Run], seed: int) -> list[Run]:
-    """Return the same runs with another seed."""
-    return [replace(run, seed=seed) for run in runs]

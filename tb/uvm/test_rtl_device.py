@@ -2,20 +2,50 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
-from tb.bench import run
-from tb.uvm.device_runs import CONFIGS, device_run
+from tb.bench import BenchError, run
+from tb.planted import plant
+from tb.uvm.device_runs import CONFIGS, config_id, device_run
 
 from qstep import Config
 
 pytestmark = pytest.mark.rtl
 
 
-def _name(config: Config) -> str:
-    width = config.format.width
-    return f"s{config.states}-a{config.actions}-w{width}-d{config.loop_depth}"
-
-
-@pytest.mark.parametrize("config", CONFIGS, ids=_name)
+@pytest.mark.parametrize("config", CONFIGS, ids=config_id)
 def test_device_answers_as_the_reference_on_a_stalling_line(config: Config) -> None:
     run(device_run(config))
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "message"),
+    [
+        ("qstep_device.v", "ahead > 16'h8000", "ahead > 16'h8001", "instead of"),
+        (
+            "qstep_device.v",
+            ".line__ready(tx_ready)",
+            ".line__ready(1'h1)",
+            "an offered byte changed",
+        ),
+        ("qs_update.sv", "saturated_o <= overflow", "saturated_o <= 1'b0", "instead of"),
+        ("qs_noise.sv", "w_q <= w_q + WEYL", "w_q <= w_q", "instead of"),
+    ],
+    ids=[
+        "duplicate-taken-for-a-gap",
+        "stall-ignored",
+        "saturation-not-counted",
+        "weyl-stands-still",
+    ],
+)
+def test_bench_finds_the_fault_planted_in_the_device(
+    file: str, old: str, new: str, message: str, tmp_path: Path
+) -> None:
+    suite = device_run(CONFIGS[0])
+    sources = [tmp_path / source.name for source in suite.sources]
+    rtl = plant(tmp_path, file, old, new, extra=suite.sources)
+    with pytest.raises(BenchError, match="failed") as caught:
+        run(replace(suite, rtl=rtl, sources=tuple(sources)))
+    assert message in str(caught.value)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from tb.bench import RTL, BenchError, run
+from tb.bench import BenchError, run
+from tb.planted import plant
 from tb.uvm.lane_runs import lane_run
 
 pytestmark = pytest.mark.rtl
@@ -173,16 +173,7 @@ MUTANTS = [
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_bench_finds_the_planted_fault(mutant: Mutant, tmp_path: Path) -> None:
-    rtl = tmp_path / "rtl"
-    rtl.mkdir()
-    for path in RTL.glob("*.sv*"):
-        shutil.copy(path, rtl)
-    changed = rtl / mutant.file
-    text = changed.read_text(encoding="utf-8")
-    assert text.count(mutant.old) == 1, (
-        f"{mutant.name}: {mutant.file} no longer holds {mutant.old!r}"
-    )
-    changed.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
+    rtl = plant(tmp_path, mutant.file, mutant.old, mutant.new)
     suite = lane_run("LaneSuite", 64, 4, 16, mutant.loop_depth, 5000)
     with pytest.raises(BenchError, match=r"replay: python -m tb\.bench") as caught:
         run(replace(suite, rtl=rtl))

@@ -1,0 +1,139 @@
+"""What ``make sim`` runs: the RTL benches and the pyuvm environments, with one table at the end.
+
+python -m tb.run_sim --seed 7 --transitions 50000 --test LaneSuite --waves
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from tb.bench import BenchError, Run, parameter_id, run
+from tb.unit.unit_runs import UNITS
+from tb.uvm.device_runs import CONFIGS, device_run
+from tb.uvm.lane_runs import EXACT, SUITES, THROUGHPUT
+
+__all__ = ["main"]
+
+_LOG_COLUMNS = 160
+"""Width of the tables where there is no terminal to ask."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one run: figures of a pyuvm test, or the message of a failure."""
+
+    run: Run
+    seconds: float
+    figures: dict[str, Any] = field(default_factory=dict)
+    error: str = ""
+    waves: str = ""
+
+
+def _carry_out(this: Run) -> Outcome:
+    start = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "report.json"
+        try:
+            report = run(replace(this, options={**this.options, "report": str(path)}))
+        except BenchError as error:
+            return Outcome(this, time.perf_counter() - start, error=str(error))
+        figures = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    waves = str(report.folder / "dump.vcd") if report.folder.exists() else ""
+    return Outcome(this, time.perf_counter() - start, figures, waves=waves)
+
+
+def _label(this: Run) -> str:
+    """Return what was built: parameters, or the name of the configuration of a device."""
+    if "config" in this.options:
+        return f"device {Path(this.options['config']).stem}"
+    return parameter_id(this.parameters)
+
+
+def _row(outcome: Outcome) -> list[str]:
+    figures = outcome.figures
+    covered = figures.get("coverage", {}).values()
+    suite = "holes" in figures and not figures["holes"]
+    return [
+        outcome.run.test or outcome.run.top,
+        _label(outcome.run),
+        f"{figures['transitions']:,}" if "transitions" in figures else "",
+        " ".join(f"{name} {value:.3f}" for name, value in figures.get("rates", {}).items()),
+        f"{sum(hit for hit, _ in covered)}/{sum(bins for _, bins in covered)}" if suite else "",
+        f"{outcome.seconds:.1f}",
+        "[red]FAIL[/red]" if outcome.error else "[green]pass[/green]",
+    ]
+
+
+def _print_coverage(console: Console, outcomes: list[Outcome]) -> None:
+    """Print the bins of each suite that was to reach all of them: hit/listed for each point."""
+    suites = [o for o in outcomes if "holes" in o.figures and not o.figures["holes"]]
+    points = list(dict.fromkeys(point for o in suites for point in o.figures["coverage"]))
+    table = Table("functional coverage", *(_label(o.run) for o in suites))
+    for point in points:
+        cells = [o.figures["coverage"].get(point) for o in suites]
+        table.add_row(point, *(f"{cell[0]}/{cell[1]}" if cell else "" for cell in cells))
+    if suites:
+        console.print(table)
+
+
+@click.command(help=__doc__.splitlines()[0])
+@click.option("--seed", default=1, show_default=True, help="Seed of every random choice.")
+@click.option("--transitions", type=click.IntRange(1), help="Random transitions of each lane run.")
+@click.option("--test", default="", help="Only runs whose test or top holds this text.")
+@click.option("--waves", is_flag=True, help="Record a VCD file of each run.")
+@click.option("--jobs", default=os.cpu_count() or 1, show_default=True, help="Runs at a time.")
+def main(seed: int, transitions: int | None, test: str, waves: bool, jobs: int) -> None:
+    waves = waves or os.environ.get("WAVES", "0") not in ("", "0")
+    devices = [device_run(config) for config in CONFIGS]
+    runs = [
+        replace(
+            this,
+            seed=seed,
+            waves=waves,
+            options={**this.options, "transitions": str(transitions)}
+            if transitions and "transitions" in this.options
+            else this.options,
+        )
+        for this in [*EXACT, *devices, *SUITES, *THROUGHPUT, *UNITS]
+        if test in (this.test or this.top)
+    ]
+    if not runs:
+        raise click.UsageError(f"no run's test or top holds {test!r}")
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_LOG_COLUMNS)
+    console.print(f"seed {seed}, {len(runs)} runs, {jobs} at a time")
+    outcomes = []
+    with ProcessPoolExecutor(jobs) as pool:
+        for outcome in pool.map(_carry_out, runs):
+            outcomes.append(outcome)
+            if outcome.error:
+                console.print(outcome.error, markup=False, highlight=False)
+            else:
+                console.print(f"{' '.join(_row(outcome)[:2])}: pass")
+            if outcome.waves:
+                console.print(f"waves: {outcome.waves}", soft_wrap=True)
+    table = Table("test", "parameters", "transitions", "updates/clock", "bins", "s", "result")
+    for outcome in outcomes:
+        table.add_row(*_row(outcome))
+    _print_coverage(console, outcomes)
+    console.print(table)
+    failed = sum(bool(outcome.error) for outcome in outcomes)
+    total = sum(outcome.figures.get("transitions", 0) for outcome in outcomes)
+    console.print(f"{total:,} transitions exact; {len(outcomes) - failed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()

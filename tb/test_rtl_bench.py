@@ -1,0 +1,124 @@
+"""The runner of the benches, the coverage class and `make sim` keep their promises."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from tb import run_sim
+from tb.bench import BenchError, Run, parameter_id, run
+from tb.planted import plant
+from tb.uvm.covergroup import Covergroup
+from tb.uvm.lane_pins import CLOCK, clocks_from_text, offer_words
+
+from qstep import Transitions
+
+NOISE = Run("qs_noise", "tb.unit.rtl_noise")
+
+
+@pytest.mark.unit
+def test_parameter_sets_read_short() -> None:
+    parameters = {"States": 64, "Actions": 4, "Width": 16, "LoopDepth": 1}
+    assert parameter_id(parameters) == "s64-a4-w16-d1"
+
+
+@pytest.mark.unit
+def test_command_replays_everything_that_differs_from_the_default() -> None:
+    this = Run("top", "m", {"A": 2}, test="T", options={"n": "5"}, seed=7, rtl=Path("x"))
+    assert this.command == (
+        "python -m tb.bench top m --seed 7 --parameters A=2 --options n=5 --test T --rtl x"
+    )
+
+
+@pytest.mark.unit
+def test_unknown_top_is_refused() -> None:
+    with pytest.raises(BenchError, match=r"nothing\.sv is neither"):
+        run(Run("nothing", "m"))
+
+
+@pytest.mark.unit
+def test_covergroup_counts_and_names_its_holes() -> None:
+    group = Covergroup({"a": ["x", "y"], "b": [(1, "z")]})
+    group.hit("a", "y", 2)
+    group.hit("b", (1, "z"), 0)
+    assert group.holes() == ["a: x", "b: 1 z"]
+    assert group.summary() == {"a": (1, 2), "b": (0, 1)}
+    with pytest.raises(KeyError):
+        group.hit("a", "not listed")
+
+
+@pytest.mark.unit
+def test_words_of_the_lane_bench_are_taken_apart_where_they_are_put_together() -> None:
+    offers = offer_words(
+        Transitions(
+            state=np.array([65535], np.int32),
+            action=np.array([63], np.int32),
+            reward_raw=np.array([-2], np.int32),
+            next_state=np.array([1], np.int32),
+            terminated=np.array([True]),
+        )
+    )
+    assert offers == [1 << 71 | 1 << 70 | 63 << 64 | 0xFFFFFFFE << 32 | 1 << 16 | 65535]
+    word = (5 << 160) | (0xFFFFFFFF << 128) | (7 << 96) | (2 << 80) | (1 << 64) | (3 << 56) | 9
+    (clock,) = clocks_from_text(f"{word:0192b}")
+    seen = dict(zip(CLOCK.names or (), clock.item(), strict=True))
+    assert (seen["edge"], seen["action"], seen["state"], seen["next_state"]) == (9, 3, 1, 2)
+    assert (seen["reward"], seen["value"], seen["maximum"]) == (7, -1, 5)
+
+
+@pytest.mark.rtl
+def test_failing_bench_prints_the_command_that_replays_it(tmp_path: Path) -> None:
+    rtl = plant(tmp_path, "qs_noise.sv", "<< 13", "<< 12")
+    with pytest.raises(BenchError, match="2 of 3 tests failed") as caught:
+        run(replace(NOISE, rtl=rtl))
+    command = f"python -m tb.bench qs_noise tb.unit.rtl_noise --seed 1 --rtl {rtl}"
+    assert f"replay: {command}" in str(caught.value)
+
+
+@pytest.mark.rtl
+def test_assertion_in_the_rtl_fails_the_run(tmp_path: Path) -> None:
+    rtl = plant(tmp_path, "qs_noise.sv", "x_q != 0", "x_q != 1")
+    with pytest.raises(BenchError, match="NeverZero_A"):
+        run(replace(NOISE, rtl=rtl))
+
+
+@pytest.mark.rtl
+def test_lint_warning_fails_the_build(tmp_path: Path) -> None:
+    rtl = plant(tmp_path, "qs_noise.sv", "assign x_o = x_q;", "assign x_o = x_q[15:0];")
+    with pytest.raises(BenchError, match="WIDTHEXPAND"):
+        run(replace(NOISE, rtl=rtl))
+
+
+@pytest.mark.rtl
+def test_planted_fault_that_no_longer_applies_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="no longer holds 'not there' once"):
+        plant(tmp_path, "qs_noise.sv", "not there", "")
+
+
+@pytest.mark.rtl
+def test_run_without_a_test_is_a_failure() -> None:
+    with pytest.raises(BenchError, match=r"failed|no test ran"):
+        run(replace(NOISE, test="no_such_test"))
+
+
+@pytest.mark.rtl
+def test_waves_are_recorded_on_request() -> None:
+    report = run(replace(NOISE, test="reset_gives_the_documented_state", waves=True))
+    assert (report.folder / "dump.vcd").stat().st_size > 0
+
+
+@pytest.mark.rtl
+def test_make_sim_fails_when_a_run_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    bad = replace(NOISE, test="no_such_test")
+    for name, runs in (("EXACT", []), ("SUITES", []), ("THROUGHPUT", []), ("CONFIGS", [])):
+        monkeypatch.setattr(run_sim, name, runs)
+    monkeypatch.setattr(run_sim, "UNITS", [NOISE, bad])
+    result = CliRunner().invoke(run_sim.main, ["--jobs", "1"])
+    assert result.exit_code == 1
+    assert "1 passed, 1 failed" in result.output
+    monkeypatch.setattr(run_sim, "UNITS", [NOISE])
+    assert CliRunner().invoke(run_sim.main, ["--jobs", "1"]).exit_code == 0
+    assert CliRunner().invoke(run_sim.main, ["--test", "nothing"]).exit_code == 2
