@@ -1,19 +1,22 @@
-"""Event counters of 64 bits: the low bits in flip-flops, the rest in one block RAM.
+"""Event counters of 64 bits: the low bytes in flip-flops, the rest in one block RAM.
 
-Function    Each event has a counter of 7 bits. A walker passes over the 64-bit totals byte by byte
-            and adds what the small counter has gathered since its last visit. :func:`wide_counter`
-            is the plain kind, for a count that must be readable at once.
-Latency     A total is up to date at most 128 clocks after `start`, and is then sent.
+Function    Each event has a counter of 8 bits, the low byte of its total. From time to time a walker
+            passes over the totals: a low byte that is less than the one it left behind has
+            overflowed, and the carry runs through the bytes above. :func:`wide_counter` is the plain
+            kind, for a count that must be readable at once.
+Latency     The totals are sent at most 225 clocks after `start`, after about 40 as a rule.
 Throughput  One event per clock on each counter.
 Reset       All totals are 0: the first pass after a reset starts from 0 instead of what the RAM
             holds.
-Hazards     While the totals are sent nothing is added: no event may happen more than 63 times then.
-Invariants  A small counter never overflows: a pass takes 64 clocks.
+Hazards     While the totals are sent there are no passes: no event may happen more than 140 times
+            then.
+Invariants  A low byte never overflows twice between two visits: a pass takes at most 112 clocks, and
+            the next one starts 128 clocks later, or at once after the totals were sent.
 """
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Out
@@ -25,6 +28,7 @@ COUNTER_BYTES = 8
 _SLOTS = 8
 _PASS = _SLOTS * COUNTER_BYTES
 _CHUNK = 16
+_REST = 128  # clocks between two passes
 
 
 def wide_counter(m: Module, event: Value, name: str) -> Signal:
@@ -73,77 +77,62 @@ class Counters(Component):
         m.submodules.memory = memory = Memory(shape=8, depth=_PASS, init=[])
         store, load = memory.write_port(), memory.read_port()
 
-        # Walker: `position` is being read, `behind` is being written.
+        low = [Signal(8, name=f"low{index}") for index in range(self._count)]
+        for counter, event in zip(low, self.events, strict=True):
+            with m.If(event):
+                m.d.sync += counter.eq(counter + 1)
+
+        # Walker: `position` is the byte it is at.
         position = Signal(range(_PASS))
-        behind = Signal(range(_PASS))
-        behind_valid = Signal()
-        clearing = Signal(init=1)
-        addend = Signal(range(_PASS + 1))
-        total = Signal(9)
+        byte, counter_index = position[:3], position[3:]
+        current = Signal(8)  # the low byte of the counter, as it was when its total was loaded
         carry = Signal()
-        gathered = [Signal(range(_PASS + 1), name=f"gathered{i}") for i in range(self._count)]
-        visited = Signal(range(_SLOTS))
-        visit = Signal()
+        clearing = Signal(init=1)
+        rested = Signal(range(_REST))
+        requested, sending = Signal(), Signal()
 
+        old = Mux(clearing, 0, load.data)
+        total = Mux(byte == 0, Cat(current, current < old), old + carry)
         m.d.comb += [
-            visited.eq(position[3:]),
             load.addr.eq(position),
-            store.addr.eq(behind),
-            store.en.eq(behind_valid),
+            store.addr.eq(position),
             store.data.eq(total),
-            total.eq(Mux(clearing, 0, load.data) + addend + carry),
+            self.totals.payload.eq(load.data),
         ]
-        for index, small in enumerate(gathered):
-            event = self.events[index]
-            with m.If(visit & (visited == index)):
-                m.d.sync += small.eq(event)
-            with m.Else():
-                m.d.sync += small.eq(small + event)
-
-        with m.If(behind_valid):
-            # The carry into the next byte; none into the next total.
-            m.d.sync += carry.eq(total[8] & (behind[:3] != COUNTER_BYTES - 1))
-            with m.If(behind == _PASS - 1):
-                m.d.sync += clearing.eq(0)
-
-        # A request waits for the end of a pass, and for one more that sees every event before it.
-        requested = Signal(2)
-        with m.If(self.start):
-            m.d.sync += requested.eq(2)
-
-        def step() -> None:
-            m.d.sync += position.eq(position + 1)
-
         with m.FSM():
+            with m.State("rest"):
+                m.d.sync += rested.eq(rested + 1)
+                with m.If(requested | (rested == _REST - 1)):
+                    m.d.sync += [sending.eq(requested), requested.eq(0), rested.eq(0)]
+                    m.next = "load"
+            with m.State("load"):
+                m.d.comb += load.en.eq(1)
+                m.d.sync += current.eq(Array(low)[counter_index])
+                m.next = "add"
             with m.State("add"):
-                m.d.comb += visit.eq(position[:3] == 0)
-                m.d.sync += [
-                    behind.eq(position),
-                    behind_valid.eq(1),
-                    addend.eq(
-                        Mux(visit, Array(gathered + [0] * (_SLOTS - self._count))[visited], 0)
-                    ),
-                ]
-                step()
-                with m.If((position == _PASS - 1) & (requested != 0) & ~self.start):
-                    m.d.sync += requested.eq(requested - 1)
-                    with m.If(requested == 1):
-                        m.next = "settle"
-            with m.State("settle"):
-                # The last byte is being written; `position` is 0 again.
-                m.d.sync += behind_valid.eq(0)
-                m.next = "fetch"
+                m.d.comb += store.en.eq(1)
+                m.d.sync += [carry.eq(total[8]), position.eq(position + 1)]
+                m.next = "load"
+                # Without a carry the bytes above stay as they are.
+                with m.If((byte == COUNTER_BYTES - 1) | ~(total[8] | clearing)):
+                    m.d.sync += [byte.eq(0), counter_index.eq(counter_index + 1)]
+                    with m.If(counter_index == self._count - 1):
+                        m.d.sync += [position.eq(0), clearing.eq(0)]
+                        m.next = "rest"
+                        with m.If(sending):
+                            m.next = "fetch"
             with m.State("fetch"):
-                step()
+                m.d.comb += load.en.eq(1)
+                m.d.sync += position.eq(1)
                 m.next = "send"
             with m.State("send"):
                 m.d.comb += [self.totals.valid.eq(1), load.en.eq(self.totals.ready)]
                 with m.If(self.totals.ready):
-                    step()
+                    m.d.sync += position.eq(position + 1)
                     with m.If(position == COUNTER_BYTES * self._count % _PASS):
-                        m.d.sync += position.eq(0)
-                        m.next = "add"
-        m.d.comb += self.totals.payload.eq(load.data)
-        with m.If(~self.totals.valid):
-            m.d.comb += load.en.eq(1)
+                        m.d.sync += [position.eq(0), sending.eq(0)]
+                        m.next = "load"
+        # A pass sees every event before it; one that is under way has passed some counters already.
+        with m.If(self.start):
+            m.d.sync += requested.eq(1)
         return m
