@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,12 +11,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from tb import run_sim
-from tb.bench import BenchError, Run, parameter_id, run
+from tb.bench import RTL, TB, BenchError, Run, parameter_id, run
 from tb.planted import plant
 from tb.uvm.covergroup import Covergroup
 from tb.uvm.lane_pins import CLOCK, clocks_from_text, offer_words
 
 from qstep import Transitions
+from qstep_sim import verilator
 
 NOISE = Run("qs_noise", "tb.unit.rtl_noise")
 
@@ -69,6 +72,34 @@ def test_words_of_the_lane_bench_are_taken_apart_where_they_are_put_together() -
     assert (seen["reward"], seen["value"], seen["maximum"]) == (7, -1, 5)
 
 
+@pytest.mark.unit
+def test_test_plan_names_tests_that_exist() -> None:
+    plan = (TB / "TESTPLAN.md").read_text(encoding="utf-8")
+    cells = re.findall(r"^\|.*\|([^|]*)\|$", plan, re.MULTILINE)
+    named = set(re.findall(r"`([^`]+)`", " ".join(cells)))
+    texts = [path.read_text(encoding="utf-8") for path in TB.rglob("*.py")]
+    defined = set(re.findall(r"^(?:async )?(?:def|class) (\w+)", "\n".join(texts), re.MULTILINE))
+    files = {path.relative_to(TB.parent).as_posix() for path in TB.rglob("*.py")}
+    assert len(named) > 30
+    assert named - defined - files == set()
+
+
+@pytest.mark.rtl
+@pytest.mark.parametrize(
+    "bench", ["uvm/qs_lane_bench", "unit/qs_max_tree_bench", "unit/qs_update_exhaustive"]
+)
+def test_bench_modules_have_no_lint_warnings(bench: str) -> None:
+    command = [verilator.find(), "--lint-only", "-Wall", "-Wno-UNUSEDPARAM", f"-I{RTL}"]
+    answer = subprocess.run(
+        [*command, RTL / "qs_pkg.sv", TB / f"{bench}.sv"],
+        env=verilator.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (answer.returncode, answer.stderr) == (0, "")
+
+
 @pytest.mark.rtl
 def test_failing_bench_prints_the_command_that_replays_it(tmp_path: Path) -> None:
     rtl = plant(tmp_path, "qs_noise.sv", "<< 13", "<< 12")
@@ -113,8 +144,8 @@ def test_waves_are_recorded_on_request() -> None:
 @pytest.mark.rtl
 def test_make_sim_fails_when_a_run_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     bad = replace(NOISE, test="no_such_test")
-    for name, runs in (("EXACT", []), ("SUITES", []), ("THROUGHPUT", []), ("CONFIGS", [])):
-        monkeypatch.setattr(run_sim, name, runs)
+    for name in ("EXACT", "SUITES", "THROUGHPUT", "CONFIGS"):
+        monkeypatch.setattr(run_sim, name, [])
     monkeypatch.setattr(run_sim, "UNITS", [NOISE, bad])
     result = CliRunner().invoke(run_sim.main, ["--jobs", "1"])
     assert result.exit_code == 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 
 __all__ = ["Covergroup"]
 
@@ -18,7 +18,7 @@ class Covergroup:
     ['saturation: none', 'saturation: down']
     """
 
-    def __init__(self, points: dict[str, Iterable[Hashable]]) -> None:
+    def __init__(self, points: Mapping[str, Iterable[Hashable]]) -> None:
         self.hits = {point: dict.fromkeys(bins, 0) for point, bins in points.items()}
 
     def hit(self, point: str, which: Hashable, count: int = 1) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from tb.bench import BUILD, RTL, TB, Run
 
-from qstep import Config, Link
+from qstep import Config, Link, QFormat
 from qstep_rtl.generate import generate
 
 __all__ = ["CONFIGS", "config_id", "device_run"]
 
 CONFIGS = [
     Config(states=16, actions=4),
-    Config(states=25, actions=3, format="Q10.10", loop_depth=3, link=Link(buffer_bytes=512)),
+    Config(states=25, actions=3, format=QFormat(10, 10), loop_depth=3, link=Link(buffer_bytes=512)),
 ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections import deque
+from collections.abc import Hashable
 from itertools import product
 
 from pyuvm import ConfigDB, uvm_subscriber
@@ -22,12 +23,12 @@ _REPEATABLE = ("READ", "STATUS", "COUNTERS")
 _FRAME_END = b"\0"
 
 
-def device_bins() -> dict[str, list[object]]:
+def device_bins() -> dict[str, list[Hashable]]:
     """Return the bins: every request with every status that it can have, and what lines can do."""
     sequenced = [name for name in _KNOWN.values() if name != "HELLO"]
     common = ("OK", "DUPLICATE", "GAP", "STALE_EPOCH", "BAD_LENGTH")
     unknown = ("BAD_TYPE", "DUPLICATE", "GAP", "STALE_EPOCH")
-    answers: list[object] = [
+    answers: list[Hashable] = [
         *product(sequenced, common),
         *product(_WITH_RANGE, ["OUT_OF_RANGE"]),
         *product(["HELLO"], ["OK", "BAD_LENGTH"]),

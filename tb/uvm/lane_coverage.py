@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from itertools import product
 
 import numpy as np
@@ -23,7 +24,7 @@ _ALL_TIES_UP_TO = 4
 _RELATIONS = ("same pair", "other action", "next row", "self loop")
 
 
-def lane_bins(config: Config) -> dict[str, list[object]]:
+def lane_bins(config: Config) -> dict[str, list[Hashable]]:
     """Return the bins of a configuration.
 
     A hazard's distance is counted in clocks from issue to issue; below `loop_depth` none can occur, as
@@ -32,7 +33,7 @@ def lane_bins(config: Config) -> dict[str, list[object]]:
     """
     modes = [mode.value for mode in Rounding]
     distances = range(1, write_stage(config) + 2)
-    bins: dict[str, list[object]] = {
+    bins: dict[str, list[Hashable]] = {
         "hazard": [
             (distance, relation)
             for distance, relation in product(distances, _RELATIONS)
@@ -56,19 +57,19 @@ def lane_bins(config: Config) -> dict[str, list[object]]:
     return bins
 
 
-def _pair_bins(config: Config) -> list[object]:
+def _pair_bins(config: Config) -> list[Hashable]:
     if config.states * config.actions <= _ALL_PAIRS_UP_TO:
         return list(product(range(config.states), range(config.actions)))
     return list(product((0, config.states - 1), (0, config.actions - 1)))
 
 
-def _tie_bins(config: Config) -> list[object]:
+def _tie_bins(config: Config) -> list[Hashable]:
     if config.actions <= _ALL_TIES_UP_TO:
         return list(range(1, 1 << config.actions))
     return ["one", "first and last", "two", "three or more", "all"]
 
 
-def _class_of_ties(ties: int, actions: int) -> object:
+def _class_of_ties(ties: int, actions: int) -> Hashable:
     if actions <= _ALL_TIES_UP_TO:
         return ties
     count = ties.bit_count()
@@ -93,7 +94,7 @@ class LaneCoverage(uvm_subscriber):
         if checked.reset:
             self.group.hit("reset", "while busy")
 
-    def _count(self, point: str, labels: NDArray[np.generic] | list[object]) -> None:
+    def _count(self, point: str, labels: NDArray[np.generic] | list[Hashable]) -> None:
         values, counts = np.unique(np.asarray(labels), return_counts=True)
         for value, count in zip(values.tolist(), counts.tolist(), strict=True):
             self.group.hit(point, value, count)
@@ -171,7 +172,7 @@ class LaneCoverage(uvm_subscriber):
         self._ties(checked.ties)
 
     def _ties(self, ties: list[int]) -> None:
-        seen: dict[object, int] = {}
+        seen: dict[Hashable, int] = {}
         for subset in ties:
             label = _class_of_ties(subset, self.config.actions)
             seen[label] = seen.get(label, 0) + 1

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from qstep import Transitions
 
-__all__ = ["CLOCK", "IDLE_MASK", "clocks_from_text", "entry_words", "offer_words"]
+__all__ = ["CLOCK", "FLAGS", "IDLE_MASK", "clocks_from_text", "entry_words", "flag", "offer_words"]
 
 CLOCK = np.dtype(
     [

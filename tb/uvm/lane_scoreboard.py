@@ -210,10 +210,10 @@ class LaneScoreboard(uvm_scoreboard):
             greedy = (ties & -ties).bit_length() - 1
             rounded = (acc + bias) >> COEFFICIENT_BITS
             out.append((value, maximum, greedy, ties, rounded, acc & low_bits))
-        names = ("value", "maximum", "greedy", "ties", "rounded", "surplus")
+        results = ("value", "maximum", "greedy", "ties", "rounded", "surplus")
         return {
             name: np.array(column, np.uint64 if name == "ties" else np.int64)
-            for name, column in zip(names, zip(*out, strict=True), strict=True)
+            for name, column in zip(results, zip(*out, strict=True), strict=True)
         }
 
     def _same(
