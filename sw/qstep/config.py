@@ -44,7 +44,7 @@ class Link:
 
     clock_hz: int = 48_000_000
     baud: int = 3_000_000
-    buffer_bytes: int = 2048
+    buffer_bytes: int = 4096
 
     def __post_init__(self) -> None:
         _check_range("link.clock_hz", self.clock_hz, 1_000_000, 500_000_000)

@@ -73,8 +73,8 @@ def test_another_version_may_answer_hello_in_another_form():
         (Config(25, 5), r"the device's geometry is 25 x 5; this configuration has 25 x 4"),
         (Config(25, 4, "Q6.10"), r"the device's format is Q6\.10; this configuration has Q8\.8"),
         (
-            Config(25, 4, link=Link(buffer_bytes=4096)),
-            r"the device's buffer is 4096 bytes; this configuration has 2048 bytes",
+            Config(25, 4, link=Link(buffer_bytes=2048)),
+            r"the device's buffer is 2048 bytes; this configuration has 4096 bytes",
         ),
     ],
     ids=["states", "actions", "format", "buffer"],
