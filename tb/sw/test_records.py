@@ -69,7 +69,9 @@ def test_records_come_back_within_the_limit(batch, limit, coded):
     assert all(payload[0] & 1 == 0 for payload, _ in payloads)
     assert [count for _, count in payloads] == [len(decode(layout, bytes(p))) for p, _ in payloads]
     found = [record for payload, _ in payloads for record in decode(layout, bytes(payload))]
-    assert found == as_tuples(transitions, rewards & ((1 << layout.reward_bits) - 1))
+    assert found == as_tuples(
+        transitions, rewards.astype(np.int64) & ((1 << layout.reward_bits) - 1)
+    )
 
 
 def walk(config, count):
