@@ -21,7 +21,7 @@ from amaranth.lib.wiring import Component, In, Out
 
 from qstep.config import Config
 from qstep.fixed import COEFFICIENT_ONE, Rounding
-from qstep_rtl.protocol import HEADER_BYTES, Request, Verdict
+from qstep.protocol import HEADER_BYTES, Request, StatusCode
 from qstep_rtl.responder import ANSWER
 from qstep_rtl.session import Session
 from qstep_rtl.values import Task
@@ -111,7 +111,7 @@ class Commands(Component):
                 "values_check": Out(1),
                 "values_move": Out(1),
                 "values_busy": In(1),
-                "values_verdict": In(Verdict),
+                "values_verdict": In(StatusCode),
                 "values_data_bytes": In(16),
                 "counters_start": Out(1),
                 "counters_answer": Out(1),
@@ -139,7 +139,7 @@ class Commands(Component):
         arguments = Signal(8 * _MOST_ARGUMENTS)
         index = Signal(range(_MOST_ARGUMENTS))
         take = Signal()
-        verdict = Signal(Verdict)
+        verdict = Signal(StatusCode)
 
         # What the type asks for, registered while the session judges.
         is_step = Signal()
@@ -178,7 +178,7 @@ class Commands(Component):
                 with m.If(
                     (alpha > COEFFICIENT_ONE) | (kappa > alpha) | (rounding >= len(Rounding))
                 ):
-                    m.d.sync += verdict.eq(Verdict.OUT_OF_RANGE)
+                    m.d.sync += verdict.eq(StatusCode.OUT_OF_RANGE)
                 with m.Else():
                     m.d.sync += [
                         self.alpha.eq(alpha),
@@ -188,7 +188,7 @@ class Commands(Component):
                 m.next = "answer"
             elif request == Request.NOISE:
                 with m.If(self.noise_x == 0):
-                    m.d.sync += verdict.eq(Verdict.OUT_OF_RANGE)
+                    m.d.sync += verdict.eq(StatusCode.OUT_OF_RANGE)
                 with m.Else():
                     m.d.comb += self.noise_load.eq(1)
                 m.next = "answer"
@@ -208,7 +208,7 @@ class Commands(Component):
                 m.next = "answer"
             elif request == Request.BAUD:
                 with m.If(arguments[:16] < _LEAST_DIVISOR):
-                    m.d.sync += verdict.eq(Verdict.OUT_OF_RANGE)
+                    m.d.sync += verdict.eq(StatusCode.OUT_OF_RANGE)
                 m.next = "answer"
             else:
                 m.next = "answer"
@@ -255,14 +255,14 @@ class Commands(Component):
 
             with m.State("decide"), m.If(is_step | (self.lane_idle & ~self.answer_busy)):
                 m.next = "discard"
-                with m.If(session.verdict != Verdict.OK):
+                with m.If(session.verdict != StatusCode.OK):
                     m.d.sync += verdict.eq(session.verdict)
                 with m.Elif(~known):
-                    m.d.sync += verdict.eq(Verdict.BAD_TYPE)
+                    m.d.sync += verdict.eq(StatusCode.BAD_TYPE)
                 with m.Elif(~length_fits):
-                    m.d.sync += verdict.eq(Verdict.BAD_LENGTH)
+                    m.d.sync += verdict.eq(StatusCode.BAD_LENGTH)
                 with m.Else():
-                    m.d.sync += verdict.eq(Verdict.OK)
+                    m.d.sync += verdict.eq(StatusCode.OK)
                     m.next = "work"
                     with m.If(count != 0):
                         m.next = "arguments"
@@ -287,7 +287,7 @@ class Commands(Component):
             with m.State("checking"), m.If(~self.values_busy):
                 m.d.sync += verdict.eq(self.values_verdict)
                 m.next = "move"
-                with m.If(self.values_verdict != Verdict.OK):
+                with m.If(self.values_verdict != StatusCode.OK):
                     m.next = "discard"
                 with m.Elif(self.task == Task.READ):
                     m.next = "answer"
@@ -309,9 +309,9 @@ class Commands(Component):
                 ]
                 with m.If((left == 0) & ~self.step_busy):
                     with m.If(self.step_illegal):
-                        m.d.sync += verdict.eq(Verdict.OUT_OF_RANGE)
+                        m.d.sync += verdict.eq(StatusCode.OUT_OF_RANGE)
                     with m.Elif(self.step_partial):
-                        m.d.sync += verdict.eq(Verdict.BAD_LENGTH)
+                        m.d.sync += verdict.eq(StatusCode.BAD_LENGTH)
                     m.next = "answer"
 
             with m.State("discard"):
@@ -322,7 +322,7 @@ class Commands(Component):
             with m.State("answer"):
                 m.d.comb += self.request.valid.eq(1)
                 m.d.sync += index.eq(0)
-                with m.If(verdict == Verdict.OK):
+                with m.If(verdict == StatusCode.OK):
                     with m.If(kind == Request.READ):
                         m.d.comb += self.request.payload.data_bytes.eq(self.values_data_bytes)
                     with m.Elif(kind == Request.COUNTERS):
@@ -330,10 +330,12 @@ class Commands(Component):
                 with m.If(self.request.ready):
                     m.d.comb += [
                         session.finish.eq(1),
-                        self.refused.eq((verdict != Verdict.OK) & (verdict != Verdict.DUPLICATE)),
+                        self.refused.eq(
+                            (verdict != StatusCode.OK) & (verdict != StatusCode.DUPLICATE)
+                        ),
                     ]
                     m.next = "header"
-                    with m.If(verdict == Verdict.OK):
+                    with m.If(verdict == StatusCode.OK):
                         with m.If(kind == Request.READ):
                             m.d.comb += self.values_move.eq(1)
                         with m.Elif(kind == Request.BAUD):

@@ -18,9 +18,9 @@ from amaranth.lib import stream
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Out
 
+from qstep.protocol import BUFFERS, CRC_BYTES, HEADER_BYTES
 from qstep_rtl.cobs import CobsDecoder
 from qstep_rtl.crc32 import Crc32
-from qstep_rtl.protocol import CRC_BYTES, HEADER_BYTES
 from qstep_rtl.ring import RingReader
 
 __all__ = ["Receiver"]
@@ -71,7 +71,7 @@ class Receiver(Component):
         bad = Signal()
         checking = Signal()  # the frame is over, `good` says how it went
         good = Signal()
-        most_left = self._buffer_bytes // 2 - HEADER_BYTES
+        most_left = self._buffer_bytes // BUFFERS - HEADER_BYTES
 
         m.d.comb += [
             decoder.in_valid.eq(self.in_valid),

@@ -16,17 +16,17 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import Component, In, Out
 
 from qstep.config import Config
-from qstep_rtl.cobs import CobsEncoder
-from qstep_rtl.counters import COUNTER_BYTES
-from qstep_rtl.crc32 import Crc32
-from qstep_rtl.protocol import (
+from qstep.protocol import (
     COMMON_BYTES,
     CRC_BYTES,
     HEADER_BYTES,
     PROTOCOL_VERSION,
     Request,
-    Verdict,
+    StatusCode,
 )
+from qstep_rtl.cobs import CobsEncoder
+from qstep_rtl.counters import COUNTER_BYTES
+from qstep_rtl.crc32 import Crc32
 
 __all__ = ["ANSWER", "Responder"]
 
@@ -122,7 +122,7 @@ class Responder(Component):
         left = Signal(16)
         tail = Signal(range(CRC_BYTES))
         is_hello, is_status, has_data = Signal(), Signal(), Signal()
-        ok = self.request.payload.verdict == Verdict.OK
+        ok = self.request.payload.verdict == StatusCode.OK
 
         # One register between the wide choice of bytes and the encoder.
         byte, valid, is_crc, is_last = Signal(8), Signal(), Signal(), Signal()

@@ -14,7 +14,7 @@ from __future__ import annotations
 from amaranth.hdl import Module, Mux, ResetSignal, Signal
 from amaranth.lib.wiring import Component, In, Out
 
-from qstep_rtl.protocol import Verdict
+from qstep.protocol import StatusCode
 
 __all__ = ["Session"]
 
@@ -28,7 +28,7 @@ class Session(Component):
         Compare `seq` and `claimed_epoch` now.
     is_hello, repeatable : In(1)
         The request needs no session; it changes nothing and may be carried out once more.
-    verdict : Out(Verdict)
+    verdict : Out(StatusCode)
         OK, DUPLICATE, GAP or STALE_EPOCH.
     greet, greet_nonce : In(1), In(32)
         A HELLO is carried out.
@@ -46,7 +46,7 @@ class Session(Component):
                 "claimed_epoch": In(16),
                 "is_hello": In(1),
                 "repeatable": In(1),
-                "verdict": Out(Verdict),
+                "verdict": Out(StatusCode),
                 "greet": In(1),
                 "greet_nonce": In(32),
                 "finish": In(1),
@@ -72,17 +72,17 @@ class Session(Component):
             self.verdict.eq(
                 Mux(
                     stale,
-                    Verdict.STALE_EPOCH,
+                    StatusCode.STALE_EPOCH,
                     Mux(
                         fresh | (latest & self.repeatable),
-                        Verdict.OK,
-                        Mux(behind, Verdict.DUPLICATE, Verdict.GAP),
+                        StatusCode.OK,
+                        Mux(behind, StatusCode.DUPLICATE, StatusCode.GAP),
                     ),
                 )
             ),
         ]
         with m.If(self.is_hello):
-            m.d.comb += self.verdict.eq(Verdict.OK)
+            m.d.comb += self.verdict.eq(StatusCode.OK)
 
         with m.If(self.judge):
             m.d.sync += [

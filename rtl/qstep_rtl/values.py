@@ -19,8 +19,8 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import Component, In, Out
 
 from qstep.config import Config
+from qstep.protocol import COMMON_BYTES, StatusCode, max_payload
 from qstep_rtl.layout import CODE_BITS
-from qstep_rtl.protocol import COMMON_BYTES, CRC_BYTES, HEADER_BYTES, Verdict
 
 __all__ = ["Task", "Values"]
 
@@ -86,7 +86,7 @@ class Values(Component):
                 "check": In(1),
                 "move": In(1),
                 "busy": Out(1),
-                "verdict": Out(Verdict),
+                "verdict": Out(StatusCode),
                 "data_bytes": Out(16),
                 "bytes_in": In(stream.Signature(8)),
                 "bytes_out": Out(stream.Signature(8)),
@@ -104,8 +104,7 @@ class Values(Component):
         m = Module()
         config = self._config
         size = config.value_bytes
-        most_payload = config.link.buffer_bytes // 2 - HEADER_BYTES - CRC_BYTES
-        most_values = (most_payload - COMMON_BYTES) // size
+        most_values = (max_payload(config.link.buffer_bytes) - COMMON_BYTES) // size
 
         left = Signal(16)  # bytes still to be checked or moved
         outside = Signal()
@@ -185,10 +184,12 @@ class Values(Component):
                 m.next = "check"
             with m.State("check"):
                 with m.If((left < size) | (reading & outside)):
-                    m.d.sync += self.verdict.eq(Mux(outside, Verdict.OUT_OF_RANGE, Verdict.OK))
+                    m.d.sync += self.verdict.eq(
+                        Mux(outside, StatusCode.OUT_OF_RANGE, StatusCode.OK)
+                    )
                     too_many = outside & (self.task == Task.REWARDS)
                     with m.If(~reading & ((left != 0) | too_many)):
-                        m.d.sync += self.verdict.eq(Verdict.BAD_LENGTH)
+                        m.d.sync += self.verdict.eq(StatusCode.BAD_LENGTH)
                     m.next = "idle"
                 with m.Else():
                     m.d.comb += advance.eq(1)

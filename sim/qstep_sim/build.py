@@ -20,6 +20,7 @@ import qstep.config
 import qstep.errors
 import qstep.fixed
 import qstep.noise
+import qstep.protocol
 from qstep.config import Config
 from qstep.errors import DeviceError
 from qstep_rtl import sources
@@ -191,7 +192,7 @@ def _key(*parts: str) -> str:
 def _generator_digest() -> str:
     """Digest of what turns a configuration into Verilog: generating it only to hash it would be slow."""
     package = sources.INCLUDE_FOLDER / "qstep_rtl"
-    description = (qstep.config, qstep.errors, qstep.fixed, qstep.noise)
+    description = (qstep.config, qstep.errors, qstep.fixed, qstep.noise, qstep.protocol)
     python = [
         *sorted(package.glob("*.py")),
         *(Path(module.__file__ or "") for module in description),

@@ -20,7 +20,8 @@ from qstep.errors import (
     ProtocolVersionError,
     TableError,
 )
-from qstep.link.frames import Request, decode_frame
+from qstep.link.frames import decode_frame
+from qstep.protocol import Request
 
 pytestmark = pytest.mark.unit
 

@@ -19,7 +19,14 @@ ROOT = Path(__file__).parents[2]
 
 OURS = {"qstep", "qstep_rtl", "qstep_sim"}
 
-DESCRIPTION = {"qstep", "qstep.config", "qstep.errors", "qstep.fixed", "qstep.noise"}
+DESCRIPTION = {
+    "qstep",
+    "qstep.config",
+    "qstep.errors",
+    "qstep.fixed",
+    "qstep.noise",
+    "qstep.protocol",
+}
 """What the hardware package may know of the software: what an accelerator is."""
 
 

@@ -12,10 +12,11 @@ from tb.sw.lossy_port import FAULTS, DirectPort, LossyPort, NoisyPort
 from qstep import Config, Hyperparameters, Link, Transitions
 from qstep.devices.link_device import LinkDevice
 from qstep.errors import DeadlineError, LinkError, RefusedError, SessionLostError
-from qstep.link.frames import DELIMITER, Request, decode_frame, encode_frame, max_payload
+from qstep.link.frames import DELIMITER, decode_frame, encode_frame
 from qstep.link.records import extend_digest
 from qstep.link.session import RETRIES, Session
 from qstep.model import Model
+from qstep.protocol import Request, max_payload
 
 pytestmark = pytest.mark.unit
 

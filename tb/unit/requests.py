@@ -7,8 +7,9 @@ import struct
 from collections.abc import Callable
 
 from qstep.config import Config
-from qstep.link.frames import Request, encode_frame, max_payload
+from qstep.link.frames import encode_frame
 from qstep.link.records import RecordLayout
+from qstep.protocol import Request, max_payload
 
 __all__ = ["RequestMaker"]
 

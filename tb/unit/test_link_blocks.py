@@ -15,13 +15,13 @@ from cobs import cobs
 from tb.unit.streams import collect, collect_pulses, pulse_bytes, send, simulate
 
 from qstep.config import Config
-from qstep.link.frames import encode_frame, max_payload
+from qstep.link.frames import encode_frame
 from qstep.link.records import RecordLayout, encode_records
+from qstep.protocol import StatusCode, max_payload
 from qstep.transitions import Transitions
 from qstep_rtl.cobs import CobsDecoder, CobsEncoder
 from qstep_rtl.counters import Counters, wide_counter
 from qstep_rtl.crc32 import Crc32, RecordDigest
-from qstep_rtl.protocol import Verdict
 from qstep_rtl.receiver import Receiver
 from qstep_rtl.records import Records
 from qstep_rtl.session import Session
@@ -603,7 +603,7 @@ def test_wide_counter_carries_into_the_next_chunk() -> None:
 # Session
 
 
-def verdicts(seqs: list[int], repeatable: bool) -> list[tuple[Verdict, int]]:
+def verdicts(seqs: list[int], repeatable: bool) -> list[tuple[StatusCode, int]]:
     """Open a session, judge and finish requests; return verdicts and what was expected then."""
     session = Session()
     out = []
@@ -625,14 +625,14 @@ def verdicts(seqs: list[int], repeatable: bool) -> list[tuple[Verdict, int]]:
             ctx.set(session.finish, 1)
             await ctx.tick()
             ctx.set(session.finish, 0)
-            out.append((Verdict(int(verdict)), ctx.get(session.expected)))
+            out.append((StatusCode(int(verdict)), ctx.get(session.expected)))
 
     simulate(session, bench)
     return out
 
 
 def test_session_carries_out_each_number_once() -> None:
-    ok, duplicate, gap = Verdict.OK, Verdict.DUPLICATE, Verdict.GAP
+    ok, duplicate, gap = StatusCode.OK, StatusCode.DUPLICATE, StatusCode.GAP
     assert verdicts([0, 1, 1, 0, 3, 2, 2 + 32768, 4 + 65536 - 32768], False) == [
         (ok, 1),
         (ok, 2),
@@ -646,7 +646,7 @@ def test_session_carries_out_each_number_once() -> None:
 
 
 def test_session_repeats_only_the_latest_reading_request() -> None:
-    ok, duplicate = Verdict.OK, Verdict.DUPLICATE
+    ok, duplicate = StatusCode.OK, StatusCode.DUPLICATE
     assert verdicts([0, 1, 1, 0], True) == [(ok, 1), (ok, 2), (ok, 2), (duplicate, 2)]
 
 
@@ -669,12 +669,12 @@ def test_session_refuses_another_epoch_and_no_session() -> None:
 
     async def bench(ctx: Any) -> None:
         await ctx.tick()
-        assert await judged(ctx, ctx.get(session.epoch)) == Verdict.STALE_EPOCH
+        assert await judged(ctx, ctx.get(session.epoch)) == StatusCode.STALE_EPOCH
         first = await greet(ctx, 0)
-        assert await judged(ctx, first) == Verdict.OK
+        assert await judged(ctx, first) == StatusCode.OK
         assert await greet(ctx, 0) == first
         second = await greet(ctx, 1)
         assert second != first
-        assert await judged(ctx, first) == Verdict.STALE_EPOCH
+        assert await judged(ctx, first) == StatusCode.STALE_EPOCH
 
     simulate(session, bench)

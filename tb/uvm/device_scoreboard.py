@@ -12,7 +12,8 @@ from tb.reference_device import ReferenceDevice
 from tb.uvm.covergroup import Covergroup
 from tb.uvm.device_items import Clock
 
-from qstep.link.frames import ANSWER, COMMON, Request, StatusCode, decode_frame
+from qstep.link.frames import COMMON, decode_frame
+from qstep.protocol import ANSWER, Request, StatusCode
 
 __all__ = ["DeviceScoreboard", "device_bins"]
 

@@ -11,7 +11,8 @@ from tb.unit.requests import RequestMaker
 from tb.uvm.device_items import Bytes
 
 from qstep import Config
-from qstep.link.frames import Request, encode_frame
+from qstep.link.frames import encode_frame
+from qstep.protocol import Request
 
 __all__ = ["BytesSequence", "Host"]
 

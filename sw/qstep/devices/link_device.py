@@ -16,12 +16,13 @@ from qstep.errors import (
     LinkError,
     ProtocolVersionError,
 )
-from qstep.link.frames import COMMON, PROTOCOL_VERSION, Request
+from qstep.link.frames import COMMON
 from qstep.link.ports import Port, RatedPort
 from qstep.link.records import RecordLayout, encode_records
 from qstep.link.rewards import RewardTable
 from qstep.link.session import PATIENCE, Session
 from qstep.noise import NoiseState
+from qstep.protocol import PROTOCOL_VERSION, Request
 from qstep.transitions import Transitions
 
 __all__ = ["LinkDevice"]

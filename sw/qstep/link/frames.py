@@ -4,38 +4,22 @@ from __future__ import annotations
 
 import struct
 import zlib
-from enum import IntEnum
 from typing import NamedTuple
 
 from cobs import cobs
 
 __all__ = [
-    "ANSWER",
-    "BUFFERS",
     "COMMON",
     "DELIMITER",
     "OVERHEAD",
-    "PROTOCOL_VERSION",
     "Frame",
     "FrameReader",
-    "Request",
-    "StatusCode",
     "decode_frame",
     "encode_frame",
-    "max_payload",
 ]
-
-PROTOCOL_VERSION = 1
-"""Version of the protocol that HELLO's answer carries."""
-
-ANSWER = 0x80
-"""Added to the type of a request to give the type of its answer."""
 
 DELIMITER = b"\0"
 """Ends a frame; alone it is an empty frame, which is ignored."""
-
-BUFFERS = 2
-"""How many of the largest requests the device's receive buffer holds at once."""
 
 COMMON = struct.Struct("<BHQ")
 """What every answer's payload begins with: status, expected, applied."""
@@ -47,35 +31,6 @@ OVERHEAD = _HEADER.size + _CRC.size
 """Bytes of a decoded frame beside its payload, 11."""
 
 
-class Request(IntEnum):
-    """Types of requests."""
-
-    HELLO = 0x01
-    CONFIGURE = 0x02
-    NOISE = 0x03
-    REWARDS = 0x04
-    CLEAR = 0x05
-    LOAD = 0x06
-    READ = 0x07
-    STEP_CODED = 0x08
-    STEP_RAW = 0x09
-    STATUS = 0x0A
-    COUNTERS = 0x0B
-    BAUD = 0x0C
-
-
-class StatusCode(IntEnum):
-    """How a device answered a request."""
-
-    OK = 0
-    DUPLICATE = 1
-    GAP = 2
-    STALE_EPOCH = 3
-    BAD_TYPE = 4
-    BAD_LENGTH = 5
-    OUT_OF_RANGE = 6
-
-
 class Frame(NamedTuple):
     """A frame that has passed its CRC and length checks; `type` is not checked to be a known one."""
 
@@ -83,11 +38,6 @@ class Frame(NamedTuple):
     seq: int
     epoch: int
     payload: bytes
-
-
-def max_payload(buffer_bytes: int) -> int:
-    """Return how many bytes a payload may have when the device's receive buffer has `buffer_bytes`."""
-    return buffer_bytes // BUFFERS - OVERHEAD
 
 
 def encode_frame(kind: int, seq: int, epoch: int, payload: bytes | memoryview) -> bytes:

@@ -9,21 +9,10 @@ from typing import TypeVar
 
 from qstep.config import Config
 from qstep.errors import DeadlineError, DeviceError, LinkError
-from qstep.link.frames import (
-    ANSWER,
-    COMMON,
-    DELIMITER,
-    OVERHEAD,
-    PROTOCOL_VERSION,
-    Frame,
-    FrameReader,
-    Request,
-    StatusCode,
-    encode_frame,
-    max_payload,
-)
+from qstep.link.frames import COMMON, DELIMITER, OVERHEAD, Frame, FrameReader, encode_frame
 from qstep.link.ports import Port, RatedPort
 from qstep.link.window import Window
+from qstep.protocol import ANSWER, PROTOCOL_VERSION, Request, StatusCode, max_payload
 
 __all__ = ["PATIENCE", "RETRIES", "Session"]
 
@@ -120,7 +109,7 @@ class Session:
         kind : Request
             Any but HELLO, READ, STATUS, COUNTERS and BAUD.
         payload : bytes
-            At most :func:`~qstep.link.frames.max_payload` bytes.
+            At most :func:`~qstep.protocol.max_payload` bytes.
         transitions : int
             How many transitions the payload holds.
         seconds : float
