@@ -1,0 +1,63 @@
+"""Rewrites generated registers as plain clocked processes.
+
+The generator describes a register by a process that computes its next value in every clock, and a second
+one that stores it. A Verilated model runs just that: it copies and stores each register in each clock.
+Both in one process, with non-blocking assignments, mean the same and run only where something changes.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["clocked"]
+
+_MODULE_END = re.compile(r"(?<=^endmodule\n)", re.MULTILINE)
+_NEXT = r"\\\$\d+ "
+_STORE = re.compile(rf"  always @\(posedge clk\)\n    (?P<register>\S+) +<= (?P<next>{_NEXT});\n")
+_PROCESS = re.compile(
+    r"  always @\* begin\n    if \(\S+ \) begin end\n(?P<body>(?:    .*\n)*)  end\n"
+)
+_ASSIGNMENT = re.compile(r"^(?P<indent> +)(?P<target>[^=*\n]+?) = ", re.MULTILINE)
+_FIRST = re.compile(rf"    (?P<next>{_NEXT}) = ")
+
+
+def clocked(verilog: str) -> str:
+    """Return `verilog`, as Amaranth writes it, with each register in one clocked process.
+
+    A register whose next value is used elsewhere too, or is no process of its own, stays as it is.
+    """
+    return "".join(_module(text) for text in _MODULE_END.split(verilog))
+
+
+def _module(text: str) -> str:
+    stores = {match["next"]: match for match in _STORE.finditer(text)}
+
+    def merge(process: re.Match[str]) -> str:
+        body = process["body"]
+        first = _FIRST.match(body)
+        store = stores.get(first["next"]) if first else None
+        if first is None or store is None:
+            return process[0]
+        following = first["next"]
+        register = store["register"] + " " * store["register"].startswith("\\")
+        # Beside its process, the next value has a declaration and is stored.
+        if text.count(following) != body.count(following) + 2:
+            return process[0]
+        merged.append(following)
+
+        def assign(match: re.Match[str]) -> str:
+            target = f"{match['target']} ".replace(following, register)
+            return f"{match['indent']}{target.rstrip()} <= "
+
+        # First comes what holds if nothing else is assigned, mostly the register itself. Such an
+        # assignment further down is no idle one: it takes back one above it.
+        statements = _ASSIGNMENT.sub(assign, body)
+        statements = statements.removeprefix(f"    {register.rstrip()} <= {register};\n")
+        return f"  always @(posedge clk) begin\n{statements}  end\n"
+
+    merged: list[str] = []
+    text = _PROCESS.sub(merge, text)
+    for following in merged:
+        text = text.replace(stores[following][0], "")
+        text = re.sub(rf"^  reg (\[\S+\] )?{re.escape(following)};\n", "", text, flags=re.MULTILINE)
+    return text

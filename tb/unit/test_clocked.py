@@ -1,0 +1,81 @@
+"""The generated registers as clocked processes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from qstep import Config
+from qstep_rtl.clocked import clocked
+from qstep_rtl.generate import generate
+
+pytestmark = pytest.mark.unit
+
+GENERATED = r"""module m(clk, rst);
+  reg [3:0] \$1 ;
+  reg [3:0] count = 4'h0;
+  always @(posedge clk)
+    count <= \$1 ;
+  always @* begin
+    if (\dummy ) begin end
+    \$1  = count;
+    if (go) begin
+      \$1 [1:0] = 2'h1;
+      (* full_case = 32'd1 *)
+      casez (kind)
+        1'h1:
+            \$1  = count;
+      endcase
+    end
+    if (rst) begin
+      \$1  = 4'h0;
+    end
+  end
+endmodule
+"""
+
+CLOCKED = r"""module m(clk, rst);
+  reg [3:0] count = 4'h0;
+  always @(posedge clk) begin
+    if (go) begin
+      count[1:0] <= 2'h1;
+      (* full_case = 32'd1 *)
+      casez (kind)
+        1'h1:
+            count <= count;
+      endcase
+    end
+    if (rst) begin
+      count <= 4'h0;
+    end
+  end
+endmodule
+"""
+
+
+def test_register_becomes_one_clocked_process() -> None:
+    assert clocked(GENERATED) == CLOCKED
+
+
+def test_next_value_that_is_used_elsewhere_is_kept() -> None:
+    text = GENERATED.replace("endmodule", "  assign peek = \\$1 ;\nendmodule")
+    assert clocked(text) == text
+
+
+def split_registers(text: str) -> set[str]:
+    """Return the next values that one process computes and another one stores."""
+    found = set()
+    for module in text.split("endmodule\n"):
+        stored = re.findall(r"^    \S+ +<= (\\\$\d+) ;$", module, re.MULTILINE)
+        computed = re.findall(r"^  always @\* begin\n.*\n    (\\\$\d+)  = ", module, re.MULTILINE)
+        found |= set(stored) & set(computed)
+    return found
+
+
+def test_no_register_of_the_device_is_left_in_two_processes(tmp_path: Path) -> None:
+    assert split_registers(GENERATED) == {r"\$1"}
+    generate(Config(states=64, actions=4), tmp_path)
+    for name in ("qstep_device.v", "qstep_top.v"):
+        assert not split_registers((tmp_path / name).read_text())
