@@ -110,7 +110,7 @@ def test_interpreter_is_exact_on_all_pairs_of_8_bits(r: int) -> None:
     assert got == contract(c, q, r, m, 1 << 14).tolist()
 
 
-@settings(deadline=None, max_examples=60)  # the first example of a number of actions compiles
+@settings(max_examples=60)
 @given(
     states=st.integers(2, 40),
     actions=st.sampled_from([2, 3, 4, 6]),

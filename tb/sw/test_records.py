@@ -6,7 +6,7 @@ import zlib
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qstep import Config, QFormat, Transitions
@@ -58,7 +58,6 @@ def as_tuples(transitions, rewards):
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-@settings(deadline=None)  # the first call compiles
 @given(batches(), st.integers(9, 200), st.booleans())
 def test_records_come_back_within_the_limit(batch, limit, coded):
     config, transitions = batch
@@ -124,7 +123,6 @@ def test_record_cut_short_is_not_decoded():
     assert decode_record(layout, b"\x01\x00\x00", 0) is not None
 
 
-@settings(deadline=None)  # the first call compiles
 @given(batches(), st.integers(0, 60))
 def test_digest_covers_full_raw_records_and_does_not_depend_on_the_cut(batch, cut):
     config, transitions = batch
@@ -149,7 +147,6 @@ def test_digest_covers_full_raw_records_and_does_not_depend_on_the_cut(batch, cu
     assert extend_digest(config, transitions[cut:], first) == expected
 
 
-@settings(deadline=None)  # the first call compiles
 @given(st.lists(st.lists(st.integers(-(2**31), 2**31 - 1), max_size=300), max_size=5))
 def test_codes_stand_for_their_rewards(lists):
     table = RewardTable()
