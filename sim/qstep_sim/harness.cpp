@@ -189,9 +189,11 @@ private:
     }
 
     void eval() {
-        Vqstep___024root___eval(model_->rootp);
 #if VM_TRACE
+        model_->eval();  // notes what has changed, too
         if (trace_.isOpen()) trace_.dump(2 * clocks() + model_->clk);
+#else
+        Vqstep___024root___eval(model_->rootp);
 #endif
     }
 };
