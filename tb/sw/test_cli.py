@@ -11,7 +11,6 @@ import pytest
 from click.testing import CliRunner
 
 from qstep import cli
-from qstep.cli import bench
 
 pytestmark = pytest.mark.unit
 
@@ -58,9 +57,3 @@ def test_own_error_is_one_line_and_status_1() -> None:
     answer = qstep("train", "gridworld", "--alpha", "2")
     assert answer.returncode == 1
     assert answer.stderr == "error: alpha is 2.0; it must be from 0 to 1\n"
-
-
-def test_benchmark_offers_the_workloads_that_exist() -> None:
-    from qstep.bench.workloads import WORKLOADS
-
-    assert list(bench._WORKLOADS) == list(WORKLOADS)
