@@ -17,11 +17,11 @@ import numpy as np
 
 from qstep.config import Config
 from qstep.fixed import Coefficients, Rounding
-from qstep.link.frames import OVERHEAD, Frame, FrameReader, encode_frame
+from qstep.link.frames import Frame, FrameReader, encode_frame
 from qstep.link.records import CODES, RecordLayout, decode_record
 from qstep.model import updated_value
 from qstep.noise import NoiseState
-from qstep.protocol import ANSWER, PROTOCOL_VERSION, Request, StatusCode, max_payload
+from qstep.protocol import ANSWER, OVERHEAD, PROTOCOL_VERSION, Request, StatusCode, max_payload
 
 __all__ = ["ReferenceDevice"]
 

@@ -10,6 +10,7 @@ __all__ = [
     "COMMON_BYTES",
     "CRC_BYTES",
     "HEADER_BYTES",
+    "OVERHEAD",
     "PROTOCOL_VERSION",
     "Request",
     "StatusCode",
@@ -26,6 +27,9 @@ HEADER_BYTES = 7
 """type:1 seq:2 epoch:2 length:2."""
 
 CRC_BYTES = 4
+
+OVERHEAD = HEADER_BYTES + CRC_BYTES
+"""Bytes of a decoded frame beside its payload, 11."""
 
 COMMON_BYTES = 11
 """status:1 expected:2 applied:8, the start of every answer's payload."""
@@ -65,4 +69,4 @@ class StatusCode(IntEnum):
 
 def max_payload(buffer_bytes: int) -> int:
     """Return how many bytes a payload may have when the device's receive buffer has `buffer_bytes`."""
-    return buffer_bytes // BUFFERS - HEADER_BYTES - CRC_BYTES
+    return buffer_bytes // BUFFERS - OVERHEAD

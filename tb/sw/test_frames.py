@@ -10,8 +10,8 @@ from cobs import cobs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qstep.link.frames import DELIMITER, OVERHEAD, Frame, FrameReader, decode_frame, encode_frame
-from qstep.protocol import Request, max_payload
+from qstep.link.frames import DELIMITER, Frame, FrameReader, decode_frame, encode_frame
+from qstep.protocol import OVERHEAD, Request, max_payload
 
 pytestmark = pytest.mark.unit
 

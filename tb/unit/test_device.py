@@ -14,9 +14,9 @@ from tb.reference_device import ReferenceDevice
 from tb.unit.requests import RequestMaker
 
 from qstep.config import Config, Link
-from qstep.link.frames import COMMON, OVERHEAD, decode_frame, encode_frame
+from qstep.link.frames import COMMON, decode_frame, encode_frame
 from qstep.link.records import RecordLayout, encode_records
-from qstep.protocol import Request, StatusCode, max_payload
+from qstep.protocol import OVERHEAD, Request, StatusCode, max_payload
 from qstep.transitions import Transitions
 from qstep_rtl import sources
 from qstep_rtl.generate import generate

@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 from cobs import cobs
 
+from qstep.protocol import OVERHEAD
+
 __all__ = [
     "COMMON",
     "DELIMITER",
-    "OVERHEAD",
     "Frame",
     "FrameReader",
     "decode_frame",
@@ -26,9 +27,6 @@ COMMON = struct.Struct("<BHQ")
 
 _HEADER = struct.Struct("<BHHH")
 _CRC = struct.Struct("<I")
-
-OVERHEAD = _HEADER.size + _CRC.size
-"""Bytes of a decoded frame beside its payload, 11."""
 
 
 class Frame(NamedTuple):

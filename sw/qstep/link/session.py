@@ -9,10 +9,10 @@ from typing import TypeVar
 
 from qstep.config import Config
 from qstep.errors import DeadlineError, DeviceError, LinkError
-from qstep.link.frames import COMMON, DELIMITER, OVERHEAD, Frame, FrameReader, encode_frame
+from qstep.link.frames import COMMON, DELIMITER, Frame, FrameReader, encode_frame
 from qstep.link.ports import Port, RatedPort
 from qstep.link.window import Window
-from qstep.protocol import ANSWER, PROTOCOL_VERSION, Request, StatusCode, max_payload
+from qstep.protocol import ANSWER, OVERHEAD, PROTOCOL_VERSION, Request, StatusCode, max_payload
 
 __all__ = ["PATIENCE", "RETRIES", "Session"]
 

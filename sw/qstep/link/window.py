@@ -8,8 +8,8 @@ from itertools import islice
 from typing import NamedTuple, NoReturn
 
 from qstep.errors import RefusedError, SessionLostError
-from qstep.link.frames import COMMON, DELIMITER, OVERHEAD, Frame, encode_frame
-from qstep.protocol import ANSWER, Request, StatusCode, max_payload
+from qstep.link.frames import COMMON, DELIMITER, Frame, encode_frame
+from qstep.protocol import ANSWER, OVERHEAD, Request, StatusCode, max_payload
 
 __all__ = ["Pending", "Progress", "Window"]
 
