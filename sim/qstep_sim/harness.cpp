@@ -20,9 +20,11 @@
 #include "verilated_vcd_c.h"
 #endif
 
-// Generated, but declared in no header: the model's evaluation without the book-keeping for threads and
-// dynamic objects that Vqstep::eval adds, a tenth of the run time of a model that has neither.
-void Vqstep___024root___eval(Vqstep___024root* root);
+// Parts of the generated evaluation that no header declares: what follows the inputs, and what follows the
+// clock. Vqstep::eval calls them after finding out which of them have to run. Here that is known, for a model
+// has one clock and each step is one clock: calling them directly saves a fifth of the run time.
+void Vqstep___024root___eval_ico(Vqstep___024root* root);
+void Vqstep___024root___eval_nba(Vqstep___024root* root);
 
 namespace {
 
@@ -147,6 +149,7 @@ public:
             trace_.open(trace_path);
         }
 #endif
+        model_->eval();  // the first evaluation initialises the model
     }
 
     uint64_t clocks() const { return context_.time(); }
@@ -154,10 +157,8 @@ public:
     void reset() {
         peer.reset(*model_);
         model_->rst = 1;
-        model_->eval();  // the first evaluation also initialises the model
         for (int i = 0; i < 4; ++i) {
-            model_->clk = 0;
-            eval();
+            fall();
             rise();
         }
         model_->rst = 0;
@@ -168,8 +169,7 @@ public:
         while (clocks() < end && traffic.produced < traffic.out_size && !(stop_at_zero && traffic.saw_zero)) {
             // Inputs change while the clock is low; outputs are sampled just before it rises.
             peer.drive(*model_, traffic);
-            model_->clk = 0;
-            eval();
+            fall();
             peer.sample(*model_, traffic);
             rise();
         }
@@ -178,24 +178,46 @@ public:
 private:
     VerilatedContext context_;
     std::unique_ptr<Vqstep> model_;
+
 #if VM_TRACE
+
     VerilatedVcdC trace_;
-#endif
+
+    // The whole evaluation also notes what has changed.
+    void evaluate(uint8_t clk) {
+        model_->clk = clk;
+        model_->eval();
+        if (trace_.isOpen()) trace_.dump(2 * clocks() + clk);
+    }
+
+    void fall() { evaluate(0); }
 
     void rise() {
-        model_->clk = 1;
-        eval();
+        evaluate(1);
         context_.timeInc(1);
     }
 
-    void eval() {
-#if VM_TRACE
-        model_->eval();  // notes what has changed, too
-        if (trace_.isOpen()) trace_.dump(2 * clocks() + model_->clk);
 #else
-        Vqstep___024root___eval(model_->rootp);
-#endif
+
+    // A model whose inputs lead to registers only has no function to follow them.
+    template <typename Root>
+    static auto follow_inputs(Root* root, int) -> decltype(root->__VicoTriggered[0], void()) {
+        root->__VicoTriggered[0] = ~0ULL;
+        Vqstep___024root___eval_ico(root);
     }
+
+    template <typename Root>
+    static void follow_inputs(Root*, ...) {}
+
+    void fall() { follow_inputs(model_->rootp, 0); }
+
+    void rise() {
+        model_->rootp->__VnbaTriggered[0] = ~0ULL;
+        Vqstep___024root___eval_nba(model_->rootp);
+        context_.timeInc(1);
+    }
+
+#endif
 };
 
 // Calls `body` unless the device has failed; an exception of the model becomes the device's error.
