@@ -32,8 +32,8 @@ _HERE = Path(__file__).parent
 _HARNESS = (_HERE / "harness.h", _HERE / "harness.cpp", Path(__file__))
 
 # Everything starts as 0, as in an FPGA after configuration. Warnings are the linter's business. Branches
-# on registers that rarely change are faster than the tables that Verilator makes of them, and processes
-# as they were written faster than processes split by signal, which ask for the same state again and again.
+# on registers that rarely change are faster than the tables that Verilator makes of them, and whole
+# processes faster than those that it splits by signal, which ask for the same state again and again.
 _VERILATE = (
     "--cc",
     "--assert",
