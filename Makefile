@@ -4,20 +4,22 @@
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
+BOARD ?= icebreaker
+SEEDS ?= 1
 
 # What makes the virtual environment: the first of these that is Python 3.11 or newer.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo sim test bench lint clean
+.PHONY: help setup demo sim test bench bitstream lint clean
 
 help: ## list these commands
 	@echo "QStep: exact Q-learning in hardware. Each command sets up what it needs by itself."
 	@echo
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-14s%s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s%s\n", $$1, $$2 }'
 	@echo
-	@echo "Variables: PYTHON=python3.12 (makes .venv), JOBS=$(JOBS) (processes of make test)"
+	@echo "Variables: PYTHON=python3.12 (makes .venv), JOBS=$(JOBS) (processes of make test and bitstream)"
 
 setup: $(VENV)/.full ## install everything into .venv: QStep, test tools, PyTorch
 
@@ -32,6 +34,9 @@ test: $(VENV)/.full ## run every test
 
 bench: $(VENV)/.full ## time every backend that this machine has, in one table
 	$(BIN)/qstep bench --json build/bench.json --plot build/bench.png
+
+bitstream: $(VENV)/.fpga ## build a bitstream: make bitstream BOARD=icebreaker [SEEDS=16]
+	$(BIN)/qstep build $(BOARD) --seeds $(SEEDS) --jobs $(JOBS)
 
 lint: $(VENV)/.full ## check style, types and RTL
 	$(BIN)/ruff check --no-cache
@@ -51,10 +56,13 @@ $(VENV)/.base: pyproject.toml constraints.txt | $(VENV)/.made
 	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e .
 	@touch $@
 
-$(VENV)/.full: pyproject.toml constraints.txt | $(VENV)/.made
-	$(BIN)/python -m pip install --quiet -c constraints.txt setuptools
-	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[dev,torch]'
-	@touch $(VENV)/.base $@
+$(VENV)/.fpga: $(VENV)/.base
+	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[fpga]'
+	@touch $@
+
+$(VENV)/.full: $(VENV)/.base
+	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[dev,torch,fpga]'
+	@touch $(VENV)/.fpga $@
 
 $(VENV)/.made:
 	@test -n "$(PYTHON)" || { echo "QStep needs Python 3.11 or newer; none was found." \

@@ -21,10 +21,11 @@ import qstep.errors
 import qstep.fixed
 import qstep.noise
 import qstep.protocol
+from qstep import cache
 from qstep.config import Config
 from qstep.errors import DeviceError
 from qstep_rtl import sources
-from qstep_sim import cache, verilator
+from qstep_sim import verilator
 
 __all__ = ["build", "compile_library"]
 

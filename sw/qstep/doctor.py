@@ -139,7 +139,7 @@ def _package_version(package: str) -> str | None:
 
 def _cache() -> Finding:
     """Report the folder of built simulations if a file can be written there."""
-    from qstep_sim import cache
+    from qstep import cache
 
     folder = cache.folder()
     try:

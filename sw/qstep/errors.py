@@ -5,6 +5,7 @@ programming errors through. Each message names the offending value and the legal
 """
 
 __all__ = [
+    "BuildError",
     "CheckpointError",
     "ConfigError",
     "ConfigMismatchError",
@@ -53,6 +54,10 @@ class EnvironmentSpaceError(QStepError, ValueError):
 
 class ToolMissingError(QStepError, RuntimeError):
     """An external tool that this operation needs is absent; the message says how to get it."""
+
+
+class BuildError(QStepError, RuntimeError):
+    """A bitstream cannot be made: it does not fit, its clock is not met, or a tool failed."""
 
 
 class DeviceError(QStepError, RuntimeError):

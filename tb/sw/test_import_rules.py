@@ -17,7 +17,7 @@ pytestmark = pytest.mark.unit
 
 ROOT = Path(__file__).parents[2]
 
-OURS = {"qstep", "qstep_rtl", "qstep_sim"}
+OURS = {"qstep", "qstep_rtl", "qstep_sim", "qstep_fpga"}
 
 DESCRIPTION = {
     "qstep",
@@ -57,14 +57,23 @@ def named(path: Path) -> str:
 
 @pytest.mark.parametrize("path", room("sw/qstep"), ids=named)
 def test_software_does_not_import_other_rooms_when_it_is_imported(path: Path) -> None:
-    others = {m for m in imports(path, True) if m.split(".")[0] in {"qstep_rtl", "qstep_sim"}}
+    others = {m for m in imports(path, True) if m.split(".")[0] in OURS - {"qstep"}}
     assert not others
 
 
 @pytest.mark.parametrize("path", room("rtl"), ids=named)
 def test_hardware_knows_only_the_description(path: Path) -> None:
-    ours = {m for m in imports(path, False) if m.split(".")[0] in {"qstep", "qstep_sim"}}
+    ours = {m for m in imports(path, False) if m.split(".")[0] in OURS - {"qstep_rtl"}}
     assert ours <= DESCRIPTION
+
+
+@pytest.mark.parametrize("name", ["sim", "fpga"])
+def test_simulation_and_board_flow_do_not_know_each_other(name: str) -> None:
+    own = {"sim": "qstep_sim", "fpga": "qstep_fpga"}
+    (other,) = set(own.values()) - {own[name]}
+    used = {m.split(".")[0] for path in room(name) for m in imports(path, False)}
+    assert own[name] in used
+    assert other not in used
 
 
 def test_imports_are_found_at_both_depths(tmp_path: Path) -> None:
@@ -86,7 +95,7 @@ def declared(extra: str | None = None) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "path", [*room("sw/qstep"), *room("rtl"), *room("sim/qstep_sim")], ids=named
+    "path", [*room("sw/qstep"), *room("rtl"), *room("sim"), *room("fpga")], ids=named
 )
 def test_every_import_is_a_declared_dependency(path: Path) -> None:
     known = declared() | declared("torch")
@@ -99,7 +108,7 @@ def test_every_import_is_a_declared_dependency(path: Path) -> None:
 
 def test_every_declared_dependency_is_pinned() -> None:
     pins = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
-    wanted = declared() | declared("torch") | declared("dev")
+    wanted = declared() | declared("torch") | declared("fpga") | declared("dev")
     assert wanted <= {distribution(pin) for pin in pins}
 
 
@@ -114,7 +123,7 @@ def loaded_by(code: str) -> set[str]:
 
 def test_import_of_qstep_is_light() -> None:
     loaded = loaded_by("import qstep")
-    heavy = {"torch", "amaranth", "matplotlib", "gymnasium", "numba", "qstep_rtl", "qstep_sim"}
+    heavy = {"torch", "amaranth", "matplotlib", "gymnasium", "numba", *OURS} - {"qstep"}
     assert "qstep" in loaded
     assert not loaded & heavy
 
@@ -124,6 +133,6 @@ def test_listing_the_commands_is_light() -> None:
         "import click.testing, qstep.cli\n"
         "assert click.testing.CliRunner().invoke(qstep.cli._qstep, ['--help']).exit_code == 0"
     )
-    heavy = {"torch", "amaranth", "matplotlib", "gymnasium", "numba", "qstep_rtl", "qstep_sim"}
+    heavy = {"torch", "amaranth", "matplotlib", "gymnasium", "numba", *OURS} - {"qstep"}
     assert "qstep" in loaded
     assert not loaded & heavy

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from qstep import cache
 from qstep.config import Config, Link
 from qstep.errors import ConfigError, DeviceError, LinkError, QStepError, ToolMissingError
-from qstep_sim import cache, verilator
+from qstep_sim import verilator
 from qstep_sim.build import compile_library
 from qstep_sim.port import SimPort
 

@@ -1,0 +1,123 @@
+"""Boards: one small file each, in the folder ``boards``."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from qstep.config import Config
+from qstep.errors import ConfigError
+
+__all__ = ["Board", "Pin", "load", "names"]
+
+_FOLDER = Path(__file__).parent / "boards"
+_PINS = ("clock", "rx", "tx", "led", "button")
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """Where a signal leaves the chip.
+
+    Attributes
+    ----------
+    at : str
+        The pin or ball.
+    active_low : bool
+        The signal is inverted on the board.
+    pull : str
+        ``up``, ``down``, or empty for none.
+    standard : str
+        Electrical standard; empty for 3.3 V CMOS.
+    """
+
+    at: str
+    active_low: bool = False
+    pull: str = ""
+    standard: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """A board: its chip, its pins, and the accelerator that it gets unless told otherwise.
+
+    Attributes
+    ----------
+    name : str
+        What the command line calls it: its file's name.
+    title : str
+        What people call it.
+    family : str
+        Which tools: a name of :data:`qstep_fpga.families.FAMILIES`.
+    part : str
+        The chip's full name.
+    device : str
+        What place and route, and the packer, call the chip.
+    clock_hz : int
+        The oscillator on the board, which feeds the PLL.
+    programmer : str
+        What openFPGALoader calls the board.
+    pins : dict
+        Pin of each of clock, rx (into the chip), tx, led and button.
+    limits : dict
+        How much the chip has of each resource that may run out.
+    config : Config
+        Its ``link.clock_hz`` is what the PLL makes.
+    package, speed, pll_device : str
+        Further names that the tools of some families ask for.
+    high : tuple of str
+        Pins that the board needs to be driven high.
+    """
+
+    name: str
+    title: str
+    family: str
+    part: str
+    device: str
+    clock_hz: int
+    programmer: str
+    pins: dict[str, Pin]
+    limits: dict[str, int]
+    config: Config
+    package: str = ""
+    speed: str = ""
+    pll_device: str = ""
+    high: tuple[str, ...] = ()
+
+
+def names() -> list[str]:
+    """Return the names of all boards."""
+    return sorted(path.stem for path in _FOLDER.glob("*.toml"))
+
+
+def load(name: str, folder: Path = _FOLDER) -> Board:
+    """Return the board of that name.
+
+    Raises
+    ------
+    ConfigError
+        There is no such board, or its file is not what it should be.
+    """
+    path = folder / f"{name}.toml"
+    if not path.is_file():
+        raise ConfigError(f"board is {name!r}; known are {', '.join(names())}")
+    try:
+        tree: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as cause:
+        raise ConfigError(f"{path}: is not TOML: {cause}") from cause
+    known = [field.name for field in fields(Board) if field.name != "name"]
+    for key in tree:
+        if key not in known:
+            raise ConfigError(f"{path}: unknown field {key}; known are {', '.join(known)}")
+    given = tree.get("pins", {})
+    if set(given) != set(_PINS):
+        raise ConfigError(
+            f"{path}: pins are {', '.join(sorted(given))}; they must be {', '.join(_PINS)}"
+        )
+    try:
+        tree["pins"] = {role: Pin(**pin) for role, pin in given.items()}
+        tree["config"] = Config.from_dict(tree["config"])
+        return Board(name=name, **{**tree, "high": tuple(tree.get("high", ()))})
+    except (KeyError, TypeError) as cause:
+        raise ConfigError(f"{path}: {cause}") from cause

@@ -1,0 +1,33 @@
+"""The critical path in words."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+__all__ = ["describe"]
+
+# Place and route names a cell after the net that it drives, with the cell's type behind.
+_CELL = re.compile(
+    r"_(SB_|LUT|DFF|TRELLIS|ALU|MUX|MULT|CCU2C|DP16KD|PFUMX|L6MUX|BSRAM|DPX|SDPX|\$).*"
+)
+_PREFIX = "u_board.u_top.design.device."
+
+
+def describe(report: dict[str, Any]) -> str:
+    """Return one sentence on the path that limits the clock, from a report of place and route."""
+    inside = [
+        path for path in report["critical_paths"] if "<async>" not in (path["from"], path["to"])
+    ]
+    path = max(inside, key=lambda path: sum(step["delay"] for step in path["path"]))["path"]
+    total = sum(step["delay"] for step in path)
+    wires = sum(step["delay"] for step in path if step["type"] == "routing")
+    cells = sum(step["type"] == "logic" for step in path)
+    return (
+        f"{total:.1f} ns from {_name(path[0]['from']['cell'])} to {_name(path[-1]['to']['cell'])} "
+        f"through {cells} cells, {wires / total:.0%} of it in wires"
+    )
+
+
+def _name(cell: str) -> str:
+    return _CELL.sub("", cell.removeprefix(_PREFIX))

@@ -1,0 +1,13 @@
+"""What differs between chips: how each family is synthesised, placed and packed."""
+
+from __future__ import annotations
+
+from qstep_fpga.families.base import Family
+from qstep_fpga.families.ecp5 import ECP5
+from qstep_fpga.families.gowin import Gowin
+from qstep_fpga.families.ice40 import ICE40
+
+__all__ = ["FAMILIES", "Family"]
+
+FAMILIES: dict[str, Family] = {"ecp5": ECP5(), "gowin": Gowin(), "ice40": ICE40()}
+"""By the name that a board's file uses."""

@@ -1,0 +1,52 @@
+"""What the build asks of a family of chips."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Protocol
+
+from qstep_fpga.board import Board
+
+__all__ = ["CONSTRAINTS", "NETLIST", "PLACED", "REPORT", "Family"]
+
+NETLIST = "netlist.json"
+PLACED = "placed.txt"
+REPORT = "report.json"
+CONSTRAINTS = "pins.txt"
+
+
+class Family(Protocol):
+    """Commands and names of one family; files have the names above, in the folder of the command.
+
+    Attributes
+    ----------
+    packages : tuple of str
+        Python packages of the tools, beside yosys.
+    synthesis : str
+        Yosys command that maps to the family.
+    resources : dict
+        What people call a resource, and the names under which place and route reports it; they are
+        added up.
+    cells : dict
+        By the names of a board's limits, groups of cell types of a netlist. A resource is needed as
+        often as the cells of its largest group; cells of different groups can share one.
+    bitstream : str
+        Suffix of the file that a programmer takes.
+    """
+
+    packages: ClassVar[tuple[str, ...]]
+    synthesis: ClassVar[str]
+    resources: ClassVar[dict[str, tuple[str, ...]]]
+    cells: ClassVar[dict[str, tuple[tuple[str, ...], ...]]]
+    bitstream: ClassVar[str]
+
+    def pll(self, board: Board, clock_hz: int, file: str) -> list[str]:
+        """Return the command that writes module ``pll`` (clock_in, clock_out, locked) to `file`."""
+
+    def constraints(self, board: Board) -> str:
+        """Return the pins of the board's top module in the family's own language."""
+
+    def place(self, board: Board, clock_hz: int, seed: int) -> list[str]:
+        """Return the command that places and routes; a clock that is not met does not fail it."""
+
+    def pack(self, board: Board, out: str) -> list[str]:
+        """Return the command that makes the bitstream `out`."""

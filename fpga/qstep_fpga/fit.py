@@ -1,0 +1,49 @@
+"""Says that a design does not fit before anybody waits for a placement."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+from qstep.config import Config
+from qstep.errors import BuildError
+from qstep_fpga.board import Board
+from qstep_fpga.families import FAMILIES
+from qstep_fpga.top import TOP
+
+__all__ = ["check_fit", "needs"]
+
+
+def needs(board: Board, netlist: Path) -> dict[str, int]:
+    """Return how many of each resource a netlist needs at least, by the names of `board.limits`."""
+    module = json.loads(netlist.read_text(encoding="utf-8"))["modules"][TOP]
+    cells = Counter(cell["type"] for cell in module["cells"].values())
+    return {
+        name: max(sum(cells[kind] for kind in group) for group in groups)
+        for name, groups in FAMILIES[board.family].cells.items()
+    }
+
+
+def check_fit(board: Board, config: Config, netlist: Path) -> None:
+    """Raise BuildError if a netlist needs more than the chip has."""
+    lacking = [
+        f"{name}: needs {needed}, {needed - there} more than the {there} there are"
+        for name, needed in needs(board, netlist).items()
+        if needed > (there := board.limits[name])
+    ]
+    if lacking:
+        raise BuildError(
+            f"{config.states} x {config.actions} of {config.format} does not fit {board.title} "
+            f"({board.part}). {'; '.join(lacking)}. {_advice(board, config, netlist)}"
+        )
+
+
+def _advice(board: Board, config: Config, netlist: Path) -> str:
+    memory = "block RAM"
+    need = needs(board, netlist)
+    if need[memory] > board.limits[memory]:
+        # The table takes blocks in proportion to its states; a power of two wastes none.
+        fitting = config.states * board.limits[memory] // need[memory]
+        return f"About {1 << max(1, fitting.bit_length() - 1)} states of this width would fit"
+    return "Fewer actions or a narrower format would fit; logic hardly depends on the states"

@@ -1,0 +1,91 @@
+"""The whole way: configuration, netlist, placements, bitstream, report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from qstep.config import Config
+from qstep.errors import BuildError, FileFormatError
+from qstep_fpga.board import Board
+from qstep_fpga.families import FAMILIES
+from qstep_fpga.fit import check_fit
+from qstep_fpga.netlist import synthesise
+from qstep_fpga.placement import Placement, pack, place_all
+from qstep_fpga.report import Report
+
+__all__ = ["build"]
+
+
+def build(
+    board: Board,
+    config: Config,
+    seeds: Sequence[int],
+    jobs: int,
+    folder: Path,
+    progress: Callable[[str, int, int], None],
+    accept_unmet_clock: bool = False,
+) -> tuple[Report, Path]:
+    """Build a bitstream and its report in `folder`, as ``BOARD.bin`` (.bit, .fs) and ``BOARD.json``.
+
+    Parameters
+    ----------
+    board : Board
+    config : Config
+        Its ``link.clock_hz`` is what the PLL makes.
+    seeds : sequence of int
+        Placement seeds, at least one; the bitstream comes from the one with the highest clock.
+    jobs : int
+        Placements at a time.
+    folder : Path
+        Made if it is absent.
+    progress : callable
+        Called with what is under way, and how many of how many steps are done.
+    accept_unmet_clock : bool
+        Write the bitstream even if no seed reaches the clock.
+
+    Returns
+    -------
+    (Report, Path)
+        The report, and where the bitstream is.
+
+    Raises
+    ------
+    BuildError
+        The configuration does not fit, its clock is not met, or a tool failed. Where the clock is
+        not met the report is written and the bitstream is not.
+    ToolMissingError
+        The FPGA tools are not installed.
+    FileFormatError
+        The folder cannot be written.
+    """
+    total = len(seeds) + 2
+    done = 1
+    progress("synthesis", 0, total)
+    netlist = synthesise(board, config)
+    check_fit(board, config, netlist)
+    progress(f"placing with {len(seeds)} seeds", done, total)
+
+    def placed(placement: Placement) -> None:
+        nonlocal done
+        done += 1
+        progress(f"seed {placement.seed}: {placement.fmax_mhz:.1f} MHz", done, total)
+
+    placements = place_all(board, config.link.clock_hz, netlist, seeds, jobs, placed)
+    report = Report.of(board, config, placements)
+    bitstream = folder / f"{board.name}{FAMILIES[board.family].bitstream}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        bitstream.unlink(missing_ok=True)
+    except OSError as cause:
+        raise FileFormatError(f"{folder}: cannot be written: {cause}") from cause
+    report.write(folder / f"{board.name}.json")
+    if not report.is_met and not accept_unmet_clock:
+        raise BuildError(
+            f"the clock of {report.clock_mhz:g} MHz is not met: the best of {len(seeds)} seeds allows "
+            f"{report.spread[2]:.1f} MHz. Lower link.clock_hz, or take the bitstream as it is with "
+            "--accept-unmet-clock"
+        )
+    pack(board, next(p for p in placements if p.seed == report.seed), bitstream)
+    progress("done", total, total)
+    return report, bitstream

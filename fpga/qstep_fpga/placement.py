@@ -1,0 +1,120 @@
+"""Place and route: one netlist, many seeds, each kept.
+
+The tools are deterministic for a seed and a version but chaotic across them, so one seed says little
+about a design. A run that was interrupted finds what it has finished in the cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import zipfile
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from qstep import cache
+from qstep_fpga import tools
+from qstep_fpga.board import Board
+from qstep_fpga.families import FAMILIES
+from qstep_fpga.families.base import CONSTRAINTS, NETLIST, PLACED, REPORT
+
+__all__ = ["Placement", "pack", "place", "place_all"]
+
+
+@dataclass(frozen=True)
+class Placement:
+    """What one seed led to.
+
+    Attributes
+    ----------
+    seed : int
+    fmax_mhz : float
+        Highest clock that the tool's timing analysis allows.
+    report : dict
+        What place and route wrote: ``fmax``, ``utilization``, ``critical_paths``.
+    file : Path
+        Holds the placed design, for :func:`pack`.
+    """
+
+    seed: int
+    fmax_mhz: float
+    report: dict[str, Any]
+    file: Path
+
+
+def place(board: Board, clock_hz: int, netlist: Path, seed: int) -> Placement:
+    """Place and route with one seed, or find it in the cache.
+
+    Raises
+    ------
+    BuildError
+        The design does not fit, or the tool failed.
+    """
+    family = FAMILIES[board.family]
+    command = family.place(board, clock_hz, seed)
+    pins = family.constraints(board)
+    parts = [netlist.name, pins, *command, str(tools.versions(family.packages))]
+
+    def make(folder: Path) -> Path:
+        shutil.copy(netlist, folder / NETLIST)
+        (folder / CONSTRAINTS).write_text(pins, encoding="utf-8")
+        tools.run(command, folder)
+        kept = folder / "placement.zip"
+        with zipfile.ZipFile(kept, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name in (REPORT, PLACED):
+                archive.write(folder / name, name)
+        return kept
+
+    file = cache.fetch(hashlib.sha256("\0".join(parts).encode()).hexdigest(), ".zip", make)
+    with zipfile.ZipFile(file) as archive:
+        report = json.loads(archive.read(REPORT))
+    fmax = min(float(clock["achieved"]) for clock in report["fmax"].values())
+    return Placement(seed, fmax, report, file)
+
+
+def place_all(
+    board: Board,
+    clock_hz: int,
+    netlist: Path,
+    seeds: Sequence[int],
+    jobs: int,
+    progress: Callable[[Placement], None],
+) -> list[Placement]:
+    """Place with several seeds, `jobs` at a time, and return them in the order of `seeds`.
+
+    `progress` is called as each is done. Errors as for :func:`place`.
+    """
+    with ThreadPoolExecutor(jobs) as pool:
+        under_way = {
+            pool.submit(place, board, clock_hz, netlist, seed): index
+            for index, seed in enumerate(seeds)
+        }
+        done: dict[int, Placement] = {}
+        try:
+            for future in as_completed(under_way):
+                done[under_way[future]] = future.result()
+                progress(future.result())
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [done[index] for index in range(len(seeds))]
+
+
+def pack(board: Board, placement: Placement, out: Path) -> None:
+    """Write the bitstream of a placement to `out`."""
+
+    def make(folder: Path) -> Path:
+        with zipfile.ZipFile(placement.file) as archive:
+            archive.extract(PLACED, folder)
+        name = f"bitstream{family.bitstream}"
+        tools.run(family.pack(board, name), folder)
+        return folder / name
+
+    family = FAMILIES[board.family]
+    parts = [placement.file.name, *family.pack(board, "out"), str(tools.versions(family.packages))]
+    key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    shutil.copyfile(cache.fetch(key, family.bitstream, make), out)

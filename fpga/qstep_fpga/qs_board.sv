@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a board adds to the device: a safe reset and a sign of life.
+//
+// Function    Holds the device in reset until the PLL has locked and while the button is pressed. The LED
+//             blinks once a second, and is inverted for a twentieth of a second after a start bit.
+// Timing      Inputs pass two registers; the reset ends 16 clocks after its last cause.
+// Handshake   none
+// Reset       All registers start from their initial values.
+// Hazards     button_i, locked_i and rx_i are asynchronous; each has its two registers here or in the UART.
+// Invariants  none
+// Resources   fpga/README.md
+// Reference   none
+
+module qs_board #(
+    parameter int unsigned ClockHz = 48_000_000
+) (
+    input  logic clk_i,
+    input  logic locked_i,
+    input  logic button_i,
+    input  logic rx_i,
+    output logic tx_o,
+    output logic led_o
+);
+
+  localparam int unsigned HalfSecond = ClockHz / 2;
+  localparam int unsigned Flicker = ClockHz / 20;
+  localparam int unsigned TimerBits = $clog2(HalfSecond);
+
+  logic [1:0] stop_q = '1, active_q = '0;
+  logic [3:0] wait_q = '0;
+  logic rst_q = 1'b1;
+  always_ff @(posedge clk_i) begin
+    stop_q <= {stop_q[0], button_i || !locked_i};
+    wait_q <= stop_q[1] ? '0 : wait_q + 4'(!(&wait_q));
+    rst_q  <= !(&wait_q);
+  end
+
+  logic [TimerBits-1:0] beat_q = '0, flicker_q = '0;
+  logic level_q = 1'b0;
+  always_ff @(posedge clk_i) begin
+    active_q <= {active_q[0], !rx_i};
+    beat_q   <= beat_q == TimerBits'(HalfSecond - 1) ? '0 : beat_q + 1'b1;
+    if (beat_q == '0) level_q <= !level_q;
+    if (active_q[1]) flicker_q <= TimerBits'(Flicker - 1);
+    else if (flicker_q != '0) flicker_q <= flicker_q - 1'b1;
+    led_o <= level_q ^ (flicker_q != '0);
+  end
+
+  qstep_top u_top (
+      .clk(clk_i),
+      .rst(rst_q),
+      .rx (rx_i),
+      .tx (tx_o)
+  );
+
+endmodule

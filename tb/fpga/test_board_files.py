@@ -1,0 +1,82 @@
+"""Boards: their files are read whole or refused with a reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from qstep.errors import ConfigError
+from qstep_fpga.board import Board, load, names
+from qstep_fpga.families import FAMILIES
+from qstep_fpga.pins import ports
+from qstep_fpga.top import verilog
+
+pytestmark = pytest.mark.unit
+
+BOARDS = [load(name) for name in names()]
+TEXT = (Path(load.__code__.co_filename).parent / "boards/icebreaker.toml").read_text("utf-8")
+
+
+def test_the_promised_boards_are_there() -> None:
+    assert names() == ["icebreaker", "tang-nano-20k", "tang-nano-9k", "ulx3s-12f", "ulx3s-85f"]
+
+
+def test_unknown_board_is_refused_with_the_list() -> None:
+    with pytest.raises(ConfigError, match="board is 'arty'; known are icebreaker, tang-nano-20k"):
+        load("arty")
+
+
+def write(folder: Path, text: str) -> None:
+    (folder / "mine.toml").write_text(text, encoding="utf-8")
+
+
+def test_a_new_board_is_one_file(tmp_path: Path) -> None:
+    write(tmp_path, TEXT)
+    board = load("mine", tmp_path)
+    assert board.name == "mine"
+    assert board.config == load("icebreaker").config
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('title = "iCEBreaker"', 'titel = "x"', "unknown field titel; known are title"),
+        ('rx = { at = "6", pull = "up" }', "", "pins are button, clock, led, tx; they must be"),
+        ("states = 64", "states = 1", "states is 1; it must be an integer from 2 to 65536"),
+        ('tx = { at = "9" }', 'tx = { ball = "9" }', "unexpected keyword argument 'ball'"),
+        ('part = "iCE40UP5K-SG48"', "", "missing 1 required positional argument: 'part'"),
+        ("clock_hz = 12_000_000", "clock_hz = ", "is not TOML"),
+    ],
+)
+def test_a_wrong_file_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in TEXT
+    write(tmp_path, TEXT.replace(old, new, 1))
+    with pytest.raises(ConfigError, match=message):
+        load("mine", tmp_path)
+
+
+@pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.name)
+def test_every_port_has_its_own_pin(board: Board) -> None:
+    pins = [pin.at for _, pin in ports(board)]
+    assert len(set(pins)) == len(pins)
+    module, constraints = verilog(board), FAMILIES[board.family].constraints(board)
+    for port, pin in ports(board):
+        assert f" {port}" in module
+        assert any(port in line and pin.at in line for line in constraints.splitlines())
+
+
+@pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.name)
+def test_limits_name_what_the_family_counts(board: Board) -> None:
+    assert set(board.limits) == set(FAMILIES[board.family].cells)
+
+
+def test_inverted_pins_are_inverted_in_the_top_module() -> None:
+    assert "assign led = !lit;" in verilog(load("icebreaker"))
+    assert ".button_i(!button)" in verilog(load("icebreaker"))
+    assert "assign led = lit;" in verilog(load("ulx3s-85f"))
+    assert ".button_i(button)" in verilog(load("ulx3s-85f"))
+
+
+def test_pins_to_be_driven_high_are() -> None:
+    assert "assign high0 = 1'b1;" in verilog(load("ulx3s-12f"))

@@ -1,0 +1,185 @@
+"""The build flow around the tools: what is missing, failing, too large, too slow, interrupted."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from qstep.config import Config
+from qstep.errors import BuildError, FileFormatError, ToolMissingError
+from qstep_fpga import flow, tools
+from qstep_fpga.board import load
+from qstep_fpga.critical import describe
+from qstep_fpga.fit import check_fit
+from qstep_fpga.placement import Placement
+from qstep_fpga.render import markdown
+from qstep_fpga.report import Report
+from qstep_fpga.top import TOP
+
+pytestmark = pytest.mark.unit
+
+BOARD = load("icebreaker")
+
+
+# The tools
+
+
+def test_missing_package_is_named_with_what_to_install() -> None:
+    with pytest.raises(
+        ToolMissingError, match=r"no-such-tool is not installed; .*pip install 'qstep\[fpga\]'"
+    ):
+        tools.versions(["no-such-tool"])
+
+
+def test_missing_program_is_named_with_what_to_install(tmp_path: Path) -> None:
+    with pytest.raises(
+        ToolMissingError, match="no-such-program was not found; the FPGA tools come"
+    ):
+        tools.run(["no-such-program"], tmp_path)
+
+
+def test_failed_program_is_quoted(tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match="python failed with status 3:\nso it goes"):
+        tools.run(["python", "-c", "print('so it goes'); raise SystemExit(3)"], tmp_path)
+
+
+# What does not fit
+
+
+def netlist(folder: Path, **cells: int) -> Path:
+    entries = {
+        f"{kind}{index}": {"type": kind} for kind, count in cells.items() for index in range(count)
+    }
+    path = folder / "netlist.json"
+    path.write_text(json.dumps({"modules": {TOP: {"cells": entries}}}), encoding="utf-8")
+    return path
+
+
+def test_a_design_that_fits_exactly_is_accepted(tmp_path: Path) -> None:
+    check_fit(
+        BOARD,
+        BOARD.config,
+        netlist(tmp_path, SB_LUT4=5280, SB_DFF=5280, SB_RAM40_4K=30, SB_MAC16=8),
+    )
+
+
+def test_too_much_memory_is_refused_with_the_states_that_would_fit(tmp_path: Path) -> None:
+    config = Config(1024, 4)
+    with pytest.raises(BuildError) as caught:
+        check_fit(BOARD, config, netlist(tmp_path, SB_RAM40_4K=31))
+    assert str(caught.value) == (
+        "1024 x 4 of Q8.8 does not fit iCEBreaker (iCE40UP5K-SG48). block RAM: needs 31, 1 more than "
+        "the 30 there are. About 512 states of this width would fit"
+    )
+
+
+def test_too_much_logic_is_refused(tmp_path: Path) -> None:
+    cells = netlist(tmp_path, SB_LUT4=100, SB_DFFE=3000, SB_DFFSR=2300, SB_MAC16=9)
+    with pytest.raises(
+        BuildError,
+        match="logic cells: needs 5300, 20 more than the 5280 there are; DSP: needs 9, 1 more",
+    ):
+        check_fit(BOARD, BOARD.config, cells)
+
+
+# Clocks, and what is written
+
+
+def placement(seed: int, fmax: float) -> Placement:
+    step = {"delay": 20.0, "from": {"cell": "a_SB_DFF_Q"}, "to": {"cell": "b"}, "type": "clk-to-q"}
+    wire = {**step, "delay": 60.0, "type": "routing"}
+    paths = [
+        {"from": "posedge clk", "to": "posedge clk", "path": [step, wire]},
+        {"from": "<async>", "to": "posedge clk", "path": [{**wire, "delay": 99.0}]},
+    ]
+    use = {
+        kind: {"used": 1, "available": 2}
+        for kind in ("ICESTORM_LC", "ICESTORM_RAM", "ICESTORM_DSP")
+    }
+    report = {"fmax": {"clk": {"achieved": fmax}}, "utilization": use, "critical_paths": paths}
+    return Placement(seed, fmax, report, Path("unused"))
+
+
+@pytest.fixture
+def placed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Placement]:
+    """Stand in for the tools: these placements, and a bitstream that names its seed."""
+    found: list[Placement] = []
+    monkeypatch.setattr(flow, "synthesise", lambda board, config: netlist(tmp_path))
+    monkeypatch.setattr(flow, "place_all", lambda *a: [a[-1](p) or p for p in found])
+    monkeypatch.setattr(flow, "pack", lambda board, p, out: out.write_text(str(p.seed)))
+    return found
+
+
+def run(folder: Path, accept: bool = False) -> tuple[Report, Path]:
+    return flow.build(BOARD, BOARD.config, [1, 2, 3], 1, folder, lambda *a: None, accept)
+
+
+def test_bitstream_comes_from_the_fastest_seed(placed: list[Placement], tmp_path: Path) -> None:
+    placed += [placement(1, 25.0), placement(2, 31.0), placement(3, 24.5)]
+    report, bitstream = run(tmp_path / "out")
+    assert bitstream == tmp_path / "out/icebreaker.bin"
+    assert bitstream.read_text() == "2"
+    assert report.spread == (24.5, 25.0, 31.0)
+    assert Report.read(tmp_path / "out/icebreaker.json") == report
+
+
+def test_unmet_clock_is_refused_and_an_older_bitstream_removed(
+    placed: list[Placement], tmp_path: Path
+) -> None:
+    placed += [placement(1, 23.0), placement(2, 23.9)]
+    (tmp_path / "icebreaker.bin").write_text("of another design")
+    with pytest.raises(
+        BuildError, match=r"24 MHz is not met: the best of 3 seeds allows 23\.9 MHz"
+    ):
+        run(tmp_path)
+    assert not (tmp_path / "icebreaker.bin").exists()
+    assert not Report.read(tmp_path / "icebreaker.json").is_met
+
+
+def test_unmet_clock_can_be_accepted_by_name(placed: list[Placement], tmp_path: Path) -> None:
+    placed.append(placement(1, 23.0))
+    report, bitstream = run(tmp_path, accept=True)
+    assert bitstream.read_text() == "1"
+    assert not report.is_met
+
+
+def test_folder_that_cannot_be_written_is_named(placed: list[Placement], tmp_path: Path) -> None:
+    placed.append(placement(1, 30.0))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FileFormatError, match="file: cannot be written"):
+        run(tmp_path / "file")
+
+
+def test_a_file_that_is_no_report_is_refused(tmp_path: Path) -> None:
+    for text in ("{}", "[]", "no json"):
+        (tmp_path / "x.json").write_text(text)
+        with pytest.raises(FileFormatError, match=r"x\.json: is not a report of a build"):
+            Report.read(tmp_path / "x.json")
+
+
+# Words and figures
+
+
+def test_critical_path_is_told_without_paths_from_outside() -> None:
+    assert (
+        describe(placement(1, 1.0).report)
+        == "80.0 ns from a to b through 0 cells, 75% of it in wires"
+    )
+
+
+def test_link_rates_follow_from_baud_and_record_lengths() -> None:
+    config = replace(BOARD.config, states=1024)
+    report = Report.of(BOARD, config, [placement(1, 30.0)])
+    assert report.link_rates == (0.3 / 4, 0.3 / 3)
+
+
+def test_table_has_a_row_a_report() -> None:
+    report = Report.of(BOARD, BOARD.config, [placement(1, 25.0), placement(2, 31.0)])
+    *_, row = markdown([report]).splitlines()
+    assert row == (
+        "| icebreaker (iCE40UP5K-SG48) | 64 x 4, Q8.8, loop depth 3 | 1 / 2 | in the cells | 1 / 2 "
+        "| 1 / 2 | 24 | 25.0 / 28.0 / 31.0 | 2 | 24 / 0.100 |"
+    )
