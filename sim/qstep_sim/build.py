@@ -93,14 +93,20 @@ def build(config: Config, uart: bool = False, trace: bool = False) -> Path:
 
 
 def compile_library(
-    verilog: Sequence[Path], top: str, *, uart: bool = False, trace: bool = False
+    verilog: Sequence[Path],
+    top: str,
+    *,
+    uart: bool = False,
+    trace: bool = False,
+    optimise: bool = True,
 ) -> Path:
     """Return the shared library of module `top` of Verilog files, from the cache or built.
 
     With `uart` the module has ports clk, rst, rx and tx; otherwise clk, rst and the two byte streams of
-    `qstep_device`. Parameters, errors and notes as for :func:`build`.
+    `qstep_device`. Without `optimise` a large netlist compiles in seconds instead of minutes, and runs
+    slowly. Other parameters, errors and notes as for :func:`build`.
     """
-    return _library(_digest(verilog), top, top, uart, trace, lambda _: verilog)
+    return _library(_digest(verilog), top, top, uart, trace, lambda _: verilog, optimise)
 
 
 def _library(
@@ -110,6 +116,7 @@ def _library(
     uart: bool,
     trace: bool,
     prepare: Callable[[Path], Sequence[Path]],
+    optimise: bool = True,
 ) -> Path:
     """Fetch the library of the files that `prepare` returns and that `digest` stands for."""
 
@@ -126,14 +133,15 @@ def _library(
             options = [f"-I{generated}", *(["-DQS_UART"] if uart else [])]
             slow = pool.submit(_compile, folder / "slow.cpp", once, trace, "-O0", *options)
             loop = [*always, _HERE / "harness.cpp"]
-            fast = pool.submit(_compile, folder / "fast.cpp", loop, trace, "-O2", *options)
+            fast = pool.submit(_compile, folder / "fast.cpp", loop, trace, level, *options)
             objects = [part.result() for part in (runtime, slow, fast)]
         library = folder / "device.so"
         _run([*verilator.compiler(), "-shared", "-pthread", *objects, "-o", library])
         return library
 
+    level = "-O2" if optimise else "-O0"
     verilator.require("verilator", "C++ compiler")
-    return cache.fetch(_key(digest, top, str(uart), str(trace), *_VERILATE), ".so", make)
+    return cache.fetch(_key(digest, top, str(uart), str(trace), level, *_VERILATE), ".so", make)
 
 
 def _verilate(folder: Path, verilog: Sequence[Path], top: str, trace: bool) -> None:
