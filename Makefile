@@ -12,7 +12,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14 p
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo sim test bench bitstream lint clean
+.PHONY: help setup demo sim test bench bitstream program lint clean
 
 help: ## list these commands
 	@echo "QStep: exact Q-learning in hardware. Each command sets up what it needs by itself."
@@ -37,6 +37,9 @@ bench: $(VENV)/.full ## time every backend that this machine has, in one table
 
 bitstream: $(VENV)/.fpga ## build a bitstream: make bitstream BOARD=icebreaker [SEEDS=16]
 	$(BIN)/qstep build $(BOARD) --seeds $(SEEDS) --jobs $(JOBS)
+
+program: $(VENV)/.base ## load that bitstream into the board: make program BOARD=icebreaker
+	$(BIN)/qstep program $(BOARD)
 
 lint: $(VENV)/.full ## check style, types and RTL
 	$(BIN)/ruff check --no-cache

@@ -1,4 +1,4 @@
-"""The synthesised netlist still is the design: transitions through the device, on the chip's own cells."""
+"""The synthesised netlist still is the design: transitions through the device, on the chip's cells."""
 
 from __future__ import annotations
 

@@ -1,0 +1,56 @@
+"""Loads a bitstream into a board, with openFPGALoader, which systems bring as a package of their own."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from qstep.errors import BuildError, FileFormatError, ToolMissingError
+from qstep_fpga.board import Board
+
+__all__ = ["program"]
+
+_LOADER = "openFPGALoader"
+_HINT = "macOS: brew install openfpgaloader; Debian, Ubuntu: apt install openfpgaloader"
+
+
+def program(board: Board, bitstream: Path, flash: bool) -> None:
+    """Load `bitstream` into the chip of `board`, or with `flash` into the memory that it starts from.
+
+    Raises
+    ------
+    FileFormatError
+        There is no such file.
+    ToolMissingError
+        openFPGALoader is not installed.
+    BuildError
+        The board was not found or may not be accessed, or loading failed.
+    """
+    if not bitstream.is_file():
+        raise FileFormatError(f"{bitstream}: is not there; make it with: qstep build {board.name}")
+    loader = shutil.which(_LOADER)
+    if loader is None:
+        raise ToolMissingError(f"{_LOADER} was not found; {_HINT}")
+    command = [loader, "-b", board.programmer, *(["-f"] if flash else []), str(bitstream)]
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+    )
+    if done.returncode != 0:
+        said = done.stdout.strip()[-1000:]
+        raise BuildError(
+            f"{board.title} was not programmed{_reason(said)}; {_LOADER} said:\n{said}"
+        )
+
+
+def _reason(said: str) -> str:
+    """Say what is most likely behind a failure of openFPGALoader."""
+    text = said.lower()
+    if "permission" in text or "access" in text or "usb_open() failed" in text:
+        return (
+            ": it may not be accessed. On Linux install openFPGALoader's udev rules, or connect it anew "
+            "after they were installed"
+        )
+    if "unable to open" in text or "not found" in text or "no device" in text:
+        return ": it was not found. Is it connected, with a cable that carries data?"
+    return ""

@@ -1,0 +1,72 @@
+"""Programming a board: the loader is called as it should be, and its failures are explained."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from qstep.errors import BuildError, FileFormatError, ToolMissingError
+from qstep_fpga.board import load
+from qstep_fpga.program import program
+
+pytestmark = pytest.mark.unit
+
+BOARD = load("tang-nano-9k")
+
+
+@pytest.fixture
+def bitstream(tmp_path: Path) -> Path:
+    path = tmp_path / "some.fs"
+    path.write_text("bits", encoding="utf-8")
+    return path
+
+
+def loader(folder: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> None:
+    """Put a stand-in for openFPGALoader on PATH."""
+    script = folder / "openFPGALoader"
+    script.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+
+
+@pytest.mark.parametrize(("flash", "words"), [(False, ""), (True, "-f ")])
+def test_loader_gets_board_and_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bitstream: Path, flash: bool, words: str
+) -> None:
+    loader(tmp_path, monkeypatch, f'echo "$@" > {tmp_path}/called')
+    program(BOARD, bitstream, flash)
+    assert (tmp_path / "called").read_text() == f"-b tangnano9k {words}{bitstream}\n"
+
+
+def test_absent_bitstream_is_named_with_how_to_make_it(tmp_path: Path) -> None:
+    with pytest.raises(
+        FileFormatError, match=r"none\.fs: is not there; .* qstep build tang-nano-9k"
+    ):
+        program(BOARD, tmp_path / "none.fs", flash=False)
+
+
+def test_absent_loader_is_named_with_how_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bitstream: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ToolMissingError, match="openFPGALoader was not found; macOS: brew install"):
+        program(BOARD, bitstream, flash=False)
+
+
+@pytest.mark.parametrize(
+    ("said", "explained"),
+    [
+        ("unable to open ftdi device: -3 (device not found)", "it was not found. Is it connected"),
+        ("JTAG init failed with: Permission denied", "may not be accessed. On Linux install"),
+        ("something else", "was not programmed; openFPGALoader said:\nsomething else"),
+    ],
+)
+def test_failures_are_explained_and_quoted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bitstream: Path, said: str, explained: str
+) -> None:
+    loader(tmp_path, monkeypatch, f"echo '{said}'; exit 1")
+    with pytest.raises(BuildError) as caught:
+        program(BOARD, bitstream, flash=False)
+    assert explained in str(caught.value)
+    assert said in str(caught.value)
