@@ -4,7 +4,7 @@ Function    One request at a time, in the order of arrival: header, session rule
             arguments, work, answer.
 Latency     11 clocks from the first byte of a STEP frame to its first record; 4 from the lane's
             last acceptance to the answer.
-Throughput  A STEP payload passes at one byte per clock, and 15 clocks more per frame; the line
+Throughput  A STEP payload passes at one byte per clock, and 16 clocks more per frame; the line
             needs 13 and more for header, CRC and framing.
 Reset       Idle; alpha and kappa are 0, rounding is nearest, the divisor is the configured one.
 Hazards     A STEP frame is read while the answer before it is composed: its transitions must be

@@ -3,7 +3,8 @@
 Function    Collects a record, looks its reward code up in a table in block RAM, fills in the state
             of a continuing record, checks the ranges.
 Latency     Three clocks from a record's last byte to `transitions.valid`.
-Throughput  One byte per clock, as long as transitions are taken as fast as records arrive.
+Throughput  One byte per clock, as long as transitions are taken as fast as records arrive; one
+            transition in two clocks.
 Reset       No record inside; the reward table keeps its contents (all 0 after power-up).
 Hazards     `rewards_*` may be written only while `busy` is 0.
 Invariants  A transition on `transitions` is legal, and stays until it is taken. After a record that
@@ -122,7 +123,9 @@ class Records(Component):
         # Stage 0
         continuing = Signal()
         m.d.comb += [
-            s2_ready.eq(~offer.valid | offer.ready),
+            # Every other clock at most, as no record is shorter than two bytes: that way nothing
+            # here waits for the lane within a clock.
+            s2_ready.eq(~offer.valid),
             s1_ready.eq(~s1_valid | s2_ready),
             self.bytes.ready.eq(~whole | s1_ready | self.illegal),
             continuing.eq(Mux(count == 0, self.bytes.payload[0], record[0])),
@@ -180,6 +183,8 @@ class Records(Component):
             | _at_least(fields.next_state, config.states)
             | _at_least(fields.action, config.actions)
         )
+        with m.If(offer.ready):
+            m.d.sync += offer.valid.eq(0)
         with m.If(s2_ready):
             m.d.sync += offer.valid.eq(s1_valid & ~illegal & ~self.illegal)
             with m.If(s1_valid):
