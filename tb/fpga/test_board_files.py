@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -80,3 +81,10 @@ def test_inverted_pins_are_inverted_in_the_top_module() -> None:
 
 def test_pins_to_be_driven_high_are() -> None:
     assert "assign high0 = 1'b1;" in verilog(load("ulx3s-12f"))
+
+
+def test_the_board_of_the_documentation_is_complete(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/boards.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    write(tmp_path, example)
+    assert load("mine", tmp_path).title == "OrangeCrab 25F"
