@@ -7,7 +7,7 @@
 //             ahead of it, whose writes that read has missed, will produce. Entries they write are masked
 //             out of the comparator tree; their values are joined when they appear, one per clock: the
 //             result of the transition d clocks ahead appears while this one is in stage WriteStage - d.
-// Timing      WriteStage = 4 + clog2(Actions) + LoopDepth clocks from the issue register (stage 0) to the
+// Timing      WriteStage = 5 + clog2(Actions) + LoopDepth clocks from the issue register (stage 0) to the
 //             result. LoopDepth 1: one transition per clock on every stream. LoopDepth n: a transition that
 //             depends on the one d < n clocks ahead waits n - d clocks.
 // Handshake   tr_valid_i/tr_ready_o: taken when both are 1; the offer must stay until then. res_* is not
@@ -86,13 +86,16 @@ module qs_lane #(
 
   // Stages: 0 issue, 1 table, 2.. tree, merge, product, loop, write.
   localparam int unsigned WriteStage = qs_pkg::write_stage(Actions, LoopDepth);
-  localparam int unsigned MergeStage = 2 + qs_pkg::tree_levels(Actions);
+  localparam int unsigned MergeStage = 2 + qs_pkg::tree_stages(Actions);
   localparam logic signed [Width-1:0] LEAST = {1'b1, {(Width - 1) {1'b0}}};
 
-  // Order of values by size, then by action: a tie goes to the lower action.
+  // Order of values by size, then by action: a tie goes to the lower action. It is the sign of one
+  // difference, and so one carry chain.
   function automatic logic beats(logic signed [Width-1:0] a, logic [ActionBits-1:0] a_index,
                                  logic signed [Width-1:0] b, logic [ActionBits-1:0] b_index);
-    return a > b || (a == b && a_index < b_index);
+    logic signed [Width+ActionBits:0] difference;
+    difference = $signed({b[Width-1], b, ~b_index}) - $signed({a[Width-1], a, ~a_index});
+    return difference < 0;
   endfunction
 
   // The newest result: stage WriteStage.
@@ -188,8 +191,8 @@ module qs_lane #(
 
   // --- Stages 1 to MergeStage, beside table and tree: results in flight -----------------------------
   // Stage k keeps the hazards still to come, of the results LoopDepth to WriteStage - k clocks ahead (no
-  // closer ones: qs_hazard holds), and the greatest joined value so far. Its top bits belong to the result
-  // that is in `value` in this clock.
+  // closer ones: qs_hazard holds), the greatest joined value and whether any result was used so far. The top
+  // bits of the hazards belong to the result that is in `value` in this clock.
   for (genvar k = 1; k <= MergeStage; k++) begin : gen_stage
     logic [WriteStage-k:LoopDepth] take_q, join_q;
     logic terminated_q, forwarded_q;
@@ -202,7 +205,7 @@ module qs_lane #(
           take_q       <= take[WriteStage-1:LoopDepth];
           join_q       <= join_row[WriteStage-1:LoopDepth];
           terminated_q <= s0_terminated_q;
-          forwarded_q  <= (take | join_row) != '0;
+          forwarded_q  <= take[WriteStage] || join_row[WriteStage];
           reward_q     <= s0_reward_q;
           joined_q     <= join_row[WriteStage] ? value : LEAST;
           greedy_q     <= join_row[WriteStage] ? write_action : '1;  // nothing joined loses every tie
@@ -214,7 +217,8 @@ module qs_lane #(
           take_q       <= gen_stage[k-1].take_q[WriteStage-k:LoopDepth];
           join_q       <= gen_stage[k-1].join_q[WriteStage-k:LoopDepth];
           terminated_q <= gen_stage[k-1].terminated_q;
-          forwarded_q  <= gen_stage[k-1].forwarded_q;
+          forwarded_q  <= gen_stage[k-1].forwarded_q || gen_stage[k-1].take_q[WriteStage-k+1] ||
+              gen_stage[k-1].join_q[WriteStage-k+1];
           reward_q     <= gen_stage[k-1].reward_q;
           joined_q     <= gen_stage[k-1].joined_q;
           greedy_q     <= gen_stage[k-1].greedy_q;
@@ -314,7 +318,11 @@ module qs_lane #(
     product_take_q       <= gen_stage[MergeStage].take_q[LoopDepth+1:LoopDepth];
     product_join_q       <= gen_stage[MergeStage].join_q[LoopDepth+1:LoopDepth];
     product_terminated_q <= gen_stage[MergeStage].terminated_q;
-    forwarded_q          <= {forwarded_q[LoopDepth:0], gen_stage[MergeStage].forwarded_q};
+    forwarded_q          <= {
+      forwarded_q[LoopDepth:0],
+      gen_stage[MergeStage].forwarded_q ||
+          (gen_stage[MergeStage].take_q | gen_stage[MergeStage].join_q) != '0
+    };
   end
 
   qs_update #(

@@ -4,9 +4,9 @@
 // Function    value_o = max of values_i over the actions whose mask_i bit is 0; index_o is the lowest such
 //             action that attains it. A masked value counts as the least number of the format, so if all
 //             are masked value_o is that number. Golden model: max() of a row in qstep.model.
-// Timing      Levels = clog2(Actions) clocks from input to output, one row per clock; each level is one
-//             compare and one multiplexer between registers.
-// Handshake   none: a level keeps its registers where valid_i says that nothing enters it.
+// Timing      1 + clog2(Actions) clocks from input to output (mask, then one per level), one row per clock;
+//             a level is one compare and one multiplexer between registers.
+// Handshake   none: a stage keeps its registers where valid_i says that nothing enters it.
 // Reset       none: data only.
 // Hazards     none
 // Invariants  IndexInRange_A
@@ -19,12 +19,12 @@ module qs_max_tree #(
     parameter  int unsigned Actions    = 4,                // 2..64
     parameter  int unsigned Width      = 16,               // 8..32
     localparam int unsigned ActionBits = $clog2(Actions),
-    localparam int unsigned Levels     = qs_pkg::tree_levels(Actions)
+    localparam int unsigned Stages     = qs_pkg::tree_stages(Actions)
 ) (
     input logic clk_i,
     input logic rst_i,  // only gates the assertion
 
-    input logic [ Levels-1:0]            valid_i,   // bit k: a row is k clocks into the tree
+    input logic [ Stages-1:0]            valid_i,   // bit k: a row is k clocks into the tree
     input logic [Actions-1:0][Width-1:0] values_i,  // signed numbers
     input logic [Actions-1:0]            mask_i,    // 1: leave this action out
 
@@ -34,7 +34,7 @@ module qs_max_tree #(
 
   localparam logic [Width-1:0] LEAST = {1'b1, {(Width - 1) {1'b0}}};
 
-  for (genvar level = 0; level <= Levels; level++) begin : gen_level
+  for (genvar level = 0; level < Stages; level++) begin : gen_level
     // Nodes of this level; an odd node out passes to the next level unchanged.
     localparam int unsigned Nodes = (Actions + 2 ** level - 1) / 2 ** level;
     logic signed [     Width-1:0] value[Nodes];
@@ -42,13 +42,17 @@ module qs_max_tree #(
 
     for (genvar n = 0; n < Nodes; n++) begin : gen_node
       if (level == 0) begin : gen_leaf
-        assign value[n] = mask_i[n] ? LEAST : values_i[n];
+        always_ff @(posedge clk_i) if (valid_i[0]) value[n] <= mask_i[n] ? LEAST : values_i[n];
         assign index[n] = ActionBits'(n);
       end else if (2 * n + 1 < (Actions + 2 ** (level - 1) - 1) / 2 ** (level - 1)) begin : gen_pair
-        // Strictly greater: a tie goes to the left, which holds the lower action.
+        // Right beats left only if it is greater: a tie goes to the left, which holds the lower action.
+        // The sign of a difference is one carry chain on every FPGA; a signed compare need not be.
+        logic signed [Width:0] difference;
+        assign difference = (Width + 1)'(gen_level[level-1].value[2*n]) -
+            (Width + 1)'(gen_level[level-1].value[2*n+1]);
         always_ff @(posedge clk_i) begin
-          if (valid_i[level-1]) begin
-            if (gen_level[level-1].value[2*n+1] > gen_level[level-1].value[2*n]) begin
+          if (valid_i[level]) begin
+            if (difference < 0) begin
               value[n] <= gen_level[level-1].value[2*n+1];
               index[n] <= gen_level[level-1].index[2*n+1];
             end else begin
@@ -59,7 +63,7 @@ module qs_max_tree #(
         end
       end else begin : gen_single
         always_ff @(posedge clk_i) begin
-          if (valid_i[level-1]) begin
+          if (valid_i[level]) begin
             value[n] <= gen_level[level-1].value[2*n];
             index[n] <= gen_level[level-1].index[2*n];
           end
@@ -68,12 +72,12 @@ module qs_max_tree #(
     end
   end
 
-  assign value_o = gen_level[Levels].value[0];
-  assign index_o = gen_level[Levels].index[0];
+  assign value_o = gen_level[Stages-1].value[0];
+  assign index_o = gen_level[Stages-1].index[0];
 
 `ifndef SYNTHESIS
   logic valid_q;
-  always_ff @(posedge clk_i) valid_q <= valid_i[Levels-1] && !rst_i;
+  always_ff @(posedge clk_i) valid_q <= valid_i[Stages-1] && !rst_i;
 `endif
   `QS_ASSERT(IndexInRange_A, !valid_q || 32'(index_o) < Actions)
 

@@ -16,16 +16,16 @@ package qs_pkg;
     RoundStochastic = 2'd2
   } rounding_e;
 
-  // Clocks of the comparator tree: one per level.
-  function automatic int unsigned tree_levels(int unsigned actions);
-    return $clog2(actions);
+  // Clocks of the comparator tree: one to mask the row, one per level of compares.
+  function automatic int unsigned tree_stages(int unsigned actions);
+    return 1 + $clog2(actions);
   endfunction
 
-  // Number of the stage that writes a result back: issue is stage 0, then table (1), tree levels,
+  // Number of the stage that writes a result back: issue is stage 0, then table (1), tree,
   // merge, product, LoopDepth stages of the loop. It is the latency of the lane in clocks from the issue
   // register to the result, and the number of older transitions whose writes a table read has missed.
   function automatic int unsigned write_stage(int unsigned actions, int unsigned loop_depth);
-    return 4 + tree_levels(actions) + loop_depth;
+    return 4 + tree_stages(actions) + loop_depth;
   endfunction
 
 endpackage

@@ -10,6 +10,7 @@
 // Reset       none: contents and outputs are undefined until written and read.
 // Hazards     A read in the same clock as a write to the same entry is undefined, as it is in many block
 //             RAMs; in simulation it returns the complement of the old value, so that nobody relies on it.
+//             The attribute no_rw_check tells yosys so, which otherwise adds logic for the old value.
 // Invariants  WriteInRange_A
 // Resources   Actions banks of States words and one of (Actions - 1) * 2^clog2(States) + States words.
 // Reference   Da Silva, Torquato and Fernandes, "Parallel implementation of reinforcement learning
@@ -44,9 +45,9 @@ module qs_table #(
   localparam int unsigned CopyWords = (Actions - 1) * 2 ** StateBits + States;
 
   for (genvar a = 0; a < Actions; a++) begin : gen_bank
-    logic [Width-1:0] mem[States];
+    (* no_rw_check *) logic [Width-1:0] mem[States];
     logic [Width-1:0] ram_q;
-    logic             write;
+    logic write;
 
     assign write = write_i && write_action_i == ActionBits'(a);
 
@@ -60,7 +61,7 @@ module qs_table #(
     end
   end
 
-  logic [Width-1:0] copy[CopyWords];
+  (* no_rw_check *) logic [Width-1:0] copy[CopyWords];
   logic [Width-1:0] copy_q;
   logic [ActionBits+StateBits-1:0] copy_read, copy_write;
 

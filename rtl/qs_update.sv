@@ -11,8 +11,8 @@
 // Timing      Stage 0 (reward), stage 1 (entry, maximum, bias), then LoopDepth stages of the loop:
 //             LoopDepth + 1 clocks from entry_i to value_o, one update per clock. In the loop lie
 //               LoopDepth 1: product, select, sum, saturation
-//               LoopDepth 2: product, select | sum, saturation
-//               LoopDepth 3: product, select | sum | saturation
+//               LoopDepth 2: product | select, sum, saturation
+//               LoopDepth 3: product | select, sum | saturation
 // Handshake   none: a stage keeps its registers where valid_i says that nothing enters it.
 // Reset       none: data only.
 // Hazards     take_near/join_near: the result of the transition LoopDepth clocks ahead.
@@ -70,87 +70,134 @@ module qs_update #(
     return AccBits'($signed({1'b0, coefficient})) * AccBits'(value);
   endfunction
 
-  // Registered, as it does not change while transitions are in flight.
-  logic [CoeffBits-1:0] beta_q;
-  always_ff @(posedge clk_i) beta_q <= qs_pkg::COEFF_ONE - alpha_i;
+  // Registered beside the multipliers, as they do not change while transitions are in flight.
+  logic [CoeffBits-1:0] alpha_q, beta_q, kappa_q;
+  always_ff @(posedge clk_i) begin
+    alpha_q <= alpha_i;
+    beta_q  <= qs_pkg::COEFF_ONE - alpha_i;
+    kappa_q <= kappa_i;
+  end
 
   logic signed [Width-1:0] value_q;
 
-  // Whether the newest result is the greedy one, by size, then by action.
+  // Whether the newest result is the greedy one, by size, then by action: the sign of one difference, and so
+  // one carry chain.
   function automatic logic beats(logic signed [Width-1:0] other, logic [IndexBits-1:0] other_index);
-    return value_q > other || (value_q == other && value_index_i < other_index);
+    logic signed [Width+IndexBits:0] difference;
+    difference = $signed({other[Width-1], other, ~other_index}) -
+        $signed({value_q[Width-1], value_q, ~value_index_i});
+    return difference < 0;
   endfunction
-
-  // Products of the newest result, used by the two transitions right behind it.
-  logic signed [AccBits-1:0] beta_value, kappa_value;
-  assign beta_value  = product(beta_q, value_q);
-  assign kappa_value = product(kappa_i, value_q);
 
   // Stage 0: the reward's product.
   logic signed [AccBits-1:0] s1_reward_q;
-  always_ff @(posedge clk_i) if (valid_i[0]) s1_reward_q <= product(alpha_i, reward_i);
+  always_ff @(posedge clk_i) if (valid_i[0]) s1_reward_q <= product(alpha_q, reward_i);
 
-  // Stage 1: the other two products, or those of the result two places ahead of the loop.
-  logic signed [AccBits-1:0] s2_reward_q, s2_entry_q, s2_max_product_q;
+  // The maximum is raised by the far result in stage 1 and by the near one in stage 2.
   logic signed [Width-1:0] s2_max_q;
   logic [IndexBits-1:0] s2_greedy_q;
-  logic s2_take_q, s2_join_q, s2_terminated_q;
-  logic s1_greater;
-  assign s1_greater = join_far_i && value_q > max_i;
+  logic s2_join_q, far_greater, near_greater;
+  assign far_greater  = join_far_i && beats(max_i, greedy_i);
+  assign near_greater = s2_join_q && beats(s2_max_q, s2_greedy_q);
 
   always_ff @(posedge clk_i) begin
     if (valid_i[1]) begin
-      s2_reward_q      <= s1_reward_q + AccBits'(bias_i);
-      s2_entry_q       <= take_far_i ? beta_value : product(beta_q, entry_i);
-      s2_max_product_q <= terminated_i ? '0 : s1_greater ? kappa_value : product(kappa_i, max_i);
-      s2_max_q         <= s1_greater ? value_q : max_i;
-      s2_greedy_q      <= join_far_i && beats(max_i, greedy_i) ? value_index_i : greedy_i;
-      s2_take_q        <= take_near_i;
-      s2_join_q        <= join_near_i;
-      s2_terminated_q  <= terminated_i;
+      s2_max_q    <= far_greater ? value_q : max_i;
+      s2_greedy_q <= far_greater ? value_index_i : greedy_i;
+      s2_join_q   <= join_near_i;
     end
   end
 
-  // The loop, first part: products of the newest result, selected.
+  // Products of the transition in stage 1, those of the newest result, and what the near one does to the
+  // maximum of the transition in stage 2. With LoopDepth >= 2 they are registered before any selection, so
+  // that nothing but a multiplier or a compare lies between registers.
   typedef struct packed {
     logic signed [AccBits-1:0] reward;
+    logic [qs_pkg::CoeffFraction-1:0] bias;
     logic signed [AccBits-1:0] entry;
     logic signed [AccBits-1:0] max_product;
-    logic signed [Width-1:0]   max;
-    logic [IndexBits-1:0]      greedy;
-  } terms_t;
+    logic take_far;
+    logic raise_far;
+    logic take_near;
+    logic terminated;
+  } own_t;
 
+  typedef struct packed {
+    logic signed [AccBits-1:0] beta;
+    logic signed [AccBits-1:0] kappa;
+  } newest_t;
+
+  typedef struct packed {
+    logic raise;
+    logic signed [Width-1:0] max;
+    logic [IndexBits-1:0] greedy;
+  } joined_t;
+
+  own_t s1_own, own;
+  newest_t s1_newest, newest;
+  joined_t s2_joined, joined;
+
+  assign s1_own = '{
+          reward: s1_reward_q,
+          bias: bias_i,
+          entry: product(beta_q, entry_i),
+          max_product: terminated_i ? '0 : product(kappa_q, max_i),
+          take_far: take_far_i,
+          raise_far: far_greater && !terminated_i,
+          take_near: take_near_i,
+          terminated: terminated_i
+      };
+  assign s1_newest = '{beta: product(beta_q, value_q), kappa: product(kappa_q, value_q)};
+  assign s2_joined = '{
+          raise: near_greater,
+          max: near_greater ? value_q : s2_max_q,
+          greedy: near_greater ? value_index_i : s2_greedy_q
+      };
+
+  if (LoopDepth >= 2) begin : gen_product_register
+    always_ff @(posedge clk_i) begin
+      if (valid_i[1]) own <= s1_own;
+      if (valid_i[1] || valid_i[2]) newest <= s1_newest;
+      if (valid_i[2]) joined <= s2_joined;
+    end
+  end else begin : gen_no_product_register
+    assign own = s1_own;
+    assign newest = s1_newest;
+    assign joined = s2_joined;
+  end
+
+  // Selection of the far result's products.
+  localparam int unsigned SelectStage = LoopDepth >= 2 ? 2 : 1;
+  logic signed [AccBits-1:0] reward_q, entry_q, max_product_q;
+  logic take_near_q, terminated_q;
+
+  always_ff @(posedge clk_i) begin
+    if (valid_i[SelectStage]) begin
+      reward_q      <= own.reward + AccBits'(own.bias);
+      entry_q       <= own.take_far ? newest.beta : own.entry;
+      max_product_q <= own.raise_far ? newest.kappa : own.max_product;
+      take_near_q   <= own.take_near;
+      terminated_q  <= own.terminated;
+    end
+  end
+
+  // The loop, second part: selection of the near result's products, and the sum. Its 15 low bits are what
+  // rounding removes.
   typedef struct packed {
     logic [Width:0]          rounded;
     logic signed [Width-1:0] max;
     logic [IndexBits-1:0]    greedy;
   } shifted_t;
 
-  terms_t selected, terms;
+  logic signed [AccBits-1:0] entry_product, max_product;
   shifted_t summed, shifted;
-  logic s2_greater;
 
-  assign s2_greater = s2_join_q && value_q > s2_max_q;
-
-  assign selected = '{
-          reward: s2_reward_q,
-          entry: s2_take_q ? beta_value : s2_entry_q,
-          max_product: s2_greater && !s2_terminated_q ? kappa_value : s2_max_product_q,
-          max: s2_greater ? value_q : s2_max_q,
-          greedy: s2_join_q && beats(s2_max_q, s2_greedy_q) ? value_index_i : s2_greedy_q
-      };
-
-  if (LoopDepth >= 2) begin : gen_product_register
-    always_ff @(posedge clk_i) if (valid_i[2]) terms <= selected;
-  end else begin : gen_no_product_register
-    assign terms = selected;
-  end
-
-  // Second part: the sum. Its 15 low bits are what rounding removes.
+  assign entry_product = take_near_q ? newest.beta : entry_q;
+  assign max_product = joined.raise && !terminated_q ? newest.kappa : max_product_q;
   assign summed = '{
-          rounded: (Width + 1)'((terms.entry + terms.reward + terms.max_product) >>> qs_pkg::CoeffFraction),
-          max: terms.max,
-          greedy: terms.greedy
+          rounded: (Width + 1)'((entry_product + reward_q + max_product) >>> qs_pkg::CoeffFraction),
+          max: joined.max,
+          greedy: joined.greedy
       };
 
   if (LoopDepth >= 3) begin : gen_sum_register

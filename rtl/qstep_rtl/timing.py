@@ -13,4 +13,4 @@ def write_stage(config: Config) -> int:
     It is also the number of older transitions that a table read has missed: the hazard window. Twin of
     ``qs_pkg::write_stage``; ``tb/uvm`` measures it on the RTL.
     """
-    return 4 + config.action_bits + config.loop_depth
+    return 5 + config.action_bits + config.loop_depth

@@ -27,10 +27,10 @@ module qs_max_tree_bench #(
 
   localparam int unsigned Actions[8] = '{2, 3, 4, 5, 6, 7, 8, 64};
 
-  logic [5:0] valid;
-  logic [4:0] valid_q;
+  logic [6:0] valid;
+  logic [5:0] valid_q;
   assign valid = {valid_q, valid_i};
-  always_ff @(posedge clk_i) valid_q <= valid[4:0];
+  always_ff @(posedge clk_i) valid_q <= valid[5:0];
 
   for (genvar k = 0; k < 8; k++) begin : gen_tree
     localparam int unsigned IndexBits = $clog2(Actions[k]);
@@ -43,7 +43,7 @@ module qs_max_tree_bench #(
     ) u_tree (
         .clk_i,
         .rst_i,
-        .valid_i (valid[IndexBits-1:0]),
+        .valid_i (valid[IndexBits:0]),
         .values_i(values_i[Actions[k]-1:0]),
         .mask_i  (mask_i[Actions[k]-1:0]),
         .value_o (value),

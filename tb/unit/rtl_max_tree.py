@@ -36,7 +36,7 @@ async def _check(dut: Any, stimuli: Iterable[tuple[list[int], int]]) -> None:
             row = [least if mask >> a & 1 else values[a] for a in range(actions)]
             right = max(row) & ((1 << width) - 1), row.index(max(row))
             waiting[k].append(right if valid else None)
-            if len(waiting[k]) < (actions - 1).bit_length():
+            if len(waiting[k]) < 1 + (actions - 1).bit_length():  # mask, levels
                 continue
             value = value_word >> (width * k) & ((1 << width) - 1)
             index = index_word >> (6 * k) & 63
@@ -55,7 +55,7 @@ def _with_bubbles(stimuli: Iterable[tuple[list[int], int]]) -> Iterator[tuple[li
         while random.random() < 0.15:
             yield [], 0
         yield stimulus
-    yield from [([], 0)] * max(_ACTIONS).bit_length()
+    yield from [([], 0)] * (1 + max(_ACTIONS).bit_length())
 
 
 def _padded(row: list[int]) -> list[int]:
