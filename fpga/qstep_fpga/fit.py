@@ -27,21 +27,21 @@ def needs(board: Board, netlist: Path) -> dict[str, int]:
 
 def check_fit(board: Board, config: Config, netlist: Path) -> None:
     """Raise BuildError if a netlist needs more than the chip has."""
+    need = needs(board, netlist)
     lacking = [
         f"{name}: needs {needed}, {needed - there} more than the {there} there are"
-        for name, needed in needs(board, netlist).items()
+        for name, needed in need.items()
         if needed > (there := board.limits[name])
     ]
     if lacking:
         raise BuildError(
             f"{config.states} x {config.actions} of {config.format} does not fit {board.title} "
-            f"({board.part}). {'; '.join(lacking)}. {_advice(board, config, netlist)}"
+            f"({board.part}). {'; '.join(lacking)}. {_advice(board, config, need)}"
         )
 
 
-def _advice(board: Board, config: Config, netlist: Path) -> str:
+def _advice(board: Board, config: Config, need: dict[str, int]) -> str:
     memory = "block RAM"
-    need = needs(board, netlist)
     if need[memory] > board.limits[memory]:
         # The table takes blocks in proportion to its states; a power of two wastes none.
         fitting = config.states * board.limits[memory] // need[memory]

@@ -54,9 +54,8 @@ def command(
 ) -> None:
     """Build a bitstream for BOARD, and a report of its size and clock.
 
-    BOARD is one of icebreaker, tang-nano-9k, tang-nano-20k, ulx3s-12f, ulx3s-85f. Finished
-    placements are kept: an interrupted build goes on where it was, and more seeds only add to
-    those that are there.
+    An unknown BOARD is answered with the list of all. Finished placements are kept: an interrupted
+    build goes on where it was, and more seeds only add to those that are there.
     """
     from rich.console import Console
     from rich.progress import Progress
