@@ -8,7 +8,7 @@ from pathlib import Path
 from qstep.config import Config
 from qstep.errors import BuildError, FileFormatError
 from qstep_fpga.board import Board
-from qstep_fpga.families import FAMILIES
+from qstep_fpga.families import bitstream_name
 from qstep_fpga.fit import check_fit
 from qstep_fpga.netlist import synthesise
 from qstep_fpga.placement import Placement, pack, place_all
@@ -73,7 +73,7 @@ def build(
 
     placements = place_all(board, config.link.clock_hz, netlist, seeds, jobs, placed)
     report = Report.of(board, config, placements)
-    bitstream = folder / f"{board.name}{FAMILIES[board.family].bitstream}"
+    bitstream = folder / bitstream_name(board)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         bitstream.unlink(missing_ok=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib.metadata
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from qstep import processes
 from qstep.errors import BuildError, ToolMissingError
 
 __all__ = ["require", "run", "versions"]
@@ -54,15 +54,4 @@ def run(command: Sequence[str], folder: Path) -> str:
         It failed; the message ends with its last words.
     """
     program, *arguments = command
-    done = subprocess.run(
-        [require(program), *arguments],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-    )
-    if done.returncode != 0:
-        said = done.stdout.strip()[-2000:]
-        raise BuildError(f"{program} failed with status {done.returncode}:\n{said}")
-    return done.stdout
+    return processes.run([require(program), *arguments], BuildError, folder)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import platform
-import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +23,7 @@ import qstep.protocol
 from qstep import cache
 from qstep.config import Config
 from qstep.errors import DeviceError
+from qstep.processes import run
 from qstep_rtl import sources
 from qstep_sim import verilator
 
@@ -186,17 +186,7 @@ def _compile(unit: Path, parts: Sequence[Path], trace: bool, *options: str) -> P
 
 
 def _run(command: Sequence[str | Path]) -> None:
-    done = subprocess.run(
-        command,
-        env=verilator.environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-    )
-    if done.returncode != 0:
-        said = done.stdout.strip()[-3000:]
-        raise DeviceError(f"{Path(command[0]).name} failed with status {done.returncode}:\n{said}")
+    run(command, DeviceError, environment=verilator.environment())
 
 
 def _key(*parts: str) -> str:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from qstep_fpga.board import Board
 from qstep_fpga.families.base import Family
 from qstep_fpga.families.ecp5 import ECP5
 from qstep_fpga.families.gowin import Gowin
 from qstep_fpga.families.ice40 import ICE40
 
-__all__ = ["FAMILIES", "Family"]
+__all__ = ["FAMILIES", "Family", "bitstream_name"]
 
 FAMILIES: dict[str, Family] = {"ecp5": ECP5(), "gowin": Gowin(), "ice40": ICE40()}
 """By the name that a board's file uses."""
+
+
+def bitstream_name(board: Board) -> str:
+    """Return what the file of a board's bitstream is called."""
+    return f"{board.name}{FAMILIES[board.family].bitstream}"

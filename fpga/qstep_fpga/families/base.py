@@ -45,8 +45,11 @@ class Family(Protocol):
     def constraints(self, board: Board) -> str:
         """Return the pins of the board's top module in the family's own language."""
 
-    def place(self, board: Board, clock_hz: int, seed: int) -> list[str]:
-        """Return the command that places and routes; a clock that is not met does not fail it."""
+    def place(self, board: Board) -> list[str]:
+        """Return the family's nextpnr with its own words: chip, pins, output, what it does better with.
+
+        :func:`qstep_fpga.placement.place` adds the words that all of them take.
+        """
 
     def pack(self, board: Board, out: str) -> list[str]:
         """Return the command that makes the bitstream `out`."""

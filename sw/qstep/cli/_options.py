@@ -12,7 +12,10 @@ from qstep.config import Config
 from qstep.errors import ConfigError
 from qstep.fixed import QFormat, Rounding
 
-__all__ = ["config_from", "config_options", "device_option", "hyper_options"]
+__all__ = ["BITSTREAMS", "config_from", "config_options", "device_option", "hyper_options"]
+
+BITSTREAMS = Path("build/fpga")
+"""Where ``qstep build`` writes to unless told otherwise, and ``qstep program`` looks."""
 
 Decorated = Callable[..., Any]
 

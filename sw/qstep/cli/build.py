@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from qstep.cli._options import BITSTREAMS
 from qstep.config import Config
 
 __all__ = ["command"]
@@ -33,7 +34,7 @@ __all__ = ["command"]
     "--out",
     "folder",
     type=click.Path(path_type=Path),
-    default=Path("build/fpga"),
+    default=BITSTREAMS,
     show_default=True,
     help="Folder to write to.",
 )

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from qstep.cli._options import BITSTREAMS
+
 __all__ = ["command"]
 
 
@@ -15,16 +17,15 @@ __all__ = ["command"]
     "--bitstream",
     "file",
     type=click.Path(path_type=Path),
-    help="The file.  [default: what qstep build wrote to build/fpga]",
+    help=f"The file.  [default: what qstep build wrote to {BITSTREAMS.as_posix()}]",
 )
 @click.option("--flash", is_flag=True, help="Keep it over a loss of power.")
 def command(board: str, file: Path | None, flash: bool) -> None:
     """Load a bitstream into BOARD, with openFPGALoader."""
     from qstep_fpga.board import load
-    from qstep_fpga.families import FAMILIES
+    from qstep_fpga.families import bitstream_name
     from qstep_fpga.program import program
 
     chosen = load(board)
-    made = Path("build/fpga") / f"{board}{FAMILIES[chosen.family].bitstream}"
-    program(chosen, file or made, flash)
+    program(chosen, file or BITSTREAMS / bitstream_name(chosen), flash)
     click.echo(f"{chosen.title} is programmed; try: qstep train gridworld --device serial:PORT")
