@@ -37,7 +37,6 @@ _HARNESS = (_HERE / "harness.h", _HERE / "harness.cpp", Path(__file__))
 # processes faster than those that it splits by signal, which ask for the same state again and again.
 _VERILATE = (
     "--cc",
-    "--assert",
     "-O3",
     "-fno-table",
     "-fno-split",
@@ -64,7 +63,8 @@ def build(config: Config, uart: bool = False, trace: bool = False) -> Path:
     uart : bool
         Simulate serial lines bit by bit instead of byte streams.
     trace : bool
-        Make the library able to write a waveform (slower).
+        Make the library able to write a waveform, and check the assertions of the RTL (slower: the
+        assertions alone take a tenth of the speed, and the benches of ``make sim`` check them too).
 
     Raises
     ------
@@ -89,7 +89,8 @@ def build(config: Config, uart: bool = False, trace: bool = False) -> Path:
     top = "qstep_top" if uart else "qstep_device"
     what = f"{config.states} states x {config.actions} actions, {config.format}"
     what += ", serial lines" if uart else ""
-    return _library(_generator_digest() + config.digest, what, top, uart, trace, prepare)
+    digest = _generator_digest() + config.digest
+    return _library(digest, what, top, uart, trace, prepare, assertions=trace)
 
 
 def compile_library(
@@ -103,10 +104,10 @@ def compile_library(
     """Return the shared library of module `top` of Verilog files, from the cache or built.
 
     With `uart` the module has ports clk, rst, rx and tx; otherwise clk, rst and the two byte streams of
-    `qstep_device`. Without `optimise` a large netlist compiles in seconds instead of minutes, and runs
-    slowly. Other parameters, errors and notes as for :func:`build`.
+    `qstep_device`. Assertions are checked. Without `optimise` a large netlist compiles in seconds
+    instead of minutes, and runs slowly. Other parameters, errors and notes as for :func:`build`.
     """
-    return _library(_digest(verilog), top, top, uart, trace, lambda _: verilog, optimise)
+    return _library(_digest(verilog), top, top, uart, trace, lambda _: verilog, optimise=optimise)
 
 
 def _library(
@@ -116,6 +117,8 @@ def _library(
     uart: bool,
     trace: bool,
     prepare: Callable[[Path], Sequence[Path]],
+    *,
+    assertions: bool = True,
     optimise: bool = True,
 ) -> Path:
     """Fetch the library of the files that `prepare` returns and that `digest` stands for."""
@@ -125,7 +128,7 @@ def _library(
         generated = folder / "cpp"
         with ThreadPoolExecutor() as pool:
             runtime = pool.submit(_runtime, trace)
-            _verilate(generated, prepare(folder), top, trace)
+            _verilate(generated, prepare(folder), top, *checks, *waveform)
             parts = sorted(generated.glob("*.cpp"))
             # Verilator marks what runs once, at the start; optimising that would take half of the time.
             once = [part for part in parts if part.stem.endswith("__Slow")]
@@ -139,17 +142,19 @@ def _library(
         _run([*verilator.compiler(), "-shared", "-pthread", *objects, "-o", library])
         return library
 
+    checks = ["--assert" if assertions else "--no-assert"]
+    waveform = ["--trace-vcd"] if trace else []
     level = "-O2" if optimise else "-O0"
     verilator.require("verilator", "C++ compiler")
-    return cache.fetch(_key(digest, top, str(uart), str(trace), level, *_VERILATE), ".so", make)
+    key = _key(digest, top, str(uart), level, *_VERILATE, *checks, *waveform)
+    return cache.fetch(key, ".so", make)
 
 
-def _verilate(folder: Path, verilog: Sequence[Path], top: str, trace: bool) -> None:
+def _verilate(folder: Path, verilog: Sequence[Path], top: str, *options: str) -> None:
     """Translate Verilog to C++ sources in `folder`."""
     includes = sorted({f"-I{path.parent}" for path in verilog})
-    options = [*_VERILATE, *(["--trace-vcd"] if trace else [])]
     names = ["--prefix", "Vqstep", "--top-module", top, "--Mdir", str(folder)]
-    _run([verilator.find(), *options, *names, *includes, *verilog])
+    _run([verilator.find(), *_VERILATE, *options, *names, *includes, *verilog])
 
 
 def _runtime(trace: bool) -> Path:

@@ -26,7 +26,7 @@ class SimPort:
     """A byte port whose other end is a simulated device, alive from construction to :meth:`close`.
 
     Simulated time passes only inside :meth:`read`. If the environment variable QSTEP_TRACE names a file,
-    the waveform of the device is written there as VCD.
+    the waveform of the device is written there as VCD, and the assertions of the RTL are checked.
 
     Parameters
     ----------
