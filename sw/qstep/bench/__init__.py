@@ -1,7 +1,8 @@
 """The benchmark: every backend on the same workloads, checked, and timed in turns.
 
 `workloads` says what is learnt, `backends` by whom, `checks` whether it was, `measure` times
-them, `machine` says on what, `table` and `plot` show it.
+them, `line` and `limits` say what a link allows, `boards` what boards would do, `machine` on what it all
+ran; `report` runs it and `table` and `plot` show it.
 """
 
 __all__ = ["WORKLOAD_NAMES"]

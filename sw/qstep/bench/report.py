@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from qstep.bench import backends
 from qstep.bench.backends import Absent, Backend, Counts
+from qstep.bench.boards import Board, board
+from qstep.bench.limits import BAUDS, LinkLimits, link_limits
 from qstep.bench.machine import machine, versions
 from qstep.bench.measure import Measured, Repeat, Spread, measure, rates, ratios
 from qstep.bench.workloads import WORKLOADS, Workload
@@ -21,9 +21,11 @@ from qstep.config import Config
 from qstep.devices import Device
 from qstep.devices.link_device import LinkDevice
 from qstep.errors import QStepError
-from qstep.link.records import RecordLayout
 
-__all__ = ["Figures", "Report", "Section", "Simulated", "open_simulated", "run"]
+if TYPE_CHECKING:
+    from qstep_fpga.report import Report as BuildReport
+
+__all__ = ["Figures", "Hardware", "Report", "Section", "Simulated", "open_simulated", "run"]
 
 BASE = "dictionary"
 """The backend that ratios are taken to."""
@@ -31,35 +33,19 @@ BASE = "dictionary"
 
 @dataclass(frozen=True)
 class Simulated:
-    """What a simulated device counted: simulated, not measured on hardware.
-
-    Rates are million updates/s, and hold only if the hardware runs at the assumed clock.
+    """What a simulated device counted over all repeats: simulated, not measured on hardware.
 
     Attributes
     ----------
     counts : Counts
-        Over all repeats.
     lane_clocks, device_clocks : float
         Clocks an update: those in which the lane was offered one, and all that the device took, with
         its link at one byte a clock.
-    assumed_clock_hz : int
-        An assumption: ``config.link.clock_hz``, not the result of a place and route.
-    lane_rate, device_rate : float
-        What follows for the lane alone, and for the device that is fed a byte a clock.
-    baud : int
-        Rate of the serial line, ``config.link.baud``.
-    line_rate : float
-        What that line carries at most, records alone; the clock does not matter to it.
     """
 
     counts: Counts
     lane_clocks: float
     device_clocks: float
-    assumed_clock_hz: int
-    lane_rate: float
-    device_rate: float
-    baud: int
-    line_rate: float
 
 
 @dataclass(frozen=True)
@@ -79,8 +65,37 @@ class Figures:
 
 
 @dataclass(frozen=True)
+class Hardware:
+    """What hardware would do with a workload, none of it measured on hardware.
+
+    Attributes
+    ----------
+    link : LinkLimits
+    boards : tuple of Board
+    absent : tuple of Absent
+        The boards whose table is too small.
+    """
+
+    link: LinkLimits
+    boards: tuple[Board, ...]
+    absent: tuple[Absent, ...]
+
+
+@dataclass(frozen=True)
 class Section:
-    """One workload: figures of the backends that are present, and why the others are not."""
+    """One workload: who did it how fast, what boards and the link would allow, and who is absent.
+
+    Attributes
+    ----------
+    workload, task : str
+    config, hyperparameters : dict
+    figures : tuple of Figures
+        Of the backends that are present.
+    absent : tuple of Absent
+        The backends that this machine lacks.
+    hardware : Hardware or None
+        None where it was not asked for.
+    """
 
     workload: str
     task: str
@@ -88,6 +103,7 @@ class Section:
     hyperparameters: dict[str, Any]
     figures: tuple[Figures, ...]
     absent: tuple[Absent, ...]
+    hardware: Hardware | None
 
 
 @dataclass(frozen=True)
@@ -110,7 +126,13 @@ class Report:
 Progress = Callable[[str, int, int], None]
 
 
-def run(names: tuple[str, ...], rounds: int, seconds: float, progress: Progress) -> Report:
+def run(
+    names: tuple[str, ...],
+    rounds: int,
+    seconds: float,
+    progress: Progress,
+    builds: Sequence[BuildReport] | None = None,
+) -> Report:
     """Run the benchmark.
 
     Parameters
@@ -123,18 +145,28 @@ def run(names: tuple[str, ...], rounds: int, seconds: float, progress: Progress)
         About how long one repeat may take.
     progress : callable
         ``progress(what, done, total)``, called as work goes on.
+    builds : sequence of qstep_fpga.report.Report, optional
+        Boards to compare with, and with them what the link allows; None leaves both out.
 
     Raises
     ------
     WrongTableError
         A backend's table is not what it must be.
     """
-    sections = tuple(_section(WORKLOADS[name](), rounds, seconds, progress) for name in names)
+    sections = tuple(
+        _section(WORKLOADS[name](), rounds, seconds, progress, builds) for name in names
+    )
     date = datetime.datetime.now(datetime.UTC).date().isoformat()
     return Report(date, rounds, seconds, machine(), versions(), sections)
 
 
-def _section(workload: Workload, rounds: int, seconds: float, progress: Progress) -> Section:
+def _section(
+    workload: Workload,
+    rounds: int,
+    seconds: float,
+    progress: Progress,
+    builds: Sequence[BuildReport] | None,
+) -> Section:
     with ExitStack() as stack:
         progress(f"{workload.name}: opening the simulated device", 0, 1)
         found = [
@@ -144,7 +176,8 @@ def _section(workload: Workload, rounds: int, seconds: float, progress: Progress
             open_simulated(workload, stack),
         ]
         present = [entry for entry in found if isinstance(entry, Backend)]
-        total, done = len(present) * (rounds + 1), 0
+        lines = 0 if builds is None else len(BAUDS)
+        total, done = len(present) * (rounds + 1) + lines, 0
 
         def tick(name: str) -> None:
             nonlocal done
@@ -153,13 +186,32 @@ def _section(workload: Workload, rounds: int, seconds: float, progress: Progress
 
         results = measure(present, rounds, seconds, workload.limit, tick)
     base = next(result for result in results if result.backend.name == BASE)
+    figures = tuple(_figures(result, base) for result in results)
     return Section(
         workload.name,
         workload.task,
         workload.config.to_dict(),
         workload.hyper.to_dict(),
-        tuple(_figures(workload, result, base) for result in results),
+        figures,
         tuple(entry for entry in found if isinstance(entry, Absent)),
+        None if builds is None else _hardware(workload, figures, builds, seconds, tick),
+    )
+
+
+def _hardware(
+    workload: Workload,
+    figures: Sequence[Figures],
+    builds: Sequence[BuildReport],
+    seconds: float,
+    tick: Callable[[str], None],
+) -> Hardware:
+    # A simulation's speed is no rival.
+    rivals = {entry.name: entry.end_to_end.median for entry in figures if not entry.simulated}
+    known = [board(workload, build) for build in builds]
+    return Hardware(
+        link_limits(workload, rivals, seconds, tick),
+        tuple(entry for entry in known if isinstance(entry, Board)),
+        tuple(entry for entry in known if isinstance(entry, Absent)),
     )
 
 
@@ -181,7 +233,7 @@ def _simulation(config: Config) -> tuple[Device, Callable[[], int]]:
     return LinkDevice(port, config), lambda: port.clocks
 
 
-def _figures(workload: Workload, result: Measured, base: Measured) -> Figures:
+def _figures(result: Measured, base: Measured) -> Figures:
     kernel, end_to_end = rates(result)
     kernel_ratio, end_to_end_ratio = ratios(result, base)
     return Figures(
@@ -193,28 +245,14 @@ def _figures(workload: Workload, result: Measured, base: Measured) -> Figures:
         kernel_ratio,
         end_to_end_ratio,
         result.checked,
-        _simulated(workload, result),
+        _simulated(result.counts),
         result.repeats,
     )
 
 
-def _simulated(workload: Workload, result: Measured) -> Simulated | None:
-    counts = result.counts
+def _simulated(counts: Counts | None) -> Simulated | None:
     if counts is None:
         return None
-    link, layout = workload.config.link, RecordLayout.coded(workload.config)
-    stream = workload.record(result.updates)
-    continuing = float(np.mean(stream.state[1:] == stream.next_state[:-1]))
-    size = layout.full_bytes + continuing * (layout.continuing_bytes - layout.full_bytes)
-    lane_clocks = counts.offered_clocks / counts.accepted
-    device_clocks = counts.clocks / counts.accepted
     return Simulated(
-        counts,
-        lane_clocks,
-        device_clocks,
-        link.clock_hz,
-        link.clock_hz / lane_clocks / 1e6,
-        link.clock_hz / device_clocks / 1e6,
-        link.baud,
-        link.baud / 10 / size / 1e6,  # a byte takes ten bits on the line
+        counts, counts.offered_clocks / counts.accepted, counts.clocks / counts.accepted
     )

@@ -25,9 +25,11 @@ from qstep.noise import NoiseState
 from qstep.protocol import PROTOCOL_VERSION, Request
 from qstep.transitions import Transitions
 
-__all__ = ["LinkDevice"]
+__all__ = ["HELLO", "LinkDevice"]
 
-_HELLO = struct.Struct("<BH8sIBBBII4s")
+HELLO = struct.Struct("<BH8sIBBBII4s")
+"""What HELLO's answer carries after the common part."""
+
 _CONFIGURE = struct.Struct("<HHB")
 _NOISE = struct.Struct("<II")
 _ENTRY = struct.Struct("<HB")
@@ -94,9 +96,9 @@ class LinkDevice(Device):
                 f"the device speaks version {hello[0]} of the link protocol; "
                 f"this driver speaks version {PROTOCOL_VERSION}"
             )
-        if len(hello) != _HELLO.size:
-            raise LinkError(f"the device answered HELLO with {len(hello)} bytes, not {_HELLO.size}")
-        _, _, digest, states, actions, integer, fraction, buffer_bytes, _, _ = _HELLO.unpack(hello)
+        if len(hello) != HELLO.size:
+            raise LinkError(f"the device answered HELLO with {len(hello)} bytes, not {HELLO.size}")
+        _, _, digest, states, actions, integer, fraction, buffer_bytes, _, _ = HELLO.unpack(hello)
         config = self.config
         # What a person can make sense of comes first: the digest differs whenever anything does.
         for what, there, here in (
