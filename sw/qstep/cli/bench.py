@@ -12,7 +12,7 @@ __all__ = ["command"]
 
 
 @click.command(short_help="Time every backend that this machine has.")
-@click.option("--quick", is_flag=True, help="Fewer and shorter repeats: about 20 seconds.")
+@click.option("--quick", is_flag=True, help="Fewer and shorter repeats: about 30 seconds.")
 @click.option(
     "--workload",
     "names",
