@@ -109,7 +109,7 @@ def _draw_lines(section: Section, hardware: Hardware, ax: Axes) -> None:
     ax.plot([slowest, fastest], ends, color=_LINE, label="what a serial line carries")
     for line in link.lines:
         ax.axvline(line.baud, color="silver", linewidth=0.8, zorder=0)
-        ax.plot(line.baud, line.rate, "o", color=_LINE, markersize=5)
+        ax.plot(line.baud, line.rate, "o", color=_LINE, markersize=5, zorder=4)
         ax.annotate(
             f"{line.baud:,} baud, {number(line.rate)}",
             (line.baud, line.rate),
