@@ -21,7 +21,15 @@ from qstep.link.frames import Frame, FrameReader, encode_frame
 from qstep.link.records import CODES, RecordLayout, decode_record
 from qstep.model import updated_value
 from qstep.noise import NoiseState
-from qstep.protocol import ANSWER, OVERHEAD, PROTOCOL_VERSION, Request, StatusCode, max_payload
+from qstep.protocol import (
+    ANSWER,
+    BUILD_BYTES,
+    OVERHEAD,
+    PROTOCOL_VERSION,
+    Request,
+    StatusCode,
+    max_payload,
+)
 
 __all__ = ["ReferenceDevice"]
 
@@ -43,6 +51,8 @@ class ReferenceDevice:
     ----------
     config : Config
         What the device is built from.
+    build : bytes
+        Identity of the build, 8 bytes.
 
     Attributes
     ----------
@@ -53,8 +63,9 @@ class ReferenceDevice:
         depend on the clock-by-clock timing of a real lane.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, build: bytes = bytes(BUILD_BYTES)) -> None:
         self.config = config
+        self.build = build
         self.epoch = 0
         self._table = [0] * (config.states * config.actions)
         self._rewards = [0] * CODES
@@ -121,7 +132,7 @@ class ReferenceDevice:
             self._expected = 0
         config = self.config
         return StatusCode.OK, struct.pack(
-            "<BH8sIBBBII4s",
+            "<BH8sIBBBI8sI4s",
             PROTOCOL_VERSION,
             self.epoch,
             bytes.fromhex(config.digest)[:8],
@@ -130,6 +141,7 @@ class ReferenceDevice:
             config.format.integer,
             config.format.fraction,
             config.link.buffer_bytes,
+            self.build,
             self.digest,
             payload,
         )

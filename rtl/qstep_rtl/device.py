@@ -16,6 +16,7 @@ from amaranth.hdl import Cat, ClockSignal, Instance, Module, Mux, ResetSignal, S
 from amaranth.lib.wiring import Component, In, Out, connect
 
 from qstep.config import Config
+from qstep.protocol import BUILD_BYTES
 from qstep_rtl.commands import Commands
 from qstep_rtl.counters import COUNTER_BYTES, Counters, wide_counter
 from qstep_rtl.crc32 import RecordDigest
@@ -47,6 +48,8 @@ class ByteDevice(Component):
         Bytes to the host.
     divisor : Out(16)
         Clocks per bit that BAUD has set, for a UART around the device.
+    build : In(64)
+        Identity of the build for HELLO, first byte lowest; constant.
     """
 
     def __init__(self, config: Config) -> None:
@@ -60,6 +63,7 @@ class ByteDevice(Component):
                 "tx_ready": In(1),
                 "tx_data": Out(8),
                 "divisor": Out(16),
+                "build": In(8 * BUILD_BYTES),
             }
         )
 
@@ -179,6 +183,7 @@ class ByteDevice(Component):
             responder.epoch.eq(commands.epoch),
             responder.expected.eq(commands.expected),
             responder.nonce.eq(commands.nonce),
+            responder.build.eq(self.build),
             responder.applied.eq(wide_counter(m, taken, "applied")),
             responder.digest.eq(digest.crc),
             responder.data.payload.eq(
@@ -217,6 +222,8 @@ class UartDevice(Component):
     ----------
     rx, tx : In(1), Out(1)
         Serial lines, high while idle.
+    build : In(64)
+        As in :class:`ByteDevice`.
     """
 
     def __init__(self, config: Config) -> None:
@@ -225,6 +232,7 @@ class UartDevice(Component):
             {
                 "rx": In(1, init=1),
                 "tx": Out(1, init=1),
+                "build": In(8 * BUILD_BYTES),
             }
         )
 
@@ -243,5 +251,6 @@ class UartDevice(Component):
             sender.bytes.payload.eq(device.tx_data),
             sender.bytes.valid.eq(device.tx_valid),
             device.tx_ready.eq(sender.bytes.ready),
+            device.build.eq(self.build),
         ]
         return m

@@ -17,6 +17,7 @@ from amaranth.lib.wiring import Component, In, Out
 
 from qstep.config import Config
 from qstep.protocol import (
+    BUILD_BYTES,
     COMMON_BYTES,
     CRC_BYTES,
     HEADER_BYTES,
@@ -57,6 +58,8 @@ class Responder(Component):
         Streamed data.
     epoch, expected, applied, digest, noise_x, noise_w, nonce : In
         The device's registers.
+    build : In(64)
+        Identity of the build, first byte lowest; constant.
     line : Out(stream of 8)
         Encoded answers.
     idle : Out(1)
@@ -77,6 +80,7 @@ class Responder(Component):
                 "noise_x": In(32),
                 "noise_w": In(32),
                 "nonce": In(32),
+                "build": In(8 * BUILD_BYTES),
                 "line": Out(stream.Signature(8)),
                 "idle": Out(1),
             }
@@ -94,6 +98,7 @@ class Responder(Component):
             Const(PROTOCOL_VERSION, 8),
             *_split(self.epoch, 2),
             *(Const(number, 8) for number in numbers),
+            *_split(self.build, BUILD_BYTES),
         ]
 
     def elaborate(self, platform: object) -> Module:

@@ -7,6 +7,7 @@ from enum import IntEnum
 __all__ = [
     "ANSWER",
     "BUFFERS",
+    "BUILD_BYTES",
     "COMMON_BYTES",
     "CRC_BYTES",
     "HEADER_BYTES",
@@ -22,6 +23,9 @@ PROTOCOL_VERSION = 1
 
 ANSWER = 0x80
 """Added to the type of a request to give the type of its answer."""
+
+BUILD_BYTES = 8
+"""The identity of a build in HELLO's answer; all zeros where nothing was built, as in a simulation."""
 
 HEADER_BYTES = 7
 """type:1 seq:2 epoch:2 length:2."""

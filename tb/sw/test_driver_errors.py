@@ -94,13 +94,29 @@ def test_another_digest_is_refused_with_both():
     )
 
 
+def test_another_build_is_refused_with_both():
+    port = DirectPort(ReferenceDevice(CONFIG, bytes(range(8))))
+    with pytest.raises(
+        ConfigMismatchError,
+        match="the device's build is 0001020304050607, not 8899aabbccddeeff: program it again",
+    ):
+        LinkDevice(port, CONFIG, PATIENCE, build="8899aabbccddeeff")
+    assert port.closed
+
+
+def test_build_is_readable_and_accepted_where_it_is_the_expected_one():
+    reference = ReferenceDevice(CONFIG, bytes(range(8)))
+    with LinkDevice(DirectPort(reference), CONFIG, PATIENCE, build="0001020304050607") as device:
+        assert device.build == "0001020304050607"
+
+
 def test_hello_of_this_version_but_of_another_length_is_refused():
     class Longer(ReferenceDevice):
         def _hello(self, payload):
             status, data = super()._hello(payload)
             return status, data[:-4] + b"?" + data[-4:]
 
-    assert_refused(Longer(CONFIG), LinkError, "answered HELLO with 31 bytes, not 30")
+    assert_refused(Longer(CONFIG), LinkError, "answered HELLO with 39 bytes, not 38")
 
 
 def device():

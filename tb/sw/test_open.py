@@ -19,7 +19,7 @@ import qstep
 from qstep import Config, Hyperparameters, Transitions
 from qstep.devices.link_device import LinkDevice
 from qstep.devices.model_device import ModelDevice
-from qstep.errors import ConfigError, LinkError
+from qstep.errors import ConfigError, ConfigMismatchError, LinkError
 from qstep.link.ports import SerialPort
 from qstep.model import Model
 
@@ -95,6 +95,18 @@ def test_unknown_name_is_refused_with_the_legal_forms(url):
     assert str(caught.value).startswith(f"device is {url!r};")
 
 
+@pytest.mark.parametrize(
+    "query", ["?build=0011223344556677", "?baud=115200&build=0011223344556677"]
+)
+def test_serial_device_of_another_build_is_refused(query):
+    with (
+        pty_pair() as (master, name),
+        serving(master),
+        pytest.raises(ConfigMismatchError, match="build is 0000000000000000, not 0011223344556677"),
+    ):
+        qstep.open(f"serial:{name}{query}", CONFIG)
+
+
 def test_port_that_does_not_exist_is_a_link_error():
     with pytest.raises(LinkError, match="/dev/absent: cannot be opened at 3000000 baud"):
         qstep.open("serial:/dev/absent", CONFIG)
@@ -147,6 +159,7 @@ def test_serial_device_behind_a_pty():
         qstep.open(f"serial:{name}?baud=115200", CONFIG) as device,
     ):
         assert device._session.baud == 115200
+        assert device.build == 16 * "0"
         device.step(batch)
         assert np.array_equal(device.read(), reference.table)
     assert reference.applied == len(batch)

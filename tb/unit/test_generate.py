@@ -34,12 +34,14 @@ PORTS = {
         "tx_ready": ("input", 1),
         "tx_data": ("output", 8),
         "divisor": ("output", 16),
+        "build": ("input", 64),
     },
     "qstep_top": {
         "clk": ("input", 1),
         "rst": ("input", 1),
         "rx": ("input", 1),
         "tx": ("output", 1),
+        "build": ("input", 64),
     },
 }
 

@@ -22,6 +22,7 @@ _KNOWN = {kind.value: kind.name for kind in Request}
 _WITH_RANGE = ("CONFIGURE", "NOISE", "LOAD", "READ", "STEP_CODED", "STEP_RAW", "BAUD")
 _REPEATABLE = ("READ", "STATUS", "COUNTERS")
 _FRAME_END = b"\0"
+_BUILD = bytes.fromhex("0123456789abcdef")  # as in qs_device_bench.sv
 
 
 def device_bins() -> dict[str, list[Hashable]]:
@@ -55,7 +56,7 @@ class DeviceScoreboard(uvm_subscriber):
 
     def build_phase(self) -> None:
         self.config = ConfigDB().get(self, "", "CONFIG")
-        self.reference = ReferenceDevice(self.config)
+        self.reference = ReferenceDevice(self.config, _BUILD)
         self.group = Covergroup(device_bins())
         self.passed: bool | None = None
         self.compared = 0

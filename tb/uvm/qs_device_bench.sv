@@ -33,7 +33,8 @@ module qs_device_bench (
       .tx_valid(tx_valid),
       .tx_ready(tx_ready_i),
       .tx_data (tx_data),
-      .divisor (divisor_o)
+      .divisor (divisor_o),
+      .build   (64'hEFCD_AB89_6745_2301)
   );
 
   initial seen_o = '0;

@@ -18,7 +18,15 @@ from qstep.config import Config
 from qstep.devices.link_device import HELLO, LinkDevice
 from qstep.link.frames import COMMON, DELIMITER, Frame, FrameReader, encode_frame
 from qstep.link.records import RecordLayout
-from qstep.protocol import ANSWER, OVERHEAD, PROTOCOL_VERSION, Request, StatusCode, max_payload
+from qstep.protocol import (
+    ANSWER,
+    BUILD_BYTES,
+    OVERHEAD,
+    PROTOCOL_VERSION,
+    Request,
+    StatusCode,
+    max_payload,
+)
 from qstep.transitions import Transitions
 
 __all__ = ["BITS_PER_BYTE", "Carried", "Clock", "Line", "SimulatedClock", "carry"]
@@ -208,6 +216,7 @@ class _Acknowledger:
             config.format.integer,
             config.format.fraction,
             config.link.buffer_bytes,
+            bytes(BUILD_BYTES),
             0,
             nonce,
         )

@@ -10,7 +10,8 @@ from qstep.errors import ConfigError
 
 __all__ = ["Counters", "Device", "Status", "open_device"]
 
-_FORMS = "model:, sim:, sim:uart, serial:PORT or serial:PORT?baud=N"
+_FORMS = "model:, sim:, sim:uart, serial:PORT or serial:PORT?baud=N&build=ID"
+_SERIAL = re.compile(r"(?P<port>.+?)(\?baud=(?P<baud>\d+))?([?&]build=(?P<build>[0-9a-f]{16}))?")
 
 
 def open_device(url: str, config: Config) -> Device:
@@ -22,7 +23,9 @@ def open_device(url: str, config: Config) -> Device:
         ``model:`` is the golden model; ``sim:`` the simulated hardware, ``sim:uart`` the same with its
         serial line simulated too; ``serial:PORT`` a board, a pty or a socket, where PORT is
         /dev/ttyUSB1, COM3 or socket://HOST:PORT. ``?baud=N`` says at which rate the device listens
-        where that is not ``config.link.baud``. A colon at the end may be left out.
+        where that is not ``config.link.baud``, ``?build=ID``, or ``&build=ID`` behind a rate, which
+        build it must be: the 16 hexadecimal digits in the report of a bitstream. A colon at the end
+        may be left out.
     config : Config
         What the device is, or must be, built from.
 
@@ -57,11 +60,11 @@ def open_device(url: str, config: Config) -> Device:
         from qstep_sim.port import SimPort
 
         return LinkDevice(SimPort(config, uart=rest == "uart"), config)
-    serial = re.fullmatch(r"(?P<port>.+?)(\?baud=(?P<baud>\d+))?", rest)
+    serial = _SERIAL.fullmatch(rest)
     if kind == "serial" and serial is not None:
         from qstep.devices.link_device import LinkDevice
         from qstep.link.ports import SerialPort
 
         baud = int(serial["baud"] or config.link.baud)
-        return LinkDevice(SerialPort(serial["port"], baud), config)
+        return LinkDevice(SerialPort(serial["port"], baud), config, build=serial["build"])
     raise ConfigError(f"device is {url!r}; it must be {_FORMS}")

@@ -27,7 +27,7 @@ from qstep.transitions import Transitions
 
 __all__ = ["HELLO", "LinkDevice"]
 
-HELLO = struct.Struct("<BH8sIBBBII4s")
+HELLO = struct.Struct("<BH8sIBBBI8sI4s")
 """What HELLO's answer carries after the common part."""
 
 _CONFIGURE = struct.Struct("<HHB")
@@ -60,6 +60,8 @@ class LinkDevice(Device):
         What the device must have been built from.
     patience : float
         Seconds without an answer, beside the time on the line, before the first retry.
+    build : str, optional
+        The build that it must be, as the report of a bitstream names it; any will do without.
 
     Raises
     ------
@@ -67,10 +69,18 @@ class LinkDevice(Device):
         The device is another one than `config` describes; nothing was written to it.
     DeadlineError, LinkError
         No device answers, or the port failed.
+
+    Attributes
+    ----------
+    build : str
+        Identity of the device's build, 16 hexadecimal digits; all 0 for a simulation.
     """
 
-    def __init__(self, port: Port, config: Config, patience: float = PATIENCE) -> None:
+    def __init__(
+        self, port: Port, config: Config, patience: float = PATIENCE, build: str | None = None
+    ) -> None:
         self.config = config
+        self._expected_build = build
         self._port = port
         self._session = Session(port, config, patience)
         self._rewards = RewardTable()
@@ -98,7 +108,9 @@ class LinkDevice(Device):
             )
         if len(hello) != HELLO.size:
             raise LinkError(f"the device answered HELLO with {len(hello)} bytes, not {HELLO.size}")
-        _, _, digest, states, actions, integer, fraction, buffer_bytes, _, _ = HELLO.unpack(hello)
+        _, _, digest, states, actions, integer, fraction, buffer_bytes, build, _, _ = HELLO.unpack(
+            hello
+        )
         config = self.config
         # What a person can make sense of comes first: the digest differs whenever anything does.
         for what, there, here in (
@@ -111,6 +123,12 @@ class LinkDevice(Device):
                 raise ConfigMismatchError(
                     f"the device's {what} is {there}; this configuration has {here}"
                 )
+        self.build = build.hex()
+        if self._expected_build not in (None, self.build):
+            raise ConfigMismatchError(
+                f"the device's build is {self.build}, not {self._expected_build}: "
+                "program it again, or expect the build that it is"
+            )
 
     # Settings
 
