@@ -9,10 +9,12 @@ from pathlib import Path
 from qstep.errors import BuildError, FileFormatError, ToolMissingError
 from qstep_fpga.board import Board
 
-__all__ = ["program"]
+__all__ = ["LOADER", "REMEDY", "program"]
 
-_LOADER = "openFPGALoader"
-_HINT = "macOS: brew install openfpgaloader; Debian, Ubuntu: apt install openfpgaloader"
+LOADER = "openFPGALoader"
+"""The program that knows the boards."""
+REMEDY = "macOS: brew install openfpgaloader; Debian, Ubuntu: apt install openfpgaloader"
+"""How to get it."""
 
 
 def program(board: Board, bitstream: Path, flash: bool) -> None:
@@ -29,18 +31,16 @@ def program(board: Board, bitstream: Path, flash: bool) -> None:
     """
     if not bitstream.is_file():
         raise FileFormatError(f"{bitstream}: is not there; make it with: qstep build {board.name}")
-    loader = shutil.which(_LOADER)
+    loader = shutil.which(LOADER)
     if loader is None:
-        raise ToolMissingError(f"{_LOADER} was not found; {_HINT}")
+        raise ToolMissingError(f"{LOADER} was not found; {REMEDY}")
     command = [loader, "-b", board.programmer, *(["-f"] if flash else []), str(bitstream)]
     done = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
     )
     if done.returncode != 0:
         said = done.stdout.strip()[-1000:]
-        raise BuildError(
-            f"{board.title} was not programmed{_reason(said)}; {_LOADER} said:\n{said}"
-        )
+        raise BuildError(f"{board.title} was not programmed{_reason(said)}; {LOADER} said:\n{said}")
 
 
 def _reason(said: str) -> str:

