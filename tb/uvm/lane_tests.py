@@ -23,6 +23,7 @@ from tb.uvm.lane_items import Batch
 from tb.uvm.lane_scoreboard import LaneScoreboard
 
 from qstep import Config, QFormat
+from qstep_fpga.explore.throughput import offered_clocks
 
 _SIMULATOR_SEED = int(os.environ["COCOTB_RANDOM_SEED"])
 
@@ -144,13 +145,20 @@ class LaneThroughput(LaneTest):
     """Updates per offered clock, from the handshake: 1 wherever nothing has to wait."""
 
     def batches(self) -> Iterator[Batch]:
-        yield sequences.independent_batch(self.rng, self.config, 5000)
-        yield sequences.walker_batch(self.rng, self.config, 5000)
+        self.predicted: dict[str, int] = {}
+        for draw in (sequences.independent_batch, sequences.walker_batch):
+            batch = draw(self.rng, self.config, 5000)
+            columns = batch.transitions
+            self.predicted[batch.get_name()] = offered_clocks(
+                self.config.loop_depth, columns.state, columns.action, columns.next_state
+            )
+            yield batch
 
     def check_phase(self) -> None:
         figures = {f.name: f for f in self.env.scoreboard.figures if f.accepted > 1000}
         for name in ("independent", "walker"):
             self.logger.info(f"throughput {name}: {figures[name].throughput:.3f} updates/clock")
+            assert figures[name].offered_clocks == self.predicted[name]
         assert figures["independent"].throughput == 1
         assert figures["independent"].forwarded == 0
         assert figures["walker"].forwarded > 0

@@ -1,0 +1,79 @@
+"""The points of a sweep: every combination of what was asked for."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from qstep.config import Config
+from qstep.errors import ConfigError
+from qstep.fixed import QFormat
+from qstep_fpga.board import Board
+
+__all__ = ["Point", "Refused", "describe", "grid"]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A configuration on a board."""
+
+    board: Board
+    config: Config
+
+    def __str__(self) -> str:
+        config = self.config
+        sizes = (config.states, config.actions, config.format.width, config.loop_depth)
+        return describe(self.board.name, *sizes)
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A point without figures, and why."""
+
+    point: str
+    reason: str
+
+
+def describe(board: str, states: int, actions: int, width: int, loop_depth: int) -> str:
+    """Return what a point is called."""
+    return f"{board}: {states} x {actions}, {width} bit, loop depth {loop_depth}"
+
+
+def grid(
+    boards: Sequence[Board],
+    states: Sequence[int] = (),
+    actions: Sequence[int] = (),
+    widths: Sequence[int] = (),
+    loop_depths: Sequence[int] = (),
+) -> list[Point | Refused]:
+    """Return every combination; what is no configuration is refused.
+
+    Parameters
+    ----------
+    boards : sequence of Board
+    states, actions, widths, loop_depths : sequence of int
+        Values to combine; where there are none, the board's own. Half of the bits of a width are
+        fraction: the hardware does not depend on where the point is.
+    """
+    points: list[Point | Refused] = []
+    for board in boards:
+        own = board.config
+        axes = (
+            states or [own.states],
+            actions or [own.actions],
+            widths or [own.format.width],
+            loop_depths or [own.loop_depth],
+        )
+        for sizes in itertools.product(*(dict.fromkeys(axis) for axis in axes)):
+            rows, columns, width, loop_depth = sizes
+            try:
+                chosen = QFormat(width - width // 2, width // 2) if widths else own.format
+                config = replace(
+                    own, states=rows, actions=columns, format=chosen, loop_depth=loop_depth
+                )
+            except ConfigError as cause:
+                points.append(Refused(describe(board.name, *sizes), str(cause)))
+            else:
+                points.append(Point(board, config))
+    return points

@@ -1,0 +1,164 @@
+"""From points to figures: synthesise all, sort out what does not fit, place the rest."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from qstep.errors import BuildError
+from qstep_fpga.explore.grid import Point, Refused
+from qstep_fpga.explore.result import Exploration, Result
+from qstep_fpga.fit import needs, shortages
+from qstep_fpga.netlist import synthesise, synthesise_lane
+from qstep_fpga.parallel import in_parallel
+from qstep_fpga.placement import Placement, place
+from qstep_fpga.top import LANE
+
+__all__ = ["Candidate", "explore"]
+
+Item = TypeVar("Item")
+Outcome = TypeVar("Outcome")
+
+Progress = Callable[[str, int, int], None]
+"""Called with what was done last, and how many of how many steps are done."""
+
+_LANE_TARGET_HZ = 150_000_000
+"""What the lane alone is placed for; a target that is out of reach or passed hardly matters."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A point that may fit.
+
+    Attributes
+    ----------
+    point : Point
+    netlist : Path
+    target_hz : int
+        The clock that it is placed for.
+    frame : dict
+        How much of each resource is there for the estimate only, and does not count.
+    """
+
+    point: Point
+    netlist: Path
+    target_hz: int
+    frame: dict[str, int]
+
+
+def explore(
+    points: Sequence[Point | Refused],
+    what: str,
+    seeds: Sequence[int],
+    jobs: int,
+    tell: Callable[[str], None],
+    progress: Progress,
+) -> Exploration:
+    """Synthesise all points, place those that may fit with all seeds, and return the figures.
+
+    Parameters
+    ----------
+    points : sequence of Point or Refused
+        From :func:`qstep_fpga.explore.grid.grid`.
+    what : str
+        ``lane`` for the lane alone, ``device`` for all that a bitstream holds.
+    seeds : sequence of int
+        Placement seeds, at least one.
+    jobs : int
+        Tools at a time.
+    tell : callable
+        Called with a line for each point that has no figures, before anything is placed if it is no
+        configuration or does not fit.
+    progress : callable
+        Called with what is under way, and how many of how many steps of it are done.
+
+    Raises
+    ------
+    BuildError
+        No point has figures.
+    ToolMissingError
+        The FPGA tools are not installed.
+
+    Notes
+    -----
+    Netlists and placements come from the cache if they are there: a sweep that was interrupted goes on.
+    """
+    refused = [point for point in points if isinstance(point, Refused)]
+    legal = [point for point in points if isinstance(point, Point)]
+    examined = _each(lambda point: _examine(point, what), legal, jobs, "synthesis", progress)
+    refused += [entry for entry in examined if isinstance(entry, Refused)]
+    for entry in refused:
+        tell(f"{entry.point}: {entry.reason}")
+    candidates = [entry for entry in examined if isinstance(entry, Candidate)]
+    if not candidates:
+        raise BuildError(f"nothing to place: none of {len(points)} points can be built")
+    tell(f"to be placed: {len(candidates)} of {len(points)} points, each with {len(seeds)} seeds")
+
+    # Seed by seed, so that what cannot be placed at all is known early.
+    tasks = list(itertools.product(seeds, candidates))
+    outcomes = _each(lambda task: _attempt(*task), tasks, jobs, "place and route", progress)
+    failed = [outcome for outcome in outcomes if isinstance(outcome, Refused)]
+    for entry in failed:
+        tell(f"{entry.point}: {entry.reason}")
+    placements: dict[Candidate, list[Placement]] = defaultdict(list)
+    for (_, candidate), outcome in zip(tasks, outcomes, strict=True):
+        if isinstance(outcome, Placement):
+            placements[candidate].append(outcome)
+    if not placements:
+        raise BuildError(f"none of {len(candidates)} points could be placed")
+    results = [
+        Result.of(candidate.point, placements[candidate], candidate.frame)
+        for candidate in candidates
+        if candidate in placements
+    ]
+    return Exploration(what, results, refused + failed)
+
+
+def _each(
+    function: Callable[[Item], Outcome],
+    items: Sequence[Item],
+    jobs: int,
+    doing: str,
+    progress: Progress,
+) -> list[Outcome]:
+    done = itertools.count(1)
+    progress(doing, 0, len(items))
+    return in_parallel(function, items, jobs, lambda _: progress(doing, next(done), len(items)))
+
+
+def _examine(point: Point, what: str) -> Candidate | Refused:
+    try:
+        candidate = _candidate(point, what)
+    except BuildError as cause:
+        return Refused(str(point), _brief(cause))
+    lacking = [
+        f"{short.resource} {short.needed:,} of {short.there:,}, {short.over:,} over"
+        for short in shortages(point.board, needs(point.board, candidate.netlist))
+    ]
+    return Refused(str(point), f"does not fit: {'; '.join(lacking)}") if lacking else candidate
+
+
+def _attempt(seed: int, candidate: Candidate) -> Placement | Refused:
+    point = candidate.point
+    try:
+        return place(point.board, candidate.target_hz, candidate.netlist, seed)
+    except BuildError as cause:
+        return Refused(str(point), f"seed {seed}: {_brief(cause)}")
+
+
+def _candidate(point: Point, what: str) -> Candidate:
+    board, config = point.board, point.config
+    if what == "device":
+        return Candidate(point, synthesise(board, config), config.link.clock_hz, {})
+    netlist = synthesise_lane(board, config)
+    return Candidate(point, netlist, _LANE_TARGET_HZ, needs(board, netlist, without=LANE))
+
+
+def _brief(error: BuildError) -> str:
+    """Return an error of a tool in a line: which one, and its last word."""
+    first, *rest = str(error).splitlines()
+    return " ".join([first, *rest[-1:]])

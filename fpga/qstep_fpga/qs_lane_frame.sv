@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lane alone between registers, on four pins: what area and clock of the lane are estimated with.
+//
+// Function    Every input of the lane is a bit of a shift register that is filled from din_i; every output goes
+//             to a register of its own, and from there to a second shift register that ends in dout_o. So
+//             nothing of the lane is optimised away, and no path from or to it leaves the chip.
+// Timing      All paths of the lane begin and end in flip-flops. The result of a clock is shifted out after it.
+// Handshake   none: what is shifted in are no transitions that make sense.
+// Reset       none; the lane's reset is one of the inputs.
+// Hazards     din_i and shift_i are asynchronous. It does not matter: nothing here is ever used.
+// Invariants  none
+// Resources   Inputs + 2 * Outputs flip-flops and Outputs LUTs, which reports on the lane leave out.
+// Reference   none
+//
+// The lane is a module without parameters here: it has been elaborated before, and stays a module of its own
+// until it is mapped. This file is plain enough for yosys' own Verilog reader.
+
+module qs_lane_frame #(
+    parameter  int unsigned States     = 64,               // of the lane, see qs_lane
+    parameter  int unsigned Actions    = 4,
+    parameter  int unsigned Width      = 16,
+    localparam int unsigned StateBits  = $clog2(States),
+    localparam int unsigned ActionBits = $clog2(Actions),
+    localparam int unsigned Entry      = StateBits + ActionBits + Width,
+    localparam int unsigned Inputs     = 103 + 2 * Entry + StateBits,
+    localparam int unsigned Outputs    = 70 + 3 * Width + ActionBits
+) (
+    input  logic clk_i,
+    input  logic din_i,
+    input  logic shift_i,  // shift the outputs instead of taking new ones
+    output logic dout_o
+);
+
+  logic [Inputs-1:0] in_q;
+  logic [Outputs-1:0] out, out_q, shifted_q;
+
+  always_ff @(posedge clk_i) begin
+    in_q      <= {in_q[Inputs-2:0], din_i};
+    out_q     <= out;
+    shifted_q <= shift_i ? {shifted_q[Outputs-2:0], 1'b0} : out_q;
+  end
+
+  assign dout_o = shifted_q[Outputs-1];
+
+  // Named one by one, so that a port that is new to the lane is an error here.
+  logic rst, noise_load, valid, terminated, write;
+  logic [15:0] alpha, kappa;
+  logic [1:0] rounding;
+  logic [31:0] noise_x, noise_w;
+  logic [StateBits-1:0] state, next_state, host_state;
+  logic [ActionBits-1:0] action, host_action;
+  logic [Width-1:0] reward, host_data;
+  assign {rst, alpha, kappa, rounding, noise_load, noise_x, noise_w, valid, state, action, reward, next_state,
+          terminated, write, host_state, host_action, host_data} = in_q;
+
+  logic ready, res_valid, saturated, forwarded, hold, busy;
+  logic [31:0] noise_x_next, noise_w_next;
+  logic [Width-1:0] value, maximum, host_value;
+  logic [ActionBits-1:0] greedy;
+  assign out = {ready, res_valid, saturated, forwarded, hold, busy, noise_x_next, noise_w_next, value, maximum,
+                host_value, greedy};
+
+  qs_lane u_lane (
+      .clk_i          (clk_i),
+      .rst_i          (rst),
+      .alpha_i        (alpha),
+      .kappa_i        (kappa),
+      .rounding_i     (rounding),
+      .noise_load_i   (noise_load),
+      .noise_x_i      (noise_x),
+      .noise_w_i      (noise_w),
+      .noise_x_o      (noise_x_next),
+      .noise_w_o      (noise_w_next),
+      .tr_valid_i     (valid),
+      .tr_ready_o     (ready),
+      .tr_state_i     (state),
+      .tr_action_i    (action),
+      .tr_reward_i    (reward),
+      .tr_next_state_i(next_state),
+      .tr_terminated_i(terminated),
+      .res_valid_o    (res_valid),
+      .res_value_o    (value),
+      .res_max_o      (maximum),
+      .res_greedy_o   (greedy),
+      .res_saturated_o(saturated),
+      .res_forwarded_o(forwarded),
+      .host_write_i   (write),
+      .host_state_i   (host_state),
+      .host_action_i  (host_action),
+      .host_data_i    (host_data),
+      .host_data_o    (host_value),
+      .hold_o         (hold),
+      .busy_o         (busy)
+  );
+
+endmodule

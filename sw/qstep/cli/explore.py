@@ -1,0 +1,103 @@
+"""``qstep explore``: sizes and speeds of many configurations, on many boards."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+__all__ = ["command"]
+
+
+def _integers(_: click.Context, __: click.Parameter, text: str | None) -> tuple[int, ...]:
+    try:
+        return tuple(int(word) for word in text.split(",")) if text is not None else ()
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not a list of integers such as 256,1024") from None
+
+
+def _axis(name: str, what: str, own: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    words = f"{what}  [default: {own}]"
+    return click.option(name, callback=_integers, metavar="N,...", help=words)
+
+
+@click.command(short_help="Compare sizes and speeds of many configurations.")
+@click.argument("boards", nargs=-1, metavar="[BOARD]...")
+@_axis("--states", "Rows of the table, 2..65536.", "the board's own")
+@_axis("--actions", "Columns of the table, 2..64.", "the board's own")
+@_axis("--width", "Bits of a value, 8..32.", "the board's own")
+@_axis("--loop-depth", "Clocks of the dependence loop, 1..3.", "1,2,3")
+@click.option(
+    "--what",
+    type=click.Choice(["lane", "device"]),
+    default="lane",
+    show_default=True,
+    help="The lane alone, between registers, or all that a bitstream holds.",
+)
+@click.option(
+    "--seeds",
+    type=click.IntRange(1, 1000),
+    default=1,
+    show_default=True,
+    help="Placement seeds: 1..N. Clocks of a single one say little.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 256),
+    default=lambda: os.cpu_count() or 1,
+    show_default="one a processor",
+    help="Tools at a time.",
+)
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write all figures.")
+@click.option(
+    "--plot",
+    "plot_file",
+    type=click.Path(path_type=Path),
+    default=Path("build/explore.png"),
+    show_default=True,
+    help="Picture to write: area against updates a second.",
+)
+def command(
+    boards: tuple[str, ...],
+    states: tuple[int, ...],
+    actions: tuple[int, ...],
+    width: tuple[int, ...],
+    loop_depth: tuple[int, ...],
+    what: str,
+    seeds: int,
+    jobs: int,
+    json_file: Path | None,
+    plot_file: Path,
+) -> None:
+    """Compare all combinations of the given sizes on each BOARD: area, clock, updates a second.
+
+    Without a BOARD, all of them. What is no configuration or does not fit is listed, with what is
+    lacking, before anything is placed. Whatever is finished is kept: the same command again goes on
+    where it was, and more seeds only add.
+    """
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from qstep_fpga.board import load, names
+    from qstep_fpga.explore.grid import grid
+    from qstep_fpga.explore.plot import plot
+    from qstep_fpga.explore.sweep import explore
+    from qstep_fpga.explore.table import render
+
+    chosen = [load(name) for name in dict.fromkeys(boards or names())]
+    points = grid(chosen, states, actions, width, loop_depth or (1, 2, 3))
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("explore")
+
+        def progress(doing: str, done: int, total: int) -> None:
+            bar.update(task, description=doing, completed=done, total=total)
+
+        exploration = explore(points, what, range(1, seeds + 1), jobs, click.echo, progress)
+    Console().print(render(exploration))
+    if json_file is not None:
+        exploration.write(json_file)
+    plot(exploration, plot_file)
+    click.echo(plot_file)
