@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+import serial
 from tb.reference_device import ReferenceDevice
 from tb.sw.lossy_port import DirectPort
 
@@ -105,6 +106,21 @@ def test_serial_device_of_another_build_is_refused(query):
         pytest.raises(ConfigMismatchError, match="build is 0000000000000000, not 0011223344556677"),
     ):
         qstep.open(f"serial:{name}{query}", CONFIG)
+
+
+@pytest.mark.parametrize("error", [None, ValueError("not supported")])
+def test_serial_port_asks_for_low_latency_and_does_without(error, monkeypatch):
+    asked = []
+
+    def set_low_latency_mode(self, on):
+        asked.append(on)
+        if error:
+            raise error
+
+    monkeypatch.setattr(serial.Serial, "set_low_latency_mode", set_low_latency_mode, raising=False)
+    with pty_pair() as (_, name):
+        SerialPort(name, 115200).close()
+    assert asked == [True]
 
 
 def test_port_that_does_not_exist_is_a_link_error():

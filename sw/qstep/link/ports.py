@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import Protocol, runtime_checkable
 
 import serial
@@ -74,6 +75,11 @@ class SerialPort:
         except (OSError, ValueError) as cause:  # SerialException is an OSError
             raise LinkError(f"{url}: cannot be opened at {baud} baud: {cause}") from cause
         self._is_native = isinstance(self._serial, serial.Serial)
+        if hasattr(self._serial, "set_low_latency_mode"):
+            # A USB adapter may otherwise gather answers for 16 ms, in which a fast line would run dry.
+            # Linux has a switch for that; a port without it, such as a pty, works as well.
+            with suppress(ValueError):
+                self._serial.set_low_latency_mode(True)
 
     def write(self, data: bytes) -> None:
         """Send all of `data`.
