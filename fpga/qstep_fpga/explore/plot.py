@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 from matplotlib.transforms import Bbox
 
+from qstep.errors import FileFormatError
 from qstep.files import write_atomically
 from qstep_fpga.explore.result import Exploration, Result
 
@@ -87,6 +88,10 @@ def plot(exploration: Exploration, path: Path) -> None:
     _annotate(ax, [(areas[index], results[index].rate, labels[index]) for index in shown])
     image = io.BytesIO()
     figure.savefig(image, format="png", dpi=150)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as cause:
+        raise FileFormatError(f"{path}: cannot be written: {cause}") from cause
     write_atomically(path, image.getvalue())
 
 
@@ -125,7 +130,7 @@ def _annotate(ax: Axes, points: Sequence[tuple[float, float, str]]) -> None:
         px, py = ax.transData.transform((x, y))
         taken.append(Bbox.from_extents(px - 8, py - 8, px + 8, py + 8))
     for index, (x, y, text) in enumerate(points):
-        note = ax.annotate(text, (x, y), textcoords="offset points", fontsize="small")
+        note = ax.annotate(text, (x, y), (0, 0), textcoords="offset points", fontsize="small")
         others = taken[:index] + taken[index + 1 :]
         _move(note, min(_PLACES, key=partial(_covered, ax, note, others)))
         taken.append(note.get_window_extent())

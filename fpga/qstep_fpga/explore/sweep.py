@@ -96,7 +96,7 @@ def explore(
     candidates = [entry for entry in examined if isinstance(entry, Candidate)]
     if not candidates:
         raise BuildError(f"nothing to place: none of {len(points)} points can be built")
-    tell(f"to be placed: {len(candidates)} of {len(points)} points, each with {len(seeds)} seeds")
+    tell(f"to be placed: {len(candidates)} of {len(points)} points; seeds: {len(seeds)}")
 
     # Seed by seed, so that what cannot be placed at all is known early.
     tasks = list(itertools.product(seeds, candidates))

