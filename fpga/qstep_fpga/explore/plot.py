@@ -5,13 +5,15 @@ from __future__ import annotations
 import io
 import itertools
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis, YAxis
 from matplotlib.figure import Figure
-from matplotlib.text import Annotation
+from matplotlib.ticker import LogLocator, NullLocator
 from matplotlib.transforms import Bbox
+from numpy.typing import NDArray
 
 from qstep.errors import FileFormatError
 from qstep.files import write_atomically
@@ -23,6 +25,9 @@ __all__ = ["plot"]
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _MARKERS = {1: "o", 2: "s", 3: "^"}
 _MOST_LABELS = 30
+_WIDE = 4  # values further apart than that are drawn on a logarithmic axis
+_POINTS_PER_INCH = 72
+_HALF = 9  # of what a marker and its label must not share, in pixels
 # Where a label may stand beside its point, best first: offset in points, and alignment.
 _PLACES = tuple(
     (dx, dy, {-1: "right", 0: "center", 1: "left"}[(dx > 0) - (dx < 0)])
@@ -59,6 +64,7 @@ def plot(exploration: Exploration, path: Path) -> None:
     )
     boards = list(dict.fromkeys(result.board for result in results))
     for board, colour in zip(boards, itertools.cycle(_COLOURS)):
+        prefix = f"{board}, " if len(boards) > 1 else ""
         for depth, marker in _MARKERS.items():
             chosen = [
                 (area, result)
@@ -66,16 +72,20 @@ def plot(exploration: Exploration, path: Path) -> None:
                 if (result.board, result.config["loop_depth"]) == (board, depth)
             ]
             if chosen:
-                _draw(ax, chosen, colour, marker, f"{board}, loop depth {depth}")
+                _draw(ax, chosen, colour, marker, f"{prefix}loop depth {depth}")
     ax.set_xlabel(f"area: {name}")
     ax.set_ylabel("million updates/s (independent transitions, median clock)")
+    place = f" on {boards[0]}" if len(boards) == 1 else ""
     what = {"lane": "The lane alone", "device": "The whole device"}[exploration.what]
-    ax.set_title(f"{what}: area against speed", loc="left", fontweight="bold")
+    ax.set_title(f"{what}{place}: area against speed", loc="left", fontweight="bold")
     ax.margins(0.14)
+    for axis, values in ((ax.xaxis, areas), (ax.yaxis, [result.rate for result in results])):
+        if max(values) > _WIDE * min(values):
+            _make_logarithmic(ax, axis)
     ax.grid(color="lightgray", linewidth=0.5)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize="small")
+    figure.legend(loc="outside upper center", ncols=4, frameon=False, fontsize="small")
     most = max(len(result.fmax_mhz) for result in results)
     figure.supxlabel(
         f"Bars: lowest to highest clock of {most} placement seed{'s' * (most > 1)}. Estimates of "
@@ -85,7 +95,9 @@ def plot(exploration: Exploration, path: Path) -> None:
     )
     shown = range(len(results)) if len(results) <= _MOST_LABELS else front
     labels = _labels(results)
-    _annotate(ax, [(areas[index], results[index].rate, labels[index]) for index in shown])
+    _annotate(
+        ax, [(areas[index], results[index].rate, labels[index]) for index in shown if labels[index]]
+    )
     image = io.BytesIO()
     figure.savefig(image, format="png", dpi=150)
     try:
@@ -114,6 +126,13 @@ def _draw(
     )
 
 
+def _make_logarithmic(ax: Axes, axis: Axis) -> None:
+    (ax.set_yscale if isinstance(axis, YAxis) else ax.set_xscale)("log")
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter("{x:g}")
+
+
 def _labels(results: Sequence[Result]) -> list[str]:
     """Return what names each result: all in which results differ, but for what the legend says."""
     sizes = [f"{result.config['states']}x{result.config['actions']}" for result in results]
@@ -125,29 +144,41 @@ def _labels(results: Sequence[Result]) -> list[str]:
 def _annotate(ax: Axes, points: Sequence[tuple[float, float, str]]) -> None:
     """Label points, each where it covers the least of other labels and points."""
     ax.figure.draw_without_rendering()  # type: ignore[union-attr]  # lays the axes out
-    taken = []
-    for x, y, _ in points:
-        px, py = ax.transData.transform((x, y))
-        taken.append(Bbox.from_extents(px - 8, py - 8, px + 8, py + 8))
-    for index, (x, y, text) in enumerate(points):
-        note = ax.annotate(text, (x, y), (0, 0), textcoords="offset points", fontsize="small")
-        others = taken[:index] + taken[index + 1 :]
-        _move(note, min(_PLACES, key=partial(_covered, ax, note, others)))
-        taken.append(note.get_window_extent())
+    centres = [ax.transData.transform((x, y)) for x, y, _ in points]
+    taken = [Bbox.from_bounds(x - _HALF, y - _HALF, 2 * _HALF, 2 * _HALF) for x, y in centres]
+    for (x, y, text), centre in zip(points, centres, strict=True):
+        trial = ax.text(0, 0, text, fontsize="small")
+        size = trial.get_window_extent().size
+        trial.remove()
+        boxes = {place: _box(ax, centre, size, place) for place in _PLACES}
+        best = min(_PLACES, key=lambda place: _covered(ax, boxes[place], taken))
+        taken.append(boxes[best])
+        dx, dy, side = best
+        ax.annotate(
+            text,
+            (x, y),
+            (dx, dy),
+            textcoords="offset points",
+            ha=side,
+            fontsize="small",
+            arrowprops={"arrowstyle": "-", "color": "gray", "linewidth": 0.5, "shrinkB": 4},
+        )
 
 
-def _move(note: Annotation, place: tuple[int, int, str]) -> None:
+def _box(
+    ax: Axes, centre: NDArray[np.float64], size: tuple[float, float], place: tuple[int, int, str]
+) -> Bbox:
+    """Return the pixels that a label of some size covers at a place beside its point."""
     dx, dy, side = place
-    note.set_position((dx, dy))
-    note.set_horizontalalignment(side)  # type: ignore[arg-type]  # one of the three, see _PLACES
+    x, y = centre + np.array([dx, dy]) * ax.figure.dpi / _POINTS_PER_INCH
+    width, height = size
+    return Bbox.from_bounds(
+        x - width * {"left": 0, "center": 0.5, "right": 1}[side], y, width, height
+    )
 
 
-def _covered(
-    ax: Axes, note: Annotation, others: Sequence[Bbox], place: tuple[int, int, str]
-) -> float:
-    """Return how many pixels a label would share with others, and very many if it left the axes."""
-    _move(note, place)
-    box = note.get_window_extent()
+def _covered(ax: Axes, box: Bbox, others: Sequence[Bbox]) -> float:
+    """Return how many pixels a label shares with others, and very many if it leaves the axes."""
     shared = [Bbox.intersection(box, other) for other in others]
     inside = ax.bbox.x0 <= box.x0 and box.x1 <= ax.bbox.x1
     return sum(part.width * part.height for part in shared if part) + (0.0 if inside else 1e6)
