@@ -3,9 +3,13 @@
 The same algorithm as :mod:`qstep.baselines.dictionary`, environment and exploration included, in
 one compiled loop over flat arrays. One loop is compiled per number of actions, so that the
 maximum over a row unrolls. The random number is splitmix64 of a counter (Steele, Lea and Flood,
-OOPSLA 2014): no step waits for the random number of the step before. Carrying the next row's
-greedy action from the target to the next choice, and select instructions in place of branches,
-were tried and were no faster.
+OOPSLA 2014): no step waits for the random number of the step before.
+
+Indices are unsigned: Numba makes negative ones count from the end, which costs a comparison for each
+and lies on the way from one state to the next. So all states and actions that a loop is given must
+be in their range; nothing checks them. Carrying the next row's greedy action from the target to the
+next choice, and select instructions in place of branches, were tried and were no faster.
+:mod:`qstep.bench.yardstick` holds it against the same loop in C.
 """
 
 from __future__ import annotations
@@ -18,26 +22,36 @@ from qstep.baselines.problem import Stream, World
 
 __all__ = ["learn", "replay", "walk"]
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_MIX_A = np.uint64(0xBF58476D1CE4E5B9)
-_MIX_B = np.uint64(0x94D049BB133111EB)
-_LOW = np.uint64(0xFFFFFFFF)
+_U = np.uint64
+
+_GOLDEN = _U(0x9E3779B97F4A7C15)
+_MIX_A = _U(0xBF58476D1CE4E5B9)
+_MIX_B = _U(0x94D049BB133111EB)
+_LOW = _U(0xFFFFFFFF)
 
 
 @njit(inline="always")
 def _splitmix64(counter):  # type: ignore[no-untyped-def]
-    z = (counter ^ (counter >> np.uint64(30))) * _MIX_A
-    z = (z ^ (z >> np.uint64(27))) * _MIX_B
-    return z ^ (z >> np.uint64(31))
+    z = (counter ^ (counter >> _U(30))) * _MIX_A
+    z = (z ^ (z >> _U(27))) * _MIX_B
+    return z ^ (z >> _U(31))
 
 
 @njit(inline="always")
-def _best(q, base, row):  # type: ignore[no-untyped-def]
-    """Return the maximum of the row that begins at `base`, and the lowest action that has it."""
-    best, greedy = q[base], 0
+def _below(bits, bound):  # type: ignore[no-untyped-def]
+    """Return a number below `bound` from the upper half of 64 random bits."""
+    return ((bits >> _U(32)) * bound) >> _U(32)
+
+
+@njit(inline="always")
+def _best(q, state, row):  # type: ignore[no-untyped-def]
+    """Return the maximum of a state's row, and the lowest action that has it."""
+    base = state * _U(len(row))
+    best, greedy = q[base], _U(0)
     for a in range(1, len(row)):
-        if q[base + a] > best:
-            best, greedy = q[base + a], a
+        value = q[base + _U(a)]
+        if value > best:
+            best, greedy = value, _U(a)
     return best, greedy
 
 
@@ -45,23 +59,25 @@ def _best(q, base, row):  # type: ignore[no-untyped-def]
 def _learn(q, row, world, updates, alpha, gamma, threshold, counter):  # type: ignore[no-untyped-def]
     """`row` is a tuple of A zeros: its length is part of its type, which unrolls the maximum."""
     next_state, reward, terminated, start = world
+    actions = _U(len(row))
     state = start
     for _ in range(updates):
         counter += _GOLDEN
         bits = _splitmix64(counter)
         if (bits & _LOW) < threshold:
-            action = np.int64(((bits >> np.uint64(32)) * np.uint64(len(row))) >> np.uint64(32))
+            action = _below(bits, actions)
         else:
-            _, action = _best(q, state * len(row), row)
+            _, action = _best(q, state, row)
 
-        entry = state * len(row) + action
-        best, _ = _best(q, next_state[entry] * len(row), row)
+        entry = state * actions + action
+        target = reward[entry]
         if terminated[entry]:
-            best = 0.0
-        target = reward[entry] + gamma * best
+            state = start
+        else:
+            state = _U(next_state[entry])
+            best, _ = _best(q, state, row)
+            target += gamma * best
         q[entry] += alpha * (target - q[entry])
-
-        state = start if terminated[entry] else next_state[entry]
 
 
 def learn(
@@ -82,12 +98,12 @@ def learn(
     _learn(
         q.reshape(-1),
         (0,) * next_state.shape[1],
-        (next_state.reshape(-1), reward.reshape(-1), terminated.reshape(-1), start),
+        (next_state.reshape(-1), reward.reshape(-1), terminated.reshape(-1), _U(start)),
         updates,
         alpha,
         gamma,
-        np.uint64(round(epsilon * 2**32)),
-        np.uint64(seed),
+        _U(round(epsilon * 2**32)),
+        _U(seed),
     )
     return q
 
@@ -96,11 +112,11 @@ def learn(
 def _replay(q, row, stream, alpha, gamma):  # type: ignore[no-untyped-def]
     state, action, reward, next_state, terminated = stream
     for i in range(len(state)):
-        best, _ = _best(q, next_state[i] * len(row), row)
-        if terminated[i]:
-            best = 0.0
-        entry = state[i] * len(row) + action[i]
-        target = reward[i] + gamma * best
+        target = reward[i]
+        if not terminated[i]:
+            best, _ = _best(q, _U(next_state[i]), row)
+            target += gamma * best
+        entry = _U(state[i]) * _U(len(row)) + _U(action[i])
         q[entry] += alpha * (target - q[entry])
 
 
@@ -118,11 +134,11 @@ def replay(
 def _walk(stream, world, counter):  # type: ignore[no-untyped-def]
     states, chosen, rewards, next_states, ends = stream
     next_state, reward, terminated, start = world
-    actions = np.uint64(next_state.shape[1])
+    actions = _U(next_state.shape[1])
     state = start
     for i in range(len(states)):
         counter += _GOLDEN
-        action = np.int64(((_splitmix64(counter) >> np.uint64(32)) * actions) >> np.uint64(32))
+        action = np.int64(_below(_splitmix64(counter), actions))
         states[i], chosen[i] = state, action
         rewards[i] = reward[state, action]
         next_states[i] = next_state[state, action]
@@ -139,5 +155,5 @@ def walk(world: World, count: int, *, seed: int = 0) -> Stream:
         np.empty(count, np.int32),
         np.empty(count, np.bool_),
     )
-    _walk(tuple(stream), tuple(world), np.uint64(seed))
+    _walk(tuple(stream), tuple(world), _U(seed))
     return stream
