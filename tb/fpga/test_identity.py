@@ -1,0 +1,78 @@
+"""Identity of a build: what it depends on, and that a device says it."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from qstep.config import Config, Link
+from qstep.devices.link_device import LinkDevice
+from qstep_fpga import netlist
+from qstep_fpga.board import load
+from qstep_rtl import sources
+from qstep_rtl.generate import generate
+from qstep_sim.build import compile_library
+from qstep_sim.port import SimPort
+
+BUILD = "0123456789abcdef"
+
+BENCH = f"""
+module bench (input logic clk, rst, rx, output logic tx);
+  qs_board #(.Build(64'h{bytes.fromhex(BUILD)[::-1].hex()})) u_board (
+      .clk_i(clk), .locked_i(1'b1), .button_i(rst), .rx_i(rx), .tx_o(tx), .led_o()
+  );
+endmodule
+"""
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("name", "before", "after", "same"),
+    [
+        ("a.sv", "assign a = b; // sum", "assign a /* now */ = b;\n", True),
+        ("a.sv", "assign a = b;", "assign a = c;", False),
+        ("a.py", '"""One."""\na = 1  # first\n', '"""Two."""\n\na = 1\n', True),
+        ("a.py", 'def f():\n    """One."""\n    return 1\n', "def f():\n    return 1\n", True),
+        ("a.py", "def f():\n    return 1\n", "def f():\n    return 2\n", False),
+    ],
+)
+def test_only_what_makes_other_hardware_counts(
+    name: str, before: str, after: str, same: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_text(before, encoding="utf-8")
+    first = sources.substance(path)
+    path.write_text(after, encoding="utf-8")
+    assert (sources.substance(path) == first) == same
+
+
+@pytest.mark.unit
+def test_identity_tells_boards_configurations_and_sources_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    small, large = load("ulx3s-12f"), load("ulx3s-85f")
+    config = small.config
+    builds = [
+        netlist.identity(small, config),
+        netlist.identity(large, config),
+        netlist.identity(small, replace(config, loop_depth=1 + config.loop_depth % 3)),
+    ]
+    monkeypatch.setattr(sources, "substance", lambda path: path.name)
+    builds.append(netlist.identity(small, config))
+    assert len(set(builds)) == 4
+    assert all(len(bytes.fromhex(build)) == 8 for build in builds)
+
+
+@pytest.mark.rtl
+def test_board_says_its_build_over_the_line(tmp_path: Path) -> None:
+    config = Config(25, 4, link=Link(clock_hz=12_000_000, baud=1_000_000))
+    generate(config, tmp_path)
+    shutil.copy(Path(netlist.__file__).with_name("qs_board.sv"), tmp_path)
+    (tmp_path / "bench.sv").write_text(BENCH, encoding="utf-8")
+    own = [tmp_path / name for name in ("qstep_top.v", "qs_board.sv", "bench.sv")]
+    library = compile_library([*sources.paths(), *own], "bench", uart=True, optimise=False)
+    with LinkDevice(SimPort(config, uart=True, library=library), config) as device:
+        assert device.build == BUILD
