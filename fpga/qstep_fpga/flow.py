@@ -26,7 +26,9 @@ def build(
     progress: Callable[[str, int, int], None],
     accept_unmet_clock: bool = False,
 ) -> tuple[Report, Path]:
-    """Build a bitstream and its report in `folder`, as ``BOARD.bin`` (.bit, .fs) and ``BOARD.json``.
+    """Build a bitstream, its report and its configuration in `folder`.
+
+    They are ``BOARD.bin`` (.bit, .fs), ``BOARD.json`` and ``BOARD.toml``.
 
     Parameters
     ----------
@@ -77,6 +79,7 @@ def build(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         bitstream.unlink(missing_ok=True)
+        (folder / f"{board.name}.toml").write_text(config.to_toml(), encoding="utf-8")
     except OSError as cause:
         raise FileFormatError(f"{folder}: cannot be written: {cause}") from cause
     report.write(folder / f"{board.name}.json")

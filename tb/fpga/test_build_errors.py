@@ -125,6 +125,7 @@ def test_bitstream_comes_from_the_fastest_seed(placed: list[Placement], tmp_path
     assert bitstream.read_text() == "2"
     assert report.spread == (24.5, 25.0, 31.0)
     assert Report.read(tmp_path / "out/icebreaker.json") == report
+    assert Config.from_toml(tmp_path / "out/icebreaker.toml").digest == report.digest
 
 
 def test_unmet_clock_is_refused_and_an_older_bitstream_removed(
