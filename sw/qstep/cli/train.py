@@ -20,6 +20,8 @@ _DEFAULTS: dict[str, dict[str, float | int]] = {
     "FrozenLake-v1": {"alpha": 0.1, "gamma": 0.99, "episodes": 5000},
     # It has no step limit, so the first walks are long; few episodes are enough.
     "CliffWalking-v1": {"episodes": 500},
+    # 11 bits stand for many boards, so values must be averaged; and one random move can end a game.
+    "snake": {"alpha": 0.05, "epsilon_end": 0.0, "episodes": 3000},
 }
 """Options that are not given, where they must differ from the command's own for learning to work."""
 
@@ -74,8 +76,8 @@ _DEFAULTS: dict[str, dict[str, float | int]] = {
 def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
     """Learn the Q-table of an environment on a device.
 
-    ENV_ID is gridworld, gridworld-8x8, gridworld-16x16, a map file (.txt), or a Gymnasium id with
-    discrete observations and actions. The folder gets table.npz, history.json, learning_curve.png,
+    ENV_ID is gridworld, gridworld-8x8, gridworld-16x16, snake, a map file (.txt), or a Gymnasium id
+    with discrete observations and actions. The folder gets table.npz, history.json, learning_curve.png,
     policy.png and checkpoint.npz. The same seed gives the same table on every device. Ctrl-C leaves
     a checkpoint from which --resume goes on to exactly the same result.
 
@@ -85,10 +87,11 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
       qstep train gridworld --device sim --out runs/simulated
       qstep train FrozenLake-v1 --seed 3
       qstep train CliffWalking-v1 --epsilon-start 0.5
+      qstep train snake
       qstep train Taxi-v3 --episodes 3000 --format Q8.16 --json
 
-    Unless given, FrozenLake-v1 takes --alpha 0.1 --gamma 0.99 --episodes 5000, and CliffWalking-v1
-    --episodes 500.
+    Unless given, FrozenLake-v1 takes --alpha 0.1 --gamma 0.99 --episodes 5000, CliffWalking-v1
+    --episodes 500, and snake --alpha 0.05 --epsilon-end 0 --episodes 3000.
     """
     for name, value in _DEFAULTS.get(env_id, {}).items():
         if ctx.get_parameter_source(name) is ParameterSource.DEFAULT:

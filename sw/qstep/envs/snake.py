@@ -1,0 +1,258 @@
+"""`Snake`: one board, written plainly. It is the definition; `SnakeBoards` is the fast form."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+
+from qstep.envs.snake_rules import (
+    ACTIONS,
+    DIRECTION_FEATURE,
+    FEATURES,
+    FLOOD_FEATURES,
+    MARGIN,
+    MOVES,
+    PATIENCE,
+    REWARD_DEATH,
+    REWARD_FOOD,
+    SIDE,
+    START_LENGTH,
+    STATES,
+    TURNS,
+    Cell,
+    Observation,
+    checked_observation,
+    checked_placement,
+)
+from qstep.envs.splitmix import SplitMix64
+from qstep.errors import EnvironmentSpaceError
+
+__all__ = ["Snake"]
+
+
+class Snake(gym.Env[Any, Any]):
+    """A snake looks for food, grows by it, and must not run into the border or itself.
+
+    **Board.** 10 x 10 cells. One holds food; the body covers 3 or more.
+
+    **Actions.** ``Discrete(3)``, relative to where the snake is heading: 0 straight, 1 right, 2 left.
+
+    **Step.** The head moves on by one cell. Where that cell holds food, the snake grows: its tail
+    stays and new food appears. Else the tail moves on by one cell too, before the head arrives: the
+    head may enter the cell that the tail leaves.
+
+    **Reward.** Food +10, death -10, any other step 0.
+
+    **End.** A move into the border or the body is death: it terminates the episode and leaves the
+    board as it was. Eating the last food (the snake covers the board) terminates as well, with
+    +10: the game is won. An episode is truncated after 100 steps for every cell of the body
+    without food.
+
+    **Start.** Length 3 and straight; head, with at least 3 free cells between it and any border, and
+    direction are uniform. Food is uniform over the free cells.
+
+    **Observation.** Chosen by `observation`:
+
+    - ``"features"``: ``Box(0, 1, (11,), float32)``, each 0 or 1: a move straight, right, left would
+      be death; heading left, right, up, down; food further left, right, up, down than the head.
+    - ``"state"``: ``Discrete(2048)``: the same as an integer, feature k as bit k.
+    - ``"flood"``: ``Box(0, 1, (14,), float32)``: the 11 features; then, for the moves straight,
+      right, left, the share of the cells that the head could still reach: 0 where the move would be
+      death, 1 where nothing is cut off. Counted are the cells that are connected with the entered
+      one, itself included, and not covered by the body as it was, less its tail.
+
+    **Info.** ``score``: food eaten in this episode.
+
+    **Chance.** All draws come from :class:`~qstep.envs.splitmix.SplitMix64`: at a reset ``below(64)``,
+    from which head and direction follow as ``(4 * row + column) * 4 + direction`` with row and
+    column less 3; at a reset and at every meal ``below(free cells)``: which of the free cells, row by
+    row, gets the food. A reset without a seed goes on with the same stream.
+
+    Parameters
+    ----------
+    observation : {"features", "state", "flood"}
+
+    Attributes
+    ----------
+    body : deque of (row, column)
+        From head to tail.
+    direction : int
+        0 right, 1 down, 2 left, 3 up.
+    food : (row, column) or None
+        None only when the game is won.
+
+    Raises
+    ------
+    EnvironmentSpaceError
+        `observation` is none of those.
+
+    Examples
+    --------
+    >>> snake = Snake("state")
+    >>> state, info = snake.reset(seed=0)
+    >>> snake.place([(5, 5), (5, 4), (5, 3)], food=(5, 6))
+    272
+    >>> snake.step(0)[1:]
+    (10.0, False, False, {'score': 1})
+    """
+
+    metadata = {"render_modes": []}  # noqa: RUF012 - the form that Gymnasium prescribes
+
+    def __init__(self, observation: Observation = "features") -> None:
+        self.kind = checked_observation(observation)
+        width = FLOOD_FEATURES if observation == "flood" else FEATURES
+        self.observation_space = (
+            Discrete(STATES) if observation == "state" else Box(0.0, 1.0, (width,), np.float32)
+        )
+        self.action_space = Discrete(ACTIONS)
+        self.body: deque[Cell] = deque()
+        self.direction = 0
+        self.food: Cell | None = None
+        self._chance: SplitMix64 | None = None
+        self._hunger = 0
+        self._over = True
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start an episode; return the observation and the info.
+
+        Parameters
+        ----------
+        seed : int, optional
+            0..2^64-1; where none was ever given, the operating system gives one.
+        options : dict, optional
+            Not used.
+        """
+        if seed is not None:
+            self._chance = SplitMix64(seed)
+        super().reset(seed=seed)
+        start = self._draw(64)
+        self.direction = start % 4
+        row, column = MARGIN + start // 16, MARGIN + start // 4 % 4
+        down, right = MOVES[self.direction]
+        self.body = deque((row - k * down, column - k * right) for k in range(START_LENGTH))
+        self.food = self._new_food()
+        self._hunger = 0
+        self._over = False
+        return self._observe(), self._info()
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Move; return the observation, the reward, terminated, truncated and the info.
+
+        Raises
+        ------
+        EnvironmentSpaceError
+            The action is not 0, 1 or 2, or the episode is over.
+        """
+        if not 0 <= action < ACTIONS:
+            raise EnvironmentSpaceError(f"action is {action}; it must be from 0 to {ACTIONS - 1}")
+        if self._over:
+            raise EnvironmentSpaceError("the episode is over; call reset before the next step")
+        cell = self._target(action)
+        if self._deadly(cell):
+            self._over = True
+            return self._observe(), REWARD_DEATH, True, False, self._info()
+        self.direction = (self.direction + TURNS[action]) % 4
+        self.body.appendleft(cell)
+        reward = 0.0
+        if cell == self.food:
+            reward = REWARD_FOOD
+            self.food = self._new_food()
+            self._hunger = 0
+        else:
+            self.body.pop()
+            self._hunger += 1
+        won = self.food is None
+        truncated = self._hunger >= PATIENCE * len(self.body)
+        self._over = won or truncated
+        return self._observe(), reward, won, truncated, self._info()
+
+    def place(self, body: Sequence[Cell], food: Cell) -> Any:
+        """Put the snake and the food somewhere, go on from there, and return the observation.
+
+        Parameters
+        ----------
+        body : sequence of (row, column)
+            From head to tail, 3 cells or more, each beside the one before; it is heading away from
+            its second cell.
+        food : (row, column)
+
+        Raises
+        ------
+        EnvironmentSpaceError
+            That is no snake, or the food is on it or off the board.
+        """
+        self.direction = checked_placement(body, food)
+        self.body = deque(body)
+        self.food = food
+        self._hunger = 0
+        self._over = False
+        return self._observe()
+
+    def _draw(self, bound: int) -> int:
+        if self._chance is None:
+            self._chance = SplitMix64(int(self.np_random.integers(1 << 63)))
+        return self._chance.below(bound)
+
+    def _new_food(self) -> Cell | None:
+        covered = set(self.body)
+        cells = [(row, column) for row in range(SIDE) for column in range(SIDE)]
+        free = [cell for cell in cells if cell not in covered]
+        return free[self._draw(len(free))] if free else None
+
+    def _target(self, action: int) -> Cell:
+        """Return the cell that an action leads to, on the board or off."""
+        down, right = MOVES[(self.direction + TURNS[action]) % 4]
+        row, column = self.body[0]
+        return row + down, column + right
+
+    def _deadly(self, cell: Cell) -> bool:
+        row, column = cell
+        inside = 0 <= row < SIDE and 0 <= column < SIDE
+        return not inside or (cell in self.body and cell != self.body[-1])
+
+    def _observe(self) -> Any:
+        seen = self._features()
+        if self.kind == "state":
+            return sum(bit << k for k, bit in enumerate(seen))
+        if self.kind == "flood":
+            return np.array(seen + self._flood(), np.float32)
+        return np.array(seen, np.float32)
+
+    def _features(self) -> list[Any]:
+        dangers = [int(self._deadly(self._target(action))) for action in range(ACTIONS)]
+        heading = [0] * 4
+        heading[DIRECTION_FEATURE[self.direction] - ACTIONS] = 1
+        row, column = self.body[0]
+        # Where there is no food left it is in no direction.
+        to_row, to_column = self.food or (row, column)
+        food = [to_column < column, to_column > column, to_row < row, to_row > row]
+        return dangers + heading + [int(there) for there in food]
+
+    def _flood(self) -> list[float]:
+        free = SIDE * SIDE - (len(self.body) - 1)
+        return [self._reachable(self._target(action)) / free for action in range(ACTIONS)]
+
+    def _reachable(self, start: Cell) -> int:
+        """Return the number of cells that are connected with one, by breadth-first search."""
+        if self._deadly(start):
+            return 0
+        seen = {start}
+        queue = deque([start])
+        while queue:
+            row, column = queue.popleft()
+            for down, right in MOVES:
+                cell = row + down, column + right
+                if cell not in seen and not self._deadly(cell):
+                    seen.add(cell)
+                    queue.append(cell)
+        return len(seen)
+
+    def _info(self) -> dict[str, Any]:
+        return {"score": len(self.body) - START_LENGTH}

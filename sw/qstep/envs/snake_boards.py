@@ -1,0 +1,193 @@
+"""`SnakeBoards`: many boards of `Snake` at once, compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qstep.envs.snake_kernels import PITCH, RING, Boards, Outcome, observe, restart, step
+from qstep.envs.snake_rules import (
+    FEATURES,
+    FLOOD_FEATURES,
+    Cell,
+    Observation,
+    checked_observation,
+    checked_placement,
+)
+from qstep.envs.splitmix import SplitMix64
+from qstep.errors import EnvironmentSpaceError
+
+__all__ = ["SnakeBoards", "SnakeStep"]
+
+Observations: TypeAlias = NDArray[np.float32] | NDArray[np.int32]
+
+_WIDTHS = {"state": 0, "features": FEATURES, "flood": FLOOD_FEATURES}
+
+
+class SnakeStep(NamedTuple):
+    """What one step of N boards gave. Every array is overwritten by the next step.
+
+    Attributes
+    ----------
+    next_observation : ndarray
+        What the step led to, at the end of an episode too: it belongs to the transition.
+    reward : ndarray of float32, shape (N,)
+    terminated, truncated : ndarray of bool, shape (N,)
+        Never both.
+    score : ndarray of int32, shape (N,)
+        Food eaten in the episode that the step belongs to.
+    """
+
+    next_observation: Observations
+    reward: NDArray[np.float32]
+    terminated: NDArray[np.bool_]
+    truncated: NDArray[np.bool_]
+    score: NDArray[np.int32]
+
+
+class SnakeBoards:
+    """N boards of :class:`~qstep.envs.snake.Snake`, stepped in one compiled call.
+
+    The rules, rewards and observations are those of `Snake`. Board i goes move for move as one
+    `Snake` that is first reset with ``seed + i`` and, whenever an episode ends, without a seed.
+
+    **Autoreset.** A board whose episode ends is reset within the same step. The step's
+    ``next_observation`` is still what the last move led to; :attr:`observation`, on which the next
+    action is chosen, is that of the new episode.
+
+    **Memory.** A step allocates no arrays: it returns the same ones each time. Only the observation
+    that was acted on is spared until the next step, so that the transition (observation, action,
+    reward, next_observation, terminated) can be stored once its step is done.
+
+    Parameters
+    ----------
+    boards : int
+        1 or more.
+    observation : {"features", "state", "flood"}
+        As for `Snake`: float32 of shape (N, 11), int32 of shape (N,), float32 of shape (N, 14).
+    seed : int
+        0..2^64-`boards`.
+
+    Raises
+    ------
+    EnvironmentSpaceError
+        A parameter is out of its range.
+
+    Examples
+    --------
+    >>> boards = SnakeBoards(4, "state", seed=7)
+    >>> boards.observation.shape
+    (4,)
+    >>> boards.step([0, 0, 1, 2]).reward.shape
+    (4,)
+    """
+
+    def __init__(self, boards: int, observation: Observation = "features", seed: int = 0) -> None:
+        if isinstance(boards, bool) or not isinstance(boards, int) or boards < 1:
+            raise EnvironmentSpaceError(f"boards is {boards!r}; it must be an integer, 1 or more")
+        self.kind = checked_observation(observation)
+        self._arrays = Boards.empty(boards)
+        width = _WIDTHS[observation]
+        # Two of them: the one that was acted on is kept while the other one is written.
+        self._seen = tuple(
+            (np.zeros(boards, np.int32), np.zeros((boards, width), np.float32)) for _ in range(2)
+        )
+        self._out = Outcome(
+            np.zeros(boards, np.int32),
+            np.zeros((boards, width), np.float32),
+            np.zeros(boards, np.float32),
+            np.zeros(boards, np.bool_),
+            np.zeros(boards, np.bool_),
+            np.zeros(boards, np.int32),
+        )
+        self._step = SnakeStep(self._pick(*self._out[:2]), *self._out[2:])
+        self._actions = np.zeros(boards, np.int64)
+        self.reset(seed)
+
+    def __len__(self) -> int:
+        return len(self._actions)
+
+    @property
+    def observation(self) -> Observations:
+        """What every board shows now, to choose the next actions on."""
+        return self._pick(*self._seen[0])
+
+    def reset(self, seed: int) -> Observations:
+        """Start over as new boards with that seed would; return the observation."""
+        self._arrays.word[:] = [SplitMix64(seed + i).word for i in range(len(self))]
+        for i in range(len(self)):
+            restart(self._arrays, i)
+            observe(self._arrays, i, *self._seen[0])
+        return self.observation
+
+    def step(self, actions: ArrayLike) -> SnakeStep:
+        """Move every snake.
+
+        Parameters
+        ----------
+        actions : array_like of int, shape (N,)
+            0 straight, 1 right, 2 left.
+
+        Raises
+        ------
+        EnvironmentSpaceError
+            Shape, type or a value is wrong; then nothing has moved.
+        """
+        given = np.asarray(actions)
+        if given.shape != self._actions.shape or not np.issubdtype(given.dtype, np.integer):
+            raise EnvironmentSpaceError(
+                f"actions are {given.dtype} of shape {given.shape}; they must be integers of shape "
+                f"{self._actions.shape}"
+            )
+        self._actions[:] = given
+        bad = step(self._arrays, self._actions, *self._seen[1], self._out)
+        if bad >= 0:
+            raise EnvironmentSpaceError(
+                f"action of board {bad} is {given[bad]}; it must be from 0 to 2"
+            )
+        self._seen = self._seen[::-1]
+        return self._step
+
+    def body(self, board: int) -> list[Cell]:
+        """Return the (row, column) of a snake's cells, from head to tail."""
+        head, length = self._arrays.head[board], self._arrays.length[board]
+        places = (head - np.arange(length)) & (RING - 1)
+        return [_cell(number) for number in self._arrays.ring[board, places]]
+
+    def food(self, board: int) -> Cell:
+        """Return the (row, column) of a board's food."""
+        return _cell(self._arrays.food[board])
+
+    def place(self, board: int, body: Sequence[Cell], food: Cell) -> Observations:
+        """Put a snake and its food somewhere; see :meth:`Snake.place`. Return the observation."""
+        direction = checked_placement(body, food)
+        arrays = self._arrays
+        grid = np.ones((PITCH, PITCH), np.uint8)
+        grid[1:-1, 1:-1] = 0
+        arrays.grid[board] = grid.reshape(-1)
+        numbers = [_number(cell) for cell in body]
+        arrays.grid[board, numbers] = 1
+        arrays.ring[board, : len(body)] = numbers[::-1]
+        arrays.head[board] = len(body) - 1
+        arrays.length[board] = len(body)
+        arrays.direction[board] = direction
+        arrays.hunger[board] = 0
+        arrays.food[board] = _number(food)
+        observe(arrays, board, *self._seen[0])
+        return self.observation
+
+    def _pick(self, state: NDArray[np.int32], features: NDArray[np.float32]) -> Observations:
+        return state if self.kind == "state" else features
+
+
+def _number(cell: Cell) -> int:
+    row, column = cell
+    return PITCH * (row + 1) + column + 1
+
+
+def _cell(number: Any) -> Cell:
+    row, column = divmod(int(number), PITCH)
+    return row - 1, column - 1

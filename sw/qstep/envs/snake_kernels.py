@@ -1,0 +1,280 @@
+"""The compiled part of `SnakeBoards`: the rules of `Snake` over a structure of arrays.
+
+A board is 12 x 12 bytes with a border of 1 around its cells, so that a wall and a body look alike and
+nothing has to be checked against the edge; a cell is its number in that grid, ``12 * row + column``
+counted from the border. A body is a ring: the cells from `head` back to ``head - length + 1``, modulo
+its size. Nothing is allocated.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Self
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from qstep.envs.snake_rules import (
+    ACTIONS,
+    DIRECTION_FEATURE,
+    FEATURES,
+    MARGIN,
+    MOVES,
+    PATIENCE,
+    REWARD_DEATH,
+    REWARD_FOOD,
+    SIDE,
+    START_LENGTH,
+    TURNS,
+)
+from qstep.envs.splitmix import GOLDEN, MIX_A, MIX_B
+
+__all__ = ["PITCH", "RING", "Boards", "Outcome", "observe", "restart", "step"]
+
+PITCH = SIDE + 2
+"""From one row of the grid to the next."""
+
+RING = 128
+"""Cells in a ring: a power of two that holds every body."""
+
+_OFFSETS = tuple(PITCH * down + right for down, right in MOVES)
+_FOOD_FEATURE = ACTIONS + len(MOVES)
+
+_GOLDEN, _MIX_A, _MIX_B = np.uint64(GOLDEN), np.uint64(MIX_A), np.uint64(MIX_B)
+_LOW, _ALL = np.uint64(0xFFFFFFFF), np.uint64(1 << 32)
+_27, _30, _31, _32 = (np.uint64(k) for k in (27, 30, 31, 32))
+
+
+class Boards(NamedTuple):
+    """The state of N boards, one element or row a board, and what the flood fill works with.
+
+    Attributes
+    ----------
+    word : ndarray of uint64, shape (N,)
+        Generators.
+    grid : ndarray of uint8, shape (N, 144)
+        1 where there is border or body.
+    ring : ndarray of uint8, shape (N, 128)
+        Cells of the body.
+    head : ndarray of int64, shape (N,)
+        Place of the head in the ring.
+    length, direction, hunger : ndarray of int64, shape (N,)
+        Hunger counts the steps since the last food.
+    food : ndarray of int64, shape (N,)
+        Cell, or 0 (a border cell) where the game is won.
+    marks : ndarray of int64, shape (144,)
+        Number of the flood fill that last reached a cell.
+    stack : ndarray of int64, shape (144,)
+        Cells from which the fill has to go on.
+    """
+
+    word: NDArray[np.uint64]
+    grid: NDArray[np.uint8]
+    ring: NDArray[np.uint8]
+    head: NDArray[np.int64]
+    length: NDArray[np.int64]
+    direction: NDArray[np.int64]
+    hunger: NDArray[np.int64]
+    food: NDArray[np.int64]
+    marks: NDArray[np.int64]
+    stack: NDArray[np.int64]
+
+    @classmethod
+    def empty(cls, boards: int) -> Self:
+        """Return boards on which nothing has begun yet."""
+        cells = PITCH * PITCH
+        return cls(
+            word=np.zeros(boards, np.uint64),
+            grid=np.zeros((boards, cells), np.uint8),
+            ring=np.zeros((boards, RING), np.uint8),
+            head=np.zeros(boards, np.int64),
+            length=np.zeros(boards, np.int64),
+            direction=np.zeros(boards, np.int64),
+            hunger=np.zeros(boards, np.int64),
+            food=np.zeros(boards, np.int64),
+            marks=np.zeros(cells, np.int64),
+            stack=np.zeros(cells, np.int64),
+        )
+
+
+class Outcome(NamedTuple):
+    """What a step gives, one element or row a board; N boards, W float features.
+
+    Attributes
+    ----------
+    next_state : ndarray of int32, shape (N,)
+    next_features : ndarray of float32, shape (N, W)
+    reward : ndarray of float32, shape (N,)
+    terminated, truncated : ndarray of bool, shape (N,)
+    score : ndarray of int32, shape (N,)
+    """
+
+    next_state: NDArray[np.int32]
+    next_features: NDArray[np.float32]
+    reward: NDArray[np.float32]
+    terminated: NDArray[np.bool_]
+    truncated: NDArray[np.bool_]
+    score: NDArray[np.int32]
+
+
+@njit(inline="always")
+def _mix(word):  # type: ignore[no-untyped-def]
+    word = (word ^ (word >> _30)) * _MIX_A
+    word = (word ^ (word >> _27)) * _MIX_B
+    return word ^ (word >> _31)
+
+
+@njit(cache=True, nogil=True)
+def _below(word, i, bound):  # type: ignore[no-untyped-def]
+    """Draw a number below `bound` from generator `i`, as `SplitMix64.below` does."""
+    many = np.uint64(bound)
+    while True:
+        word[i] += _GOLDEN
+        product = (_mix(word[i]) >> _32) * many
+        if (product & _LOW) >= _ALL % many:
+            return np.int64(product >> _32)
+
+
+@njit(cache=True, nogil=True)
+def _feed(boards, i):  # type: ignore[no-untyped-def]
+    """Put food on one of the free cells of board `i`; 0 if there is none."""
+    boards.food[i] = 0
+    free = SIDE * SIDE - boards.length[i]
+    if free == 0:
+        return
+    left = _below(boards.word, i, free)
+    for cell in range(PITCH * PITCH):
+        if boards.grid[i, cell] == 0:
+            if left == 0:
+                boards.food[i] = cell
+                return
+            left -= 1
+
+
+@njit(cache=True, nogil=True)
+def restart(boards, i):  # type: ignore[no-untyped-def]
+    """Begin an episode on board `i`."""
+    grid = boards.grid[i]
+    for cell in range(PITCH * PITCH):
+        row, column = cell // PITCH, cell % PITCH
+        grid[cell] = row == 0 or row > SIDE or column == 0 or column > SIDE
+    start = _below(boards.word, i, 64)
+    direction = start % 4
+    head = (1 + MARGIN + start // 16) * PITCH + 1 + MARGIN + start // 4 % 4
+    for k in range(START_LENGTH):
+        cell = head - k * _OFFSETS[direction]
+        grid[cell] = 1
+        boards.ring[i, START_LENGTH - 1 - k] = cell
+    boards.head[i] = START_LENGTH - 1
+    boards.length[i] = START_LENGTH
+    boards.direction[i] = direction
+    boards.hunger[i] = 0
+    _feed(boards, i)
+
+
+@njit(cache=True, nogil=True)
+def _flood(boards, grid, head, direction, free, shares):  # type: ignore[no-untyped-def]
+    """Write for each action which share of the `free` cells is connected with the cell it enters.
+
+    Two actions often enter the same region: the second one then takes the count of the first.
+    """
+    first = boards.marks[0] + 1  # cell 0 is border: its mark is free to count the fills
+    boards.marks[0] += ACTIONS
+    for action in range(ACTIONS):
+        cell = head + _OFFSETS[(direction + TURNS[action]) & 3]
+        if grid[cell]:
+            shares[action] = 0.0
+            continue
+        if boards.marks[cell] >= first:
+            shares[action] = shares[boards.marks[cell] - first]
+            continue
+        boards.marks[cell] = first + action
+        boards.stack[0] = cell
+        top = 1
+        count = 0
+        while top > 0:
+            top -= 1
+            count += 1
+            cell = boards.stack[top]
+            for offset in _OFFSETS:
+                beside = cell + offset
+                if grid[beside] == 0 and boards.marks[beside] != first + action:
+                    boards.marks[beside] = first + action
+                    boards.stack[top] = beside
+                    top += 1
+        shares[action] = count / free
+
+
+@njit(cache=True, nogil=True)
+def observe(boards, i, state, features):  # type: ignore[no-untyped-def]
+    """Write the observation of board `i`: the state, and as many features as there is room for."""
+    grid, ring = boards.grid[i], boards.ring[i]
+    head = np.int64(ring[boards.head[i]])
+    tail = np.int64(ring[(boards.head[i] - boards.length[i] + 1) & (RING - 1)])
+    direction, food = boards.direction[i], boards.food[i]
+    grid[tail] = 0  # it moves on before the head arrives
+    seen = np.int64(1) << DIRECTION_FEATURE[direction]
+    for action in range(ACTIONS):
+        seen |= np.int64(grid[head + _OFFSETS[(direction + TURNS[action]) & 3]]) << action
+    if food:
+        row, column = head // PITCH, head % PITCH
+        to_row, to_column = food // PITCH, food % PITCH
+        towards = (to_column < column, to_column > column, to_row < row, to_row > row)
+        for k in range(4):
+            seen |= np.int64(towards[k]) << (_FOOD_FEATURE + k)
+    state[i] = seen
+    width = features.shape[1]
+    for k in range(min(width, FEATURES)):
+        features[i, k] = (seen >> k) & 1
+    if width > FEATURES:
+        free = SIDE * SIDE - (boards.length[i] - 1)
+        _flood(boards, grid, head, direction, free, features[i, FEATURES:])
+    grid[tail] = 1
+
+
+@njit(cache=True, nogil=True)
+def _move(boards, i, action):  # type: ignore[no-untyped-def]
+    """Move the snake of board `i`; return the reward and whether the episode terminated."""
+    grid, ring = boards.grid[i], boards.ring[i]
+    direction = (boards.direction[i] + TURNS[action]) & 3
+    cell = np.int64(ring[boards.head[i]]) + _OFFSETS[direction]
+    tail = np.int64(ring[(boards.head[i] - boards.length[i] + 1) & (RING - 1)])
+    if grid[cell] and cell != tail:
+        return REWARD_DEATH, True
+    boards.direction[i] = direction
+    boards.head[i] = (boards.head[i] + 1) & (RING - 1)
+    ring[boards.head[i]] = cell
+    if cell == boards.food[i]:
+        grid[cell] = 1
+        boards.length[i] += 1
+        boards.hunger[i] = 0
+        _feed(boards, i)
+        return REWARD_FOOD, boards.food[i] == 0
+    grid[tail] = 0
+    grid[cell] = 1
+    boards.hunger[i] += 1
+    return 0.0, False
+
+
+@njit(cache=True, nogil=True)
+def step(boards, actions, state, features, out):  # type: ignore[no-untyped-def]
+    """Step every board, and restart those whose episode ends.
+
+    Returns the first board whose action is out of range, before anything is changed; else -1.
+    """
+    for i in range(len(actions)):
+        if actions[i] < 0 or actions[i] >= ACTIONS:
+            return i
+    for i in range(len(actions)):
+        out.reward[i], out.terminated[i] = _move(boards, i, actions[i])
+        out.truncated[i] = not out.terminated[i] and boards.hunger[i] >= PATIENCE * boards.length[i]
+        out.score[i] = boards.length[i] - START_LENGTH
+        observe(boards, i, out.next_state, out.next_features)
+        if out.terminated[i] or out.truncated[i]:
+            restart(boards, i)
+            observe(boards, i, state, features)
+        else:
+            state[i] = out.next_state[i]
+            for k in range(features.shape[1]):
+                features[i, k] = out.next_features[i, k]
+    return -1

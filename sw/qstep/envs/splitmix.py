@@ -1,0 +1,61 @@
+"""The generator of the environments that draw: small, seeded by one number, easy to compile.
+
+A 64-bit word moves on by a constant and is mixed (splitmix64: Steele, Lea and Flood, OOPSLA 2014). The
+upper 32 bits of the mix become a number below a bound by multiplication, and the draws that would
+favour some numbers are discarded (D. Lemire, "Fast Random Integer Generation in an Interval", 2019):
+where the 32 bits are uniform, so is the number, exactly.
+"""
+
+from __future__ import annotations
+
+from qstep.errors import EnvironmentSpaceError
+
+__all__ = ["GOLDEN", "MIX_A", "MIX_B", "SplitMix64"]
+
+GOLDEN = 0x9E3779B97F4A7C15
+"""Increment of the word: 2^64 divided by the golden ratio, odd."""
+
+MIX_A = 0xBF58476D1CE4E5B9
+MIX_B = 0x94D049BB133111EB
+
+_MASK32 = (1 << 32) - 1
+_MASK64 = (1 << 64) - 1
+
+
+class SplitMix64:
+    """A stream of numbers.
+
+    Parameters
+    ----------
+    seed : int
+        0..2^64-1. It is mixed once, so that the streams of neighbouring seeds start far apart.
+
+    Attributes
+    ----------
+    word : int
+        All of the state, 0..2^64-1.
+
+    Raises
+    ------
+    EnvironmentSpaceError
+        The seed is not an integer of that range.
+    """
+
+    def __init__(self, seed: int) -> None:
+        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= _MASK64:
+            raise EnvironmentSpaceError(f"seed is {seed!r}; it must be an integer from 0 to 2^64-1")
+        self.word = _mix(seed)
+
+    def below(self, bound: int) -> int:
+        """Return a uniform number from 0 to `bound` - 1; `bound` is 1..2^32-1."""
+        while True:
+            self.word = (self.word + GOLDEN) & _MASK64
+            product = (_mix(self.word) >> 32) * bound
+            if product & _MASK32 >= (1 << 32) % bound:
+                return product >> 32
+
+
+def _mix(word: int) -> int:
+    word = ((word ^ (word >> 30)) * MIX_A) & _MASK64
+    word = ((word ^ (word >> 27)) * MIX_B) & _MASK64
+    return word ^ (word >> 31)
