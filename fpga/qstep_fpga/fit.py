@@ -13,7 +13,9 @@ from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.top import TOP
 
-__all__ = ["Shortage", "check_fit", "needs", "shortages"]
+__all__ = ["Shortage", "check_fit", "check_table", "hopeless", "needs", "shortages"]
+
+_MEMORY = "block RAM"
 
 
 @dataclass(frozen=True)
@@ -47,30 +49,55 @@ def needs(board: Board, netlist: Path, without: str | None = None) -> dict[str, 
     }
 
 
+def hopeless(board: Board, config: Config) -> Shortage | None:
+    """Return what a table lacks that is far too large: synthesis would take hours to find it out.
+
+    The hardware keeps two copies of the table. What LUTs could hold of it is less than what the block
+    RAMs of a chip hold, so twice as many of them are sure not to be enough.
+    """
+    bits = 2 * config.states * config.actions * config.format.width
+    blocks = -(-bits // FAMILIES[board.family].block_bits)
+    there = board.limits[_MEMORY]
+    return Shortage(_MEMORY, blocks, there) if blocks > 2 * there else None
+
+
 def shortages(board: Board, need: dict[str, int]) -> list[Shortage]:
     """Return what the chip has too little of; empty if a netlist that needs that much may fit."""
     found = [Shortage(name, needed, board.limits[name]) for name, needed in need.items()]
     return [shortage for shortage in found if shortage.over > 0]
 
 
+def check_table(board: Board, config: Config) -> None:
+    """Raise BuildError if the table is so large that there is no need to synthesise it."""
+    short = hopeless(board, config)
+    if short:
+        raise _error(board, config, [short], {_MEMORY: short.needed})
+
+
 def check_fit(board: Board, config: Config, netlist: Path) -> None:
     """Raise BuildError if a netlist needs more than the chip has."""
     need = needs(board, netlist)
-    lacking = [
-        f"{short.resource}: needs {short.needed}, {short.over} more than the {short.there} there are"
-        for short in shortages(board, need)
-    ]
+    lacking = shortages(board, need)
     if lacking:
-        raise BuildError(
-            f"{config.states} x {config.actions} of {config.format} does not fit {board.title} "
-            f"({board.part}). {'; '.join(lacking)}. {_advice(board, config, need)}"
-        )
+        raise _error(board, config, lacking, need)
+
+
+def _error(
+    board: Board, config: Config, lacking: list[Shortage], need: dict[str, int]
+) -> BuildError:
+    words = [
+        f"{short.resource}: needs {short.needed}, {short.over} more than the {short.there} there are"
+        for short in lacking
+    ]
+    return BuildError(
+        f"{config.states} x {config.actions} of {config.format} does not fit {board.title} "
+        f"({board.part}). {'; '.join(words)}. {_advice(board, config, need)}"
+    )
 
 
 def _advice(board: Board, config: Config, need: dict[str, int]) -> str:
-    memory = "block RAM"
-    if need[memory] > board.limits[memory]:
+    if need[_MEMORY] > board.limits[_MEMORY]:
         # The table takes blocks in proportion to its states; a power of two wastes none.
-        fitting = config.states * board.limits[memory] // need[memory]
+        fitting = config.states * board.limits[_MEMORY] // need[_MEMORY]
         return f"About {1 << max(1, fitting.bit_length() - 1)} states of this width would fit"
     return "Fewer actions or a narrower format would fit; logic hardly depends on the states"

@@ -9,7 +9,7 @@ from qstep.config import Config
 from qstep.errors import BuildError, FileFormatError
 from qstep_fpga.board import Board
 from qstep_fpga.families import bitstream_name
-from qstep_fpga.fit import check_fit
+from qstep_fpga.fit import check_fit, check_table
 from qstep_fpga.netlist import synthesise
 from qstep_fpga.placement import Placement, pack, place_all
 from qstep_fpga.report import Report
@@ -64,6 +64,7 @@ def build(
     total = len(seeds) + 2
     done = 1
     progress("synthesis", 0, total)
+    check_table(board, config)
     netlist = synthesise(board, config)
     check_fit(board, config, netlist)
     progress(f"placing with {len(seeds)} seeds", done, total)

@@ -14,7 +14,7 @@ from qstep_fpga import flow, tools
 from qstep_fpga.board import load
 from qstep_fpga.critical import describe
 from qstep_fpga.families.base import PLACED, REPORT
-from qstep_fpga.fit import check_fit
+from qstep_fpga.fit import check_fit, check_table
 from qstep_fpga.placement import Placement, place
 from qstep_fpga.render import markdown
 from qstep_fpga.report import Report
@@ -75,6 +75,12 @@ def test_too_much_memory_is_refused_with_the_states_that_would_fit(tmp_path: Pat
         "1024 x 4 of Q8.8 does not fit iCEBreaker (iCE40UP5K-SG48). block RAM: needs 31, 1 more than "
         "the 30 there are. About 512 states of this width would fit"
     )
+
+
+def test_a_table_that_is_far_too_large_is_refused_before_it_is_synthesised() -> None:
+    check_table(BOARD, Config(1920, 4))  # exactly twice the blocks there are: not sure yet
+    with pytest.raises(BuildError, match=r"block RAM: needs 61, 31 more .* About 512 states"):
+        check_table(BOARD, Config(1921, 4))
 
 
 def test_too_much_logic_is_refused(tmp_path: Path) -> None:

@@ -131,15 +131,25 @@ def test_what_does_not_fit_is_told_with_by_how_much_before_anything_is_placed(
         said.append(line)
 
     said: list[str] = []
-    points = grid([ECP], states=[1, 16, 30_000], loop_depths=[2])
+    points = grid([ECP], states=[1, 16, 30_000], actions=[2], widths=[8], loop_depths=[2])
     found = explore(points, "lane", [1], 1, tell, lambda *_: None)
     assert said == [
-        "ulx3s-12f: 1 x 4, 16 bit, loop depth 2: states is 1; it must be an integer from 2 to 65536",
-        "ulx3s-12f: 30000 x 4, 16 bit, loop depth 2: does not fit: LUT4 30,010 of 24,288, 5,722 over",
+        "ulx3s-12f: 1 x 2, 8 bit, loop depth 2: states is 1; it must be an integer from 2 to 65536",
+        "ulx3s-12f: 30000 x 2, 8 bit, loop depth 2: does not fit: LUT4 30,010 of 24,288, 5,722 over",
         "to be placed: 1 of 3 points; seeds: 1",
     ]
-    assert [result.point for result in found.results] == ["ulx3s-12f: 16 x 4, 16 bit, loop depth 2"]
+    assert [result.point for result in found.results] == ["ulx3s-12f: 16 x 2, 8 bit, loop depth 2"]
     assert len(found.refused) == 2
+
+
+@pytest.mark.unit
+def test_a_table_that_is_far_too_large_is_not_even_synthesised(stand_in: Tools) -> None:
+    said: list[str] = []
+    points = grid([ECP], states=[16, 65536], actions=[64], widths=[32], loop_depths=[1])
+    swept(points, said=said)
+    # Two copies of 65536 x 64 words of 32 bits, in blocks of 18 kbit.
+    assert said[0].endswith("does not fit: at least block RAM 14,564 of 56, 14,508 over")
+    assert stand_in.calls == ["synthesise", "seed 1"]
 
 
 @pytest.mark.unit
@@ -245,15 +255,16 @@ def test_area_is_logic_or_where_families_are_mixed_a_share_of_the_chip() -> None
 
 
 @pytest.mark.unit
-def test_table_has_a_row_a_result() -> None:
-    console = Console(width=140)
+def test_table_has_every_result_and_fits_a_terminal() -> None:
+    console = Console(width=80)
     with console.capture() as capture:
         console.print(render(MIXED))
     rows = [" ".join(line.split()) for line in capture.get().splitlines()]
-    assert "ulx3s-12f" in rows
-    assert "64 x 4 16 2 119.0 120.0 122.0 3 1,100 3 1.000 / 0.500 120.0 / 60.0 *" in rows
-    assert "64 x 4 16 3 109.0 110.0 112.0 3 1,200 3 1.000 / 0.500 110.0 / 55.0" in rows
-    assert "64 x 4 16 1 24.0 25.0 27.0 3 3 528 1.000 / 0.500 25.0 / 12.5 *" in rows
+    second = rows.index("64 x 4 2 120.0 1,100 3 1.000 120.0 *")
+    assert rows[second + 1] == "16 bit 119.0..122.0 0.500 60.0"
+    assert "64 x 4 3 110.0 1,200 3 1.000 110.0" in rows
+    boards = [rows.index("ulx3s-12f"), rows.index("icebreaker")]
+    assert boards[0] < second < boards[1] < rows.index("64 x 4 1 25.0 528 3 1.000 25.0 *")
 
 
 @pytest.mark.unit

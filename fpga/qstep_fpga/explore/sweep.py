@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from qstep.errors import BuildError
+from qstep_fpga import fit
 from qstep_fpga.explore.grid import Point, Refused
 from qstep_fpga.explore.result import Exploration, Result
-from qstep_fpga.fit import needs, shortages
 from qstep_fpga.netlist import synthesise, synthesise_lane
 from qstep_fpga.parallel import in_parallel
 from qstep_fpga.placement import Placement, place
@@ -131,15 +131,21 @@ def _each(
 
 
 def _examine(point: Point, what: str) -> Candidate | Refused:
+    hopeless = fit.hopeless(point.board, point.config)
+    if hopeless:
+        return Refused(str(point), f"does not fit: at least {_in_words(hopeless)}")
     try:
         candidate = _candidate(point, what)
     except BuildError as cause:
         return Refused(str(point), _brief(cause))
-    lacking = [
-        f"{short.resource} {short.needed:,} of {short.there:,}, {short.over:,} over"
-        for short in shortages(point.board, needs(point.board, candidate.netlist))
-    ]
-    return Refused(str(point), f"does not fit: {'; '.join(lacking)}") if lacking else candidate
+    lacking = fit.shortages(point.board, fit.needs(point.board, candidate.netlist))
+    if lacking:
+        return Refused(str(point), f"does not fit: {'; '.join(map(_in_words, lacking))}")
+    return candidate
+
+
+def _in_words(short: fit.Shortage) -> str:
+    return f"{short.resource} {short.needed:,} of {short.there:,}, {short.over:,} over"
 
 
 def _attempt(seed: int, candidate: Candidate) -> Placement | Refused:
@@ -155,7 +161,7 @@ def _candidate(point: Point, what: str) -> Candidate:
     if what == "device":
         return Candidate(point, synthesise(board, config), config.link.clock_hz, {})
     netlist = synthesise_lane(board, config)
-    return Candidate(point, netlist, _LANE_TARGET_HZ, needs(board, netlist, without=LANE))
+    return Candidate(point, netlist, _LANE_TARGET_HZ, fit.needs(board, netlist, without=LANE))
 
 
 def _brief(error: BuildError) -> str:

@@ -3,60 +3,61 @@
 from __future__ import annotations
 
 from rich.box import SIMPLE_HEAD
+from rich.console import Group
 from rich.table import Table
+from rich.text import Text
 
 from qstep_fpga.explore.result import Exploration, Result
 
 __all__ = ["render"]
 
+_NOTES = (
+    "clock: highest one, as place and route estimates it; median, and lowest..highest over {seeds} "
+    "placement seeds. Updates a clock and million updates a second, at the median clock: of "
+    "independent transitions, and below of one walker on an 8x8 grid. * no other result is both "
+    "smaller and faster. Nothing was measured on a board."
+)
 
-def render(exploration: Exploration) -> Table:
-    """Return the table: a row a result, boards one after the other, a star at the Pareto front."""
-    table = Table(
-        box=SIMPLE_HEAD,
-        pad_edge=False,
-        caption=(
-            "* no other one is both smaller and faster. Highest clock: lowest, median, highest over "
-            "the placement seeds, as place and route estimates it; nothing was measured on a board. "
-            "Updates: of independent transitions / of one walker on an 8x8 grid; a second: at the "
-            "median clock."
-        ),
-        caption_justify="left",
-    )
-    names = list(exploration.results[0].resources)
-    for result in exploration.results:
-        names += [name for name in result.resources if name not in names]
-    table.add_column("table")
-    table.add_column("bits", justify="right")
-    table.add_column("loop", justify="right")
-    table.add_column("clock, MHz", justify="right")
-    table.add_column("seeds", justify="right")
-    for name in names:
-        table.add_column(name, justify="right")
-    table.add_column("a clock", justify="right")
-    table.add_column("million/s", justify="right")
-    table.add_column("")
+
+def render(exploration: Exploration) -> Group:
+    """Return the table: a result in two lines, boards one after the other, and what the figures are."""
+    results = exploration.results
+    # What logic is made of has a column of its own: families have different names for it.
+    names = list(dict.fromkeys(name for result in results for name in [*result.resources][1:]))
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("table", no_wrap=True)
+    for name in (
+        "loop",
+        "clock\nMHz",
+        "LUTs,\ncells",
+        *(name.replace(" ", "\n") for name in names),
+    ):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("updates\na clock", justify="right", no_wrap=True)
+    table.add_column("million\n/s  ", justify="right", no_wrap=True)
     front = exploration.front()
-    board = ""
-    for index, result in enumerate(exploration.results):
-        if result.board != board:
-            board = result.board
+    for index, result in enumerate(results):
+        if index == 0 or results[index - 1].board != result.board:
             table.add_section()
-            table.add_row(f"[bold]{board}[/]")
-        table.add_row(*_cells(result, names), "*" if index in front else "")
-    return table
+            table.add_row(Text(result.board, style="bold"))
+        table.add_row(*_cells(result, names, "*" if index in front else " "))
+    seeds = max(len(result.fmax_mhz) for result in results)
+    return Group(table, Text(_NOTES.format(seeds=seeds)))
 
 
-def _cells(result: Result, names: list[str]) -> list[str]:
-    config = result.config
+def _cells(result: Result, names: list[str], mark: str) -> list[Text]:
+    low, median, high = result.spread
     use = {name: f"{used:,}" for name, (used, _) in result.resources.items()}
     return [
-        f"{config['states']} x {config['actions']}",
-        str(result.width),
-        str(config["loop_depth"]),
-        " ".join(f"{clock:.1f}" for clock in result.spread),
-        str(len(result.fmax_mhz)),
-        *(use.get(name, "") for name in names),
-        f"{result.independent:.3f} / {result.walker:.3f}",
-        f"{result.rate:.1f} / {result.walker_rate:.1f}",
+        _two(f"{result.config['states']} x {result.config['actions']}", f"{result.width} bit"),
+        Text(str(result.config["loop_depth"])),
+        _two(f"{median:.1f}", f"{low:.1f}..{high:.1f}"),
+        Text(f"{result.logic[1]:,}"),
+        *(Text(use.get(name, "")) for name in names),
+        _two(f"{result.independent:.3f}", f"{result.walker:.3f}"),
+        _two(f"{result.rate:.1f} {mark}", f"{result.walker_rate:.1f}  "),
     ]
+
+
+def _two(upper: str, lower: str) -> Text:
+    return Text(f"{upper}\n").append(lower, style="dim")

@@ -31,6 +31,8 @@ class Family(Protocol):
     cells : dict
         By the names of a board's limits, groups of cell types of a netlist. A resource is needed as
         often as the cells of its largest group; cells of different groups can share one.
+    block_bits : int
+        Bits of a block RAM, with those that others call parity.
     bitstream : str
         Suffix of the file that a programmer takes.
     """
@@ -40,6 +42,7 @@ class Family(Protocol):
     pads: ClassVar[tuple[str, ...]]
     resources: ClassVar[dict[str, tuple[str, ...]]]
     cells: ClassVar[dict[str, tuple[tuple[str, ...], ...]]]
+    block_bits: ClassVar[int]
     bitstream: ClassVar[str]
 
     def pll(self, board: Board, clock_hz: int, file: str) -> list[str]:

@@ -29,6 +29,7 @@ class ECP5:
         "block RAM": (("DP16KD",),),
         "DSP": (("MULT18X18D",),),
     }
+    block_bits: ClassVar[int] = 18 * 1024
     bitstream: ClassVar[str] = ".bit"
 
     def pll(self, board: Board, clock_hz: int, file: str) -> list[str]:

@@ -31,6 +31,7 @@ class Gowin:
         "block RAM": (("SDPB", "SDPX9B", "DPB", "DPX9B", "SPX9", "SP"),),
         "DSP": (("MULT18X18",),),
     }
+    block_bits: ClassVar[int] = 18 * 1024
     bitstream: ClassVar[str] = ".fs"
 
     def pll(self, board: Board, clock_hz: int, file: str) -> list[str]:

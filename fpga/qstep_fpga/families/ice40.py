@@ -31,6 +31,7 @@ class ICE40:
         "block RAM": (("SB_RAM40_4K",),),
         "DSP": (("SB_MAC16",),),
     }
+    block_bits: ClassVar[int] = 4 * 1024
     bitstream: ClassVar[str] = ".bin"
 
     def pll(self, board: Board, clock_hz: int, file: str) -> list[str]:
