@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import statistics
 import sys
 from contextlib import ExitStack
 from dataclasses import replace
@@ -194,7 +195,10 @@ def test_ratios_pair_the_repeats_of_a_round() -> None:
 @pytest.mark.parametrize("name", list(WORKLOADS))
 def test_every_software_backend_and_the_model_pass_their_check(name: str) -> None:
     workload = WORKLOADS[name]()
-    for backend in (*backends.software(workload), backends.model(workload)):
+    compiled = backends.c_loop(workload)
+    assert isinstance(compiled, Backend), compiled
+    software = [*backends.original(workload), *backends.software(workload), compiled]
+    for backend in (*software, backends.model(workload)):
         result = backend.kernel(backend.prepare(FEWEST))
         assert backend.verify(FEWEST, backend.read(result))
 
@@ -253,6 +257,35 @@ def test_an_absent_simulator_is_listed_with_its_reason(quick_report: Report) -> 
 
 
 @unit
+def test_numba_is_held_against_c_round_by_round(quick_report: Report) -> None:
+    for section in quick_report.sections:
+        named = {entry.name: entry for entry in section.figures}
+        numba, compiled = named["numba"], named["C loop (-O3)"]
+        pairs = [
+            numba.updates * c.kernel_s / (compiled.updates * n.kernel_s)
+            for n, c in zip(numba.repeats, compiled.repeats, strict=True)
+        ]
+        assert section.numba_to_c == Spread.of(pairs)  # updates are powers of two: no rounding
+        text = f"numba reaches {statistics.median(pairs):.0%} ("
+        assert text in " ".join(" ".join(printed(quick_report)).split())
+
+
+@unit
+def test_without_a_compiler_nothing_is_held_against_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    def simulation(config: Config) -> Any:
+        raise ToolMissingError("no simulator")
+
+    monkeypatch.setattr(report, "_simulation", simulation)
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    result = run(("stream",), 1, 0.001, lambda what, done, total: None)
+    (section,) = result.sections
+    assert section.numba_to_c is None
+    text = " ".join(" ".join(printed(result)).split())
+    assert "absent: C loop (-O3): C++ compiler was not found; install one" in text
+    assert "numba reaches" not in text
+
+
+@unit
 def test_clocks_of_a_simulated_device_follow_from_its_counters(quick_report: Report) -> None:
     stream = quick_report.sections[1]
     [figures] = [entry for entry in stream.figures if entry.simulated]
@@ -292,7 +325,8 @@ def test_json_holds_every_repeat_and_what_it_ran_on(quick_report: Report, tmp_pa
     assert [section["workload"] for section in tree["sections"]] == ["gridworld", "stream"]
     for section in tree["sections"]:
         names = [entry["name"] for entry in section["figures"]]
-        assert names[:3] == ["dictionary", "numpy", "numba"]
+        first = ["reference"] if section["workload"] == "gridworld" else []
+        assert names[: len(first) + 4] == [*first, "dictionary", "numpy", "numba", "C loop (-O3)"]
         assert "model" in names
         for entry in section["figures"]:
             assert len(entry["repeats"]) == tree["rounds"] == 2
@@ -305,7 +339,7 @@ def test_json_holds_every_repeat_and_what_it_ran_on(quick_report: Report, tmp_pa
             }
         assert [line["baud"] for line in section["hardware"]["link"]["lines"]] == list(BAUDS)
         assert set(section["hardware"]["link"]["crossover"]) == set(names) - {"simulated device"}
-        base = section["figures"][0]
+        base = section["figures"][names.index("dictionary")]
         assert base["kernel_ratio"] == {"median": 1.0, "minimum": 1.0, "maximum": 1.0}
     assert tree["machine"] == machine()
     assert tree["versions"] == versions()

@@ -1,8 +1,8 @@
 """The benchmark: every backend on the same workloads, checked, and timed in turns.
 
-`workloads` says what is learnt, `backends` by whom, `checks` whether it was, `measure` times
-them, `line` and `limits` say what a link allows, `boards` what boards would do, `machine` on what it all
-ran; `report` runs it and `table` and `plot` show it.
+`workloads` says what is learnt, `backends` by whom, `yardstick` is the same loop in C, `checks` says
+whether it was learnt, `measure` times them, `line` and `limits` say what a link allows, `boards` what
+boards would do, `machine` on what it all ran; `report` runs it and `table` and `plot` show it.
 """
 
 __all__ = ["WORKLOAD_NAMES"]

@@ -1,4 +1,4 @@
-"""Who learns in the benchmark: the software forms, the compiled model, the simulated device.
+"""Who learns in the benchmark: the software forms, C, the compiled model, the simulated device.
 
 A backend splits its work in three, so that the clock can be read between the parts: `prepare` (from
 arrays or environment to what the loop takes), `kernel` (the updates), `read` (a table on the host).
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from qstep.baselines import dictionary, numba_table, numpy_table
+from qstep.baselines import dictionary, numba_table, numpy_table, reference
 from qstep.baselines.problem import Stream
 from qstep.bench.checks import (
     Check,
@@ -27,11 +27,27 @@ from qstep.bench.checks import (
     transitions,
 )
 from qstep.bench.workloads import EPSILON, Workload
+from qstep.bench.yardstick import Yardstick
 from qstep.devices.base import Device
+from qstep.errors import QStepError
 from qstep.fast_model import FastModel
 from qstep.transitions import Transitions
 
-__all__ = ["Absent", "Backend", "Counts", "device", "model", "software", "torch"]
+__all__ = [
+    "C_LOOP",
+    "Absent",
+    "Backend",
+    "Counts",
+    "c_loop",
+    "device",
+    "model",
+    "original",
+    "software",
+    "torch",
+]
+
+C_LOOP = "C loop (-O3)"
+"""What the yardstick of the compiled form is called."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +168,47 @@ def software(workload: Workload) -> list[Backend]:
             lambda updates, table: "reference",
         ),
     ]
+
+
+def original(workload: Workload) -> list[Backend]:
+    """Return the program with which the story begins, on the one task that it knows."""
+    if workload.world is None:
+        return []
+    alpha, gamma = workload.hyper.alpha, workload.hyper.gamma
+    return [
+        Backend(
+            "reference",
+            "Python, as people run it today",
+            prepare=lambda updates: updates,
+            # No episode is shorter than a move: the moves decide.
+            kernel=lambda updates: reference.learn(
+                updates, most_moves=updates, alpha=alpha, gamma=gamma, epsilon=EPSILON
+            ),
+            read=reference.to_array,
+            verify=solved(workload),
+        )
+    ]
+
+
+def c_loop(workload: Workload) -> Backend | Absent:
+    """Return the loop in C, compiled now, or why it is absent."""
+    what = "the same loop in C, one thread"
+    try:
+        compiled = Yardstick(workload.config.actions)
+    except QStepError as cause:
+        return Absent(C_LOOP, what, str(cause))
+    return _software(
+        workload,
+        C_LOOP,
+        what,
+        _Form(
+            compiled.learn,
+            lambda stream, shape: (np.zeros(shape), stream),
+            compiled.replay,
+            np.asarray,
+        ),
+        equal_to(lambda updates: float_table(workload, updates), "equal to numba"),
+    )
 
 
 def torch(workload: Workload) -> Backend | Absent:

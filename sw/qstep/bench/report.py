@@ -93,6 +93,9 @@ class Section:
         Of the backends that are present.
     absent : tuple of Absent
         The backends that this machine lacks.
+    numba_to_c : Spread or None
+        Numba's kernel rate over that of the same loop in C, paired round by round; None without a
+        compiler.
     hardware : Hardware or None
         None where it was not asked for.
     """
@@ -103,6 +106,7 @@ class Section:
     hyperparameters: dict[str, Any]
     figures: tuple[Figures, ...]
     absent: tuple[Absent, ...]
+    numba_to_c: Spread | None
     hardware: Hardware | None
 
 
@@ -170,7 +174,9 @@ def _section(
     with ExitStack() as stack:
         progress(f"{workload.name}: opening the simulated device", 0, 1)
         found = [
+            *backends.original(workload),
             *backends.software(workload),
+            backends.c_loop(workload),  # beside Numba, so that what disturbs one disturbs both
             backends.torch(workload),
             backends.model(workload),
             open_simulated(workload, stack),
@@ -185,8 +191,9 @@ def _section(
             progress(f"{workload.name}: {name}", done, total)
 
         results = measure(present, rounds, seconds, workload.limit, tick)
-    base = next(result for result in results if result.backend.name == BASE)
-    figures = tuple(_figures(result, base) for result in results)
+    named = {result.backend.name: result for result in results}
+    compiled = named.get(backends.C_LOOP)
+    figures = tuple(_figures(result, named[BASE]) for result in results)
     return Section(
         workload.name,
         workload.task,
@@ -194,6 +201,7 @@ def _section(
         workload.hyper.to_dict(),
         figures,
         tuple(entry for entry in found if isinstance(entry, Absent)),
+        ratios(named["numba"], compiled)[0] if compiled else None,
         None if builds is None else _hardware(workload, figures, builds, seconds, tick),
     )
 

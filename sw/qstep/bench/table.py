@@ -13,7 +13,7 @@ from qstep.bench.limits import equal_baud
 from qstep.bench.measure import Spread
 from qstep.bench.report import Hardware, Report, Section, Simulated
 
-__all__ = ["number", "render", "simulated_note"]
+__all__ = ["c_note", "number", "render", "simulated_note"]
 
 _TIMES = (
     "Million updates/s: median of {rounds} rounds taken in turns, lowest..highest below. Warm-up and "
@@ -44,6 +44,8 @@ def render(report: Report) -> RenderableType:
     parts: list[RenderableType] = []
     for section in report.sections:
         parts.append(_table(section))
+        if section.numba_to_c:
+            parts.append(Text(c_note(section.numba_to_c)))
         for figures in section.figures:
             if figures.simulated:
                 parts.append(Text(simulated_note(figures.simulated)))
@@ -59,6 +61,14 @@ def render(report: Report) -> RenderableType:
     listed = ", ".join(f"{name} {found}" for name, found in report.versions.items())
     parts.append(Text(f"{report.date}; {listed}"))
     return Group(*parts)
+
+
+def c_note(ratio: Spread) -> str:
+    """Return how near Numba comes to C."""
+    return (
+        f"numba reaches {ratio.median:.0%} ({ratio.minimum:.0%}..{ratio.maximum:.0%}) of the C loop, "
+        "kernel, paired round by round."
+    )
 
 
 def simulated_note(simulated: Simulated) -> str:

@@ -1,0 +1,95 @@
+"""The loop of `yardstick.c`, compiled here and now: how near compiled Python comes to C.
+
+The C++ compiler that the simulation needs anyway compiles it, as C, with ``-O3``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import platform
+from ctypes import c_double, c_int64, c_uint32, c_uint64
+from pathlib import Path
+
+import numpy as np
+from numpy.ctypeslib import ndpointer
+from numpy.typing import NDArray
+
+from qstep import cache
+from qstep.baselines.problem import Stream, World
+from qstep.errors import BuildError
+from qstep.processes import run
+
+__all__ = ["Yardstick"]
+
+_SOURCE = Path(__file__).with_name("yardstick.c")
+
+# No contraction: a fused multiply-add rounds once where Python rounds twice.
+_FLAGS = ("-O3", "-ffp-contract=off", "-fPIC", "-shared", "-x", "c")
+
+_TABLE = ndpointer(np.float64, flags=("C_CONTIGUOUS", "WRITEABLE"))
+_REALS = ndpointer(np.float64, flags="C_CONTIGUOUS")
+_INDICES = ndpointer(np.int32, flags="C_CONTIGUOUS")  # none is negative, so C reads them unsigned
+_BOOLS = ndpointer(np.bool_, flags="C_CONTIGUOUS")
+_LEARN = (_TABLE, _INDICES, _REALS, _BOOLS, c_uint32, c_int64, *(c_double,) * 2, *(c_uint64,) * 2)
+_REPLAY = (_TABLE, _INDICES, _INDICES, _REALS, _INDICES, _BOOLS, c_int64, *(c_double,) * 2)
+
+
+class Yardstick:
+    """The C loop for tables of so many actions, with the two functions of the baselines.
+
+    Parameters
+    ----------
+    actions : int
+        1 or more.
+
+    Raises
+    ------
+    ToolMissingError
+        There is no compiler; the message says how to get one.
+    BuildError
+        The compiler failed; the message ends with what it said.
+    """
+
+    def __init__(self, actions: int) -> None:
+        library = ctypes.CDLL(str(_library(actions)))
+        self._learn, self._replay = library.learn, library.replay
+        for function, types in ((self._learn, _LEARN), (self._replay, _REPLAY)):
+            function.argtypes, function.restype = types, None
+
+    def learn(
+        self,
+        world: World,
+        updates: int,
+        *,
+        alpha: float = 0.5,
+        gamma: float = 0.9,
+        epsilon: float = 0.1,
+        seed: int = 0,
+    ) -> NDArray[np.float64]:
+        """Return what :func:`qstep.baselines.numba_table.learn` returns, to the last bit."""
+        q = np.zeros(world.next_state.shape)
+        threshold = round(epsilon * 2**32)
+        self._learn(q, *world, updates, alpha, gamma, threshold, seed)
+        return q
+
+    def replay(
+        self, q: NDArray[np.float64], stream: Stream, *, alpha: float = 0.5, gamma: float = 0.9
+    ) -> None:
+        """Do to `q` what :func:`qstep.baselines.numba_table.replay` does, to the last bit."""
+        self._replay(q, *stream, len(stream.state), alpha, gamma)
+
+
+def _library(actions: int) -> Path:
+    """Return the shared library, from the cache or compiled."""
+    from qstep_sim import verilator
+
+    def make(folder: Path) -> Path:
+        library = folder / "yardstick.so"
+        run([*command, "-o", library], BuildError)
+        return library
+
+    command = [*verilator.compiler(), f"-DACTIONS={actions}", *_FLAGS, str(_SOURCE)]
+    depends = [_SOURCE.read_text(encoding="utf-8"), verilator.compiler_version()]
+    depends += [*command[:-1], platform.machine(), platform.system()]
+    return cache.fetch(hashlib.sha256("\0".join(depends).encode()).hexdigest()[:32], ".so", make)

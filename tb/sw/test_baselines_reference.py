@@ -1,0 +1,78 @@
+"""The reference does what the public program does, to the last move."""
+
+from __future__ import annotations
+
+import pytest
+
+from qstep.baselines import dictionary, reference
+from qstep.baselines.problem import World
+from qstep.envs.gridworld import GridWorld
+from qstep.envs.maps import MAPS
+
+pytestmark = pytest.mark.unit
+
+PLAYED = {0: (83_961, 9_182), 1: (83_289, 8_889), 2: (83_866, 9_149)}
+"""Moves and wins in 10,000 episodes, by seed."""
+
+LEFT = -sum(0.9**k for k in range(8)) + 0.9**8
+"""Exact value of the start if the state that is left pays: eight moves, then the goal's own reward."""
+
+ENTERED = -sum(0.9**k for k in range(7)) + 0.9**7
+"""The same if the state that is entered pays: the eighth move pays +1."""
+
+
+@pytest.fixture(scope="module", params=PLAYED, ids=lambda seed: f"seed{seed}")
+def played(request: pytest.FixtureRequest) -> tuple[int, reference.Learnt]:
+    return request.param, reference.learn(seed=request.param)
+
+
+def start_value(learnt: reference.Learnt) -> float:
+    return float(reference.to_array(learnt)[0].max())
+
+
+def test_moves_and_wins_are_those_of_the_public_program(
+    played: tuple[int, reference.Learnt],
+) -> None:
+    seed, learnt = played
+    assert (learnt.moves, learnt.wins) == PLAYED[seed]
+    assert learnt.episodes == 10_000
+
+
+def test_the_value_of_the_start_stalls_beside_the_exact_one(
+    played: tuple[int, reference.Learnt],
+) -> None:
+    assert start_value(played[1]) == -5.262
+    assert pytest.approx(-5.26486, abs=1e-5) == LEFT
+
+
+def test_the_textbook_form_reaches_the_exact_value() -> None:
+    env = GridWorld(MAPS["gridworld"])
+    world = World(*env.transition_model(), env.start)
+    q = dictionary.to_array(dictionary.learn(world, 60_000))
+    # Float64 sums of eight terms.
+    assert q[0].max() == pytest.approx(ENTERED, abs=1e-12)
+
+
+def test_another_seed_plays_otherwise() -> None:
+    one, other = reference.learn(200, seed=0), reference.learn(200, seed=1)
+    assert (one.moves, one.q) != (other.moves, other.q)
+    assert reference.learn(200, seed=0) == one
+
+
+def test_values_have_three_decimals_and_ends_are_worth_their_reward() -> None:
+    q = reference.learn(2000).q
+    assert all(value == round(value, 3) for value in q.values())
+    for place, reward in {(1, 0): -5, (3, 1): -5, (4, 2): -5, (1, 3): -5, (4, 4): 1}.items():
+        assert [q[*place, action] for action in range(4)] == [reward] * 4
+
+
+def test_ties_go_to_the_highest_action() -> None:
+    # Every first try costs 0.5: the first row is walked rightwards, then tried downwards.
+    learnt = reference.learn(1, most_moves=4, epsilon=0.0)
+    assert [entry for entry, value in learnt.q.items() if value] == [(0, k, 3) for k in range(4)]
+
+
+def test_most_moves_ends_it_inside_an_episode() -> None:
+    learnt = reference.learn(10_000, most_moves=1000)
+    assert learnt.moves == 1000
+    assert 0 < learnt.wins < learnt.episodes < 200
