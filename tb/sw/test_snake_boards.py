@@ -180,6 +180,44 @@ def test_reset_starts_over(kind: Observation) -> None:
     assert run() != first
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_restored_boards_go_on_as_the_saved_ones(kind: Observation) -> None:
+    boards, other = SnakeBoards(5, kind, seed=1), SnakeBoards(5, kind, seed=2)
+    actions = np.random.default_rng(0).integers(3, size=(60, 5))
+    for row in actions[:30]:
+        boards.step(row)
+        other.step(row)
+    assert boards.snapshot()["food"].tolist() != other.snapshot()["food"].tolist()
+    assert (other.restore(boards.snapshot()) == boards.observation).all()
+    for row in actions[30:]:
+        for one, two in zip(boards.step(row), other.step(row), strict=True):
+            assert (one == two).all()
+        assert (boards.observation == other.observation).all()
+
+
+def test_snapshot_is_a_copy() -> None:
+    boards = SnakeBoards(1)
+    saved = boards.snapshot()
+    before = {name: array.tolist() for name, array in saved.items()}
+    boards.step([0])
+    assert {name: array.tolist() for name, array in saved.items()} == before
+    assert boards.snapshot()["head"].tolist() != before["head"]
+
+
+def test_snapshot_that_does_not_fit_is_refused_and_nothing_changes() -> None:
+    boards = SnakeBoards(2)
+    good, before = boards.snapshot(), boards.snapshot()
+    message = r"word of the snapshot is uint64 of shape \(3,\); it must be uint64 of shape \(2,\)"
+    with pytest.raises(EnvironmentSpaceError, match=message):
+        boards.restore(SnakeBoards(3).snapshot())
+    with pytest.raises(EnvironmentSpaceError, match="food of the snapshot is float64"):
+        boards.restore({**good, "word": good["word"] + 1, "food": np.zeros(2)})
+    del good["food"]
+    with pytest.raises(EnvironmentSpaceError, match="the snapshot has no 'food'"):
+        boards.restore({**good, "word": good["word"] + 1})
+    assert all((array == before[name]).all() for name, array in boards.snapshot().items())
+
+
 @pytest.mark.parametrize("boards", [0, -1, 2.0, True])
 def test_bad_number_of_boards_is_refused(boards: Any) -> None:
     with pytest.raises(EnvironmentSpaceError, match=f"boards is {boards}; .* 1 or more"):

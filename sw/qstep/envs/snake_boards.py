@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qstep.envs.snake_kernels import PITCH, RING, Boards, Outcome, observe, restart, step
+from qstep.envs.snake_arrays import PITCH, RING, SCRATCH, Boards, Outcome
+from qstep.envs.snake_kernels import observe, restart, step
 from qstep.envs.snake_rules import (
     FEATURES,
     FLOOD_FEATURES,
@@ -120,8 +121,7 @@ class SnakeBoards:
         self._arrays.word[:] = [SplitMix64(seed + i).word for i in range(len(self))]
         for i in range(len(self)):
             restart(self._arrays, i)
-            observe(self._arrays, i, *self._seen[0])
-        return self.observation
+        return self._observe_all()
 
     def step(self, actions: ArrayLike) -> SnakeStep:
         """Move every snake.
@@ -151,6 +151,36 @@ class SnakeBoards:
         self._seen = self._seen[::-1]
         return self._step
 
+    def snapshot(self) -> dict[str, NDArray[Any]]:
+        """Return copies of all that the games depend on, for :meth:`restore`."""
+        fields = self._arrays._asdict().items()
+        return {name: array.copy() for name, array in fields if name not in SCRATCH}
+
+    def restore(self, snapshot: Mapping[str, NDArray[Any]]) -> Observations:
+        """Go on from a :meth:`snapshot`; return the observation.
+
+        Raises
+        ------
+        EnvironmentSpaceError
+            An array is missing, or is of another number of boards or another type; then nothing
+            has changed.
+        """
+        for name, mine in self._arrays._asdict().items():
+            if name in SCRATCH:
+                continue
+            if name not in snapshot:
+                raise EnvironmentSpaceError(f"the snapshot has no {name!r}")
+            given = snapshot[name]
+            if (given.dtype, given.shape) != (mine.dtype, mine.shape):
+                raise EnvironmentSpaceError(
+                    f"{name} of the snapshot is {given.dtype} of shape {given.shape}; it must be "
+                    f"{mine.dtype} of shape {mine.shape}"
+                )
+        for name in self._arrays._fields:
+            if name not in SCRATCH:
+                getattr(self._arrays, name)[:] = snapshot[name]
+        return self._observe_all()
+
     def body(self, board: int) -> list[Cell]:
         """Return the (row, column) of a snake's cells, from head to tail."""
         head, length = self._arrays.head[board], self._arrays.length[board]
@@ -177,6 +207,11 @@ class SnakeBoards:
         arrays.hunger[board] = 0
         arrays.food[board] = _number(food)
         observe(arrays, board, *self._seen[0])
+        return self.observation
+
+    def _observe_all(self) -> Observations:
+        for i in range(len(self)):
+            observe(self._arrays, i, *self._seen[0])
         return self.observation
 
     def _pick(self, state: NDArray[np.int32], features: NDArray[np.float32]) -> Observations:

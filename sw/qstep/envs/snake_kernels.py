@@ -1,19 +1,15 @@
-"""The compiled part of `SnakeBoards`: the rules of `Snake` over a structure of arrays.
+"""The compiled part of `SnakeBoards`: the rules of `Snake` over `Boards`. Nothing is allocated.
 
-A board is 12 x 12 bytes with a border of 1 around its cells, so that a wall and a body look alike and
-nothing has to be checked against the edge; a cell is its number in that grid, ``12 * row + column``
-counted from the border. A body is a ring: the cells from `head` back to ``head - length + 1``, modulo
-its size. Nothing is allocated.
+Numba keeps the machine code on disk and looks at this file only: after a change of a number in
+`snake_rules`, remove ``__pycache__`` beside it.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
-
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from qstep.envs.snake_arrays import PITCH, RING
 from qstep.envs.snake_rules import (
     ACTIONS,
     DIRECTION_FEATURE,
@@ -29,13 +25,7 @@ from qstep.envs.snake_rules import (
 )
 from qstep.envs.splitmix import GOLDEN, MIX_A, MIX_B
 
-__all__ = ["PITCH", "RING", "Boards", "Outcome", "observe", "restart", "step"]
-
-PITCH = SIDE + 2
-"""From one row of the grid to the next."""
-
-RING = 128
-"""Cells in a ring: a power of two that holds every body."""
+__all__ = ["observe", "restart", "step"]
 
 _OFFSETS = tuple(PITCH * down + right for down, right in MOVES)
 _FOOD_FEATURE = ACTIONS + len(MOVES)
@@ -43,78 +33,6 @@ _FOOD_FEATURE = ACTIONS + len(MOVES)
 _GOLDEN, _MIX_A, _MIX_B = np.uint64(GOLDEN), np.uint64(MIX_A), np.uint64(MIX_B)
 _LOW, _ALL = np.uint64(0xFFFFFFFF), np.uint64(1 << 32)
 _27, _30, _31, _32 = (np.uint64(k) for k in (27, 30, 31, 32))
-
-
-class Boards(NamedTuple):
-    """The state of N boards, one element or row a board, and what the flood fill works with.
-
-    Attributes
-    ----------
-    word : ndarray of uint64, shape (N,)
-        Generators.
-    grid : ndarray of uint8, shape (N, 144)
-        1 where there is border or body.
-    ring : ndarray of uint8, shape (N, 128)
-        Cells of the body.
-    head : ndarray of int64, shape (N,)
-        Place of the head in the ring.
-    length, direction, hunger : ndarray of int64, shape (N,)
-        Hunger counts the steps since the last food.
-    food : ndarray of int64, shape (N,)
-        Cell, or 0 (a border cell) where the game is won.
-    marks : ndarray of int64, shape (144,)
-        Number of the flood fill that last reached a cell.
-    stack : ndarray of int64, shape (144,)
-        Cells from which the fill has to go on.
-    """
-
-    word: NDArray[np.uint64]
-    grid: NDArray[np.uint8]
-    ring: NDArray[np.uint8]
-    head: NDArray[np.int64]
-    length: NDArray[np.int64]
-    direction: NDArray[np.int64]
-    hunger: NDArray[np.int64]
-    food: NDArray[np.int64]
-    marks: NDArray[np.int64]
-    stack: NDArray[np.int64]
-
-    @classmethod
-    def empty(cls, boards: int) -> Self:
-        """Return boards on which nothing has begun yet."""
-        cells = PITCH * PITCH
-        return cls(
-            word=np.zeros(boards, np.uint64),
-            grid=np.zeros((boards, cells), np.uint8),
-            ring=np.zeros((boards, RING), np.uint8),
-            head=np.zeros(boards, np.int64),
-            length=np.zeros(boards, np.int64),
-            direction=np.zeros(boards, np.int64),
-            hunger=np.zeros(boards, np.int64),
-            food=np.zeros(boards, np.int64),
-            marks=np.zeros(cells, np.int64),
-            stack=np.zeros(cells, np.int64),
-        )
-
-
-class Outcome(NamedTuple):
-    """What a step gives, one element or row a board; N boards, W float features.
-
-    Attributes
-    ----------
-    next_state : ndarray of int32, shape (N,)
-    next_features : ndarray of float32, shape (N, W)
-    reward : ndarray of float32, shape (N,)
-    terminated, truncated : ndarray of bool, shape (N,)
-    score : ndarray of int32, shape (N,)
-    """
-
-    next_state: NDArray[np.int32]
-    next_features: NDArray[np.float32]
-    reward: NDArray[np.float32]
-    terminated: NDArray[np.bool_]
-    truncated: NDArray[np.bool_]
-    score: NDArray[np.int32]
 
 
 @njit(inline="always")
@@ -176,31 +94,33 @@ def restart(boards, i):  # type: ignore[no-untyped-def]
 def _flood(boards, grid, head, direction, free, shares):  # type: ignore[no-untyped-def]
     """Write for each action which share of the `free` cells is connected with the cell it enters.
 
-    Two actions often enter the same region: the second one then takes the count of the first.
+    A reached cell is marked with 2 + action. Two actions often enter the same region: the second one
+    then takes the count of the first.
     """
-    first = boards.marks[0] + 1  # cell 0 is border: its mark is free to count the fills
-    boards.marks[0] += ACTIONS
+    marks, stack = boards.marks, boards.stack
+    for cell in range(PITCH * PITCH):
+        marks[cell] = grid[cell]
     for action in range(ACTIONS):
         cell = head + _OFFSETS[(direction + TURNS[action]) & 3]
-        if grid[cell]:
+        if marks[cell] == 1:
             shares[action] = 0.0
             continue
-        if boards.marks[cell] >= first:
-            shares[action] = shares[boards.marks[cell] - first]
+        if marks[cell] >= 2:
+            shares[action] = shares[marks[cell] - 2]
             continue
-        boards.marks[cell] = first + action
-        boards.stack[0] = cell
+        marks[cell] = 2 + action
+        stack[0] = cell
         top = 1
         count = 0
         while top > 0:
             top -= 1
             count += 1
-            cell = boards.stack[top]
+            cell = stack[top]
             for offset in _OFFSETS:
                 beside = cell + offset
-                if grid[beside] == 0 and boards.marks[beside] != first + action:
-                    boards.marks[beside] = first + action
-                    boards.stack[top] = beside
+                if marks[beside] == 0:
+                    marks[beside] = 2 + action
+                    stack[top] = beside
                     top += 1
         shares[action] = count / free
 
