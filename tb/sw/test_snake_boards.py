@@ -14,6 +14,7 @@ from tb.sw.test_snake import along_the_cycle
 from qstep.envs import Snake
 from qstep.envs.snake_boards import SnakeBoards
 from qstep.envs.snake_rules import MOVES, TURNS, Cell, Observation
+from qstep.envs.splitmix import GOLDEN, SplitMix64
 from qstep.errors import EnvironmentSpaceError
 
 pytestmark = pytest.mark.unit
@@ -109,6 +110,20 @@ def test_truncation_goes_alike() -> None:
         boards.place(i, body, (0, 9 - i))
     results = [check_step(snakes, boards, np.array([2, 2])) for _ in range(300)]
     assert results[-1] == [(0.0, False, True)] * 2
+
+
+def test_discarded_draw_goes_alike() -> None:
+    # The next number of this word is 0, which any bound that is no power of two discards.
+    word = 2**64 - GOLDEN
+    snakes, boards = begin("state", 1, 0)
+    body = [(5, 5), (5, 4), (5, 3)]
+    snakes[0].place(body, (5, 6))
+    snakes[0]._chance = SplitMix64(0)
+    snakes[0]._chance.word = word
+    boards.place(0, body, (5, 6))
+    boards.restore({**boards.snapshot(), "word": np.array([word], np.uint64)})
+    assert check_step(snakes, boards, np.array([0])) == [(10.0, False, False)]
+    assert snakes[0]._chance.word == boards.snapshot()["word"][0] == GOLDEN  # two draws later
 
 
 class Rigid(Snake):
