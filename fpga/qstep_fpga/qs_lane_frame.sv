@@ -12,8 +12,8 @@
 // Resources   Inputs + 2 * Outputs flip-flops and Outputs LUTs, which reports on the lane leave out.
 // Reference   none
 //
-// The lane is a module without parameters here: it has been elaborated before, and stays a module of its own
-// until it is mapped. This file is plain enough for yosys' own Verilog reader.
+// The lane is a module without parameters here: it has been elaborated before. This file is plain enough for
+// yosys' own Verilog reader. qstep_fpga.frame finds the registers in the netlist by their names.
 
 module qs_lane_frame #(
     parameter  int unsigned States     = 64,               // of the lane, see qs_lane
@@ -32,15 +32,7 @@ module qs_lane_frame #(
 );
 
   logic [Inputs-1:0] in_q;
-  logic [Outputs-1:0] out, out_q, shifted_q;
-
-  always_ff @(posedge clk_i) begin
-    in_q      <= {in_q[Inputs-2:0], din_i};
-    out_q     <= out;
-    shifted_q <= shift_i ? {shifted_q[Outputs-2:0], 1'b0} : out_q;
-  end
-
-  assign dout_o = shifted_q[Outputs-1];
+  logic [Outputs-1:0] out_q, shifted_q;
 
   // Named one by one, so that a port that is new to the lane is an error here.
   logic rst, noise_load, valid, terminated, write;
@@ -57,8 +49,15 @@ module qs_lane_frame #(
   logic [31:0] noise_x_next, noise_w_next;
   logic [Width-1:0] value, maximum, host_value;
   logic [ActionBits-1:0] greedy;
-  assign out = {ready, res_valid, saturated, forwarded, hold, busy, noise_x_next, noise_w_next, value, maximum,
-                host_value, greedy};
+
+  always_ff @(posedge clk_i) begin
+    in_q      <= {in_q[Inputs-2:0], din_i};
+    out_q     <= {ready, res_valid, saturated, forwarded, hold, busy, noise_x_next, noise_w_next, value, maximum,
+                  host_value, greedy};
+    shifted_q <= shift_i ? {shifted_q[Outputs-2:0], 1'b0} : out_q;
+  end
+
+  assign dout_o = shifted_q[Outputs-1];
 
   qs_lane u_lane (
       .clk_i          (clk_i),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from qstep_fpga.board import Board
 
-__all__ = ["DEVICE", "LANE", "TOP", "around_device", "around_lane"]
+__all__ = ["DEVICE", "FRAME", "LANE", "TOP", "around_device", "around_lane"]
 
 TOP = "board"
 """Name of the module; its ports are the names of the board's pins."""
@@ -14,8 +14,9 @@ TOP = "board"
 DEVICE = "u_board.u_top.design.device."
 """How the names of the device's cells begin in a netlist."""
 
+FRAME = "u_frame."
 LANE = "u_frame.u_lane."
-"""How the names of the lane's cells begin in the netlist of the lane alone."""
+"""How names around the lane, and inside it, begin in the netlist of the lane alone."""
 
 
 def around_device(board: Board) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,8 @@ from qstep_fpga.explore.result import Exploration, Result
 from qstep_fpga.explore.sweep import explore
 from qstep_fpga.explore.table import render
 from qstep_fpga.families.base import PLACED, REPORT
+from qstep_fpga.frame import frame_cells
+from qstep_fpga.netlist import synthesise_lane
 from qstep_fpga.top import LANE, TOP
 
 ICE, ECP = load("icebreaker"), load("ulx3s-12f")
@@ -60,11 +64,24 @@ def test_what_is_no_configuration_is_refused_with_its_legal_range() -> None:
 # The sweep, with stand-ins for the tools
 
 
+def cell(kind: str, inputs: str, outputs: str) -> dict[str, Any]:
+    ports = {"D": ("input", inputs), "Q": ("output", outputs)}
+    return {
+        "type": kind,
+        "port_directions": {name: way for name, (way, _) in ports.items()},
+        "connections": {name: [bit] for name, (_, bit) in ports.items()},
+    }
+
+
+lut, flop = partial(cell, "LUT4"), partial(cell, "TRELLIS_FF")
+
+
 class Tools:
     """Stand in for yosys and nextpnr, and note what they are asked to do.
 
-    A netlist of S states has S LUTs in the lane and 10 around it. A placement allows 100 MHz and one
-    more for each seed and each clock of loop depth; `broken` is a seed with which it fails.
+    A netlist of S states has S LUTs in the lane, and a LUT and three flip-flops around it. A
+    placement allows 100 MHz and one more for each seed and each clock of loop depth; `broken` is a
+    seed with which it fails.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -75,9 +92,13 @@ class Tools:
 
     def synthesise(self, board: Board, config: Any) -> Path:
         self.calls.append("synthesise")
-        lane = {f"{LANE}l{index}": {"type": "LUT4"} for index in range(config.states)}
-        frame = {f"u_frame.l{index}": {"type": "LUT4"} for index in range(10)}
-        tree = {"modules": {TOP: {"cells": {**lane, **frame}}}, "depth": config.loop_depth}
+        cells = {f"lane{index}": lut("w", "x") for index in range(config.states)}
+        # A register of one bit in front, one behind, and a last one with the LUT that chooses.
+        cells |= {"in": flop("i", "a"), "out": flop("x", "b"), "shifted": flop("c", "o")}
+        cells |= {"choose": lut("b", "c")}
+        nets = {"u_frame.in_q": "a", "u_frame.out_q": "b", "u_frame.shifted_q": "o"}
+        module = {"cells": cells, "netnames": {name: {"bits": [bit]} for name, bit in nets.items()}}
+        tree = {"modules": {TOP: module}, "depth": config.loop_depth}
         path = self.folder / f"{config.digest}-{board.name}.json"
         path.write_text(json.dumps(tree), encoding="utf-8")
         return path
@@ -90,10 +111,13 @@ class Tools:
         if seed == self.broken:
             raise BuildError("nextpnr failed with status 1:\nInfo: so far so good\nERROR: no way")
         tree = json.loads((folder / "netlist.json").read_text("utf-8"))
-        counts = {"TRELLIS_COMB": len(tree["modules"][TOP]["cells"])}
+        counts = Counter(cell["type"] for cell in tree["modules"][TOP]["cells"].values())
         use = {
-            kind: {"used": counts.get(kind, 0), "available": 1000}
-            for kind in ("TRELLIS_COMB", "TRELLIS_FF", "DP16KD", "MULT18X18D")
+            kind: {"used": counts[counted], "available": 1000}
+            for kind, counted in (
+                *(("TRELLIS_COMB", "LUT4"), ("TRELLIS_FF", "TRELLIS_FF")),
+                *(("DP16KD", "DP16KD"), ("MULT18X18D", "MULT18X18D")),
+            )
         }
         step = {"delay": 1.0, "from": {"cell": LANE + "a"}, "to": {"cell": "b"}, "type": "logic"}
         report = {
@@ -135,7 +159,7 @@ def test_what_does_not_fit_is_told_with_by_how_much_before_anything_is_placed(
     found = explore(points, "lane", [1], 1, tell, lambda *_: None)
     assert said == [
         "ulx3s-12f: 1 x 2, 8 bit, loop depth 2: states is 1; it must be an integer from 2 to 65536",
-        "ulx3s-12f: 30000 x 2, 8 bit, loop depth 2: does not fit: LUT4 30,010 of 24,288, 5,722 over",
+        "ulx3s-12f: 30000 x 2, 8 bit, loop depth 2: does not fit: LUT4 30,001 of 24,288, 5,713 over",
         "to be placed: 1 of 3 points; seeds: 1",
     ]
     assert [result.point for result in found.results] == ["ulx3s-12f: 16 x 2, 8 bit, loop depth 2"]
@@ -158,6 +182,7 @@ def test_figures_are_of_all_seeds_and_leave_out_what_is_around_the_lane(stand_in
     assert result.fmax_mhz == {"1": 103.0, "2": 104.0, "3": 105.0}
     assert result.spread == (103.0, 104.0, 105.0)
     assert result.resources["LUT4"] == (16, 1000)
+    assert result.resources["FF"] == (0, 1000)
     assert result.critical_path == "1.0 ns from a to b through 1 cells, 0% of it in wires"
     assert result.rate == 104.0 * result.independent
     assert result.walker_rate == 104.0 * result.walker
@@ -167,7 +192,7 @@ def test_figures_are_of_all_seeds_and_leave_out_what_is_around_the_lane(stand_in
 def test_the_whole_device_leaves_out_nothing(stand_in: Tools) -> None:
     points = grid([ECP], states=[16], loop_depths=[2])
     found = explore(points, "device", [1], 1, lambda _: None, lambda *_: None)
-    assert found.results[0].resources["LUT4"] == (26, 1000)
+    assert found.results[0].resources["LUT4"] == (17, 1000)
 
 
 @pytest.mark.unit
@@ -330,6 +355,25 @@ def test_wrong_points_are_errors(words: list[str], kind: type[QStepError], messa
 
 
 # The tools
+
+
+@pytest.mark.synth
+@pytest.mark.parametrize("board", [ICE, ECP, load("tang-nano-9k")], ids=lambda board: board.family)
+def test_registers_around_the_lane_are_found_in_its_netlist(
+    board: Board, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("QSTEP_CACHE", str(tmp_path))
+    (point,) = grid([board], states=[16], actions=[2], widths=[8], loop_depths=[2])
+    assert isinstance(point, Point)
+    netlist = synthesise_lane(point.board, point.config)
+    module = json.loads(netlist.read_text("utf-8"))["modules"][TOP]
+    found = frame_cells(module)
+    inputs, outputs = (
+        len(module["netnames"][f"u_frame.{name}"]["bits"]) for name in ("in_q", "out_q")
+    )
+    # The first bit to be shifted is cleared, by a LUT or by the flip-flop's reset.
+    assert sum(found[kind] for kind in found if "LUT" in kind) in (outputs - 1, outputs)
+    assert sum(found[kind] for kind in found if "FF" in kind) == inputs + 2 * outputs
 
 
 @pytest.mark.synth

@@ -16,7 +16,6 @@ from qstep_fpga.explore.result import Exploration, Result
 from qstep_fpga.netlist import synthesise, synthesise_lane
 from qstep_fpga.parallel import in_parallel
 from qstep_fpga.placement import Placement, place
-from qstep_fpga.top import LANE
 
 __all__ = ["Candidate", "explore"]
 
@@ -161,7 +160,7 @@ def _candidate(point: Point, what: str) -> Candidate:
     if what == "device":
         return Candidate(point, synthesise(board, config), config.link.clock_hz, {})
     netlist = synthesise_lane(board, config)
-    return Candidate(point, netlist, _LANE_TARGET_HZ, fit.needs(board, netlist, without=LANE))
+    return Candidate(point, netlist, _LANE_TARGET_HZ, fit.needs_around_lane(board, netlist))
 
 
 def _brief(error: BuildError) -> str:

@@ -22,9 +22,7 @@ class Family(Protocol):
     packages : tuple of str
         Python packages of the tools, beside yosys.
     synthesis : str
-        Yosys command that maps to the family, without buffers at the pins.
-    pads : tuple of str
-        Yosys commands that put buffers there, if place and route does not.
+        Yosys command that maps to the family.
     resources : dict
         What people call a resource, and the names under which place and route reports it; they are
         added up.
@@ -39,7 +37,6 @@ class Family(Protocol):
 
     packages: ClassVar[tuple[str, ...]]
     synthesis: ClassVar[str]
-    pads: ClassVar[tuple[str, ...]]
     resources: ClassVar[dict[str, tuple[str, ...]]]
     cells: ClassVar[dict[str, tuple[tuple[str, ...], ...]]]
     block_bits: ClassVar[int]

