@@ -3,7 +3,7 @@
 Function    One request at a time, in the order of arrival: header, session rules, length,
             arguments, work, answer.
 Latency     11 clocks from the first byte of a STEP frame to its first record; 4 from the lane's
-            last acceptance to the answer.
+            last acceptance to the answer. Arguments are checked in a clock of their own.
 Throughput  A STEP payload passes at one byte per clock, and 16 clocks more per frame; the line
             needs 13 and more for header, CRC and framing.
 Reset       Idle; alpha and kappa are 0, rounding is nearest, the divisor is the configured one.
@@ -21,7 +21,7 @@ from amaranth.lib.wiring import Component, In, Out
 
 from qstep.config import Config
 from qstep.fixed import COEFFICIENT_ONE, Rounding
-from qstep.protocol import HEADER_BYTES, Request, StatusCode
+from qstep.protocol import HEADER_BYTES, Request, StatusCode, max_payload
 from qstep_rtl.responder import ANSWER
 from qstep_rtl.session import Session
 from qstep_rtl.values import Task
@@ -105,7 +105,7 @@ class Commands(Component):
                 "first_code": Out(8),
                 "first_state": Out(16),
                 "first_action": Out(8),
-                "payload_bytes": Out(16),
+                "payload_bytes": Out(range(max_payload(config.link.buffer_bytes) + 1)),
                 "read_count": Out(16),
                 "value_bytes": Out(stream.Signature(8)),
                 "values_check": Out(1),
@@ -133,18 +133,26 @@ class Commands(Component):
         m = Module()
         m.submodules.session = session = Session()
 
-        # Header, as it travels; its length counts down as the payload is taken.
-        kind, seq, epoch, left = Signal(8), Signal(16), Signal(16), Signal(16)
+        # Header, as it travels. No frame that is longer than the limit comes here, so the upper bits of
+        # its length are 0. It counts down as the payload is taken; that it is 0 is known beforehand.
+        kind, seq, epoch = Signal(8), Signal(16), Signal(16)
+        left = Signal(len(self.payload_bytes))
+        spent = Signal()
         header = [kind, seq[:8], seq[8:], epoch[:8], epoch[8:], left[:8], left[8:]]
         arguments = Signal(8 * _MOST_ARGUMENTS)
         index = Signal(range(_MOST_ARGUMENTS))
-        take = Signal()
         verdict = Signal(StatusCode)
+
+        # Who takes the bytes; registered, as what is ready decides about all that the bytes go into.
+        mine, stepping, moving = Signal(init=1), Signal(), Signal()
+        take, take_mine = Signal(), Signal()
 
         # What the type asks for, registered while the session judges.
         is_step = Signal()
-        count = Signal(range(_MOST_ARGUMENTS + 1))
+        has_arguments = Signal()
+        last_argument = Signal(range(_MOST_ARGUMENTS))
         known, length_fits = Signal(), Signal()
+        in_range = Signal()  # the arguments are
 
         m.d.comb += [
             session.seq.eq(seq),
@@ -162,36 +170,47 @@ class Commands(Component):
             self.payload_bytes.eq(left),
             self.noise_x.eq(arguments[:32]),
             self.noise_w.eq(arguments[32:]),
+            self.step_bytes.valid.eq(self.bytes.valid & stepping),
+            self.value_bytes.valid.eq(self.bytes.valid & moving),
+            self.bytes.ready.eq(
+                mine | (stepping & self.step_bytes.ready) | (moving & self.value_bytes.ready)
+            ),
             take.eq(self.bytes.valid & self.bytes.ready),
+            take_mine.eq(self.bytes.valid & mine),
             self.request.payload.type.eq(kind),
             self.request.payload.seq.eq(seq),
             self.request.payload.verdict.eq(verdict),
         ]
 
+        def check(request: Request) -> None:
+            """Say whether the arguments of a request are in range."""
+            if request == Request.CONFIGURE:
+                alpha, kappa, rounding = arguments[:16], arguments[16:32], arguments[32:40]
+                m.d.sync += in_range.eq(
+                    (alpha <= COEFFICIENT_ONE) & (kappa <= alpha) & (rounding < len(Rounding))
+                )
+            elif request == Request.NOISE:
+                m.d.sync += in_range.eq(self.noise_x != 0)
+            elif request == Request.BAUD:
+                m.d.sync += in_range.eq(arguments[:16] >= _LEAST_DIVISOR)
+
         def work(request: Request) -> None:
             """Carry out a request whose arguments are there."""
+            if request in (Request.CONFIGURE, Request.NOISE, Request.BAUD):
+                with m.If(~in_range):
+                    m.d.sync += verdict.eq(StatusCode.OUT_OF_RANGE)
+            m.next = "answer"
             if request == Request.HELLO:
                 m.d.comb += session.greet.eq(1)
-                m.next = "answer"
             elif request == Request.CONFIGURE:
-                alpha, kappa, rounding = arguments[:16], arguments[16:32], arguments[32:40]
-                with m.If(
-                    (alpha > COEFFICIENT_ONE) | (kappa > alpha) | (rounding >= len(Rounding))
-                ):
-                    m.d.sync += verdict.eq(StatusCode.OUT_OF_RANGE)
-                with m.Else():
+                with m.If(in_range):
                     m.d.sync += [
-                        self.alpha.eq(alpha),
-                        self.kappa.eq(kappa),
-                        self.rounding.eq(rounding),
+                        self.alpha.eq(arguments[:16]),
+                        self.kappa.eq(arguments[16:32]),
+                        self.rounding.eq(arguments[32:40]),
                     ]
-                m.next = "answer"
             elif request == Request.NOISE:
-                with m.If(self.noise_x == 0):
-                    m.d.sync += verdict.eq(StatusCode.OUT_OF_RANGE)
-                with m.Else():
-                    m.d.comb += self.noise_load.eq(1)
-                m.next = "answer"
+                m.d.comb += self.noise_load.eq(in_range)
             elif request == Request.CLEAR:
                 m.d.sync += self.task.eq(Task.CLEAR)
                 m.next = "move"
@@ -200,43 +219,39 @@ class Commands(Component):
                 m.next = "check"
             elif request in _STEPS:
                 m.d.comb += self.step_start.eq(1)
-                m.d.sync += self.step_coded.eq(request == Request.STEP_CODED)
+                m.d.sync += [self.step_coded.eq(request == Request.STEP_CODED), stepping.eq(~spent)]
                 m.next = "step"
             elif request == Request.COUNTERS:
                 m.d.comb += self.counters_start.eq(1)
                 m.d.sync += self.counters_answer.eq(1)
-                m.next = "answer"
-            elif request == Request.BAUD:
-                with m.If(arguments[:16] < _LEAST_DIVISOR):
-                    m.d.sync += verdict.eq(StatusCode.OUT_OF_RANGE)
-                m.next = "answer"
-            else:
-                m.next = "answer"
 
-        with m.If(take):
-            m.d.sync += [index.eq(index + 1), left.eq(left - 1)]
+        with m.If(take_mine):
+            m.d.sync += index.eq(index + 1)
 
-        with m.FSM():
-            with m.State("header"):
-                m.d.comb += self.bytes.ready.eq(1)
-                with m.If(take):
-                    m.d.sync += left.eq(left)  # the header itself is not part of the length
-                    for position, part in enumerate(header):
-                        with m.If(index == position):
-                            m.d.sync += part.eq(self.bytes.payload)
-                    with m.If(index == HEADER_BYTES - 1):
-                        m.d.sync += index.eq(0)
-                        m.next = "judge"
+        with m.FSM() as fsm:
+            with m.State("header"), m.If(take_mine):
+                for position, part in enumerate(header):
+                    with m.If(index == position):
+                        m.d.sync += part.eq(self.bytes.payload)
+                # Sequence number and epoch are there two bytes before the end.
+                m.d.comb += session.judge.eq(index == HEADER_BYTES - 2)
+                with m.If(index == HEADER_BYTES - 1):
+                    m.d.sync += [
+                        spent.eq((left[:8] == 0) & (self.bytes.payload == 0)),
+                        index.eq(0),
+                        mine.eq(0),
+                    ]
+                    m.next = "judge"
 
             with m.State("judge"):
-                m.d.comb += session.judge.eq(1)
-                m.d.sync += [known.eq(0), length_fits.eq(0), count.eq(0), is_step.eq(0)]
+                m.d.sync += [known.eq(0), length_fits.eq(0), has_arguments.eq(0), is_step.eq(0)]
                 with m.Switch(kind):
                     for request, size in _ARGUMENT_BYTES.items():
                         with m.Case(request):
                             m.d.sync += [
                                 known.eq(1),
-                                count.eq(size),
+                                has_arguments.eq(size != 0),
+                                last_argument.eq(max(size - 1, 0)),
                                 is_step.eq(request in _STEPS),
                                 session.is_hello.eq(request == Request.HELLO),
                                 session.repeatable.eq(request in _REPEATABLE),
@@ -254,6 +269,7 @@ class Commands(Component):
                 m.next = "decide"
 
             with m.State("decide"), m.If(is_step | (self.lane_idle & ~self.answer_busy)):
+                m.d.sync += mine.eq(~spent)
                 m.next = "discard"
                 with m.If(session.verdict != StatusCode.OK):
                     m.d.sync += verdict.eq(session.verdict)
@@ -262,19 +278,25 @@ class Commands(Component):
                 with m.Elif(~length_fits):
                     m.d.sync += verdict.eq(StatusCode.BAD_LENGTH)
                 with m.Else():
-                    m.d.sync += verdict.eq(StatusCode.OK)
+                    m.d.sync += [verdict.eq(StatusCode.OK), mine.eq(has_arguments)]
                     m.next = "work"
-                    with m.If(count != 0):
+                    with m.If(has_arguments):
                         m.next = "arguments"
 
-            with m.State("arguments"):
-                m.d.comb += self.bytes.ready.eq(1)
-                with m.If(take):
-                    for position in range(_MOST_ARGUMENTS):
-                        with m.If(index == position):
-                            m.d.sync += arguments.word_select(position, 8).eq(self.bytes.payload)
-                    with m.If(index == count - 1):
-                        m.next = "work"
+            with m.State("arguments"), m.If(take_mine):
+                for position in range(_MOST_ARGUMENTS):
+                    with m.If(index == position):
+                        m.d.sync += arguments.word_select(position, 8).eq(self.bytes.payload)
+                with m.If(index == last_argument):
+                    m.d.sync += mine.eq(0)
+                    m.next = "weigh"
+
+            with m.State("weigh"):
+                with m.Switch(kind):
+                    for request in Request:
+                        with m.Case(request):
+                            check(request)
+                m.next = "work"
 
             with m.State("work"), m.Switch(kind):
                 for request in Request:
@@ -288,36 +310,26 @@ class Commands(Component):
                 m.d.sync += verdict.eq(self.values_verdict)
                 m.next = "move"
                 with m.If(self.values_verdict != StatusCode.OK):
+                    m.d.sync += mine.eq(~spent)
                     m.next = "discard"
                 with m.Elif(self.task == Task.READ):
                     m.next = "answer"
             with m.State("move"):
                 m.d.comb += self.values_move.eq(1)
+                m.d.sync += moving.eq(~spent)
                 m.next = "moving"
-            with m.State("moving"):
-                m.d.comb += [
-                    self.value_bytes.valid.eq(self.bytes.valid),
-                    self.bytes.ready.eq(self.value_bytes.ready),
-                ]
-                with m.If(~self.values_busy):
-                    m.next = "answer"
+            with m.State("moving"), m.If(~self.values_busy):
+                m.next = "answer"
 
-            with m.State("step"):
-                m.d.comb += [
-                    self.step_bytes.valid.eq(self.bytes.valid & (left != 0)),
-                    self.bytes.ready.eq(self.step_bytes.ready & (left != 0)),
-                ]
-                with m.If((left == 0) & ~self.step_busy):
-                    with m.If(self.step_illegal):
-                        m.d.sync += verdict.eq(StatusCode.OUT_OF_RANGE)
-                    with m.Elif(self.step_partial):
-                        m.d.sync += verdict.eq(StatusCode.BAD_LENGTH)
-                    m.next = "answer"
+            with m.State("step"), m.If(spent & ~self.step_busy):
+                with m.If(self.step_illegal):
+                    m.d.sync += verdict.eq(StatusCode.OUT_OF_RANGE)
+                with m.Elif(self.step_partial):
+                    m.d.sync += verdict.eq(StatusCode.BAD_LENGTH)
+                m.next = "answer"
 
-            with m.State("discard"):
-                m.d.comb += self.bytes.ready.eq(left != 0)
-                with m.If(left == 0):
-                    m.next = "answer"
+            with m.State("discard"), m.If(spent):
+                m.next = "answer"
 
             with m.State("answer"):
                 m.d.comb += self.request.valid.eq(1)
@@ -334,14 +346,21 @@ class Commands(Component):
                             (verdict != StatusCode.OK) & (verdict != StatusCode.DUPLICATE)
                         ),
                     ]
+                    m.d.sync += mine.eq(1)
                     m.next = "header"
                     with m.If(verdict == StatusCode.OK):
                         with m.If(kind == Request.READ):
                             m.d.comb += self.values_move.eq(1)
                         with m.Elif(kind == Request.BAUD):
+                            m.d.sync += mine.eq(0)
                             m.next = "retune"
 
             with m.State("retune"), m.If(self.line_idle):
-                m.d.sync += self.divisor.eq(arguments[:16])
+                m.d.sync += [self.divisor.eq(arguments[:16]), mine.eq(1)]
                 m.next = "header"
+
+        with m.If(take & ~fsm.ongoing("header")):
+            m.d.sync += left.eq(left - 1)
+            with m.If(left == 1):
+                m.d.sync += [spent.eq(1), mine.eq(0), stepping.eq(0), moving.eq(0)]
         return m

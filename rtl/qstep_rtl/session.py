@@ -1,10 +1,11 @@
 """Decides from session, epoch and sequence number whether a request may be carried out.
 
 Function    The rules of ``docs/link.md``, "Session, epoch, sequence".
-Latency     `verdict` and `fresh` one clock after `judge`.
+Latency     `verdict` two clocks after `judge`, `epoch` two clocks after `greet`.
 Throughput  One request at a time.
 Reset       No session is open. The epoch survives and rises by one.
-Hazards     `judge` only after the `finish` of the request before.
+Hazards     `judge` only after the `finish` of the request before, `finish` when there is a verdict.
+            `is_hello`, `repeatable` and `greet_nonce` are steady from then, or from `greet`, on.
 Invariants  `expected` rises exactly once for each request that is answered and was not carried out
             before.
 """
@@ -63,12 +64,10 @@ class Session(Component):
         ahead = Signal(16)  # seq - expected, modulo 2^16
         stale = Signal()
         fresh, latest, behind = Signal(), Signal(), Signal()
+        judged, greeted, is_new = Signal(), Signal(), Signal()
 
         m.d.comb += [
             self.epoch.eq(epoch),
-            fresh.eq(ahead == 0),
-            latest.eq(ahead == 0xFFFF),
-            behind.eq(ahead > 0x8000),
             self.verdict.eq(
                 Mux(
                     stale,
@@ -89,12 +88,22 @@ class Session(Component):
                 ahead.eq(self.seq - self.expected),
                 stale.eq(~open_ | (self.claimed_epoch != epoch)),
             ]
+        m.d.sync += judged.eq(self.judge)
+        with m.If(judged):
+            m.d.sync += [
+                fresh.eq(ahead == 0),
+                latest.eq(ahead == 0xFFFF),
+                behind.eq(ahead > 0x8000),
+            ]
         with m.If(self.finish & fresh & ~stale & ~self.is_hello):
             m.d.sync += self.expected.eq(self.expected + 1)
         # Once for each reset, however long it lasts.
         with m.If(~counted_reset & ~ResetSignal()):
             m.d.sync += [counted_reset.eq(1), epoch.eq(epoch + 1)]
-        with m.If(self.greet & (~open_ | (self.greet_nonce != self.nonce))):
+        m.d.sync += greeted.eq(self.greet)
+        with m.If(self.greet):
+            m.d.sync += is_new.eq(~open_ | (self.greet_nonce != self.nonce))
+        with m.If(greeted & is_new):
             m.d.sync += [
                 open_.eq(1),
                 self.nonce.eq(self.greet_nonce),

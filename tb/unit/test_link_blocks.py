@@ -614,6 +614,7 @@ def verdicts(seqs: list[int], repeatable: bool) -> list[tuple[StatusCode, int]]:
         ctx.set(session.greet, 1)
         await ctx.tick()
         ctx.set(session.greet, 0)
+        await ctx.tick()
         ctx.set(session.repeatable, repeatable)
         for seq in seqs:
             ctx.set(session.claimed_epoch, ctx.get(session.epoch))
@@ -621,6 +622,7 @@ def verdicts(seqs: list[int], repeatable: bool) -> list[tuple[StatusCode, int]]:
             ctx.set(session.judge, 1)
             await ctx.tick()
             ctx.set(session.judge, 0)
+            await ctx.tick()
             verdict = ctx.get(session.verdict)
             ctx.set(session.finish, 1)
             await ctx.tick()
@@ -658,6 +660,7 @@ def test_session_refuses_another_epoch_and_no_session() -> None:
         ctx.set(session.judge, 1)
         await ctx.tick()
         ctx.set(session.judge, 0)
+        await ctx.tick()
         return int(ctx.get(session.verdict))
 
     async def greet(ctx: Any, nonce: int) -> int:
@@ -665,6 +668,7 @@ def test_session_refuses_another_epoch_and_no_session() -> None:
         ctx.set(session.greet, 1)
         await ctx.tick()
         ctx.set(session.greet, 0)
+        await ctx.tick()
         return int(ctx.get(session.epoch))
 
     async def bench(ctx: Any) -> None:
