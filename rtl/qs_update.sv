@@ -12,7 +12,7 @@
 //             LoopDepth + 1 clocks from entry_i to value_o, one update per clock. In the loop lie
 //               LoopDepth 1: product, select, sum, saturation
 //               LoopDepth 2: product | select, sum, saturation
-//               LoopDepth 3: product | select, sum | saturation
+//               LoopDepth 3: product | select, sums of low and high bits | carry, saturation
 // Handshake   none: a stage keeps its registers where valid_i says that nothing enters it.
 // Reset       none: data only.
 // Hazards     take_near/join_near: the result of the transition LoopDepth clocks ahead.
@@ -182,39 +182,48 @@ module qs_update #(
   end
 
   // The loop, second part: selection of the near result's products, and the sum. Its 15 low bits are what
-  // rounding removes.
+  // rounding removes. With LoopDepth 3 their carry goes in a clock later: two short carry chains, not a long
+  // one behind the selection and none behind that.
   typedef struct packed {
-    logic [Width:0]          rounded;
+    logic [Width:0]          high;
+    logic [1:0]              carry;
     logic signed [Width-1:0] max;
     logic [IndexBits-1:0]    greedy;
   } shifted_t;
 
   logic signed [AccBits-1:0] entry_product, max_product;
   shifted_t summed, shifted;
+  logic [Width:0] rounded;
 
   assign entry_product = take_near_q ? newest.beta : entry_q;
   assign max_product = joined.raise && !terminated_q ? newest.kappa : max_product_q;
-  assign summed = '{
-          rounded: (Width + 1)'((entry_product + reward_q + max_product) >>> qs_pkg::CoeffFraction),
-          max: joined.max,
-          greedy: joined.greedy
-      };
+  assign summed.max = joined.max;
+  assign summed.greedy = joined.greedy;
 
   if (LoopDepth >= 3) begin : gen_sum_register
+    localparam int unsigned LowBits = qs_pkg::CoeffFraction;
+    logic [LowBits-1:0] unused_low;
+    assign summed.high = entry_product[AccBits-1:LowBits] + reward_q[AccBits-1:LowBits] +
+        max_product[AccBits-1:LowBits];
+    assign {summed.carry, unused_low} = (LowBits + 2)'(entry_product[LowBits-1:0]) +
+        (LowBits + 2)'(reward_q[LowBits-1:0]) + (LowBits + 2)'(max_product[LowBits-1:0]);
     always_ff @(posedge clk_i) if (valid_i[3]) shifted <= summed;
   end else begin : gen_no_sum_register
+    assign summed.high =
+        (Width + 1)'((entry_product + reward_q + max_product) >>> qs_pkg::CoeffFraction);
+    assign summed.carry = '0;
     assign shifted = summed;
   end
 
   // Third part: saturation. The shifted sum has one bit more than a value; where its two top bits differ it
   // does not fit.
   logic overflow;
-  assign overflow = shifted.rounded[Width] != shifted.rounded[Width-1];
+  assign rounded  = shifted.high + (Width + 1)'(shifted.carry);
+  assign overflow = rounded[Width] != rounded[Width-1];
 
   always_ff @(posedge clk_i) begin
     if (valid_i[LoopDepth+1]) begin
-      value_q <= overflow ? {shifted.rounded[Width], {(Width - 1) {!shifted.rounded[Width]}}} :
-          shifted.rounded[Width-1:0];
+      value_q <= overflow ? {rounded[Width], {(Width - 1) {!rounded[Width]}}} : rounded[Width-1:0];
       saturated_o <= overflow;
       max_o <= shifted.max;
       greedy_o <= shifted.greedy;

@@ -19,7 +19,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Out
 
-from qstep_rtl.ring import RingReader
+from qstep_rtl.ring import UNORDERED, RingReader
 
 __all__ = ["FRAME_BYTE", "CobsDecoder", "CobsEncoder"]
 
@@ -62,9 +62,8 @@ class CobsDecoder(Component):
         left = Signal(8)  # bytes of the block still to come; 0: a code is next
         pending_zero = Signal()  # the last block stands for a zero, if another block follows it
         inside = Signal()
-        at_code = Signal()
+        at_code = Signal(init=1)  # `left` is 0
 
-        m.d.comb += at_code.eq(left == 0)
         m.d.sync += [self.valid.eq(0), self.end.eq(0)]
         with m.If(self.in_valid):
             m.d.sync += [
@@ -72,16 +71,23 @@ class CobsDecoder(Component):
                 self.broken.eq(~at_code),
             ]
             with m.If(self.in_data == 0):
-                m.d.sync += [self.end.eq(inside), inside.eq(0), left.eq(0), pending_zero.eq(0)]
+                m.d.sync += [
+                    self.end.eq(inside),
+                    inside.eq(0),
+                    left.eq(0),
+                    at_code.eq(1),
+                    pending_zero.eq(0),
+                ]
             with m.Elif(at_code):
                 m.d.sync += [
                     self.valid.eq(pending_zero),
                     pending_zero.eq(self.in_data != _FULL),
                     left.eq(self.in_data - 1),
+                    at_code.eq(self.in_data == 1),
                     inside.eq(1),
                 ]
             with m.Else():
-                m.d.sync += [self.valid.eq(1), left.eq(left - 1)]
+                m.d.sync += [self.valid.eq(1), left.eq(left - 1), at_code.eq(left == 1)]
         return m
 
 
@@ -113,7 +119,7 @@ class CobsEncoder(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.memory = memory = Memory(shape=8, depth=_RING_BYTES, init=[])
+        m.submodules.memory = memory = Memory(shape=8, depth=_RING_BYTES, init=[], attrs=UNORDERED)
         m.submodules.reader = reader = RingReader(memory.read_port())
         store = memory.write_port()
 
@@ -123,24 +129,20 @@ class CobsEncoder(Component):
         closing = Signal()  # end of frame: the last code is next
         delimiting = Signal()  # then the delimiter
         full_block = Signal()
-        space = Signal()
+        space = (
+            Signal()
+        )  # at least one free row; registered, so that one more is needed to begin with
+        distance = Signal(9)  # rows up to the one that is read
+        zero = Signal()
         close = Signal()  # give the placeholder its value, make the free row the next one
         append = Signal()
 
         m.d.comb += [
-            full_block.eq(run == _FULL),
-            space.eq(free != reader.read),
+            distance.eq(reader.read - free),
+            zero.eq(self.frame.payload.data == 0),
             self.frame.ready.eq(space & ~closing & ~delimiting & ~full_block),
-            close.eq(
-                space
-                & (
-                    closing
-                    | delimiting
-                    | full_block
-                    | (self.frame.valid & (self.frame.payload.data == 0))
-                )
-            ),
-            append.eq(self.frame.valid & self.frame.ready & (self.frame.payload.data != 0)),
+            close.eq(space & (closing | delimiting | full_block | (self.frame.valid & zero))),
+            append.eq(self.frame.valid & self.frame.ready & ~zero),
             store.en.eq(close | append),
             store.addr.eq(Mux(append, free, placeholder)),
             store.data.eq(Mux(append, self.frame.payload.data, Mux(delimiting, 0, run))),
@@ -156,10 +158,11 @@ class CobsEncoder(Component):
                 & ~delimiting
             ),
         ]
+        m.d.sync += space.eq(distance[1:] != 0)
         with m.If(append):
-            m.d.sync += [run.eq(run + 1), free.eq(free + 1)]
+            m.d.sync += [run.eq(run + 1), free.eq(free + 1), full_block.eq(run == _FULL - 1)]
         with m.If(close):
-            m.d.sync += [placeholder.eq(free), free.eq(free + 1), run.eq(1)]
+            m.d.sync += [placeholder.eq(free), free.eq(free + 1), run.eq(1), full_block.eq(0)]
             with m.If(delimiting):
                 m.d.sync += delimiting.eq(0)
             with m.Elif(closing):

@@ -210,21 +210,25 @@ class Commands(Component):
                         self.rounding.eq(arguments[32:40]),
                     ]
             elif request == Request.NOISE:
-                m.d.comb += self.noise_load.eq(in_range)
+                m.d.sync += self.noise_load.eq(in_range)
             elif request == Request.CLEAR:
-                m.d.sync += self.task.eq(Task.CLEAR)
+                m.d.sync += [self.task.eq(Task.CLEAR), self.values_move.eq(1)]
                 m.next = "move"
             elif request in _TASKS:
-                m.d.sync += [self.task.eq(_TASKS[request]), self.counters_answer.eq(0)]
+                m.d.sync += [
+                    self.task.eq(_TASKS[request]),
+                    self.counters_answer.eq(0),
+                    self.values_check.eq(1),
+                ]
                 m.next = "check"
             elif request in _STEPS:
-                m.d.comb += self.step_start.eq(1)
                 m.d.sync += [self.step_coded.eq(request == Request.STEP_CODED), stepping.eq(~spent)]
                 m.next = "step"
             elif request == Request.COUNTERS:
                 m.d.comb += self.counters_start.eq(1)
                 m.d.sync += self.counters_answer.eq(1)
 
+        m.d.sync += [self.values_check.eq(0), self.values_move.eq(0), self.refused.eq(0)]
         with m.If(take_mine):
             m.d.sync += index.eq(index + 1)
 
@@ -298,13 +302,14 @@ class Commands(Component):
                             check(request)
                 m.next = "work"
 
-            with m.State("work"), m.Switch(kind):
-                for request in Request:
-                    with m.Case(request):
-                        work(request)
+            with m.State("work"):
+                m.d.comb += self.step_start.eq(is_step)
+                with m.Switch(kind):
+                    for request in Request:
+                        with m.Case(request):
+                            work(request)
 
             with m.State("check"):
-                m.d.comb += self.values_check.eq(1)
                 m.next = "checking"
             with m.State("checking"), m.If(~self.values_busy):
                 m.d.sync += verdict.eq(self.values_verdict)
@@ -314,8 +319,9 @@ class Commands(Component):
                     m.next = "discard"
                 with m.Elif(self.task == Task.READ):
                     m.next = "answer"
+                with m.Else():
+                    m.d.sync += self.values_move.eq(1)
             with m.State("move"):
-                m.d.comb += self.values_move.eq(1)
                 m.d.sync += moving.eq(~spent)
                 m.next = "moving"
             with m.State("moving"), m.If(~self.values_busy):
@@ -333,24 +339,24 @@ class Commands(Component):
 
             with m.State("answer"):
                 m.d.comb += self.request.valid.eq(1)
-                m.d.sync += index.eq(0)
+                m.d.sync += [index.eq(0), self.noise_load.eq(0)]
                 with m.If(verdict == StatusCode.OK):
                     with m.If(kind == Request.READ):
                         m.d.comb += self.request.payload.data_bytes.eq(self.values_data_bytes)
                     with m.Elif(kind == Request.COUNTERS):
                         m.d.comb += self.request.payload.data_bytes.eq(self._counter_data_bytes)
                 with m.If(self.request.ready):
-                    m.d.comb += [
-                        session.finish.eq(1),
+                    m.d.comb += session.finish.eq(1)
+                    m.d.sync += [
+                        mine.eq(1),
                         self.refused.eq(
                             (verdict != StatusCode.OK) & (verdict != StatusCode.DUPLICATE)
                         ),
                     ]
-                    m.d.sync += mine.eq(1)
                     m.next = "header"
                     with m.If(verdict == StatusCode.OK):
                         with m.If(kind == Request.READ):
-                            m.d.comb += self.values_move.eq(1)
+                            m.d.sync += self.values_move.eq(1)
                         with m.Elif(kind == Request.BAUD):
                             m.d.sync += mine.eq(0)
                             m.next = "retune"

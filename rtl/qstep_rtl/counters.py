@@ -21,6 +21,8 @@ from amaranth.lib import stream
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Out
 
+from qstep_rtl.ring import UNORDERED
+
 __all__ = ["COUNTER_BYTES", "Counters", "wide_counter"]
 
 COUNTER_BYTES = 8
@@ -74,7 +76,7 @@ class Counters(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.memory = memory = Memory(shape=8, depth=_PASS, init=[])
+        m.submodules.memory = memory = Memory(shape=8, depth=_PASS, init=[], attrs=UNORDERED)
         store, load = memory.write_port(), memory.read_port()
 
         low = [Signal(8, name=f"low{index}") for index in range(self._count)]

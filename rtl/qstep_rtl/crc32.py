@@ -115,6 +115,8 @@ class RecordDigest(Component):
         Digest of the records so far, settled while `busy` is 0.
     busy : Out(1)
         A record is being worked on.
+    soon_ready : Out(1)
+        `records` will be ready in the next clock, if no record is taken in this one.
     """
 
     def __init__(self, record_bytes: int, steps: int) -> None:
@@ -126,6 +128,7 @@ class RecordDigest(Component):
                 "records": In(stream.Signature(8 * record_bytes)),
                 "crc": Out(32),
                 "busy": Out(1),
+                "soon_ready": Out(1),
             }
         )
 
@@ -144,6 +147,7 @@ class RecordDigest(Component):
             self.crc.eq(~register),
             self.busy.eq(left != 0),
             self.records.ready.eq(left <= 1),
+            self.soon_ready.eq(left <= 2),
         ]
         with m.If(left != 0):
             m.d.sync += [

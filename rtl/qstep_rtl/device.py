@@ -7,7 +7,7 @@ Throughput  One byte per clock; a stream of full STEP frames takes as many clock
 Reset       Every session is lost; Q-table and reward table keep their contents.
 Hazards     None outside: whatever the host sends, it is answered or dropped and counted.
 Invariants  A transition is offered to the lane until it takes it, and is counted and digested
-            exactly then.
+            exactly once, in the clock after.
 """
 
 from __future__ import annotations
@@ -103,18 +103,20 @@ class ByteDevice(Component):
         connect(m, commands.step_bytes, records.bytes)
         connect(m, commands.value_bytes, values.bytes_in)
 
-        # Transitions: lane and digest take each together.
-        offered, taken, ready = Signal(), Signal(), Signal()
+        # Transitions: the digest takes each a clock after the lane, as it is late in a clock until it is
+        # known that the lane takes one. Until then it is still on `records.transitions`.
+        offered, taken, ready, was_taken = Signal(), Signal(), Signal(), Signal()
         transition = records.transitions.payload
         m.d.comb += [
-            offered.eq(records.transitions.valid & digest.records.ready & ~responder.reading),
+            offered.eq(records.transitions.valid & digest.soon_ready & ~responder.reading),
             taken.eq(offered & ready),
             records.transitions.ready.eq(taken),
-            digest.records.valid.eq(taken),
+            digest.records.valid.eq(was_taken),
             digest.records.payload.eq(full_record(config, transition)),
         ]
+        m.d.sync += was_taken.eq(taken)
 
-        lane_busy, hold = Signal(), Signal()
+        lane_busy, hold, was_held = Signal(), Signal(), Signal()
         result, saturated, forwarded = Signal(), Signal(), Signal()
         m.submodules.lane = Instance(
             "qs_lane",
@@ -151,11 +153,12 @@ class ByteDevice(Component):
             o_busy_o=lane_busy,
         )
 
-        # Commands and what they drive
+        # Commands and what they drive. Busy may come a clock late: between the last transition and what
+        # waits for the lane lies a header.
+        m.d.sync += [commands.lane_idle.eq(~lane_busy & ~digest.busy), was_held.eq(hold)]
         m.d.comb += [
             commands.answer_busy.eq(responder.reading),
             commands.line_idle.eq(responder.idle),
-            commands.lane_idle.eq(~lane_busy & ~digest.busy),
             records.start.eq(commands.step_start),
             records.coded.eq(commands.step_coded),
             commands.step_busy.eq(records.busy),
@@ -184,7 +187,7 @@ class ByteDevice(Component):
             responder.expected.eq(commands.expected),
             responder.nonce.eq(commands.nonce),
             responder.build.eq(self.build),
-            responder.applied.eq(wide_counter(m, taken, "applied")),
+            responder.applied.eq(wide_counter(m, was_taken, "applied")),
             responder.digest.eq(digest.crc),
             responder.data.payload.eq(
                 Mux(from_counters, counters.totals.payload, values.bytes_out.payload)
@@ -198,8 +201,8 @@ class ByteDevice(Component):
             counters.events.eq(
                 Cat(
                     offered,
-                    taken,
-                    hold,
+                    was_taken,
+                    was_held,
                     result & forwarded,
                     result & saturated,
                     receiver.dropped,

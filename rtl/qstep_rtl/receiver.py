@@ -21,7 +21,7 @@ from amaranth.lib.wiring import Component, In, Out
 from qstep.protocol import BUFFERS, CRC_BYTES, HEADER_BYTES
 from qstep_rtl.cobs import CobsDecoder
 from qstep_rtl.crc32 import Crc32
-from qstep_rtl.ring import RingReader
+from qstep_rtl.ring import UNORDERED, RingReader
 
 __all__ = ["Receiver"]
 
@@ -59,7 +59,9 @@ class Receiver(Component):
         m = Module()
         m.submodules.decoder = decoder = CobsDecoder()
         m.submodules.crc = crc = Crc32()
-        m.submodules.memory = memory = Memory(shape=8, depth=self._buffer_bytes, init=[])
+        m.submodules.memory = memory = Memory(
+            shape=8, depth=self._buffer_bytes, init=[], attrs=UNORDERED
+        )
         m.submodules.reader = reader = RingReader(memory.read_port())
         store = memory.write_port()
 

@@ -7,9 +7,9 @@ Throughput  One byte per clock, as long as transitions are taken as fast as reco
             transition in two clocks.
 Reset       No record inside; the reward table keeps its contents (all 0 after power-up).
 Hazards     `rewards_*` may be written only while `busy` is 0.
-Invariants  A transition on `transitions` is legal, and stays until it is taken. After a record that
-            is not legal, `illegal` is 1 and nothing more comes until `start`; bytes are then
-            swallowed.
+Invariants  A transition on `transitions` is legal, and stays until it is taken; its payload stays for
+            one clock more. After a record that is not legal, `illegal` is 1 and nothing more comes
+            until `start`; bytes are then swallowed.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from amaranth.lib.wiring import Component, In, Out
 
 from qstep.config import Config
 from qstep_rtl.layout import CODE_BITS, RecordLayout
+from qstep_rtl.ring import UNORDERED
 
 __all__ = ["Records", "full_record", "transition_shape"]
 
@@ -95,7 +96,7 @@ class Records(Component):
         most_bytes = max(layout.size(coded=True, full=True), layout.size(coded=False, full=True))
 
         m.submodules.rewards = rewards = Memory(
-            shape=config.format.width, depth=1 << CODE_BITS, init=[]
+            shape=config.format.width, depth=1 << CODE_BITS, init=[], attrs=UNORDERED
         )
         store, look_up = rewards.write_port(), rewards.read_port()
         m.d.comb += [

@@ -35,6 +35,9 @@ ANSWER = data.StructLayout({"type": 8, "seq": 16, "verdict": 3, "data_bytes": 16
 """What an answer is made from; `data_bytes` is the length of the streamed data."""
 
 
+_GROUP = 16  # fixed bytes of which one is chosen in a clock
+
+
 def _split(value: Value, count: int) -> list[Value]:
     """Return a register as `count` bytes, low byte first."""
     return [value[8 * i : 8 * i + 8] for i in range(count)]
@@ -123,7 +126,12 @@ class Responder(Component):
         assert len(common) == HEADER_BYTES + COMMON_BYTES
         hello_at, status_at = len(common), len(common) + len(hello)
 
-        index = Signal(range(len(fixed)))
+        # The choice of a fixed byte takes two clocks: one of each sixteen is chosen while the byte before
+        # is on its way.
+        index = Signal(range(len(fixed) + 1))  # of the byte after the chosen one
+        chosen = [Signal(8) for _ in range(0, len(fixed), _GROUP)]
+        group = Signal(range(len(chosen)))
+        ends_common, ends_part = Signal(), Signal()
         left = Signal(16)
         tail = Signal(range(CRC_BYTES))
         is_hello, is_status, has_data = Signal(), Signal(), Signal()
@@ -148,6 +156,20 @@ class Responder(Component):
         with m.If(ready):
             m.d.sync += [valid.eq(0), is_crc.eq(0), is_last.eq(0)]
 
+        def choose() -> None:
+            """Choose the next fixed byte."""
+            position, following = index % _GROUP, index // _GROUP
+            for start, byte_of_group in zip(range(0, len(fixed), _GROUP), chosen, strict=True):
+                m.d.sync += byte_of_group.eq(Array(fixed[start : start + _GROUP])[position])
+            m.d.sync += [
+                group.eq(following),
+                ends_common.eq(index == len(common) - 1),
+                ends_part.eq((index == status_at - 1) | (index == len(fixed) - 1)),
+                index.eq(index + 1),
+            ]
+            with m.If((index == len(common) - 1) & is_status):
+                m.d.sync += index.eq(status_at)
+
         with m.FSM() as fsm:
             with m.State("idle"):
                 m.d.comb += self.request.ready.eq(1)
@@ -168,17 +190,14 @@ class Responder(Component):
                         + Mux(is_hello, len(hello), Mux(is_status, len(status), answer.data_bytes))
                     ),
                 ]
+                choose()
                 m.next = "fixed"
             with m.State("fixed"), m.If(ready):
-                m.d.sync += [byte.eq(Array(fixed)[index]), valid.eq(1), index.eq(index + 1)]
-                with m.If(index == len(common) - 1):
-                    with m.If(is_status):
-                        m.d.sync += index.eq(status_at)
-                    with m.Elif(has_data):
-                        m.next = "data"
-                    with m.Elif(~is_hello):
-                        m.next = "crc"
-                with m.If((index == status_at - 1) | (index == len(fixed) - 1)):
+                m.d.sync += [byte.eq(Array(chosen)[group]), valid.eq(1)]
+                choose()
+                with m.If(ends_common & has_data):
+                    m.next = "data"
+                with m.Elif((ends_common & ~is_hello & ~is_status) | ends_part):
                     m.next = "crc"
             with m.State("data"):
                 m.d.comb += self.data.ready.eq(ready)

@@ -17,7 +17,13 @@ from amaranth.lib import stream
 from amaranth.lib.memory import ReadPort
 from amaranth.lib.wiring import Component, In, Out
 
-__all__ = ["RingReader"]
+__all__ = ["UNORDERED", "RingReader"]
+
+UNORDERED = {"no_rw_check": 1}
+"""Attribute of a memory of which nobody uses what a read gives in the clock of a write to the same row.
+
+Synthesis else adds logic for the old value, as most block RAMs do not promise one.
+"""
 
 
 class RingReader(Component):

@@ -53,6 +53,7 @@ class UartReceiver(Component):
 
         period = Signal(16)
         timer = Signal(16)
+        over = Signal()  # `timer` is 0
         bits = Signal(
             range(_FRAME_BITS + 1)
         )  # bits still to be sampled, start and stop bit included
@@ -66,13 +67,14 @@ class UartReceiver(Component):
                 m.d.sync += [
                     period.eq(self.divisor - 1),
                     timer.eq(self.divisor[1:] - 1),
+                    over.eq(0),
                     bits.eq(_FRAME_BITS),
                     armed.eq(0),
                 ]
-        with m.Elif(timer != 0):
-            m.d.sync += timer.eq(timer - 1)
+        with m.Elif(~over):
+            m.d.sync += [timer.eq(timer - 1), over.eq(timer == 1)]
         with m.Else():
-            m.d.sync += [timer.eq(period), bits.eq(bits - 1)]
+            m.d.sync += [timer.eq(period), over.eq(0), bits.eq(bits - 1)]
             with m.If((bits == _FRAME_BITS) & line):
                 m.d.sync += [bits.eq(0), armed.eq(1)]  # a glitch, not a start bit
             with m.Elif(bits == 1):
@@ -108,16 +110,18 @@ class UartSender(Component):
         m = Module()
         period = Signal(16)
         timer = Signal(16)
+        over = Signal(init=1)  # `timer` is 0
         shifter = Signal(_FRAME_BITS - 1)  # what follows the bit on the line, ones behind it
         bits = Signal(range(_FRAME_BITS + 1))
 
-        m.d.comb += self.bytes.ready.eq((bits == 0) | ((bits == 1) & (timer == 0)))
-        with m.If(timer != 0):
-            m.d.sync += timer.eq(timer - 1)
+        m.d.comb += self.bytes.ready.eq((bits == 0) | ((bits == 1) & over))
+        with m.If(~over):
+            m.d.sync += [timer.eq(timer - 1), over.eq(timer == 1)]
         with m.Elif(bits != 0):
             m.d.sync += [
                 Cat(self.tx, shifter).eq(Cat(shifter, Const(1, 1))),
                 timer.eq(period),
+                over.eq(0),
                 bits.eq(bits - 1),
             ]
         with m.If(self.bytes.valid & self.bytes.ready):
@@ -125,6 +129,7 @@ class UartSender(Component):
                 Cat(self.tx, shifter).eq(Cat(Const(0, 1), self.bytes.payload, Const(1, 1))),
                 period.eq(self.divisor - 1),
                 timer.eq(self.divisor - 1),
+                over.eq(0),
                 bits.eq(_FRAME_BITS),
             ]
         return m

@@ -62,7 +62,7 @@ class Values(Component):
     data_bytes : Out(16)
         Bytes that the move takes or gives.
     bytes_in, bytes_out : In(stream of 8), Out(stream of 8)
-        Values, `value_bytes` each.
+        Values, `value_bytes` each; as many bytes come in as `payload_bytes` says.
     state, action, value : Out
         Entry of the table and what is written to it.
     write_table, write_reward : Out(1)
@@ -75,19 +75,20 @@ class Values(Component):
     def __init__(self, config: Config) -> None:
         self._config = config
         width = config.format.width
+        payload_bits = max_payload(config.link.buffer_bytes).bit_length()
         super().__init__(
             {
                 "task": In(Task),
                 "first_code": In(CODE_BITS),
                 "first_state": In(16),
                 "first_action": In(8),
-                "payload_bytes": In(16),
+                "payload_bytes": In(payload_bits),
                 "read_count": In(16),
                 "check": In(1),
                 "move": In(1),
                 "busy": Out(1),
                 "verdict": Out(StatusCode),
-                "data_bytes": Out(16),
+                "data_bytes": Out(payload_bits),
                 "bytes_in": In(stream.Signature(8)),
                 "bytes_out": Out(stream.Signature(8)),
                 "state": Out(config.state_bits),
@@ -106,7 +107,7 @@ class Values(Component):
         size = config.value_bytes
         most_values = (max_payload(config.link.buffer_bytes) - COMMON_BYTES) // size
 
-        left = Signal(16)  # bytes still to be checked or moved
+        left = Signal(len(self.data_bytes))  # bytes still to be checked or moved
         outside = Signal()
         reading = Signal()
         m.d.comb += reading.eq(self.task == Task.READ)
@@ -197,9 +198,9 @@ class Values(Component):
                     with m.If(Mux(self.task == Task.REWARDS, past_rewards, past_table)):
                         m.d.sync += outside.eq(1)
             with m.State("write"):
-                m.d.comb += [self.bytes_in.ready.eq(left != 0), advance.eq(writing)]
+                m.d.comb += [self.bytes_in.ready.eq(1), advance.eq(writing)]
                 m.d.sync += writing.eq(0)
-                with m.If(self.bytes_in.valid & self.bytes_in.ready):
+                with m.If(self.bytes_in.valid):
                     m.d.sync += [
                         value.eq(Cat(value, self.bytes_in.payload)[8:]),
                         writing.eq(phase == size - 1),
