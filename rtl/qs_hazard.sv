@@ -10,10 +10,14 @@
 //             Where the distance is below LoopDepth the result cannot be ready in time: hold_o is 1, a
 //             bubble enters slot 1, and the transition tries again one clock later.
 //             Golden model: the order contract, that is, qstep.model applied one by one.
-// Timing      take_o, join_o, hold_o: combinational from the issue register (one compare, a few gates).
-//             mask_o: two clocks. One transition per clock.
+//             The comparisons for hold_o are made a clock early, with what the issue register will take: it
+//             decides about all that comes behind.
+// Timing      take_o, join_o: combinational from the issue register (one compare, a few gates).
+//             hold_o: from registers of this module and issue_valid_i. mask_o: two clocks. One transition
+//             per clock.
 // Handshake   A transition enters slot 1 at the next edge if issue_valid_i is 1 and hold_o is 0; while
-//             hold_o is 1 it must stay.
+//             hold_o is 1 it must stay. While hold_o is 0, offer_* is what will be in the issue register in
+//             the next clock.
 // Reset       Empties the slots; states and actions in them stay undefined.
 // Hazards     resolves them
 // Invariants  OneTake_A, LoopIsClosed_A
@@ -37,6 +41,9 @@ module qs_hazard #(
     input  logic [ StateBits-1:0] issue_state_i,
     input  logic [ActionBits-1:0] issue_action_i,
     input  logic [ StateBits-1:0] issue_next_state_i,
+    input  logic [ StateBits-1:0] offer_state_i,
+    input  logic [ActionBits-1:0] offer_action_i,
+    input  logic [ StateBits-1:0] offer_next_state_i,
       output logic                  hold_o,
     output logic [      Window:1] take_o,
     output logic [      Window:1] join_o,
@@ -50,6 +57,7 @@ module qs_hazard #(
 
   logic issue;
   logic [Window:1] valid_q, youngest_q, same;
+  logic [Window:1] same_entry, same_row;  // slot d writes the entry, or into the row, if it is valid
   logic [Window:1][StateBits-1:0] state_q;
   logic [Window+1:1][ActionBits-1:0] action_q;
   logic [Window:1] join_q;
@@ -61,10 +69,44 @@ module qs_hazard #(
     join_o = '0;
     if (issue_valid_i) begin
       for (int unsigned d = 1; d <= Window; d++) begin
-        same[d]   = valid_q[d] && state_q[d] == issue_state_i && action_q[d] == issue_action_i;
+        same[d]   = valid_q[d] && same_entry[d];
         take_o[d] = same[d] && youngest_q[d];
-        join_o[d] = valid_q[d] && youngest_q[d] && state_q[d] == issue_next_state_i;
+        join_o[d] = valid_q[d] && youngest_q[d] && same_row[d];
       end
+    end
+  end
+
+  for (genvar d = 1; d <= Window; d++) begin : gen_compare
+    if (d >= LoopDepth) begin : gen_far
+      assign same_entry[d] = state_q[d] == issue_state_i && action_q[d] == issue_action_i;
+      assign same_row[d]   = state_q[d] == issue_next_state_i;
+    end else begin : gen_near
+      // What will be in slot d is in slot d - 1 now, or in the issue register, if that is not held.
+      logic same_entry_q, same_row_q, held_same_entry, held_same_row;
+      logic [ StateBits-1:0] state;
+      logic [ActionBits-1:0] action;
+      if (d == 1) begin : gen_issue
+        assign state  = issue_state_i;
+        assign action = issue_action_i;
+        assign held_same_entry = 1'b0;
+        assign held_same_row = 1'b0;
+      end else begin : gen_slot
+        assign state  = state_q[d-1];
+        assign action = action_q[d-1];
+        assign held_same_entry = same_entry[d-1];
+        assign held_same_row = same_row[d-1];
+      end
+      always_ff @(posedge clk_i) begin
+        if (!hold_o) begin
+          same_entry_q <= state == offer_state_i && action == offer_action_i;
+          same_row_q   <= state == offer_next_state_i;
+        end else begin
+          same_entry_q <= held_same_entry;
+          same_row_q   <= held_same_row;
+        end
+      end
+      assign same_entry[d] = same_entry_q;
+      assign same_row[d]   = same_row_q;
     end
   end
 

@@ -115,8 +115,8 @@ module qs_lane #(
   assign tr_ready_o = !hold_o;
 
   always_ff @(posedge clk_i) begin
+    s0_valid_q <= tr_valid_i || hold_o;
     if (!hold_o) begin
-      s0_valid_q      <= tr_valid_i;
       s0_state_q      <= tr_state_i;
       s0_action_q     <= tr_action_i;
       s0_reward_q     <= tr_reward_i;
@@ -137,6 +137,9 @@ module qs_lane #(
       .issue_state_i     (s0_state_q),
       .issue_action_i    (s0_action_q),
       .issue_next_state_i(s0_next_state_q),
+      .offer_state_i     (tr_state_i),
+      .offer_action_i    (tr_action_i),
+      .offer_next_state_i(tr_next_state_i),
       .hold_o            (hold_o),
       .take_o            (take),
       .join_o            (join_row),

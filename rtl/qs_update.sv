@@ -186,7 +186,7 @@ module qs_update #(
   // one behind the selection and none behind that.
   typedef struct packed {
     logic [Width:0]          high;
-    logic [1:0]              carry;
+    logic                    carry;
     logic signed [Width-1:0] max;
     logic [IndexBits-1:0]    greedy;
   } shifted_t;
@@ -201,12 +201,20 @@ module qs_update #(
   assign summed.greedy = joined.greedy;
 
   if (LoopDepth >= 3) begin : gen_sum_register
+    // Carry save: three numbers become two with the same sum, so that one carry is left.
     localparam int unsigned LowBits = qs_pkg::CoeffFraction;
+    logic [AccBits-1:0] without_carries;
+    logic [AccBits:0] carries;
     logic [LowBits-1:0] unused_low;
-    assign summed.high = entry_product[AccBits-1:LowBits] + reward_q[AccBits-1:LowBits] +
-        max_product[AccBits-1:LowBits];
-    assign {summed.carry, unused_low} = (LowBits + 2)'(entry_product[LowBits-1:0]) +
-        (LowBits + 2)'(reward_q[LowBits-1:0]) + (LowBits + 2)'(max_product[LowBits-1:0]);
+    logic unused_carry;
+    assign without_carries = entry_product ^ reward_q ^ max_product;
+    assign carries = {
+      (entry_product & reward_q) | (entry_product & max_product) | (reward_q & max_product), 1'b0
+    };
+    assign summed.high = without_carries[AccBits-1:LowBits] + carries[AccBits-1:LowBits];
+    assign {summed.carry, unused_low} =
+        {1'b0, without_carries[LowBits-1:0]} + {1'b0, carries[LowBits-1:0]};
+    assign unused_carry = carries[AccBits];
     always_ff @(posedge clk_i) if (valid_i[3]) shifted <= summed;
   end else begin : gen_no_sum_register
     assign summed.high =

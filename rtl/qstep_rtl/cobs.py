@@ -128,22 +128,21 @@ class CobsEncoder(Component):
         run = Signal(8, init=1)  # the code of the open block so far
         closing = Signal()  # end of frame: the last code is next
         delimiting = Signal()  # then the delimiter
-        full_block = Signal()
-        space = (
-            Signal()
-        )  # at least one free row; registered, so that one more is needed to begin with
-        distance = Signal(9)  # rows up to the one that is read
-        zero = Signal()
-        close = Signal()  # give the placeholder its value, make the free row the next one
-        append = Signal()
+        busy = Signal()  # the block is full, or the frame is at its end: no byte can be taken
+        distance = Signal(9)  # from the free row to the one that is read
+        space = Signal()  # a row is free; registered, so that it takes two to say so
+        zero, last = Signal(), Signal()
+        move = Signal()
+        append = Signal()  # else the placeholder gets its value, and the free row is the next one
 
         m.d.comb += [
             distance.eq(reader.read - free),
             zero.eq(self.frame.payload.data == 0),
-            self.frame.ready.eq(space & ~closing & ~delimiting & ~full_block),
-            close.eq(space & (closing | delimiting | full_block | (self.frame.valid & zero))),
-            append.eq(self.frame.valid & self.frame.ready & ~zero),
-            store.en.eq(close | append),
+            last.eq(self.frame.payload.last & ~busy),
+            self.frame.ready.eq(space & ~busy),
+            move.eq(space & (busy | self.frame.valid)),
+            append.eq(~busy & ~zero),
+            store.en.eq(move),
             store.addr.eq(Mux(append, free, placeholder)),
             store.data.eq(Mux(append, self.frame.payload.data, Mux(delimiting, 0, run))),
             reader.limit.eq(placeholder),
@@ -159,14 +158,16 @@ class CobsEncoder(Component):
             ),
         ]
         m.d.sync += space.eq(distance[1:] != 0)
-        with m.If(append):
-            m.d.sync += [run.eq(run + 1), free.eq(free + 1), full_block.eq(run == _FULL - 1)]
-        with m.If(close):
-            m.d.sync += [placeholder.eq(free), free.eq(free + 1), run.eq(1), full_block.eq(0)]
-            with m.If(delimiting):
-                m.d.sync += delimiting.eq(0)
-            with m.Elif(closing):
-                m.d.sync += [closing.eq(0), delimiting.eq(1)]
-        with m.If(self.frame.valid & self.frame.ready & self.frame.payload.last):
-            m.d.sync += closing.eq(1)
+        with m.If(move):
+            m.d.sync += free.eq(free + 1)
+            with m.If(append):
+                m.d.sync += [run.eq(run + 1), busy.eq((run == _FULL - 1) | last)]
+            with m.Else():
+                m.d.sync += [placeholder.eq(free), run.eq(1), busy.eq(closing | last)]
+                with m.If(delimiting):
+                    m.d.sync += delimiting.eq(0)
+                with m.Elif(closing):
+                    m.d.sync += [closing.eq(0), delimiting.eq(1)]
+            with m.If(last):
+                m.d.sync += closing.eq(1)
         return m

@@ -69,9 +69,9 @@ class Commands(Component):
     bytes : In(stream of 8)
         Good frames.
     request, answer_busy, line_idle : Out, In(1), In(1)
-        To and from the responder.
+        To and from the responder; these may be a clock late.
     lane_idle : In(1)
-        Neither lane nor digest works on a transition.
+        Neither lane nor digest works on a transition; may be a clock late.
     step_start, step_coded, step_bytes, step_busy, step_partial, step_illegal
         To and from the records.
     task, first_code, first_state, first_action, read_count, value_bytes, values_check, values_move,
@@ -145,6 +145,7 @@ class Commands(Component):
 
         # Who takes the bytes; registered, as what is ready decides about all that the bytes go into.
         mine, stepping, moving = Signal(init=1), Signal(), Signal()
+        heading = Signal(init=1)  # with `mine`: into the header
         take, take_mine = Signal(), Signal()
 
         # What the type asks for, registered while the session judges.
@@ -231,21 +232,23 @@ class Commands(Component):
         m.d.sync += [self.values_check.eq(0), self.values_move.eq(0), self.refused.eq(0)]
         with m.If(take_mine):
             m.d.sync += index.eq(index + 1)
+        with m.If(take_mine & heading):
+            for position, part in enumerate(header):
+                with m.If(index == position):
+                    m.d.sync += part.eq(self.bytes.payload)
+            # Sequence number and epoch are there two bytes before the end.
+            m.d.comb += session.judge.eq(index == HEADER_BYTES - 2)
+            with m.If(index == HEADER_BYTES - 1):
+                m.d.sync += [
+                    spent.eq((left[:8] == 0) & (self.bytes.payload == 0)),
+                    index.eq(0),
+                    mine.eq(0),
+                    heading.eq(0),
+                ]
 
-        with m.FSM() as fsm:
-            with m.State("header"), m.If(take_mine):
-                for position, part in enumerate(header):
-                    with m.If(index == position):
-                        m.d.sync += part.eq(self.bytes.payload)
-                # Sequence number and epoch are there two bytes before the end.
-                m.d.comb += session.judge.eq(index == HEADER_BYTES - 2)
-                with m.If(index == HEADER_BYTES - 1):
-                    m.d.sync += [
-                        spent.eq((left[:8] == 0) & (self.bytes.payload == 0)),
-                        index.eq(0),
-                        mine.eq(0),
-                    ]
-                    m.next = "judge"
+        with m.FSM():
+            with m.State("header"), m.If(take_mine & (index == HEADER_BYTES - 1)):
+                m.next = "judge"
 
             with m.State("judge"):
                 m.d.sync += [known.eq(0), length_fits.eq(0), has_arguments.eq(0), is_step.eq(0)]
@@ -349,6 +352,7 @@ class Commands(Component):
                     m.d.comb += session.finish.eq(1)
                     m.d.sync += [
                         mine.eq(1),
+                        heading.eq(1),
                         self.refused.eq(
                             (verdict != StatusCode.OK) & (verdict != StatusCode.DUPLICATE)
                         ),
@@ -359,13 +363,16 @@ class Commands(Component):
                             m.d.sync += self.values_move.eq(1)
                         with m.Elif(kind == Request.BAUD):
                             m.d.sync += mine.eq(0)
-                            m.next = "retune"
+                            m.next = "answered"
 
+            # The line's idle is a clock late: here it is still that from before the answer.
+            with m.State("answered"):
+                m.next = "retune"
             with m.State("retune"), m.If(self.line_idle):
                 m.d.sync += [self.divisor.eq(arguments[:16]), mine.eq(1)]
                 m.next = "header"
 
-        with m.If(take & ~fsm.ongoing("header")):
+        with m.If(take & ~heading):
             m.d.sync += left.eq(left - 1)
             with m.If(left == 1):
                 m.d.sync += [spent.eq(1), mine.eq(0), stepping.eq(0), moving.eq(0)]

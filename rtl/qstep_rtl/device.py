@@ -108,7 +108,7 @@ class ByteDevice(Component):
         offered, taken, ready, was_taken = Signal(), Signal(), Signal(), Signal()
         transition = records.transitions.payload
         m.d.comb += [
-            offered.eq(records.transitions.valid & digest.soon_ready & ~responder.reading),
+            offered.eq(records.transitions.valid & digest.soon_ready & ~commands.answer_busy),
             taken.eq(offered & ready),
             records.transitions.ready.eq(taken),
             digest.records.valid.eq(was_taken),
@@ -153,12 +153,15 @@ class ByteDevice(Component):
             o_busy_o=lane_busy,
         )
 
-        # Commands and what they drive. Busy may come a clock late: between the last transition and what
-        # waits for the lane lies a header.
-        m.d.sync += [commands.lane_idle.eq(~lane_busy & ~digest.busy), was_held.eq(hold)]
-        m.d.comb += [
+        # Commands and what they drive. Busy may come a clock late: between the last transition or answer
+        # and what waits for its end lies a header.
+        m.d.sync += [
+            commands.lane_idle.eq(~lane_busy & ~digest.busy),
             commands.answer_busy.eq(responder.reading),
             commands.line_idle.eq(responder.idle),
+            was_held.eq(hold),
+        ]
+        m.d.comb += [
             records.start.eq(commands.step_start),
             records.coded.eq(commands.step_coded),
             commands.step_busy.eq(records.busy),

@@ -3,7 +3,7 @@
 Function    COBS decode, CRC and length check, ring buffer in block RAM. Bytes are written as they
             arrive; a frame that passes is committed (its CRC is cut off), one that fails is rolled
             back.
-Latency     Five clocks from the delimiter to the first byte of the frame on `bytes`.
+Latency     Six clocks from the delimiter to the first byte of the frame on `bytes`.
 Throughput  One byte per clock in and out at the same time.
 Reset       The buffer is empty; its memory keeps its contents.
 Hazards     Cannot be held back: a frame that does not fit is dropped and counted.

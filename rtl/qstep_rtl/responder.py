@@ -126,13 +126,14 @@ class Responder(Component):
         assert len(common) == HEADER_BYTES + COMMON_BYTES
         hello_at, status_at = len(common), len(common) + len(hello)
 
-        # The choice of a fixed byte takes two clocks: one of each sixteen is chosen while the byte before
-        # is on its way.
+        # The choice of a fixed byte takes two clocks: while the byte before is on its way, one of each
+        # sixteen is chosen.
         index = Signal(range(len(fixed) + 1))  # of the byte after the chosen one
         chosen = [Signal(8) for _ in range(0, len(fixed), _GROUP)]
         group = Signal(range(len(chosen)))
         ends_common, ends_part = Signal(), Signal()
         left = Signal(16)
+        streaming = Signal()  # data are taken
         tail = Signal(range(CRC_BYTES))
         is_hello, is_status, has_data = Signal(), Signal(), Signal()
         ok = self.request.payload.verdict == StatusCode.OK
@@ -142,6 +143,7 @@ class Responder(Component):
         ready = Signal()
         m.d.comb += [
             ready.eq(~valid | encoder.frame.ready),
+            self.data.ready.eq(streaming & ready),
             encoder.frame.valid.eq(valid),
             encoder.frame.payload.data.eq(Mux(is_crc, crc.crc, byte)),
             encoder.frame.payload.last.eq(is_last),
@@ -196,15 +198,15 @@ class Responder(Component):
                 m.d.sync += [byte.eq(Array(chosen)[group]), valid.eq(1)]
                 choose()
                 with m.If(ends_common & has_data):
+                    m.d.sync += streaming.eq(1)
                     m.next = "data"
                 with m.Elif((ends_common & ~is_hello & ~is_status) | ends_part):
                     m.next = "crc"
-            with m.State("data"):
-                m.d.comb += self.data.ready.eq(ready)
-                with m.If(ready & self.data.valid):
-                    m.d.sync += [byte.eq(self.data.payload), valid.eq(1), left.eq(left - 1)]
-                    with m.If(left == 1):
-                        m.next = "crc"
+            with m.State("data"), m.If(ready & self.data.valid):
+                m.d.sync += [byte.eq(self.data.payload), valid.eq(1), left.eq(left - 1)]
+                with m.If(left == 1):
+                    m.d.sync += streaming.eq(0)
+                    m.next = "crc"
             with m.State("crc"), m.If(ready):
                 m.d.sync += [valid.eq(1), is_crc.eq(1), tail.eq(tail + 1)]
                 with m.If(tail == CRC_BYTES - 1):

@@ -1,7 +1,7 @@
 """Read side of a ring buffer in block RAM: turns what lies between two pointers into a stream.
 
 Function    Sends the rows from `read` up to, not including, `limit`.
-Latency     Two clocks from a move of `limit` to `valid`.
+Latency     Three clocks from a move of `limit` to `valid`.
 Throughput  One row per clock.
 Reset       The ring is empty; the memory keeps its contents.
 Hazards     `limit` may only be moved over a row in a clock after the one in which the row was
@@ -12,7 +12,7 @@ Invariants  Rows below `read` may be overwritten: the one on offer is held in th
 
 from __future__ import annotations
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Signal
 from amaranth.lib import stream
 from amaranth.lib.memory import ReadPort
 from amaranth.lib.wiring import Component, In, Out
@@ -48,13 +48,18 @@ class RingReader(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        following = Signal(len(self.read))
+        more = Signal()  # `read` is not at `limit`; registered, as `en` comes late in a clock
         m.d.comb += [
             self._port.addr.eq(self.read),
             self._port.en.eq(~self.rows.valid | self.rows.ready),
             self.rows.payload.eq(self._port.data),
+            following.eq(self.read + 1),
         ]
         with m.If(self._port.en):
-            m.d.sync += self.rows.valid.eq(self.read != self.limit)
-            with m.If(self.read != self.limit):
-                m.d.sync += self.read.eq(self.read + 1)
+            m.d.sync += self.rows.valid.eq(more)
+        with m.If(self._port.en & more):
+            m.d.sync += [self.read.eq(following), more.eq(following != self.limit)]
+        with m.Else():
+            m.d.sync += more.eq(self.read != self.limit)
         return m

@@ -155,26 +155,28 @@ class Values(Component):
             with m.Else():
                 m.d.sync += phase.eq(phase + 1)
 
+        m.d.sync += restart.eq(0)
         with m.FSM() as fsm:
             m.d.comb += self.busy.eq(~fsm.ongoing("idle"))
             with m.State("idle"):
+                m.d.sync += restart.eq(self.check | self.move)
                 with m.If(self.check):
                     m.d.sync += self.data_bytes.eq(
                         Mux(reading, self.read_count * size, self.payload_bytes)
                     )
                     m.next = "measure"
                 with m.Elif(self.move):
-                    m.d.comb += restart.eq(1)
-                    m.d.sync += [value.eq(0), wait.eq(_READ_CLOCKS)]
-                    with m.If(reading):
-                        m.next = "read"
-                    with m.Elif(self.task == Task.CLEAR):
-                        m.d.sync += writing.eq(1)
-                        m.next = "clear"
-                    with m.Else():
-                        m.next = "write"
+                    m.next = "start"
+            with m.State("start"):
+                m.d.sync += [value.eq(0), wait.eq(_READ_CLOCKS)]
+                with m.If(reading):
+                    m.next = "read"
+                with m.Elif(self.task == Task.CLEAR):
+                    m.d.sync += writing.eq(1)
+                    m.next = "clear"
+                with m.Else():
+                    m.next = "write"
             with m.State("measure"):
-                m.d.comb += restart.eq(1)
                 bad_count = (self.read_count == 0) | (self.read_count > most_values)
                 no_entry = (self.first_state >= config.states) | (
                     self.first_action >= config.actions
@@ -184,6 +186,7 @@ class Values(Component):
                 )
                 m.next = "check"
             with m.State("check"):
+                m.d.comb += advance.eq(1)
                 with m.If((left < size) | (reading & outside)):
                     m.d.sync += self.verdict.eq(
                         Mux(outside, StatusCode.OUT_OF_RANGE, StatusCode.OK)
@@ -193,7 +196,6 @@ class Values(Component):
                         m.d.sync += self.verdict.eq(StatusCode.BAD_LENGTH)
                     m.next = "idle"
                 with m.Else():
-                    m.d.comb += advance.eq(1)
                     m.d.sync += left.eq(left - size)
                     with m.If(Mux(self.task == Task.REWARDS, past_rewards, past_table)):
                         m.d.sync += outside.eq(1)
@@ -220,10 +222,11 @@ class Values(Component):
                 with m.If(have & self.bytes_out.ready):
                     m.d.sync += [value.eq(value >> 8), have.eq(phase != size - 1)]
                     next_byte()
-                with m.If((left == 0) & ~have):
-                    m.next = "idle"
-                with m.Elif((wait == 0) & ~have):
+                with m.If((wait == 0) & ~have):
                     # The walk runs ahead: the next entry is fetched while this one is sent.
                     m.d.comb += advance.eq(1)
                     m.d.sync += [value.eq(extended), have.eq(1), wait.eq(_READ_CLOCKS)]
+                with m.If((left == 0) & ~have):
+                    m.d.sync += have.eq(0)
+                    m.next = "idle"
         return m

@@ -86,8 +86,8 @@ MUTANTS = [
     Mutant(
         "older-result-of-an-entry-wins",
         "qs_hazard.sv",
-        "join_o[d] = valid_q[d] && youngest_q[d] && state_q[d]",
-        "join_o[d] = valid_q[d] && state_q[d]",
+        "join_o[d] = valid_q[d] && youngest_q[d] && same_row[d]",
+        "join_o[d] = valid_q[d] && same_row[d]",
         "maximum is",
     ),
     Mutant(
