@@ -113,7 +113,9 @@ module qs_hazard #(
   if (LoopDepth > 1) begin : gen_hold
     assign hold_o = issue_valid_i && |(take_o[LoopDepth-1:1] | join_o[LoopDepth-1:1]);
   end else begin : gen_no_hold
+    logic unused_offer;
     assign hold_o = 1'b0;
+    assign unused_offer = ^{offer_state_i, offer_action_i, offer_next_state_i};
   end
   assign issue = issue_valid_i && !hold_o;
 

@@ -108,7 +108,7 @@ class ByteDevice(Component):
         offered, taken, ready, was_taken = Signal(), Signal(), Signal(), Signal()
         transition = records.transitions.payload
         m.d.comb += [
-            offered.eq(records.transitions.valid & digest.soon_ready & ~commands.answer_busy),
+            offered.eq(records.transitions.valid & digest.soon_ready & ~responder.reading),
             taken.eq(offered & ready),
             records.transitions.ready.eq(taken),
             digest.records.valid.eq(was_taken),

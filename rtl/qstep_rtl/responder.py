@@ -181,6 +181,7 @@ class Responder(Component):
                         is_hello.eq(ok & (self.request.payload.type == Request.HELLO)),
                         is_status.eq(ok & (self.request.payload.type == Request.STATUS)),
                         index.eq(0),
+                        self.reading.eq(1),
                     ]
                     m.next = "measure"
             with m.State("measure"):
@@ -201,22 +202,18 @@ class Responder(Component):
                     m.d.sync += streaming.eq(1)
                     m.next = "data"
                 with m.Elif((ends_common & ~is_hello & ~is_status) | ends_part):
+                    m.d.sync += self.reading.eq(0)
                     m.next = "crc"
             with m.State("data"), m.If(ready & self.data.valid):
                 m.d.sync += [byte.eq(self.data.payload), valid.eq(1), left.eq(left - 1)]
                 with m.If(left == 1):
-                    m.d.sync += streaming.eq(0)
+                    m.d.sync += [streaming.eq(0), self.reading.eq(0)]
                     m.next = "crc"
             with m.State("crc"), m.If(ready):
                 m.d.sync += [valid.eq(1), is_crc.eq(1), tail.eq(tail + 1)]
                 with m.If(tail == CRC_BYTES - 1):
                     m.d.sync += is_last.eq(1)
                     m.next = "idle"
-            m.d.comb += [
-                self.reading.eq(
-                    fsm.ongoing("measure") | fsm.ongoing("fixed") | fsm.ongoing("data")
-                ),
-                self.idle.eq(fsm.ongoing("idle") & ~valid & encoder.empty),
-            ]
+            m.d.comb += self.idle.eq(fsm.ongoing("idle") & ~valid & encoder.empty)
         assert hello_at + len(hello) == status_at
         return m
