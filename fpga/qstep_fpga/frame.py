@@ -9,13 +9,13 @@ from qstep_fpga.top import FRAME
 
 __all__ = ["frame_cells"]
 
-_REGISTERS = ("in_q", "out_q", "shifted_q")
+_REGISTERS = ("chain_q", "in_q", "out_q", "shifted_q")
 
 
 def frame_cells(module: dict[str, Any]) -> Counter[str]:
     """Return the types of the cells of ``qs_lane_frame``, in the netlist of the lane alone.
 
-    They are the flip-flops of its three registers, and what chooses the next value of the last one.
+    They are the flip-flops of its four registers, and what chooses the next value of the last one.
     """
     nets = {name: set(module["netnames"][FRAME + name]["bits"]) for name in _REGISTERS}
     cells = list(module["cells"].values())

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lane alone between registers, on four pins: what area and clock of the lane are estimated with.
 //
-// Function    Every input of the lane is a bit of a shift register that is filled from din_i; every output goes
-//             to a register of its own, and from there to a second shift register that ends in dout_o. So
-//             nothing of the lane is optimised away, and no path from or to it leaves the chip.
+// Function    Every input of the lane has a register, loaded from a shift register that is filled from din_i;
+//             every output goes to a register, and from there to a shift register that ends in dout_o. So
+//             nothing of the lane is optimised away, and no path from or to it leaves the chip. (The first
+//             shift register does not drive the lane itself: a register inside that delays an input by a
+//             clock would be the same as its neighbour, and be merged with it.)
 // Timing      All paths of the lane begin and end in flip-flops. The result of a clock is shifted out after it.
 // Handshake   none: what is shifted in are no transitions that make sense.
 // Reset       none; the lane's reset is one of the inputs.
-// Hazards     din_i and shift_i are asynchronous. It does not matter: nothing here is ever used.
+// Hazards     din_i and load_i are asynchronous. It does not matter: nothing here is ever used.
 // Invariants  none
-// Resources   Inputs + 2 * Outputs flip-flops and Outputs LUTs, which reports on the lane leave out.
+// Resources   2 * (Inputs + Outputs) flip-flops and Outputs LUTs, which reports on the lane leave out.
 // Reference   none
 //
 // The lane is a module without parameters here: it has been elaborated before. This file is plain enough for
@@ -27,11 +29,11 @@ module qs_lane_frame #(
 ) (
     input  logic clk_i,
     input  logic din_i,
-    input  logic shift_i,  // shift the outputs instead of taking new ones
+    input  logic load_i,  // take new inputs and outputs instead of shifting the outputs
     output logic dout_o
 );
 
-  logic [Inputs-1:0] in_q;
+  logic [Inputs-1:0] chain_q, in_q;
   logic [Outputs-1:0] out_q, shifted_q;
 
   // Named one by one, so that a port that is new to the lane is an error here.
@@ -51,10 +53,11 @@ module qs_lane_frame #(
   logic [ActionBits-1:0] greedy;
 
   always_ff @(posedge clk_i) begin
-    in_q      <= {in_q[Inputs-2:0], din_i};
+    chain_q   <= {chain_q[Inputs-2:0], din_i};
+    if (load_i) in_q <= chain_q;
     out_q     <= {ready, res_valid, saturated, forwarded, hold, busy, noise_x_next, noise_w_next, value, maximum,
                   host_value, greedy};
-    shifted_q <= shift_i ? {shifted_q[Outputs-2:0], 1'b0} : out_q;
+    shifted_q <= load_i ? out_q : {shifted_q[Outputs-2:0], 1'b0};
   end
 
   assign dout_o = shifted_q[Outputs-1];

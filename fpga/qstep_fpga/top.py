@@ -46,7 +46,7 @@ def around_lane(board: Board, sizes: Mapping[str, int]) -> str:
         board,
         [
             f"qs_lane_frame #({parameters}) u_frame (",
-            "  .clk_i(clock), .din_i(rx), .shift_i(button), .dout_o(tx)",
+            "  .clk_i(clock), .din_i(rx), .load_i(button), .dout_o(tx)",
             ");",
             "assign led = 1'b0;",
         ],

@@ -79,7 +79,7 @@ lut, flop = partial(cell, "LUT4"), partial(cell, "TRELLIS_FF")
 class Tools:
     """Stand in for yosys and nextpnr, and note what they are asked to do.
 
-    A netlist of S states has S LUTs in the lane, and a LUT and three flip-flops around it. A
+    A netlist of S states has S LUTs in the lane, and a LUT and four flip-flops around it. A
     placement allows 100 MHz and one more for each seed and each clock of loop depth; `broken` is a
     seed with which it fails.
     """
@@ -93,10 +93,16 @@ class Tools:
     def synthesise(self, board: Board, config: Any) -> Path:
         self.calls.append("synthesise")
         cells = {f"lane{index}": lut("w", "x") for index in range(config.states)}
-        # A register of one bit in front, one behind, and a last one with the LUT that chooses.
-        cells |= {"in": flop("i", "a"), "out": flop("x", "b"), "shifted": flop("c", "o")}
+        # Registers of one bit, two in front, one behind, and a last one with the LUT that chooses.
+        cells |= {"chain": flop("d", "i"), "in": flop("i", "a")}
+        cells |= {"out": flop("x", "b"), "shifted": flop("c", "o")}
         cells |= {"choose": lut("b", "c")}
-        nets = {"u_frame.in_q": "a", "u_frame.out_q": "b", "u_frame.shifted_q": "o"}
+        nets = {
+            "u_frame.chain_q": "i",
+            "u_frame.in_q": "a",
+            "u_frame.out_q": "b",
+            "u_frame.shifted_q": "o",
+        }
         module = {"cells": cells, "netnames": {name: {"bits": [bit]} for name, bit in nets.items()}}
         tree = {"modules": {TOP: module}, "depth": config.loop_depth}
         path = self.folder / f"{config.digest}-{board.name}.json"
@@ -373,7 +379,7 @@ def test_registers_around_the_lane_are_found_in_its_netlist(
     )
     # The first bit to be shifted is cleared, by a LUT or by the flip-flop's reset.
     assert sum(found[kind] for kind in found if "LUT" in kind) in (outputs - 1, outputs)
-    assert sum(found[kind] for kind in found if "FF" in kind) == inputs + 2 * outputs
+    assert sum(found[kind] for kind in found if "FF" in kind) == 2 * (inputs + outputs)
 
 
 @pytest.mark.synth
