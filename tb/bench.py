@@ -71,6 +71,8 @@ class Run:
         Folder of the RTL: another one for mutated copies.
     sources : tuple of Path
         Further sources of the top, for one that is generated.
+    build_args : tuple of str
+        Further arguments of Verilator.
     """
 
     top: str
@@ -82,6 +84,7 @@ class Run:
     waves: bool = False
     rtl: Path = RTL
     sources: tuple[Path, ...] = ()
+    build_args: tuple[str, ...] = ()
 
     @property
     def command(self) -> str:
@@ -97,6 +100,7 @@ class Run:
             words += ["--rtl", str(self.rtl)]
         for source in self.sources:
             words += ["--source", str(source)]
+        words += [f"--build-arg={word}" for word in self.build_args]
         return shlex.join(words)
 
     @property
@@ -137,7 +141,8 @@ def _split(text: str) -> dict[str, str]:
 def _built(this: Run, waves: bool) -> Path:
     """Return the folder with the executable of this run's bench; build it if it is not there."""
     files = this.files
-    digest = hashlib.sha256(repr((sorted(this.parameters.items()), _BUILD_ARGS, waves)).encode())
+    args = (*_BUILD_ARGS, *this.build_args)
+    digest = hashlib.sha256(repr((sorted(this.parameters.items()), args, waves)).encode())
     for path in [*files, *sorted(this.rtl.glob("*.sv*"))]:
         digest.update(path.name.encode() + path.read_bytes())
     name = "-".join(
@@ -162,7 +167,7 @@ def _built(this: Run, waves: bool) -> Path:
             includes=[this.rtl],
             hdl_toplevel=this.top,
             parameters=this.parameters,
-            build_args=_BUILD_ARGS,
+            build_args=args,
             build_dir=aside,
             timescale=("1ns", "1ps"),
             waves=waves,
@@ -261,10 +266,12 @@ def _main() -> int:
     parser.add_argument(
         "--source", type=Path, action="append", default=[], help="source of the top"
     )
+    parser.add_argument("--build-arg", action="append", default=[], help="argument of Verilator")
     arguments = vars(parser.parse_args())
     arguments["parameters"] = {k: int(v) for k, v in _split(arguments["parameters"]).items()}
     arguments["options"] = _split(arguments["options"])
     arguments["sources"] = tuple(arguments.pop("source"))
+    arguments["build_args"] = tuple(arguments.pop("build_arg"))
     this = Run(**arguments)
     try:
         report = run(this)

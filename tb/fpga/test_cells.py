@@ -1,0 +1,105 @@
+"""The models of cells refuse what they do not model."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from tb.fpga.netlists import cells
+
+from qstep import processes
+from qstep.errors import BuildError
+from qstep_sim import verilator
+
+pytestmark = pytest.mark.rtl
+
+RAM = {
+    "ecp5": 'DP16KD #(.GSR("DISABLED"), {}) u_cell ();',
+    "gowin": "DPX9B #({}) u_cell ();",
+}
+MULTIPLIER = {"ecp5": "MULT18X18D #({}) u_cell ();", "gowin": "MULT18X18 #({}) u_cell ();"}
+
+
+def lint(family: str, cell: str, folder: Path) -> None:
+    """Have Verilator read a module that holds one cell."""
+    top = folder / "top.v"
+    top.write_text(f"module top; {cell} endmodule\n", encoding="utf-8")
+    command = [verilator.find(), "--lint-only", "-Wno-fatal", "--top-module", "top"]
+    processes.run(
+        [*command, top, *cells(family)], BuildError, folder, environment=verilator.environment()
+    )
+
+
+@pytest.mark.parametrize(
+    ("family", "cell"),
+    [
+        ("ecp5", RAM["ecp5"].format(".DATA_WIDTH_A(9), .DATA_WIDTH_B(9)")),
+        ("ecp5", "MULT18X18D u_cell ();"),
+        ("gowin", RAM["gowin"].format(".BIT_WIDTH_0(9), .BIT_WIDTH_1(9)")),
+        ("gowin", "MULT18X18 u_cell ();"),
+    ],
+)
+def test_a_model_takes_what_the_netlists_hold(family: str, cell: str, tmp_path: Path) -> None:
+    lint(family, cell, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("family", "cell", "message"),
+    [
+        ("ecp5", RAM["ecp5"].format('.REGMODE_B("OUTREG")'), "REGMODE_B_is_not_modelled"),
+        ("ecp5", RAM["ecp5"].format('.CSDECODE_A("0b001")'), "CSDECODE_A_is_not_modelled"),
+        ("ecp5", RAM["ecp5"].format('.CLKBMUX("INV")'), "CLKBMUX_is_not_modelled"),
+        ("ecp5", RAM["ecp5"].format(".INITVAL_3F(320'h1)"), "initial_contents_are_not_modelled"),
+        ("ecp5", RAM["ecp5"].format(".DATA_WIDTH_A(4), .DATA_WIDTH_B(4)"), "width_is_not_modelled"),
+        ("ecp5", RAM["ecp5"].format(".DATA_WIDTH_A(9)"), "different_widths_are_not_modelled"),
+        ("ecp5", "DP16KD u_cell ();", "GSR_is_not_modelled"),
+        ("ecp5", MULTIPLIER["ecp5"].format('.REG_OUTPUT_CLK("CLK0")'), "REG_OUTPUT_CLK"),
+        ("gowin", RAM["gowin"].format(".READ_MODE1(1'b1)"), "READ_MODE1_is_not_modelled"),
+        ("gowin", RAM["gowin"].format(".INIT_RAM_00(288'h1)"), "initial_contents_are_not_modelled"),
+        ("gowin", RAM["gowin"].format(".BIT_WIDTH_1(9)"), "different_widths_are_not_modelled"),
+        ("gowin", MULTIPLIER["gowin"].format(".OUT_REG(1'b1)"), "OUT_REG"),
+    ],
+)
+def test_a_model_refuses_what_it_does_not_know(
+    family: str, cell: str, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(BuildError, match=message):
+        lint(family, cell, tmp_path)
+
+
+PORTS = """
+module top;
+  reg clk = 0, reset_a = 0, reset_b = 0, write_b = 0;
+  qs_cell_block_ram u_ram (
+      .clk_a(clk), .enable_a(1'b1), .write_a(1'b0), .reset_a(reset_a), .address_a(14'b0), .data_a(18'b0),
+      .clk_b(clk), .enable_b(1'b1), .write_b(write_b), .reset_b(reset_b), .address_b(14'b0), .data_b()
+  );
+  initial begin
+    USE;
+    #1 clk = 1;
+    #1 $finish;
+  end
+endmodule
+"""
+
+
+@pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus Verilog is not installed")
+@pytest.mark.parametrize(
+    ("use", "message"),
+    [
+        ("reset_a = 1", "reset of port A is not modelled"),
+        ("reset_b = 1", "reset of port B is not modelled"),
+        ("write_b = 1", "port B as writer is not modelled"),
+    ],
+)
+def test_a_block_ram_that_is_used_in_another_way_ends_the_simulation(
+    use: str, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "top.v").write_text(PORTS.replace("USE", use), encoding="utf-8")
+    model = next(path for path in cells("ecp5") if path.stem == "qs_cell_block_ram")
+    processes.run(
+        ["iverilog", "-g2012", "-s", "top", "-o", "top.vvp", "top.v", model], BuildError, tmp_path
+    )
+    with pytest.raises(BuildError, match=message):
+        processes.run(["vvp", "-n", "top.vvp"], BuildError, tmp_path)
