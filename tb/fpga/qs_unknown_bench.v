@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// qstep_device in a simulator of four states: whatever is unknown on an output after reset is reported.
+//
+// Registers and inputs begin as unknown. Reset lasts one clock, and outputs are judged from the clock after it
+// on, just before each rising edge: tx_data while tx_valid says that it is data, the others always. (A buffer
+// that is read where it is being written may leave anything on tx_data, before it is valid.)
+//
+// The device gets the bytes of stimulus.hex, one in every clock in which it takes one; rx_data is unknown again
+// while there is none. Every byte that the device sends is taken and printed. It ends when Quiet clocks have
+// passed without a byte.
+
+`timescale 1ns / 1ps
+
+module qs_unknown_bench #(
+    parameter Count = 1,
+    parameter Quiet = 2000
+);
+
+  reg [7:0] stimulus[0:Count-1];
+  integer taken = 0, still = 0, clocks = 0;
+
+  reg clk = 0, rst = 1'bx, rx_valid = 1'bx, tx_ready = 1'bx;
+  reg [7:0] rx_data = 8'bx;
+  wire rx_ready, tx_valid;
+  wire [7:0] tx_data;
+  wire [15:0] divisor;
+
+  qstep_device u_device (
+      .clk     (clk),
+      .rst     (rst),
+      .build   (64'b0),
+      .rx_data (rx_data),
+      .rx_valid(rx_valid),
+      .rx_ready(rx_ready),
+      .tx_data (tx_data),
+      .tx_valid(tx_valid),
+      .tx_ready(tx_ready),
+      .divisor (divisor)
+  );
+
+  task tick;
+    begin
+      #5 clk = 1;
+      #5 clk = 0;
+    end
+  endtask
+
+  initial begin
+    $readmemh("stimulus.hex", stimulus);
+    tick;
+    rst = 1;
+    rx_valid = 0;
+    tx_ready = 1;
+    tick;
+    rst = 0;
+    while (still < Quiet) begin
+      rx_valid = taken < Count;
+      rx_data = rx_valid ? stimulus[taken] : 8'bx;
+      #4;
+      if (^{rx_ready, tx_valid, divisor} === 1'bx || tx_valid && ^tx_data === 1'bx)
+        $display("unknown in clock %0d: rx_ready %b tx_valid %b tx_data %b divisor %b", clocks,
+                 rx_ready, tx_valid, tx_data, divisor);
+      if (tx_valid === 1) $display("sent %h", tx_data);
+      still = rx_valid || tx_valid === 1 ? 0 : still + 1;
+      if (rx_valid && rx_ready === 1) taken = taken + 1;
+      clocks = clocks + 1;
+      #1 clk = 1;
+      #5 clk = 0;
+    end
+    $finish;
+  end
+
+endmodule

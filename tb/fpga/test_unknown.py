@@ -1,0 +1,99 @@
+"""The netlist in four states: nothing unknown leaves the device after reset."""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tb.fpga.netlists import cells, device_before_flip_flops
+from tb.reference_device import ReferenceDevice
+
+from qstep import processes
+from qstep.config import Config, Link
+from qstep.errors import BuildError
+from qstep.link.frames import encode_frame
+from qstep.link.records import RecordLayout, encode_records
+from qstep.protocol import Request, max_payload
+from qstep.transitions import Transitions
+from qstep_fpga.families import FAMILIES
+
+pytestmark = [
+    pytest.mark.synth,
+    pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus Verilog is not installed"),
+]
+
+CONFIG = Config(25, 4, link=Link(buffer_bytes=512))
+BENCH = Path(__file__).with_name("qs_unknown_bench.v")
+
+
+@dataclass
+class Judgement:
+    """What Icarus printed: clocks in which an output was unknown, bytes that the device sent."""
+
+    unknown: list[str]
+    sent: bytes
+
+
+def stimulus() -> bytes:
+    """Return requests that together fit into the credit, and whose answers do not depend on timing."""
+    rng = random.Random(5)
+    columns = {
+        "state": [rng.randrange(CONFIG.states) for _ in range(24)],
+        "action": [rng.randrange(CONFIG.actions) for _ in range(24)],
+        "next_state": [rng.randrange(CONFIG.states) for _ in range(24)],
+        "reward": [rng.uniform(-100, 100) for _ in range(24)],
+        "terminated": [rng.random() < 0.2 for _ in range(24)],
+    }
+    transitions = Transitions.from_arrays(CONFIG, **columns)
+    layout, limit = RecordLayout.raw(CONFIG), max_payload(CONFIG.link.buffer_bytes)
+    ((steps, _),) = encode_records(layout, transitions, transitions.reward_raw, limit)
+    requests = [
+        (Request.CONFIGURE, struct.pack("<HHB", 3277, 2949, 2)),
+        (Request.NOISE, struct.pack("<II", 12345, 678)),
+        (Request.CLEAR, b""),
+        (Request.STEP_RAW, steps),
+        (Request.READ, struct.pack("<HBH", 0, 0, 40)),
+        (Request.STATUS, b""),
+    ]
+    frames = [encode_frame(Request.HELLO, 0, 0, b"abcd")]
+    frames += [encode_frame(kind, seq, 2, payload) for seq, (kind, payload) in enumerate(requests)]
+    return b"\0" + b"".join(frames)
+
+
+def judge(netlist: Path, family: str, sent: bytes, folder: Path) -> Judgement:
+    """Run the bench on a netlist."""
+    (folder / "stimulus.hex").write_text(sent.hex("\n"), encoding="ascii")
+    models = []
+    for path in cells(family):
+        # Of what no netlist holds, Icarus Verilog 11 cannot read this one.
+        text = re.sub(r"module TRELLIS_COMB\(.*?endmodule", "", path.read_text("utf-8"), flags=re.S)
+        models.append(folder / path.with_suffix(".v").name)
+        models[-1].write_text(text, encoding="utf-8")
+    # Nor defaults of ports.
+    options = ["-g2012", "-DNO_ICE40_DEFAULT_ASSIGNMENTS", "-s", BENCH.stem]
+    options += [f"-P{BENCH.stem}.Count={len(sent)}", "-o", "bench.vvp"]
+    processes.run(["iverilog", *options, BENCH, netlist, *models], BuildError, folder)
+    said = processes.run(["vvp", "-n", "bench.vvp"], BuildError, folder)
+    unknown = re.findall(r"^unknown .*", said, re.M)
+    answer = bytes(int(word, 16) for word in re.findall(r"^sent ([0-9a-f]{2})$", said, re.M))
+    return Judgement(unknown, answer)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_output_is_unknown_after_reset(family: str, tmp_path: Path) -> None:
+    netlist = device_before_flip_flops(family, CONFIG)
+    seen = judge(netlist, family, stimulus(), tmp_path)
+    assert not seen.unknown
+    assert seen.sent == ReferenceDevice(CONFIG).receive(stimulus())
+
+
+def test_a_register_that_nobody_sets_is_found_on_an_output(tmp_path: Path) -> None:
+    # No reset touches the session's epoch, so without its value at power-up it is unknown for ever.
+    netlist = device_before_flip_flops("ecp5", CONFIG, power_up=False)
+    unknown = judge(netlist, "ecp5", stimulus(), tmp_path).unknown
+    assert any(re.search("tx_valid 1 tx_data [01]*x", line) for line in unknown)
