@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tb.uvm.lane_timing import expected_issue
 
 import qstep_fpga
 from qstep.bench.backends import Absent
-from qstep.bench.boards import Board, _issue_clocks, board, load_reports, updates_per_clock
+from qstep.bench.boards import Board, board, load_reports
 from qstep.bench.limits import BAUDS, bytes_per_transition, equal_baud, line_rate, link_limits
 from qstep.bench.line import Carried, Line, SimulatedClock, carry
 from qstep.bench.measure import Spread
@@ -213,34 +212,6 @@ def test_limits_hold_every_line_and_the_crossover_to_every_backend() -> None:
 
 
 # Boards
-
-
-@unit
-@pytest.mark.parametrize("depth", [1, 2, 3])
-@pytest.mark.parametrize("states", [3, 25])
-def test_transitions_issue_when_the_bench_of_the_lane_says(depth: int, states: int) -> None:
-    config = Config(states, 2, loop_depth=depth)
-    transitions = random_transitions(config, 3000)
-    columns = transitions.state, transitions.action, transitions.next_state
-    issue = _issue_clocks(*columns, depth)
-    # One is accepted when the one before it leaves the issue register.
-    edge = np.concatenate([[-1], issue[:-1]])
-    kinds = [("edge", np.int64), *((name, np.int32) for name in ("state", "action", "next_state"))]
-    offers = np.empty(len(transitions), kinds)
-    for (name, _), column in zip(kinds, (edge, *columns), strict=True):
-        offers[name] = column
-    assert np.array_equal(expected_issue(config, offers, issue), issue)
-    assert updates_per_clock(config, transitions) == len(issue) / (issue[-1] + 1)
-    assert (issue[-1] + 1 == len(issue)) == (depth == 1)
-
-
-@unit
-@pytest.mark.parametrize(("depth", "clocks"), [(1, 100), (2, 199), (3, 298)])
-def test_the_same_entry_again_and_again_waits_for_the_whole_loop(depth: int, clocks: int) -> None:
-    config = Config(4, 2, loop_depth=depth)
-    same = np.full(100, 1)
-    transitions = Transitions.from_arrays(config, same, same, same * 1.0, same + 1, same > 1)
-    assert updates_per_clock(config, transitions) == 100 / clocks
 
 
 def build(config: Config) -> Report:

@@ -7,20 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numba import njit
-
 from qstep.bench.backends import Absent
 from qstep.bench.limits import bytes_per_transition, line_rate
 from qstep.bench.measure import Spread
 from qstep.bench.workloads import Workload
 from qstep.config import Config
+from qstep.throughput import updates_per_clock
 from qstep.transitions import Transitions
 
 if TYPE_CHECKING:
     from qstep_fpga.report import Report as BuildReport
 
-__all__ = ["Board", "board", "load_reports", "updates_per_clock"]
+__all__ = ["Board", "board", "load_reports"]
 
 _TRANSITIONS = 1 << 18
 """How many of a workload's transitions updates per clock are counted over."""
@@ -40,7 +38,7 @@ class Board:
     pll_mhz : float
         The clock that the bitstream runs at.
     updates_per_clock : float
-        Of the core alone, see :func:`updates_per_clock`.
+        Of the core alone, see :func:`qstep.throughput.updates_per_clock`.
     core_rate : float
         Median clock times updates per clock: a core that waits for no line.
     baud : int
@@ -96,7 +94,8 @@ def board(workload: Workload, report: BuildReport) -> Board | Absent:
         return Absent(report.board, report.part, reason)
     transitions = Transitions.from_arrays(config, *workload.record(_TRANSITIONS))
     clock = Spread.of(list(report.fmax_mhz.values()))
-    per_clock = updates_per_clock(config, transitions)
+    columns = transitions.state, transitions.action, transitions.next_state
+    per_clock = updates_per_clock(config.loop_depth, *columns)
     to_device, _ = bytes_per_transition(config, workload)
     return Board(
         report.board,
@@ -110,33 +109,3 @@ def board(workload: Workload, report: BuildReport) -> Board | Absent:
         to_device,
         line_rate(config.link.baud, to_device),
     )
-
-
-@njit(cache=True, nogil=True)
-def _issue_clocks(state, action, next_state, depth):  # type: ignore[no-untyped-def]
-    """Return the clock in which each transition enters the pipeline; the first one enters in clock 0."""
-    clocks = np.zeros(len(state), np.int64)
-    for i in range(1, len(state)):
-        clocks[i] = clocks[i - 1] + 1
-        for j in range(max(0, i - depth + 1), i):
-            if state[j] == next_state[i] or (state[j] == state[i] and action[j] == action[i]):
-                clocks[i] = max(clocks[i], clocks[j] + depth)
-    return clocks
-
-
-def updates_per_clock(config: Config, transitions: Transitions) -> float:
-    """Return the updates per clock of a lane that is offered these transitions one a clock.
-
-    A transition that needs the result of another one waits until that one is ``config.loop_depth``
-    clocks ahead (``docs/lane.md``). They are counted with that rule, to which the lane's bench holds
-    every transition of the RTL.
-
-    Parameters
-    ----------
-    config : Config
-    transitions : Transitions
-        One or more.
-    """
-    columns = transitions.state, transitions.action, transitions.next_state
-    clocks = _issue_clocks(*columns, config.loop_depth)
-    return len(transitions) / (int(clocks[-1]) + 1)

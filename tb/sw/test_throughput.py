@@ -1,0 +1,35 @@
+"""Updates per clock are counted with the rule to which the lane's bench holds the RTL."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tb.uvm.lane_timing import expected_issue
+
+from qstep.config import Config
+from qstep.throughput import issue_clocks, updates_per_clock
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("states", [3, 25])
+def test_transitions_issue_when_the_bench_of_the_lane_says(depth: int, states: int) -> None:
+    rng = np.random.default_rng(1)
+    columns = [rng.integers(bound, size=3000, dtype=np.int32) for bound in (states, 2, states)]
+    issue = issue_clocks(depth, *columns)
+    # One is accepted when the one before it leaves the issue register.
+    edge = np.concatenate([[-1], issue[:-1]])
+    kinds = [("edge", np.int64), *((name, np.int32) for name in ("state", "action", "next_state"))]
+    offers = np.empty(len(issue), kinds)
+    for (name, _), column in zip(kinds, (edge, *columns), strict=True):
+        offers[name] = column
+    assert np.array_equal(expected_issue(Config(states, 2, loop_depth=depth), offers, issue), issue)
+    assert updates_per_clock(depth, *columns) == len(issue) / (issue[-1] + 1)
+    assert (issue[-1] + 1 == len(issue)) == (depth == 1)
+
+
+@pytest.mark.parametrize(("depth", "clocks"), [(1, 100), (2, 199), (3, 298)])
+def test_the_same_entry_again_and_again_waits_for_the_whole_loop(depth: int, clocks: int) -> None:
+    same = np.full(100, 1)
+    assert updates_per_clock(depth, same, same, same + 1) == 100 / clocks
