@@ -6,10 +6,14 @@ import random
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
+import pytest
 from amaranth.lib.wiring import Component
 from amaranth.sim import Simulator
 
-__all__ = ["collect", "collect_pulses", "pulse_bytes", "send", "simulate"]
+__all__ = ["PACES", "collect", "collect_pulses", "pulse_bytes", "send", "simulate"]
+
+PACES = [pytest.param(0.0, 0.0, id="full-speed"), pytest.param(0.3, 0.6, id="idle-and-stall")]
+"""Probabilities per clock that the sender pauses, and that the receiver stalls."""
 
 _CLOCK_SECONDS = 1e-6
 

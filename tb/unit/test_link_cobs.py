@@ -1,0 +1,92 @@
+"""COBS in both directions against the library that the driver uses."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from cobs import cobs
+from tb.unit.streams import PACES, collect, collect_pulses, pulse_bytes, send, simulate
+
+from qstep_rtl.cobs import CobsDecoder, CobsEncoder
+
+pytestmark = pytest.mark.unit
+
+BODIES = [
+    b"\0",
+    b"\1",
+    b"\0\0\0",
+    b"a\0",
+    b"\0a",
+    bytes(range(1, 255)),
+    bytes(range(1, 256)),
+    bytes(range(256)) * 2,
+    b"x" * 508,
+    b"x" * 254 + b"\0",
+    b"\0" + b"y" * 255 + b"\0\0",
+]
+"""Frames at the edges of COBS: zeros first and last, blocks of 254 bytes and one more."""
+
+
+def random_bodies(seed: int) -> list[bytes]:
+    rng = random.Random(seed)
+    alphabet = [0, 0, 1, 2, 255, *range(256)]
+    return [bytes(rng.choices(alphabet, k=rng.randint(1, 300))) for _ in range(12)]
+
+
+@pytest.mark.parametrize("idle", [0.0, 0.4], ids=["full-speed", "idle"])
+def test_cobs_decoder_undoes_the_library(idle: float) -> None:
+    decoder = CobsDecoder()
+    bodies = BODIES + random_bodies(5)
+    line = b"\0\0" + b"\0".join(cobs.encode(body) for body in bodies) + b"\0\0\0"
+    seen: list[Any] = []
+    watcher = collect_pulses(
+        decoder.valid | decoder.end, (decoder.end, decoder.broken, decoder.data), seen
+    )
+
+    async def bench(ctx: Any) -> None:
+        await pulse_bytes(ctx, decoder.in_valid, decoder.in_data, line, random.Random(6), idle)
+        await ctx.tick().repeat(3)
+
+    simulate(decoder, bench, watcher)
+    frames, body = [], bytearray()
+    for end, broken, byte in seen:
+        if end:
+            assert not broken
+            frames.append(bytes(body))
+            body.clear()
+        else:
+            body.append(byte)
+    assert frames == bodies
+
+
+@pytest.mark.parametrize("cut", [1, 3, 7])
+def test_cobs_decoder_reports_a_frame_that_ends_inside_a_block(cut: int) -> None:
+    decoder = CobsDecoder()
+    ends: list[Any] = []
+    line = cobs.encode(b"abcdefgh")[:-cut] + b"\0" + cobs.encode(b"ok") + b"\0"
+
+    async def bench(ctx: Any) -> None:
+        await pulse_bytes(ctx, decoder.in_valid, decoder.in_data, line, random.Random(7), 0.0)
+        await ctx.tick().repeat(3)
+
+    simulate(decoder, bench, collect_pulses(decoder.end, (decoder.broken,), ends))
+    assert ends == [(1,), (0,)]
+
+
+@pytest.mark.parametrize(("idle", "stall"), PACES)
+def test_cobs_encoder_equals_the_library(idle: float, stall: float) -> None:
+    encoder = CobsEncoder()
+    bodies = BODIES + random_bodies(8)
+    line: list[int] = []
+
+    async def bench(ctx: Any) -> None:
+        for body in bodies:
+            payloads = [{"data": byte, "last": 0} for byte in body]
+            payloads[-1]["last"] = 1
+            await send(ctx, encoder.frame, payloads, random.Random(9), idle)
+        await ctx.tick().until(encoder.empty)
+
+    simulate(encoder, bench, collect(encoder.line, random.Random(10), stall, line))
+    assert bytes(line) == b"".join(cobs.encode(body) + b"\0" for body in bodies)

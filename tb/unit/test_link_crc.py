@@ -1,0 +1,85 @@
+"""CRC-32 and the digest of records against zlib."""
+
+from __future__ import annotations
+
+import random
+import struct
+import zlib
+from typing import Any
+
+import pytest
+from tb.unit.streams import pulse_bytes, send, simulate
+
+from qstep_rtl.crc32 import Crc32, RecordDigest
+
+pytestmark = pytest.mark.unit
+
+
+def test_crc_equals_zlib_and_shifts_out() -> None:
+    crc = Crc32()
+    data = random.Random(1).randbytes(200)
+
+    async def bench(ctx: Any) -> None:
+        for part in (data[:70], data[70:]):
+            ctx.set(crc.start, 1)
+            await ctx.tick()
+            ctx.set(crc.start, 0)
+            ctx.set(crc.enable, 1)
+            for byte in part:
+                ctx.set(crc.data, byte)
+                await ctx.tick()
+            ctx.set(crc.enable, 0)
+            ctx.set(crc.shift, 1)
+            out = []
+            for _ in range(4):
+                out.append(ctx.get(crc.crc))
+                await ctx.tick()
+            ctx.set(crc.shift, 0)
+            assert bytes(out) == struct.pack("<I", zlib.crc32(part))
+
+    simulate(crc, bench)
+
+
+@pytest.mark.parametrize("flip", [None, 0, 37, 8 * 23 + 7], ids=str)
+def test_crc_matches_only_intact_data(flip: int | None) -> None:
+    crc = Crc32()
+    body = random.Random(2).randbytes(20)
+    data = bytearray(body + struct.pack("<I", zlib.crc32(body)))
+    if flip is not None:
+        data[flip // 8] ^= 1 << flip % 8
+
+    async def bench(ctx: Any) -> None:
+        await pulse_bytes(ctx, crc.enable, crc.data, bytes(data), random.Random(3), 0.3)
+        assert ctx.get(crc.matches) == (flip is None)
+
+    simulate(crc, bench)
+
+
+@pytest.mark.parametrize(
+    ("record_bytes", "steps"), [(2, 2), (4, 3), (5, 3), (5, 1), (9, 4)], ids=str
+)
+@pytest.mark.parametrize("idle", [0.0, 0.5], ids=["back-to-back", "idle"])
+def test_record_digest_equals_zlib_in_the_promised_clocks(
+    record_bytes: int, steps: int, idle: float
+) -> None:
+    digest = RecordDigest(record_bytes, steps)
+    rng = random.Random(4)
+    records = [rng.randbytes(record_bytes) for _ in range(20)]
+    clocks = 0
+
+    async def count(ctx: Any) -> None:
+        nonlocal clocks
+        while True:
+            await ctx.tick()
+            clocks += 1
+
+    async def bench(ctx: Any) -> None:
+        assert ctx.get(digest.crc) == 0
+        payloads = [int.from_bytes(record, "little") for record in records]
+        await send(ctx, digest.records, payloads, rng, idle)
+        await ctx.tick().until(~digest.busy)
+        assert ctx.get(digest.crc) == zlib.crc32(b"".join(records))
+        if idle == 0.0:
+            assert clocks <= steps * len(records) + 2
+
+    simulate(digest, bench, count)

@@ -1,0 +1,114 @@
+"""The receiver keeps good frames in order and drops every other one."""
+
+from __future__ import annotations
+
+import random
+import struct
+import zlib
+from typing import Any
+
+import pytest
+from cobs import cobs
+from tb.unit.streams import collect, collect_pulses, pulse_bytes, simulate
+
+from qstep.link.frames import encode_frame
+from qstep.protocol import max_payload
+from qstep_rtl.receiver import Receiver
+
+pytestmark = pytest.mark.unit
+
+
+BUFFER_BYTES = 512
+
+
+def received_through(
+    pieces: list[bytes], idle: float = 0.0, stall: float = 0.0, blocked: bool = False
+) -> tuple[bytes, int]:
+    """Return what comes out of a receiver, and how many frames it dropped.
+
+    With `blocked` nothing is taken until all has been sent.
+    """
+    receiver = Receiver(BUFFER_BYTES)
+    out: list[int] = []
+    dropped: list[Any] = []
+    rng = random.Random(14)
+    open_ = not blocked
+    take = collect(receiver.bytes, rng, stall, out)
+
+    async def watch(ctx: Any) -> None:
+        while not open_:
+            await ctx.tick()
+        await take(ctx)
+
+    async def bench(ctx: Any) -> None:
+        nonlocal open_
+        for piece in pieces:
+            await pulse_bytes(ctx, receiver.in_valid, receiver.in_data, piece, rng, idle)
+        open_ = True
+        await ctx.tick().repeat(round((4 * BUFFER_BYTES + 50) / (1 - stall)))
+
+    simulate(receiver, bench, watch, collect_pulses(receiver.dropped, (), dropped))
+    return bytes(out), len(dropped)
+
+
+def content(kind: int, payload: bytes) -> bytes:
+    """Return what the command decoder sees of a frame."""
+    return struct.pack("<BHHH", kind, 3, 5, len(payload)) + payload
+
+
+def frame(kind: int, payload: bytes) -> bytes:
+    return encode_frame(kind, 3, 5, payload)
+
+
+@pytest.mark.parametrize(("idle", "stall"), [(0.0, 0.0), (0.7, 0.4)], ids=["full-speed", "paced"])
+def test_receiver_delivers_good_frames_in_order(idle: float, stall: float) -> None:
+    rng = random.Random(15)
+    payloads = [rng.randbytes(size) for size in (0, 1, 20, 245, 0, 100, 245, 3, 200, 244)]
+    assert max_payload(BUFFER_BYTES) == 245
+    pieces = [frame(kind, payload) for kind, payload in enumerate(payloads)]
+    out, dropped = received_through(pieces, idle, stall)
+    assert out == b"".join(content(kind, payload) for kind, payload in enumerate(payloads))
+    assert dropped == 0
+
+
+def test_receiver_drops_every_single_byte_fault_and_recovers() -> None:
+    rng = random.Random(16)
+    good = frame(9, b"\0abc\0\0de\1")
+    pieces, expected = [], b""
+    for at in range(len(good) - 1):
+        damaged = bytearray(good)
+        damaged[at] ^= rng.randrange(1, 256)
+        pieces += [bytes(damaged), b"\0" * (damaged[at] != 0), frame(at, b"next")]
+        expected += content(at, b"next")
+    out, dropped = received_through(pieces)
+    assert out == expected
+    assert dropped >= len(good) - 1
+
+
+@pytest.mark.parametrize("change", [-2, -1, 1, 256], ids=str)
+def test_receiver_drops_a_wrong_length_under_a_good_crc(change: int) -> None:
+    payload = b"abcdef"
+    body = struct.pack("<BHHH", 1, 3, 5, len(payload) + change) + payload
+    bad = cobs.encode(body + struct.pack("<I", zlib.crc32(body))) + b"\0"
+    out, dropped = received_through([bad, frame(2, b"good")])
+    assert (out, dropped) == (content(2, b"good"), 1)
+
+
+@pytest.mark.parametrize("body", [b"", b"a", b"abcdefg", struct.pack("<BHHH", 1, 3, 5, 0)], ids=len)
+def test_receiver_drops_a_frame_that_is_too_short_for_its_crc(body: bytes) -> None:
+    out, dropped = received_through([cobs.encode(body) + b"\0", frame(2, b"good")])
+    assert (out, dropped) == (content(2, b"good"), 1)
+
+
+@pytest.mark.parametrize("size", [246, 247, 700])
+def test_receiver_drops_a_frame_longer_than_half_the_buffer(size: int) -> None:
+    payload = random.Random(17).randbytes(size)
+    out, dropped = received_through([frame(1, payload), frame(2, b"good")])
+    assert (out, dropped) == (content(2, b"good"), 1)
+
+
+def test_receiver_keeps_what_credit_allows_and_drops_what_overflows() -> None:
+    payloads = [bytes([kind]) * 245 for kind in range(4)]
+    pieces = [frame(kind, payload) for kind, payload in enumerate(payloads)]
+    out, dropped = received_through(pieces, blocked=True)
+    assert (out, dropped) == (content(0, payloads[0]) + content(1, payloads[1]), 2)

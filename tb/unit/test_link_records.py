@@ -1,0 +1,177 @@
+"""Records of STEP become the transitions that the host encoded."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from tb.unit.streams import PACES, collect, send, simulate
+
+from qstep.config import Config
+from qstep.link.records import RecordLayout, encode_records
+from qstep.transitions import Transitions
+from qstep_rtl.records import Records
+
+pytestmark = pytest.mark.unit
+
+
+CONFIGS = [
+    Config(states=64, actions=4),
+    Config(states=25, actions=3, format="Q4.4"),
+    Config(states=2, actions=2, format="Q1.7"),
+    Config(states=40000, actions=33, format="Q16.16"),
+]
+
+
+def config_id(config: Config) -> str:
+    return f"s{config.states}-a{config.actions}-w{config.format.width}"
+
+
+def run_records(
+    config: Config,
+    payload: bytes,
+    coded: bool,
+    rewards: list[int],
+    idle: float = 0.0,
+    stall: float = 0.0,
+) -> tuple[list[tuple[int, ...]], bool, bool, int]:
+    """Return transitions, illegal, partial, and the clocks that the payload took."""
+    records = Records(config)
+    out: list[Any] = []
+    rng = random.Random(18)
+    end: dict[str, Any] = {}
+    clocks = 0
+
+    async def count(ctx: Any) -> None:
+        nonlocal clocks
+        while True:
+            await ctx.tick()
+            clocks += 1
+
+    async def bench(ctx: Any) -> None:
+        ctx.set(records.reward_write, 1)
+        for code, value in enumerate(rewards):
+            ctx.set(records.reward_code, code)
+            ctx.set(records.reward_value, value)
+            await ctx.tick()
+        ctx.set(records.reward_write, 0)
+        ctx.set(records.coded, coded)
+        ctx.set(records.start, 1)
+        await ctx.tick()
+        ctx.set(records.start, 0)
+        before = clocks
+        await send(ctx, records.bytes, payload, rng, idle)
+        end["clocks"] = clocks - before
+        if ctx.get(records.busy):
+            await ctx.tick().until(~records.busy)
+        end["illegal"], end["partial"] = ctx.get(records.illegal), ctx.get(records.partial)
+
+    simulate(records, bench, count, collect(records.transitions, rng, stall, out))
+    fields = [
+        (int(t.state), int(t.action), int(t.reward), int(t.next_state), int(t.terminated))
+        for t in out
+    ]
+    return fields, bool(end["illegal"]), bool(end["partial"]), end["clocks"]
+
+
+def walk(config: Config, count: int, seed: int) -> Transitions:
+    """Return transitions of which two thirds continue the one before."""
+    rng = np.random.default_rng(seed)
+    next_state = rng.integers(0, config.states, count, dtype=np.int32)
+    state = np.where(
+        rng.random(count) < 2 / 3, np.roll(next_state, 1), rng.integers(0, config.states, count)
+    ).astype(np.int32)
+    low, high = config.format.minimum, config.format.maximum
+    return Transitions(
+        state=state,
+        action=rng.integers(0, config.actions, count, dtype=np.int32),
+        reward_raw=rng.integers(low, high, count, dtype=np.int32, endpoint=True),
+        next_state=next_state,
+        terminated=rng.random(count) < 0.2,
+    )
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=config_id)
+@pytest.mark.parametrize("coded", [False, True], ids=["raw", "coded"])
+@pytest.mark.parametrize(("idle", "stall"), PACES)
+def test_records_give_the_transitions_that_the_host_encoded(
+    config: Config, coded: bool, idle: float, stall: float
+) -> None:
+    count = 60
+    transitions = walk(config, count, 19)
+    mask = (1 << config.format.width) - 1
+    rewards = [random.Random(20).getrandbits(32) & mask for _ in range(256)]
+    codes = np.arange(count, dtype=np.uint8) * 7
+    layout = RecordLayout.coded(config) if coded else RecordLayout.raw(config)
+    given = codes if coded else transitions.reward_raw
+    ((payload, _),) = encode_records(layout, transitions, given, 4096)
+    out, illegal, partial, clocks = run_records(
+        config, bytes(payload), coded, rewards if coded else [], idle, stall
+    )
+    expected_rewards = (
+        [rewards[code] for code in codes]
+        if coded
+        else (transitions.reward_raw.astype(np.int64) & mask).tolist()
+    )
+    assert out == list(
+        zip(
+            transitions.state.tolist(),
+            transitions.action.tolist(),
+            expected_rewards,
+            transitions.next_state.tolist(),
+            transitions.terminated.tolist(),
+            strict=True,
+        )
+    )
+    assert not illegal
+    assert not partial
+    if idle == stall == 0.0:
+        assert clocks == len(payload)
+
+
+def raw_record(config: Config, action: int, next_state: int, state: int | None) -> bytes:
+    """Return a raw record with reward 1, continuing where `state` is None."""
+    bits, width = int(state is None), 1
+    fields = [(action, config.action_bits), (next_state, config.state_bits), (0, 1)]
+    fields.append((1, config.format.width))
+    if state is not None:
+        fields.append((state, config.state_bits))
+    for value, size in fields:
+        bits |= value << width
+        width += size
+    return bits.to_bytes((width + 7) // 8, "little")
+
+
+@pytest.mark.parametrize(
+    ("action", "next_state", "state"),
+    [(3, 0, 0), (0, 25, 0), (0, 31, None), (0, 0, 25)],
+    ids=["action", "next-state", "next-state-continuing", "state"],
+)
+def test_records_stop_at_the_first_value_out_of_range(
+    action: int, next_state: int, state: int | None
+) -> None:
+    config = CONFIGS[1]
+    good = raw_record(config, 1, 2, 3)
+    payload = good + good + raw_record(config, action, next_state, state) + good * 3
+    out, illegal, _, _ = run_records(config, payload, False, [])
+    assert out == [(3, 1, 1, 2, 0)] * 2
+    assert illegal
+
+
+def test_records_refuse_a_continuing_record_at_the_start() -> None:
+    config = CONFIGS[0]
+    payload = raw_record(config, 1, 2, None) + raw_record(config, 1, 2, 3)
+    out, illegal, _, _ = run_records(config, payload, False, [])
+    assert out == []
+    assert illegal
+
+
+def test_records_report_a_cut_off_record() -> None:
+    config = CONFIGS[0]
+    payload = raw_record(config, 1, 2, 3) * 2
+    out, illegal, partial, _ = run_records(config, payload[:-1], False, [])
+    assert out == [(3, 1, 1, 2, 0)]
+    assert not illegal
+    assert partial
