@@ -20,6 +20,7 @@ __all__ = [
     "SessionLostError",
     "TableError",
     "ToolMissingError",
+    "TorchDeviceError",
     "TransitionError",
 ]
 
@@ -54,6 +55,10 @@ class EnvironmentSpaceError(QStepError, ValueError):
 
 class ToolMissingError(QStepError, RuntimeError):
     """An external tool that this operation needs is absent; the message says how to get it."""
+
+
+class TorchDeviceError(QStepError, ValueError):
+    """A device that PyTorch was asked to use does not exist here; the message names those that do."""
 
 
 class BuildError(QStepError, RuntimeError):

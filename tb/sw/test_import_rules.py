@@ -98,7 +98,7 @@ def declared(extra: str | None = None) -> set[str]:
     "path", [*room("sw/qstep"), *room("rtl"), *room("sim"), *room("fpga")], ids=named
 )
 def test_every_import_is_a_declared_dependency(path: Path) -> None:
-    known = declared() | declared("torch")
+    known = declared() | declared("torch") | declared("profile")
     providers = metadata.packages_distributions()
     modules = {module.split(".")[0] for module in imports(path, False)}
     for module in modules - set(sys.stdlib_module_names) - OURS:
@@ -108,7 +108,7 @@ def test_every_import_is_a_declared_dependency(path: Path) -> None:
 
 def test_every_declared_dependency_is_pinned() -> None:
     pins = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
-    wanted = declared() | declared("torch") | declared("fpga") | declared("dev")
+    wanted = declared().union(*map(declared, ["torch", "profile", "fpga", "dev"]))
     assert wanted <= {distribution(pin) for pin in pins}
 
 

@@ -1,0 +1,33 @@
+"""The device that PyTorch is asked for exists, or the error says which do."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import torch
+
+from qstep.deep import torch_device
+from qstep.errors import TorchDeviceError
+
+pytestmark = pytest.mark.unit
+
+
+def test_cpu_is_always_there() -> None:
+    assert torch_device.choose("cpu") == torch.device("cpu")
+    assert torch_device.present()[-1] == "cpu"
+
+
+def test_auto_takes_the_first_that_is_present(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch_device, "present", lambda: ["mps", "cpu"])
+    assert torch_device.choose() == torch.device("mps")
+
+
+@pytest.mark.parametrize("name", ["cuda", "tpu", ""])
+def test_absent_device_is_refused_with_those_that_exist(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch_device, "present", lambda: ["mps", "cpu"])
+    message = f"no device {name!r} on this machine; it has mps, cpu (or 'auto')"
+    with pytest.raises(TorchDeviceError, match=re.escape(message)):
+        torch_device.choose(name)
