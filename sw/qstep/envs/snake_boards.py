@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from qstep.envs.snake_arrays import PITCH, RING, SCRATCH, Boards, Outcome
 from qstep.envs.snake_kernels import observe, restart, step
 from qstep.envs.snake_rules import (
+    ACTIONS,
     FEATURES,
     FLOOD_FEATURES,
     Cell,
@@ -110,6 +111,16 @@ class SnakeBoards:
 
     def __len__(self) -> int:
         return len(self._actions)
+
+    @property
+    def inputs(self) -> int:
+        """Numbers of an observation; 0 where it is a state."""
+        return _WIDTHS[self.kind]
+
+    @property
+    def actions(self) -> int:
+        """Actions a board can take."""
+        return ACTIONS
 
     @property
     def observation(self) -> Observations:

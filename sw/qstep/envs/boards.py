@@ -1,0 +1,86 @@
+"""`Boards`: what every learner with a network asks of N environments that are stepped at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Boards", "BoardsStep"]
+
+
+class BoardsStep(Protocol):
+    """What one step of N boards gave. Every array is overwritten by the next step."""
+
+    @property
+    def next_observation(self) -> NDArray[Any]:
+        """What the step led to, at the end of an episode too: it belongs to the transition."""
+
+    @property
+    def reward(self) -> NDArray[Any]:
+        """float32, shape (N,)."""
+
+    @property
+    def terminated(self) -> NDArray[Any]:
+        """bool, shape (N,): the next state has no value."""
+
+    @property
+    def truncated(self) -> NDArray[Any]:
+        """bool, shape (N,): the episode was cut off, and its next state has one. Never both."""
+
+    @property
+    def score(self) -> NDArray[Any]:
+        """int32, shape (N,): what the episode that the step belongs to is judged by, so far."""
+
+
+class Boards(Protocol):
+    """N boards of one environment.
+
+    **Autoreset.** A board whose episode ends is reset within the same step. The step's
+    ``next_observation`` is still what the last move led to; :attr:`observation`, on which the next
+    action is chosen, is that of the new episode.
+
+    **Memory.** A step returns the same arrays each time. Only the observation that was acted on is
+    spared until the next step, so that the transition (observation, action, reward,
+    next_observation, terminated) can be stored once its step is done.
+    """
+
+    def __len__(self) -> int:
+        """Return N."""
+
+    @property
+    def inputs(self) -> int:
+        """Numbers of an observation, 1 or more; 0 where it is an index into a table."""
+
+    @property
+    def actions(self) -> int:
+        """Actions, counted from 0."""
+
+    @property
+    def observation(self) -> NDArray[Any]:
+        """What every board shows now: float32 of shape (N, inputs), or int32 of shape (N,)."""
+
+    def reset(self, seed: int) -> NDArray[Any]:
+        """Start over as new boards with that seed would; return the observation."""
+
+    def step(self, actions: ArrayLike) -> BoardsStep:
+        """Take one action a board, integers of shape (N,).
+
+        Raises
+        ------
+        EnvironmentSpaceError
+            Shape, type or a value is wrong; then nothing has moved.
+        """
+
+    def snapshot(self) -> dict[str, NDArray[Any]]:
+        """Return copies of all that the boards depend on, generators included."""
+
+    def restore(self, snapshot: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+        """Go on from a :meth:`snapshot`; return the observation.
+
+        Raises
+        ------
+        EnvironmentSpaceError
+            The snapshot is not of such boards; then nothing has changed.
+        """
