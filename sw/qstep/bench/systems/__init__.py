@@ -1,0 +1,48 @@
+"""The systems that the benchmark compares and that ``qstep profile`` looks into, one a module.
+
+Each module has ``system(device)``, see :mod:`qstep.bench.pairs`; `device` is PyTorch's, as
+:func:`qstep.deep.torch_device.choose` takes it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from qstep.errors import ToolMissingError
+
+if TYPE_CHECKING:
+    from qstep.bench.pairs import System
+
+__all__ = ["NAMES", "load"]
+
+NAMES = ("gridworld",)
+"""All systems, in the order in which they are listed; here, as importing them takes seconds."""
+
+
+def load(name: str, device: str = "cpu") -> System:
+    """Return the system of that name, with its networks or tables on a device.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`NAMES`.
+    device : str
+        ``cpu``, ``cuda``, ``mps`` or ``auto``.
+
+    Raises
+    ------
+    ToolMissingError
+        It needs a package that is not installed; the message says how to get it.
+    TorchDeviceError
+        There is no such device here.
+    """
+    try:
+        made: System = importlib.import_module(f"{__name__}.{name}").system(device)
+    except ModuleNotFoundError as cause:
+        if cause.name not in ("torch", "safetensors"):
+            raise
+        raise ToolMissingError(
+            f"{name} needs {cause.name}, which is not installed: pip install 'qstep[torch]'"
+        ) from cause
+    return made
