@@ -8,6 +8,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from qstep.envs.board_checks import (
+    check_action,
+    checked_actions,
+    checked_boards,
+    restore_arrays,
+    words,
+)
 from qstep.envs.snake_arrays import PITCH, RING, SCRATCH, Boards, Outcome
 from qstep.envs.snake_kernels import observe, restart, step
 from qstep.envs.snake_rules import (
@@ -19,8 +26,6 @@ from qstep.envs.snake_rules import (
     checked_observation,
     checked_placement,
 )
-from qstep.envs.splitmix import SplitMix64
-from qstep.errors import EnvironmentSpaceError
 
 __all__ = ["SnakeBoards", "SnakeStep"]
 
@@ -88,10 +93,8 @@ class SnakeBoards:
     """
 
     def __init__(self, boards: int, observation: Observation = "features", seed: int = 0) -> None:
-        if isinstance(boards, bool) or not isinstance(boards, int) or boards < 1:
-            raise EnvironmentSpaceError(f"boards is {boards!r}; it must be an integer, 1 or more")
         self.kind = checked_observation(observation)
-        self._arrays = Boards.empty(boards)
+        self._arrays = Boards.empty(checked_boards(boards))
         width = _WIDTHS[observation]
         # Two of them: the one that was acted on is kept while the other one is written.
         self._seen = tuple(
@@ -129,7 +132,7 @@ class SnakeBoards:
 
     def reset(self, seed: int) -> Observations:
         """Start over as new boards with that seed would; return the observation."""
-        self._arrays.word[:] = [SplitMix64(seed + i).word for i in range(len(self))]
+        self._arrays.word[:] = words(seed, len(self))
         for i in range(len(self)):
             restart(self._arrays, i)
         return self._observe_all()
@@ -147,25 +150,16 @@ class SnakeBoards:
         EnvironmentSpaceError
             Shape, type or a value is wrong; then nothing has moved.
         """
-        given = np.asarray(actions)
-        if given.shape != self._actions.shape or not np.issubdtype(given.dtype, np.integer):
-            raise EnvironmentSpaceError(
-                f"actions are {given.dtype} of shape {given.shape}; they must be integers of shape "
-                f"{self._actions.shape}"
-            )
+        given = checked_actions(actions, len(self))
         self._actions[:] = given
         bad = step(self._arrays, self._actions, *self._seen[1], self._out)
-        if bad >= 0:
-            raise EnvironmentSpaceError(
-                f"action of board {bad} is {given[bad]}; it must be from 0 to 2"
-            )
+        check_action(bad, given, ACTIONS)
         self._seen = self._seen[::-1]
         return self._step
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
         """Return copies of all that the games depend on, for :meth:`restore`."""
-        fields = self._arrays._asdict().items()
-        return {name: array.copy() for name, array in fields if name not in SCRATCH}
+        return {name: array.copy() for name, array in self._kept().items()}
 
     def restore(self, snapshot: Mapping[str, NDArray[Any]]) -> Observations:
         """Go on from a :meth:`snapshot`; return the observation.
@@ -176,20 +170,7 @@ class SnakeBoards:
             An array is missing, or is of another number of boards or another type; then nothing
             has changed.
         """
-        for name, mine in self._arrays._asdict().items():
-            if name in SCRATCH:
-                continue
-            if name not in snapshot:
-                raise EnvironmentSpaceError(f"the snapshot has no {name!r}")
-            given = snapshot[name]
-            if (given.dtype, given.shape) != (mine.dtype, mine.shape):
-                raise EnvironmentSpaceError(
-                    f"{name} of the snapshot is {given.dtype} of shape {given.shape}; it must be "
-                    f"{mine.dtype} of shape {mine.shape}"
-                )
-        for name in self._arrays._fields:
-            if name not in SCRATCH:
-                getattr(self._arrays, name)[:] = snapshot[name]
+        restore_arrays(self._kept(), snapshot)
         return self._observe_all()
 
     def body(self, board: int) -> list[Cell]:
@@ -219,6 +200,10 @@ class SnakeBoards:
         arrays.food[board] = _number(food)
         observe(arrays, board, *self._seen[0])
         return self.observation
+
+    def _kept(self) -> dict[str, NDArray[Any]]:
+        fields = self._arrays._asdict().items()
+        return {name: array for name, array in fields if name not in SCRATCH}
 
     def _observe_all(self) -> Observations:
         for i in range(len(self)):

@@ -1,7 +1,7 @@
 """The compiled part of `SnakeBoards`: the rules of `Snake` over `Boards`. Nothing is allocated.
 
 Numba keeps the machine code on disk and looks at this file only: after a change of a number in
-`snake_rules`, remove ``__pycache__`` beside it.
+`snake_rules` or of the generator, remove ``__pycache__`` beside it.
 """
 
 from __future__ import annotations
@@ -23,34 +23,12 @@ from qstep.envs.snake_rules import (
     START_LENGTH,
     TURNS,
 )
-from qstep.envs.splitmix import GOLDEN, MIX_A, MIX_B
+from qstep.envs.splitmix_kernels import below
 
 __all__ = ["observe", "restart", "step"]
 
 _OFFSETS = tuple(PITCH * down + right for down, right in MOVES)
 _FOOD_FEATURE = ACTIONS + len(MOVES)
-
-_GOLDEN, _MIX_A, _MIX_B = np.uint64(GOLDEN), np.uint64(MIX_A), np.uint64(MIX_B)
-_LOW, _ALL = np.uint64(0xFFFFFFFF), np.uint64(1 << 32)
-_27, _30, _31, _32 = (np.uint64(k) for k in (27, 30, 31, 32))
-
-
-@njit(inline="always")
-def _mix(word):  # type: ignore[no-untyped-def]
-    word = (word ^ (word >> _30)) * _MIX_A
-    word = (word ^ (word >> _27)) * _MIX_B
-    return word ^ (word >> _31)
-
-
-@njit(cache=True, nogil=True)
-def _below(word, i, bound):  # type: ignore[no-untyped-def]
-    """Draw a number below `bound` from generator `i`, as `SplitMix64.below` does."""
-    many = np.uint64(bound)
-    while True:
-        word[i] += _GOLDEN
-        product = (_mix(word[i]) >> _32) * many
-        if (product & _LOW) >= _ALL % many:
-            return np.int64(product >> _32)
 
 
 @njit(cache=True, nogil=True)
@@ -60,7 +38,7 @@ def _feed(boards, i):  # type: ignore[no-untyped-def]
     free = SIDE * SIDE - boards.length[i]
     if free == 0:
         return
-    left = _below(boards.word, i, free)
+    left = below(boards.word, i, free)
     for cell in range(PITCH * PITCH):
         if boards.grid[i, cell] == 0:
             if left == 0:
@@ -76,7 +54,7 @@ def restart(boards, i):  # type: ignore[no-untyped-def]
     for cell in range(PITCH * PITCH):
         row, column = cell // PITCH, cell % PITCH
         grid[cell] = row == 0 or row > SIDE or column == 0 or column > SIDE
-    start = _below(boards.word, i, 64)
+    start = below(boards.word, i, 64)
     direction = start % 4
     head = (1 + MARGIN + start // 16) * PITCH + 1 + MARGIN + start // 4 % 4
     for k in range(START_LENGTH):

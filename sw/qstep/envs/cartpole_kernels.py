@@ -1,0 +1,137 @@
+"""The compiled part of `CartPoleBoards`: the motion of Gymnasium's CartPole-v1. Nothing is allocated.
+
+Equality with Gymnasium is exact, so every expression below keeps its order of operations, and the
+sines and cosines come from NumPy, as Gymnasium's do: those of a compiler's library may differ in the
+last bit.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple, Self
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from qstep.envs.splitmix_kernels import below
+
+__all__ = ["ACTIONS", "INPUTS", "STEP_CAP", "CartPoles", "observe", "restart", "step"]
+
+INPUTS = 4
+ACTIONS = 2
+STEP_CAP = 500
+"""Steps after which an episode is truncated."""
+
+_GRAVITY = 9.8
+_POLE_MASS = 0.1
+_TOTAL_MASS = _POLE_MASS + 1.0
+_HALF_LENGTH = 0.5
+_POLE_MASS_LENGTH = _POLE_MASS * _HALF_LENGTH
+_FORCE = 10.0
+_SECONDS = 0.02
+_FARTHEST = 2.4
+_STEEPEST = 12 * 2 * math.pi / 360
+
+_START = 0.05
+"""Each number of a start state is between minus this and this."""
+
+_START_STEPS = 1 << 31
+"""Values that it can take: a power of two, so that no draw is discarded."""
+
+
+class CartPoles(NamedTuple):
+    """The state of N boards, one element a board.
+
+    Attributes
+    ----------
+    word : ndarray of uint64, shape (N,)
+        Generators.
+    x, x_dot : ndarray of float64, shape (N,)
+        Place (m) and speed (m/s) of the cart.
+    theta, theta_dot : ndarray of float64, shape (N,)
+        Angle (rad, 0 upright) and speed (rad/s) of the pole.
+    steps : ndarray of int32, shape (N,)
+        Since the episode began.
+    """
+
+    word: NDArray[np.uint64]
+    x: NDArray[np.float64]
+    x_dot: NDArray[np.float64]
+    theta: NDArray[np.float64]
+    theta_dot: NDArray[np.float64]
+    steps: NDArray[np.int32]
+
+    @classmethod
+    def empty(cls, boards: int) -> Self:
+        """Return boards on which nothing has begun yet."""
+        return cls(
+            word=np.zeros(boards, np.uint64),
+            x=np.zeros(boards),
+            x_dot=np.zeros(boards),
+            theta=np.zeros(boards),
+            theta_dot=np.zeros(boards),
+            steps=np.zeros(boards, np.int32),
+        )
+
+
+@njit(cache=True, nogil=True)
+def _start(word, i):  # type: ignore[no-untyped-def]
+    return _START * (2.0 * below(word, i, _START_STEPS) / _START_STEPS - 1.0)
+
+
+@njit(cache=True, nogil=True)
+def restart(poles, i):  # type: ignore[no-untyped-def]
+    """Begin an episode on board `i`."""
+    poles.x[i] = _start(poles.word, i)
+    poles.x_dot[i] = _start(poles.word, i)
+    poles.theta[i] = _start(poles.word, i)
+    poles.theta_dot[i] = _start(poles.word, i)
+    poles.steps[i] = 0
+
+
+@njit(cache=True, nogil=True)
+def observe(poles, i, seen):  # type: ignore[no-untyped-def]
+    """Write the observation of board `i`."""
+    seen[i, 0] = poles.x[i]
+    seen[i, 1] = poles.x_dot[i]
+    seen[i, 2] = poles.theta[i]
+    seen[i, 3] = poles.theta_dot[i]
+
+
+@njit(cache=True, nogil=True)
+def _move(poles, i, action, cosine, sine):  # type: ignore[no-untyped-def]
+    """Push the cart of board `i`; return whether the episode terminated."""
+    x, x_dot, theta, theta_dot = poles.x[i], poles.x_dot[i], poles.theta[i], poles.theta_dot[i]
+    force = _FORCE if action == 1 else -_FORCE
+    push = (force + _POLE_MASS_LENGTH * (theta_dot * theta_dot) * sine) / _TOTAL_MASS
+    turn = (_GRAVITY * sine - cosine * push) / (
+        _HALF_LENGTH * (4.0 / 3.0 - _POLE_MASS * (cosine * cosine) / _TOTAL_MASS)
+    )
+    speed_up = push - _POLE_MASS_LENGTH * turn * cosine / _TOTAL_MASS
+    poles.x[i] = x + _SECONDS * x_dot
+    poles.x_dot[i] = x_dot + _SECONDS * speed_up
+    poles.theta[i] = theta + _SECONDS * theta_dot
+    poles.theta_dot[i] = theta_dot + _SECONDS * turn
+    return abs(poles.x[i]) > _FARTHEST or abs(poles.theta[i]) > _STEEPEST
+
+
+@njit(cache=True, nogil=True)
+def step(poles, actions, cosines, sines, seen, out):  # type: ignore[no-untyped-def]
+    """Step every board, and restart those whose episode ends.
+
+    Returns the first board whose action is out of range, before anything is changed; else -1.
+    """
+    for i in range(len(actions)):
+        if actions[i] < 0 or actions[i] >= ACTIONS:
+            return i
+    for i in range(len(actions)):
+        out.terminated[i] = _move(poles, i, actions[i], cosines[i], sines[i])
+        poles.steps[i] += 1
+        out.truncated[i] = not out.terminated[i] and poles.steps[i] >= STEP_CAP
+        out.score[i] = poles.steps[i]
+        observe(poles, i, out.next_observation)
+        if out.terminated[i] or out.truncated[i]:
+            restart(poles, i)
+        observe(poles, i, seen)
+    return -1
