@@ -303,7 +303,7 @@ def test_epsilon_is_the_share_of_random_actions() -> None:
 
 
 def test_only_the_best_termination_is_a_success() -> None:
-    assert is_success(True, 1.0, 1.0)
-    assert not is_success(True, -5.0, 1.0)
-    assert not is_success(False, 1.0, 1.0)
-    assert is_success(True, -5.0, None)
+    assert is_success({}, True, 1.0, 1.0)
+    assert not is_success({}, True, -5.0, 1.0)
+    assert not is_success({}, False, 1.0, 1.0)
+    assert is_success({}, True, -5.0, None)

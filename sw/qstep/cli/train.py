@@ -15,13 +15,23 @@ from qstep.fixed import QFormat, Rounding
 
 __all__ = ["command"]
 
-_DEFAULTS: dict[str, dict[str, float | int]] = {
+_DEFAULTS: dict[str, dict[str, float | int | str]] = {
     # Slippery: outcomes must be averaged, and a reward of 1 many steps ahead must stay above 2^-8.
     "FrozenLake-v1": {"alpha": 0.1, "gamma": 0.99, "episodes": 5000},
     # It has no step limit, so the first walks are long; few episodes are enough.
     "CliffWalking-v1": {"episodes": 500},
     # 11 bits stand for many boards, so values must be averaged; and one random move can end a game.
     "snake": {"alpha": 0.05, "epsilon_end": 0.0, "episodes": 3000},
+    # A row stands for many states, and a value near 100 moves by less than half of 2^-8 a step: the
+    # mean of many steps counts, which rounding to the nearest would swallow.
+    "cartpole": {
+        "alpha": 0.1,
+        "gamma": 0.99,
+        "rounding": "stochastic",
+        "epsilon_end": 0.0,
+        "episodes": 3000,
+        "evaluate_every": 500,
+    },
 }
 """Options that are not given, where they must differ from the command's own for learning to work."""
 
@@ -76,10 +86,10 @@ _DEFAULTS: dict[str, dict[str, float | int]] = {
 def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
     """Learn the Q-table of an environment on a device.
 
-    ENV_ID is gridworld, gridworld-8x8, gridworld-16x16, snake, a map file (.txt), or a Gymnasium id
-    with discrete observations and actions. The folder gets table.npz, history.json, learning_curve.png,
-    policy.png and checkpoint.npz. The same seed gives the same table on every device. Ctrl-C leaves
-    a checkpoint from which --resume goes on to exactly the same result.
+    ENV_ID is gridworld, gridworld-8x8, gridworld-16x16, snake, cartpole, a map file (.txt), or a
+    Gymnasium id with discrete observations and actions. The folder gets table.npz, history.json,
+    learning_curve.png, policy.png and checkpoint.npz. The same seed gives the same table on every
+    device. Ctrl-C leaves a checkpoint from which --resume goes on to exactly the same result.
 
     \b
     Examples:
@@ -88,10 +98,12 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
       qstep train FrozenLake-v1 --seed 3
       qstep train CliffWalking-v1 --epsilon-start 0.5
       qstep train snake
+      qstep train cartpole
       qstep train Taxi-v3 --episodes 3000 --format Q8.16 --json
 
     Unless given, FrozenLake-v1 takes --alpha 0.1 --gamma 0.99 --episodes 5000, CliffWalking-v1
-    --episodes 500, and snake --alpha 0.05 --epsilon-end 0 --episodes 3000.
+    --episodes 500, snake --alpha 0.05 --epsilon-end 0 --episodes 3000, and cartpole --alpha 0.1
+    --gamma 0.99 --rounding stochastic --epsilon-end 0 --episodes 3000 --evaluate-every 500.
     """
     for name, value in _DEFAULTS.get(env_id, {}).items():
         if ctx.get_parameter_source(name) is ParameterSource.DEFAULT:

@@ -8,12 +8,22 @@ import gymnasium as gym
 from gymnasium.spaces import Discrete
 from gymnasium.wrappers import TimeLimit, TransformAction, TransformObservation
 
+from qstep.envs.cartpole_table import CartPoleTable
 from qstep.envs.gridworld import GridWorld
 from qstep.envs.maps import MAPS
 from qstep.envs.snake import Snake
 from qstep.errors import EnvironmentSpaceError
 
-__all__ = ["MAPS", "RENAMED", "STEP_CAP", "GridWorld", "Snake", "make", "table_size"]
+__all__ = [
+    "MAPS",
+    "RENAMED",
+    "STEP_CAP",
+    "CartPoleTable",
+    "GridWorld",
+    "Snake",
+    "make",
+    "table_size",
+]
 
 STEP_CAP = 1000
 """Steps after which an episode is truncated where the environment sets no limit of its own."""
@@ -33,9 +43,10 @@ def make(env_id: str, seed: int) -> gym.Env[Any, Any]:
     env_id : str
         ``gridworld``, ``gridworld-8x8`` or ``gridworld-16x16``; the path of a map file for
         :class:`GridWorld`, recognised by its ending ``.txt``; ``snake``, which is :class:`Snake`
-        with its features as one number; or any Gymnasium id whose observation
-        and action spaces are ``Discrete``, for example ``FrozenLake-v1``. Spaces that start at
-        another number are shifted to 0. An environment without a step limit gets one of
+        with its features as one number; ``cartpole``, which is
+        :class:`CartPoleTable`; or any Gymnasium id whose observation and action spaces are
+        ``Discrete``, for example ``FrozenLake-v1``. Spaces that start at another number are
+        shifted to 0. An environment without a step limit gets one of
         :data:`STEP_CAP`. The ids in :data:`RENAMED` work where Gymnasium has dropped them.
     seed : int
         Seed of the first reset, 0 or more.
@@ -73,6 +84,8 @@ def _named(env_id: str) -> gym.Env[Any, Any]:
         return GridWorld.from_file(env_id)
     if env_id == "snake":
         return Snake("state")
+    if env_id == "cartpole":
+        return CartPoleTable()
     if env_id not in gym.registry:
         env_id = RENAMED.get(env_id, env_id)
     try:
@@ -80,7 +93,7 @@ def _named(env_id: str) -> gym.Env[Any, Any]:
     except (gym.error.Error, ImportError) as cause:
         raise EnvironmentSpaceError(
             f"{env_id}: no such environment: {cause} Give a Gymnasium id, the path of a map file "
-            f"that ends in .txt, or one of {', '.join(MAPS)}, snake."
+            f"that ends in .txt, or one of {', '.join(MAPS)}, snake, cartpole."
         ) from cause
     limited = env.spec is not None and env.spec.max_episode_steps is not None
     return env if limited else TimeLimit(env, STEP_CAP)

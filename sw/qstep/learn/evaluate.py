@@ -41,13 +41,17 @@ class Evaluation:
     mean_length: float
 
 
-def is_success(terminated: bool, reward: float, success_reward: float | None) -> bool:
+def is_success(
+    info: dict[str, Any], terminated: bool, reward: float, success_reward: float | None
+) -> bool:
     """Whether an episode that ended so reached its goal.
 
-    An episode succeeds if it terminates with the highest reward that termination can pay: the goal,
-    not a hole. Where no transition model tells (`success_reward` is None), every termination
-    counts.
+    An environment that knows says so: ``info["is_success"]``. Else an episode succeeds if it
+    terminates with the highest reward that termination can pay: the goal, not a hole. Where no
+    transition model tells (`success_reward` is None), every termination counts.
     """
+    if "is_success" in info:
+        return bool(info["is_success"])
     return terminated and (success_reward is None or reward == success_reward)
 
 
@@ -84,11 +88,11 @@ def evaluate(
         state, _ = env.reset(seed=int(generator.integers(MAX_SEED)))
         terminated = truncated = False
         while not (terminated or truncated):
-            state, reward, terminated, truncated, _ = env.step(greedy(q, int(state)))
+            state, reward, terminated, truncated, info = env.step(greedy(q, int(state)))
             returns[k] += float(reward)
             lengths[k] += 1
         terminations[k] = terminated
-        successes[k] = is_success(terminated, float(reward), success_reward)
+        successes[k] = is_success(info, terminated, float(reward), success_reward)
     return Evaluation(
         episode,
         float(returns.mean()),

@@ -171,9 +171,10 @@ class Learner:
         total = reward = 0.0
         length = 0
         terminated = truncated = False
+        info: dict[str, Any] = {}
         while not (terminated or truncated):
             action = epsilon_greedy(self._table, state, epsilon, self._acting)
-            following, paid, terminated, truncated, _ = self.env.step(action)
+            following, paid, terminated, truncated, info = self.env.step(action)
             reward = float(paid)
             self._pending.append((state, action, reward, int(following), bool(terminated)))
             if len(self._pending) >= self.plan.sync_steps:
@@ -181,7 +182,7 @@ class Learner:
             state = int(following)
             total += reward
             length += 1
-        success = is_success(terminated, reward, self._success_reward)
+        success = is_success(info, terminated, reward, self._success_reward)
         return Episode(number, epsilon, total, length, terminated, success)
 
     def _sync(self) -> None:
