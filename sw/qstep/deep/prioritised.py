@@ -1,0 +1,146 @@
+"""Which transitions to replay, by how wrong the network was about them (proportional variant).
+
+A complete binary tree of sums, compiled: storing or drawing costs log2(capacity) additions, and a
+whole batch is one call.
+
+References
+----------
+T. Schaul, J. Quan, I. Antonoglou, D. Silver, "Prioritized Experience Replay", ICLR 2016. As there: new
+transitions get the highest priority so far, a batch is drawn from strata of equal mass, weights are
+divided by the largest of their batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from qstep.errors import ConfigError
+
+__all__ = ["Priorities"]
+
+_LEAST = 1e-6
+"""Added to every TD error, so that no transition is never seen again."""
+
+
+class Priorities:
+    """The priorities of the rows of a replay memory.
+
+    Parameters
+    ----------
+    capacity : int
+        Rows, 1 or more.
+    exponent : float
+        Alpha of the paper, 0 (uniform) to 1 (proportional to the TD error).
+
+    Raises
+    ------
+    ConfigError
+        A parameter is out of its range.
+    """
+
+    def __init__(self, capacity: int, exponent: float = 0.6) -> None:
+        if capacity < 1:
+            raise ConfigError(f"capacity of the priorities is {capacity}; it must be 1 or more")
+        if not 0.0 <= exponent <= 1.0:
+            raise ConfigError(f"exponent of the priorities is {exponent}; it must be from 0 to 1")
+        self.capacity = capacity
+        self.exponent = exponent
+        self._leaves = 1 << (capacity - 1).bit_length()
+        # Node k is the sum of nodes 2 k and 2 k + 1; the leaves are the last half. float64, so that
+        # sums that were updated a million times still equal the sum of their parts to 1e-9.
+        self._tree = np.zeros(2 * self._leaves)
+        self._highest = 1.0
+
+    @property
+    def total(self) -> float:
+        """The sum of all priorities."""
+        return float(self._tree[1])
+
+    def of(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the priorities of rows, 0 where nothing is stored."""
+        return self._tree[self._leaves + rows]
+
+    def add(self, rows: NDArray[np.int64]) -> None:
+        """Give new rows the highest priority so far."""
+        _store(self._tree, self._leaves, rows, np.full(len(rows), self._highest))
+
+    def update(self, rows: NDArray[np.int64], td_error: NDArray[np.float32]) -> None:
+        """Set the priorities of rows by the errors that were made on them.
+
+        Parameters
+        ----------
+        rows : ndarray of int64
+            Of any shape. The last one counts where one is there twice.
+        td_error : ndarray of float32
+            As many; their signs do not matter.
+        """
+        priority = (np.abs(td_error).astype(np.float64).ravel() + _LEAST) ** self.exponent
+        self._highest = max(self._highest, float(priority.max()))
+        _store(self._tree, self._leaves, rows.ravel(), priority)
+
+    def draw(self, batches: int, size: int, generator: np.random.Generator) -> NDArray[np.int64]:
+        """Draw K batches of B rows, with repetition; every row of a batch is from its own stratum."""
+        place = (np.arange(size) + generator.random((batches, size))) * (self.total / size)
+        rows = np.empty((batches, size), np.int64)
+        _find(self._tree, self._leaves, place.ravel(), rows.ravel())
+        return rows
+
+    def weights(self, rows: NDArray[np.int64], stored: int, exponent: float) -> NDArray[np.float32]:
+        """Return the importance weights of K batches of rows: the largest of each batch is 1.
+
+        Parameters
+        ----------
+        rows : ndarray of int64, shape (K, B)
+            As drawn.
+        stored : int
+            Rows in the memory.
+        exponent : float
+            Beta of the paper, 0 (no correction) to 1 (full).
+        """
+        weight = (stored * self.of(rows) / self.total) ** -exponent
+        return (weight / weight.max(axis=1, keepdims=True)).astype(np.float32)
+
+    def snapshot(self) -> dict[str, NDArray[Any]]:
+        """Return copies of what :meth:`restore` needs."""
+        return {"tree": self._tree.copy(), "highest": np.array(self._highest)}
+
+    def restore(self, snapshot: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from a :meth:`snapshot` of the same capacity."""
+        self._tree[:] = snapshot["tree"]
+        self._highest = float(snapshot["highest"])
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _store(
+    tree: NDArray[np.float64],
+    leaves: int,
+    rows: NDArray[np.int64],
+    priority: NDArray[np.float64],
+) -> None:
+    for k in range(len(rows)):
+        node = leaves + rows[k]
+        tree[node] = priority[k]
+        while node > 1:
+            node >>= 1
+            tree[node] = tree[2 * node] + tree[2 * node + 1]
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _find(
+    tree: NDArray[np.float64], leaves: int, place: NDArray[np.float64], rows: NDArray[np.int64]
+) -> None:
+    for k in range(len(rows)):
+        left, node = place[k], 1
+        while node < leaves:
+            node *= 2
+            # An empty right half is never entered, even where rounding has put the place beyond
+            # the sum.
+            if left >= tree[node] and tree[node + 1] > 0:
+                left -= tree[node]
+                node += 1
+        rows[k] = node - leaves

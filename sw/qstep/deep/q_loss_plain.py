@@ -1,0 +1,79 @@
+"""The Q-loss as people write it: the beginning of the story.
+
+Separate forward passes for s and s', `gather` for the action that was taken, a mask for what
+terminated, smooth L1 against a detached target, and the loss as a Python number for the log. The three
+variants differ in whose opinion of s' counts:
+
+===========  ==========================  ====================
+variant      chooses the action in s'    tells its value
+===========  ==========================  ====================
+``single``   the network that learns     the same network
+``target``   the target network          the target network
+``double``   the network that learns     the target network
+===========  ==========================  ====================
+
+References
+----------
+V. Mnih et al., "Human-level control through deep reinforcement learning", Nature 518, 2015 (target).
+H. van Hasselt, A. Guez, D. Silver, "Deep Reinforcement Learning with Double Q-learning", AAAI 2016.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, TypeAlias, get_args
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+__all__ = ["VARIANTS", "Batch", "Variant", "q_loss"]
+
+Variant: TypeAlias = Literal["single", "target", "double"]
+
+VARIANTS: tuple[Variant, ...] = get_args(Variant)
+
+
+class Batch(NamedTuple):
+    """B transitions with observations of D numbers.
+
+    Attributes
+    ----------
+    observation, next_observation : Tensor of float32, shape (B, D)
+    action : Tensor of int64, shape (B,)
+    reward : Tensor of float32, shape (B,)
+    terminated : Tensor of bool, shape (B,)
+    """
+
+    observation: Tensor
+    action: Tensor
+    reward: Tensor
+    next_observation: Tensor
+    terminated: Tensor
+
+
+def q_loss(
+    variant: Variant, online: nn.Module, target: nn.Module, batch: Batch, gamma: float
+) -> tuple[Tensor, Tensor]:
+    """Return the mean smooth L1 loss, to call ``backward`` on, and the TD errors, shape (B,).
+
+    Parameters
+    ----------
+    variant : {"single", "target", "double"}
+    online : Module
+        From (B, D) to (B, actions); learns.
+    target : Module
+        The like; not used by ``single``.
+    batch : Batch
+    gamma : float
+        0..1.
+    """
+    q_taken = online(batch.observation).gather(1, batch.action.unsqueeze(1)).squeeze(1)
+    with torch.no_grad():
+        if variant == "double":
+            best = online(batch.next_observation).argmax(dim=1, keepdim=True)
+            q_next = target(batch.next_observation).gather(1, best).squeeze(1)
+        else:
+            judge = online if variant == "single" else target
+            q_next = judge(batch.next_observation).max(dim=1).values
+        wanted = batch.reward + gamma * q_next * (~batch.terminated).float()
+    return F.smooth_l1_loss(q_taken, wanted), (wanted - q_taken).detach()

@@ -1,0 +1,171 @@
+"""The replay memory, fast: a ring of arrays that is allocated once.
+
+N transitions go in with one copy an array, K batches come out with one `take` an array, into places
+that are allocated once as well. Its memory and the time a step takes are the same from the first
+transition to the last. It lives in the host's memory; what is sampled is moved to the network's device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.errors import ConfigError
+
+__all__ = ["Replay", "Sample"]
+
+
+class Sample(NamedTuple):
+    """K batches of B transitions, in the layout of :class:`qstep.deep.q_loss.Batches`.
+
+    Attributes
+    ----------
+    seen : ndarray of float32, shape (K, 2 B, D + 1)
+        In each batch the observations, then the next observations; the last column is 1.
+    action : ndarray of int64, shape (K, 1, B)
+    reward, discount : ndarray of float32, shape (K, 1, B)
+    """
+
+    seen: NDArray[np.float32]
+    action: NDArray[np.int64]
+    reward: NDArray[np.float32]
+    discount: NDArray[np.float32]
+
+
+class Replay:
+    """The last transitions, and batches of them.
+
+    Parameters
+    ----------
+    capacity : int
+        Transitions, 1 or more. Once full, the oldest are overwritten.
+    inputs : int
+        Numbers of an observation, D.
+    batches, size : int
+        K and B of what :meth:`sample` returns.
+
+    Raises
+    ------
+    ConfigError
+        A number is not positive, or a batch is larger than the memory.
+    """
+
+    def __init__(self, capacity: int, inputs: int, batches: int, size: int) -> None:
+        for name, value in (
+            ("capacity", capacity),
+            ("inputs", inputs),
+            ("batches", batches),
+            ("batch", size),
+        ):
+            if value < 1:
+                raise ConfigError(f"{name} of the replay is {value}; it must be 1 or more")
+        if size > capacity:
+            raise ConfigError(
+                f"a batch of {size} is larger than the replay of {capacity}; make it smaller"
+            )
+        self.capacity = capacity
+        self._place = 0
+        self._length = 0
+        # One array for both observations: row i has what was seen, row capacity + i what came next,
+        # so that one `take` gathers both.
+        self._seen = np.ones((2 * capacity, inputs + 1), np.float32)
+        self._action = np.zeros(capacity, np.int64)
+        self._reward = np.zeros(capacity, np.float32)
+        self._discount = np.zeros(capacity, np.float32)
+        self._rows = np.zeros((batches, 2, size), np.int64)
+        shape = (batches, 1, size)
+        self.sampled = Sample(
+            np.ones((batches, 2 * size, inputs + 1), np.float32),
+            np.zeros(shape, np.int64),
+            np.zeros(shape, np.float32),
+            np.zeros(shape, np.float32),
+        )
+
+    def __len__(self) -> int:
+        return self._length
+
+    def push_batch(
+        self,
+        observation: NDArray[np.float32],
+        action: NDArray[Any],
+        reward: NDArray[np.float32],
+        next_observation: NDArray[np.float32],
+        discount: NDArray[np.float32],
+    ) -> NDArray[np.int64]:
+        """Store N transitions, N at most the capacity; return the rows that they have taken.
+
+        Parameters
+        ----------
+        observation, next_observation : ndarray of float32, shape (N, D)
+        action : ndarray of int, shape (N,)
+        reward, discount : ndarray of float32, shape (N,)
+            Discount of the next value: gamma, or 0 where the transition terminated.
+
+        Raises
+        ------
+        ConfigError
+            There are more of them than rows.
+        """
+        count, done = len(action), 0
+        if count > self.capacity:
+            raise ConfigError(
+                f"{count} transitions at once do not fit the replay of {self.capacity}"
+            )
+        first = self._place
+        while done < count:  # twice where the ring closes
+            here = slice(self._place, min(self._place + count - done, self.capacity))
+            there = slice(done, done + here.stop - here.start)
+            self._seen[here, :-1] = observation[there]
+            self._seen[self.capacity + here.start : self.capacity + here.stop, :-1] = (
+                next_observation[there]
+            )
+            self._action[here] = action[there]
+            self._reward[here] = reward[there]
+            self._discount[here] = discount[there]
+            done = there.stop
+            self._place = here.stop % self.capacity
+        self._length = min(self._length + count, self.capacity)
+        return np.arange(first, first + count) % self.capacity
+
+    def sample(self, rows: NDArray[np.int64]) -> Sample:
+        """Gather the transitions of some rows, shape (K, B); the arrays are those of every call."""
+        out = self.sampled
+        self._rows[:, 0] = rows
+        np.add(rows, self.capacity, out=self._rows[:, 1])
+        both = self._rows.reshape(len(rows), -1)
+        # With "clip" numpy writes to `out` at once; the rows are legal, so nothing is clipped.
+        np.take(self._seen, both, axis=0, out=out.seen, mode="clip")
+        np.take(self._action, rows, out=out.action[:, 0], mode="clip")
+        np.take(self._reward, rows, out=out.reward[:, 0], mode="clip")
+        np.take(self._discount, rows, out=out.discount[:, 0], mode="clip")
+        return out
+
+    def uniform(self, generator: np.random.Generator) -> Sample:
+        """Gather K batches of transitions that are drawn uniformly, with repetition."""
+        shape = self._rows[:, 0].shape
+        return self.sample(generator.integers(self._length, size=shape))
+
+    def snapshot(self) -> dict[str, NDArray[Any]]:
+        """Return copies of what is stored, for :meth:`restore`."""
+        n = self._length
+        return {
+            "observation": self._seen[:n, :-1].copy(),
+            "next_observation": self._seen[self.capacity : self.capacity + n, :-1].copy(),
+            "action": self._action[:n].copy(),
+            "reward": self._reward[:n].copy(),
+            "discount": self._discount[:n].copy(),
+            "place": np.array(self._place),
+        }
+
+    def restore(self, snapshot: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from a :meth:`snapshot` of a replay of the same capacity and inputs."""
+        n = len(snapshot["action"])
+        self._seen[:n, :-1] = snapshot["observation"]
+        self._seen[self.capacity : self.capacity + n, :-1] = snapshot["next_observation"]
+        self._action[:n] = snapshot["action"]
+        self._reward[:n] = snapshot["reward"]
+        self._discount[:n] = snapshot["discount"]
+        self._length, self._place = n, int(snapshot["place"])
