@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Stream", "World"]
+__all__ = ["Stream", "World", "winning"]
 
 
 class World(NamedTuple):
@@ -50,3 +50,15 @@ class Stream(NamedTuple):
             self.next_state[part],
             self.terminated[part],
         )
+
+
+def winning(world: World) -> NDArray[np.bool_]:
+    """Return which steps win: they end an episode with the highest reward with which any does.
+
+    Shape (S, A). A state that leads to itself and ends there (goal, hole, wall) is not left by any
+    episode and does not count.
+    """
+    states = np.arange(len(world.next_state))[:, None]
+    ending = world.terminated & (world.next_state != states)
+    best = world.reward.max(initial=-np.inf, where=ending)
+    return np.asarray(ending & (world.reward == best))

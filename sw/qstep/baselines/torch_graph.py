@@ -1,0 +1,74 @@
+"""Tabular Q-learning with PyTorch as a CUDA graph: the fast form without its Python, for NVIDIA.
+
+A step of :mod:`qstep.baselines.torch_batched` is twenty small kernels. On a GPU each is done before
+Python has asked for the next, so the time goes into asking. Here the kernels of 64 steps, random
+numbers included, are recorded once and then launched as a whole. It is the same algorithm, and with
+the same seed it draws the same numbers.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from qstep.baselines.problem import World
+from qstep.baselines.progress import REPORT_EVERY, Report
+from qstep.baselines.torch_batched import DRAWN_STEPS, Agents
+from qstep.deep import torch_device
+from qstep.errors import TorchDeviceError
+
+__all__ = ["learn"]
+
+
+def learn(
+    world: World,
+    updates: int,
+    *,
+    alpha: float = 0.5,
+    gamma: float = 0.9,
+    epsilon: float = 0.1,
+    seed: int = 0,
+    agents: int = 512,
+    episode_cap: int = 50,
+    device: str = "cuda",
+    report: Report | None = None,
+    report_every: int = REPORT_EVERY,
+) -> Tensor:
+    """Let many agents walk through `world` epsilon-greedily and return their table.
+
+    Parameters and result are those of :func:`qstep.baselines.torch_batched.learn`, except that updates
+    are rounded up to whole graphs of 64 steps of all agents, and that there is one device.
+
+    Raises
+    ------
+    TorchDeviceError
+        There is no CUDA here, or `device` is something else.
+    """
+    on = torch_device.choose(device)
+    if on.type != "cuda":
+        raise TorchDeviceError(f"device is {device!r}; a CUDA graph needs 'cuda'")
+    walkers = Agents(
+        world,
+        agents,
+        alpha=alpha,
+        gamma=gamma,
+        epsilon=epsilon,
+        episode_cap=episode_cap,
+        seed=seed,
+        device=on,
+    )
+    whole = DRAWN_STEPS * agents
+    launches = -(-updates // whole)
+    between = max(1, report_every // whole)
+    graph = torch.cuda.CUDAGraph()
+    for number in range(1, launches + 1):
+        if number == 1:
+            walkers.walk(DRAWN_STEPS)  # loads the kernels, which may not happen in a recording
+            graph.register_generator_state(walkers.generator)
+            with torch.cuda.graph(graph):
+                walkers.walk(DRAWN_STEPS)  # recorded, not done
+        else:
+            graph.replay()
+        if report and (number % between == 0 or number == launches):
+            report(walkers.progress(number * whole))
+    return walkers.table

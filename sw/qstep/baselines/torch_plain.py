@@ -1,0 +1,87 @@
+"""Where the story begins: many agents share one table in PyTorch, as people write it.
+
+All agents begin an episode together and step until the last has finished or the cap is reached.
+That is Q-learning as it is taught, with tensors in place of numbers, and it learns: every habit
+below is common, and none is there to make it slow.
+
+- A mask of the agents that are still under way, and masked writes wherever something is theirs alone.
+- The table, and the world, indexed by pairs of index tensors.
+- Questions to the device in every step, each of which waits for it: how many explore, how many
+  learnt, how many won, is anyone left (``.item()``, ``bool()``).
+- Agents that have finished idle until the last one has: about half of all steps are computed for
+  nobody.
+- ``max(dim=1)``, which wakes all threads for a table of any size.
+- ``q[state, action] += ...`` with agents that meet in one entry: one of them wins, the others'
+  steps are lost. Which one is not defined; any of them is right by itself.
+
+:mod:`qstep.baselines.torch_batched` is what becomes of it. Values are float32.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from qstep.baselines.problem import World, winning
+from qstep.baselines.progress import REPORT_EVERY, Progress, Report
+from qstep.deep import torch_device
+
+__all__ = ["learn"]
+
+
+def learn(
+    world: World,
+    updates: int,
+    *,
+    alpha: float = 0.5,
+    gamma: float = 0.9,
+    epsilon: float = 0.1,
+    seed: int = 0,
+    agents: int = 512,
+    episode_cap: int = 50,
+    device: str = "cpu",
+    report: Report | None = None,
+    report_every: int = REPORT_EVERY,
+) -> Tensor:
+    """Let many agents walk through `world` epsilon-greedily and return their table.
+
+    Parameters and result are those of :func:`qstep.baselines.torch_batched.learn`; learning, and a
+    report, wait for the end of the episodes that are under way.
+    """
+    on = torch_device.choose(device)
+    next_states = torch.tensor(world.next_state, dtype=torch.int64, device=on)
+    rewards = torch.tensor(world.reward, dtype=torch.float32, device=on)
+    ends = torch.tensor(world.terminated, device=on)
+    wins_there = torch.tensor(winning(world), device=on)
+    q = torch.zeros(next_states.shape, device=on)
+    generator = torch.Generator(on).manual_seed(seed)
+
+    done = reported = episodes = wins = 0
+    while done < updates:
+        state = torch.full((agents,), world.start, device=on)
+        active = torch.ones(agents, dtype=torch.bool, device=on)
+        for _ in range(episode_cap):
+            action = q[state].argmax(dim=1)
+            explore = torch.rand(agents, generator=generator, device=on) < epsilon
+            count = int(explore.sum().item())
+            action[explore] = torch.randint(q.shape[1], (count,), generator=generator, device=on)
+
+            next_state = next_states[state, action]
+            terminated = ends[state, action]
+            best = q[next_state].max(dim=1).values
+            best[terminated] = 0.0
+            error = rewards[state, action] + gamma * best - q[state, action]
+            q[state[active], action[active]] += alpha * error[active]
+
+            done += int(active.sum().item())
+            wins += int((active & wins_there[state, action]).sum().item())
+            state[active] = next_state[active]
+            active[terminated] = False
+            if not active.any():
+                break
+        episodes += agents
+
+        if report and (done - reported >= report_every or done >= updates):
+            report(Progress(done, episodes, wins, q[world.start].max().item()))
+            reported, episodes, wins = done, 0, 0
+    return q

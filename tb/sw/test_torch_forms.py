@@ -1,0 +1,261 @@
+"""The PyTorch forms of the shared table learn, count their episodes, and cut off those without end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+torch = pytest.importorskip("torch")
+
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
+
+from qstep.baselines import torch_batched, torch_graph, torch_plain  # noqa: E402
+from qstep.baselines.problem import World, winning  # noqa: E402
+from qstep.baselines.progress import Progress  # noqa: E402
+from qstep.deep import torch_device  # noqa: E402
+from qstep.envs.gridworld import GridWorld  # noqa: E402
+from qstep.envs.maps import MAPS  # noqa: E402
+from qstep.errors import TorchDeviceError  # noqa: E402
+from qstep.learn.value_iteration import solve, transition_model  # noqa: E402
+
+pytestmark = pytest.mark.unit
+
+FORMS = {"plain": torch_plain.learn, "fast": torch_batched.learn}
+EVERY_FORM = pytest.mark.parametrize("learn", FORMS.values(), ids=FORMS)
+
+NO_CUDA = pytest.mark.skipif(
+    not torch.cuda.is_available(), reason="no CUDA device on this machine: graphs are NVIDIA's"
+)
+NO_MPS = pytest.mark.skipif(
+    not torch.backends.mps.is_available(), reason="no MPS device on this machine: it is Apple's"
+)
+ELSEWHERE = [
+    pytest.param(torch_batched.learn, "cuda", id="fast-cuda", marks=[NO_CUDA, pytest.mark.gpu]),
+    pytest.param(torch_plain.learn, "cuda", id="plain-cuda", marks=[NO_CUDA, pytest.mark.gpu]),
+    pytest.param(torch_graph.learn, "cuda", id="graph-cuda", marks=[NO_CUDA, pytest.mark.gpu]),
+    pytest.param(torch_batched.learn, "mps", id="fast-mps", marks=[NO_MPS, pytest.mark.gpu]),
+    pytest.param(torch_plain.learn, "mps", id="plain-mps", marks=[NO_MPS, pytest.mark.gpu]),
+]
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Keep the plain form from waking threads that tests in other processes are using."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def board(name: str = "gridworld") -> World:
+    env = GridWorld(MAPS[name])
+    return World(*env.transition_model(), env.start)
+
+
+def optimal() -> tuple[NDArray[np.bool_], float]:
+    """Return the optimal actions of every state and the exact value of the start."""
+    env = GridWorld(MAPS["gridworld"])
+    model = transition_model(env)
+    assert model is not None
+    solution = solve(model, 0.9)
+    return solution.optimal, float(solution.values[env.start])
+
+
+def corridor(length: int) -> World:
+    """States in a row, one action onwards; the last step ends it and pays 1, others cost 1."""
+    ahead = np.arange(1, length + 1)[:, None].astype(np.int32)
+    ahead[-1] = length - 1
+    ends = ahead == length - 1
+    ends[-1] = True
+    return World(ahead, np.where(ends, 1.0, -1.0), ends, 0)
+
+
+def treadmill() -> World:
+    """One state, one action, no end; each step pays 1."""
+    return World(np.zeros((1, 1), np.int32), np.ones((1, 1)), np.zeros((1, 1), bool), 0)
+
+
+def reports(learn: Callable[..., Any], world: World, updates: int, **options: Any) -> Any:
+    """Return the table and everything that was reported."""
+    told: list[Progress] = []
+    return learn(world, updates, report=told.append, **options), told
+
+
+def assert_learnt(table: Any, told: list[Progress]) -> None:
+    q = torch_batched.to_array(table)
+    actions, start = optimal()
+    assert actions[np.arange(len(q)), q.argmax(axis=1)].all()
+    # float32, a unit in the last place for each of the seven steps to the goal.
+    assert told[-1].start_value == pytest.approx(start, abs=1e-5)
+
+
+@EVERY_FORM
+def test_the_greedy_policy_becomes_that_of_value_iteration(learn: Callable[..., Any]) -> None:
+    assert_learnt(*reports(learn, board(), 300_000, epsilon=0.5, seed=1))
+
+
+@pytest.mark.parametrize(("learn", "device"), ELSEWHERE)
+def test_every_device_learns_the_same_policy(learn: Callable[..., Any], device: str) -> None:
+    table, told = reports(learn, board(), 300_000, epsilon=0.5, seed=1, device=device)
+    assert table.device.type == device
+    assert_learnt(table, told)
+
+
+def test_the_check_of_the_policy_can_fail() -> None:
+    with pytest.raises(AssertionError):
+        assert_learnt(*reports(torch_plain.learn, board(), 2000, seed=1))
+
+
+@EVERY_FORM
+def test_learning_shows_as_it_goes(learn: Callable[..., Any]) -> None:
+    _, told = reports(learn, board(), 400_000, report_every=1 << 15, seed=3)
+    assert told[0].win_rate < told[-1].win_rate
+    # 8 moves, each of which may explore: 0.81 to 0.88 over seeds and forms.
+    assert 0.75 < told[-1].win_rate < 0.95
+    assert [t.updates for t in told] == sorted({t.updates for t in told})
+    assert len(told) > 8
+    assert all(t.wins <= t.episodes for t in told)
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_both_forms_win_about_as_often(name: str) -> None:
+    fast, plain = (
+        reports(learn, board(name), 600_000, episode_cap=100, report_every=200_000)[1][-1].win_rate
+        for learn in FORMS.values()
+    )
+    # Two samples of 1,500 episodes or more, and the fast form counts short ones first.
+    assert fast == pytest.approx(plain, abs=0.08)
+
+
+@EVERY_FORM
+def test_every_episode_of_a_corridor_is_counted_as_won(learn: Callable[..., Any]) -> None:
+    # 5 moves to the end, 8 agents, 30 moves each: 6 episodes an agent.
+    table, told = reports(learn, corridor(6), 8 * 30, agents=8, alpha=1.0)
+    assert told == [Progress(240, 48, 48, table[0, 0].item())]
+    exact = -1 - 0.9 - 0.81 - 0.729 + 0.6561
+    assert told[0].start_value == pytest.approx(exact, abs=1e-6)  # float32
+
+
+@EVERY_FORM
+def test_an_episode_is_cut_off_at_the_cap_and_counted_as_not_won(learn: Callable[..., Any]) -> None:
+    _, told = reports(learn, corridor(6), 8 * 30, agents=8, episode_cap=3)
+    assert told[0][:3] == (240, 80, 0)
+    _, told = reports(learn, corridor(6), 8 * 30, agents=8, episode_cap=5)
+    assert told[0][:3] == (240, 48, 48)  # the last step that is allowed wins
+
+
+@EVERY_FORM
+def test_agents_that_never_finish_do_not_stop_the_rest(learn: Callable[..., Any]) -> None:
+    _, told = reports(learn, treadmill(), 4 * 500, agents=4)
+    assert told[0][:3] == (2000, 4 * 10, 0)
+
+
+@EVERY_FORM
+def test_a_cut_off_episode_still_bootstraps(learn: Callable[..., Any]) -> None:
+    table = learn(treadmill(), 8 * 400, agents=8, episode_cap=1)
+    assert table.item() == pytest.approx(1 / (1 - 0.9), rel=1e-5)  # float32
+
+
+@EVERY_FORM
+def test_a_seed_decides_the_whole_table(learn: Callable[..., Any]) -> None:
+    first, again, other = (learn(board(), 3000, seed=seed, agents=16) for seed in (3, 3, 4))
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+
+
+@pytest.mark.parametrize("learn", [*FORMS.values(), torch_graph.learn])
+def test_an_absent_device_is_refused(
+    learn: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch_device, "present", lambda: ["cpu"])
+    with pytest.raises(TorchDeviceError, match="no device 'cuda' on this machine; it has cpu"):
+        learn(board(), 1, device="cuda")
+
+
+def test_a_graph_is_refused_on_the_processor() -> None:
+    with pytest.raises(TorchDeviceError, match="device is 'cpu'; a CUDA graph needs 'cuda'"):
+        torch_graph.learn(board(), 1, device="cpu")
+
+
+@NO_CUDA
+@pytest.mark.gpu
+def test_a_graph_learns_what_the_fast_form_learns() -> None:
+    steps = torch_batched.DRAWN_STEPS * 20
+    kwargs: dict[str, Any] = {"agents": 64, "seed": 5, "device": "cuda"}
+    table, told = reports(torch_graph.learn, board(), 64 * steps, **kwargs)
+    expected, known = reports(torch_batched.learn, board(), 64 * steps, **kwargs)
+    assert torch.equal(table, expected)
+    assert told == known
+
+
+class Questions(TorchDispatchMode):
+    """Counts what makes the host wait for the device, and what a recorded graph may not contain."""
+
+    WAITING = ("_local_scalar_dense", "nonzero", "_to_copy", "is_nonzero", "equal")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+        self.asked: list[str] = []
+
+    def __torch_dispatch__(  # type: ignore[override]
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        self.calls += 1
+        name = func.overloadpacket.__name__
+        boolean_index = name in ("index", "index_put_") and any(
+            part is not None and part.dtype == torch.bool for part in args[1]
+        )
+        if name in self.WAITING or boolean_index:
+            self.asked.append(name)
+        return func(*args, **(kwargs or {}))
+
+
+def fast_agents(agents: int = 32) -> torch_batched.Agents:
+    return torch_batched.Agents(
+        board(),
+        agents,
+        alpha=0.5,
+        gamma=0.9,
+        epsilon=0.1,
+        episode_cap=50,
+        seed=0,
+        device=torch.device("cpu"),
+    )
+
+
+def test_the_fast_loop_asks_the_device_nothing() -> None:
+    walkers = fast_agents()
+    with Questions() as questions:
+        walkers.walk(3 * torch_batched.DRAWN_STEPS)
+    assert questions.calls > 3 * 64 * 10
+    assert questions.asked == []
+
+
+def test_questions_to_the_device_are_noticed() -> None:
+    with Questions() as questions:
+        torch_plain.learn(board(), 100, agents=8)
+    assert {"_local_scalar_dense", "index_put_"} <= set(questions.asked)
+
+
+def test_the_fast_loop_writes_to_the_same_memory_in_every_step() -> None:
+    # What a graph records are addresses.
+    def addresses() -> dict[str, int]:
+        held = vars(walkers).items()
+        return {name: part.data_ptr() for name, part in held if isinstance(part, torch.Tensor)}
+
+    walkers = fast_agents()
+    before = addresses()
+    assert len(before) > 15
+    walkers.walk(torch_batched.DRAWN_STEPS + 1)
+    assert addresses() == before
+
+
+def test_winning_is_entering_the_goal_and_nothing_else() -> None:
+    world = board()
+    assert [tuple(place) for place in np.argwhere(winning(world))] == [(19, 1), (23, 3)]
+    assert not winning(treadmill()).any()
