@@ -24,9 +24,10 @@ from qstep.bench.checks import WrongTableError
 from qstep.bench.limits import BAUDS
 from qstep.bench.machine import machine, versions
 from qstep.bench.measure import FEWEST, Measured, Repeat, Spread, calibrate
+from qstep.bench.numbers import number
 from qstep.bench.plot import _apart, plot
 from qstep.bench.report import Report, Simulated, run
-from qstep.bench.table import number, render
+from qstep.bench.table import render
 from qstep.bench.workloads import WORKLOADS, Workload
 from qstep.cli.bench import command
 from qstep.config import Config, Link
@@ -447,33 +448,35 @@ def test_the_command_prints_and_writes_what_was_measured(
     asked: list[Any] = []
     builds: list[Any] = []
 
-    def run_stub(names: Any, rounds: int, seconds: float, progress: Any, known: Any) -> Report:
-        asked.append((names, rounds))
+    def run_stub(
+        names: Any, rounds: int, seconds: float, progress: Any, known: Any, systems: Any
+    ) -> Report:
+        asked.append((names, rounds, [system.name for system in systems]))
         builds.append(known)
         return quick_report
 
     monkeypatch.setattr(report, "run", run_stub)
-    written = [tmp_path / "bench.json", tmp_path / "bench.png"]
+    written = [tmp_path / name for name in ("bench.json", "bench.png", "bench.html")]
     made_up_build().write(tmp_path / "board.json")
     result = CliRunner().invoke(
         command,
         [
-            *("--quick", "--workload", "stream", "--report", str(tmp_path / "board.json")),
-            *("--json", str(written[0]), "--plot", str(written[1])),
+            *("--quick", "--system", "torch", "--report", str(tmp_path / "board.json")),
+            *("--json", str(written[0]), "--plot", str(written[1]), "--html", str(written[2])),
         ],
     )
     assert result.exit_code == 0, result.output
     assert "gridworld" in result.output
-    assert asked == [(("stream",), 3)]
+    assert asked == [((), 3, ["torch"])]
     assert all(path.stat().st_size > 1000 for path in written)
     CliRunner().invoke(command, [])
-    assert asked[1] == (("gridworld", "stream"), 9)
+    assert asked[1] == (("gridworld", "stream"), 9, [])
     assert builds == [[made_up_build()], load_reports([])]
 
 
 @unit
-def test_the_command_refuses_an_unknown_workload() -> None:
-    result = CliRunner().invoke(command, ["--workload", "maze"])
+def test_the_command_refuses_an_unknown_system() -> None:
+    result = CliRunner().invoke(command, ["--system", "maze"])
     assert result.exit_code == 2
     assert "'maze' is not one of" in result.output
 

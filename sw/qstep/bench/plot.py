@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Literal
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 
 from qstep.bench.limits import equal_baud, line_rate
 from qstep.bench.measure import Spread
+from qstep.bench.numbers import number
+from qstep.bench.pairs_plot import draw_comparison
 from qstep.bench.report import Hardware, Report, Section
-from qstep.bench.table import number
 
-__all__ = ["plot"]
+__all__ = ["draw", "plot"]
 
 # Colours that colour-blind people can tell apart (Okabe and Ito), each with a mark of its own beside it.
 _BAR = 0.36
@@ -25,15 +26,42 @@ _LINE = "#000000"
 
 
 def plot(report: Report, path: Path) -> None:
-    """Draw, for each workload, who is how fast, and beside it what a serial line has to be for that.
+    """Write the picture of a report to a file, PNG unless its suffix says otherwise."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draw(report).savefig(path, dpi=150)
 
-    Left are kernel and end-to-end rates as they were measured; an absent backend keeps its place. Right
-    is what lines carry, with backends and cores of boards as levels that a line can reach or not.
+
+def draw(report: Report) -> Figure:
+    """Return a picture of everything that was timed.
+
+    Of a workload, left are kernel and end-to-end rates as they were measured; an absent backend keeps
+    its place. Right is what lines carry, with backends and cores of boards as levels that a line can
+    reach or not. Of a system, left are the rates of its forms, right how many times as fast they are
+    as those that they stand against.
     """
     rows = [len(section.figures) + len(section.absent) for section in report.sections]
+    heights = [1.6 + sum(max(3.4, 0.62 * n) for n in rows)] if rows else []
+    heights += [1.2 + 0.62 * len(comparison.forms) for comparison in report.systems]
     # Not pyplot: such a figure needs no display and leaves nothing behind in the process.
-    figure = Figure(figsize=(14, 1.6 + sum(max(3.4, 0.62 * n) for n in rows)), layout="constrained")
-    grid = figure.subplots(
+    figure = Figure(figsize=(14, sum(heights)), layout="constrained")
+    parts = iter(figure.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0])
+    if rows:
+        _draw_sections(report, next(parts), rows)
+    for comparison, part in zip(report.systems, parts, strict=True):
+        draw_comparison(comparison, part)
+    machine = report.machine
+    boards = " Boards were not measured." if rows else ""
+    figure.supxlabel(
+        f"{machine['cpu']}, {machine['cores']} cores, {report.date}. Bars: median of "
+        f"{report.rounds} rounds, with the lowest and the highest.{boards}",
+        fontsize="small",
+        color="dimgray",
+    )
+    return figure
+
+
+def _draw_sections(report: Report, part: SubFigure, rows: list[int]) -> None:
+    grid = part.subplots(
         len(rows), 2, squeeze=False, sharex="col", width_ratios=(1, 1.05), height_ratios=rows
     )
     for section, (bars, lines) in zip(report.sections, grid, strict=True):
@@ -47,18 +75,7 @@ def plot(report: Report, path: Path) -> None:
         for ax in grid.flat
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
     }
-    figure.legend(
-        legend.values(), legend.keys(), loc="outside upper center", ncols=5, frameon=False
-    )
-    machine = report.machine
-    figure.supxlabel(
-        f"{machine['cpu']}, {machine['cores']} cores, {report.date}. Bars: median of "
-        f"{report.rounds} rounds, with the lowest and the highest. Boards were not measured.",
-        fontsize="small",
-        color="dimgray",
-    )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
+    part.legend(legend.values(), legend.keys(), loc="outside upper center", ncols=5, frameon=False)
 
 
 def _draw_bars(section: Section, ax: Axes) -> None:

@@ -16,6 +16,7 @@ from qstep.bench.boards import Board, board
 from qstep.bench.limits import BAUDS, LinkLimits, link_limits
 from qstep.bench.machine import machine, versions
 from qstep.bench.measure import Measured, Repeat, Spread, measure, rates, ratios
+from qstep.bench.pairs import Comparison, System, compare
 from qstep.bench.workloads import WORKLOADS, Workload
 from qstep.config import Config
 from qstep.devices import Device
@@ -112,7 +113,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """A whole run of the benchmark."""
+    """A whole run of the benchmark: workloads of the grid world, and forms of other systems."""
 
     date: str
     rounds: int
@@ -120,6 +121,7 @@ class Report:
     machine: dict[str, str | int]
     versions: dict[str, str]
     sections: tuple[Section, ...]
+    systems: tuple[Comparison, ...]
 
     def write(self, path: Path) -> None:
         """Write everything, each repeat included, as JSON."""
@@ -136,6 +138,7 @@ def run(
     seconds: float,
     progress: Progress,
     builds: Sequence[BuildReport] | None = None,
+    systems: Sequence[System] = (),
 ) -> Report:
     """Run the benchmark.
 
@@ -151,17 +154,32 @@ def run(
         ``progress(what, done, total)``, called as work goes on.
     builds : sequence of qstep_fpga.report.Report, optional
         Boards to compare with, and with them what the link allows; None leaves both out.
+    systems : sequence of System, optional
+        Systems whose forms are compared with each other.
 
     Raises
     ------
     WrongTableError
-        A backend's table is not what it must be.
+        A backend's table is not what it must be, or a form did its work wrong.
     """
     sections = tuple(
         _section(WORKLOADS[name](), rounds, seconds, progress, builds) for name in names
     )
+    comparisons = tuple(_comparison(system, rounds, seconds, progress) for system in systems)
     date = datetime.datetime.now(datetime.UTC).date().isoformat()
-    return Report(date, rounds, seconds, machine(), versions(), sections)
+    return Report(date, rounds, seconds, machine(), versions(), sections, comparisons)
+
+
+def _comparison(system: System, rounds: int, seconds: float, progress: Progress) -> Comparison:
+    total, done = len(system.forms) * (rounds + 2), 0
+
+    def tick(name: str) -> None:
+        nonlocal done
+        done += 1
+        progress(f"{system.name}: {name}", done, total)
+
+    progress(f"{system.name}: first runs", 0, total)
+    return compare(system, rounds, seconds, tick)
 
 
 def _section(

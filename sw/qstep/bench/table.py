@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -11,9 +9,11 @@ from rich.text import Text
 
 from qstep.bench.limits import equal_baud
 from qstep.bench.measure import Spread
+from qstep.bench.numbers import number, spread
+from qstep.bench.pairs_table import PAIRED, tables
 from qstep.bench.report import Hardware, Report, Section, Simulated
 
-__all__ = ["c_note", "number", "render", "simulated_note"]
+__all__ = ["c_note", "render", "simulated_note"]
 
 _TIMES = (
     "Million updates/s: median of {rounds} rounds taken in turns, lowest..highest below. Warm-up and "
@@ -34,12 +34,7 @@ _NO_BOARDS = (
 )
 
 
-def number(value: float) -> str:
-    """Return a positive value with three significant digits, without an exponent."""
-    return f"{value:,.{max(0, 2 - math.floor(math.log10(value)))}f}"
-
-
-def render(report: Report) -> RenderableType:
+def render(report: Report) -> Group:
     """Return tables, simulated figures, absent backends, notes and versions, ready to print."""
     parts: list[RenderableType] = []
     for section in report.sections:
@@ -53,7 +48,12 @@ def render(report: Report) -> RenderableType:
         if section.hardware:
             parts += [Text(), *_hardware(section, section.hardware)]
         parts.append(Text())
-    parts.append(Text(_TIMES.format(rounds=report.rounds)))
+    for comparison in report.systems:
+        parts += [*tables(comparison), Text()]
+    if report.sections:
+        parts.append(Text(_TIMES.format(rounds=report.rounds)))
+    if report.systems:
+        parts.append(Text(PAIRED.format(rounds=report.rounds)))
     if any(section.hardware for section in report.sections):
         parts.append(Text(_ORDER))
     machine = report.machine
@@ -94,8 +94,8 @@ def _table(section: Section) -> Table:
         table.add_row(
             figures.name,
             f"{figures.updates:,}",
-            _spread(figures.kernel),
-            _spread(figures.end_to_end),
+            spread(figures.kernel),
+            spread(figures.end_to_end),
             number(figures.end_to_end_ratio.median),
             figures.checked,
         )
@@ -140,8 +140,3 @@ def _hardware(section: Section, hardware: Hardware) -> list[RenderableType]:
     if not hardware.boards and not absent:
         absent = [Text(_NO_BOARDS)]
     return [table, *absent]
-
-
-def _spread(spread: Spread) -> Text:
-    text = Text(f"{number(spread.median)}\n")
-    return text.append(f"{number(spread.minimum)}..{number(spread.maximum)}", style="dim")

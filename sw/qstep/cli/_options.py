@@ -12,7 +12,14 @@ from qstep.config import Config
 from qstep.errors import ConfigError
 from qstep.fixed import QFormat, Rounding
 
-__all__ = ["BITSTREAMS", "config_from", "config_options", "device_option", "hyper_options"]
+__all__ = [
+    "BITSTREAMS",
+    "config_from",
+    "config_options",
+    "device_option",
+    "hyper_options",
+    "torch_device_option",
+]
 
 BITSTREAMS = Path("build/fpga")
 """Where ``qstep build`` writes to unless told otherwise, and ``qstep program`` looks."""
@@ -37,6 +44,18 @@ device_option = click.option(
     metavar="DEVICE",
     help="model, sim, sim:uart, or serial:PORT (a board, a pty or socket://HOST:PORT).",
 )
+
+
+def torch_device_option(default: str) -> Callable[[Decorated], Decorated]:
+    """Return the option for where PyTorch works, ``torch_device`` of a command."""
+    return click.option(
+        "--torch-device",
+        default=default,
+        show_default=True,
+        metavar="NAME",
+        help="Where PyTorch works: cpu, cuda, mps, or auto for the fastest that is present.",
+    )
+
 
 config_options = _stack(
     click.option(

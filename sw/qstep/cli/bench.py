@@ -1,4 +1,4 @@
-"""``qstep bench``: every backend that this machine has, in one table."""
+"""``qstep bench``: every way that this machine has of doing a thing, in one table."""
 
 from __future__ import annotations
 
@@ -7,21 +7,29 @@ from pathlib import Path
 import click
 
 from qstep.bench import WORKLOAD_NAMES
+from qstep.bench.systems import NAMES
+from qstep.cli._options import torch_device_option
 
 __all__ = ["command"]
 
 
-@click.command(short_help="Time every backend that this machine has.")
-@click.option("--quick", is_flag=True, help="Fewer and shorter repeats: about 30 seconds.")
+@click.command(short_help="Time every backend and form that this machine has.")
+@click.option("--quick", is_flag=True, help="Fewer and shorter repeats: about 30 seconds a system.")
 @click.option(
-    "--workload",
+    "--system",
     "names",
     multiple=True,
-    type=click.Choice(WORKLOAD_NAMES),
-    help="What to learn; may be repeated.  [default: all]",
+    type=click.Choice(NAMES),
+    default=("gridworld",),
+    show_default=True,
+    help="What is done; may be repeated.",
 )
+@torch_device_option("cpu")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write all repeats.")
 @click.option("--plot", "plot_file", type=click.Path(path_type=Path), help="Write a picture.")
+@click.option(
+    "--html", "html_file", type=click.Path(path_type=Path), help="Write one page with everything."
+)
 @click.option(
     "--report",
     "reports",
@@ -32,26 +40,34 @@ __all__ = ["command"]
 def command(
     quick: bool,
     names: tuple[str, ...],
+    torch_device: str,
     json_file: Path | None,
     plot_file: Path | None,
+    html_file: Path | None,
     reports: tuple[Path, ...],
 ) -> None:
-    """Time every backend that this machine has, and check what it learnt.
+    """Time every way that this machine has of doing a thing, and check what came of it.
 
-    Kernel (the update loop) and end-to-end rates stand side by side. Boards and serial lines stand among
-    them in a second table, with the line rate that would make a board as fast as each backend. No
-    hardware is measured: clocks are estimates of place and route, clocks per update come from
-    simulation.
+    Of the grid world, kernel (the update loop) and end-to-end rates stand side by side. Boards and
+    serial lines stand among them in a second table, with the line rate that would make a board as fast
+    as each backend. No hardware is measured: clocks are estimates of place and route, clocks per update
+    come from simulation.
+
+    Of every other system, the straightforward form and the fast ones take turns.
     """
     from rich.console import Console
     from rich.progress import Progress
 
     from qstep.bench.boards import load_reports
+    from qstep.bench.html import write_page
     from qstep.bench.plot import plot
     from qstep.bench.report import run
+    from qstep.bench.systems import load
     from qstep.bench.table import render
 
     builds = load_reports(reports)
+    workloads = WORKLOAD_NAMES if "gridworld" in names else ()
+    systems = [load(name, torch_device) for name in names if name != "gridworld"]
     rounds, seconds = (3, 0.1) if quick else (9, 0.5)
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("bench")
@@ -59,9 +75,11 @@ def command(
         def progress(what: str, done: int, total: int) -> None:
             bar.update(task, description=what, completed=done, total=total)
 
-        report = run(names or WORKLOAD_NAMES, rounds, seconds, progress, builds)
+        report = run(workloads, rounds, seconds, progress, builds, systems)
     Console().print(render(report))
     if json_file is not None:
         report.write(json_file)
     if plot_file is not None:
         plot(report, plot_file)
+    if html_file is not None:
+        write_page(report, html_file)

@@ -112,8 +112,8 @@ def _show_policy(console: Console, trained: Trained) -> None:
 
 
 def _show_speed(console: Console) -> None:
+    from qstep.bench.numbers import number
     from qstep.bench.report import run
-    from qstep.bench.table import number
 
     with _progress(console) as progress:
         task = progress.add_task("timing")

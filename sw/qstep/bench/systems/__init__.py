@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NAMES", "load"]
 
-NAMES = ("gridworld",)
+NAMES = ("gridworld", "torch")
 """All systems, in the order in which they are listed; here, as importing them takes seconds."""
 
 

@@ -1,0 +1,62 @@
+"""The grid world with PyTorch: many agents who share one table, as people write it, and fast."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch import Tensor
+
+from qstep.baselines import torch_batched, torch_graph, torch_plain
+from qstep.baselines.progress import Progress
+from qstep.bench.backends import Absent
+from qstep.bench.checks import solved
+from qstep.bench.pairs import Form, System
+from qstep.bench.workloads import EPSILON, WORKLOADS
+from qstep.deep import torch_device
+
+__all__ = ["system"]
+
+_LEAST = 1 << 16
+"""Steps after which every form knows the way."""
+
+
+def system(device: str) -> System:
+    """Return the shared table on a device."""
+    on = torch_device.choose(device).type
+    graph = ("torch-graph", "the fast form as a CUDA graph")
+    here: list[Form] = [
+        _form(
+            "torch-plain", "masks, pairs of indices, finished agents wait", torch_plain.learn, on
+        ),
+        _form("torch", "all on the device, finished agents start again", torch_batched.learn, on),
+    ]
+    absent: list[Absent] = []
+    if on == "cuda":
+        here.append(_form(*graph, torch_graph.learn, on))
+    else:
+        absent.append(Absent(*graph, f"it needs NVIDIA's CUDA; this is {on}"))
+    return System(
+        "torch",
+        f"512 agents learn the 5x5 grid world and share one table, PyTorch on {on}",
+        "steps",
+        tuple(here),
+        tuple(absent),
+    )
+
+
+def _form(name: str, what: str, learn: Callable[..., Tensor], on: str) -> Form:
+    workload = WORKLOADS["gridworld"]()
+    last: list[tuple[Tensor, Progress]] = []
+
+    def run(amount: int) -> int:
+        told: list[Progress] = []
+        table = learn(workload.world, amount, epsilon=EPSILON, device=on, report=told.append)
+        last[:] = [(table, told[-1])]
+        return told[-1].updates
+
+    def check() -> str:
+        table, progress = last[0]
+        found = solved(workload)(progress.updates, torch_batched.to_array(table))
+        return f"{found}; start worth {progress.start_value:.4f}, {progress.win_rate:.0%} wins"
+
+    return Form(name, what, run, check, None if name == "torch-plain" else "torch-plain", _LEAST)
