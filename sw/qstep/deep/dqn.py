@@ -28,7 +28,7 @@ from torch import Tensor
 
 from qstep.deep.adam import Adam
 from qstep.deep.dqn_config import DqnConfig
-from qstep.deep.network import Network, Pass, modules
+from qstep.deep.network import Pass, Stack, modules
 from qstep.deep.prioritised import Priorities
 from qstep.deep.q_loss import Batches, QLoss
 from qstep.deep.replay import Replay
@@ -91,19 +91,19 @@ class Dqn:
             )
         self.boards, self.config, self.device = boards, config, device
         self.sizes = (boards.inputs, *config.hidden, boards.actions)
-        self.online, self.target = Network(self.sizes, device), Network(self.sizes, device)
-        self.online.copy_modules(modules(self.sizes, config.seed))
-        self.target.flat.copy_(self.online.flat)
+        self.networks = Stack.zeros(self.sizes, 2, device)
+        self.networks.copy_modules(modules(self.sizes, config.seed))
+        self.online, self.target = self.networks[0], self.networks[1]
         self.optimiser = Adam(self.online.flat)
         self.generator = np.random.default_rng(config.seed)
         self.frames = self.episodes = self.updates = self._steps = 0
         self.seconds = dict.fromkeys(PHASES, 0.0)
         self._totals = np.zeros(len(boards))
-        self._acting = _Acting(self.online, len(boards), device)
+        self._acting = _Acting(self.online, len(boards))
         self.replay = Replay(config.replay, boards.inputs, config.updates_per_step, config.batch)
         self.priorities = Priorities(config.replay) if config.prioritised else None
         self._batches = _on(device, self.replay)
-        self._loss = QLoss(config.variant, self.online, self.target, self._batches)
+        self._loss = QLoss(config.variant, self.networks, self._batches)
 
     @property
     def loss(self) -> Tensor:
@@ -120,7 +120,8 @@ class Dqn:
         step = boards.step(actions)
         stepped = time.perf_counter()
         discount = np.where(step.terminated, np.float32(0), np.float32(config.gamma))
-        rows = self.replay.push_batch(seen, actions, step.reward, step.next_observation, discount)
+        reward = step.reward * np.float32(config.reward_scale)
+        rows = self.replay.push_batch(seen, actions, reward, step.next_observation, discount)
         if self.priorities is not None:
             self.priorities.add(rows)
         self.frames += len(boards)
@@ -160,11 +161,10 @@ class Dqn:
             self.replay.sample(rows)
             beta = 0.4 + 0.6 * min(self.frames / config.frames, 1.0)
             weight = self.priorities.weights(rows, len(self.replay), beta) / config.batch
-            self._batches.weight.copy_(torch.from_numpy(weight)[:, None])
+            self._batches.weight.copy_(torch.from_numpy(weight))
         if self.device.type != "cpu":  # on the CPU both are the same memory
             _move(self.replay, self._batches)
         rate = config.rate_at(self.frames)
-        loss.prepare()
         for batch in range(config.updates_per_step):
             loss.forward(batch)
             self.optimiser.step(loss.backward(batch), rate)
@@ -230,23 +230,24 @@ _COUNTERS = ("frames", "episodes", "updates", "_steps")
 class _Acting:
     """The greedy actions of N boards."""
 
-    def __init__(self, network: Network, boards: int, device: torch.device) -> None:
-        self._network = network
-        self._pass = Pass(network.sizes, boards, device)
-        self._seen = self._pass.inputs[:, :-1]
+    def __init__(self, online: Stack, boards: int) -> None:
+        device = online.flat.device
+        self._pass = Pass(online, boards)
+        rows = torch.ones(boards, online.sizes[0] + 1, device=device)
+        self._seen, self._columns = rows[:, :-1], rows.t()[None]
         self._best = torch.empty(boards, dtype=torch.int64, device=device)
 
     def __call__(self, seen: NDArray[np.float32]) -> NDArray[np.int64]:
         self._seen.copy_(torch.from_numpy(seen))
-        torch.argmax(self._pass(self._network), 0, out=self._best)
+        torch.argmax(self._pass(self._columns)[0], 0, out=self._best)
         return self._best.cpu().numpy()
 
 
 def _on(device: torch.device, replay: Replay) -> Batches:
     """Return the batches on the device: on the CPU the very arrays that the replay samples into."""
-    count, _, size = replay.sampled.action.shape
-    parts = [torch.from_numpy(array).to(device) for array in replay.sampled]
-    return Batches(*parts, torch.full((count, 1, size), 1 / size, device=device))
+    seen, action, reward, discount = (torch.from_numpy(a).to(device) for a in replay.sampled)
+    weight = torch.full_like(reward, 1 / reward.shape[1])
+    return Batches(seen, action, reward, discount, weight)
 
 
 def _move(replay: Replay, batches: Batches) -> None:

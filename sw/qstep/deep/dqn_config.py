@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from qstep.deep.q_loss_plain import VARIANTS, Variant
 from qstep.errors import ConfigError
@@ -28,6 +28,10 @@ class DqnConfig:
         Of the loss, see `q_loss_plain`.
     gamma : float
         Discount, 0..1.
+    reward_scale : float
+        Rewards are multiplied by it before they are learnt from. Smooth L1 is linear beyond an error of
+        1, where it learns medians instead of means: rare falls from high values are overlooked. Keep
+        values near 1.
     batch : int
         Transitions of an update, 1..`replay`.
     updates_per_step : int
@@ -60,6 +64,7 @@ class DqnConfig:
     hidden: tuple[int, ...] = (64, 64)
     variant: Variant = "double"
     gamma: float = 0.99
+    reward_scale: float = 1.0
     batch: int = 64
     updates_per_step: int = 8
     replay: int = 50_000
@@ -68,7 +73,7 @@ class DqnConfig:
     target_rate: float = 0.05
     rate: float = 1e-3
     last_rate: float = 0.0
-    epsilon: EpsilonSchedule = EpsilonSchedule(1.0, 0.02, 0.2)
+    epsilon: EpsilonSchedule = field(default_factory=lambda: EpsilonSchedule(1.0, 0.05, 0.3))
     prioritised: bool = False
     seed: int = 0
 
@@ -93,7 +98,7 @@ class DqnConfig:
         for name in ("gamma", "target_rate"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ConfigError(f"{name} is {getattr(self, name)}; it must be from 0 to 1")
-        for name in ("rate", "last_rate"):
+        for name in ("rate", "last_rate", "reward_scale"):
             if not 0.0 <= getattr(self, name) < float("inf"):
                 raise ConfigError(f"{name} is {getattr(self, name)}; it must be finite, 0 or more")
         if not self.hidden or min(self.hidden) < 1:

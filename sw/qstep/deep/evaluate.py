@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from qstep.deep.network import Network, Pass
+from qstep.deep.network import Pass, Stack
 from qstep.envs.boards import Boards
 
 __all__ = ["Score", "greedy_scores", "score_of"]
@@ -34,7 +34,7 @@ class Score:
     high: float
 
 
-def greedy_scores(boards: Boards, network: Network, seed: int) -> NDArray[np.int64]:
+def greedy_scores(boards: Boards, network: Stack, seed: int) -> NDArray[np.int64]:
     """Play one episode on each board, greedily, and return the scores, shape (N,).
 
     Exactly one episode a board: taking the first N that end would favour the short ones.
@@ -43,19 +43,20 @@ def greedy_scores(boards: Boards, network: Network, seed: int) -> NDArray[np.int
     ----------
     boards : Boards
         Reset first, so not those of a run.
-    network : Network
+    network : Stack
+        One.
     seed : int
         Of the boards.
     """
-    device = network.flat.device
-    run = Pass(network.sizes, len(boards), device)
-    seen = run.inputs[:, :-1]
+    run = Pass(network, len(boards))
+    rows = torch.ones(len(boards), network.sizes[0] + 1, device=network.flat.device)
+    seen, columns = rows[:, :-1], rows.t()[None]
     boards.reset(seed)
     scores = np.full(len(boards), -1, np.int64)
     playing = np.ones(len(boards), np.bool_)
     while playing.any():
         seen.copy_(torch.from_numpy(boards.observation))
-        step = boards.step(run(network).argmax(0).cpu().numpy())
+        step = boards.step(run(columns)[0].argmax(0).cpu().numpy())
         ended = playing & (step.terminated | step.truncated)
         scores[ended] = step.score[ended]
         playing &= ~ended
@@ -64,7 +65,7 @@ def greedy_scores(boards: Boards, network: Network, seed: int) -> NDArray[np.int
 
 def score_of(
     make: Callable[[int, int], Boards],
-    network: Network,
+    network: Stack,
     seed: int,
     frames: int,
     episodes: int,

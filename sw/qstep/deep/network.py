@@ -1,12 +1,12 @@
-"""The network of every learner here: a multi-layer perceptron, as PyTorch's modules and as one vector.
+"""The network of DQN: a multi-layer perceptron, as PyTorch's modules and as one vector.
 
-`modules` makes the one that people write. `Network` holds the same numbers in one flat vector, a
-layer being a view of shape (out, in + 1) whose last column is the bias: an optimiser, a copy or a blend
-of two networks is then one operation instead of one a tensor. `Pass` runs it on a fixed number of
-columns without allocating anything.
+`modules` makes the one that people write. A `Stack` holds the same numbers flat: a layer is a view of
+shape (out, in + 1) whose last column is the bias, so an optimiser step, or a copy of one network to
+another, is one operation instead of one a tensor. It holds several networks of one shape, and a `Pass`
+runs them all in one go, on a fixed number of samples, without allocating anything.
 
 Activations are kept with one sample a column and a last row of ones, which the bias multiplies. With
-two or three actions that is also what the matrix library is quick at: the product of a wide row and a
+two or three actions that is also what the matrix library is quick at: the product of a tall and a
 narrow matrix, samples being rows, took it three times as long.
 """
 
@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from qstep.errors import ConfigError
 
-__all__ = ["Network", "Pass", "modules"]
+__all__ = ["Pass", "Stack", "modules"]
 
 
 def modules(sizes: Sequence[int], seed: int) -> nn.Sequential:
@@ -51,46 +51,55 @@ def modules(sizes: Sequence[int], seed: int) -> nn.Sequential:
     return nn.Sequential(*layers[:-1])
 
 
-class Network:
-    """The parameters of such a perceptron, or anything of the same shape: its gradient, for one.
+class Stack:
+    """The parameters of several such networks, or anything of their shape: a gradient, for one.
 
     Parameters
     ----------
     sizes : sequence of int
         As for :func:`modules`.
-    device : torch.device
+    flat : Tensor of float32, shape (N, P)
+        Where the parameters of N networks are: layer after layer, row after row.
 
     Attributes
     ----------
-    flat : Tensor of float32, shape (P,)
-        All of them, 0 at first; layer after layer, row after row.
-    layers : list of Tensor, shapes (out, in + 1)
+    layers : list of Tensor, shapes (N, out, in + 1)
         Views of it: weights, and the bias in the last column.
     """
 
-    def __init__(self, sizes: Sequence[int], device: torch.device) -> None:
-        self.sizes = tuple(sizes)
-        shapes = [(outputs, inputs + 1) for inputs, outputs in pairwise(sizes)]
-        counts = [rows * columns for rows, columns in shapes]
-        self.flat = torch.zeros(sum(counts), device=device)
-        self.layers = [
-            part.view(shape) for part, shape in zip(self.flat.split(counts), shapes, strict=True)
-        ]
+    def __init__(self, sizes: Sequence[int], flat: Tensor) -> None:
+        self.sizes, self.flat = tuple(sizes), flat
+        self.layers: list[Tensor] = []
+        first = 0
+        for inputs, outputs in pairwise(sizes):
+            last = first + outputs * (inputs + 1)
+            self.layers.append(flat[:, first:last].view(-1, outputs, inputs + 1))
+            first = last
+
+    @classmethod
+    def zeros(cls, sizes: Sequence[int], count: int, device: torch.device) -> Stack:
+        """Return `count` networks whose parameters are all 0."""
+        width = sum(outputs * (inputs + 1) for inputs, outputs in pairwise(sizes))
+        return cls(sizes, torch.zeros(count, width, device=device))
+
+    def __getitem__(self, index: int) -> Stack:
+        """Return one of them, in the same memory."""
+        return Stack(self.sizes, self.flat[index : index + 1])
 
     def copy_modules(self, source: nn.Sequential) -> None:
-        """Take the parameters of a network from :func:`modules` of the same sizes."""
+        """Give every network the parameters of one from :func:`modules` of the same sizes."""
         with torch.no_grad():
             for layer, linear in zip(self.layers, _linear(source), strict=True):
-                layer[:, :-1].copy_(linear.weight)
-                layer[:, -1].copy_(linear.bias)
+                layer[:, :, :-1] = linear.weight
+                layer[:, :, -1] = linear.bias
 
     def to_modules(self) -> nn.Sequential:
-        """Return the same function as PyTorch's modules, on the CPU."""
+        """Return the first network as PyTorch's modules, on the CPU."""
         made = modules(self.sizes, seed=0)
         with torch.no_grad():
             for layer, linear in zip(self.layers, _linear(made), strict=True):
-                linear.weight.copy_(layer[:, :-1])
-                linear.bias.copy_(layer[:, -1])
+                linear.weight.copy_(layer[0, :, :-1])
+                linear.bias.copy_(layer[0, :, -1])
         return made
 
 
@@ -99,35 +108,41 @@ def _linear(source: nn.Sequential) -> list[nn.Linear]:
 
 
 class Pass:
-    """What a network computes on the way from a fixed number of samples to their values.
+    """What N networks compute on the way from a fixed number of samples to their values.
 
     Parameters
     ----------
-    sizes : sequence of int
+    networks : Stack
+        N of them. Read at each call.
     samples : int
         Columns, C.
-    device : torch.device
 
     Attributes
     ----------
-    inputs : Tensor of float32, shape (C, inputs + 1)
-        One sample a row. The last column is 1; write to the others.
-    hidden : list of Tensor of float32, shapes (units + 1, C)
+    hidden : list of Tensor of float32, shapes (N, units + 1, C)
         After ReLU. The last row is 1.
-    values : Tensor of float32, shape (actions, C)
+    values : Tensor of float32, shape (N, actions, C)
     """
 
-    def __init__(self, sizes: Sequence[int], samples: int, device: torch.device) -> None:
-        first, *units, actions = sizes
-        self.inputs = torch.ones(samples, first + 1, device=device)
-        self.hidden = [torch.ones(n + 1, samples, device=device) for n in units]
-        self.values = torch.empty(actions, samples, device=device)
-        self._outputs = [h[:-1] for h in self.hidden]
+    def __init__(self, networks: Stack, samples: int) -> None:
+        count, device = len(networks.flat), networks.flat.device
+        *units, actions = networks.sizes[1:]
+        self.hidden = [torch.ones(count, n + 1, samples, device=device) for n in units]
+        self.values = torch.empty(count, actions, samples, device=device)
+        outputs = [hidden[:, :-1] for hidden in self.hidden]
+        self._first = networks.layers[0]
+        self._inner = list(zip(networks.layers[1:-1], self.hidden[:-1], outputs[1:], strict=True))
+        self._last, self._outputs = networks.layers[-1], outputs
 
-    def __call__(self, network: Network, inputs: Tensor | None = None) -> Tensor:
-        """Compute the values, of :attr:`inputs` or of others shaped like them, and return them."""
-        seen = (self.inputs if inputs is None else inputs).t()
-        for layer, hidden, output in zip(network.layers, self.hidden, self._outputs, strict=False):
-            torch.mm(layer, seen, out=output).relu_()
-            seen = hidden
-        return torch.mm(network.layers[-1], seen, out=self.values)
+    def __call__(self, columns: Tensor) -> Tensor:
+        """Compute and return :attr:`values`.
+
+        Parameters
+        ----------
+        columns : Tensor of float32, shape (N, inputs + 1, C)
+            What each network sees, one sample a column; the last row is 1.
+        """
+        torch.bmm(self._first, columns, out=self._outputs[0]).relu_()
+        for layer, hidden, output in self._inner:
+            torch.bmm(layer, hidden, out=output).relu_()
+        return torch.bmm(self._last, self.hidden[-1], out=self.values)

@@ -103,7 +103,8 @@ class Priorities:
             Beta of the paper, 0 (no correction) to 1 (full).
         """
         weight = (stored * self.of(rows) / self.total) ** -exponent
-        return (weight / weight.max(axis=1, keepdims=True)).astype(np.float32)
+        share: NDArray[np.float64] = weight / weight.max(axis=1, keepdims=True)
+        return share.astype(np.float32)
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
         """Return copies of what :meth:`restore` needs."""

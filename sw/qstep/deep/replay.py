@@ -25,8 +25,8 @@ class Sample(NamedTuple):
     ----------
     seen : ndarray of float32, shape (K, 2 B, D + 1)
         In each batch the observations, then the next observations; the last column is 1.
-    action : ndarray of int64, shape (K, 1, B)
-    reward, discount : ndarray of float32, shape (K, 1, B)
+    action : ndarray of int64, shape (K, B)
+    reward, discount : ndarray of float32, shape (K, B)
     """
 
     seen: NDArray[np.float32]
@@ -76,7 +76,7 @@ class Replay:
         self._reward = np.zeros(capacity, np.float32)
         self._discount = np.zeros(capacity, np.float32)
         self._rows = np.zeros((batches, 2, size), np.int64)
-        shape = (batches, 1, size)
+        shape = (batches, size)
         self.sampled = Sample(
             np.ones((batches, 2 * size, inputs + 1), np.float32),
             np.zeros(shape, np.int64),
@@ -138,9 +138,9 @@ class Replay:
         both = self._rows.reshape(len(rows), -1)
         # With "clip" numpy writes to `out` at once; the rows are legal, so nothing is clipped.
         np.take(self._seen, both, axis=0, out=out.seen, mode="clip")
-        np.take(self._action, rows, out=out.action[:, 0], mode="clip")
-        np.take(self._reward, rows, out=out.reward[:, 0], mode="clip")
-        np.take(self._discount, rows, out=out.discount[:, 0], mode="clip")
+        np.take(self._action, rows, out=out.action, mode="clip")
+        np.take(self._reward, rows, out=out.reward, mode="clip")
+        np.take(self._discount, rows, out=out.discount, mode="clip")
         return out
 
     def uniform(self, generator: np.random.Generator) -> Sample:
