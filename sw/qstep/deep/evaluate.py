@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from qstep.deep.network import Pass, Stack
 from qstep.envs.boards import Boards
 
-__all__ = ["Score", "greedy_scores", "score_of"]
+__all__ = ["Score", "greedy_scores", "play", "score_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,10 @@ class Score:
     high: float
 
 
-def greedy_scores(boards: Boards, network: Stack, seed: int) -> NDArray[np.int64]:
-    """Play one episode on each board, greedily, and return the scores, shape (N,).
+def play(
+    boards: Boards, act: Callable[[NDArray[np.float32]], NDArray[np.int64]], seed: int
+) -> NDArray[np.int64]:
+    """Play one episode on each board and return the scores, shape (N,).
 
     Exactly one episode a board: taking the first N that end would favour the short ones.
 
@@ -43,24 +45,33 @@ def greedy_scores(boards: Boards, network: Stack, seed: int) -> NDArray[np.int64
     ----------
     boards : Boards
         Reset first, so not those of a run.
-    network : Stack
-        One.
+    act : callable
+        From observations to actions.
     seed : int
         Of the boards.
     """
-    run = Pass(network, len(boards))
-    rows = torch.ones(len(boards), network.sizes[0] + 1, device=network.flat.device)
-    seen, columns = rows[:, :-1], rows.t()[None]
     boards.reset(seed)
     scores = np.full(len(boards), -1, np.int64)
     playing = np.ones(len(boards), np.bool_)
     while playing.any():
-        seen.copy_(torch.from_numpy(boards.observation))
-        step = boards.step(run(columns)[0].argmax(0).cpu().numpy())
+        step = boards.step(act(boards.observation))
         ended = playing & (step.terminated | step.truncated)
         scores[ended] = step.score[ended]
         playing &= ~ended
     return scores
+
+
+def greedy_scores(boards: Boards, network: Network, seed: int) -> NDArray[np.int64]:
+    """Let a network :func:`play` greedily."""
+    run = Pass(network.sizes, len(boards), network.flat.device)
+    seen = run.inputs[:, :-1]
+
+    def act(observation: NDArray[np.float32]) -> NDArray[np.int64]:
+        seen.copy_(torch.from_numpy(observation))
+        best: NDArray[np.int64] = run(network).argmax(0).cpu().numpy()
+        return best
+
+    return play(boards, act, seed)
 
 
 def score_of(
