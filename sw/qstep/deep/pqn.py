@@ -211,6 +211,14 @@ class Pqn:
             self.steps += self._count
             yield Rollout(self.steps, epsilon, self._learn(), scores)
 
+    def greedy(self, observation: NDArray[np.float32]) -> NDArray[np.int64]:
+        """Return the actions of the highest values, shape (N,)."""
+        with torch.inference_mode():
+            best: NDArray[np.int64] = (
+                self.network(self._on_device(observation)).argmax(1).cpu().numpy()
+            )
+        return best
+
     def _schedules(self) -> tuple[float, float]:
         """Return epsilon and the learning rate of the rollout that begins."""
         plan, done = self.plan, self.steps / self.plan.steps
@@ -233,8 +241,7 @@ class Pqn:
         return np.concatenate(scores)
 
     def _act(self, observation: NDArray[np.float32], epsilon: float) -> NDArray[np.int64]:
-        with torch.inference_mode():
-            greedy = self.network(self._on_device(observation)).argmax(dim=1).cpu().numpy()
+        greedy = self.greedy(observation)
         random = self.chance.integers(self.boards.actions, size=len(greedy))
         return np.where(self.chance.random(len(greedy)) < epsilon, random, greedy)
 
@@ -260,7 +267,7 @@ class Pqn:
                 taken = self.network(observation[piece]).gather(1, action[piece])
                 loss = F.mse_loss(taken, returns[piece])
                 self.optimiser.zero_grad(set_to_none=True)
-                loss.backward()
+                loss.backward()  # type: ignore[no-untyped-call]
                 nn.utils.clip_grad_norm_(self.network.parameters(), plan.gradient_norm)
                 self.optimiser.step()
                 total += loss.detach()
