@@ -28,7 +28,7 @@ from torch import Tensor
 
 from qstep.deep.adam import Adam
 from qstep.deep.dqn_config import DqnConfig
-from qstep.deep.network import Pass, Stack, modules
+from qstep.deep.network import Greedy, Stack, modules
 from qstep.deep.prioritised import Priorities
 from qstep.deep.q_loss import Batches, QLoss
 from qstep.deep.replay import Replay
@@ -99,7 +99,7 @@ class Dqn:
         self.frames = self.episodes = self.updates = self._steps = 0
         self.seconds = dict.fromkeys(PHASES, 0.0)
         self._totals = np.zeros(len(boards))
-        self._acting = _Acting(self.online, len(boards))
+        self._acting = Greedy(self.online, len(boards))
         self.replay = Replay(config.replay, boards.inputs, config.updates_per_step, config.batch)
         self.priorities = Priorities(config.replay) if config.prioritised else None
         self._batches = _on(device, self.replay)
@@ -225,22 +225,6 @@ class Dqn:
 
 
 _COUNTERS = ("frames", "episodes", "updates", "_steps")
-
-
-class _Acting:
-    """The greedy actions of N boards."""
-
-    def __init__(self, online: Stack, boards: int) -> None:
-        device = online.flat.device
-        self._pass = Pass(online, boards)
-        rows = torch.ones(boards, online.sizes[0] + 1, device=device)
-        self._seen, self._columns = rows[:, :-1], rows.t()[None]
-        self._best = torch.empty(boards, dtype=torch.int64, device=device)
-
-    def __call__(self, seen: NDArray[np.float32]) -> NDArray[np.int64]:
-        self._seen.copy_(torch.from_numpy(seen))
-        torch.argmax(self._pass(self._columns)[0], 0, out=self._best)
-        return self._best.cpu().numpy()
 
 
 def _on(device: torch.device, replay: Replay) -> Batches:

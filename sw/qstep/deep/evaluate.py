@@ -6,10 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from qstep.deep.network import Pass, Stack
+from qstep.deep.network import Greedy, Stack
 from qstep.envs.boards import Boards
 
 __all__ = ["Score", "greedy_scores", "play", "score_of"]
@@ -61,17 +60,9 @@ def play(
     return scores
 
 
-def greedy_scores(boards: Boards, network: Network, seed: int) -> NDArray[np.int64]:
-    """Let a network :func:`play` greedily."""
-    run = Pass(network.sizes, len(boards), network.flat.device)
-    seen = run.inputs[:, :-1]
-
-    def act(observation: NDArray[np.float32]) -> NDArray[np.int64]:
-        seen.copy_(torch.from_numpy(observation))
-        best: NDArray[np.int64] = run(network).argmax(0).cpu().numpy()
-        return best
-
-    return play(boards, act, seed)
+def greedy_scores(boards: Boards, network: Stack, seed: int) -> NDArray[np.int64]:
+    """Let one network :func:`play` greedily."""
+    return play(boards, Greedy(network, len(boards)), seed)
 
 
 def score_of(

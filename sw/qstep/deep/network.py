@@ -15,12 +15,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from qstep.errors import ConfigError
 
-__all__ = ["Pass", "Stack", "modules"]
+__all__ = ["Greedy", "Pass", "Stack", "modules"]
 
 
 def modules(sizes: Sequence[int], seed: int) -> nn.Sequential:
@@ -146,3 +148,33 @@ class Pass:
         for layer, hidden, output in self._inner:
             torch.bmm(layer, hidden, out=output).relu_()
         return torch.bmm(self._last, self.hidden[-1], out=self.values)
+
+
+class Greedy:
+    """The greedy actions of one network for N observations at once; ties go to the lowest action.
+
+    Parameters
+    ----------
+    network : Stack
+        One. Read at each call.
+    boards : int
+        N.
+    """
+
+    def __init__(self, network: Stack, boards: int) -> None:
+        device = network.flat.device
+        self._pass = Pass(network, boards)
+        rows = torch.ones(boards, network.sizes[0] + 1, device=device)
+        self._seen, self._columns = rows[:, :-1], rows.t()[None]
+        self._best = torch.empty(boards, dtype=torch.int64, device=device)
+
+    def __call__(self, observation: NDArray[np.float32]) -> NDArray[np.int64]:
+        """Return the actions, shape (N,); overwritten by the next call.
+
+        Parameters
+        ----------
+        observation : ndarray of float32, shape (N, inputs)
+        """
+        self._seen.copy_(torch.from_numpy(observation))
+        torch.argmax(self._pass(self._columns)[0], 0, out=self._best)
+        return self._best.cpu().numpy()

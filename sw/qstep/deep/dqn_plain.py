@@ -1,0 +1,147 @@
+"""DQN as people write it: the beginning of the story. Read this one first.
+
+One Gymnasium environment, one transition at a time, a deque to remember them, autograd and
+`torch.optim.Adam` to learn. Nothing is slowed down on purpose; what takes the time is many small
+calls, and `dqn` is the same algorithm without most of them.
+
+References
+----------
+V. Mnih et al., "Human-level control through deep reinforcement learning", Nature 518, 2015. Different
+here: smooth L1 and Adam, and a learning rate that falls.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium as gym
+import torch
+from gymnasium.spaces import Box, Discrete
+
+from qstep.deep.dqn_config import DqnConfig
+from qstep.deep.network import modules
+from qstep.deep.q_loss_plain import q_loss
+from qstep.deep.replay_plain import PlainReplay
+from qstep.errors import ConfigError, EnvironmentSpaceError
+
+__all__ = ["Episode", "PlainDqn"]
+
+
+class PlainDqn:
+    """A run of DQN, frame by frame.
+
+    Parameters
+    ----------
+    env : gymnasium.Env
+        Observations a Box of shape (D,), actions Discrete. Reset here.
+    config : DqnConfig
+        As for :class:`qstep.deep.dqn.Dqn` with N boards; see `boards`.
+    device : torch.device
+    boards : int
+        N. After every N / ``updates_per_step`` frames it learns once, and after N * ``target_every``
+        frames the target network moves: as often, by frames, as the fast form on N boards.
+
+    Attributes
+    ----------
+    frames, episodes, updates : int
+        So far.
+    online, target : torch.nn.Sequential
+
+    Raises
+    ------
+    EnvironmentSpaceError
+        A space is of another kind.
+    ConfigError
+        N is no multiple of ``updates_per_step``, or priorities are asked for.
+    """
+
+    def __init__(
+        self, env: gym.Env[Any, Any], config: DqnConfig, device: torch.device, boards: int
+    ) -> None:
+        seen, acts = env.observation_space, env.action_space
+        if not (isinstance(seen, Box) and len(seen.shape) == 1 and isinstance(acts, Discrete)):
+            raise EnvironmentSpaceError(
+                f"the spaces are {seen} and {acts}; DQN needs a Box of one dimension and a Discrete"
+            )
+        if boards % config.updates_per_step:
+            raise ConfigError(
+                f"boards is {boards}; it must be a multiple of updates_per_step, "
+                f"{config.updates_per_step}"
+            )
+        if config.prioritised:
+            raise ConfigError("prioritised replay is for the fast form; the plain one has none")
+        sizes = (seen.shape[0], *config.hidden, int(acts.n))
+        self.env, self.config, self.device = env, config, device
+        self.online = modules(sizes, config.seed).to(device)
+        self.target = modules(sizes, config.seed).to(device)
+        self.optimizer = torch.optim.Adam(self.online.parameters(), lr=config.rate)
+        self.replay = PlainReplay(config.replay, config.seed)
+        self.frames = self.episodes = self.updates = 0
+        self._learn_every = boards // config.updates_per_step
+        self._target_every = boards * config.target_every
+        self._actions = int(acts.n)
+        self._random = random.Random(config.seed)
+        self._observation, _ = env.reset(seed=config.seed)
+        self._total, self._length = 0.0, 0
+
+    def step(self) -> Episode | None:
+        """Take one step and perhaps learn; return the episode if it has ended."""
+        config = self.config
+        action = self._select()
+        observation, reward, terminated, truncated, _ = self.env.step(action)
+        self.replay.push(
+            self._observation, action, config.reward_scale * float(reward), observation, terminated
+        )
+        self._observation = observation
+        self.frames += 1
+        self._total += float(reward)
+        self._length += 1
+        ended = None
+        if terminated or truncated:
+            ended = Episode(self._total, self._length)
+            self.episodes += 1
+            self._total, self._length = 0.0, 0
+            self._observation, _ = self.env.reset()
+        if len(self.replay) >= config.warm_up:
+            if self.frames % self._learn_every == 0:
+                self._learn()
+            if self.frames % self._target_every == 0:
+                self._follow()
+        return ended
+
+    def _select(self) -> int:
+        if self._random.random() < self.config.epsilon.at(self.frames, self.config.frames):
+            return self._random.randrange(self._actions)
+        with torch.no_grad():
+            seen = torch.as_tensor(self._observation, device=self.device).unsqueeze(0)
+            return int(self.online(seen).argmax(dim=1).item())
+
+    def _learn(self) -> float:
+        config = self.config
+        batch = self.replay.sample(config.batch, self.device)
+        loss, _ = q_loss(config.variant, self.online, self.target, batch, config.gamma)
+        for group in self.optimizer.param_groups:
+            group["lr"] = config.rate_at(self.frames)
+        self.optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]  # PyTorch has no types for it
+        self.optimizer.step()
+        self.updates += 1
+        return loss.item()
+
+    def _follow(self) -> None:
+        rate = self.config.target_rate
+        with torch.no_grad():
+            for ours, theirs in zip(
+                self.target.parameters(), self.online.parameters(), strict=True
+            ):
+                ours.mul_(1 - rate).add_(theirs, alpha=rate)
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """An episode that has ended: undiscounted return, and steps."""
+
+    total: float
+    length: int
