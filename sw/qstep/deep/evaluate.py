@@ -62,16 +62,7 @@ def play(
 
 def greedy_scores(boards: Boards, network: Stack, seed: int) -> NDArray[np.int64]:
     """Let one network :func:`play` greedily."""
-    run = Pass(network, len(boards))
-    rows = torch.ones(len(boards), network.sizes[0] + 1, device=network.flat.device)
-    seen, columns = rows[:, :-1], rows.t()[None]
-
-    def act(observation: NDArray[np.float32]) -> NDArray[np.int64]:
-        seen.copy_(torch.from_numpy(observation))
-        best: NDArray[np.int64] = run(columns)[0].argmax(0).cpu().numpy()
-        return best
-
-    return play(boards, act, seed)
+    return play(boards, Greedy(network, len(boards)), seed)
 
 
 def score_of(
