@@ -167,11 +167,9 @@ def test_names_of_forms_are_unique_and_their_bases_come_before_them() -> None:
 
 
 def test_a_system_without_its_package_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str) -> Any:
-        raise ModuleNotFoundError("No module named 'torch'", name="torch")
-
-    monkeypatch.setattr(systems.importlib, "import_module", missing)
-    with pytest.raises(ToolMissingError, match=r"torch needs torch.*pip install 'qstep\[torch\]'"):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "qstep.bench.systems.torch", raising=False)
+    with pytest.raises(ToolMissingError, match=r"torch is not installed: pip .*qstep\[torch\]'"):
         systems.load("torch")
 
 

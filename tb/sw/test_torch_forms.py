@@ -177,7 +177,7 @@ def test_an_absent_device_is_refused(
 
 
 def test_a_graph_is_refused_on_the_processor() -> None:
-    with pytest.raises(TorchDeviceError, match="device is 'cpu'; a CUDA graph needs 'cuda'"):
+    with pytest.raises(TorchDeviceError, match="needs the device 'cuda', not 'cpu'; PyTorch has"):
         torch_graph.learn(board(), 1, device="cpu")
 
 

@@ -219,7 +219,7 @@ def learn(
         device=torch_device.choose(device),
     )
     steps = -(-updates // agents)
-    between = max(1, report_every // agents) if report else max(1, steps)
+    between = -(-report_every // agents) if report else max(1, steps)
     for first in range(0, steps, between):
         last = min(first + between, steps)
         walkers.walk(last - first)

@@ -46,7 +46,10 @@ def learn(
     """
     on = torch_device.choose(device)
     if on.type != "cuda":
-        raise TorchDeviceError(f"device is {device!r}; a CUDA graph needs 'cuda'")
+        here = ", ".join(torch_device.present())
+        raise TorchDeviceError(
+            f"a CUDA graph needs the device 'cuda', not {device!r}; PyTorch has {here} on this machine"
+        )
     walkers = Agents(
         world,
         agents,
@@ -59,7 +62,7 @@ def learn(
     )
     whole = DRAWN_STEPS * agents
     launches = -(-updates // whole)
-    between = max(1, report_every // whole)
+    between = -(-report_every // whole)
     graph = torch.cuda.CUDAGraph()
     for number in range(1, launches + 1):
         if number == 1:

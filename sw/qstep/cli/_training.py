@@ -22,7 +22,7 @@ from qstep.learn.evaluate import Evaluation
 from qstep.learn.results import summary, write_results
 from qstep.learn.train import Learner, Plan, identity
 
-__all__ = ["train"]
+__all__ = ["optimum_in_words", "train"]
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 + SIGINT, as shells have it."""
@@ -123,18 +123,22 @@ def _line(evaluation: Evaluation) -> str:
     )
 
 
+def optimum_in_words(optimum: dict[str, Any]) -> str:
+    """Return what :func:`qstep.learn.results.optimum` found, as a sentence."""
+    return (
+        f"greedy action optimal in {optimum['optimal']} of the {optimum['visited']} states that "
+        f"the greedy policy visits; value of the start {optimum['start_value']:.3f}, "
+        f"exact {optimum['exact_start_value']:.3f}"
+    )
+
+
 def _in_words(report: dict[str, Any]) -> str:
     lines = [
         f"{report['env_id']} on {report['device']}: {report['episodes']} episodes, "
         f"{report['steps']} steps; {report['steps_per_second']} steps/s",
         _line(Evaluation(**report["evaluation"])),
     ]
-    optimum = report["optimum"]
-    if optimum is not None:
-        lines.append(
-            f"greedy action optimal in {optimum['optimal']} of the {optimum['visited']} states that "
-            f"the greedy policy visits; value of the start {optimum['start_value']:.3f}, "
-            f"exact {optimum['exact_start_value']:.3f}"
-        )
+    if report["optimum"] is not None:
+        lines.append(optimum_in_words(report["optimum"]))
     lines += [f"{name}: {path}" for name, path in report["files"].items()]
     return "\n".join(lines)

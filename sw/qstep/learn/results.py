@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from qstep.files import write_atomically
 from qstep.learn.checkpoint import Episode
 from qstep.learn.plots import plot_learning_curve, plot_policy
 from qstep.learn.train import Learner
-from qstep.learn.value_iteration import solve
+from qstep.learn.value_iteration import TransitionModel, solve
 from qstep.table import save_table
 
-__all__ = ["summary", "write_results"]
+__all__ = ["optimum", "summary", "write_results"]
 
 
 def write_results(folder: Path, learner: Learner) -> dict[str, Path]:
@@ -67,26 +68,31 @@ def write_results(folder: Path, learner: Learner) -> dict[str, Path]:
 def summary(learner: Learner) -> dict[str, Any]:
     """Return what a run was and how well it learnt, as plain values.
 
-    ``optimum`` compares the table with value iteration: in how many of the states that the greedy
-    policy visits its action is optimal, and the mean value of the start. It is None where the
-    environment has no transition model, or gamma is 1.
+    ``optimum`` is that of :func:`optimum`, or None where the environment has no transition model, or
+    gamma is 1.
     """
     snapshot = learner.snapshot
+    model, gamma = learner.model, learner.hyper.gamma
     return {
         **asdict(learner.plan),
         **learner.hyper.to_dict(),
         "format": str(learner.device.config.format),
         "steps": sum(episode.length for episode in snapshot.episodes),
         "evaluation": asdict(snapshot.evaluations[-1]),
-        "optimum": _optimum(learner),
+        "optimum": (
+            optimum(model, gamma, learner.device.config.format.to_float(snapshot.table))
+            if model is not None and gamma < 1
+            else None
+        ),
     }
 
 
-def _optimum(learner: Learner) -> dict[str, Any] | None:
-    model, gamma = learner.model, learner.hyper.gamma
-    if model is None or gamma == 1:
-        return None
-    q = learner.device.config.format.to_float(learner.snapshot.table)
+def optimum(model: TransitionModel, gamma: float, q: NDArray[np.float64]) -> dict[str, Any]:
+    """Compare a table, shape (S, A), with value iteration, as plain values.
+
+    In how many of the states that its greedy policy visits is that optimal, and what is the start
+    worth on average: learnt, and exactly. `gamma` is below 1.
+    """
     solution = solve(model, gamma)
     chosen = np.zeros(q.shape, np.bool_)
     chosen[np.arange(len(q)), q.argmax(axis=1)] = True

@@ -6,10 +6,9 @@ Each module has ``system(device)``, see :mod:`qstep.bench.pairs`; `device` is Py
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
-from qstep.errors import ToolMissingError
+from qstep import extras
 
 if TYPE_CHECKING:
     from qstep.bench.pairs import System
@@ -37,12 +36,5 @@ def load(name: str, device: str = "cpu") -> System:
     TorchDeviceError
         There is no such device here.
     """
-    try:
-        made: System = importlib.import_module(f"{__name__}.{name}").system(device)
-    except ModuleNotFoundError as cause:
-        if cause.name not in ("torch", "safetensors"):
-            raise
-        raise ToolMissingError(
-            f"{name} needs {cause.name}, which is not installed: pip install 'qstep[torch]'"
-        ) from cause
+    made: System = extras.load(f"{__name__}.{name}", "torch").system(device)
     return made
