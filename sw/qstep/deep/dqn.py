@@ -18,7 +18,6 @@ falls to 0, which is what keeps a good policy from being forgotten.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +26,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from qstep.deep.adam import Adam
+from qstep.deep.checkpoint import State
 from qstep.deep.dqn_config import DqnConfig
 from qstep.deep.network import Greedy, Stack, modules
 from qstep.deep.prioritised import Priorities
@@ -174,44 +174,36 @@ class Dqn:
         if self._steps % config.target_every == 0:
             self.target.flat.lerp_(self.online.flat, config.target_rate)
 
-    def snapshot(self) -> dict[str, Any]:
-        """Return copies of all that the rest of the run depends on, for :meth:`restore`.
-
-        Returns
-        -------
-        dict
-            ``counters`` (ints), ``generator`` (a state of PCG64), ``tensors`` (str to Tensor, on the
-            CPU) and ``arrays`` (str to ndarray: replay, priorities, boards, returns).
-        """
+    def snapshot(self) -> State:
+        """Return copies of all that the rest of the run depends on, for :meth:`restore`."""
         kept = {"boards": self.boards.snapshot(), "replay": self.replay.snapshot()}
         if self.priorities is not None:
             kept["priorities"] = self.priorities.snapshot()
         arrays = {f"{room}.{name}": a for room, had in kept.items() for name, a in had.items()}
-        return {
-            "counters": {name: getattr(self, name) for name in _COUNTERS},
-            "generator": self.generator.bit_generator.state,
-            "tensors": {name: t.cpu().clone() for name, t in self._tensors().items()},
-            "arrays": {**arrays, "totals": self._totals.copy()},
-        }
+        return State(
+            {
+                "counters": {name: getattr(self, name) for name in _COUNTERS},
+                "generator": self.generator.bit_generator.state,
+            },
+            {name: tensor.cpu().clone() for name, tensor in self._tensors().items()},
+            {**arrays, "totals": self._totals.copy()},
+        )
 
-    def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Go on from a :meth:`snapshot` of a run with equal boards and configuration."""
+    def restore(self, state: State) -> None:
+        """Go on from a :meth:`snapshot` of a run with equal boards and configuration.
 
-        def room(prefix: str) -> dict[str, NDArray[Any]]:
-            arrays: dict[str, NDArray[Any]] = snapshot["arrays"]
-            start = f"{prefix}."
-            return {n.removeprefix(start): a for n, a in arrays.items() if n.startswith(start)}
-
-        self.boards.restore(room("boards"))
-        self.replay.restore(room("replay"))
+        On the CPU the rest of the run is then bit for bit that of the one which went on.
+        """
+        self.boards.restore(_room(state, "boards"))
+        self.replay.restore(_room(state, "replay"))
         if self.priorities is not None:
-            self.priorities.restore(room("priorities"))
-        self._totals[:] = snapshot["arrays"]["totals"]
+            self.priorities.restore(_room(state, "priorities"))
+        self._totals[:] = state.arrays["totals"]
         for name, tensor in self._tensors().items():
-            tensor.copy_(snapshot["tensors"][name])
-        self.generator.bit_generator.state = snapshot["generator"]
-        for name in _COUNTERS:
-            setattr(self, name, snapshot["counters"][name])
+            tensor.copy_(state.tensors[name])
+        self.generator.bit_generator.state = state.head["generator"]
+        for name, count in state.head["counters"].items():
+            setattr(self, name, count)
 
     def _tensors(self) -> dict[str, Tensor]:
         optimiser = self.optimiser
@@ -225,6 +217,11 @@ class Dqn:
 
 
 _COUNTERS = ("frames", "episodes", "updates", "_steps")
+
+
+def _room(state: State, name: str) -> dict[str, NDArray[Any]]:
+    start = f"{name}."
+    return {n.removeprefix(start): a for n, a in state.arrays.items() if n.startswith(start)}
 
 
 def _on(device: torch.device, replay: Replay) -> Batches:

@@ -1,17 +1,12 @@
 """Checkpoints: all that the rest of a run depends on, in one file that is whole or refused.
 
-The file is an ordinary ``.npz`` (nothing pickled) whose zip comment, its last 64 bytes, is the
-SHA-256 of everything before it: a file that was cut short or changed anywhere is refused. It is
-written beside its place, flushed to the disk and then renamed, so that at every moment either the
-old or the new checkpoint is there.
+The file is an ordinary ``.npz`` (nothing pickled), sealed: see `qstep.seal`.
 """
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
-import zipfile
 from collections.abc import Sequence
 from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
@@ -21,14 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.errors import CheckpointError
-from qstep.files import write_atomically
 from qstep.learn.evaluate import Evaluation
 from qstep.noise import NoiseState
+from qstep.seal import check_identity, read_sealed, write_sealed
 
 __all__ = ["Episode", "Snapshot", "load_checkpoint", "save_checkpoint"]
 
 _KIND = "qstep checkpoint 1"
-_DIGEST_BYTES = 64
 
 _PENDING_TYPES = (np.int32, np.int32, np.float64, np.int32, np.bool_)
 _EPISODE_TYPES = (np.int64, np.float64, np.float64, np.int64, np.bool_, np.bool_)
@@ -129,10 +123,7 @@ def save_checkpoint(path: str | Path, snapshot: Snapshot, identity: dict[str, An
     }
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, **arrays)
-    with zipfile.ZipFile(buffer, "a") as archive:
-        archive.comment = b"0" * _DIGEST_BYTES
-    content = buffer.getvalue()[:-_DIGEST_BYTES]
-    write_atomically(path, content + hashlib.sha256(content).hexdigest().encode())
+    write_sealed(path, buffer.getvalue())
 
 
 def load_checkpoint(path: str | Path, identity: dict[str, Any]) -> Snapshot:
@@ -144,20 +135,11 @@ def load_checkpoint(path: str | Path, identity: dict[str, Any]) -> Snapshot:
         The file is absent, damaged or no checkpoint; or it is of another run, and then the message
         names each field of `identity` that differs with both values.
     """
-    try:
-        data = Path(path).read_bytes()
-    except OSError as cause:
-        raise CheckpointError(f"{path}: cannot be read: {cause}") from cause
-    content, digest = data[:-_DIGEST_BYTES], data[-_DIGEST_BYTES:]
-    if hashlib.sha256(content).hexdigest().encode() != digest:
-        raise CheckpointError(
-            f"{path}: damaged or no checkpoint; its SHA-256 does not match its {len(data)} bytes"
-        )
-    with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+    with np.load(io.BytesIO(read_sealed(path)), allow_pickle=False) as archive:
         head = json.loads(str(archive["head"]))
         if head["kind"] != _KIND:
             raise CheckpointError(f"{path}: is a {head['kind']!r}; this version reads {_KIND!r}")
-        _check_identity(path, head["identity"], json.loads(json.dumps(identity)))
+        check_identity(path, head["identity"], identity)
         history = [Episode(*row) for row in _rows(archive, "episodes", len(_EPISODE_TYPES))]
         return Snapshot(
             table=archive["table"],
@@ -168,16 +150,6 @@ def load_checkpoint(path: str | Path, identity: dict[str, Any]) -> Snapshot:
             evaluations=tuple(Evaluation(**entry) for entry in head["evaluations"]),
             history=history,
         )
-
-
-def _check_identity(path: str | Path, there: dict[str, Any], here: dict[str, Any]) -> None:
-    differing = [
-        f"{name} is {there.get(name)!r} in it and {here.get(name)!r} here"
-        for name in sorted({*there, *here})
-        if there.get(name) != here.get(name)
-    ]
-    if differing:
-        raise CheckpointError(f"{path}: is of another run: {'; '.join(differing)}")
 
 
 def _columns(

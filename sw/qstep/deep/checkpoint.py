@@ -1,0 +1,92 @@
+"""Checkpoints of learners with networks: all that the rest of a run depends on, in one file.
+
+A sealed zip (see `qstep.seal`) of three parts, nothing pickled: ``head.json`` (what the run is,
+counters, generators), ``tensors.safetensors`` (networks, optimiser), ``arrays.npz`` (replay,
+priorities, boards, history).
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.torch import load, save
+from torch import Tensor
+
+from qstep.errors import CheckpointError
+from qstep.seal import check_identity, read_sealed, write_sealed
+
+__all__ = ["State", "load_state", "save_state"]
+
+_KIND = "qstep network checkpoint 1"
+_HEAD, _TENSORS, _ARRAYS = "head.json", "tensors.safetensors", "arrays.npz"
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A run between two steps.
+
+    Attributes
+    ----------
+    head : dict
+        Plain values: counters, states of generators.
+    tensors : dict of str to Tensor
+        On the CPU.
+    arrays : dict of str to ndarray
+    """
+
+    head: dict[str, Any]
+    tensors: dict[str, Tensor]
+    arrays: dict[str, NDArray[Any]]
+
+
+def save_state(path: str | Path, state: State, identity: dict[str, Any]) -> None:
+    """Write a state, atomically.
+
+    Parameters
+    ----------
+    path : str or Path
+        Replaced if it exists; its folder must exist.
+    state : State
+    identity : dict of plain values
+        What the run is; :func:`load_state` refuses the file for any other.
+
+    Raises
+    ------
+    FileFormatError
+        The file cannot be written; what was there before is untouched.
+    """
+    arrays, archive = io.BytesIO(), io.BytesIO()
+    np.savez(arrays, allow_pickle=False, **state.arrays)
+    head = {"kind": _KIND, "identity": identity, "head": state.head}
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr(_HEAD, json.dumps(head))
+        file.writestr(_TENSORS, save(state.tensors))
+        file.writestr(_ARRAYS, arrays.getvalue())
+    write_sealed(path, archive.getvalue())
+
+
+def load_state(path: str | Path, identity: dict[str, Any]) -> State:
+    """Read a state, all of it or nothing.
+
+    Raises
+    ------
+    CheckpointError
+        The file is absent, damaged, no such checkpoint or one of another version; or it is of
+        another run, and then the message names each field of `identity` that differs.
+    """
+    with zipfile.ZipFile(io.BytesIO(read_sealed(path))) as file:
+        if _HEAD not in file.namelist():
+            raise CheckpointError(f"{path}: is no checkpoint of a network; it has no {_HEAD}")
+        head = json.loads(file.read(_HEAD))
+        if head["kind"] != _KIND:
+            raise CheckpointError(f"{path}: is a {head['kind']!r}; this version reads {_KIND!r}")
+        check_identity(path, head["identity"], identity)
+        with np.load(io.BytesIO(file.read(_ARRAYS)), allow_pickle=False) as arrays:
+            return State(head["head"], load(file.read(_TENSORS)), dict(arrays))
