@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,26 +10,7 @@ from numpy.typing import NDArray
 from qstep.deep.network import Greedy, Stack
 from qstep.envs.boards import Boards
 
-__all__ = ["Score", "greedy_scores", "play", "score_of"]
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """What greedy episodes gave.
-
-    Attributes
-    ----------
-    frames, episodes : int
-        Of training, before it.
-    mean, low, high : float
-        Mean, lowest and highest score of an episode.
-    """
-
-    frames: int
-    episodes: int
-    mean: float
-    low: float
-    high: float
+__all__ = ["greedy_scores", "play"]
 
 
 def play(
@@ -63,16 +43,3 @@ def play(
 def greedy_scores(boards: Boards, network: Stack, seed: int) -> NDArray[np.int64]:
     """Let one network :func:`play` greedily."""
     return play(boards, Greedy(network, len(boards)), seed)
-
-
-def score_of(
-    make: Callable[[int, int], Boards],
-    network: Stack,
-    seed: int,
-    frames: int,
-    episodes: int,
-    games: int = 100,
-) -> Score:
-    """Evaluate a network on fresh boards, ``make(games, seed)``."""
-    scores = greedy_scores(make(games, seed), network, seed)
-    return Score(frames, episodes, float(scores.mean()), float(scores.min()), float(scores.max()))

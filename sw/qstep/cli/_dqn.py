@@ -1,0 +1,172 @@
+"""What `qstep dqn` does once its options are read: progress, checkpoints, interruption, results."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+import torch
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from qstep.deep import torch_device
+from qstep.deep.checkpoint import load_state, save_state
+from qstep.deep.dqn_config import DqnConfig
+from qstep.deep.results import summary, write_results
+from qstep.deep.run import GAMES, Run, Score
+from qstep.deep.systems import SYSTEMS
+from qstep.errors import FileFormatError
+
+__all__ = ["train"]
+
+INTERRUPTED = 130
+"""Exit status after Ctrl-C: 128 + SIGINT, as shells have it."""
+
+_EVERY = {"plain": 10, "fast": 100}
+_REFRESH_SECONDS = 0.2
+_SAVE_SECONDS = 10.0
+
+
+def train(
+    name: str,
+    form: str,
+    torch_device_name: str,
+    frames: int | None,
+    episodes: int | None,
+    variant: str | None,
+    prioritised: bool,
+    evaluate_every: int | None,
+    seed: int,
+    seeds: int,
+    out: Path | None,
+    resume: bool,
+    as_json: bool,
+) -> int:
+    """Run the seeds one after the other and write what they give; return the exit status."""
+    device = torch_device.choose(torch_device_name)
+    # Such small networks are slower on two threads than on one: they wait for each other.
+    torch.set_num_threads(1)
+    folder = out or Path("runs") / f"dqn-{name}"
+    given = {"frames": frames, "variant": variant, "prioritised": prioritised or None}
+    changes: dict[str, Any] = {field: value for field, value in given.items() if value is not None}
+    reports: list[dict[str, Any]] = []
+    for number in range(seed, seed + seeds):
+        config: DqnConfig = replace(SYSTEMS[name].configuration(form, number), **changes)
+        run = Run(name, form, config, device, evaluate_every or _EVERY[form], episodes)
+        here = folder if seeds == 1 else folder / f"seed-{number}"
+        if not _run(run, here, resume):
+            click.echo(_how_to_go_on(run, form, seeds), err=True)
+            return INTERRUPTED
+        files = write_results(here, run)
+        reports.append({**summary(run), "files": {what: str(p) for what, p in files.items()}})
+        if not as_json:
+            click.echo(_in_words(reports[-1]))
+    if as_json:
+        click.echo(json.dumps(reports if seeds > 1 else reports[0], indent=2))
+    elif seeds > 1:
+        click.echo(_all_in_words(reports))
+    return 0
+
+
+def _run(run: Run, folder: Path, resume: bool) -> bool:
+    """Run to the end behind a progress bar on stderr; return False after Ctrl-C."""
+    file = folder / "checkpoint.zip" if run.form == "fast" else None
+    if file is not None and resume:
+        run.restore(load_state(file, run.identity))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as cause:
+        raise FileFormatError(f"{folder}: cannot be made: {cause}") from cause
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[state]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as progress, _ctrl_c() as asked:
+        bar = progress.add_task(f"{run.name} seed {run.config.seed}", total=_total(run), state="")
+        shown = saved = 0.0
+        for _ in run:
+            now = time.monotonic()
+            if now - shown > _REFRESH_SECONDS or run.done:
+                shown = now
+                progress.update(bar, completed=_completed(run), state=_state(run))
+            if file is not None and (asked or run.done or now - saved > _SAVE_SECONDS):
+                saved = now
+                save_state(file, run.snapshot(), run.identity)
+            if asked and not run.done:
+                return False
+    return True
+
+
+@contextmanager
+def _ctrl_c() -> Iterator[list[int]]:
+    """Turn Ctrl-C into an entry of a list, so that a step is finished before the run stops."""
+    asked: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: asked.append(number))
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _total(run: Run) -> int:
+    return run.config.frames if run.episodes is None else run.episodes
+
+
+def _completed(run: Run) -> int:
+    return run.learner.frames if run.episodes is None else run.learner.episodes
+
+
+def _state(run: Run) -> str:
+    recent = [total for _, total in run.returns[-GAMES:]]
+    return f"return {sum(recent) / len(recent):.1f}" if recent else ""
+
+
+def _how_to_go_on(run: Run, form: str, seeds: int) -> str:
+    stopped = f"stopped after {run.learner.frames} frames"
+    if form == "plain" or seeds > 1:
+        return f"{stopped} of seed {run.config.seed}; nothing is kept of it"
+    return f"{stopped}; the same command with --resume goes on"
+
+
+def _in_words(report: dict[str, Any]) -> str:
+    score = Score(**report["score"])
+    seconds, frames = report["seconds"], report["frames_played"]
+    lines = [
+        f"{report['system']} seed {report['seed']}, {report['form']}: {frames} frames, "
+        f"{report['episodes_played']} episodes, {report['updates']} updates in {seconds} s "
+        f"({report['processor_s']} s of processor time)",
+        f"greedy score of the last network: mean {score.mean:.1f} of {GAMES} episodes, "
+        f"lowest {score.low:g}, highest {score.high:g}" + _solved_in_words(report),
+    ]
+    if report["phases"] is not None:
+        total = sum(report["phases"].values()) or 1.0
+        shares = (f"{name} {part / total:.0%}" for name, part in report["phases"].items())
+        lines.append("time: " + ", ".join(shares))
+    return "\n".join([*lines, *(f"{what}: {path}" for what, path in report["files"].items())])
+
+
+def _solved_in_words(report: dict[str, Any]) -> str:
+    if report["solved"] is None:
+        return ""
+    first = report["solved_at"]
+    when = "" if first is None else f" (an evaluation first was at {first} frames)"
+    return ("; solved" if report["solved"] else "; not solved") + when
+
+
+def _all_in_words(reports: list[dict[str, Any]]) -> str:
+    means = [report["score"]["mean"] for report in reports]
+    line = f"{len(means)} seeds: mean score {sum(means) / len(means):.1f}, lowest {min(means):.1f}"
+    if reports[0]["solved"] is not None:
+        line += f"; solved by {sum(report['solved'] for report in reports)} of {len(reports)}"
+    slowest = max(reports, key=lambda report: report["seconds"])
+    return line + f"; slowest {slowest['seconds']} s ({slowest['processor_s']} s of processor time)"

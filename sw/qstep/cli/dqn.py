@@ -1,0 +1,77 @@
+"""``qstep dqn``: learn CartPole or Snake with a network, as people write it or fast."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from qstep import extras
+from qstep.cli._options import torch_device_option
+
+__all__ = ["command"]
+
+_POSITIVE = click.IntRange(min=1)
+
+
+@click.command(short_help="Learn CartPole or Snake with a network (DQN).")
+@click.argument("name", metavar="SYSTEM", type=click.Choice(("cartpole", "snake")))
+@click.option(
+    "--form",
+    type=click.Choice(("plain", "fast")),
+    default="fast",
+    show_default=True,
+    help="As people write it, or fast.",
+)
+@torch_device_option("cpu")
+@click.option("--frames", type=_POSITIVE, help="Length of the run.  [default: the system's own]")
+@click.option("--episodes", type=_POSITIVE, help="End after so many episodes.")
+@click.option(
+    "--variant",
+    type=click.Choice(("single", "target", "double")),
+    help="Of the loss.  [default: the system's own]",
+)
+@click.option("--prioritised", is_flag=True, help="Replay what the network is wrong about.")
+@click.option(
+    "--evaluate-every",
+    type=_POSITIVE,
+    metavar="K",
+    help="Play 100 greedy episodes every K episodes.  [default: plain 10, fast 100]",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option(
+    "--seeds", type=_POSITIVE, default=1, show_default=True, help="Runs, of SEED and the next ones."
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of the results.  [default: runs/dqn-SYSTEM]",
+)
+@click.option("--resume", is_flag=True, help="Go on from the checkpoint in the folder.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summaries as JSON on stdout.")
+@click.pass_context
+def command(
+    ctx: click.Context, /, seeds: int, resume: bool, torch_device: str, **options: Any
+) -> None:
+    """Learn CartPole or Snake with a deep Q-network.
+
+    The folder gets network.safetensors, history.json, learning_curve.png and, with the fast form,
+    checkpoint.zip. Ctrl-C leaves a checkpoint from which --resume goes on to exactly the same result.
+    The score is that of the last network, not of the best one on the way.
+
+    \b
+    Examples:
+      qstep dqn cartpole
+      qstep dqn cartpole --form plain --frames 50000
+      qstep dqn cartpole --seeds 10 --json
+      qstep dqn snake --episodes 5000 --torch-device auto
+    """
+    if resume and (seeds > 1 or options["form"] == "plain"):
+        raise click.UsageError(
+            "--resume goes with one run of the fast form: several seeds start over, and a Gymnasium "
+            "environment cannot say its state"
+        )
+    # PyTorch and Matplotlib take seconds to load: only when they are needed.
+    train = extras.load("qstep.cli._dqn", "torch").train
+    ctx.exit(train(seeds=seeds, resume=resume, torch_device_name=torch_device, **options))

@@ -1,0 +1,107 @@
+"""What is left of a finished run: network, history, learning curve, summary."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from safetensors.torch import save
+
+from qstep.deep.dqn import Dqn
+from qstep.deep.run import GAMES, Run
+from qstep.deep.systems import SYSTEMS
+from qstep.files import write_atomically
+
+__all__ = ["summary", "write_results"]
+
+
+def write_results(folder: Path, run: Run) -> dict[str, Path]:
+    """Write ``network.safetensors``, ``history.json`` and ``learning_curve.png``.
+
+    The network is that of :func:`qstep.deep.network.modules`, by PyTorch's names.
+
+    Parameters
+    ----------
+    folder : Path
+        Must exist; files of these names in it are replaced.
+    run : Run
+        After its end.
+
+    Returns
+    -------
+    dict of str to Path
+        The files by what they hold.
+
+    Raises
+    ------
+    FileFormatError
+        A file cannot be written.
+    """
+    files = {
+        "network": folder / "network.safetensors",
+        "history": folder / "history.json",
+        "learning curve": folder / "learning_curve.png",
+    }
+    history = {"returns": run.returns, "evaluations": [asdict(score) for score in run.scores]}
+    write_atomically(files["network"], save(run.network.to_modules().state_dict()))
+    write_atomically(files["history"], (json.dumps(history) + "\n").encode())
+    write_atomically(files["learning curve"], _learning_curve(run))
+    return files
+
+
+def summary(run: Run) -> dict[str, Any]:
+    """Return what a run was and how well it learnt, as plain values.
+
+    ``solved_at`` is the first evaluation, in frames, that reached the threshold of the system; the
+    score is that of the last network, whatever came before.
+    """
+    learner, threshold = run.learner, SYSTEMS[run.name].solved
+    first = [s.frames for s in run.scores if threshold is not None and s.mean >= threshold]
+    return {
+        **run.identity,
+        "device": learner.device.type,
+        "frames_played": learner.frames,
+        "episodes_played": learner.episodes,
+        "updates": learner.updates,
+        "score": asdict(run.scores[-1]),
+        "solved": None if threshold is None else run.scores[-1].mean >= threshold,
+        "solved_at": first[0] if first else None,
+        "seconds": round(run.seconds, 2),
+        "processor_s": round(run.processor_s, 2),
+        "phases": (
+            {name: round(s, 2) for name, s in learner.seconds.items()}
+            if isinstance(learner, Dqn)
+            else None
+        ),
+    }
+
+
+def _learning_curve(run: Run) -> bytes:
+    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    axes = figure.subplots()
+    frames, totals = np.array(run.returns).reshape(-1, 2).T
+    window = max(1, len(totals) // 50)
+    if len(totals):
+        smooth = np.convolve(totals, np.full(window, 1 / window), "valid")
+        label = f"return while exploring, mean of {window} episodes"
+        axes.plot(frames[window - 1 :], smooth, color="tab:blue", label=label)
+    at = [score.frames for score in run.scores]
+    low, high = [s.low for s in run.scores], [s.high for s in run.scores]
+    axes.fill_between(at, low, high, color="tab:orange", alpha=0.2, linewidth=0)
+    label = f"score of {GAMES} greedy episodes: mean, lowest to highest"
+    axes.plot(at, [s.mean for s in run.scores], color="tab:orange", label=label)
+    threshold = SYSTEMS[run.name].solved
+    if threshold is not None:
+        axes.axhline(threshold, color="tab:green", linestyle=":", label=f"solved: {threshold:g}")
+    axes.set_xlabel("frames")
+    axes.grid(alpha=0.3)
+    axes.legend(loc="best")
+    axes.set_title(f"DQN, {run.name}: learning curve")
+    image = io.BytesIO()
+    figure.savefig(image, dpi=120, format="png")
+    return image.getvalue()

@@ -1,0 +1,191 @@
+"""A run of DQN from its first frame to its last, with what is noted down on the way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, astuple, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from qstep.deep.checkpoint import State
+from qstep.deep.dqn import Dqn
+from qstep.deep.dqn_config import DqnConfig
+from qstep.deep.dqn_plain import PlainDqn
+from qstep.deep.evaluate import greedy_scores
+from qstep.deep.network import Stack
+from qstep.deep.systems import SYSTEMS
+from qstep.envs.boards import Boards
+from qstep.errors import ConfigError
+
+__all__ = ["GAMES", "Run", "Score"]
+
+GAMES = 100
+"""Greedy episodes of an evaluation."""
+
+_GAMES_SEED = 1 << 32
+"""Of the evaluation's boards, the same ones each time; no run draws from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One greedy evaluation: epsilon 0, nothing learnt.
+
+    Attributes
+    ----------
+    frames, episodes : int
+        Of training before it.
+    mean, low, high : float
+        Mean, lowest and highest score of the episodes.
+    """
+
+    frames: int
+    episodes: int
+    mean: float
+    low: float
+    high: float
+
+
+class Run:
+    """A learner, and the history of what it did.
+
+    Parameters
+    ----------
+    name : {"cartpole", "snake"}
+    form : {"plain", "fast"}
+    config : DqnConfig
+    device : torch.device
+    evaluate_every : int
+        Play :data:`GAMES` greedy episodes whenever so many training episodes have ended, and at the
+        end.
+    episodes : int or None
+        End after so many, if ``config.frames`` are not reached before.
+
+    Attributes
+    ----------
+    learner : Dqn or PlainDqn
+    returns : list of (frames, return)
+        Of every training episode, at its end.
+    scores : list of Score
+    seconds, processor_s : float
+        Spent so far: wall clock, and all processors together. Evaluation included.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        form: str,
+        config: DqnConfig,
+        device: torch.device,
+        evaluate_every: int,
+        episodes: int | None = None,
+    ) -> None:
+        system = SYSTEMS[name]
+        self.name, self.form, self.config = name, form, config
+        self.evaluate_every, self.episodes = evaluate_every, episodes
+        self.learner: Dqn | PlainDqn
+        if form == "plain":
+            self.learner = PlainDqn(system.make_env(), config, device, system.plain_boards)
+        else:
+            # Board i begins with its seed + i, so neighbouring seeds would share boards.
+            boards = system.make_boards(system.boards, system.boards * config.seed)
+            self.learner = Dqn(boards, config, device)
+        self._games: Boards = system.make_boards(GAMES, _GAMES_SEED)
+        self.returns: list[tuple[int, float]] = []
+        self.scores: list[Score] = []
+        self.seconds = self.processor_s = 0.0
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What the run is, as plain values: a checkpoint is good for this one only."""
+        return {
+            "system": self.name,
+            "form": self.form,
+            "boards": 1 if isinstance(self.learner, PlainDqn) else len(self.learner.boards),
+            "episodes": self.episodes,
+            "evaluate_every": self.evaluate_every,
+            **asdict(self.config),
+        }
+
+    @property
+    def done(self) -> bool:
+        """Whether the last frame, or the last episode, has been played."""
+        enough = self.episodes is not None and self.learner.episodes >= self.episodes
+        return enough or self.learner.frames >= self.config.frames
+
+    def __iter__(self) -> Iterator[None]:
+        """Go on to the end, a step of the learner at a time; may be left and begun again."""
+        while not self.done:
+            began, processor = time.perf_counter(), time.process_time()
+            before = self.learner.episodes
+            self._note(self.learner.step())
+            crossed = self.learner.episodes // self.evaluate_every > before // self.evaluate_every
+            if crossed or self.done:
+                self._evaluate()
+            self.seconds += time.perf_counter() - began
+            self.processor_s += time.process_time() - processor
+            yield
+
+    def _note(self, ended: Any) -> None:
+        if ended is None:
+            return
+        totals = np.atleast_1d(ended.total).tolist()
+        self.returns += [(self.learner.frames, total) for total in totals]
+
+    def _evaluate(self) -> None:
+        scores = greedy_scores(self._games, self.network, _GAMES_SEED)
+        self.scores.append(
+            Score(
+                self.learner.frames,
+                self.learner.episodes,
+                float(scores.mean()),
+                float(scores.min()),
+                float(scores.max()),
+            )
+        )
+
+    @property
+    def network(self) -> Stack:
+        """The network that learns; of the plain form a copy."""
+        if isinstance(self.learner, Dqn):
+            return self.learner.online
+        sizes = (self._games.inputs, *self.config.hidden, self._games.actions)
+        network = Stack.zeros(sizes, 1, self.learner.device)
+        network.copy_modules(self.learner.online)
+        return network
+
+    def snapshot(self) -> State:
+        """Return all that the rest of the run depends on, and its history.
+
+        Raises
+        ------
+        ConfigError
+            It is of the plain form.
+        """
+        if isinstance(self.learner, PlainDqn):
+            raise ConfigError(
+                "the plain form has no checkpoints: a Gymnasium environment cannot say its state"
+            )
+        state = self.learner.snapshot()
+        return State(
+            {**state.head, "seconds": self.seconds, "processor_s": self.processor_s},
+            state.tensors,
+            {
+                **state.arrays,
+                "history.returns": np.array(self.returns, np.float64).reshape(-1, 2),
+                "history.scores": np.array([astuple(s) for s in self.scores]).reshape(-1, 5),
+            },
+        )
+
+    def restore(self, state: State) -> None:
+        """Go on from a :meth:`snapshot` of a run of the same :attr:`identity`."""
+        assert isinstance(self.learner, Dqn)
+        self.learner.restore(state)
+        self.returns = [(int(f), total) for f, total in state.arrays["history.returns"].tolist()]
+        self.scores = [
+            Score(int(frames), int(episodes), *rest)
+            for frames, episodes, *rest in state.arrays["history.scores"].tolist()
+        ]
+        self.seconds, self.processor_s = state.head["seconds"], state.head["processor_s"]
