@@ -1,0 +1,103 @@
+"""Prioritised replay draws by priority, and its weights undo that."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from qstep.deep.prioritised import Priorities
+from qstep.errors import ConfigError
+
+pytestmark = pytest.mark.unit
+
+
+def errors(rows: int) -> np.ndarray:
+    return np.random.default_rng(1).normal(size=rows).astype(np.float32)
+
+
+@pytest.mark.parametrize("capacity", [1, 2, 5, 8, 100])
+def test_total_is_the_sum_of_the_priorities(capacity: int) -> None:
+    priorities, rows = Priorities(capacity, 0.6), np.arange(capacity)
+    priorities.add(rows)
+    assert priorities.total == capacity
+    for _ in range(3):
+        priorities.update(rows, errors(capacity))
+        expected = (np.abs(errors(capacity)).astype(np.float64) + 1e-6) ** 0.6
+        assert np.array_equal(priorities.of(rows), expected)
+        # float64 sums taken in another order
+        assert priorities.total == pytest.approx(expected.sum(), rel=1e-12)
+
+
+def test_rows_are_drawn_as_often_as_their_priority_says() -> None:
+    priorities, rows = Priorities(6, 1.0), np.arange(5)
+    priorities.add(rows)
+    priorities.update(rows, np.array([0, 1, 2, 3, 4], np.float32))
+    drawn = priorities.draw(1000, 10, np.random.default_rng(2))
+    share = np.bincount(drawn.ravel(), minlength=6) / drawn.size
+    # 10,000 draws in strata: the standard deviation of a share is below 0.005.
+    assert np.abs(share - np.array([0, 1, 2, 3, 4, 0]) / 10).max() < 0.02
+    assert share[5] == 0  # nothing is stored there
+
+
+def test_every_row_of_a_batch_is_from_its_own_stratum() -> None:
+    priorities = Priorities(8, 1.0)
+    priorities.add(np.arange(8))
+    drawn = priorities.draw(50, 8, np.random.default_rng(0))
+    assert (drawn == np.arange(8)).all()
+
+
+def test_place_at_the_very_end_finds_a_stored_row() -> None:
+    class Last:
+        def random(self, shape: tuple[int, int]) -> np.ndarray:
+            return np.full(shape, 1.0)  # beyond what a generator gives
+
+    priorities = Priorities(8, 1.0)
+    priorities.add(np.arange(3))
+    assert priorities.draw(1, 1, Last()).item() == 2  # type: ignore[arg-type]
+
+
+def test_weights_undo_the_preference() -> None:
+    priorities, rows = Priorities(4, 1.0), np.arange(4)
+    priorities.add(rows)
+    priorities.update(rows, np.array([1, 2, 4, 8], np.float32))
+    weights = priorities.weights(rows[None], 4, 1.0)[0]
+    drawn_by = priorities.of(rows) / priorities.total
+    # float32 weights of float64 shares
+    np.testing.assert_allclose(weights * drawn_by, drawn_by[0], rtol=1e-6)
+    assert weights.max() == 1
+    assert (priorities.weights(rows[None], 4, 0.0) == 1).all()
+
+
+def test_new_rows_get_the_highest_priority_so_far() -> None:
+    priorities = Priorities(4, 1.0)
+    priorities.add(np.array([0]))
+    priorities.update(np.array([0]), np.array([5], np.float32))
+    priorities.update(np.array([0]), np.array([1], np.float32))
+    priorities.add(np.array([1]))
+    assert priorities.of(np.array([1])).item() == pytest.approx(5 + 1e-6)
+
+
+def test_last_update_of_a_row_counts() -> None:
+    priorities = Priorities(4, 1.0)
+    priorities.update(np.array([2, 2]), np.array([9, 3], np.float32))
+    assert priorities.of(np.array([2])).item() == pytest.approx(3 + 1e-6)
+    assert priorities.total == pytest.approx(3 + 1e-6)
+
+
+def test_restored_priorities_draw_alike() -> None:
+    priorities, other = Priorities(50), Priorities(50)
+    priorities.add(np.arange(50))
+    priorities.update(np.arange(50), errors(50))
+    other.restore(priorities.snapshot())
+    draws = [p.draw(2, 16, np.random.default_rng(4)) for p in (priorities, other)]
+    assert np.array_equal(*draws)
+    for memory in (priorities, other):
+        memory.add(np.array([7]))
+    assert np.array_equal(priorities.snapshot()["tree"], other.snapshot()["tree"])
+
+
+def test_illegal_parameters_are_refused() -> None:
+    with pytest.raises(ConfigError, match="capacity of the priorities is 0"):
+        Priorities(0)
+    with pytest.raises(ConfigError, match=r"exponent of the priorities is 1\.5; .* from 0 to 1"):
+        Priorities(4, 1.5)

@@ -1,0 +1,133 @@
+"""The replay memories: what goes in comes out, and nothing grows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from qstep.deep.replay import Replay, Sample
+from qstep.deep.replay_plain import PlainReplay
+from qstep.errors import ConfigError
+
+pytestmark = pytest.mark.unit
+
+
+def numbered(first: int, count: int, inputs: int = 3) -> tuple[np.ndarray, ...]:
+    """Return transitions whose every part tells their number."""
+    n = np.arange(first, first + count)
+    seen = np.repeat(n[:, None], inputs, 1).astype(np.float32)
+    reward, discount = (10 * n).astype(np.float32), (100 * n).astype(np.float32)
+    return seen, n % 2, reward, seen + 0.5, discount
+
+
+def numbers(sample: Sample) -> np.ndarray:
+    """Return the numbers of a sample, shape (K, B), once its parts are found to agree."""
+    size = sample.action.shape[1]
+    n = sample.seen[:, :size, 0]
+    for column in range(sample.seen.shape[2] - 1):
+        assert np.array_equal(sample.seen[:, :size, column], n)
+        assert np.array_equal(sample.seen[:, size:, column], n + 0.5)
+    assert (sample.seen[:, :, -1] == 1).all()
+    assert np.array_equal(sample.action, n % 2)
+    assert np.array_equal(sample.reward, 10 * n)
+    assert np.array_equal(sample.discount, 100 * n)
+    return n
+
+
+@pytest.mark.parametrize("push", [1, 3, 4, 10])
+def test_ring_holds_the_last_transitions(push: int) -> None:
+    replay = Replay(10, 3, 2, 5)
+    for first in range(0, 60, push):
+        rows = replay.push_batch(*numbered(first, push))
+        last = first + push
+        assert np.array_equal(rows, np.arange(first, last) % 10)
+        assert len(replay) == min(last, 10)
+        rows = np.resize(np.arange(len(replay)), (2, 5))
+        assert set(numbers(replay.sample(rows)).ravel()) == set(range(max(0, last - 10), last))
+
+
+def test_every_row_can_be_read_back() -> None:
+    replay = Replay(10, 3, 2, 5)
+    replay.push_batch(*numbered(0, 7))
+    replay.push_batch(*numbered(7, 7))
+    found = numbers(replay.sample(np.arange(10).reshape(2, 5)))
+    assert sorted(found.ravel()) == list(range(4, 14))
+
+
+def test_uniform_sampling_reaches_every_transition_alike() -> None:
+    replay = Replay(16, 1, 4, 16)
+    replay.push_batch(*numbered(0, 8, inputs=1))
+    generator = np.random.default_rng(3)
+    drawn = np.concatenate([numbers(replay.uniform(generator)).ravel() for _ in range(100)])
+    counts = np.bincount(drawn.astype(int), minlength=8)
+    # 6400 draws, 800 expected of each with a standard deviation of 26: five of them either way.
+    assert counts.sum() == 6400
+    assert (np.abs(counts - 800) < 130).all()
+
+
+def test_sampling_writes_to_the_same_arrays() -> None:
+    replay = Replay(8, 3, 1, 4)
+    replay.push_batch(*numbered(0, 8))
+    first = replay.uniform(np.random.default_rng(0))
+    again = replay.uniform(np.random.default_rng(1))
+    assert all(a is b for a, b in zip(first, again, strict=True))
+
+
+def test_restored_replay_goes_on_alike() -> None:
+    replay, other = Replay(10, 3, 1, 5), Replay(10, 3, 1, 5)
+    replay.push_batch(*numbered(0, 10))
+    replay.push_batch(*numbered(10, 4))
+    other.restore(replay.snapshot())
+    for memory in (replay, other):
+        memory.push_batch(*numbered(14, 3))
+    rows = np.arange(10).reshape(2, 5)[:1]
+    assert np.array_equal(replay.sample(rows).seen, other.sample(rows).seen)
+    for name, array in replay.snapshot().items():
+        assert np.array_equal(array, other.snapshot()[name]), name
+
+
+def test_batch_larger_than_the_replay_is_refused() -> None:
+    with pytest.raises(ConfigError, match="a batch of 11 is larger than the replay of 10"):
+        Replay(10, 3, 1, 11)
+
+
+def test_more_transitions_than_rows_are_refused() -> None:
+    with pytest.raises(ConfigError, match="11 transitions at once do not fit the replay of 10"):
+        Replay(10, 3, 1, 5).push_batch(*numbered(0, 11))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ((0, 3, 1, 1), "capacity of the replay is 0"),
+        ((5, 0, 1, 1), "inputs of the replay is 0"),
+        ((5, 3, 0, 1), "batches of the replay is 0"),
+        ((5, 3, 1, 0), "batch of the replay is 0"),
+    ],
+)
+def test_sizes_that_are_not_positive_are_refused(
+    sizes: tuple[int, int, int, int], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=f"{message}; it must be 1 or more"):
+        Replay(*sizes)
+
+
+def test_plain_replay_drops_the_oldest_and_stacks_what_it_draws() -> None:
+    memory = PlainReplay(4, seed=0)
+    for k in range(6):
+        seen = np.full(2, k, np.float32)
+        memory.push(seen, k % 2, float(k), seen + 0.5, k == 5)
+    assert len(memory) == 4
+    batch = memory.sample(4, torch.device("cpu"))
+    n = batch.observation[:, 0]
+    assert sorted(n.tolist()) == [2, 3, 4, 5]
+    assert torch.equal(batch.next_observation, batch.observation + 0.5)
+    assert torch.equal(batch.action, n.long() % 2)
+    assert torch.equal(batch.reward, n)
+    assert torch.equal(batch.terminated, n == 5)
+
+
+def test_plain_replay_refuses_a_batch_that_is_larger() -> None:
+    with pytest.raises(ConfigError, match="a batch of 2 is larger than the replay, which has 0"):
+        PlainReplay(4, seed=0).sample(2, torch.device("cpu"))
