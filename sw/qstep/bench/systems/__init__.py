@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from qstep import extras
+from qstep.errors import QStepError, ToolMissingError
 
 if TYPE_CHECKING:
-    from qstep.bench.pairs import System
+    from qstep.bench.pairs import Form, System
 
-__all__ = ["NAMES", "load"]
+__all__ = ["NAMES", "find", "load"]
 
 NAMES = ("gridworld", "torch")
 """All systems, in the order in which they are listed; here, as importing them takes seconds."""
@@ -38,3 +39,26 @@ def load(name: str, device: str = "cpu") -> System:
     """
     made: System = extras.load(f"{__name__}.{name}", "torch").system(device)
     return made
+
+
+def find(form: str, device: str = "cpu") -> Form:
+    """Return a form of any system by its name.
+
+    Raises
+    ------
+    ToolMissingError
+        It is absent here, or a system that was searched for it is; the message says why.
+    QStepError
+        There is no such form; the message names all.
+    """
+    known: list[str] = []
+    for name in NAMES:
+        system = load(name, device)
+        for entry in system.forms:
+            if entry.name == form:
+                return entry
+            known.append(entry.name)
+        for absent in system.absent:
+            if absent.name == form:
+                raise ToolMissingError(f"{form} is absent: {absent.reason}")
+    raise QStepError(f"{form!r} is no backend; there are {', '.join(known)}")

@@ -1,0 +1,249 @@
+"""Where the time goes: any piece of work under one of four profilers, and what each found.
+
+| tool | it sees | its own weight |
+|---|---|---|
+| cprofile | every call of a Python function, and of a built-in one | heavy on many small calls |
+| line | every line of the one function of ours that takes most | heavier still, on that function |
+| torch | every operation of PyTorch, on the processor and on CUDA | light, but it keeps every one |
+| pyinstrument | the stack, a thousand times a second | next to none |
+
+All shares are of time that was spent in the place itself, not in what it calls, except that a line
+owns its calls.
+"""
+
+from __future__ import annotations
+
+import cProfile
+import gc
+import linecache
+import pstats
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+from qstep import extras
+from qstep.errors import QStepError
+
+__all__ = ["TOOLS", "Profile", "Spot", "profile"]
+
+Work = Callable[[], object]
+Place = tuple[str, int, str]
+"""File, line and name of a function, as cProfile has them."""
+
+_PACKAGE = str(Path(__file__).parents[1])
+
+
+@dataclass(frozen=True)
+class Spot:
+    """One place, and what it took.
+
+    Attributes
+    ----------
+    where : str
+        Function and line, line of code, or operation.
+    seconds : float
+    share : float
+        Of all that was spent, 0..1.
+    calls : int or None
+        How often it was called; None where the tool does not count.
+    """
+
+    where: str
+    seconds: float
+    share: float
+    calls: int | None
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What a profiler found.
+
+    Attributes
+    ----------
+    tool : str
+    of : str
+        What all shares are shares of.
+    spots : tuple of Spot
+        The most expensive first.
+    suffix : str
+        What a file of it ends with: ``.html``, or what other programs read.
+    write : callable
+        Writes that file.
+    """
+
+    tool: str
+    of: str
+    spots: tuple[Spot, ...]
+    suffix: str
+    write: Callable[[Path], None]
+
+    @property
+    def sentence(self) -> str:
+        """The hot spot, and the share that it takes."""
+        hot = self.spots[0]
+        return f"Hot spot: {hot.where} takes {hot.share:.0%} of {self.of}."
+
+
+def profile(tool: str, work: Work) -> Profile:
+    """Do some work under a profiler.
+
+    Parameters
+    ----------
+    tool : str
+        One of :data:`TOOLS`.
+    work : callable
+        Done once, and once more before that where `tool` is ``line``.
+
+    Raises
+    ------
+    ToolMissingError
+        The profiler is not installed; the message says how to get it.
+    QStepError
+        The profiler has nothing to say of such work.
+    """
+    return TOOLS[tool](work)
+
+
+def _cprofile(work: Work) -> Profile:
+    stats = _called(work)
+    rows: dict[Place, Any] = stats.stats  # type: ignore[attr-defined]
+    total = sum(own for _, _, own, _, _ in rows.values())
+    found = [
+        Spot(_named(place), own, own / total, calls)
+        for place, (_, calls, own, _, _) in rows.items()
+    ]
+    return Profile(
+        "cprofile", "the time", _sorted(found), ".prof", lambda path: stats.dump_stats(path)
+    )
+
+
+def _called(work: Work) -> pstats.Stats:
+    profiler = cProfile.Profile()
+    profiler.runcall(work)
+    return pstats.Stats(profiler)
+
+
+def _line(work: Work) -> Profile:
+    profiler = extras.load("line_profiler", "profile").LineProfiler()
+    function = _heaviest(_called(work))
+    profiler.add_function(function)
+    profiler.runcall(work)
+    stats = profiler.get_stats()
+    ((file, _, name), lines) = next((k, v) for k, v in stats.timings.items() if v)
+    total = sum(spent for _, _, spent in lines)
+    found = [
+        Spot(
+            f"{Path(file).name}:{line}: {linecache.getline(file, line).strip()}",
+            spent * stats.unit,
+            spent / total,
+            hits,
+        )
+        for line, hits, spent in lines
+    ]
+
+    def write(path: Path) -> None:
+        with path.open("w", encoding="utf-8") as out:
+            profiler.print_stats(stream=out)
+
+    return Profile("line", f"the time of {name}", _sorted(found), ".txt", write)
+
+
+def _heaviest(stats: pstats.Stats) -> FunctionType:
+    """Return the function of ours that takes most, without those of ours that it calls."""
+    rows: dict[Place, Any] = stats.stats  # type: ignore[attr-defined]
+    ours = {place: row[3] for place, row in rows.items() if place[0].startswith(_PACKAGE)}
+    for place in list(ours):
+        for caller, (_, _, _, whole) in rows[place][4].items():
+            if caller in ours:
+                ours[caller] -= whole
+    live = {
+        (o.__code__.co_filename, o.__code__.co_firstlineno, o.__code__.co_name): o
+        for o in gc.get_objects()
+        if type(o) is FunctionType  # isinstance would ask objects that are not what they seem
+    }
+    return live[max(ours.keys() & live.keys(), key=lambda place: ours[place])]
+
+
+def _torch(work: Work) -> Profile:
+    profiler = extras.load("torch.profiler", "torch")
+    cuda = extras.load("torch", "torch").cuda.is_available()
+    activities = [profiler.ProfilerActivity.CPU]
+    if cuda:
+        activities.append(profiler.ProfilerActivity.CUDA)
+    with profiler.profile(activities=activities) as recorded:
+        begun = time.perf_counter()
+        work()
+        total = time.perf_counter() - begun
+    averages = recorded.key_averages()
+    if not averages:
+        raise QStepError("no operation of PyTorch ran; take another tool, such as cprofile")
+    found = [
+        Spot(event.key, event.self_cpu_time_total / 1e6, 0.0, event.count) for event in averages
+    ]
+    inside = sum(spot.seconds for spot in found)
+    found.append(Spot("Python, between the operations", max(0.0, total - inside), 0.0, None))
+    if cuda:
+        found += [
+            Spot(f"{event.key} (on the GPU)", event.self_device_time_total / 1e6, 0.0, event.count)
+            for event in averages
+            if event.self_device_time_total
+        ]
+    shared = [Spot(s.where, s.seconds, s.seconds / total, s.calls) for s in found]
+    return Profile(
+        "torch",
+        "the time",
+        _sorted(shared),
+        ".trace.json",
+        lambda path: recorded.export_chrome_trace(str(path)),
+    )
+
+
+def _pyinstrument(work: Work) -> Profile:
+    profiler = extras.load("pyinstrument", "profile").Profiler()
+    with profiler:
+        work()
+    root = profiler.last_session.root_frame()
+    if root is None:
+        raise QStepError("the work ended before the first sample; give it more --seconds")
+    own: dict[str, float] = defaultdict(float)
+    frames = [root]
+    while frames:
+        frame = frames.pop()
+        frames += frame.children
+        if not frame.is_synthetic:
+            place = (frame.file_path or "", frame.line_no or 0, frame.function)
+            own[_named(place)] += frame.total_self_time
+    total = sum(own.values())
+    found = [Spot(where, seconds, seconds / total, None) for where, seconds in own.items()]
+    return Profile(
+        "pyinstrument",
+        "the time",
+        _sorted(found),
+        ".html",
+        lambda path: profiler.write_html(str(path)),
+    )
+
+
+def _sorted(spots: list[Spot]) -> tuple[Spot, ...]:
+    return tuple(sorted(spots, key=lambda spot: spot.seconds, reverse=True))
+
+
+def _named(place: Place) -> str:
+    """Return a function as one reads it: its name, and where it is."""
+    file, line, name = place
+    if file in ("", "~", "<built-in>"):  # what is not Python, as the profilers mark it
+        return name.removeprefix("<").removesuffix(">").removeprefix("built-in method ")
+    return f"{name} ({'/'.join(Path(file).parts[-2:])}:{line})"
+
+
+TOOLS: dict[str, Callable[[Work], Profile]] = {
+    "cprofile": _cprofile,
+    "line": _line,
+    "torch": _torch,
+    "pyinstrument": _pyinstrument,
+}
+"""The profilers by name."""

@@ -1,0 +1,108 @@
+"""``qstep profile``: where the time of a backend goes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from qstep.bench.profilers import TOOLS, Profile, profile
+from qstep.cli._options import torch_device_option
+
+__all__ = ["command"]
+
+
+@click.command(short_help="Name the hot spot of a backend, and the share that it takes.")
+@click.argument("backend", metavar="[BACKEND]", required=False)
+@click.option(
+    "--tool",
+    type=click.Choice(tuple(TOOLS)),
+    default="cprofile",
+    show_default=True,
+    help="Calls, lines, PyTorch's operations, or samples of the stack.",
+)
+@torch_device_option("cpu")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="How long the work would take without a profiler.",
+)
+@click.option(
+    "--top", type=click.IntRange(min=1), default=10, show_default=True, help="Places to list."
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("build/profile"),
+    show_default=True,
+    help="Folder of the profile's file.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print all places as JSON on stdout.")
+def command(
+    backend: str | None,
+    tool: str,
+    torch_device: str,
+    seconds: float,
+    top: int,
+    out: Path,
+    as_json: bool,
+) -> None:
+    """Run a BACKEND under a profiler and say where its time goes.
+
+    BACKEND is any form of any system that qstep bench knows; without one, they are listed. pyinstrument
+    writes an HTML page, torch a trace for chrome://tracing or ui.perfetto.dev, cprofile a file that
+    pstats and snakeviz read, line the whole function as text.
+
+    \b
+    Examples:
+      qstep profile
+      qstep profile dictionary
+      qstep profile dictionary --tool line
+      qstep profile torch --tool torch --seconds 0.2
+      qstep profile torch-plain --tool pyinstrument
+    """
+    from rich.console import Console
+
+    from qstep.bench import systems
+    from qstep.bench.pairs import calibrate
+
+    if backend is None:
+        for name in systems.NAMES:
+            for form in systems.load(name, torch_device).forms:
+                click.echo(f"{form.name:20}{name}: {form.what}")
+        return
+    form = systems.find(backend, torch_device)
+    with Console(stderr=True).status(f"{backend}: warming up"):
+        amount = calibrate(form, seconds)
+    with Console(stderr=True).status(f"{backend}: under {tool}"):
+        found = profile(tool, lambda: form.run(amount))
+    out.mkdir(parents=True, exist_ok=True)
+    file = out / f"{backend}-{tool}{found.suffix}"
+    found.write(file)
+    if as_json:
+        spots = [asdict(spot) for spot in found.spots]
+        report = {"backend": backend, "tool": tool, "amount": amount, "sentence": found.sentence}
+        click.echo(json.dumps({**report, "spots": spots, "file": str(file)}, indent=2))
+        return
+    _show(found, top)
+    click.echo(f"{backend}: {found.sentence}")
+    click.echo(file)
+
+
+def _show(found: Profile, top: int) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD)
+    for name in ("share", "seconds", "calls"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("where", overflow="fold")
+    for spot in found.spots[:top]:
+        calls = "" if spot.calls is None else f"{spot.calls:,}"
+        table.add_row(f"{spot.share:.1%}", f"{spot.seconds:.3f}", calls, spot.where)
+    Console().print(table, markup=False)

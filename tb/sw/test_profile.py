@@ -1,0 +1,197 @@
+"""Each profiler finds a hot spot that was planted, on any backend, and the command says so."""
+
+from __future__ import annotations
+
+import json
+import pstats
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from qstep.bench import profilers, systems
+from qstep.bench.profilers import Profile, Spot
+from qstep.cli.profile import command
+from qstep.errors import QStepError, ToolMissingError
+
+pytestmark = pytest.mark.unit
+
+
+def hot() -> int:
+    total = 0
+    for number in range(400_000):
+        total += number  # the line that takes most
+    return total
+
+
+def cold() -> int:
+    return sum(range(1000))
+
+
+def mostly_hot() -> None:
+    cold()
+    hot()
+
+
+def operations() -> None:
+    import torch
+
+    matrix = torch.ones(300, 300)
+    for _ in range(20):
+        matrix = (matrix @ matrix).clamp(max=1)
+
+
+def profiled(tool: str, work: Callable[[], object]) -> Profile:
+    if tool == "line":
+        pytest.importorskip("line_profiler")
+    if tool == "pyinstrument":
+        pytest.importorskip("pyinstrument")
+    return profilers.profile(tool, work)
+
+
+@pytest.mark.parametrize("tool", ["cprofile", "pyinstrument"])
+def test_the_function_that_takes_most_comes_first(tool: str) -> None:
+    found = profiled(tool, mostly_hot)
+    assert found.spots[0].where.startswith("hot (sw/test_profile.py:")
+    assert found.spots[0].share > 0.5
+    assert found.sentence.startswith("Hot spot: hot (sw/test_profile.py:")
+
+
+@pytest.mark.parametrize("tool", ["cprofile", "pyinstrument", "line"])
+def test_shares_add_up_to_the_whole(tool: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(profilers, "_PACKAGE", str(Path(__file__).parent))
+    found = profiled(tool, mostly_hot)
+    assert sum(spot.share for spot in found.spots) == pytest.approx(1)
+    shares = [spot.share for spot in found.spots]
+    assert shares == sorted(shares, reverse=True)
+
+
+def test_lines_are_those_of_the_function_that_takes_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(profilers, "_PACKAGE", str(Path(__file__).parent))
+    found = profiled("line", mostly_hot)
+    lines = {spot.where.partition(": ")[2]: spot for spot in found.spots}
+    assert lines["total += number  # the line that takes most"].calls == 400_000
+    assert lines["total += number  # the line that takes most"].share > 0.3
+    assert found.of == "the time of hot"
+
+
+def test_calls_are_counted() -> None:
+    found = profilers.profile("cprofile", lambda: [cold() for _ in range(17)])
+    (spot,) = [spot for spot in found.spots if spot.where.startswith("cold (")]
+    assert spot.calls == 17
+
+
+def test_operations_of_pytorch_are_named_and_counted() -> None:
+    pytest.importorskip("torch")
+    found = profilers.profile("torch", operations)
+    named = {spot.where: spot for spot in found.spots}
+    assert named["aten::mm"].calls == named["aten::clamp"].calls == 20
+    assert "Python, between the operations" in named
+    assert all(0 <= spot.share <= 1 for spot in found.spots)
+
+
+def test_work_without_pytorch_has_no_operations() -> None:
+    pytest.importorskip("torch")
+    with pytest.raises(QStepError, match="no operation of PyTorch ran; take another tool"):
+        profilers.profile("torch", cold)
+
+
+def test_work_too_short_for_a_sample_is_refused() -> None:
+    pytest.importorskip("pyinstrument")
+    with pytest.raises(QStepError, match=r"before the first sample; give it more --seconds"):
+        profilers.profile("pyinstrument", lambda: None)
+
+
+def test_the_sentence_names_the_first_spot_and_its_share() -> None:
+    spots = (Spot("here (a.py:1)", 3.0, 0.75, 4), Spot("there (b.py:2)", 1.0, 0.25, 4))
+    found = Profile("cprofile", "the time", spots, ".prof", lambda path: None)
+    assert found.sentence == "Hot spot: here (a.py:1) takes 75% of the time."
+
+
+@pytest.mark.parametrize(("tool", "package"), [("line", "line_profiler"), ("pyinstrument",) * 2])
+def test_an_absent_tool_says_how_to_get_it(
+    tool: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    message = rf"{package} is not installed: pip install 'qstep\[profile\]'"
+    with pytest.raises(ToolMissingError, match=message):
+        profilers.profile(tool, cold)
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(command, [str(word) for word in words])
+
+
+def test_without_a_backend_all_are_listed() -> None:
+    pytest.importorskip("torch")
+    result = run()
+    assert result.exit_code == 0, result.output
+    names = [line.split()[0] for line in result.stdout.splitlines()]
+    assert {"reference", "dictionary", "numpy", "numba", "model", "sim", "torch"} <= set(names)
+    assert len(names) == len(set(names))
+
+
+BACKENDS = [
+    ("dictionary", "cprofile", r"takes \d+% of the time\."),
+    ("reference", "line", r"reference\.py:\d+: .* takes \d+% of the time of learn\."),
+    ("numba", "cprofile", r"takes \d+% of the time\."),
+    ("model", "pyinstrument", r"takes \d+% of the time\."),
+    ("torch", "torch", r"takes \d+% of the time\."),
+    ("torch-plain", "line", r"torch_plain\.py:\d+: .* takes \d+% of the time of learn\."),
+    ("torch", "pyinstrument", r"takes \d+% of the time\."),
+]
+
+
+@pytest.mark.parametrize(("backend", "tool", "sentence"), BACKENDS)
+def test_any_backend_runs_under_any_tool(
+    backend: str, tool: str, sentence: str, tmp_path: Path
+) -> None:
+    if "torch" in (backend.partition("-")[0], tool):
+        pytest.importorskip("torch")
+    result = run(backend, "--tool", tool, "--seconds", "0.02", "--top", "3", "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    *table, said, file = result.stdout.rstrip().splitlines()
+    assert "share" in "".join(table)
+    assert re.fullmatch(rf"{backend}: Hot spot: .*{sentence}", said)
+    assert file == str(next(tmp_path.iterdir()))
+    assert Path(file).stat().st_size > 100
+
+
+def test_files_are_what_their_names_say(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("pyinstrument")
+    for tool in ("cprofile", "torch", "pyinstrument"):
+        words = ("torch", "--tool", tool, "--seconds", "0.02", "--out", tmp_path)
+        assert run(*words).exit_code == 0
+    assert pstats.Stats(str(tmp_path / "torch-cprofile.prof")).get_stats_profile().func_profiles
+    trace = json.loads((tmp_path / "torch-torch.trace.json").read_text(encoding="utf-8"))
+    assert any(event.get("name") == "aten::index_select" for event in trace["traceEvents"])
+    page = (tmp_path / "torch-pyinstrument.html").read_text(encoding="utf-8")
+    assert page.lstrip().lower().startswith("<!doctype html>")
+    assert not re.search(r'<(script|link)[^>]+(src|href)="http', page)
+
+
+def test_json_lists_every_place(tmp_path: Path) -> None:
+    words = ("dictionary", "--seconds", "0.02", "--top", "1", "--json", "--out", tmp_path)
+    told = json.loads(run(*words).stdout)
+    assert (told["backend"], told["tool"]) == ("dictionary", "cprofile")
+    assert told["sentence"].startswith("Hot spot: ")
+    assert len(told["spots"]) > 5
+    assert sum(spot["share"] for spot in told["spots"]) == pytest.approx(1)
+
+
+def test_an_unknown_backend_is_refused_with_those_that_exist(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(systems, "NAMES", ("gridworld",))
+    with pytest.raises(QStepError, match=r"'abacus' is no backend; there are reference, dict.*sim"):
+        command.main(["abacus"], standalone_mode=False)
+
+
+def test_an_absent_backend_says_why() -> None:
+    pytest.importorskip("torch")
+    with pytest.raises(ToolMissingError, match="torch-graph is absent: it needs NVIDIA's CUDA"):
+        systems.find("torch-graph", "cpu")
