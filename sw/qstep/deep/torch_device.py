@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 
 from qstep.errors import TorchDeviceError
 
-__all__ = ["choose", "present"]
+__all__ = ["choose", "one_thread", "present", "synchronise"]
 
 
 def present() -> list[str]:
@@ -38,3 +41,25 @@ def choose(name: str = "auto") -> torch.device:
             f"PyTorch has no device {name!r} on this machine; it has {', '.join(here)} (or 'auto')"
         )
     return torch.device(here[0] if name == "auto" else name)
+
+
+def synchronise(device: torch.device) -> None:
+    """Wait until a device has done what it was given; the CPU always has."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    elif device.type == "mps":
+        torch.mps.synchronize()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let PyTorch use one thread of the CPU in this block.
+
+    On networks of a few thousand parameters two threads wait for each other longer than they work.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

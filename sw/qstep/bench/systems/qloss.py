@@ -118,9 +118,10 @@ class _Pair:
 
 def _calls(call: Callable[[], None], device: torch.device) -> Callable[[int], int]:
     def run(amount: int) -> int:
-        for _ in range(amount):
-            call()
-        torch_device.synchronise(device)
+        with torch_device.one_thread():
+            for _ in range(amount):
+                call()
+            torch_device.synchronise(device)
         return amount
 
     return run
