@@ -1,0 +1,206 @@
+"""How fast are the devices of this machine: products of square matrices, float32."""
+
+from __future__ import annotations
+
+import datetime
+import platform
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from qstep.bench.backends import Absent
+from qstep.bench.checks import WrongTableError
+from qstep.bench.machine import machine, versions
+from qstep.bench.measure import Spread
+from qstep.deep import torch_device
+
+__all__ = ["Report", "Row", "compare", "draw"]
+
+_GPUS = {"cuda": "NVIDIA GPU", "mps": "Apple GPU"}
+_SYNCHRONIZE: dict[str, Callable[[], None]] = {
+    "cpu": lambda: None,
+    "cuda": lambda: torch.cuda.synchronize(),
+    "mps": lambda: torch.mps.synchronize(),
+}
+_MARKS = {"cpu": ("#0072b2", "o"), "cuda": ("#009e73", "^"), "mps": ("#e69f00", "s")}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One device at one size.
+
+    Attributes
+    ----------
+    device : str
+    size : int
+        Rows and columns of both factors.
+    gflops : Spread
+        Thousand million additions and multiplications a second: 2 size^3 a product.
+    rates : tuple of float
+        The same of every round.
+    """
+
+    device: str
+    size: int
+    gflops: Spread
+    rates: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Report:
+    """All devices at all sizes.
+
+    Attributes
+    ----------
+    devices : dict
+        Of each device that is present, what it is.
+    absent : tuple of Absent
+    threads : int
+        Of PyTorch on the processor.
+    """
+
+    date: str
+    rounds: int
+    machine: dict[str, str | int]
+    versions: dict[str, str]
+    threads: int
+    devices: dict[str, str]
+    absent: tuple[Absent, ...]
+    rows: tuple[Row, ...]
+
+
+def compare(
+    sizes: Sequence[int],
+    rounds: int = 5,
+    seconds: float = 0.1,
+    progress: Callable[[str, int, int], None] = lambda what, done, total: None,
+) -> Report:
+    """Multiply matrices on every device that is present, the devices in turns.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Rows and columns of the factors, each 1 or more.
+    rounds : int
+        Turns of each device, 1 or more.
+    seconds : float
+        About how long one turn takes; at least one product is made.
+    progress : callable
+        ``progress(what, done, total)``, called as work goes on.
+
+    Raises
+    ------
+    WrongTableError
+        A device multiplies wrong.
+    """
+    here = torch_device.present()[::-1]  # the processor first
+    rows = []
+    for number, size in enumerate(sizes):
+        progress(f"{size} x {size}", number, len(sizes))
+        pairs = {device: _factors(size, device) for device in here}
+        counts = {device: _calibrated(device, *pair, seconds) for device, pair in pairs.items()}
+        rates: dict[str, list[float]] = {device: [] for device in here}
+        for _ in range(rounds):
+            for device, pair in pairs.items():
+                spent = _timed(device, *pair, counts[device])
+                rates[device].append(2 * size**3 * counts[device] / spent / 1e9)
+        rows += [Row(name, size, Spread.of(found), tuple(found)) for name, found in rates.items()]
+    return Report(
+        datetime.datetime.now(datetime.UTC).date().isoformat(),
+        rounds,
+        machine(),
+        versions(),
+        torch.get_num_threads(),
+        {device: _described(device) for device in here},
+        tuple(
+            Absent(name, what, f"PyTorch finds no {what} on this machine")
+            for name, what in _GPUS.items()
+            if name not in here
+        ),
+        tuple(rows),
+    )
+
+
+def _factors(size: int, device: str) -> tuple[Tensor, Tensor, Tensor]:
+    """Return two factors and room for their product, which is checked once."""
+    generator = torch.Generator().manual_seed(size)
+    left, right = (torch.randn(size, size, generator=generator) for _ in range(2))
+    expected = left[0].double() @ right.double()
+    there = left.to(device), right.to(device), torch.empty(size, size, device=device)
+    _check(torch.mm(there[0], there[1], out=there[2])[0].cpu(), expected, device)
+    return there
+
+
+def _check(row: Tensor, expected: Tensor, device: str) -> None:
+    # Sums of `size` products of float32: an error of 1e-3 of their spread is far above rounding.
+    bound = 1e-3 * len(expected) ** 0.5
+    error = float((row.double() - expected).abs().max())
+    if not error <= bound:
+        raise WrongTableError(f"{device} multiplies wrong: off by {error:g}, allowed is {bound:g}")
+
+
+def _timed(device: str, left: Tensor, right: Tensor, product: Tensor, count: int) -> float:
+    synchronize = _SYNCHRONIZE[device]
+    synchronize()
+    begun = time.perf_counter()
+    for _ in range(count):
+        torch.mm(left, right, out=product)
+    synchronize()
+    return time.perf_counter() - begun
+
+
+def _calibrated(device: str, left: Tensor, right: Tensor, product: Tensor, seconds: float) -> int:
+    count = 1
+    while _timed(device, left, right, product, count) < 0.7 * seconds:
+        count *= 2
+    return count
+
+
+def _described(device: str) -> str:
+    if device == "cuda":
+        return str(torch.cuda.get_device_name())
+    return str(machine()["cpu"]) if device == "cpu" else f"GPU of an Apple {platform.machine()}"
+
+
+def draw(report: Report) -> Figure:
+    """Return a picture: GFLOP/s over the size, a line a device, with the lowest and the highest."""
+    figure = Figure(figsize=(8, 5), layout="constrained")
+    axes = figure.subplots()
+    for device, what in report.devices.items():
+        rows = [row for row in report.rows if row.device == device]
+        sizes = [row.size for row in rows]
+        colour, mark = _MARKS[device]
+        axes.plot(
+            sizes,
+            [r.gflops.median for r in rows],
+            marker=mark,
+            color=colour,
+            label=f"{device}: {what}",
+        )
+        axes.fill_between(
+            sizes,
+            [row.gflops.minimum for row in rows],
+            [row.gflops.maximum for row in rows],
+            color=colour,
+            alpha=0.2,
+            linewidth=0,
+        )
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xticks(sorted({row.size for row in report.rows}))
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.set_xlabel("rows and columns of the factors")
+    axes.set_ylabel("GFLOP/s, float32")
+    axes.grid(color="lightgray", linewidth=0.5)
+    axes.legend(frameon=False)
+    axes.set_title(
+        f"Product of two matrices; median of {report.rounds} rounds; {report.date}",
+        loc="left",
+        fontsize="medium",
+    )
+    return figure

@@ -1,0 +1,99 @@
+"""``qstep matmul``: compare the processor with the GPUs of this machine."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from qstep import extras
+
+__all__ = ["command"]
+
+_LARGEST = 16384
+
+
+def _sizes(_: click.Context, __: click.Parameter, text: str) -> tuple[int, ...]:
+    try:
+        sizes = tuple(int(word) for word in text.split(","))
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not a list of integers such as 64,256") from None
+    wrong = [size for size in sizes if not 1 <= size <= _LARGEST]
+    if wrong:
+        raise click.BadParameter(f"{wrong[0]} is no size; they go from 1 to {_LARGEST}")
+    return tuple(sorted(set(sizes)))
+
+
+@click.command(short_help="Compare processor and GPU by the product of two matrices.")
+@click.option(
+    "--sizes",
+    callback=_sizes,
+    default="64,128,256,512,1024,2048",
+    show_default=True,
+    metavar="N,...",
+    help=f"Rows and columns of the factors, each 1..{_LARGEST}.",
+)
+@click.option(
+    "--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="Turns of a device."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON on stdout.")
+@click.option("--plot", "plot_file", type=click.Path(path_type=Path), help="Write a picture.")
+def command(sizes: tuple[int, ...], rounds: int, as_json: bool, plot_file: Path | None) -> None:
+    """Multiply square matrices on every device that PyTorch has here, and compare.
+
+    Devices that this machine lacks are named and left out. What is printed is GFLOP/s: thousand million
+    additions and multiplications a second, in float32.
+    """
+    from rich.console import Console
+    from rich.progress import Progress
+
+    matmul = extras.load("qstep.bench.matmul", "torch")
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("matmul")
+
+        def progress(what: str, done: int, total: int) -> None:
+            bar.update(task, description=what, completed=done, total=total)
+
+        report = matmul.compare(sizes, rounds, progress=progress)
+    if as_json:
+        click.echo(json.dumps(asdict(report), indent=2))
+    else:
+        _show(report)
+    if plot_file is not None:
+        plot_file.parent.mkdir(parents=True, exist_ok=True)
+        matmul.draw(report).savefig(plot_file, dpi=150)
+
+
+def _show(report: Any) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    from qstep.bench.numbers import number, spread
+
+    found = {(row.size, row.device): row.gflops for row in report.rows}
+    table = Table(box=SIMPLE_HEAD, title="GFLOP/s, float32", title_justify="left")
+    table.add_column("size", justify="right")
+    others = [device for device in report.devices if device != "cpu"]
+    for device in report.devices:
+        table.add_column(device, justify="right")
+    for device in others:
+        table.add_column(f"{device} to cpu", justify="right")
+    for size in sorted({row.size for row in report.rows}):
+        cpu = found[size, "cpu"].median
+        table.add_row(
+            f"{size:,}",
+            *(spread(found[size, device]) for device in report.devices),
+            *(number(found[size, device].median / cpu) for device in others),
+        )
+    console = Console()
+    console.print(table)
+    for device, what in report.devices.items():
+        threads = f", {report.threads} threads" if device == "cpu" else ""
+        console.print(f"{device}: {what}{threads}", highlight=False)
+    for entry in report.absent:
+        console.print(f"{entry.name}: left out, {entry.reason}", highlight=False)
+    console.print(f"{report.date}; torch {report.versions['torch']}", highlight=False)

@@ -1,0 +1,144 @@
+"""`qstep matmul` counts what it says, checks the product, and leaves out what is absent, kindly."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+torch = pytest.importorskip("torch")
+
+from qstep.bench import matmul  # noqa: E402
+from qstep.bench.checks import WrongTableError  # noqa: E402
+from qstep.bench.matmul import Report, Row  # noqa: E402
+from qstep.bench.measure import Spread  # noqa: E402
+from qstep.cli.matmul import command  # noqa: E402
+from qstep.deep import torch_device  # noqa: E402
+from qstep.errors import ToolMissingError  # noqa: E402
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.fixture
+def processor_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch_device, "present", lambda: ["cpu"])
+
+
+@pytest.fixture
+def report(processor_only: None) -> Report:
+    return matmul.compare([8, 16], rounds=2, seconds=1e-4)
+
+
+def two_devices(report: Report) -> Report:
+    """The same with a second device that is ten times as fast."""
+    faster = [
+        Row("cuda", row.size, Spread(10 * row.gflops.median, 1.0, 1e6), row.rates)
+        for row in report.rows
+    ]
+    devices = {**report.devices, "cuda": "a GPU"}
+    return replace(report, devices=devices, rows=(*report.rows, *faster), absent=())
+
+
+def test_an_addition_and_a_multiplication_are_counted_for_each_term(
+    monkeypatch: pytest.MonkeyPatch, processor_only: None
+) -> None:
+    # 3 products of 10 x 10 in 2 s, then in 4 s.
+    spent = iter([2.0, 4.0])
+    monkeypatch.setattr(matmul, "_timed", lambda *given: next(spent))
+    monkeypatch.setattr(matmul, "_calibrated", lambda *given: 3)
+    (row,) = matmul.compare([10], rounds=2).rows
+    assert row.rates == (3 * 2000 / 2.0 / 1e9, 3 * 2000 / 4.0 / 1e9)
+    assert row.gflops.maximum == row.rates[0]
+
+
+def test_every_size_is_measured_in_every_round(report: Report) -> None:
+    assert [(row.device, row.size, len(row.rates)) for row in report.rows] == [
+        ("cpu", 8, 2),
+        ("cpu", 16, 2),
+    ]
+    assert all(rate > 0 for row in report.rows for rate in row.rates)
+
+
+def test_a_wrong_product_is_noticed() -> None:
+    expected = torch.ones(100, dtype=torch.float64)
+    matmul._check(torch.ones(100), expected, "cuda")
+    with pytest.raises(WrongTableError, match=r"cuda multiplies wrong: off by 0\.1, allowed is"):
+        matmul._check(torch.full((100,), 1.1), expected, "cuda")
+    with pytest.raises(WrongTableError, match="off by nan"):
+        matmul._check(torch.full((100,), torch.nan), expected, "cuda")
+
+
+def test_absent_devices_are_named_and_left_out(report: Report) -> None:
+    reasons = {entry.name: entry.reason for entry in report.absent}
+    assert reasons == {
+        "cuda": "PyTorch finds no NVIDIA GPU on this machine",
+        "mps": "PyTorch finds no Apple GPU on this machine",
+    }
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("device", ["cuda", "mps"])
+def test_a_gpu_is_measured_beside_the_processor(device: str) -> None:
+    if device not in torch_device.present():
+        pytest.skip(f"no {device} device on this machine")
+    found = matmul.compare([64, 512], rounds=2, seconds=0.01)
+    assert {(row.device, row.size) for row in found.rows} >= {(device, 64), ("cpu", 512)}
+
+
+def run(*words: str | Path) -> Any:
+    return CliRunner().invoke(command, [str(word) for word in words])
+
+
+def test_the_command_prints_rates_and_what_is_left_out(
+    processor_only: None, tmp_path: Path
+) -> None:
+    result = run("--sizes", "16,8", "--rounds", "1", "--plot", tmp_path / "new" / "a.png")
+    assert result.exit_code == 0, result.output
+    assert re.search(r"^ +8 +\d", result.stdout, re.MULTILINE)
+    assert "cuda: left out, PyTorch finds no NVIDIA GPU on this machine" in result.stdout
+    assert (tmp_path / "new" / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_json_has_machine_versions_and_every_round(processor_only: None) -> None:
+    told = json.loads(run("--sizes", "8", "--rounds", "3", "--json").stdout)
+    assert [len(row["rates"]) for row in told["rows"]] == [3]
+    assert told["versions"]["torch"] == torch.__version__
+    assert told["machine"]["cores"] >= 1
+
+
+def test_two_devices_stand_side_by_side_with_their_ratio(
+    report: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = two_devices(report)
+    monkeypatch.setattr(matmul, "compare", lambda *given, **options: both)
+    text = run("--sizes", "8").stdout
+    assert "cuda to cpu" in text
+    assert len(re.findall(r" 10\.0 *$", text, re.MULTILINE)) == 2
+    (axes,) = matmul.draw(both).axes
+    assert [line.get_label() for line in axes.lines] == [
+        f"cpu: {report.devices['cpu']}",
+        "cuda: a GPU",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [("8,x", "'8,x' is not a list of integers"), ("0", "0 is no size; they go from 1 to 16384")],
+)
+def test_sizes_that_are_none_are_refused(sizes: str, message: str) -> None:
+    result = run("--sizes", sizes)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_without_pytorch_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "qstep.bench.matmul")
+    with pytest.raises(ToolMissingError, match=r"torch is not installed: pip .*qstep\[torch\]'"):
+        command.main([], standalone_mode=False)
