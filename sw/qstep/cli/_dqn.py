@@ -1,4 +1,4 @@
-"""What `qstep dqn` does once its options are read: progress, checkpoints, interruption, results."""
+"""What `qstep dqn` and `qstep pqn` do once their options are read: runs, checkpoints, results."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from qstep.deep import torch_device
 from qstep.deep.checkpoint import load_state, save_state
 from qstep.deep.dqn_config import DqnConfig
+from qstep.deep.measure import interval
+from qstep.deep.pqn_config import PqnConfig
 from qstep.deep.results import summary, write_results
 from qstep.deep.run import GAMES, Run, Score
 from qstep.deep.systems import SYSTEMS
@@ -29,7 +31,6 @@ __all__ = ["train"]
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 + SIGINT, as shells have it."""
 
-_EVERY = {"plain": 10, "fast": 100}
 _REFRESH_SECONDS = 0.2
 _SAVE_SECONDS = 10.0
 
@@ -53,13 +54,16 @@ def train(
     device = torch_device.choose(torch_device_name)
     # Such small networks are slower on two threads than on one: they wait for each other.
     torch.set_num_threads(1)
-    folder = out or Path("runs") / f"dqn-{name}"
+    folder = out or Path("runs") / f"{'pqn' if form == 'pqn' else 'dqn'}-{name}"
     given = {"frames": frames, "variant": variant, "prioritised": prioritised or None}
+    system = SYSTEMS[name]
     changes: dict[str, Any] = {field: value for field, value in given.items() if value is not None}
     reports: list[dict[str, Any]] = []
     for number in range(seed, seed + seeds):
-        config: DqnConfig = replace(SYSTEMS[name].configuration(form, number), **changes)
-        run = Run(name, form, config, device, evaluate_every or _EVERY[form], episodes)
+        made = system.pqn(number) if form == "pqn" else system.configuration(form, number)
+        config: DqnConfig | PqnConfig = replace(made, **changes)
+        every = evaluate_every or system.evaluate_every[form]
+        run = Run(name, form, config, device, every, episodes or system.episodes)
         here = folder if seeds == 1 else folder / f"seed-{number}"
         if not _run(run, here, resume):
             click.echo(_how_to_go_on(run, form, seeds), err=True)
@@ -77,7 +81,7 @@ def train(
 
 def _run(run: Run, folder: Path, resume: bool) -> bool:
     """Run to the end behind a progress bar on stderr; return False after Ctrl-C."""
-    file = folder / "checkpoint.zip" if run.form == "fast" else None
+    file = folder / "checkpoint.zip" if run.form != "plain" else None
     if file is not None and resume:
         run.restore(load_state(file, run.identity))
     try:
@@ -148,10 +152,15 @@ def _in_words(report: dict[str, Any]) -> str:
         f"greedy score of the last network: mean {score.mean:.1f} of {GAMES} episodes, "
         f"lowest {score.low:g}, highest {score.high:g}" + _solved_in_words(report),
     ]
-    if report["phases"] is not None:
-        total = sum(report["phases"].values()) or 1.0
-        shares = (f"{name} {part / total:.0%}" for name, part in report["phases"].items())
-        lines.append("time: " + ", ".join(shares))
+    total = sum(report["phases"].values()) or 1.0
+    shares = (f"{name} {part} s ({part / total:.0%})" for name, part in report["phases"].items())
+    lines.append("time: " + ", ".join(shares))
+    if report["first_and_last"] is not None:
+        time_us, memory = (report["first_and_last"][what] for what in ("us_per_frame", "peak_mib"))
+        lines.append(
+            f"from the first thousand episodes to the last: {time_us[0]} to {time_us[1]} us of "
+            f"processor time a frame, {memory[0]} to {memory[1]} MiB of memory at most"
+        )
     return "\n".join([*lines, *(f"{what}: {path}" for what, path in report["files"].items())])
 
 
@@ -165,7 +174,12 @@ def _solved_in_words(report: dict[str, Any]) -> str:
 
 def _all_in_words(reports: list[dict[str, Any]]) -> str:
     means = [report["score"]["mean"] for report in reports]
-    line = f"{len(means)} seeds: mean score {sum(means) / len(means):.1f}, lowest {min(means):.1f}"
+    half = interval(means)
+    bounds = "" if half is None else f" +- {half:.1f} (95 % interval)"
+    line = (
+        f"{len(means)} seeds: mean score {sum(means) / len(means):.1f}{bounds}, "
+        f"lowest {min(means):.1f}"
+    )
     if reports[0]["solved"] is not None:
         line += f"; solved by {sum(report['solved'] for report in reports)} of {len(reports)}"
     slowest = max(reports, key=lambda report: report["seconds"])

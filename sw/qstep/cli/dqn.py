@@ -16,7 +16,9 @@ _POSITIVE = click.IntRange(min=1)
 
 
 @click.command(short_help="Learn CartPole or Snake with a network (DQN).")
-@click.argument("name", metavar="SYSTEM", type=click.Choice(("cartpole", "snake")))
+@click.argument(
+    "name", metavar="SYSTEM", type=click.Choice(("cartpole", "snake", "snake-features"))
+)
 @click.option(
     "--form",
     type=click.Choice(("plain", "fast")),
@@ -26,7 +28,7 @@ _POSITIVE = click.IntRange(min=1)
 )
 @torch_device_option("cpu")
 @click.option("--frames", type=_POSITIVE, help="Length of the run.  [default: the system's own]")
-@click.option("--episodes", type=_POSITIVE, help="End after so many episodes.")
+@click.option("--episodes", type=_POSITIVE, help="End after so many.  [default: the system's own]")
 @click.option(
     "--variant",
     type=click.Choice(("single", "target", "double")),
@@ -37,7 +39,7 @@ _POSITIVE = click.IntRange(min=1)
     "--evaluate-every",
     type=_POSITIVE,
     metavar="K",
-    help="Play 100 greedy episodes every K episodes.  [default: plain 10, fast 100]",
+    help="Play 100 greedy episodes every K episodes.  [default: the system's own]",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option(
@@ -56,7 +58,7 @@ def command(
 ) -> None:
     """Learn CartPole or Snake with a deep Q-network.
 
-    The folder gets network.safetensors, history.json, learning_curve.png and, with the fast form,
+    SYSTEM is cartpole, snake (with the flood fill) or snake-features (without). The folder gets network.safetensors, history.json, learning_curve.png and, with the fast form,
     checkpoint.zip. Ctrl-C leaves a checkpoint from which --resume goes on to exactly the same result.
     The score is that of the last network, not of the best one on the way.
 

@@ -20,10 +20,10 @@ M. Gallici et al., "Simplifying Deep Temporal Difference Learning", ICLR 2025 (a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,90 +31,13 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from qstep.deep.checkpoint import State
+from qstep.deep.dqn import PHASES, Ended
+from qstep.deep.pqn_config import PqnConfig
 from qstep.envs.boards import Boards
-from qstep.errors import ConfigError
+from qstep.errors import ConfigError, EnvironmentSpaceError
 
-__all__ = ["Pqn", "PqnPlan", "Rollout", "lambda_returns", "normalised"]
-
-
-@dataclass(frozen=True, slots=True)
-class PqnPlan:
-    """What a run is to do.
-
-    Parameters
-    ----------
-    steps : int
-        Steps of a board, all boards together; rounded up to whole rollouts.
-    horizon : int
-        H, steps of each board in a rollout.
-    epochs : int
-        How often a rollout is gone through.
-    minibatches : int
-        Pieces of a rollout, one update each; at most N * H.
-    hidden : tuple of int
-        Units of the hidden layers.
-    learning_rate : float
-        First one, above 0; it falls linearly to 0 over the run.
-    gamma, decay : float
-        Discount and the lambda of the returns, each 0..1; lambda 0 is one-step Q-learning.
-    epsilon_start, epsilon_end, epsilon_share : float
-        Exploration falls linearly from the first to the second over that share of the steps, each 0..1.
-    reward_scale : float
-        Rewards are learnt multiplied by it, so that values stay of the order of 1.
-    gradient_norm : float
-        A longer gradient is shortened to it.
-
-    Raises
-    ------
-    ConfigError
-        A value is out of range.
-    """
-
-    steps: int = 500_000
-    horizon: int = 64
-    epochs: int = 4
-    minibatches: int = 16
-    hidden: tuple[int, ...] = (128, 128)
-    learning_rate: float = 1e-3
-    gamma: float = 0.99
-    decay: float = 0.95
-    epsilon_start: float = 1.0
-    epsilon_end: float = 0.05
-    epsilon_share: float = 0.2
-    reward_scale: float = 0.1
-    gradient_norm: float = 10.0
-
-    def __post_init__(self) -> None:
-        for name in ("steps", "horizon", "epochs", "minibatches"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} is {getattr(self, name)}; it must be 1 or more")
-        for name in ("gamma", "decay", "epsilon_start", "epsilon_end", "epsilon_share"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise ConfigError(f"{name} is {getattr(self, name)}; it must be from 0 to 1")
-        for name in ("learning_rate", "reward_scale", "gradient_norm"):
-            if not getattr(self, name) > 0.0:
-                raise ConfigError(f"{name} is {getattr(self, name)}; it must be above 0")
-        if not self.hidden or min(self.hidden) < 1:
-            raise ConfigError(f"hidden is {self.hidden}; it must be one or more sizes, 1 or more")
-
-
-class Rollout(NamedTuple):
-    """What one rollout was.
-
-    Attributes
-    ----------
-    steps : int
-        Steps of a board since the run began.
-    epsilon, loss : float
-        Exploration in it, and the mean loss of its updates.
-    scores : ndarray of int32, shape (K,)
-        Of the episodes that ended in it, by time and then by board.
-    """
-
-    steps: int
-    epsilon: float
-    loss: float
-    scores: NDArray[np.int32]
+__all__ = ["Pqn", "lambda_returns", "normalised"]
 
 
 def normalised(sizes: Sequence[int], seed: int) -> nn.Sequential:
@@ -157,43 +80,52 @@ def lambda_returns(
 
 
 class Pqn:
-    """Trains a network on boards; iterate over it to run, one rollout an iteration.
+    """A run of PQN. Call :meth:`step` until :attr:`frames` has reached ``config.frames``.
 
     Parameters
     ----------
     boards : Boards
-        With observations of numbers; from then on used by this learner alone.
-    plan : PqnPlan
-    seed : int
-        Of the network, of exploration and of the order in which a rollout is learnt.
+        With observations of one number or more.
+    config : PqnConfig
     device : torch.device
-        Of the network.
+        Of the network; the boards are on the CPU.
 
     Attributes
     ----------
-    network : Sequential
-        From observations (B, inputs) to values (B, actions), in units of scaled rewards.
-    steps : int
-        Steps of a board that are done.
+    frames, episodes, updates : int
+        So far.
+    network : torch.nn.Sequential
+        From observations (B, inputs) to values (B, actions), of scaled rewards.
+    seconds : dict of str to float
+        Spent so far in ``select``, ``step``, ``store`` and ``learn``.
 
     Raises
     ------
+    EnvironmentSpaceError
+        The boards' observations are indices into a table.
     ConfigError
         There are more minibatches than transitions in a rollout.
     """
 
-    def __init__(self, boards: Boards, plan: PqnPlan, seed: int, device: torch.device) -> None:
-        shape = (plan.horizon, len(boards))
-        self._count = plan.horizon * len(boards)
-        if plan.minibatches > self._count:
-            raise ConfigError(
-                f"minibatches is {plan.minibatches}; a rollout has only {self._count} transitions"
+    def __init__(self, boards: Boards, config: PqnConfig, device: torch.device) -> None:
+        if boards.inputs < 1:
+            raise EnvironmentSpaceError(
+                "the boards show one index; a network needs numbers, for example 'features'"
             )
-        self.boards, self.plan, self.device = boards, plan, device
-        self.network = normalised((boards.inputs, *plan.hidden, boards.actions), seed).to(device)
-        self.optimiser = torch.optim.RAdam(self.network.parameters(), lr=plan.learning_rate)
-        self.chance = np.random.default_rng(seed)
-        self.steps = 0
+        shape = (config.horizon, len(boards))
+        self._count = config.horizon * len(boards)
+        if config.minibatches > self._count:
+            raise ConfigError(
+                f"minibatches is {config.minibatches}; a rollout has only {self._count} transitions"
+            )
+        self.boards, self.config, self.device = boards, config, device
+        sizes = (boards.inputs, *config.hidden, boards.actions)
+        self.network = normalised(sizes, config.seed).to(device)
+        self.optimiser = torch.optim.RAdam(self.network.parameters(), lr=config.rate)
+        self.generator = np.random.default_rng(config.seed)
+        self.frames = self.episodes = self.updates = 0
+        self.seconds = dict.fromkeys(PHASES, 0.0)
+        self._totals = np.zeros(len(boards))
         self._observation = np.zeros((*shape, boards.inputs), np.float32)
         self._next_observation = np.zeros((*shape, boards.inputs), np.float32)
         self._action = np.zeros(shape, np.int64)
@@ -201,77 +133,126 @@ class Pqn:
         self._terminated = np.zeros(shape, np.bool_)
         self._truncated = np.zeros(shape, np.bool_)
 
-    def __iter__(self) -> Iterator[Rollout]:
-        """Run the rollouts that are left."""
-        while self.steps < self.plan.steps:
-            epsilon, rate = self._schedules()
-            for group in self.optimiser.param_groups:
-                group["lr"] = rate
-            scores = self._collect(epsilon)
-            self.steps += self._count
-            yield Rollout(self.steps, epsilon, self._learn(), scores)
+    def step(self) -> Ended:
+        """Take H steps with every board and learn from them; return what ended, in order of time."""
+        epsilon = self.config.epsilon.at(self.frames, self.config.frames)
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.config.rate_at(self.frames)
+        ended = [self._play(t, epsilon) for t in range(self.config.horizon)]
+        began = time.perf_counter()
+        self._learn()
+        self.seconds["learn"] += time.perf_counter() - began
+        together = Ended(*(np.concatenate(columns) for columns in zip(*ended, strict=True)))
+        self.frames += self._count
+        self.episodes += len(together.board)
+        return together
 
     def greedy(self, observation: NDArray[np.float32]) -> NDArray[np.int64]:
         """Return the actions of the highest values, shape (N,)."""
         with torch.inference_mode():
-            best: NDArray[np.int64] = (
-                self.network(self._on_device(observation)).argmax(1).cpu().numpy()
-            )
+            values = self.network(self._on_device(observation))
+            best: NDArray[np.int64] = values.argmax(dim=1).cpu().numpy()
         return best
 
-    def _schedules(self) -> tuple[float, float]:
-        """Return epsilon and the learning rate of the rollout that begins."""
-        plan, done = self.plan, self.steps / self.plan.steps
-        fallen = min(1.0, done / plan.epsilon_share) if plan.epsilon_share else 1.0
-        epsilon = plan.epsilon_start + (plan.epsilon_end - plan.epsilon_start) * fallen
-        return epsilon, plan.learning_rate * (1.0 - done)
+    def _play(self, t: int, epsilon: float) -> Ended:
+        """Take one step with every board and write it down."""
+        began = time.perf_counter()
+        self._observation[t] = self.boards.observation
+        greedy = self.greedy(self._observation[t])
+        explore = self.generator.random(len(greedy)) < epsilon
+        drawn = self.generator.integers(self.boards.actions, size=len(greedy))
+        self._action[t] = np.where(explore, drawn, greedy)
+        selected = time.perf_counter()
+        step = self.boards.step(self._action[t])
+        stepped = time.perf_counter()
+        self._next_observation[t] = step.next_observation
+        self._reward[t] = step.reward
+        self._terminated[t] = step.terminated
+        self._truncated[t] = step.truncated
+        self._totals += step.reward
+        board = np.flatnonzero(step.terminated | step.truncated)
+        ended = Ended(board, step.score[board], self._totals[board])
+        self._totals[board] = 0
+        self.seconds["select"] += selected - began
+        self.seconds["step"] += stepped - selected
+        self.seconds["store"] += time.perf_counter() - stepped
+        return ended
 
-    def _collect(self, epsilon: float) -> NDArray[np.int32]:
-        """Play H steps on every board, write them down, and return the scores of what ended."""
-        boards, scores = self.boards, []
-        for t in range(self.plan.horizon):
-            self._observation[t] = boards.observation
-            self._action[t] = self._act(self._observation[t], epsilon)
-            step = boards.step(self._action[t])
-            self._next_observation[t] = step.next_observation
-            self._reward[t] = step.reward
-            self._terminated[t] = step.terminated
-            self._truncated[t] = step.truncated
-            scores.append(step.score[step.terminated | step.truncated])
-        return np.concatenate(scores)
-
-    def _act(self, observation: NDArray[np.float32], epsilon: float) -> NDArray[np.int64]:
-        greedy = self.greedy(observation)
-        random = self.chance.integers(self.boards.actions, size=len(greedy))
-        return np.where(self.chance.random(len(greedy)) < epsilon, random, greedy)
-
-    def _learn(self) -> float:
-        """Go through the rollout; return the mean loss."""
-        plan = self.plan
+    def _learn(self) -> None:
+        """Go through the rollout, `epochs` times."""
+        config = self.config
         observation = self._on_device(self._observation).flatten(0, 1)
         action = self._on_device(self._action).view(-1, 1)
         with torch.no_grad():
             following = self.network(self._on_device(self._next_observation).flatten(0, 1))
             returns = lambda_returns(
-                self._on_device(self._reward) * plan.reward_scale,
+                self._on_device(self._reward) * config.reward_scale,
                 self._on_device(self._terminated),
                 self._on_device(self._truncated),
                 following.amax(dim=1).view(self._reward.shape),
-                plan.gamma,
-                plan.decay,
+                config.gamma,
+                config.decay,
             ).view(-1, 1)
-        total = torch.zeros((), device=self.device)
-        for _ in range(plan.epochs):
-            order = self._on_device(self.chance.permutation(self._count))
-            for piece in order.tensor_split(plan.minibatches):
+        for _ in range(config.epochs):
+            order = self._on_device(self.generator.permutation(self._count))
+            for piece in order.tensor_split(config.minibatches):
                 taken = self.network(observation[piece]).gather(1, action[piece])
                 loss = F.mse_loss(taken, returns[piece])
                 self.optimiser.zero_grad(set_to_none=True)
                 loss.backward()  # type: ignore[no-untyped-call]
-                nn.utils.clip_grad_norm_(self.network.parameters(), plan.gradient_norm)
+                nn.utils.clip_grad_norm_(self.network.parameters(), config.gradient_norm)
                 self.optimiser.step()
-                total += loss.detach()
-        return float(total) / (plan.epochs * plan.minibatches)
+                self.updates += 1
 
-    def _on_device(self, array: NDArray[np.generic]) -> Tensor:
+    def _on_device(self, array: NDArray[Any]) -> Tensor:
         return torch.from_numpy(array).to(self.device)
+
+    def snapshot(self) -> State:
+        """Return copies of all that the rest of the run depends on, for :meth:`restore`.
+
+        Between two rollouts there is none to keep.
+        """
+        boards = {f"boards.{name}": array for name, array in self.boards.snapshot().items()}
+        return State(
+            {
+                "counters": {name: getattr(self, name) for name in _COUNTERS},
+                "generator": self.generator.bit_generator.state,
+            },
+            {name: tensor.detach().cpu().clone() for name, tensor in self._tensors().items()},
+            {**boards, "totals": self._totals.copy()},
+        )
+
+    def restore(self, state: State) -> None:
+        """Go on from a :meth:`snapshot` of a run with equal boards and configuration.
+
+        On the CPU the rest of the run is then bit for bit that of the one which went on.
+        """
+        arrays = state.arrays
+        self.boards.restore(
+            {name.removeprefix("boards."): a for name, a in arrays.items() if "boards." in name}
+        )
+        self._totals[:] = arrays["totals"]
+        with torch.no_grad():
+            for name, tensor in self._tensors().items():
+                tensor.copy_(state.tensors[name])
+        self.generator.bit_generator.state = state.head["generator"]
+        for name in _COUNTERS:
+            setattr(self, name, state.head["counters"][name])
+
+    def _tensors(self) -> dict[str, Tensor]:
+        """Return the parameters, and for each the optimiser's means and count."""
+        tensors: dict[str, Tensor] = {}
+        for name, parameter in self.network.named_parameters():
+            tensors[name] = parameter
+            had = self.optimiser.state[parameter]
+            if not had:  # as the optimiser itself does before its first step
+                had["step"] = torch.zeros(())
+                had["exp_avg"] = torch.zeros_like(parameter)
+                had["exp_avg_sq"] = torch.zeros_like(parameter)
+            tensors |= {
+                f"radam.{name}.{key}": had[key] for key in ("step", "exp_avg", "exp_avg_sq")
+            }
+        return tensors
+
+
+_COUNTERS = ("frames", "episodes", "updates")

@@ -12,12 +12,14 @@ import numpy as np
 from matplotlib.figure import Figure
 from safetensors.torch import save
 
-from qstep.deep.dqn import Dqn
-from qstep.deep.run import GAMES, Run
+from qstep.deep.run import GAMES, Run, Score
 from qstep.deep.systems import SYSTEMS
 from qstep.files import write_atomically
 
 __all__ = ["summary", "write_results"]
+
+_THOUSAND = 1000
+"""Episodes at the beginning and at the end of a run that are compared."""
 
 
 def write_results(folder: Path, run: Run) -> dict[str, Path]:
@@ -48,7 +50,7 @@ def write_results(folder: Path, run: Run) -> dict[str, Path]:
         "learning curve": folder / "learning_curve.png",
     }
     history = {"returns": run.returns, "evaluations": [asdict(score) for score in run.scores]}
-    write_atomically(files["network"], save(run.network.to_modules().state_dict()))
+    write_atomically(files["network"], save(run.network.state_dict()))
     write_atomically(files["history"], (json.dumps(history) + "\n").encode())
     write_atomically(files["learning curve"], _learning_curve(run))
     return files
@@ -58,7 +60,9 @@ def summary(run: Run) -> dict[str, Any]:
     """Return what a run was and how well it learnt, as plain values.
 
     ``solved_at`` is the first evaluation, in frames, that reached the threshold of the system; the
-    score is that of the last network, whatever came before.
+    score is that of the last network, whatever came before. ``first_and_last`` says how a long run
+    went on: microseconds of processor time a frame, and peak memory, over the first thousand episodes
+    and the last thousand; None where there were fewer than two thousand.
     """
     learner, threshold = run.learner, SYSTEMS[run.name].solved
     first = [s.frames for s in run.scores if threshold is not None and s.mean >= threshold]
@@ -73,11 +77,25 @@ def summary(run: Run) -> dict[str, Any]:
         "solved_at": first[0] if first else None,
         "seconds": round(run.seconds, 2),
         "processor_s": round(run.processor_s, 2),
-        "phases": (
-            {name: round(s, 2) for name, s in learner.seconds.items()}
-            if isinstance(learner, Dqn)
-            else None
-        ),
+        "phases": {name: round(s, 2) for name, s in run.phases.items()},
+        "first_and_last": _first_and_last(run.scores),
+    }
+
+
+def _first_and_last(scores: list[Score]) -> dict[str, list[float]] | None:
+    last = scores[-1]
+    early = [score for score in scores if score.episodes >= _THOUSAND]
+    late = [score for score in scores if score.episodes <= last.episodes - _THOUSAND]
+    if not early or not late or early[0].episodes > late[-1].episodes:
+        return None
+    first, before = early[0], late[-1]
+    spent = (last.learning_s - before.learning_s) / (last.frames - before.frames)
+    return {
+        "us_per_frame": [
+            round(first.learning_s / first.frames * 1e6, 2),
+            round(spent * 1e6, 2),
+        ],
+        "peak_mib": [round(first.peak_mib, 1), round(last.peak_mib, 1)],
     }
 
 
@@ -101,7 +119,7 @@ def _learning_curve(run: Run) -> bytes:
     axes.set_xlabel("frames")
     axes.grid(alpha=0.3)
     axes.legend(loc="best")
-    axes.set_title(f"DQN, {run.name}: learning curve")
+    axes.set_title(f"{run.name}, {run.form}: learning curve")
     image = io.BytesIO()
     figure.savefig(image, dpi=120, format="png")
     return image.getvalue()

@@ -1,21 +1,27 @@
-"""A run of DQN from its first frame to its last, with what is noted down on the way."""
+"""A run of DQN or PQN from its first frame to its last, with what is noted down on the way."""
 
 from __future__ import annotations
 
+import copy
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import nn
 
 from qstep.deep.checkpoint import State
 from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_config import DqnConfig
 from qstep.deep.dqn_plain import PlainDqn
-from qstep.deep.evaluate import greedy_scores
-from qstep.deep.network import Stack
+from qstep.deep.evaluate import play
+from qstep.deep.measure import clocked, peak_mib
+from qstep.deep.network import Greedy, Stack
+from qstep.deep.pqn import Pqn
+from qstep.deep.pqn_config import PqnConfig
 from qstep.deep.systems import SYSTEMS
 from qstep.envs.boards import Boards
 from qstep.errors import ConfigError
@@ -39,6 +45,10 @@ class Score:
         Of training before it.
     mean, low, high : float
         Mean, lowest and highest score of the episodes.
+    learning_s : float
+        Processor seconds of training before it, evaluations not included.
+    peak_mib : float
+        The most memory that the process had held.
     """
 
     frames: int
@@ -46,6 +56,8 @@ class Score:
     mean: float
     low: float
     high: float
+    learning_s: float
+    peak_mib: float
 
 
 class Run:
@@ -53,9 +65,10 @@ class Run:
 
     Parameters
     ----------
-    name : {"cartpole", "snake"}
-    form : {"plain", "fast"}
-    config : DqnConfig
+    name : {"cartpole", "snake", "snake-features"}
+    form : {"plain", "fast", "pqn"}
+    config : DqnConfig or PqnConfig
+        PqnConfig with ``pqn``.
     device : torch.device
     evaluate_every : int
         Play :data:`GAMES` greedy episodes whenever so many training episodes have ended, and at the
@@ -65,19 +78,23 @@ class Run:
 
     Attributes
     ----------
-    learner : Dqn or PlainDqn
+    learner : Dqn, PlainDqn or Pqn
     returns : list of (frames, return)
         Of every training episode, at its end.
     scores : list of Score
+    phases : dict of str to float
+        Seconds spent so far in ``select``, ``step``, ``store`` and ``learn``.
     seconds, processor_s : float
         Spent so far: wall clock, and all processors together. Evaluation included.
+    learning_s : float
+        Of `processor_s`, what is not evaluation.
     """
 
     def __init__(
         self,
         name: str,
         form: str,
-        config: DqnConfig,
+        config: DqnConfig | PqnConfig,
         device: torch.device,
         evaluate_every: int,
         episodes: int | None = None,
@@ -85,17 +102,22 @@ class Run:
         system = SYSTEMS[name]
         self.name, self.form, self.config = name, form, config
         self.evaluate_every, self.episodes = evaluate_every, episodes
-        self.learner: Dqn | PlainDqn
-        if form == "plain":
+        self.learner: Dqn | PlainDqn | Pqn
+        # Board i begins with its seed + i, so neighbouring seeds would share boards.
+        first_seed = system.boards * config.seed
+        if isinstance(config, PqnConfig):
+            self.learner = Pqn(system.make_boards(system.boards, first_seed), config, device)
+            self.phases = self.learner.seconds
+        elif form == "plain":
             self.learner = PlainDqn(system.make_env(), config, device, system.plain_boards)
+            self.phases = clocked(self.learner)
         else:
-            # Board i begins with its seed + i, so neighbouring seeds would share boards.
-            boards = system.make_boards(system.boards, system.boards * config.seed)
-            self.learner = Dqn(boards, config, device)
+            self.learner = Dqn(system.make_boards(system.boards, first_seed), config, device)
+            self.phases = self.learner.seconds
         self._games: Boards = system.make_boards(GAMES, _GAMES_SEED)
         self.returns: list[tuple[int, float]] = []
         self.scores: list[Score] = []
-        self.seconds = self.processor_s = 0.0
+        self.seconds = self.processor_s = self.learning_s = 0.0
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -121,6 +143,7 @@ class Run:
             began, processor = time.perf_counter(), time.process_time()
             before = self.learner.episodes
             self._note(self.learner.step())
+            self.learning_s += time.process_time() - processor
             crossed = self.learner.episodes // self.evaluate_every > before // self.evaluate_every
             if crossed or self.done:
                 self._evaluate()
@@ -135,7 +158,7 @@ class Run:
         self.returns += [(self.learner.frames, total) for total in totals]
 
     def _evaluate(self) -> None:
-        scores = greedy_scores(self._games, self.network, _GAMES_SEED)
+        scores = play(self._games, self._greedy(), _GAMES_SEED)
         self.scores.append(
             Score(
                 self.learner.frames,
@@ -143,18 +166,29 @@ class Run:
                 float(scores.mean()),
                 float(scores.min()),
                 float(scores.max()),
+                self.learning_s,
+                peak_mib(),
             )
         )
 
-    @property
-    def network(self) -> Stack:
-        """The network that learns; of the plain form a copy."""
+    def _greedy(self) -> Callable[[NDArray[np.float32]], NDArray[np.int64]]:
+        """Return the policy that evaluations play."""
+        if isinstance(self.learner, Pqn):
+            return self.learner.greedy
         if isinstance(self.learner, Dqn):
-            return self.learner.online
+            return Greedy(self.learner.online, GAMES)
         sizes = (self._games.inputs, *self.config.hidden, self._games.actions)
         network = Stack.zeros(sizes, 1, self.learner.device)
         network.copy_modules(self.learner.online)
-        return network
+        return Greedy(network, GAMES)
+
+    @property
+    def network(self) -> nn.Sequential:
+        """The network that learns, on the CPU."""
+        if isinstance(self.learner, Dqn):
+            return self.learner.online.to_modules()
+        learns = self.learner.network if isinstance(self.learner, Pqn) else self.learner.online
+        return copy.deepcopy(learns).cpu()
 
     def snapshot(self) -> State:
         """Return all that the rest of the run depends on, and its history.
@@ -170,22 +204,26 @@ class Run:
             )
         state = self.learner.snapshot()
         return State(
-            {**state.head, "seconds": self.seconds, "processor_s": self.processor_s},
+            {**state.head, **{name: getattr(self, name) for name in _CLOCKS}},
             state.tensors,
             {
                 **state.arrays,
                 "history.returns": np.array(self.returns, np.float64).reshape(-1, 2),
-                "history.scores": np.array([astuple(s) for s in self.scores]).reshape(-1, 5),
+                "history.scores": np.array([astuple(s) for s in self.scores]).reshape(-1, 7),
             },
         )
 
     def restore(self, state: State) -> None:
         """Go on from a :meth:`snapshot` of a run of the same :attr:`identity`."""
-        assert isinstance(self.learner, Dqn)
+        assert not isinstance(self.learner, PlainDqn)
         self.learner.restore(state)
         self.returns = [(int(f), total) for f, total in state.arrays["history.returns"].tolist()]
         self.scores = [
             Score(int(frames), int(episodes), *rest)
             for frames, episodes, *rest in state.arrays["history.scores"].tolist()
         ]
-        self.seconds, self.processor_s = state.head["seconds"], state.head["processor_s"]
+        for name in _CLOCKS:
+            setattr(self, name, state.head[name])
+
+
+_CLOCKS = ("seconds", "processor_s", "learning_s")

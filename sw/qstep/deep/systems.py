@@ -1,8 +1,8 @@
-"""What DQN learns by name: boards, environment, and what its two forms are set to."""
+"""What networks learn by name: boards, environment, and what each form is set to."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,10 +10,12 @@ import gymnasium as gym
 
 from qstep.deep import snake
 from qstep.deep.dqn_config import DqnConfig
+from qstep.deep.pqn_config import PqnConfig
 from qstep.envs import Snake
 from qstep.envs.boards import Boards
 from qstep.envs.cartpole_boards import CartPoleBoards
 from qstep.envs.snake_boards import SnakeBoards
+from qstep.envs.snake_rules import Observation
 from qstep.learn.schedule import EpsilonSchedule
 
 __all__ = ["SYSTEMS", "System"]
@@ -34,17 +36,17 @@ CARTPOLE = DqnConfig(
     last_rate=0.0,
     epsilon=EpsilonSchedule(1.0, 0.05, 0.25),
 )
-"""Of both forms: an update of 128 transitions every 8 frames, a target network that follows slowly."""
+"""Of both forms of DQN: an update of 128 transitions every 8 frames, a target network that follows."""
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """One environment for both forms of DQN.
+    """One environment for both forms of DQN, and for PQN.
 
     Attributes
     ----------
     boards : int
-        Boards of the fast form.
+        Boards of fast DQN and of PQN.
     plain_boards : int
         The plain form has one environment, and learns as often, by frames, as the fast form would
         with this many boards and the plain form's configuration.
@@ -53,7 +55,13 @@ class System:
     make_env : callable
         The same environment as Gymnasium has it.
     configuration : callable
-        From ``plain`` or ``fast`` and a seed.
+        Of DQN, from ``plain`` or ``fast`` and a seed.
+    pqn : callable
+        What PQN is set to, from a seed.
+    episodes : int or None
+        After which a run ends, if its frames are not over before.
+    evaluate_every : mapping of str to int
+        Training episodes between two evaluations, by form.
     solved : float or None
         Mean score of greedy episodes from which on it counts as solved.
     """
@@ -63,7 +71,24 @@ class System:
     make_boards: Callable[[int, int], Boards]
     make_env: Callable[[], gym.Env[Any, Any]]
     configuration: Callable[[str, int], DqnConfig]
+    pqn: Callable[[int], PqnConfig]
+    episodes: int | None
+    evaluate_every: Mapping[str, int]
     solved: float | None
+
+
+def _snake(observation: Observation) -> System:
+    return System(
+        boards=snake.BOARDS,
+        plain_boards=4,
+        make_boards=lambda boards, seed: SnakeBoards(boards, observation, seed),
+        make_env=lambda: Snake(observation),
+        configuration=snake.configuration,
+        pqn=lambda seed: replace(snake.PQN, seed=seed),
+        episodes=snake.EPISODES,
+        evaluate_every=dict.fromkeys(("plain", "fast", "pqn"), 500),
+        solved=None,
+    )
 
 
 SYSTEMS = {
@@ -73,14 +98,11 @@ SYSTEMS = {
         make_boards=CartPoleBoards,
         make_env=lambda: gym.make("CartPole-v1"),
         configuration=lambda form, seed: replace(CARTPOLE, seed=seed),
+        pqn=lambda seed: PqnConfig(seed=seed),
+        episodes=None,
+        evaluate_every={"plain": 10, "fast": 100, "pqn": 100},
         solved=475.0,
     ),
-    "snake": System(
-        boards=snake.BOARDS,
-        plain_boards=4,
-        make_boards=lambda boards, seed: SnakeBoards(boards, "flood", seed),
-        make_env=lambda: Snake("flood"),
-        configuration=snake.configuration,
-        solved=None,
-    ),
+    "snake": _snake("flood"),
+    "snake-features": _snake("features"),
 }

@@ -1,0 +1,71 @@
+"""``qstep pqn``: learn CartPole or Snake with a network, online, without replay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from qstep import extras
+from qstep.cli._options import torch_device_option
+
+__all__ = ["command"]
+
+_POSITIVE = click.IntRange(min=1)
+
+
+@click.command(short_help="Learn CartPole or Snake with a network, without replay (PQN).")
+@click.argument(
+    "name", metavar="SYSTEM", type=click.Choice(("cartpole", "snake", "snake-features"))
+)
+@torch_device_option("cpu")
+@click.option("--frames", type=_POSITIVE, help="Length of the run.  [default: the system's own]")
+@click.option("--episodes", type=_POSITIVE, help="End after so many.  [default: the system's own]")
+@click.option(
+    "--evaluate-every",
+    type=_POSITIVE,
+    metavar="K",
+    help="Play 100 greedy episodes every K episodes.  [default: the system's own]",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option(
+    "--seeds", type=_POSITIVE, default=1, show_default=True, help="Runs, of SEED and the next ones."
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of the results.  [default: runs/pqn-SYSTEM]",
+)
+@click.option("--resume", is_flag=True, help="Go on from the checkpoint in the folder.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summaries as JSON on stdout.")
+@click.pass_context
+def command(
+    ctx: click.Context, /, seeds: int, resume: bool, torch_device: str, **options: Any
+) -> None:
+    """Learn CartPole or Snake with parallelised Q-learning.
+
+    SYSTEM is cartpole, snake (with the flood fill) or snake-features (without). Many boards, a
+    network with layer normalisation, lambda returns; no replay, no target network. The folder gets
+    network.safetensors, history.json, learning_curve.png and checkpoint.zip. Ctrl-C leaves a checkpoint
+    from which --resume goes on to exactly the same result.
+
+    \b
+    Examples:
+      qstep pqn cartpole
+      qstep pqn snake --seeds 5
+    """
+    if resume and seeds > 1:
+        raise click.UsageError("--resume goes with one run: several seeds start over")
+    # PyTorch and Matplotlib take seconds to load: only when they are needed.
+    train = extras.load("qstep.cli._dqn", "torch").train
+    status = train(
+        form="pqn",
+        variant=None,
+        prioritised=False,
+        seeds=seeds,
+        resume=resume,
+        torch_device_name=torch_device,
+        **options,
+    )
+    ctx.exit(status)

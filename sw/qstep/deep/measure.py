@@ -1,0 +1,59 @@
+"""How a long run is measured: its phases, its memory, and what several seeds say together."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from qstep.deep.dqn import PHASES
+from qstep.deep.dqn_plain import PlainDqn
+
+__all__ = ["clocked", "interval", "peak_mib"]
+
+_T_95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
+"""Student's t for 95 % between both sides, by degrees of freedom from 1."""
+
+
+def clocked(learner: PlainDqn) -> dict[str, float]:
+    """Put a clock around each phase of plain DQN; return the seconds, which grow as it runs."""
+    seconds = dict.fromkeys(PHASES, 0.0)
+
+    def clock(owner: Any, name: str, phase: str) -> None:
+        method = getattr(owner, name)
+
+        def timed(*arguments: Any) -> Any:
+            began = time.perf_counter()
+            result = method(*arguments)
+            seconds[phase] += time.perf_counter() - began
+            return result
+
+        setattr(owner, name, timed)
+
+    clock(learner, "_select", "select")
+    clock(learner.env, "step", "step")
+    clock(learner.replay, "push", "store")
+    clock(learner, "_learn", "learn")
+    clock(learner, "_follow", "learn")
+    return seconds
+
+
+def interval(means: Sequence[float]) -> float | None:
+    """Return half of the 95 % interval of the mean of 2 to 10 runs, by Student's t; else None."""
+    freedom = len(means) - 1
+    if not 1 <= freedom <= len(_T_95):
+        return None
+    return _T_95[freedom - 1] * statistics.stdev(means) / math.sqrt(len(means))
+
+
+def peak_mib() -> float:
+    """Return the most memory that this process has held, or NaN where the system does not tell."""
+    try:
+        import resource
+    except ImportError:  # not a POSIX system
+        return math.nan
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most / (1 << 20 if sys.platform == "darwin" else 1 << 10)
