@@ -58,16 +58,18 @@ def command(
 ) -> None:
     """Learn CartPole or Snake with a deep Q-network.
 
-    SYSTEM is cartpole, snake (with the flood fill) or snake-features (without). The folder gets network.safetensors, history.json, learning_curve.png and, with the fast form,
-    checkpoint.zip. Ctrl-C leaves a checkpoint from which --resume goes on to exactly the same result.
-    The score is that of the last network, not of the best one on the way.
+    SYSTEM is cartpole, snake (with the flood fill) or snake-features (without). The folder gets
+    network.safetensors, history.json, learning_curve.png and, with the fast form, checkpoint.zip.
+    Ctrl-C leaves a checkpoint from which --resume goes on to exactly the same result. The score is
+    that of the last network, not of the best one on the way.
 
     \b
     Examples:
       qstep dqn cartpole
       qstep dqn cartpole --form plain --frames 50000
       qstep dqn cartpole --seeds 10 --json
-      qstep dqn snake --episodes 5000 --torch-device auto
+      qstep dqn snake --seeds 5
+      qstep dqn snake-features --form plain --episodes 1000
     """
     if resume and (seeds > 1 or options["form"] == "plain"):
         raise click.UsageError(
