@@ -87,9 +87,11 @@ class Agents:
         self._agents, self._epsilon = agents, epsilon
         self._next = torch.from_numpy(world.next_state).long().reshape(-1).to(device)
         self._reward = torch.from_numpy(world.reward).float().reshape(-1).to(device)
-        self._terminated = torch.from_numpy(world.terminated).reshape(-1).to(device)
         self._winning = torch.from_numpy(winning(world)).reshape(-1).to(device)
-        self._discount = torch.where(self._terminated, 0.0, gamma)
+        terminated = torch.from_numpy(world.terminated).reshape(-1).to(device)
+        self._discount = torch.where(terminated, 0.0, gamma)
+        # The step that ends an episode makes it as old as the cap does: one comparison for both.
+        self._ageing = torch.where(terminated, episode_cap, 1)
 
         self.table = zeros(states, self._actions, str(device))
         self._q = self.table.reshape(-1)
@@ -99,17 +101,18 @@ class Agents:
 
         self.generator = torch.Generator(device).manual_seed(seed)
         self._choices = self._draw()
-        self._state = torch.full((agents,), world.start, device=device)
-        self._action, self._entry = torch.empty_like(self._state), torch.empty_like(self._state)
+        # State, and age of the episode, in one tensor: a new episode is one write.
+        self._fresh = torch.tensor([[world.start], [0]], device=device)
+        self._walkers = self._fresh.repeat(1, agents)
+        self._state, self._age = self._walkers.unbind()
+        self._action, self._entry, self._older = (torch.empty_like(self._state) for _ in range(3))
         self._over = torch.empty(agents, dtype=torch.bool, device=device)
-        self._flag = torch.empty_like(self._over)
-        self._age = torch.zeros(agents, dtype=torch.int32, device=device)
-        self._ended = torch.zeros_like(self._age)
+        self._ended = torch.zeros_like(self._state)
         self._visits = torch.zeros_like(self._q, dtype=torch.int32)
         # A Python number would be made a tensor in every call, which takes longer than the call.
-        self._cap, self._one = torch.full_like(self._age, episode_cap), torch.ones_like(self._age)
-        self._start, self._zero = self._state[0].clone(), self._age[0].clone()
+        self._cap = torch.full_like(self._state, episode_cap)
         self._alphas = torch.full((agents,), alpha, device=device)
+        self._ones = torch.ones(agents, dtype=torch.int32, device=device)
 
     def _draw(self) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield who explores, and the action with which: one pair a step, for ever."""
@@ -129,24 +132,22 @@ class Agents:
         # Not table.max(1), which wakes all threads for a table of any size.
         torch.amax(self.table, 1, out=self._best)
         torch.argmax(self.table, 1, out=self._greedy)
-        action, entry, over = self._action, self._entry, self._over
 
-        torch.index_select(self._greedy, 0, self._state, out=action)
+        action = torch.index_select(self._greedy, 0, self._state, out=self._action)
         torch.where(explore, random_action, action, out=action)
-        torch.add(action, self._state, alpha=self._actions, out=entry)
+        entry = torch.add(action, self._state, alpha=self._actions, out=self._entry)
 
         target = torch.index_select(self._best, 0, self._next, out=self._target)
         torch.addcmul(self._reward, self._discount, target, out=target)
         self._rate.zero_().scatter_(0, entry, self._alphas)
         self._q.lerp_(target, self._rate)
 
-        torch.ge(self._age.add_(self._one), self._cap, out=over)
-        over.logical_or_(torch.index_select(self._terminated, 0, entry, out=self._flag))
-        self._ended.add_(over)
-        self._visits.index_add_(0, entry, self._one)
         torch.index_select(self._next, 0, entry, out=self._state)
-        torch.where(over, self._start, self._state, out=self._state)
-        torch.where(over, self._zero, self._age, out=self._age)
+        self._age.add_(torch.index_select(self._ageing, 0, entry, out=self._older))
+        over = torch.ge(self._age, self._cap, out=self._over)
+        torch.where(over, self._fresh, self._walkers, out=self._walkers)
+        self._ended.add_(over)
+        self._visits.index_add_(0, entry, self._ones)
 
     def progress(self, updates: int) -> Progress:
         """Return what happened since the last call; this waits for the device.
@@ -159,7 +160,7 @@ class Agents:
         episodes, wins = int(self._ended.sum()), int(self._visits[self._winning].sum())
         self._ended.zero_()
         self._visits.zero_()
-        return Progress(updates, episodes, wins, float(self.table[self._start].max()))
+        return Progress(updates, episodes, wins, float(self.table[self._fresh[0, 0]].max()))
 
 
 def learn(
