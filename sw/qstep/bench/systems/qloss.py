@@ -107,7 +107,8 @@ class _Pair:
         loss, td_error = self._plain()
         ours = self._fast.forward()
         worst = max(
-            float((ours - loss).abs()), float((self._fast.td_error[0] - td_error).abs().max())
+            float((ours - loss.detach()).abs()),
+            float((self._fast.td_error[0] - td_error).abs().max()),
         )
         if not worst <= _TOLERANCE:
             raise WrongTableError(

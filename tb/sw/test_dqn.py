@@ -1,0 +1,310 @@
+"""DQN in both forms: learns, repeats itself exactly, and refuses what it cannot learn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+import torch
+
+from qstep.deep import torch_device
+from qstep.deep.adam import Adam
+from qstep.deep.dqn import Dqn
+from qstep.deep.dqn_config import DqnConfig
+from qstep.deep.dqn_plain import PlainDqn
+from qstep.deep.evaluate import greedy_scores
+from qstep.deep.network import Greedy, Stack, modules
+from qstep.deep.run import Run
+from qstep.deep.systems import SYSTEMS
+from qstep.envs.cartpole_boards import CartPoleBoards
+from qstep.envs.snake_boards import SnakeBoards
+from qstep.errors import ConfigError, EnvironmentSpaceError
+from qstep.learn.schedule import EpsilonSchedule
+
+pytestmark = pytest.mark.unit
+
+CPU = torch.device("cpu")
+SMALL = DqnConfig(
+    frames=4_000,
+    hidden=(16, 16),
+    batch=16,
+    updates_per_step=2,
+    replay=512,
+    warm_up=64,
+    reward_scale=0.01,
+)
+
+
+def learner(config: DqnConfig = SMALL, boards: int = 8) -> Dqn:
+    return Dqn(CartPoleBoards(boards, seed=3), config, CPU)
+
+
+def play(made: Dqn, frames: int) -> Dqn:
+    while made.frames < frames:
+        made.step()
+    return made
+
+
+def assert_same_parameters(*runs: Run) -> None:
+    first, other = (run.learner for run in runs)
+    assert isinstance(first, Dqn)
+    assert isinstance(other, Dqn)
+    assert torch.equal(first.networks.flat, other.networks.flat)
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    with torch_device.one_thread():
+        yield
+
+
+@pytest.mark.parametrize("prioritised", [False, True])
+@pytest.mark.parametrize("variant", ["single", "target", "double"])
+def test_a_seed_gives_the_same_network_bit_for_bit(variant: Any, prioritised: bool) -> None:
+    config = replace(SMALL, variant=variant, prioritised=prioritised)
+    first, again = play(learner(config), 1000), play(learner(config), 1000)
+    other = play(learner(replace(config, seed=1)), 1000)
+    assert torch.equal(first.networks.flat, again.networks.flat)
+    assert not torch.equal(first.networks.flat, other.networks.flat)
+    assert torch.isfinite(first.networks.flat).all()
+
+
+def test_fast_form_learns_cartpole_in_a_few_frames() -> None:
+    config = replace(SYSTEMS["cartpole"].configuration("fast", 0), frames=20_000)
+    games = CartPoleBoards(100)
+    made = Dqn(CartPoleBoards(32), config, CPU)
+    before = greedy_scores(games, made.online, 1 << 32).mean()
+    play(made, config.frames)
+    after = greedy_scores(games, made.online, 1 << 32).mean()
+    assert before < 30
+    assert after > 60  # 178 where it was written; other processors round otherwise
+
+
+def test_plain_form_learns_cartpole_in_a_few_frames() -> None:
+    config = replace(
+        SYSTEMS["cartpole"].configuration("plain", 0),
+        frames=3_000,
+        batch=64,
+        updates_per_step=8,
+        warm_up=200,
+        gamma=0.95,
+        reward_scale=0.05,
+        target_rate=0.2,
+        rate=4e-3,
+        epsilon=EpsilonSchedule(1, 0.02, 0.4),
+    )
+    made = PlainDqn(gym.make("CartPole-v1"), config, CPU, boards=32)
+    totals = [ended.total for ended in (made.step() for _ in range(config.frames)) if ended]
+    assert np.mean(totals[-5:]) > 2 * np.mean(totals[:20])  # 339 and 20 where it was written
+    assert made.episodes == len(totals)
+    assert made.updates == (config.frames - config.warm_up) // 4 + 1
+
+
+def test_both_forms_begin_with_the_same_network() -> None:
+    fast = learner()
+    plain = PlainDqn(gym.make("CartPole-v1"), SMALL, CPU, boards=8)
+    seen = torch.randn(5, 4, generator=torch.Generator().manual_seed(0))
+    assert torch.equal(fast.online.to_modules()(seen), plain.online(seen))
+    assert torch.equal(fast.target.to_modules()(seen), plain.target(seen))
+
+
+def test_fast_form_learns_as_often_as_it_is_told() -> None:
+    made = learner()
+    for _ in range(7):
+        made.step()
+    assert (made.frames, made.updates) == (56, 0)  # warm_up is 64
+    for _ in range(5):
+        made.step()
+    assert (made.frames, made.updates) == (96, 10)
+
+
+def test_replay_gets_what_the_boards_showed() -> None:
+    made = learner(replace(SMALL, replay=4096))
+    boards = CartPoleBoards(8, seed=3)
+    for first in range(0, 56, 8):
+        made.step()
+        kept = made.replay.snapshot()
+        rows = slice(first, first + 8)
+        assert np.array_equal(kept["observation"][rows], boards.observation)
+        step = boards.step(kept["action"][rows])
+        assert np.array_equal(kept["next_observation"][rows], step.next_observation)
+
+
+def test_discount_is_zero_only_where_an_episode_terminated() -> None:
+    class Ends:
+        """One board whose steps terminate, are cut off, or go on, in turn."""
+
+        inputs, actions = 1, 2
+
+        def __init__(self) -> None:
+            self.observation = np.zeros((1, 1), np.float32)
+            self.count = 0
+
+        def __len__(self) -> int:
+            return 1
+
+        def step(self, actions: Any) -> Any:
+            class Step:
+                next_observation = np.full((1, 1), self.count, np.float32)
+                reward = np.ones(1, np.float32)
+                terminated = np.array([self.count % 3 == 0])
+                truncated = np.array([self.count % 3 == 1])
+                score = np.array([self.count], np.int32)
+
+            self.count += 1
+            return Step
+
+    made = Dqn(Ends(), replace(SMALL, batch=8, warm_up=64), CPU)  # type: ignore[arg-type]
+    ended = [len(made.step().board) for _ in range(6)]
+    kept = made.replay.snapshot()
+    gamma = np.float32(SMALL.gamma)
+    assert kept["discount"].tolist() == [0, gamma, gamma] * 2
+    assert (kept["reward"] == np.float32(SMALL.reward_scale)).all()
+    assert ended == [1, 1, 0] * 2
+    assert made.episodes == 4
+
+
+def test_returns_are_those_of_each_board() -> None:
+    made = learner()
+    ended = [made.step() for _ in range(100)]
+    scores = np.concatenate([e.score for e in ended])
+    assert len(scores) > 10
+    assert np.array_equal(np.concatenate([e.total for e in ended]), scores)  # 1 a step
+
+
+def test_target_network_is_copied_when_it_is_time() -> None:
+    made = learner(replace(SMALL, target_every=4, target_rate=1.0))
+    equal = []
+    for _ in range(16):
+        made.step()
+        equal.append(torch.equal(made.online.flat, made.target.flat))
+    # Learning begins with step 8, and step 8 copies.
+    assert equal == [True] * 8 + [False, False, False, True] * 2
+
+
+def test_target_network_follows_by_its_rate() -> None:
+    made = play(learner(replace(SMALL, target_rate=0.25)), 64)
+    before = made.target.flat.clone()
+    made.step()
+    expected = before + 0.25 * (made.online.flat - before)
+    torch.testing.assert_close(made.target.flat, expected)
+
+
+def test_learning_rate_and_epsilon_go_by_frames() -> None:
+    config = DqnConfig(frames=1000, rate=1.0, last_rate=0.5, epsilon=EpsilonSchedule(1, 0, 0.5))
+    assert [config.rate_at(f) for f in (0, 500, 1000, 2000)] == [1.0, 0.75, 0.5, 0.5]
+    assert [config.epsilon.at(f, config.frames) for f in (0, 250, 500)] == [1.0, 0.5, 0.0]
+
+
+def test_no_exploration_is_greedy() -> None:
+    made = learner(replace(SMALL, epsilon=EpsilonSchedule(0, 0, 0)))
+    network = made.online.to_modules()
+    seen = made.boards.observation.copy()
+    with torch.no_grad():
+        best = network(torch.from_numpy(seen)).argmax(1)
+    made.step()
+    assert np.array_equal(made.replay.snapshot()["action"], best.numpy())
+
+
+def test_evaluation_leaves_a_run_alone() -> None:
+    runs = [
+        Run("cartpole", "fast", replace(SMALL, frames=1000), CPU, evaluate_every=every)
+        for every in (20, 1 << 30)
+    ]
+    for run in runs:
+        assert list(run) != []
+    often, never = runs
+    assert len(often.scores) > len(never.scores) == 1
+    assert_same_parameters(often, never)
+    assert often.scores[-1].mean == never.scores[-1].mean
+    assert often.returns == never.returns
+
+
+def test_run_ends_after_its_episodes() -> None:
+    run = Run("cartpole", "fast", SMALL, CPU, evaluate_every=10, episodes=20)
+    for _ in run:
+        assert run.learner.frames < SMALL.frames
+    assert 20 <= run.learner.episodes < 20 + len(run.learner.boards)  # type: ignore[union-attr]
+    assert len(run.returns) == run.learner.episodes
+    assert run.scores[-1].episodes == run.learner.episodes
+
+
+def test_greedy_ties_go_to_the_lowest_action() -> None:
+    same = Stack.zeros((4, 8, 3), 1, CPU)
+    assert Greedy(same, 5)(np.ones((5, 4), np.float32)).tolist() == [0] * 5
+
+
+def test_greedy_scores_are_one_whole_episode_a_board() -> None:
+    network = Stack.zeros((4, 8, 2), 1, CPU)  # always to the left: falls within 11 steps
+    network.copy_modules(modules((4, 8, 2), 0))
+    network.flat.zero_()
+    scores = greedy_scores(CartPoleBoards(50), network, 7)
+    assert scores.shape == (50,)
+    assert ((scores >= 8) & (scores <= 11)).all()
+    assert np.array_equal(scores, greedy_scores(CartPoleBoards(50), network, 7))
+
+
+def test_adam_is_that_of_pytorch_bit_for_bit() -> None:
+    draw = torch.Generator().manual_seed(0)
+    ours = torch.randn(1, 333, generator=draw)
+    theirs = torch.nn.Parameter(ours.clone())
+    optimizer = torch.optim.Adam([theirs], lr=1.0, fused=True)
+    adam = Adam(ours)
+    for k in range(20):
+        gradient = torch.randn(1, 333, generator=draw)
+        optimizer.param_groups[0]["lr"] = 0.1 / (k + 1)
+        theirs.grad = gradient.clone()
+        optimizer.step()
+        adam.step(gradient, 0.1 / (k + 1))
+        assert torch.equal(ours, theirs.detach())
+
+
+def test_boards_that_show_an_index_are_refused() -> None:
+    with pytest.raises(EnvironmentSpaceError, match="the boards show one index; a network needs"):
+        Dqn(SnakeBoards(4, "state"), SMALL, CPU)
+
+
+@pytest.mark.parametrize("env_id", ["FrozenLake-v1", "Pendulum-v1"])
+def test_environment_whose_spaces_do_not_fit_is_refused(env_id: str) -> None:
+    with pytest.raises(EnvironmentSpaceError, match="DQN needs a Box of one dimension"):
+        PlainDqn(gym.make(env_id), SMALL, CPU, boards=8)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"batch": 600}, "batch is 600, larger than the replay of 512; make it smaller"),
+        ({"warm_up": 15}, "warm_up is 15; it must be from batch, 16, to replay, 512"),
+        ({"warm_up": 513}, "warm_up is 513; it must be from batch"),
+        ({"frames": 0}, "frames is 0; it must be 1 or more"),
+        ({"updates_per_step": 0}, "updates_per_step is 0; it must be 1 or more"),
+        ({"gamma": 1.5}, "gamma is 1.5; it must be from 0 to 1"),
+        ({"target_rate": -0.1}, "target_rate is -0.1; it must be from 0 to 1"),
+        ({"rate": float("nan")}, "rate is nan; it must be finite, 0 or more"),
+        ({"reward_scale": float("inf")}, "reward_scale is inf; it must be finite"),
+        ({"hidden": ()}, r"hidden is \(\); it must be one layer or more"),
+        ({"hidden": (8, 0)}, r"hidden is \(8, 0\); it must be one layer or more"),
+        ({"variant": "triple"}, "variant is 'triple'; it must be one of single, target, double"),
+        ({"seed": -1}, "seed is -1; it must be 0 or more"),
+    ],
+)
+def test_illegal_configuration_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        replace(SMALL, **changes)
+
+
+def test_plain_form_says_what_it_lacks() -> None:
+    env = gym.make("CartPole-v1")
+    with pytest.raises(ConfigError, match="prioritised replay is for the fast form"):
+        PlainDqn(env, replace(SMALL, prioritised=True), CPU, boards=8)
+    with pytest.raises(ConfigError, match="boards is 3; it must be a multiple of updates_per_step"):
+        PlainDqn(env, SMALL, CPU, boards=3)
+
+
+def test_more_boards_than_the_replay_has_rows_are_refused() -> None:
+    with pytest.raises(ConfigError, match="600 transitions at once do not fit the replay of 512"):
+        learner(boards=600).step()
