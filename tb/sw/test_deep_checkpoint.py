@@ -1,0 +1,190 @@
+"""A checkpoint of a learner with networks is exact, or refused with nothing loaded."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from qstep.deep import torch_device
+from qstep.deep.checkpoint import State, load_state, save_state
+from qstep.deep.dqn import Dqn
+from qstep.deep.dqn_config import DqnConfig
+from qstep.deep.run import Run
+from qstep.errors import CheckpointError, ConfigError
+from qstep.seal import write_sealed
+
+pytestmark = pytest.mark.unit
+
+CPU = torch.device("cpu")
+CONFIG = DqnConfig(frames=3_000, hidden=(16,), batch=16, updates_per_step=2, replay=700, warm_up=64)
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    with torch_device.one_thread():
+        yield
+
+
+def make(config: DqnConfig = CONFIG, name: str = "cartpole") -> Run:
+    return Run(name, "fast", config, CPU, evaluate_every=40)
+
+
+def everything(run: Run) -> dict[str, Any]:
+    """Return all that a run has become, but for its clocks."""
+    assert isinstance(run.learner, Dqn)
+    state = run.learner.snapshot()
+    return {
+        "head": state.head,
+        "tensors": {name: tensor.tolist() for name, tensor in state.tensors.items()},
+        "arrays": {name: array.tolist() for name, array in state.arrays.items()},
+        "returns": run.returns,
+        "means": [(score.frames, score.episodes, score.mean) for score in run.scores],
+    }
+
+
+@pytest.mark.parametrize(
+    "config",
+    [CONFIG, replace(CONFIG, prioritised=True), replace(CONFIG, variant="target", target_every=7)],
+    ids=["double", "prioritised", "target"],
+)
+@pytest.mark.parametrize("steps", [1, 50])  # before the first update; after the ring has closed
+def test_resumed_run_ends_bit_for_bit_like_one_that_was_never_stopped(
+    config: DqnConfig, steps: int, tmp_path: Path
+) -> None:
+    whole = make(config)
+    assert all(True for _ in whole)
+    stopped = make(config)
+    for _ in islice(stopped, steps):
+        pass
+    file = tmp_path / "checkpoint.zip"
+    save_state(file, stopped.snapshot(), stopped.identity)
+    resumed = make(config)
+    resumed.restore(load_state(file, resumed.identity))
+    assert all(True for _ in resumed)
+    assert everything(resumed) == everything(whole)
+    assert everything(resumed) != everything(make(replace(config, seed=1)))
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> tuple[Path, Run]:
+    run = make()
+    for _ in islice(run, 30):
+        pass
+    file = tmp_path / "checkpoint.zip"
+    save_state(file, run.snapshot(), run.identity)
+    return file, run
+
+
+def test_nothing_in_the_file_is_pickled(kept: tuple[Path, Run]) -> None:
+    with zipfile.ZipFile(kept[0]) as file:
+        assert file.namelist() == ["head.json", "tensors.safetensors", "arrays.npz"]
+        assert json.loads(file.read("head.json"))["identity"]["system"] == "cartpole"
+        with np.load(io.BytesIO(file.read("arrays.npz")), allow_pickle=False) as arrays:
+            assert "replay.observation" in arrays
+
+
+def test_saving_again_replaces_the_file_and_leaves_nothing_beside_it(
+    kept: tuple[Path, Run],
+) -> None:
+    file, run = kept
+    next(iter(run))
+    save_state(file, run.snapshot(), run.identity)
+    assert list(file.parent.iterdir()) == [file]
+    assert load_state(file, run.identity).head["counters"]["frames"] == run.learner.frames
+
+
+def cut(data: bytes) -> bytes:
+    return data[:-1000]
+
+
+def alter(data: bytes) -> bytes:
+    middle = len(data) // 2
+    return data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
+
+
+def empty(data: bytes) -> bytes:
+    return b""
+
+
+@pytest.mark.parametrize("damage", [cut, alter, empty])
+def test_damaged_file_is_refused(damage: Callable[[bytes], bytes], kept: tuple[Path, Run]) -> None:
+    file, run = kept
+    file.write_bytes(damage(file.read_bytes()))
+    with pytest.raises(CheckpointError, match="damaged or no checkpoint; its SHA-256 does not"):
+        load_state(file, run.identity)
+
+
+def test_absent_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match=r"none\.zip: cannot be read"):
+        load_state(tmp_path / "none.zip", {})
+
+
+def test_checkpoint_of_another_system_is_refused(kept: tuple[Path, Run]) -> None:
+    other = make(name="snake")
+    with pytest.raises(CheckpointError, match="system is 'cartpole' in it and 'snake' here"):
+        load_state(kept[0], other.identity)
+
+
+def test_checkpoint_of_another_configuration_is_refused_and_says_where(
+    kept: tuple[Path, Run],
+) -> None:
+    other = make(replace(CONFIG, hidden=(16, 8), seed=4))
+    with pytest.raises(
+        CheckpointError, match=r"hidden is \[16\] in it and \[16, 8\] here; seed is 0 in it and 4"
+    ):
+        load_state(kept[0], other.identity)
+
+
+def sealed(path: Path, **parts: str) -> None:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        for name, text in parts.items():
+            file.writestr(name.replace("_", "."), text)
+    write_sealed(path, archive.getvalue())
+
+
+def test_checkpoint_of_another_version_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "checkpoint.zip"
+    sealed(file, head_json=json.dumps({"kind": "qstep network checkpoint 0"}))
+    with pytest.raises(
+        CheckpointError, match=r"is a 'qstep network checkpoint 0'; this version reads '.* 1'"
+    ):
+        load_state(file, {})
+
+
+def test_sealed_file_of_another_kind_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "checkpoint.zip"
+    sealed(file, table_npy="")
+    with pytest.raises(CheckpointError, match=r"no checkpoint of a network; it has no head\.json"):
+        load_state(file, {})
+
+
+def test_state_comes_back_as_it_was(tmp_path: Path) -> None:
+    draw = torch.Generator().manual_seed(0)
+    state = State(
+        {"word": 2**127 + 1, "name": "x"},
+        {"a.b": torch.randn(3, 4, generator=draw), "scalar": torch.tensor(2.5)},
+        {"flags": np.array([True, False]), "place": np.array(7)},
+    )
+    save_state(tmp_path / "state.zip", state, {"of": (1, 2)})
+    back = load_state(tmp_path / "state.zip", {"of": (1, 2)})
+    assert back.head == state.head
+    assert all(torch.equal(back.tensors[name], state.tensors[name]) for name in state.tensors)
+    assert all(np.array_equal(back.arrays[name], state.arrays[name]) for name in state.arrays)
+    assert back.arrays["flags"].dtype == np.bool_
+
+
+def test_plain_form_has_no_checkpoint_and_says_why() -> None:
+    run = Run("cartpole", "plain", replace(CONFIG, updates_per_step=4), CPU, evaluate_every=10)
+    with pytest.raises(ConfigError, match="a Gymnasium environment cannot say its state"):
+        run.snapshot()
