@@ -20,6 +20,7 @@ from qstep.bench.backends import Absent
 from qstep.bench.checks import WrongTableError
 from qstep.bench.html import _html, page, write_page
 from qstep.bench.measure import Spread
+from qstep.bench.numbers import short
 from qstep.bench.pairs import Comparison, Form, System, Turn, calibrate, compare
 from qstep.bench.plot import draw
 from qstep.bench.report import Report, run
@@ -186,6 +187,14 @@ def test_a_system_on_an_absent_device_is_refused() -> None:
     pytest.importorskip("torch")
     with pytest.raises(TorchDeviceError, match="no device 'abacus'"):
         systems.load("torch", "abacus")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.5, "0.500"), (999.0, "999"), (1000.0, "1.00 k"), (43_210.0, "43.2 k"), (2e6, "2.00 M")],
+)
+def test_rates_are_written_short(value: float, text: str) -> None:
+    assert short(value) == text
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import SubFigure
 
 from qstep.bench.measure import Spread
-from qstep.bench.numbers import number
+from qstep.bench.numbers import short
 from qstep.bench.pairs import Comparison
 
 __all__ = ["draw_comparison"]
@@ -44,7 +44,7 @@ def _bar(axes: Axes, at: int, spread: Spread, colour: str) -> None:
     reach = [[spread.median - spread.minimum], [spread.maximum - spread.median]]
     axes.barh(at, spread.median, 0.6, xerr=reach, color=colour, ecolor="dimgray")
     axes.annotate(
-        number(spread.median),
+        short(spread.median),
         (spread.maximum, at),
         (4, 0),
         textcoords="offset points",

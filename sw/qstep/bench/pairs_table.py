@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from qstep.bench.measure import Spread
-from qstep.bench.numbers import number, spread
+from qstep.bench.numbers import number, short, spread
 from qstep.bench.pairs import Comparison, Timed
 
 __all__ = ["PAIRED", "tables"]
@@ -42,7 +42,7 @@ def _rates(comparison: Comparison) -> Table:
         against = f"\nagainst {form.base}" if form.base else ""
         table.add_row(
             Text(form.name).append(against, style="dim"),
-            spread(form.rate),
+            spread(form.rate, short),
             number(1e6 / form.rate.median),
             _ratio(form.ratio),
             _ratio(form.processor_ratio),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import torch
 from torch import Tensor
 
 from qstep.baselines import torch_batched, torch_graph, torch_plain
@@ -22,7 +23,7 @@ _LEAST = 1 << 16
 
 def system(device: str) -> System:
     """Return the shared table on a device."""
-    on = torch_device.choose(device).type
+    on, threads = torch_device.choose(device).type, torch.get_num_threads()
     graph = ("torch-graph", "the fast form as a CUDA graph")
     here: list[Form] = [
         _form(
@@ -37,7 +38,7 @@ def system(device: str) -> System:
         absent.append(Absent(*graph, f"it needs NVIDIA's CUDA; this is {on}"))
     return System(
         "torch",
-        f"512 agents learn the 5x5 grid world and share one table, PyTorch on {on}",
+        f"512 agents share a table of the 5x5 grid world; PyTorch on {on}, {threads} threads",
         "steps",
         tuple(here),
         tuple(absent),
