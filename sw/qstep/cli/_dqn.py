@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import torch
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -52,8 +51,6 @@ def train(
 ) -> int:
     """Run the seeds one after the other and write what they give; return the exit status."""
     device = torch_device.choose(torch_device_name)
-    # Such small networks are slower on two threads than on one: they wait for each other.
-    torch.set_num_threads(1)
     folder = out or Path("runs") / f"{'pqn' if form == 'pqn' else 'dqn'}-{name}"
     given = {"frames": frames, "variant": variant, "prioritised": prioritised or None}
     system = SYSTEMS[name]
@@ -65,7 +62,9 @@ def train(
         every = evaluate_every or system.evaluate_every[form]
         run = Run(name, form, config, device, every, episodes or system.episodes)
         here = folder if seeds == 1 else folder / f"seed-{number}"
-        if not _run(run, here, resume):
+        with torch_device.one_thread():
+            ended = _run(run, here, resume)
+        if not ended:
             click.echo(_how_to_go_on(run, form, seeds), err=True)
             return INTERRUPTED
         files = write_results(here, run)
@@ -168,7 +167,7 @@ def _solved_in_words(report: dict[str, Any]) -> str:
     if report["solved"] is None:
         return ""
     first = report["solved_at"]
-    when = "" if first is None else f" (an evaluation first was at {first} frames)"
+    when = "" if first is None else f" (first at frame {first})"
     return ("; solved" if report["solved"] else "; not solved") + when
 
 

@@ -1,0 +1,159 @@
+"""`qstep dqn` end to end: files, summary, interruption, errors."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from click.testing import CliRunner, Result
+from safetensors.torch import load_file
+
+from qstep.cli.dqn import command
+from qstep.deep.dqn import Dqn, Ended
+from qstep.deep.network import modules
+from qstep.errors import CheckpointError, ConfigError, QStepError, TorchDeviceError
+
+pytestmark = pytest.mark.unit
+
+FILES = {"network.safetensors", "history.json", "learning_curve.png", "checkpoint.zip"}
+SHORT = ("--frames", "3000", "--evaluate-every", "50")
+
+
+def dqn(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(command, [str(word) for word in arguments])
+
+
+def report(result: Result) -> Any:
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def interrupt_at(monkeypatch: pytest.MonkeyPatch, steps: int) -> None:
+    """Press Ctrl-C while a step is under way, counted from 1."""
+    step = Dqn.step
+    count = 0
+
+    def interrupted(learner: Dqn) -> Ended:
+        nonlocal count
+        count += 1
+        if count == steps:
+            os.kill(os.getpid(), signal.SIGINT)
+        return step(learner)
+
+    monkeypatch.setattr(Dqn, "step", interrupted)
+
+
+def test_run_writes_its_files_and_says_how_it_went(tmp_path: Path) -> None:
+    result = dqn("cartpole", "--out", tmp_path / "run", *SHORT)
+    assert result.exit_code == 0, result.output
+    assert {path.name for path in (tmp_path / "run").iterdir()} == FILES
+    assert "cartpole seed 0, fast: 3008 frames" in result.stdout
+    assert "greedy score of the last network: mean" in result.stdout
+    assert "; not solved" in result.stdout
+    assert (tmp_path / "run" / "learning_curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_json_summary_agrees_with_the_files(tmp_path: Path) -> None:
+    said = report(dqn("cartpole", "--out", tmp_path, "--json", "--seed", "3", *SHORT))
+    assert (said["system"], said["form"], said["seed"]) == ("cartpole", "fast", 3)
+    assert said["device"] == "cpu"
+    assert said["solved"] is False
+    history = json.loads(Path(said["files"]["history"]).read_text(encoding="utf-8"))
+    assert len(history["returns"]) == said["episodes_played"]
+    assert history["evaluations"][-1] == said["score"]
+    assert len(history["evaluations"]) >= said["episodes_played"] // 50
+    network = modules((4, *said["hidden"], 2), seed=0)
+    network.load_state_dict(load_file(said["files"]["network"]))
+    assert network(torch.zeros(1, 4)).shape == (1, 2)
+
+
+def test_seeds_run_one_after_the_other_each_in_its_folder(tmp_path: Path) -> None:
+    both = report(dqn("cartpole", "--seeds", "2", "--out", tmp_path, "--json", *SHORT))
+    assert [said["seed"] for said in both] == [0, 1]
+    assert {path.name for path in tmp_path.iterdir()} == {"seed-0", "seed-1"}
+    alone = report(dqn("cartpole", "--seed", "1", "--out", tmp_path / "x", "--json", *SHORT))
+    assert alone["score"]["mean"] == both[1]["score"]["mean"]
+    words = dqn("cartpole", "--seeds", "2", "--out", tmp_path, *SHORT)
+    assert "2 seeds: mean score" in words.stdout
+    assert "solved by 0 of 2" in words.stdout
+
+
+def test_interrupted_run_is_resumed_to_the_same_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = report(dqn("cartpole", "--out", tmp_path / "whole", "--json", *SHORT))
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, 60)
+        stopped = dqn("cartpole", "--out", tmp_path / "run", *SHORT)
+    assert stopped.exit_code == 130
+    assert "stopped after 1920 frames; the same command with --resume" in stopped.stderr
+    assert {path.name for path in (tmp_path / "run").iterdir()} == {"checkpoint.zip"}
+    resumed = report(dqn("cartpole", "--out", tmp_path / "run", "--resume", "--json", *SHORT))
+    first, second = (load_file(said["files"]["network"]) for said in (whole, resumed))
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    assert resumed["score"]["mean"] == whole["score"]["mean"]
+    assert resumed["updates"] == whole["updates"]
+
+
+def test_finished_run_can_be_resumed_and_stays_as_it_was(tmp_path: Path) -> None:
+    first = report(dqn("cartpole", "--out", tmp_path, "--json", *SHORT))
+    again = report(dqn("cartpole", "--out", tmp_path, "--resume", "--json", *SHORT))
+    assert again["score"] == first["score"]
+    assert again["updates"] == first["updates"]
+
+
+def test_plain_form_writes_the_same_files_but_no_checkpoint(tmp_path: Path) -> None:
+    said = report(
+        dqn("cartpole", "--form", "plain", "--frames", "1200", "--out", tmp_path, "--json")
+    )
+    assert said["form"] == "plain"
+    assert {path.name for path in tmp_path.iterdir()} == FILES - {"checkpoint.zip"}
+    history = json.loads((tmp_path / "history.json").read_text(encoding="utf-8"))
+    evaluated = [score["episodes"] for score in history["evaluations"][:-1]]
+    assert np.array_equal(evaluated, 10 * np.arange(1, len(evaluated) + 1))
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--seeds", "2", "--resume"), ("--form", "plain", "--resume")]
+)
+def test_resume_of_what_has_no_checkpoint_is_refused(arguments: tuple[str, ...]) -> None:
+    result = dqn("cartpole", *arguments)
+    assert result.exit_code == 2
+    assert "--resume goes with one run of the fast form" in result.stderr
+
+
+def raised(*arguments: str | Path) -> QStepError:
+    error = dqn(*arguments).exception
+    assert isinstance(error, QStepError)
+    return error
+
+
+def test_resume_of_another_run_is_refused(tmp_path: Path) -> None:
+    assert dqn("cartpole", "--out", tmp_path, *SHORT).exit_code == 0
+    error = raised("cartpole", "--out", tmp_path, "--resume", "--variant", "single", *SHORT)
+    assert isinstance(error, CheckpointError)
+    assert "variant is 'double' in it and 'single' here" in str(error)
+
+
+def test_resume_without_a_checkpoint_is_refused(tmp_path: Path) -> None:
+    error = raised("cartpole", "--out", tmp_path / "none", "--resume")
+    assert isinstance(error, CheckpointError)
+    assert not (tmp_path / "none").exists()
+
+
+def test_absent_device_is_refused_and_those_that_exist_are_named(tmp_path: Path) -> None:
+    error = raised("cartpole", "--torch-device", "tpu", "--out", tmp_path)
+    assert isinstance(error, TorchDeviceError)
+    assert "it has" in str(error)
+    assert "cpu" in str(error)
+
+
+def test_plain_form_with_priorities_is_refused(tmp_path: Path) -> None:
+    error = raised("cartpole", "--form", "plain", "--prioritised", "--out", tmp_path)
+    assert isinstance(error, ConfigError)
