@@ -1,0 +1,160 @@
+"""Snake learnt by DQN: both forms, what a long run says about itself, and that it goes on exactly."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from click.testing import CliRunner
+
+from qstep.cli import dqn as cli
+from qstep.deep import torch_device
+from qstep.deep.checkpoint import load_state, save_state
+from qstep.deep.dqn import PHASES, Dqn
+from qstep.deep.dqn_plain import PlainDqn
+from qstep.deep.measure import interval
+from qstep.deep.results import summary
+from qstep.deep.run import Run
+from qstep.deep.systems import SYSTEMS
+
+pytestmark = pytest.mark.unit
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    with torch_device.one_thread():
+        yield
+
+
+def small_run(name: str = "snake", form: str = "fast", episodes: int = 1200) -> Run:
+    """Return a run that learns little, but does all that a long one does."""
+    config = SYSTEMS[name].configuration(form, 0)
+    if form == "fast":
+        config = replace(config, batch=16, updates_per_step=1, replay=4096)
+    return Run(name, form, config, CPU, evaluate_every=400, episodes=episodes)
+
+
+@pytest.mark.parametrize(("name", "inputs"), [("snake", 14), ("snake-features", 11)])
+def test_both_forms_see_the_same_and_begin_with_the_same_network(name: str, inputs: int) -> None:
+    plain, fast = (small_run(name, form).network for form in ("plain", "fast"))
+    seen = torch.rand(5, inputs, generator=torch.Generator().manual_seed(0))
+    assert torch.equal(plain(seen), fast(seen))
+
+
+def test_forms_learn_as_often_as_documented() -> None:
+    plain = small_run(form="plain", episodes=150)
+    assert isinstance(plain.learner, PlainDqn)
+    for _ in plain:
+        pass
+    learning = plain.learner.frames - plain.config.warm_up  # type: ignore[union-attr]
+    assert plain.learner.updates == max(0, learning // 4 + 1)
+    config = SYSTEMS["snake"].configuration("plain", 0)
+    assert (config.hidden, config.batch, SYSTEMS["snake"].plain_boards) == ((256,), 32, 4)
+
+
+def test_fast_form_learns_to_eat_in_600_episodes() -> None:
+    config = SYSTEMS["snake"].configuration("fast", 0)
+    run = Run("snake", "fast", config, CPU, evaluate_every=600, episodes=600)
+    for _ in run:
+        pass
+    assert run.scores[-1].mean > 8  # 31 where it was written; untrained it is below 1
+
+
+def test_resumed_run_ends_bit_for_bit_as_one_that_never_stopped(tmp_path: Path) -> None:
+    whole, stopped, resumed = small_run(), small_run(), small_run()
+    for _ in whole:
+        pass
+    for number, _ in enumerate(stopped, start=1):
+        if number == 30:
+            break
+    save_state(tmp_path / "state.zip", stopped.snapshot(), stopped.identity)
+    resumed.restore(load_state(tmp_path / "state.zip", resumed.identity))
+    for _ in resumed:
+        pass
+    assert isinstance(whole.learner, Dqn)
+    assert isinstance(resumed.learner, Dqn)
+    assert isinstance(stopped.learner, Dqn)
+    assert torch.equal(whole.learner.networks.flat, resumed.learner.networks.flat)
+    assert not torch.equal(whole.learner.networks.flat, stopped.learner.networks.flat)
+    assert whole.returns == resumed.returns
+    assert [s.mean for s in whole.scores] == [s.mean for s in resumed.scores]
+
+
+@pytest.mark.parametrize("form", ["plain", "fast"])
+def test_phases_are_parts_of_the_time(form: str) -> None:
+    run = small_run(form=form, episodes=120 if form == "plain" else 600)
+    for _ in run:
+        pass
+    assert set(run.phases) == set(PHASES)
+    assert all(seconds > 0 for seconds in run.phases.values())
+    assert sum(run.phases.values()) < run.seconds
+
+
+def test_long_run_says_how_its_first_thousand_episodes_compare_with_the_last() -> None:
+    run = small_run(episodes=2400)
+    for _ in run:
+        pass
+    report = summary(run)["first_and_last"]
+    by_hand = {score.episodes // 400: score for score in run.scores}
+    first, before, last = by_hand[3], by_hand[3], by_hand[6]
+    assert report["us_per_frame"][0] == round(first.learning_s / first.frames * 1e6, 2)
+    spent = (last.learning_s - before.learning_s) / (last.frames - before.frames)
+    assert report["us_per_frame"][1] == round(spent * 1e6, 2)
+    assert 0 < report["peak_mib"][0] <= report["peak_mib"][1]
+
+
+def test_short_run_has_no_first_and_last_thousand() -> None:
+    run = small_run(episodes=800)
+    for _ in run:
+        pass
+    assert summary(run)["first_and_last"] is None
+
+
+def test_interval_is_students() -> None:
+    # 2.776 is the quantile for four degrees of freedom; the variance of 1..5 is 2.5.
+    assert interval([1, 2, 3, 4, 5]) == pytest.approx(2.776 * (2.5 / 5) ** 0.5)
+    assert interval([7.0]) is None
+    assert interval([7.0] * 11) is None
+
+
+def test_interval_holds_the_mean_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(0)
+    trials = 4000
+    inside = 0
+    for means in rng.normal(size=(trials, 5)):
+        half = interval(means.tolist())
+        assert half is not None
+        inside += abs(means.mean()) <= half
+    # Four standard deviations of a count of 4000 at 95 % are 0.014.
+    assert inside / trials == pytest.approx(0.95, abs=0.014)
+    assert NormalDist().inv_cdf(0.975) < 2.776  # the normal quantile would be too small
+
+
+def test_command_prints_the_interval_of_its_seeds(tmp_path: Path) -> None:
+    words = "snake --seeds 2 --episodes 300 --evaluate-every 300 --out"
+    result = CliRunner().invoke(cli.command, [*words.split(), str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert result.stdout.count("greedy score of the last network: mean") == 2
+    assert "2 seeds: mean score" in result.stdout
+    assert "(95 % interval)" in result.stdout
+    assert (tmp_path / "seed-1" / "network.safetensors").exists()
+
+
+def test_command_gives_the_same_score_for_the_same_seed(tmp_path: Path) -> None:
+    def run(out: str) -> Any:
+        words = f"snake-features --episodes 300 --seed 5 --json --out {tmp_path / out}"
+        result = CliRunner().invoke(cli.command, words.split())
+        assert result.exit_code == 0, result.output
+        report = json.loads(result.stdout)
+        return report["score"]["mean"], report["frames_played"]
+
+    assert run("a") == run("b")

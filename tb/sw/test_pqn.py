@@ -1,0 +1,294 @@
+"""PQN: its returns, its network, that it learns, and that a run goes on exactly."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from click.testing import CliRunner
+from numpy.typing import NDArray
+
+from qstep.cli import pqn as cli
+from qstep.deep import torch_device
+from qstep.deep.checkpoint import load_state, save_state
+from qstep.deep.evaluate import play
+from qstep.deep.pqn import Pqn, lambda_returns, normalised
+from qstep.deep.pqn_config import PqnConfig
+from qstep.deep.run import Run
+from qstep.envs.cartpole_boards import CartPoleBoards
+from qstep.envs.snake_boards import SnakeBoards
+from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError
+from qstep.learn.schedule import EpsilonSchedule
+
+pytestmark = pytest.mark.unit
+
+CPU = torch.device("cpu")
+SMALL = PqnConfig(frames=2_000, hidden=(16,), horizon=8, epochs=2, minibatches=4)
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    with torch_device.one_thread():
+        yield
+
+
+def learner(config: PqnConfig = SMALL, boards: int = 8) -> Pqn:
+    return Pqn(CartPoleBoards(boards, seed=3), config, CPU)
+
+
+def parameters(made: Pqn) -> list[Any]:
+    return [tensor.tolist() for tensor in made.network.parameters()]
+
+
+def small_run(name: str = "cartpole") -> Run:
+    config = replace(SMALL, frames=20 * SMALL.horizon * (32 if name == "cartpole" else 256))
+    return Run(name, "pqn", config, CPU, evaluate_every=200)
+
+
+def mixture(
+    reward: list[float], value: list[float], end: str, gamma: float, decay: float
+) -> list[float]:
+    """Return what each step of one episode was worth, by the definition: a mixture of n-step returns.
+
+    n steps of reward and then the network's opinion weigh ``(1 - decay) * decay ** (n - 1)``; the
+    longest return, up to the end, has the weight that is left.
+    """
+    length = len(reward)
+    worth = []
+    for t in range(length):
+        total, weight_left = 0.0, 1.0
+        for n in range(1, length - t + 1):
+            last = t + n == length
+            opinion = 0.0 if last and end == "terminated" else value[t + n - 1]
+            after_n = sum(gamma**k * reward[t + k] for k in range(n)) + gamma**n * opinion
+            weight = weight_left if last else weight_left * (1 - decay)
+            total += weight * after_n
+            weight_left -= weight
+        worth.append(total)
+    return worth
+
+
+def drawn(seed: int) -> tuple[Any, ...]:
+    """Return rewards, values and ends of 12 steps on 5 boards."""
+    rng = np.random.default_rng(seed)
+    reward, value = rng.normal(size=(2, 12, 5)).astype(np.float32)
+    end = rng.choice(["", "terminated", "truncated"], p=[0.6, 0.2, 0.2], size=(12, 5))
+    return reward, value, end
+
+
+def by_definition(
+    reward: NDArray[Any], value: NDArray[Any], end: NDArray[Any], gamma: float, decay: float
+) -> NDArray[np.float64]:
+    expected = np.zeros(reward.shape)
+    for board in range(reward.shape[1]):
+        first = 0
+        for t in range(len(reward)):
+            if end[t, board] or t == len(reward) - 1:
+                here = slice(first, t + 1)
+                expected[here, board] = mixture(
+                    reward[here, board].tolist(),
+                    value[here, board].tolist(),
+                    end[t, board],
+                    gamma,
+                    decay,
+                )
+                first = t + 1
+    return expected
+
+
+def computed(
+    reward: NDArray[Any], value: NDArray[Any], end: NDArray[Any], gamma: float, decay: float
+) -> NDArray[Any]:
+    terminated, truncated = (torch.from_numpy(end == kind) for kind in ("terminated", "truncated"))
+    returns = lambda_returns(
+        torch.from_numpy(reward), terminated, truncated, torch.from_numpy(value), gamma, decay
+    )
+    array: NDArray[Any] = returns.numpy()
+    return array
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.65, 1.0])
+@pytest.mark.parametrize("gamma", [0.9, 1.0])
+def test_returns_are_mixtures_of_n_step_returns(gamma: float, decay: float) -> None:
+    for seed in range(5):
+        given = drawn(seed)
+        # float32 sums of up to 12 numbers of the order of 1, against float64
+        np.testing.assert_allclose(
+            computed(*given, gamma, decay), by_definition(*given, gamma, decay), atol=1e-5
+        )
+
+
+def test_comparison_of_returns_notices_a_truncation_taken_for_a_termination() -> None:
+    reward, value, end = drawn(0)
+    wrong = np.where(end == "truncated", "terminated", end)
+    expected = by_definition(reward, value, end, 0.9, 0.65)
+    assert np.abs(computed(reward, value, wrong, 0.9, 0.65) - expected).max() > 0.1
+
+
+def test_every_hidden_layer_is_normalised() -> None:
+    kinds = [type(layer).__name__ for layer in normalised((4, 8, 8, 2), 0)]
+    assert kinds == ["Linear", "LayerNorm", "ReLU"] * 2 + ["Linear"]
+
+
+def test_making_a_network_draws_nothing_from_the_global_generator() -> None:
+    torch.manual_seed(0)
+    expected = torch.randn(3)
+    torch.manual_seed(0)
+    normalised((4, 8, 2), 7)
+    assert torch.equal(torch.randn(3), expected)
+
+
+def test_a_seed_gives_the_same_network_bit_for_bit() -> None:
+    first, again, other = learner(), learner(), learner(replace(SMALL, seed=1))
+    for _ in range(10):
+        for made in (first, again, other):
+            made.step()
+    assert parameters(first) == parameters(again)
+    assert parameters(first) != parameters(other)
+
+
+def test_counts_are_those_of_rollouts() -> None:
+    made = learner()
+    totals, scores = [], []
+    for _ in range(20):
+        ended = made.step()
+        totals += ended.total.tolist()
+        scores += ended.score.tolist()
+    assert (made.frames, made.updates) == (20 * 8 * 8, 20 * 2 * 4)
+    assert made.episodes == len(scores) > 10
+    assert totals == scores  # CartPole pays 1 a step
+
+
+def test_rollout_keeps_what_the_boards_showed() -> None:
+    made, boards = learner(), CartPoleBoards(8, seed=3)
+    made.step()
+    for t in range(SMALL.horizon):
+        assert (made._observation[t] == boards.observation).all()
+        step = boards.step(made._action[t])
+        assert (made._next_observation[t] == step.next_observation).all()
+        assert (made._terminated[t] == step.terminated).all()
+
+
+def test_no_exploration_is_greedy() -> None:
+    made = learner(replace(SMALL, epsilon=EpsilonSchedule(0, 0, 0)))
+    before = [layer.clone() for layer in made.network.parameters()]
+    made.step()
+    fresh = learner().network
+    assert all(torch.equal(a, b) for a, b in zip(before, fresh.parameters(), strict=True))
+    with torch.no_grad():
+        best = fresh(torch.from_numpy(made._observation)).argmax(dim=-1)
+    assert (made._action == best.numpy()).all()
+
+
+def test_it_learns_cartpole_in_a_few_frames() -> None:
+    config = PqnConfig(frames=40_000, epsilon=EpsilonSchedule(1.0, 0.05, 0.5), seed=1)
+    made = Pqn(CartPoleBoards(32), config, CPU)
+    games = CartPoleBoards(50)
+    before = play(games, made.greedy, 1 << 32).mean()
+    while made.frames < 20_000:
+        made.step()
+    assert before < 20
+    assert play(games, made.greedy, 1 << 32).mean() > 80  # 221 where it was written
+
+
+def check_same(run: Run, other: Run) -> None:
+    assert isinstance(run.learner, Pqn)
+    assert isinstance(other.learner, Pqn)
+    assert parameters(run.learner) == parameters(other.learner)
+    assert run.returns == other.returns
+    assert [score.mean for score in run.scores] == [score.mean for score in other.scores]
+
+
+@pytest.mark.parametrize("name", ["cartpole", "snake"])
+def test_resumed_run_ends_bit_for_bit_as_one_that_never_stopped(name: str, tmp_path: Path) -> None:
+    whole, stopped, resumed = small_run(name), small_run(name), small_run(name)
+    for _ in whole:
+        pass
+    for number, _ in enumerate(stopped, start=1):
+        if number == 9:
+            break
+    save_state(tmp_path / "state.zip", stopped.snapshot(), stopped.identity)
+    resumed.restore(load_state(tmp_path / "state.zip", resumed.identity))
+    assert resumed.learner.frames == stopped.learner.frames < whole.learner.frames
+    for _ in resumed:
+        pass
+    check_same(whole, resumed)
+    with pytest.raises(AssertionError):
+        check_same(whole, stopped)
+
+
+def test_run_can_be_resumed_before_its_first_rollout() -> None:
+    whole, resumed = small_run(), small_run()
+    resumed.restore(whole.snapshot())
+    for run in (whole, resumed):
+        for _ in run:
+            pass
+    check_same(whole, resumed)
+
+
+def test_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
+    run, other = small_run(), Run("cartpole", "pqn", SMALL, CPU, evaluate_every=200)
+    save_state(tmp_path / "state.zip", run.snapshot(), run.identity)
+    with pytest.raises(CheckpointError, match="frames is 5120 in it and 2000 here"):
+        load_state(tmp_path / "state.zip", other.identity)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"frames": 0}, "frames is 0; it must be 1 or more"),
+        ({"horizon": 0}, "horizon is 0; it must be 1 or more"),
+        ({"epochs": -1}, "epochs is -1; it must be 1 or more"),
+        ({"minibatches": 0}, "minibatches is 0; it must be 1 or more"),
+        ({"gamma": 1.5}, "gamma is 1.5; it must be from 0 to 1"),
+        ({"decay": -0.5}, "decay is -0.5; it must be from 0 to 1"),
+        ({"rate": float("nan")}, "rate is nan; it must be finite, 0 or more"),
+        ({"reward_scale": float("inf")}, "reward_scale is inf; it must be finite"),
+        ({"gradient_norm": 0.0}, "gradient_norm is 0.0; it must be above 0"),
+        ({"hidden": ()}, r"hidden is \(\); it must be one layer or more"),
+        ({"seed": -1}, "seed is -1; it must be 0 or more"),
+    ],
+)
+def test_illegal_configuration_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        replace(SMALL, **changes)
+
+
+def test_more_minibatches_than_transitions_are_refused() -> None:
+    with pytest.raises(ConfigError, match="minibatches is 65; a rollout has only 64 transitions"):
+        learner(replace(SMALL, minibatches=65))
+
+
+def test_boards_that_show_an_index_are_refused() -> None:
+    with pytest.raises(EnvironmentSpaceError, match="the boards show one index; a network needs"):
+        Pqn(SnakeBoards(4, "state"), SMALL, CPU)
+
+
+def test_command_writes_its_files_and_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
+    words = ["cartpole", "--frames", "6000", "--json", "--out", str(tmp_path)]
+    result = CliRunner().invoke(cli.command, words)
+    assert result.exit_code == 0, result.output
+    report = json.loads(result.stdout)
+    assert (report["form"], report["frames_played"]) == ("pqn", 3 * 64 * 32)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "network.safetensors",
+        "history.json",
+        "learning_curve.png",
+        "checkpoint.zip",
+    }
+    again = CliRunner().invoke(cli.command, [*words, "--resume"])
+    assert again.exit_code == 0, again.output
+    resumed = json.loads(again.stdout)
+    assert (resumed["updates"], resumed["score"]) == (report["updates"], report["score"])
+
+
+def test_command_does_not_resume_several_seeds() -> None:
+    result = CliRunner().invoke(cli.command, ["cartpole", "--seeds", "2", "--resume"])
+    assert result.exit_code == 2
+    assert "--resume goes with one run" in result.output
