@@ -73,7 +73,7 @@ def command(
     if backend is None:
         for name in systems.NAMES:
             for form in systems.load(name, torch_device).forms:
-                click.echo(f"{form.name:20}{name}: {form.what}")
+                click.echo(f"{form.name:26}{name}: {form.what}")
         return
     form = systems.find(backend, torch_device)
     with Console(stderr=True).status(f"{backend}: warming up"):
