@@ -125,7 +125,10 @@ def _packages() -> list[Finding]:
     }
     optional = {
         "pyserial": "serial devices, qstep serve",
-        "torch": "the PyTorch baseline of qstep bench",
+        "torch": "qstep agents, dqn, pqn and matmul, systems of qstep bench",
+        "safetensors": "checkpoints of networks",
+        "line_profiler": "qstep profile --tool line",
+        "pyinstrument": "qstep profile --tool pyinstrument",
         "cocotb": _TESTS,
         "pyuvm": _TESTS,
         "pytest": _TESTS,

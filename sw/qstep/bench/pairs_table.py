@@ -35,7 +35,7 @@ def _rates(comparison: Comparison) -> Table:
     table = Table(
         title=f"{comparison.system}: {comparison.task}", title_justify="left", box=SIMPLE_HEAD
     )
-    table.add_column("form", no_wrap=True)
+    table.add_column("form", overflow="fold")
     for name in (f"{comparison.unit}/s", "µs each", "x", "x processor"):
         table.add_column(name, justify="right", no_wrap=True)
     for form in comparison.forms:
