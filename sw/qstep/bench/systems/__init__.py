@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NAMES", "find", "load"]
 
-NAMES = ("gridworld", "torch", "cartpole", "qloss")
+NAMES = ("gridworld", "torch", "cartpole", "snake", "qloss")
 """All systems, in the order in which they are listed; here, as importing them takes seconds."""
 
 
