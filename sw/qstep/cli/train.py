@@ -22,8 +22,8 @@ _DEFAULTS: dict[str, dict[str, float | int | str]] = {
     "CliffWalking-v1": {"episodes": 500},
     # 11 bits stand for many boards, so values must be averaged; and one random move can end a game.
     "snake": {"alpha": 0.05, "epsilon_end": 0.0, "episodes": 3000},
-    # A row stands for many states, and a value near 100 moves by less than half of 2^-8 a step: the
-    # mean of many steps counts, which rounding to the nearest would swallow.
+    # A row stands for many states, so values are means of many small corrections; rounding to the
+    # nearest would drop those that are below half of 2^-8.
     "cartpole": {
         "alpha": 0.1,
         "gamma": 0.99,
