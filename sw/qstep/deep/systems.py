@@ -21,11 +21,11 @@ from qstep.learn.schedule import EpsilonSchedule
 __all__ = ["SYSTEMS", "System"]
 
 CARTPOLE = DqnConfig(
-    frames=300_000,
+    frames=400_000,
     hidden=(64, 64),
     variant="double",
-    gamma=0.99,
-    reward_scale=0.01,  # 1 - gamma: values reach 1
+    gamma=0.98,
+    reward_scale=0.02,  # 1 - gamma: values reach 1
     batch=128,
     updates_per_step=4,
     replay=100_000,
@@ -34,7 +34,7 @@ CARTPOLE = DqnConfig(
     target_rate=0.02,
     rate=1e-3,
     last_rate=0.0,
-    epsilon=EpsilonSchedule(1.0, 0.05, 0.25),
+    epsilon=EpsilonSchedule(1.0, 0.05, 0.2),
 )
 """Of both forms of DQN: an update of 128 transitions every 8 frames, a target network that follows."""
 
