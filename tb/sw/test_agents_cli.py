@@ -5,21 +5,41 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
-from qstep import extras
-from qstep.cli.agents import command
-from qstep.deep import torch_device
-from qstep.errors import EnvironmentSpaceError, QStepError, ToolMissingError, TorchDeviceError
-
 pytest.importorskip("torch")
+
+from qstep import extras  # noqa: E402
+from qstep.baselines import torch_batched  # noqa: E402
+from qstep.cli.agents import command  # noqa: E402
+from qstep.deep import torch_device  # noqa: E402
+from qstep.errors import (  # noqa: E402
+    CheckpointError,
+    ConfigError,
+    EnvironmentSpaceError,
+    FileFormatError,
+    QStepError,
+    ToolMissingError,
+    TorchDeviceError,
+)
+
 pytestmark = pytest.mark.unit
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
 
 
 def agents(*words: str) -> Result:
     return CliRunner().invoke(command, [*words, "--torch-device", "cpu"])
+
+
+def refused(*words: str) -> None:
+    command.main([*words, "--torch-device", "cpu"], standalone_mode=False)
 
 
 def test_it_shows_ten_times_how_it_learns_and_ends_with_value_iteration() -> None:
@@ -38,20 +58,20 @@ def test_json_says_what_was_done_and_what_came_of_it(form: str) -> None:
     words = ("gridworld-8x8", "--form", form, "--agents", "64", "--updates", "20000", "--json")
     result = agents(*words, "--epsilon", "0.3", "--episode-cap", "30", "--seed", "4")
     assert result.exit_code == 0, result.output
-    told = json.loads(result.stdout)
-    assert (told["env_id"], told["form"], told["torch_device"]) == ("gridworld-8x8", form, "cpu")
-    assert (told["agents"], told["epsilon"], told["episode_cap"], told["seed"]) == (64, 0.3, 30, 4)
-    assert told["updates"] == told["progress"][-1]["updates"] >= 20_000
-    assert told["wins"] == sum(part["wins"] for part in told["progress"])
-    assert told["wins"] <= told["episodes"]
-    assert told["optimum"]["visited"] > 0
+    said = json.loads(result.stdout)
+    assert (said["env_id"], said["form"], said["torch_device"]) == ("gridworld-8x8", form, "cpu")
+    assert (said["agents"], said["epsilon"], said["episode_cap"], said["seed"]) == (64, 0.3, 30, 4)
+    assert said["updates"] == said["progress"][-1]["updates"] >= 20_000
+    assert said["wins"] == sum(part["wins"] for part in said["progress"])
+    assert said["wins"] <= said["episodes"]
+    assert said["optimum"]["visited"] > 0
 
 
 def test_a_map_from_a_file_is_walked(tmp_path: Path) -> None:
     board = tmp_path / "corridor.txt"
     board.write_text("S..G\n", encoding="utf-8")
-    told = json.loads(agents(str(board), "--updates", "20000", "--json").stdout)
-    assert told["optimum"]["optimal"] == told["optimum"]["visited"] == 3
+    found = told(str(board), "--updates", "20000")["optimum"]
+    assert found["optimal"] == found["visited"] == 3
 
 
 @pytest.mark.parametrize(
@@ -60,13 +80,73 @@ def test_a_map_from_a_file_is_walked(tmp_path: Path) -> None:
         (("snake",), EnvironmentSpaceError, "snake is no grid world; agents walk on a board only"),
         (("nowhere",), EnvironmentSpaceError, "nowhere: no such environment"),
         (("--form", "graph"), TorchDeviceError, "needs the device 'cuda', not 'cpu'"),
+        (("--form", "plain", "--resume"), ConfigError, "the plain form keeps no checkpoint"),
+        (("--resume",), CheckpointError, r"agents-gridworld/checkpoint\.zip: cannot be read"),
+        (("--out", "file/runs"), FileFormatError, "file/runs: cannot be made"),
     ],
 )
 def test_what_it_cannot_do_is_refused(
     words: tuple[str, ...], error: type[QStepError], message: str
 ) -> None:
+    Path("file").touch()
     with pytest.raises(error, match=message):
-        command.main([*words, "--torch-device", "cpu"], standalone_mode=False)
+        refused(*words)
+
+
+def told(*words: str) -> dict[str, Any]:
+    """Return what a run says of itself, without what differs from run to run."""
+    result = agents(*words, "--json")
+    assert result.exit_code == 0, result.output
+    report: dict[str, Any] = json.loads(result.stdout)
+    for name in ("seconds", "updates_per_second", "folder", "progress"):
+        del report[name]
+    return report
+
+
+def test_a_run_that_goes_on_ends_as_if_it_had_not_stopped() -> None:
+    whole = told("--updates", "100000", "--out", "whole")
+    half = told("--updates", "50000", "--out", "half")
+    assert half["updates"] < whole["updates"]
+    rest = told("--updates", "100000", "--out", "half", "--resume")
+    # The last report covers another stretch.
+    assert {**rest, "win_rate": 0} == {**whole, "win_rate": 0}
+    assert told("--updates", "100000", "--out", "half", "--resume")["updates"] == rest["updates"]
+
+
+def test_a_checkpoint_of_another_run_is_refused_with_what_differs() -> None:
+    agents("--updates", "5000")
+    with pytest.raises(CheckpointError, match=r"another run: alpha is 0\.5 in it and 0\.25 here$"):
+        refused("--resume", "--alpha", "0.25")
+
+
+def test_an_altered_checkpoint_is_refused() -> None:
+    agents("--updates", "5000")
+    file = Path("runs/agents-gridworld/checkpoint.zip")
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+    with pytest.raises(CheckpointError, match="damaged"):
+        refused("--resume")
+
+
+def test_an_interrupted_run_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    count = 0
+
+    def interrupt(walkers: torch_batched.Agents, steps: int) -> None:
+        nonlocal count
+        count += 1
+        if count == 4:
+            raise KeyboardInterrupt
+        walk(walkers, steps)
+
+    walk = torch_batched.Agents.walk
+    monkeypatch.setattr(torch_batched.Agents, "walk", interrupt)
+    result = agents("--updates", "100000")
+    assert result.exit_code == 130
+    assert "stopped; with --resume it goes on from the last line" in result.stderr
+    monkeypatch.setattr(torch_batched.Agents, "walk", walk)
+    rest = told("--updates", "100000", "--out", str(Path("runs/agents-gridworld")), "--resume")
+    assert rest == told("--updates", "100000", "--out", "whole")
 
 
 def test_an_absent_device_is_named_with_those_that_exist(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -192,6 +192,48 @@ def test_a_graph_learns_what_the_fast_form_learns() -> None:
     assert told == known
 
 
+@pytest.mark.parametrize("stopped", [1, 63, 64, 150])
+def test_agents_that_go_on_end_as_if_they_had_not_stopped(stopped: int) -> None:
+    def to_the_end(kept: torch_batched.Kept | None, steps: int) -> tuple[Any, Any, Any]:
+        last: list[torch_batched.Kept] = []
+        options: dict[str, Any] = {"agents": 32, "seed": 6, "resume": kept, "keep": last.append}
+        table, told = reports(torch_batched.learn, board(), 32 * steps, **options)
+        return table, told, last[-1]
+
+    table, told, whole = to_the_end(None, 200)
+    _, first, kept = to_the_end(None, stopped)
+    resumed, rest, end = to_the_end(kept, 200)
+    assert kept.steps == stopped
+    assert torch.equal(resumed, table)
+    assert rest[-1].updates == told[-1].updates == 32 * 200
+    assert sum(t.episodes for t in first + rest) == sum(t.episodes for t in told)
+    assert sum(t.wins for t in first + rest) == sum(t.wins for t in told)
+    assert end.state.keys() == whole.state.keys()
+    for name, part in end.state.items():
+        if name not in ("_ended", "_visits"):
+            assert torch.equal(part, whole.state[name]), name
+
+
+def test_agents_that_forget_where_they_were_end_elsewhere() -> None:
+    last: list[torch_batched.Kept] = []
+    options: dict[str, Any] = {"agents": 32, "seed": 6}
+    torch_batched.learn(board(), 32 * 100, keep=last.append, **options)
+    whole = torch_batched.learn(board(), 32 * 200, **options)
+    for name in ("table", "_walkers", "generator", "_random"):
+        kept = last[-1]
+        other = torch_batched.Kept(kept.steps, {**kept.state, name: fresh(name)})
+        assert not torch.equal(
+            torch_batched.learn(board(), 32 * 200, resume=other, **options), whole
+        )
+
+
+def fresh(name: str) -> Any:
+    """Return a part of the state as it is before the first step, with numbers drawn."""
+    walkers = fast_agents()
+    walkers.walk(1)
+    return walkers.state()[name] if name != "table" else torch.zeros(25, 4)
+
+
 class Questions(TorchDispatchMode):
     """Counts what makes the host wait for the device, and what a recorded graph may not contain."""
 

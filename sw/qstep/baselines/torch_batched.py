@@ -20,7 +20,8 @@ Values are float32.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -31,10 +32,33 @@ from qstep.baselines.problem import Stream, World, winning
 from qstep.baselines.progress import REPORT_EVERY, Progress, Report
 from qstep.deep import torch_device
 
-__all__ = ["DRAWN_STEPS", "Agents", "learn", "replay", "to_array", "upload", "zeros"]
+__all__ = [
+    "DRAWN_STEPS",
+    "Agents",
+    "Keep",
+    "Kept",
+    "learn",
+    "replay",
+    "to_array",
+    "upload",
+    "zeros",
+]
 
 DRAWN_STEPS = 64
 """Steps whose random numbers are drawn in one call."""
+
+_KEPT = ("table", "_walkers", "_ended", "_visits", "_explore", "_random")
+"""What a checkpoint holds of :class:`Agents`, beside the generator."""
+
+
+class Kept(NamedTuple):
+    """Agents between two steps: how many each has taken, and their :meth:`Agents.state`."""
+
+    steps: int
+    state: dict[str, Tensor]
+
+
+Keep = Callable[[Kept], None]
 
 
 def zeros(states: int, actions: int, device: str = "cpu") -> Tensor:
@@ -84,7 +108,7 @@ class Agents:
         device: torch.device,
     ) -> None:
         states, self._actions = world.next_state.shape
-        self._agents, self._epsilon = agents, epsilon
+        self._epsilon = epsilon
         self._next = torch.from_numpy(world.next_state).long().reshape(-1).to(device)
         self._reward = torch.from_numpy(world.reward).float().reshape(-1).to(device)
         self._winning = torch.from_numpy(winning(world)).reshape(-1).to(device)
@@ -100,7 +124,12 @@ class Agents:
         self._greedy = torch.empty(states, dtype=torch.int64, device=device)
 
         self.generator = torch.Generator(device).manual_seed(seed)
-        self._choices = self._draw()
+        drawn = (DRAWN_STEPS, agents)
+        self._chance = torch.empty(drawn, device=device)
+        self._explore = torch.empty(drawn, dtype=torch.bool, device=device)
+        self._random = torch.empty(drawn, dtype=torch.int64, device=device)
+        self._choices = list(zip(self._explore, self._random, strict=True))
+        self._used = DRAWN_STEPS  # of the steps for which numbers are drawn
         # State, and age of the episode, in one tensor: a new episode is one write.
         self._fresh = torch.tensor([[world.start], [0]], device=device)
         self._walkers = self._fresh.repeat(1, agents)
@@ -114,19 +143,20 @@ class Agents:
         self._alphas = torch.full((agents,), alpha, device=device)
         self._ones = torch.ones(agents, dtype=torch.int32, device=device)
 
-    def _draw(self) -> Iterator[tuple[Tensor, Tensor]]:
-        """Yield who explores, and the action with which: one pair a step, for ever."""
-        shape, on = (DRAWN_STEPS, self._agents), self.table.device
-        while True:
-            explore = torch.rand(shape, generator=self.generator, device=on) < self._epsilon
-            action = torch.randint(self._actions, shape, generator=self.generator, device=on)
-            yield from zip(explore.unbind(), action.unbind(), strict=True)
-
     @torch.inference_mode()
     def walk(self, steps: int) -> None:
         """Let every agent take so many steps, and learn from each."""
         for _ in range(steps):
-            self._step(*next(self._choices))
+            if self._used == DRAWN_STEPS:
+                self._draw()
+            self._step(*self._choices[self._used])
+            self._used += 1
+
+    def _draw(self) -> None:
+        """Draw who explores, and with which action, for the steps to come."""
+        torch.lt(self._chance.uniform_(generator=self.generator), self._epsilon, out=self._explore)
+        self._random.random_(self._actions, generator=self.generator)
+        self._used = 0
 
     def _step(self, explore: Tensor, random_action: Tensor) -> None:
         # Not table.max(1), which wakes all threads for a table of any size.
@@ -148,6 +178,22 @@ class Agents:
         torch.where(over, self._fresh, self._walkers, out=self._walkers)
         self._ended.add_(over)
         self._visits.index_add_(0, entry, self._ones)
+
+    def state(self) -> dict[str, Tensor]:
+        """Return copies, on the host, of all that the rest of the walk depends on."""
+        kept = {name: getattr(self, name).cpu().clone() for name in _KEPT}
+        return {
+            **kept,
+            "generator": self.generator.get_state(),
+            "used": torch.tensor(self._used),
+        }
+
+    def restore(self, state: dict[str, Tensor]) -> None:
+        """Go on from what :meth:`state` returned, for agents that were made alike."""
+        for name in _KEPT:
+            getattr(self, name).copy_(state[name])
+        self.generator.set_state(state["generator"])
+        self._used = int(state["used"])
 
     def progress(self, updates: int) -> Progress:
         """Return what happened since the last call; this waits for the device.
@@ -176,6 +222,8 @@ def learn(
     device: str = "cpu",
     report: Report | None = None,
     report_every: int = REPORT_EVERY,
+    resume: Kept | None = None,
+    keep: Keep | None = None,
 ) -> Tensor:
     """Let many agents walk through `world` epsilon-greedily and return their table.
 
@@ -199,6 +247,11 @@ def learn(
         Called with the progress after about every `report_every` updates and at the end.
     report_every : int
         1 or more; each report waits for the device.
+    resume : Kept, optional
+        Where to go on, with the same world and the same other parameters: to the same table, bit for
+        bit on the processor. The steps before count as updates.
+    keep : callable, optional
+        Called after each report with what `resume` takes.
 
     Returns
     -------
@@ -219,13 +272,17 @@ def learn(
         seed=seed,
         device=torch_device.choose(device),
     )
+    if resume:
+        walkers.restore(resume.state)
     steps = -(-updates // agents)
-    between = -(-report_every // agents) if report else max(1, steps)
-    for first in range(0, steps, between):
+    between = -(-report_every // agents) if report or keep else max(1, steps)
+    for first in range(resume.steps if resume else 0, steps, between):
         last = min(first + between, steps)
         walkers.walk(last - first)
         if report:
             report(walkers.progress(last * agents))
+        if keep:
+            keep(Kept(last, walkers.state()))
     return walkers.table
 
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from qstep.baselines.problem import World
 from qstep.baselines.progress import REPORT_EVERY, Report
-from qstep.baselines.torch_batched import DRAWN_STEPS, Agents
+from qstep.baselines.torch_batched import DRAWN_STEPS, Agents, Keep, Kept
 from qstep.deep import torch_device
 from qstep.errors import TorchDeviceError
 
@@ -33,6 +33,8 @@ def learn(
     device: str = "cuda",
     report: Report | None = None,
     report_every: int = REPORT_EVERY,
+    resume: Kept | None = None,
+    keep: Keep | None = None,
 ) -> Tensor:
     """Let many agents walk through `world` epsilon-greedily and return their table.
 
@@ -63,15 +65,21 @@ def learn(
     whole = DRAWN_STEPS * agents
     launches = -(-updates // whole)
     between = -(-report_every // whole)
+    if resume:
+        walkers.restore(resume.state)
+    first = resume.steps // DRAWN_STEPS if resume else 0
     graph = torch.cuda.CUDAGraph()
-    for number in range(1, launches + 1):
-        if number == 1:
+    for number in range(first + 1, launches + 1):
+        if number == first + 1:
             walkers.walk(DRAWN_STEPS)  # loads the kernels, which may not happen in a recording
             graph.register_generator_state(walkers.generator)
             with torch.cuda.graph(graph):
                 walkers.walk(DRAWN_STEPS)  # recorded, not done
         else:
             graph.replay()
-        if report and (number % between == 0 or number == launches):
-            report(walkers.progress(number * whole))
+        if number % between == 0 or number == launches:
+            if report:
+                report(walkers.progress(number * whole))
+            if keep:
+                keep(Kept(number * DRAWN_STEPS, walkers.state()))
     return walkers.table

@@ -22,7 +22,7 @@ from qstep.learn.evaluate import Evaluation
 from qstep.learn.results import summary, write_results
 from qstep.learn.train import Learner, Plan, identity
 
-__all__ = ["optimum_in_words", "train"]
+__all__ = ["INTERRUPTED", "optimum_in_words", "train"]
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 + SIGINT, as shells have it."""

@@ -1,0 +1,153 @@
+"""What `qstep agents` does once its options are read: progress, checkpoints, results."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import Progress as Bar
+
+from qstep import extras
+from qstep.baselines.problem import World
+from qstep.baselines.progress import Progress, Report
+from qstep.cli._training import INTERRUPTED, optimum_in_words
+from qstep.envs import GridWorld, make
+from qstep.errors import ConfigError, EnvironmentSpaceError, FileFormatError
+from qstep.learn.plots import plot_policy
+from qstep.learn.results import optimum
+from qstep.learn.value_iteration import transition_model
+
+__all__ = ["learn"]
+
+_MODULES = {"plain": "torch_plain", "fast": "torch_batched", "graph": "torch_graph"}
+_REPORTS = 10
+
+
+def learn(
+    env_id: str,
+    form: str,
+    torch_device: str,
+    updates: int,
+    out: Path | None,
+    resume: bool,
+    as_json: bool,
+    **hyper: Any,
+) -> int:
+    """Let agents learn a grid world and write what it gives; return the exit status.
+
+    `hyper` are the other parameters of the form's `learn`. A checkpoint is saved after every report.
+    """
+    board = make(env_id, 0).unwrapped
+    if not isinstance(board, GridWorld):
+        raise EnvironmentSpaceError(f"{env_id} is no grid world; agents walk on a board only")
+    model = transition_model(board)
+    assert model is not None
+    if resume and form == "plain":
+        raise ConfigError("the plain form keeps no checkpoint to resume; fast and graph do")
+    module = extras.load(f"qstep.baselines.{_MODULES[form]}", "torch")
+    folder = out or Path("runs") / f"agents-{Path(env_id).stem}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as cause:
+        raise FileFormatError(f"{folder}: cannot be made: {cause}") from cause
+
+    told: list[Progress] = []
+    kept = {} if form == "plain" else _kept(folder, board, form, hyper, told, resume)
+    before = told[-1].updates if told else 0
+    begun = time.monotonic()
+    try:
+        with _watched(told, updates) as report:
+            table = module.learn(
+                World(*board.transition_model(), board.start),
+                updates,
+                device=torch_device,
+                report=report,
+                report_every=-(-updates // _REPORTS),
+                **hyper,
+                **kept,
+            )
+    except KeyboardInterrupt:
+        rest = "" if form == "plain" else "; with --resume it goes on from the last line"
+        click.echo(f"stopped{rest}", err=True)
+        return INTERRUPTED
+    seconds = time.monotonic() - begun
+    q = table.cpu().double().numpy()
+    plot_policy(folder / "policy.png", f"{env_id}: greedy policy", board, q)
+    result = {
+        "env_id": env_id,
+        "form": form,
+        "torch_device": table.device.type,
+        "updates": told[-1].updates,
+        **hyper,
+        "seconds": round(seconds, 3),
+        "updates_per_second": round((told[-1].updates - before) / seconds),
+        "episodes": sum(progress.episodes for progress in told),
+        "wins": sum(progress.wins for progress in told),
+        "win_rate": told[-1].win_rate,
+        "optimum": optimum(model, hyper["gamma"], q),
+        "progress": [{**progress._asdict(), "win_rate": progress.win_rate} for progress in told],
+        "folder": str(folder),
+    }
+    click.echo(json.dumps(result, indent=2) if as_json else _in_words(result))
+    return 0
+
+
+def _kept(
+    folder: Path,
+    board: GridWorld,
+    form: str,
+    hyper: dict[str, Any],
+    told: list[Progress],
+    resume: bool,
+) -> dict[str, Any]:
+    """Return what makes a form keep checkpoints, and go on from one; fill in what was told by then."""
+    from qstep.baselines.torch_batched import Kept
+
+    checkpoint = extras.load("qstep.deep.checkpoint", "torch")
+    file = folder / "checkpoint.zip"
+    identity = {"run": "agents", "form": form, "board": board.rows, **hyper}
+
+    def keep(kept: Kept) -> None:
+        state = checkpoint.State({"steps": kept.steps, "told": told}, kept.state, {})
+        checkpoint.save_state(file, state, identity)
+
+    if not resume:
+        return {"keep": keep}
+    state = checkpoint.load_state(file, identity)
+    told += [Progress(*entry) for entry in state.head["told"]]
+    return {"keep": keep, "resume": Kept(state.head["steps"], state.tensors)}
+
+
+@contextmanager
+def _watched(told: list[Progress], updates: int) -> Iterator[Report]:
+    """Yield a report that keeps what it is told, and shows it on stderr beside a progress bar."""
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("agents", total=updates)
+
+        def report(progress: Progress) -> None:
+            told.append(progress)
+            bar.update(task, completed=progress.updates)
+            bar.console.print(
+                f"{progress.updates:,} updates: {progress.win_rate:.1%} of {progress.episodes:,} "
+                f"episodes won, start worth {progress.start_value:.4f}",
+                highlight=False,
+            )
+
+        yield report
+
+
+def _in_words(result: dict[str, Any]) -> str:
+    return (
+        f"{result['env_id']}, {result['agents']} agents on {result['torch_device']}, "
+        f"{result['form']}: {result['updates']:,} updates in {result['seconds']:.1f} s, "
+        f"{result['updates_per_second']:,}/s; {result['episodes']:,} episodes, "
+        f"{result['wins']:,} won, lately {result['win_rate']:.1%}\n"
+        f"{optimum_in_words(result['optimum'])}\n"
+        f"results: {result['folder']}"
+    )
