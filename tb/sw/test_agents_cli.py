@@ -12,11 +12,11 @@ from click.testing import CliRunner, Result
 
 pytest.importorskip("torch")
 
-from qstep import extras  # noqa: E402
-from qstep.baselines import torch_batched  # noqa: E402
-from qstep.cli.agents import command  # noqa: E402
-from qstep.deep import torch_device  # noqa: E402
-from qstep.errors import (  # noqa: E402
+from qstep import extras
+from qstep.baselines import torch_batched
+from qstep.cli.agents import command
+from qstep.deep import torch_device
+from qstep.errors import (
     CheckpointError,
     ConfigError,
     EnvironmentSpaceError,
