@@ -197,6 +197,20 @@ def test_it_learns_cartpole_in_a_few_frames() -> None:
     assert play(games, made.greedy, 1 << 32).mean() > 80  # 221 where it was written
 
 
+@pytest.mark.gpu
+def test_first_rollouts_are_alike_on_an_accelerator() -> None:
+    name = torch_device.present()[0]
+    if name == "cpu":
+        pytest.skip("PyTorch finds neither an NVIDIA nor an Apple GPU on this machine")
+    there = Pqn(CartPoleBoards(8, seed=3), SMALL, torch_device.choose(name))
+    here = learner()
+    for made in (there, here):
+        made.step()
+    for one, other in zip(there.network.parameters(), here.network.parameters(), strict=True):
+        # eight updates in float32, sums in another order
+        torch.testing.assert_close(one.cpu(), other, rtol=1e-3, atol=1e-4)
+
+
 def check_same(run: Run, other: Run) -> None:
     assert isinstance(run.learner, Pqn)
     assert isinstance(other.learner, Pqn)
