@@ -306,5 +306,5 @@ def test_plain_form_says_what_it_lacks() -> None:
 
 
 def test_more_boards_than_the_replay_has_rows_are_refused() -> None:
-    with pytest.raises(ConfigError, match="600 transitions at once do not fit the replay of 512"):
-        learner(boards=600).step()
+    with pytest.raises(ConfigError, match=r"there are 600 boards; a step of theirs must fit .* 512"):
+        learner(boards=600)

@@ -33,7 +33,7 @@ from qstep.deep.prioritised import Priorities
 from qstep.deep.q_loss import Batches, QLoss
 from qstep.deep.replay import Replay
 from qstep.envs.boards import Boards
-from qstep.errors import EnvironmentSpaceError
+from qstep.errors import ConfigError, EnvironmentSpaceError
 
 __all__ = ["Dqn", "Ended"]
 
@@ -71,7 +71,8 @@ class Dqn:
     ----------
     frames, episodes, updates : int
         So far.
-    online, target : Network
+    online, target : Stack
+        One network each: the one that learns, and the one that follows.
     seconds : dict of str to float
         Spent so far in ``select``, ``step``, ``store`` and ``learn``. On an accelerator, which works
         while the host goes on, what ``learn`` has started is partly waited for in ``select``.
@@ -89,6 +90,11 @@ class Dqn:
             raise EnvironmentSpaceError(
                 "the boards show one index; a network needs numbers, for example 'features'"
             )
+        if len(boards) > config.replay:
+            raise ConfigError(
+                f"there are {len(boards)} boards; a step of theirs must fit the replay of "
+                f"{config.replay}"
+            )
         self.boards, self.config, self.device = boards, config, device
         self.sizes = (boards.inputs, *config.hidden, boards.actions)
         self.networks = Stack.zeros(self.sizes, 2, device)
@@ -104,11 +110,6 @@ class Dqn:
         self.priorities = Priorities(config.replay) if config.prioritised else None
         self._batches = _on(device, self.replay)
         self._loss = QLoss(config.variant, self.networks, self._batches)
-
-    @property
-    def loss(self) -> Tensor:
-        """The losses of the last updates, shape (updates_per_step,), on the device."""
-        return self._loss.loss
 
     def step(self) -> Ended:
         """Take one step with every board and learn from what is remembered."""
