@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 import torch
 
-from qstep.deep import torch_device
+from qstep.deep import q_loss, torch_device
 from qstep.deep.adam import Adam
 from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_config import DqnConfig
 from qstep.deep.dqn_plain import PlainDqn
 from qstep.deep.evaluate import greedy_scores
 from qstep.deep.network import Greedy, Stack, modules
+from qstep.deep.q_head import TorchHead
 from qstep.deep.run import Run
 from qstep.deep.systems import SYSTEMS
 from qstep.envs.cartpole_boards import CartPoleBoards
@@ -306,5 +307,31 @@ def test_plain_form_says_what_it_lacks() -> None:
 
 
 def test_more_boards_than_the_replay_has_rows_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"there are 600 boards; a step of theirs must fit .* 512"):
+    with pytest.raises(
+        ConfigError, match=r"there are 600 boards; a step of theirs must fit .* 512"
+    ):
         learner(boards=600)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("variant", ["single", "target", "double"])
+def test_first_updates_are_alike_on_an_accelerator(variant: Any) -> None:
+    name = torch_device.present()[0]
+    if name == "cpu":
+        pytest.skip("PyTorch finds neither an NVIDIA nor an Apple GPU on this machine")
+    config = replace(SMALL, variant=variant, prioritised=True, epsilon=EpsilonSchedule(1, 1, 0))
+    there = Dqn(CartPoleBoards(8, seed=3), config, torch_device.choose(name))
+    here = learner(config)
+    for made in (there, here):
+        play(made, 96)
+    # ten updates in float32, sums in another order
+    torch.testing.assert_close(there.networks.flat.cpu(), here.networks.flat, rtol=1e-3, atol=1e-4)
+
+
+def test_loss_in_pytorchs_operations_learns_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = play(learner(), 200)
+    monkeypatch.setattr(q_loss, "head", TorchHead)
+    other = play(learner(), 200)
+    # 36 updates in float32, sums in another order
+    torch.testing.assert_close(other.networks.flat, compiled.networks.flat, rtol=1e-3, atol=1e-4)
+    assert not torch.equal(other.networks.flat, learner().networks.flat)
