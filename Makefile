@@ -33,7 +33,7 @@ test: $(VENV)/.full ## run every test
 	$(BIN)/pytest -n $(JOBS)
 
 bench: $(VENV)/.full ## time every backend that this machine has, in one table
-	$(BIN)/qstep bench --json build/bench.json --plot build/bench.png
+	$(BIN)/qstep bench --json build/bench.json --plot build/bench.png --html build/bench.html
 
 bitstream: $(VENV)/.fpga ## build a bitstream: make bitstream BOARD=icebreaker [SEEDS=16]
 	$(BIN)/qstep build $(BOARD) --seeds $(SEEDS) --jobs $(JOBS)

@@ -38,7 +38,7 @@ def system(device: str) -> System:
         absent.append(Absent(*graph, f"it needs NVIDIA's CUDA; this is {on}"))
     return System(
         "torch",
-        f"512 agents share a table of the 5x5 grid world; PyTorch on {on}, {threads} threads",
+        f"512 agents share a table of the 5x5 grid world; PyTorch on {on}, threads: {threads}",
         "steps",
         tuple(here),
         tuple(absent),
