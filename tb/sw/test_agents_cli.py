@@ -119,6 +119,14 @@ def test_a_checkpoint_of_another_run_is_refused_with_what_differs() -> None:
         refused("--resume", "--alpha", "0.25")
 
 
+def test_a_checkpoint_of_another_device_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Generators of other devices draw other numbers.
+    agents("--updates", "5000")
+    monkeypatch.setattr(torch_device, "present", lambda: ["mps", "cpu"])
+    with pytest.raises(CheckpointError, match="device is 'cpu' in it and 'mps' here"):
+        command.main(["--resume", "--torch-device", "mps"], standalone_mode=False)
+
+
 def test_an_altered_checkpoint_is_refused() -> None:
     agents("--updates", "5000")
     file = Path("runs/agents-gridworld/checkpoint.zip")

@@ -51,6 +51,7 @@ def learn(
     if resume and form == "plain":
         raise ConfigError("the plain form keeps no checkpoint to resume; fast and graph do")
     module = extras.load(f"qstep.baselines.{_MODULES[form]}", "torch")
+    device = extras.load("qstep.deep.torch_device", "torch").choose(torch_device).type
     folder = out or Path("runs") / f"agents-{Path(env_id).stem}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -58,7 +59,8 @@ def learn(
         raise FileFormatError(f"{folder}: cannot be made: {cause}") from cause
 
     told: list[Progress] = []
-    kept = {} if form == "plain" else _kept(folder, board, form, hyper, told, resume)
+    identity = {"run": "agents", "form": form, "device": device, "board": board.rows, **hyper}
+    kept = {} if form == "plain" else _kept(folder / "checkpoint.zip", identity, told, resume)
     before = told[-1].updates if told else 0
     begun = time.monotonic()
     try:
@@ -66,7 +68,7 @@ def learn(
             table = module.learn(
                 World(*board.transition_model(), board.start),
                 updates,
-                device=torch_device,
+                device=device,
                 report=report,
                 report_every=-(-updates // _REPORTS),
                 **hyper,
@@ -82,7 +84,7 @@ def learn(
     result = {
         "env_id": env_id,
         "form": form,
-        "torch_device": table.device.type,
+        "torch_device": device,
         "updates": told[-1].updates,
         **hyper,
         "seconds": round(seconds, 3),
@@ -99,19 +101,12 @@ def learn(
 
 
 def _kept(
-    folder: Path,
-    board: GridWorld,
-    form: str,
-    hyper: dict[str, Any],
-    told: list[Progress],
-    resume: bool,
+    file: Path, identity: dict[str, Any], told: list[Progress], resume: bool
 ) -> dict[str, Any]:
     """Return what makes a form keep checkpoints, and go on from one; fill in what was told by then."""
     from qstep.baselines.torch_batched import Kept
 
     checkpoint = extras.load("qstep.deep.checkpoint", "torch")
-    file = folder / "checkpoint.zip"
-    identity = {"run": "agents", "form": form, "board": board.rows, **hyper}
 
     def keep(kept: Kept) -> None:
         state = checkpoint.State({"steps": kept.steps, "told": told}, kept.state, {})
