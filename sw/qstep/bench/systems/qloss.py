@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from qstep.bench.checks import WrongTableError
 from qstep.bench.pairs import Form, System
@@ -113,10 +113,15 @@ class _Pair:
     def check_gradient(self) -> str:
         self.plain_gradient()
         self.fast_gradient()
-        differences = []
-        for layer, linear in zip(self._fast.gradient.layers, self._online[::2], strict=True):
-            weight, bias = linear.weight.grad, linear.bias.grad
-            differences += [layer[0, :, :-1] - weight, layer[0, :, -1] - bias]
+        differences: list[Tensor] = []
+        linears = [module for module in self._online if isinstance(module, nn.Linear)]
+        for layer, linear in zip(self._fast.gradient.layers, linears, strict=True):
+            assert linear.weight.grad is not None
+            assert linear.bias.grad is not None
+            differences += [
+                layer[0, :, :-1] - linear.weight.grad,
+                layer[0, :, -1] - linear.bias.grad,
+            ]
         return _equal("gradients", differences)
 
 
