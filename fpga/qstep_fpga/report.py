@@ -11,6 +11,7 @@ from typing import Any
 from qstep.config import Config
 from qstep.errors import FileFormatError
 from qstep.link.records import RecordLayout
+from qstep.protocol import BITS_PER_BYTE
 from qstep_fpga.board import Board
 from qstep_fpga.critical import describe
 from qstep_fpga.families import FAMILIES
@@ -18,8 +19,6 @@ from qstep_fpga.netlist import identity, versions
 from qstep_fpga.placement import Placement
 
 __all__ = ["Report", "resources"]
-
-_BITS_PER_BYTE = 10  # on a serial line
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ class Report:
         """Million transitions/s that the serial line carries: full records, continuing ones."""
         config = Config.from_dict(self.config)
         layout = RecordLayout.coded(config)
-        bytes_per_second = config.link.baud / _BITS_PER_BYTE / 1e6
+        bytes_per_second = config.link.baud / BITS_PER_BYTE / 1e6
         return bytes_per_second / layout.full_bytes, bytes_per_second / layout.continuing_bytes
 
     def to_json(self) -> str:

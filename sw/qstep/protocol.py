@@ -6,6 +6,7 @@ from enum import IntEnum
 
 __all__ = [
     "ANSWER",
+    "BITS_PER_BYTE",
     "BUFFERS",
     "BUILD_BYTES",
     "COMMON_BYTES",
@@ -23,6 +24,9 @@ PROTOCOL_VERSION = 1
 
 ANSWER = 0x80
 """Added to the type of a request to give the type of its answer."""
+
+BITS_PER_BYTE = 10
+"""Of a byte on the serial line: a start bit, eight of data, a stop bit."""
 
 BUILD_BYTES = 8
 """The identity of a build in HELLO's answer; all zeros where nothing was built, as in a simulation."""

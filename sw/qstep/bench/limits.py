@@ -6,10 +6,11 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from qstep.bench.line import BITS_PER_BYTE, SimulatedClock, carry
+from qstep.bench.line import SimulatedClock, carry
 from qstep.bench.measure import Spread
 from qstep.bench.workloads import Workload
 from qstep.config import Config
+from qstep.protocol import BITS_PER_BYTE
 from qstep.transitions import Transitions
 
 __all__ = [

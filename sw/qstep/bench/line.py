@@ -20,6 +20,7 @@ from qstep.link.frames import COMMON, DELIMITER, Frame, FrameReader, encode_fram
 from qstep.link.records import RecordLayout
 from qstep.protocol import (
     ANSWER,
+    BITS_PER_BYTE,
     BUILD_BYTES,
     OVERHEAD,
     PROTOCOL_VERSION,
@@ -29,10 +30,7 @@ from qstep.protocol import (
 )
 from qstep.transitions import Transitions
 
-__all__ = ["BITS_PER_BYTE", "Carried", "Clock", "Line", "SimulatedClock", "carry"]
-
-BITS_PER_BYTE = 10
-"""On the line: a start bit, eight of data, a stop bit."""
+__all__ = ["Carried", "Clock", "Line", "SimulatedClock", "carry"]
 
 _SEQUENCE = 1 << 16
 

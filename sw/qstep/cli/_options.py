@@ -18,6 +18,7 @@ __all__ = [
     "config_options",
     "device_option",
     "hyper_options",
+    "seeds_option",
     "torch_device_option",
 ]
 
@@ -56,6 +57,14 @@ def torch_device_option(default: str) -> Callable[[Decorated], Decorated]:
         help="Where PyTorch works: cpu, cuda, mps, or auto for the fastest that is present.",
     )
 
+
+seeds_option = click.option(
+    "--seeds",
+    type=click.IntRange(1, 1000),
+    default=1,
+    show_default=True,
+    help="Placement seeds to try: 1..N. Clocks of a single one say little.",
+)
 
 config_options = _stack(
     click.option(

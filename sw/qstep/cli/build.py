@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from qstep.cli._options import BITSTREAMS
+from qstep.cli._options import BITSTREAMS, seeds_option
 from qstep.config import Config
 
 __all__ = ["command"]
@@ -20,13 +20,7 @@ __all__ = ["command"]
     type=click.Path(path_type=Path),
     help="Configuration as TOML.  [default: the board's own]",
 )
-@click.option(
-    "--seeds",
-    type=click.IntRange(1, 1000),
-    default=1,
-    show_default=True,
-    help="Placement seeds to try: 1..N. Clocks of a single one say little.",
-)
+@seeds_option
 @click.option(
     "--jobs", type=click.IntRange(1, 64), default=2, show_default=True, help="Placements at a time."
 )

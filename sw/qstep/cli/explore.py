@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from qstep.cli._options import seeds_option
+
 __all__ = ["command"]
 
 
@@ -37,13 +39,7 @@ def _axis(name: str, what: str, own: str) -> Callable[[Callable[..., Any]], Call
     show_default=True,
     help="The lane alone, between registers, or all that a bitstream holds.",
 )
-@click.option(
-    "--seeds",
-    type=click.IntRange(1, 1000),
-    default=1,
-    show_default=True,
-    help="Placement seeds: 1..N. Clocks of a single one say little.",
-)
+@seeds_option
 @click.option(
     "--jobs",
     type=click.IntRange(1, 256),

@@ -12,7 +12,15 @@ from qstep.errors import DeadlineError, DeviceError, LinkError
 from qstep.link.frames import COMMON, DELIMITER, Frame, FrameReader, encode_frame
 from qstep.link.ports import Port, RatedPort
 from qstep.link.window import Window
-from qstep.protocol import ANSWER, OVERHEAD, PROTOCOL_VERSION, Request, StatusCode, max_payload
+from qstep.protocol import (
+    ANSWER,
+    BITS_PER_BYTE,
+    OVERHEAD,
+    PROTOCOL_VERSION,
+    Request,
+    StatusCode,
+    max_payload,
+)
 
 __all__ = ["PATIENCE", "RETRIES", "Session"]
 
@@ -22,8 +30,6 @@ RETRIES = 4
 PATIENCE = 0.1
 """Seconds, beside the time that the bytes take, before the first retry; each later one waits twice as
 long, so that a device which pauses for a second or two is not given up."""
-
-_BITS_PER_BYTE = 10  # on the line: a start bit, eight of data, a stop bit
 
 T = TypeVar("T")
 
@@ -216,7 +222,7 @@ class Session:
         seconds: float,
     ) -> T:
         """Feed frames to `accept` until it returns something; repeat with `resend`, then give up."""
-        seconds += self._patience + 2 * self._buffer_bytes * _BITS_PER_BYTE / self.baud
+        seconds += self._patience + 2 * self._buffer_bytes * BITS_PER_BYTE / self.baud
         waited = 0.0
         for attempt in range(RETRIES + 1):
             if attempt:
