@@ -52,7 +52,8 @@ module qs_hazard #(
     // The slots: valid bits, and the oldest one's entry, whose result is written in this clock.
     output logic [      Window:1] valid_o,
     output logic [ StateBits-1:0] write_state_o,
-    output logic [ActionBits-1:0] write_action_o
+    output logic [ActionBits-1:0] write_action_o,
+    output logic [ActionBits-1:0] write_rank_o     // complement of write_action_o, from a register
 );
 
   logic issue;
@@ -60,6 +61,7 @@ module qs_hazard #(
   logic [Window:1] same_entry, same_row;  // slot d writes the entry, or into the row, if it is valid
   logic [Window:1][StateBits-1:0] state_q;
   logic [Window+1:1][ActionBits-1:0] action_q;
+  logic [ActionBits-1:0] rank_q;
   logic [Window:1] join_q;
   logic [Actions-1:0] mask_q;
 
@@ -122,6 +124,7 @@ module qs_hazard #(
   always_ff @(posedge clk_i) begin
     state_q  <= {state_q[Window-1:1], issue_state_i};
     action_q <= {action_q[Window:1], issue_action_i};
+    rank_q   <= ~action_q[Window-1];
     valid_q  <= {valid_q[Window-1:1], issue};
     // A slot stops being the youngest writer of its entry when a younger one enters.
     youngest_q <= {youngest_q[Window-1:1] & ~(same[Window-1:1] & {(Window - 1) {issue}}), 1'b1};
@@ -143,6 +146,7 @@ module qs_hazard #(
   assign valid_o = valid_q;
   assign write_state_o = state_q[Window];
   assign write_action_o = action_q[Window];
+  assign write_rank_o = rank_q;
 
   `QS_ASSERT(OneTake_A, !issue_valid_i || $onehot0(take_o))
   // What leaves the issue register never depends on a result closer than the loop is deep.

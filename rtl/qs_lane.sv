@@ -89,20 +89,22 @@ module qs_lane #(
   localparam int unsigned MergeStage = 2 + qs_pkg::tree_stages(Actions);
   localparam logic signed [Width-1:0] LEAST = {1'b1, {(Width - 1) {1'b0}}};
 
-  // Order of values by size, then by action: a tie goes to the lower action. It is the sign of one
-  // difference, and so one carry chain.
-  function automatic logic beats(logic signed [Width-1:0] a, logic [ActionBits-1:0] a_index,
-                                 logic signed [Width-1:0] b, logic [ActionBits-1:0] b_index);
-    logic signed [Width+ActionBits:0] difference;
-    difference = $signed({b[Width-1], b, ~b_index}) - $signed({a[Width-1], a, ~a_index});
-    return difference < 0;
+  // Whether a is not less than b, by size, then by rank, the complement of an action: of two equal values the
+  // lower action is greater. Both equal means the same entry, or none. It is the sign of one sum, and so one
+  // carry chain. Some chips have no inverter in front of it: a comes as its complement, from a register.
+  function automatic logic reaches(logic [Width-1:0] not_a, logic [ActionBits-1:0] not_a_rank,
+                                   logic [Width-1:0] b, logic [ActionBits-1:0] b_rank);
+    logic signed [Width+ActionBits:0] sum;
+    sum = $signed({b[Width-1], b, b_rank}) + $signed({not_a[Width-1], not_a, not_a_rank});
+    return sum < 0;
   endfunction
 
   // The newest result: stage WriteStage.
   logic                         write_valid;
   logic        [ StateBits-1:0] write_state;
-  logic        [ActionBits-1:0] write_action;
+  logic        [ActionBits-1:0] write_action, write_rank;
   logic signed [     Width-1:0] value;
+  logic        [     Width-1:0] not_value;
 
   // --- Stage 0: issue -------------------------------------------------------------------------------
   logic s0_valid_q, s0_terminated_q;
@@ -146,7 +148,8 @@ module qs_lane #(
       .mask_o            (s2_mask),
       .valid_o           (valid),
       .write_state_o     (write_state),
-      .write_action_o    (write_action)
+      .write_action_o    (write_action),
+      .write_rank_o      (write_rank)
   );
 
   assign write_valid = valid[WriteStage];
@@ -200,7 +203,7 @@ module qs_lane #(
     logic [WriteStage-k:LoopDepth] take_q, join_q;
     logic terminated_q, forwarded_q;
     logic signed [Width-1:0] reward_q, joined_q;
-    logic [ActionBits-1:0] greedy_q;
+    logic [ActionBits-1:0] rank_q;
 
     if (k == 1) begin : gen_first
       always_ff @(posedge clk_i) begin
@@ -211,7 +214,7 @@ module qs_lane #(
           forwarded_q  <= take[WriteStage] || join_row[WriteStage];
           reward_q     <= s0_reward_q;
           joined_q     <= join_row[WriteStage] ? value : LEAST;
-          greedy_q     <= join_row[WriteStage] ? write_action : '1;  // nothing joined loses every tie
+          rank_q       <= join_row[WriteStage] ? write_rank : '0;  // nothing joined loses every tie
         end
       end
     end else begin : gen_next
@@ -224,11 +227,11 @@ module qs_lane #(
               gen_stage[k-1].join_q[WriteStage-k+1];
           reward_q     <= gen_stage[k-1].reward_q;
           joined_q     <= gen_stage[k-1].joined_q;
-          greedy_q     <= gen_stage[k-1].greedy_q;
+          rank_q       <= gen_stage[k-1].rank_q;
           if (gen_stage[k-1].join_q[WriteStage-k+1] &&
-              beats(value, write_action, gen_stage[k-1].joined_q, gen_stage[k-1].greedy_q)) begin
+              reaches(not_value, write_action, gen_stage[k-1].joined_q, gen_stage[k-1].rank_q)) begin
             joined_q <= value;
-            greedy_q <= write_action;
+            rank_q   <= write_rank;
           end
         end
       end
@@ -264,23 +267,24 @@ module qs_lane #(
 
   // --- Stage MergeStage: the greatest of tree, joined values and the newest result ------------------
   // Three compares side by side, so that this stage is no longer than a level of the tree.
-  logic signed [Width-1:0] product_max_q;
-  logic [ActionBits-1:0] product_greedy_q;
+  // Kept, or iCE40's multiplier would take it in: the way there is far too long to lie behind the compares.
+  (* keep *) logic signed [Width-1:0] product_max_q;
+  logic [ActionBits-1:0] product_rank_q;
 
   always_ff @(posedge clk_i) begin
     if (valid[MergeStage]) begin
       if (gen_stage[MergeStage].join_q[LoopDepth+2] &&
-          beats(value, write_action, tree_max, tree_greedy) &&
-          beats(value, write_action, gen_stage[MergeStage].joined_q, gen_stage[MergeStage].greedy_q)) begin
-        product_max_q    <= value;
-        product_greedy_q <= write_action;
-      end else if (beats(gen_stage[MergeStage].joined_q, gen_stage[MergeStage].greedy_q,
-                         tree_max, tree_greedy)) begin
-        product_max_q    <= gen_stage[MergeStage].joined_q;
-        product_greedy_q <= gen_stage[MergeStage].greedy_q;
+          !reaches(~tree_max, tree_greedy, value, write_rank) &&
+          reaches(not_value, write_action, gen_stage[MergeStage].joined_q, gen_stage[MergeStage].rank_q)) begin
+        product_max_q  <= value;
+        product_rank_q <= write_rank;
+      end else if (!reaches(~tree_max, tree_greedy,
+                          gen_stage[MergeStage].joined_q, gen_stage[MergeStage].rank_q)) begin
+        product_max_q  <= gen_stage[MergeStage].joined_q;
+        product_rank_q <= gen_stage[MergeStage].rank_q;
       end else begin
-        product_max_q    <= tree_max;
-        product_greedy_q <= tree_greedy;
+        product_max_q  <= tree_max;
+        product_rank_q <= ~tree_greedy;
       end
     end
   end
@@ -341,7 +345,7 @@ module qs_lane #(
       .reward_i     (gen_stage[MergeStage].reward_q),
       .entry_i      (gen_entry[MergeStage+1].entry_q),
       .max_i        (product_max_q),
-      .greedy_i     (product_greedy_q),
+      .greedy_i     (~product_rank_q),
       .terminated_i (product_terminated_q),
       .bias_i       (product_bias_q),
       .take_far_i   (product_take_q[LoopDepth+1]),
@@ -350,6 +354,7 @@ module qs_lane #(
       .join_near_i  (product_join_q[LoopDepth]),
       .value_index_i(write_action),
       .value_o      (value),
+      .not_value_o  (not_value),
       .max_o        (res_max_o),
       .greedy_o     (res_greedy_o),
       .saturated_o  (res_saturated_o)

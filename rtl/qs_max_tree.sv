@@ -37,6 +37,8 @@ module qs_max_tree #(
   for (genvar level = 0; level < Stages; level++) begin : gen_level
     // Nodes of this level; an odd node out passes to the next level unchanged.
     localparam int unsigned Nodes = (Actions + 2 ** level - 1) / 2 ** level;
+    // The last value is kept as its complement, which is what qs_lane compares with.
+    localparam logic [Width-1:0] FLIP = level == Stages - 1 ? '1 : '0;
     logic signed [     Width-1:0] value[Nodes];
     logic        [ActionBits-1:0] index[Nodes];
 
@@ -53,10 +55,10 @@ module qs_max_tree #(
         always_ff @(posedge clk_i) begin
           if (valid_i[level]) begin
             if (difference < 0) begin
-              value[n] <= gen_level[level-1].value[2*n+1];
+              value[n] <= FLIP ^ gen_level[level-1].value[2*n+1];
               index[n] <= gen_level[level-1].index[2*n+1];
             end else begin
-              value[n] <= gen_level[level-1].value[2*n];
+              value[n] <= FLIP ^ gen_level[level-1].value[2*n];
               index[n] <= gen_level[level-1].index[2*n];
             end
           end
@@ -72,7 +74,7 @@ module qs_max_tree #(
     end
   end
 
-  assign value_o = gen_level[Stages-1].value[0];
+  assign value_o = ~gen_level[Stages-1].value[0];
   assign index_o = gen_level[Stages-1].index[0];
 
 `ifndef SYNTHESIS

@@ -56,6 +56,7 @@ module qs_update #(
     input logic [IndexBits-1:0] value_index_i,
 
     output logic signed [    Width-1:0] value_o,
+    output logic        [    Width-1:0] not_value_o,  // its complement, for compares
     output logic signed [    Width-1:0] max_o,
     output logic        [IndexBits-1:0] greedy_o,
     output logic                        saturated_o
@@ -79,14 +80,15 @@ module qs_update #(
   end
 
   logic signed [Width-1:0] value_q;
+  logic [Width-1:0] not_value_q;
 
-  // Whether the newest result is the greedy one, by size, then by action: the sign of one difference, and so
-  // one carry chain.
-  function automatic logic beats(logic signed [Width-1:0] other, logic [IndexBits-1:0] other_index);
-    logic signed [Width+IndexBits:0] difference;
-    difference = $signed({other[Width-1], other, ~other_index}) -
-        $signed({value_q[Width-1], value_q, ~value_index_i});
-    return difference < 0;
+  // Whether the newest result is not less than another value, by size, then by rank, the complement of an
+  // action: `reaches` of qs_lane.
+  function automatic logic reaches(logic signed [Width-1:0] other, logic [IndexBits-1:0] other_rank);
+    logic signed [Width+IndexBits:0] sum;
+    sum = $signed({other[Width-1], other, other_rank}) +
+        $signed({not_value_q[Width-1], not_value_q, value_index_i});
+    return sum < 0;
   endfunction
 
   // Stage 0: the reward's product.
@@ -95,16 +97,17 @@ module qs_update #(
 
   // The maximum is raised by the far result in stage 1 and by the near one in stage 2.
   logic signed [Width-1:0] s2_max_q;
-  logic [IndexBits-1:0] s2_greedy_q;
-  logic s2_join_q, far_greater, near_greater;
-  assign far_greater  = join_far_i && beats(max_i, greedy_i);
-  assign near_greater = s2_join_q && beats(s2_max_q, s2_greedy_q);
+  logic [IndexBits-1:0] s2_rank_q;
+  logic s2_join_q, s2_terminated_q, far_greater, near_greater;
+  assign far_greater  = join_far_i && reaches(max_i, ~greedy_i);
+  assign near_greater = s2_join_q && reaches(s2_max_q, s2_rank_q);
 
   always_ff @(posedge clk_i) begin
     if (valid_i[1]) begin
-      s2_max_q    <= far_greater ? value_q : max_i;
-      s2_greedy_q <= far_greater ? value_index_i : greedy_i;
-      s2_join_q   <= join_near_i;
+      s2_max_q        <= far_greater ? value_q : max_i;
+      s2_rank_q       <= ~(far_greater ? value_index_i : greedy_i);
+      s2_join_q       <= join_near_i;
+      s2_terminated_q <= terminated_i;
     end
   end
 
@@ -113,7 +116,6 @@ module qs_update #(
   // that nothing but a multiplier or a compare lies between registers.
   typedef struct packed {
     logic signed [AccBits-1:0] reward;
-    logic [qs_pkg::CoeffFraction-1:0] bias;
     logic signed [AccBits-1:0] entry;
     logic signed [AccBits-1:0] max_product;
     logic take_far;
@@ -138,10 +140,9 @@ module qs_update #(
   joined_t s2_joined, joined;
 
   assign s1_own = '{
-          reward: s1_reward_q,
-          bias: bias_i,
+          reward: s1_reward_q + AccBits'(bias_i),
           entry: product(beta_q, entry_i),
-          max_product: terminated_i ? '0 : product(kappa_q, max_i),
+          max_product: product(kappa_q, max_i),
           take_far: take_far_i,
           raise_far: far_greater && !terminated_i,
           take_near: take_near_i,
@@ -149,9 +150,9 @@ module qs_update #(
       };
   assign s1_newest = '{beta: product(beta_q, value_q), kappa: product(kappa_q, value_q)};
   assign s2_joined = '{
-          raise: near_greater,
+          raise: near_greater && !s2_terminated_q,
           max: near_greater ? value_q : s2_max_q,
-          greedy: near_greater ? value_index_i : s2_greedy_q
+          greedy: near_greater ? value_index_i : ~s2_rank_q
       };
 
   if (LoopDepth >= 2) begin : gen_product_register
@@ -166,18 +167,18 @@ module qs_update #(
     assign joined = s2_joined;
   end
 
-  // Selection of the far result's products.
+  // Selection of the far result's products. An entry that nobody near writes is added to the reward here, so
+  // that little is left to select in the loop.
   localparam int unsigned SelectStage = LoopDepth >= 2 ? 2 : 1;
-  logic signed [AccBits-1:0] reward_q, entry_q, max_product_q;
-  logic take_near_q, terminated_q;
+  logic signed [AccBits-1:0] far_entry, reward_entry_q, max_product_q;
+  logic take_near_q;
+  assign far_entry = own.take_far ? newest.beta : own.entry;
 
   always_ff @(posedge clk_i) begin
     if (valid_i[SelectStage]) begin
-      reward_q      <= own.reward + AccBits'(own.bias);
-      entry_q       <= own.take_far ? newest.beta : own.entry;
-      max_product_q <= own.raise_far ? newest.kappa : own.max_product;
-      take_near_q   <= own.take_near;
-      terminated_q  <= own.terminated;
+      reward_entry_q <= own.reward + (own.take_near ? '0 : far_entry);
+      max_product_q  <= own.raise_far ? newest.kappa : own.terminated ? '0 : own.max_product;
+      take_near_q    <= own.take_near;
     end
   end
 
@@ -195,8 +196,8 @@ module qs_update #(
   shifted_t summed, shifted;
   logic [Width:0] rounded;
 
-  assign entry_product = take_near_q ? newest.beta : entry_q;
-  assign max_product = joined.raise && !terminated_q ? newest.kappa : max_product_q;
+  assign entry_product = take_near_q ? newest.beta : '0;
+  assign max_product = joined.raise ? newest.kappa : max_product_q;
   assign summed.max = joined.max;
   assign summed.greedy = joined.greedy;
 
@@ -207,9 +208,9 @@ module qs_update #(
     logic [AccBits:0] carries;
     logic [LowBits-1:0] unused_low;
     logic unused_carry;
-    assign without_carries = entry_product ^ reward_q ^ max_product;
+    assign without_carries = entry_product ^ reward_entry_q ^ max_product;
     assign carries = {
-      (entry_product & reward_q) | (entry_product & max_product) | (reward_q & max_product), 1'b0
+      (entry_product & reward_entry_q) | (max_product & (entry_product | reward_entry_q)), 1'b0
     };
     assign summed.high = without_carries[AccBits-1:LowBits] + carries[AccBits-1:LowBits];
     assign {summed.carry, unused_low} =
@@ -218,7 +219,7 @@ module qs_update #(
     always_ff @(posedge clk_i) if (valid_i[3]) shifted <= summed;
   end else begin : gen_no_sum_register
     assign summed.high =
-        (Width + 1)'((entry_product + reward_q + max_product) >>> qs_pkg::CoeffFraction);
+        (Width + 1)'((entry_product + reward_entry_q + max_product) >>> qs_pkg::CoeffFraction);
     assign summed.carry = '0;
     assign shifted = summed;
   end
@@ -226,12 +227,15 @@ module qs_update #(
   // Third part: saturation. The shifted sum has one bit more than a value; where its two top bits differ it
   // does not fit.
   logic overflow;
-  assign rounded  = shifted.high + (Width + 1)'(shifted.carry);
-  assign overflow = rounded[Width] != rounded[Width-1];
+  logic [Width-1:0] saturated;
+  assign rounded   = shifted.high + (Width + 1)'(shifted.carry);
+  assign overflow  = rounded[Width] != rounded[Width-1];
+  assign saturated = overflow ? {rounded[Width], {(Width - 1) {!rounded[Width]}}} : rounded[Width-1:0];
 
   always_ff @(posedge clk_i) begin
     if (valid_i[LoopDepth+1]) begin
-      value_q <= overflow ? {rounded[Width], {(Width - 1) {!rounded[Width]}}} : rounded[Width-1:0];
+      value_q     <= saturated;
+      not_value_q <= ~saturated;
       saturated_o <= overflow;
       max_o <= shifted.max;
       greedy_o <= shifted.greedy;
@@ -239,6 +243,7 @@ module qs_update #(
   end
 
   assign value_o = value_q;
+  assign not_value_o = not_value_q;
 
   `QS_ASSERT(CoefficientsInRange_A, alpha_i <= qs_pkg::COEFF_ONE && kappa_i <= alpha_i)
 

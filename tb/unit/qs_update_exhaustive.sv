@@ -47,6 +47,7 @@ module qs_update_exhaustive (
 
   for (genvar m = 0; m < 32; m++) begin : gen_maximum
     logic signed [7:0] value, unused_max;
+    logic [7:0] unused_not_value;
     logic unused_greedy, unused_saturated;
 
     qs_update #(
@@ -71,6 +72,7 @@ module qs_update_exhaustive (
         .join_near_i  (1'b0),
         .value_index_i(1'b0),
         .value_o      (value),
+        .not_value_o  (unused_not_value),
         .max_o        (unused_max),
         .greedy_o     (unused_greedy),
         .saturated_o  (unused_saturated)

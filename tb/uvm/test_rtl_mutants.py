@@ -36,15 +36,15 @@ MUTANTS = [
     Mutant(
         "join-tie-to-the-higher-action",
         "qs_lane.sv",
-        "$signed({b[Width-1], b, ~b_index}) - $signed({a[Width-1], a, ~a_index})",
-        "$signed({b[Width-1], b, b_index}) - $signed({a[Width-1], a, a_index})",
+        "$signed({b[Width-1], b, b_rank}) + $signed({not_a[Width-1], not_a, not_a_rank})",
+        "$signed({b[Width-1], b, ~b_rank}) + $signed({not_a[Width-1], not_a, ~not_a_rank})",
         "greedy is",
     ),
     Mutant(
         "near-entry-not-forwarded",
         "qs_update.sv",
-        "take_near_q ? newest.beta : entry_q",
-        "entry_q",
+        "take_near_q ? newest.beta : '0",
+        "'0",
         "value is",
     ),
     Mutant(
@@ -57,14 +57,14 @@ MUTANTS = [
     Mutant(
         "near-maximum-not-joined",
         "qs_update.sv",
-        "near_greater = s2_join_q && beats(s2_max_q, s2_greedy_q);",
+        "near_greater = s2_join_q && reaches(s2_max_q, s2_rank_q);",
         "near_greater = 1'b0;",
         " is ",
     ),
     Mutant(
         "far-maximum-compared-unsigned",
         "qs_update.sv",
-        "far_greater  = join_far_i && beats(max_i, greedy_i);",
+        "far_greater  = join_far_i && reaches(max_i, ~greedy_i);",
         "far_greater  = join_far_i && ($unsigned(value_q) > $unsigned(max_i) ||"
         " (value_q == max_i && value_index_i < greedy_i));",
         "maximum is",
@@ -93,8 +93,8 @@ MUTANTS = [
     Mutant(
         "terminated-ignored",
         "qs_update.sv",
-        "terminated_i ? '0 : product(kappa_q, max_i)",
-        "product(kappa_q, max_i)",
+        "own.terminated ? '0 : own.max_product",
+        "own.max_product",
         "value is",
     ),
     Mutant(
@@ -121,8 +121,8 @@ MUTANTS = [
     Mutant(
         "saturation-wraps",
         "qs_update.sv",
-        "value_q <= overflow ?",
-        "value_q <= 1'b0 ?",
+        "saturated = overflow ?",
+        "saturated = 1'b0 ?",
         "value is",
     ),
     Mutant(
