@@ -1,0 +1,130 @@
+"""Flip-flops that move into the multipliers and block RAMs of ECP5, and those that must not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from qstep_fpga.families.ecp5_registers import absorb_registers
+
+pytestmark = pytest.mark.unit
+
+CLOCK, ENABLE, RESULTS, QS = 2, 3, (10, 11), (20, 21)
+Module = dict[str, Any]
+
+
+def cell(kind: str, parameters: dict[str, str], inputs: Module, outputs: Module) -> Module:
+    directions = dict.fromkeys(inputs, "input") | dict.fromkeys(outputs, "output")
+    connections = {port: [bit] for port, bit in (inputs | outputs).items()}
+    return {
+        "type": kind,
+        "parameters": parameters,
+        "port_directions": directions,
+        "connections": connections,
+    }
+
+
+def flip_flop(d: int, q: int, enable: int | None) -> Module:
+    given = {"CLKMUX": "CLK", "REGSET": "RESET", "GSR": "DISABLED"}
+    given["CEMUX"] = "1 " if enable is None else "CE"
+    inputs = {"CLK": CLOCK, "DI": d, "LSR": "0"} | ({} if enable is None else {"CE": enable})
+    return cell("TRELLIS_FF", given, inputs, {"Q": q})
+
+
+def module(first: Module, enable: int | None) -> Module:
+    """Return a netlist of `first` with a flip-flop behind each of two results; both leave it."""
+    cells = {"first": first}
+    cells |= {f"q{d}": flip_flop(d, q, enable) for d, q in zip(RESULTS, QS, strict=True)}
+    return {"ports": {"out": {"direction": "output", "bits": list(QS)}}, "cells": cells}
+
+
+def multiplier() -> Module:
+    outputs = {"P0": RESULTS[0], "P1": RESULTS[1], "P2": 12}  # nobody uses the last one
+    return module(cell("MULT18X18D", {}, {"A0": 5, "B0": 6}, outputs), ENABLE)
+
+
+def block_ram() -> Module:
+    inputs = {"CLKB": CLOCK, "CEB": "1", "OCEB": "1", "RSTB": "0"}
+    outputs = {"DOB0": RESULTS[0], "DOB1": RESULTS[1]}
+    return module(cell("DP16KD", {"REGMODE_B": "NOREG"}, inputs, outputs), None)
+
+
+def test_a_multiplier_takes_its_flip_flops_and_their_enable() -> None:
+    netlist = multiplier()
+    absorb_registers(netlist)
+    assert list(netlist["cells"]) == ["first"]
+    taken = netlist["cells"]["first"]
+    assert taken["parameters"]["REG_OUTPUT_CLK"] == "CLK0"
+    expected = {"CLK0": [CLOCK], "CE0": [ENABLE], "RST0": ["0"], "P0": [20], "P1": [21], "P2": [12]}
+    assert taken["connections"].items() >= expected.items()
+    assert taken["port_directions"]["CLK0"] == "input"
+
+
+def test_a_block_ram_takes_its_flip_flops() -> None:
+    netlist = block_ram()
+    absorb_registers(netlist)
+    assert list(netlist["cells"]) == ["first"]
+    taken = netlist["cells"]["first"]
+    assert taken["parameters"]["REGMODE_B"] == "OUTREG"
+    assert taken["connections"]["DOB1"] == [21]
+
+
+def set_parameter(name: str, key: str, value: str) -> Callable[[Module], None]:
+    return lambda netlist: netlist["cells"][name]["parameters"].update({key: value})
+
+
+def connect(name: str, port: str, bit: int | str) -> Callable[[Module], None]:
+    return lambda netlist: netlist["cells"][name]["connections"].update({port: [bit]})
+
+
+def also_out(bit: int) -> Callable[[Module], None]:
+    return lambda netlist: netlist["ports"]["out"]["bits"].append(bit)
+
+
+@pytest.mark.parametrize("make", [multiplier, block_ram])
+@pytest.mark.parametrize(
+    "change",
+    [
+        also_out(10),
+        connect("first", "A1", 10),
+        connect("q11", "LSR", 7),
+        connect("q11", "CLK", 8),
+        set_parameter("q11", "REGSET", "SET"),
+        set_parameter("q11", "CLKMUX", "INV"),
+        lambda netlist: netlist["cells"].pop("q11") and also_out(11)(netlist),
+    ],
+    ids=["leaves", "another-use", "reset", "clock", "set", "edge", "no-flip-flop"],
+)
+def test_flip_flops_that_do_more_or_less_stay(
+    make: Callable[[], Module], change: Callable[[Module], None]
+) -> None:
+    netlist = make()
+    netlist["cells"]["first"]["port_directions"]["A1"] = "input"
+    change(netlist)
+    before = repr(netlist)
+    absorb_registers(netlist)
+    assert repr(netlist) == before
+
+
+@pytest.mark.parametrize(
+    ("make", "change"),
+    [
+        (multiplier, connect("q11", "CE", 9)),
+        (multiplier, set_parameter("first", "REG_OUTPUT_CLK", "CLK0")),
+        (block_ram, set_parameter("first", "REGMODE_B", "OUTREG")),
+        (block_ram, connect("first", "OCEB", 9)),
+        (block_ram, connect("first", "CEB", 9)),
+        (block_ram, connect("first", "RSTB", 9)),
+        (block_ram, connect("first", "CLKB", 9)),
+    ],
+)
+def test_a_cell_that_would_do_something_else_keeps_its_flip_flops(
+    make: Callable[[], Module], change: Callable[[Module], None]
+) -> None:
+    netlist = make()
+    change(netlist)
+    before = repr(netlist)
+    absorb_registers(netlist)
+    assert repr(netlist) == before
