@@ -24,6 +24,7 @@ from qstep.fixed import COEFFICIENT_ONE, Rounding
 from qstep.protocol import HEADER_BYTES, Request, StatusCode, max_payload
 from qstep_rtl.responder import ANSWER
 from qstep_rtl.session import Session
+from qstep_rtl.sleep import SLEEPLESS
 from qstep_rtl.values import Task
 
 __all__ = ["Commands"]
@@ -72,6 +73,8 @@ class Commands(Component):
         To and from the responder; these may be a clock late.
     lane_idle : In(1)
         Neither lane nor digest works on a transition; may be a clock late.
+    asks_lane, asks_line : Out(1)
+        `lane_idle` and `answer_busy`, or `line_idle`, matter in the next clock.
     step_start, step_coded, step_bytes, step_busy, step_partial, step_illegal
         To and from the records.
     task, first_code, first_state, first_action, read_count, value_bytes, values_check, values_move,
@@ -83,6 +86,8 @@ class Commands(Component):
         Parameters of lane and line.
     refused : Out(1)
         One clock for each request that was refused.
+    busy : Out(1)
+        More is going on than that the payload of a STEP passes.
     """
 
     def __init__(self, config: Config, counter_data_bytes: int) -> None:
@@ -94,7 +99,9 @@ class Commands(Component):
                 "request": Out(stream.Signature(ANSWER)),
                 "answer_busy": In(1),
                 "line_idle": In(1),
+                "asks_line": Out(1),
                 "lane_idle": In(1),
+                "asks_lane": Out(1),
                 "step_start": Out(1),
                 "step_coded": Out(1),
                 "step_bytes": Out(stream.Signature(8)),
@@ -126,6 +133,7 @@ class Commands(Component):
                 "expected": Out(16),
                 "nonce": Out(32),
                 "refused": Out(1),
+                "busy": Out(1),
             }
         )
 
@@ -136,15 +144,15 @@ class Commands(Component):
         # Header, as it travels. No frame that is longer than the limit comes here, so the upper bits of
         # its length are 0. It counts down as the payload is taken; that it is 0 is known beforehand.
         kind, seq, epoch = Signal(8), Signal(16), Signal(16)
-        left = Signal(len(self.payload_bytes))
-        spent = Signal()
+        left = Signal(len(self.payload_bytes), attrs=SLEEPLESS)
+        spent = Signal(attrs=SLEEPLESS)
         header = [kind, seq[:8], seq[8:], epoch[:8], epoch[8:], left[:8], left[8:]]
         arguments = Signal(8 * _MOST_ARGUMENTS)
         index = Signal(range(_MOST_ARGUMENTS))
         verdict = Signal(StatusCode)
 
         # Who takes the bytes; registered, as what is ready decides about all that the bytes go into.
-        mine, stepping, moving = Signal(init=1), Signal(), Signal()
+        mine, stepping, moving = Signal(init=1), Signal(attrs=SLEEPLESS), Signal()
         heading = Signal(init=1)  # with `mine`: into the header
         take, take_mine = Signal(), Signal()
 
@@ -169,6 +177,7 @@ class Commands(Component):
             self.first_action.eq(arguments[16:24]),
             self.read_count.eq(arguments[24:40]),
             self.payload_bytes.eq(left),
+            self.busy.eq(~stepping),
             self.noise_x.eq(arguments[:32]),
             self.noise_w.eq(arguments[32:]),
             self.step_bytes.valid.eq(self.bytes.valid & stepping),
@@ -246,7 +255,11 @@ class Commands(Component):
                     heading.eq(0),
                 ]
 
-        with m.FSM():
+        with m.FSM() as fsm:
+            m.d.comb += [
+                self.asks_lane.eq(fsm.ongoing("judge") | fsm.ongoing("decide")),
+                self.asks_line.eq(fsm.ongoing("answered") | fsm.ongoing("retune")),
+            ]
             with m.State("header"), m.If(take_mine & (index == HEADER_BYTES - 1)):
                 m.next = "judge"
 

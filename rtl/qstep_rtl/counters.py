@@ -22,6 +22,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Out
 
 from qstep_rtl.ring import UNORDERED
+from qstep_rtl.sleep import SLEEPLESS
 
 __all__ = ["COUNTER_BYTES", "Counters", "wide_counter"]
 
@@ -38,18 +39,17 @@ def wide_counter(m: Module, event: Value, name: str) -> Signal:
 
     The carries between its four chunks are registered, so that it does not limit the clock.
     """
-    count = Signal(8 * COUNTER_BYTES, name=name)
+    chunks = []
     carry = event
-    for index in range(len(count) // _CHUNK):
-        chunk = count.word_select(index, _CHUNK)
-        following = Signal(_CHUNK + 1, name=f"{name}_following{index}")
+    for index in range(8 * COUNTER_BYTES // _CHUNK):
+        chunk = Signal(_CHUNK, name=f"{name}{index}")
         overflow = Signal(name=f"{name}_carry{index}")
-        m.d.comb += following.eq(chunk + 1)
-        m.d.sync += overflow.eq(carry & following[_CHUNK])
+        m.d.sync += overflow.eq(0)
         with m.If(carry):
-            m.d.sync += chunk.eq(following)
+            m.d.sync += Cat(chunk, overflow).eq(chunk + 1)
+        chunks.append(chunk)
         carry = overflow
-    return count
+    return Cat(chunks)
 
 
 class Counters(Component):
@@ -68,18 +68,27 @@ class Counters(Component):
         Send the totals once.
     totals : Out(stream of 8)
         Eight bytes for each event, low byte first, in the order of `events`.
+    busy : Out(1)
+        A pass is under way or begins.
     """
 
     def __init__(self, events: int) -> None:
         self._count = events
-        super().__init__({"events": In(events), "start": In(1), "totals": Out(stream.Signature(8))})
+        super().__init__(
+            {
+                "events": In(events),
+                "start": In(1),
+                "totals": Out(stream.Signature(8)),
+                "busy": Out(1),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.memory = memory = Memory(shape=8, depth=_PASS, init=[], attrs=UNORDERED)
         store, load = memory.write_port(), memory.read_port()
 
-        low = [Signal(8, name=f"low{index}") for index in range(self._count)]
+        low = [Signal(8, name=f"low{index}", attrs=SLEEPLESS) for index in range(self._count)]
         for counter, event in zip(low, self.events, strict=True):
             with m.If(event):
                 m.d.sync += counter.eq(counter + 1)
@@ -90,7 +99,7 @@ class Counters(Component):
         current = Signal(8)  # the low byte of the counter, as it was when its total was loaded
         carry = Signal()
         clearing = Signal(init=1)
-        rested = Signal(range(_REST))
+        rested = Signal(range(_REST), attrs=SLEEPLESS)
         requested, sending = Signal(), Signal()
 
         old = Mux(clearing, 0, load.data)
@@ -101,10 +110,13 @@ class Counters(Component):
             store.data.eq(total),
             self.totals.payload.eq(load.data),
         ]
-        with m.FSM():
+        rest_is_over = Signal()
+        m.d.comb += rest_is_over.eq(requested | (rested == _REST - 1))
+        with m.FSM() as fsm:
+            m.d.comb += self.busy.eq(~fsm.ongoing("rest") | rest_is_over)
             with m.State("rest"):
                 m.d.sync += rested.eq(rested + 1)
-                with m.If(requested | (rested == _REST - 1)):
+                with m.If(rest_is_over):
                     m.d.sync += [sending.eq(requested), requested.eq(0), rested.eq(0)]
                     m.next = "load"
             with m.State("load"):

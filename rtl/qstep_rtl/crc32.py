@@ -38,17 +38,14 @@ def _advanced(crc: int) -> int:
 
 def crc32_byte(m: Module, register: Value, byte: Value) -> Signal:
     """Return the register's next value after `byte`, as combinational logic added to `m`."""
-    # Named, so that the generated Verilog evaluates it once and not once per table.
-    index = Signal(8)
     following = Signal(32)
-    m.d.comb += index.eq(register[:8] ^ byte)
     expression = register[8:]
     for nibble in (0, 4):
         table = [_advanced(value << nibble) for value in range(16)]
         memory = Memory(shape=32, depth=16, init=table)
         port = memory.read_port(domain="comb")
         m.submodules += memory
-        m.d.comb += port.addr.eq(index[nibble : nibble + 4])
+        m.d.comb += port.addr.eq(register[nibble : nibble + 4] ^ byte[nibble : nibble + 4])
         expression = expression ^ port.data
     m.d.comb += following.eq(expression)
     return following

@@ -155,12 +155,14 @@ class ByteDevice(Component):
 
         # Commands and what they drive. Busy may come a clock late: between the last transition or answer
         # and what waits for its end lies a header.
-        m.d.sync += [
-            commands.lane_idle.eq(~lane_busy & ~digest.busy),
-            commands.answer_busy.eq(responder.reading),
-            commands.line_idle.eq(responder.idle),
-            was_held.eq(hold),
-        ]
+        with m.If(commands.asks_lane):
+            m.d.sync += [
+                commands.lane_idle.eq(~lane_busy & ~digest.busy),
+                commands.answer_busy.eq(responder.reading),
+            ]
+        with m.If(commands.asks_line):
+            m.d.sync += commands.line_idle.eq(responder.idle)
+        m.d.sync += was_held.eq(hold)
         m.d.comb += [
             records.start.eq(commands.step_start),
             records.coded.eq(commands.step_coded),
@@ -182,6 +184,12 @@ class ByteDevice(Component):
             commands.values_verdict.eq(values.verdict),
             commands.values_data_bytes.eq(values.data_bytes),
         ]
+
+        # See `sleep`: while the payload of a STEP passes there is mostly nothing to do but to step.
+        awake = Signal()
+        m.d.comb += awake.eq(
+            ResetSignal() | commands.busy | values.busy | counters.busy | ~responder.idle
+        )
 
         # Answers
         from_counters = commands.counters_answer

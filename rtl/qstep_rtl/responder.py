@@ -11,7 +11,7 @@ Invariants  An answer has exactly the length that its header says.
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import Component, In, Out
 
@@ -131,7 +131,8 @@ class Responder(Component):
         index = Signal(range(len(fixed) + 1))  # of the byte after the chosen one
         chosen = [Signal(8) for _ in range(0, len(fixed), _GROUP)]
         group = Signal(range(len(chosen)))
-        ends_common, ends_part = Signal(), Signal()
+        choose = Signal()
+        data_follow, crc_follows = Signal(), Signal()
         left = Signal(16)
         streaming = Signal()  # data are taken
         tail = Signal(range(CRC_BYTES))
@@ -141,38 +142,49 @@ class Responder(Component):
         # One register between the wide choice of bytes and the encoder.
         byte, valid, is_crc, is_last = Signal(8), Signal(), Signal(), Signal()
         ready = Signal()
+        sent = Signal()
         m.d.comb += [
             ready.eq(~valid | encoder.frame.ready),
+            sent.eq(valid & encoder.frame.ready),
             self.data.ready.eq(streaming & ready),
             encoder.frame.valid.eq(valid),
             encoder.frame.payload.data.eq(Mux(is_crc, crc.crc, byte)),
             encoder.frame.payload.last.eq(is_last),
             crc.data.eq(byte),
-            crc.enable.eq(valid & encoder.frame.ready & ~is_crc),
-            crc.shift.eq(valid & encoder.frame.ready & is_crc),
-            crc.start.eq(valid & encoder.frame.ready & is_last),
+            crc.enable.eq(sent & ~is_crc),
+            crc.shift.eq(sent & is_crc),
+            crc.start.eq(sent & is_last),
             self.line.payload.eq(encoder.line.payload),
             self.line.valid.eq(encoder.line.valid),
             encoder.line.ready.eq(self.line.ready),
         ]
-        with m.If(ready):
+        with m.If(sent):
             m.d.sync += [valid.eq(0), is_crc.eq(0), is_last.eq(0)]
 
-        def choose() -> None:
-            """Choose the next fixed byte."""
+        with m.If(choose):
             position, following = index % _GROUP, index // _GROUP
-            for start, byte_of_group in zip(range(0, len(fixed), _GROUP), chosen, strict=True):
-                m.d.sync += byte_of_group.eq(Array(fixed[start : start + _GROUP])[position])
+            with m.Switch(position):
+                for offset in range(_GROUP):
+                    with m.Case(offset):
+                        for group_index, byte_of_group in enumerate(chosen):
+                            at = min(_GROUP * group_index + offset, len(fixed) - 1)
+                            m.d.sync += byte_of_group.eq(fixed[at])
             m.d.sync += [
                 group.eq(following),
-                ends_common.eq(index == len(common) - 1),
-                ends_part.eq((index == status_at - 1) | (index == len(fixed) - 1)),
+                data_follow.eq(0),
+                crc_follows.eq((index == status_at - 1) | (index == len(fixed) - 1)),
                 index.eq(index + 1),
             ]
-            with m.If((index == len(common) - 1) & is_status):
-                m.d.sync += index.eq(status_at)
+            with m.If(index == len(common) - 1):
+                m.d.sync += [
+                    data_follow.eq(has_data),
+                    crc_follows.eq(~has_data & ~is_hello & ~is_status),
+                ]
+                with m.If(is_status):
+                    m.d.sync += index.eq(status_at)
 
         with m.FSM() as fsm:
+            m.d.comb += choose.eq(fsm.ongoing("measure") | (fsm.ongoing("fixed") & ready))
             with m.State("idle"):
                 m.d.comb += self.request.ready.eq(1)
                 with m.If(self.request.valid):
@@ -193,15 +205,17 @@ class Responder(Component):
                         + Mux(is_hello, len(hello), Mux(is_status, len(status), answer.data_bytes))
                     ),
                 ]
-                choose()
                 m.next = "fixed"
             with m.State("fixed"), m.If(ready):
-                m.d.sync += [byte.eq(Array(chosen)[group]), valid.eq(1)]
-                choose()
-                with m.If(ends_common & has_data):
+                m.d.sync += valid.eq(1)
+                with m.Switch(group):
+                    for number, byte_of_group in enumerate(chosen):
+                        with m.Case(number):
+                            m.d.sync += byte.eq(byte_of_group)
+                with m.If(data_follow):
                     m.d.sync += streaming.eq(1)
                     m.next = "data"
-                with m.Elif((ends_common & ~is_hello & ~is_status) | ends_part):
+                with m.Elif(crc_follows):
                     m.d.sync += self.reading.eq(0)
                     m.next = "crc"
             with m.State("data"), m.If(ready & self.data.valid):

@@ -58,8 +58,8 @@ class RingReader(Component):
         ]
         with m.If(self._port.en):
             m.d.sync += self.rows.valid.eq(more)
-        with m.If(self._port.en & more):
-            m.d.sync += [self.read.eq(following), more.eq(following != self.limit)]
-        with m.Else():
+            with m.If(more):
+                m.d.sync += [self.read.eq(following), more.eq(following != self.limit)]
+        with m.If(~more):
             m.d.sync += more.eq(self.read != self.limit)
         return m

@@ -77,9 +77,14 @@ def build(config: Config, uart: bool = False, trace: bool = False) -> Path:
     def prepare(folder: Path) -> list[Path]:
         # Takes a while to import, and a library in the cache is found without it.
         from qstep_rtl.generate import generate
+        from qstep_rtl.sleep import sleeping
 
         generate(config, folder)
-        return [*sources.paths(), folder / f"{top}.v"]
+        device = folder / f"{top}.v"
+        # A waveform shows every clock.
+        if not trace:
+            device.write_text(sleeping(device.read_text(encoding="utf-8")), encoding="utf-8")
+        return [*sources.paths(), device]
 
     top = "qstep_top" if uart else "qstep_device"
     what = f"{config.states} states x {config.actions} actions, {config.format}"

@@ -20,10 +20,12 @@
 #include "verilated_vcd_c.h"
 #endif
 
-// Parts of the generated evaluation that no header declares: what follows the inputs, and what follows the
-// clock. Vqstep::eval calls them after finding out which of them have to run. Here that is known, for a model
-// has one clock and each step is one clock: calling them directly saves a fifth of the run time.
+// Parts of the generated evaluation that no header declares: what follows the inputs, who is awake at an edge of
+// the clock, and what follows the clock. Vqstep::eval calls them in loops, until nothing changes any more. Here
+// it is known that once is enough, for a model has one clock and each step is one clock: calling them directly
+// saves a fifth of the run time.
 void Vqstep___024root___eval_ico(Vqstep___024root* root);
+void Vqstep___024root___eval_triggers_vec__act(Vqstep___024root* root);
 void Vqstep___024root___eval_nba(Vqstep___024root* root);
 
 namespace {
@@ -212,8 +214,12 @@ private:
     void fall() { follow_inputs(model_->rootp, 0); }
 
     void rise() {
-        model_->rootp->__VnbaTriggered[0] = ~0ULL;
-        Vqstep___024root___eval_nba(model_->rootp);
+        Vqstep___024root* root = model_->rootp;
+        root->clk = 1;
+        root->__Vtrigprevexpr___TOP__clk__0 = 0;
+        Vqstep___024root___eval_triggers_vec__act(root);
+        root->__VnbaTriggered[0] = root->__VactTriggered[0];
+        Vqstep___024root___eval_nba(root);
         context_.timeInc(1);
     }
 

@@ -1,0 +1,120 @@
+"""Blocks that stand still in the simulation: nobody outside can tell."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tb.unit.requests import RequestMaker
+
+from qstep.config import Config, Link
+from qstep.link.frames import encode_frame
+from qstep.protocol import Request
+from qstep_rtl import sources
+from qstep_rtl.generate import generate
+from qstep_rtl.sleep import sleeping
+from qstep_sim.build import compile_library
+from qstep_sim.port import SimPort
+
+CONFIG = Config(states=25, actions=3, format="Q10.10", loop_depth=3, link=Link(buffer_bytes=512))
+
+
+def library(folder: Path, change: Callable[[str], str]) -> Path:
+    """Return a simulated device of which `change` has rewritten the Verilog."""
+    generate(CONFIG, folder)
+    device = folder / "qstep_device.v"
+    device.write_text(change(device.read_text(encoding="utf-8")), encoding="utf-8")
+    return compile_library([*sources.paths(), device], "qstep_device", optimise=False)
+
+
+def conversation(path: Path) -> list[tuple[bytes, int]]:
+    """Return what a device says to a random host, byte for byte and with the clock of each answer."""
+    rng = random.Random(3)
+    maker = RequestMaker(CONFIG, rng)
+    port = SimPort(CONFIG, library=path)
+    said = []
+    for epoch in range(2, 10):
+        port.write(encode_frame(Request.HELLO, 0, 0, rng.randbytes(4)))
+        said.append((port.read(0), port.clocks))
+        for seq in range(40):
+            kind, payload = maker.request()
+            port.write(
+                encode_frame(kind, max(seq - rng.choice([0, 0, 0, 0, 1]), 0), epoch, payload)
+            )
+            for _ in range(rng.choice([0, 1, 1, 1, 2])):
+                said.append((port.read(0), port.clocks))
+        # In the middle of whatever is going on.
+        port.reset()
+    port.close()
+    return said
+
+
+def causes(device: str) -> dict[str, str]:
+    """Return what keeps a device awake, and the device without that cause."""
+    expression = re.search(r"^  assign awake = (.*);$", device, re.MULTILINE)
+    assert expression is not None
+    terms, found = ["awake"], []
+    scope = device[: expression.start()].rindex("\nmodule ")
+    while terms:
+        term = terms.pop()
+        parts = re.search(
+            rf"^  assign {re.escape(term)} = (.*) \| (.*);$", device[scope:], re.MULTILINE
+        )
+        if parts is None:
+            found.append(term)
+        else:
+            terms += [parts[1], parts[2]]
+    return {
+        cause: device.replace(
+            expression[0], f"  assign awake = {' | '.join(set(found) - {cause})};"
+        )
+        for cause in found
+    }
+
+
+@pytest.fixture(scope="module")
+def never_asleep(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[bytes, int]]:
+    """Return the conversation with a device whose blocks all run in every clock."""
+    return conversation(library(tmp_path_factory.mktemp("awake"), str))
+
+
+@pytest.mark.rtl
+def test_device_that_sleeps_says_the_same_in_the_same_clocks(
+    tmp_path: Path, never_asleep: list[tuple[bytes, int]]
+) -> None:
+    assert sum(len(answer) for answer, _ in never_asleep) > 5000
+    assert conversation(library(tmp_path, sleeping)) == never_asleep
+
+
+@pytest.mark.rtl
+@pytest.mark.parametrize("number", range(5))
+def test_device_that_oversleeps_is_noticed(
+    tmp_path: Path, never_asleep: list[tuple[bytes, int]], number: int
+) -> None:
+    def oversleeping(device: str) -> str:
+        without = causes(device)
+        assert len(without) == 5
+        return sleeping(list(without.values())[number])
+
+    assert conversation(library(tmp_path, oversleeping)) != never_asleep
+
+
+@pytest.mark.unit
+def test_only_a_device_can_sleep() -> None:
+    with pytest.raises(ValueError, match="no signal 'awake'"):
+        sleeping("module lamp(clk);\nendmodule\n")
+
+
+@pytest.mark.unit
+def test_sleepless_registers_keep_their_clock(tmp_path: Path) -> None:
+    generate(CONFIG, tmp_path)
+    for top in ("qstep_device", "qstep_top"):
+        text = sleeping((tmp_path / f"{top}.v").read_text())
+        asleep = re.findall(r"@\(posedge clk iff .* begin\n(?:    .*\n)*", text)
+        assert len(asleep) > 80
+        assert not [
+            process for process in asleep if re.search(r" (spent|low\d|rested) <=", process)
+        ]
