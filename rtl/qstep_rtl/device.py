@@ -187,9 +187,7 @@ class ByteDevice(Component):
 
         # See `sleep`: while the payload of a STEP passes there is mostly nothing to do but to step.
         awake = Signal()
-        m.d.comb += awake.eq(
-            ResetSignal() | commands.busy | values.busy | counters.busy | ~responder.idle
-        )
+        m.d.comb += awake.eq(ResetSignal() | commands.busy | counters.busy | ~responder.idle)
 
         # Answers
         from_counters = commands.counters_answer

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 from tb.unit.requests import RequestMaker
 
-from qstep.config import Config, Link
+from qstep.config import Config
 from qstep.link.frames import encode_frame
-from qstep.protocol import Request
+from qstep.protocol import OVERHEAD, Request
 from qstep_rtl import sources
 from qstep_rtl.generate import generate
 from qstep_rtl.sleep import sleeping
 from qstep_sim.build import compile_library
 from qstep_sim.port import SimPort
 
-CONFIG = Config(states=25, actions=3, format="Q10.10", loop_depth=3, link=Link(buffer_bytes=512))
+CONFIG = Config(states=25, actions=3, format="Q10.10", loop_depth=3)
 
 
 def library(folder: Path, change: Callable[[str], str]) -> Path:
@@ -36,16 +36,27 @@ def conversation(path: Path) -> list[tuple[bytes, int]]:
     maker = RequestMaker(CONFIG, rng)
     port = SimPort(CONFIG, library=path)
     said = []
+
+    def listen() -> bool:
+        said.append((port.read(0), port.clocks))
+        return said[-1][0] != b""
+
     for epoch in range(2, 10):
         port.write(encode_frame(Request.HELLO, 0, 0, rng.randbytes(4)))
-        said.append((port.read(0), port.clocks))
-        for seq in range(40):
-            kind, payload = maker.request()
-            port.write(
-                encode_frame(kind, max(seq - rng.choice([0, 0, 0, 0, 1]), 0), epoch, payload)
-            )
-            for _ in range(rng.choice([0, 1, 1, 1, 2])):
-                said.append((port.read(0), port.clocks))
+        listen()
+        seq = 0
+        for _ in range(5):
+            while listen():
+                pass
+            credit = CONFIG.link.buffer_bytes
+            while True:
+                kind, payload = maker.request()
+                credit -= OVERHEAD + len(payload)
+                if credit < 0:
+                    break
+                port.write(encode_frame(kind, seq, epoch, payload))
+                seq += 1
+            listen()
         # In the middle of whatever is going on.
         port.reset()
     port.close()
@@ -57,12 +68,11 @@ def causes(device: str) -> dict[str, str]:
     expression = re.search(r"^  assign awake = (.*);$", device, re.MULTILINE)
     assert expression is not None
     terms, found = ["awake"], []
-    scope = device[: expression.start()].rindex("\nmodule ")
+    begin = device.rindex("\nmodule ", 0, expression.start())
+    scope = device[begin : device.index("\nendmodule", begin)]
     while terms:
         term = terms.pop()
-        parts = re.search(
-            rf"^  assign {re.escape(term)} = (.*) \| (.*);$", device[scope:], re.MULTILINE
-        )
+        parts = re.search(rf"^  assign {re.escape(term)} = (.*) \| (.*);$", scope, re.MULTILINE)
         if parts is None:
             found.append(term)
         else:
@@ -90,13 +100,15 @@ def test_device_that_sleeps_says_the_same_in_the_same_clocks(
 
 
 @pytest.mark.rtl
-@pytest.mark.parametrize("number", range(5))
+@pytest.mark.parametrize("number", range(3))
 def test_device_that_oversleeps_is_noticed(
     tmp_path: Path, never_asleep: list[tuple[bytes, int]], number: int
 ) -> None:
     def oversleeping(device: str) -> str:
         without = causes(device)
-        assert len(without) == 5
+        # Not the reset: it lasts several clocks here, and ends every STEP in the first.
+        assert without.pop("rst")
+        assert len(without) == 3
         return sleeping(list(without.values())[number])
 
     assert conversation(library(tmp_path, oversleeping)) != never_asleep
