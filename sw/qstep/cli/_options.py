@@ -18,6 +18,7 @@ __all__ = [
     "config_options",
     "device_option",
     "hyper_options",
+    "network_options",
     "seeds_option",
     "torch_device_option",
 ]
@@ -94,6 +95,45 @@ hyper_options = _stack(
         "--seed", type=int, default=0, show_default=True, help="Seed of every random choice."
     ),
 )
+
+
+def network_options(algorithm: str) -> Callable[[Decorated], Decorated]:
+    """Return what every command that trains a network takes; `algorithm` names its folder."""
+    positive = click.IntRange(min=1)
+    systems = click.Choice(("cartpole", "snake", "snake-features"))
+    return _stack(
+        click.argument("name", metavar="SYSTEM", type=systems),
+        torch_device_option("cpu"),
+        click.option(
+            "--frames", type=positive, help="Length of the run.  [default: the system's own]"
+        ),
+        click.option(
+            "--episodes", type=positive, help="End after so many.  [default: the system's own]"
+        ),
+        click.option(
+            "--evaluate-every",
+            type=positive,
+            metavar="K",
+            help="Play 100 greedy episodes every K episodes.  [default: the system's own]",
+        ),
+        click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
+        click.option(
+            "--seeds",
+            type=positive,
+            default=1,
+            show_default=True,
+            help="Runs, of SEED and the next ones.",
+        ),
+        click.option(
+            "--out",
+            type=click.Path(path_type=Path, file_okay=False),
+            help=f"Folder of the results.  [default: runs/{algorithm}-SYSTEM]",
+        ),
+        click.option("--resume", is_flag=True, help="Go on from the checkpoint in the folder."),
+        click.option(
+            "--json", "as_json", is_flag=True, help="Print the summaries as JSON on stdout."
+        ),
+    )
 
 
 def config_from(

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
 from qstep import extras
-from qstep.cli._options import torch_device_option
+from qstep.cli._options import network_options
 
 __all__ = ["command"]
 
-_POSITIVE = click.IntRange(min=1)
-
 
 @click.command(short_help="Learn CartPole or Snake with a network (DQN).")
-@click.argument(
-    "name", metavar="SYSTEM", type=click.Choice(("cartpole", "snake", "snake-features"))
-)
+@network_options("dqn")
 @click.option(
     "--form",
     type=click.Choice(("plain", "fast")),
@@ -26,32 +21,12 @@ _POSITIVE = click.IntRange(min=1)
     show_default=True,
     help="As people write it, or fast.",
 )
-@torch_device_option("cpu")
-@click.option("--frames", type=_POSITIVE, help="Length of the run.  [default: the system's own]")
-@click.option("--episodes", type=_POSITIVE, help="End after so many.  [default: the system's own]")
 @click.option(
     "--variant",
     type=click.Choice(("single", "target", "double")),
     help="Of the loss.  [default: the system's own]",
 )
 @click.option("--prioritised", is_flag=True, help="Replay what the network is wrong about.")
-@click.option(
-    "--evaluate-every",
-    type=_POSITIVE,
-    metavar="K",
-    help="Play 100 greedy episodes every K episodes.  [default: the system's own]",
-)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option(
-    "--seeds", type=_POSITIVE, default=1, show_default=True, help="Runs, of SEED and the next ones."
-)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder of the results.  [default: runs/dqn-SYSTEM]",
-)
-@click.option("--resume", is_flag=True, help="Go on from the checkpoint in the folder.")
-@click.option("--json", "as_json", is_flag=True, help="Print the summaries as JSON on stdout.")
 @click.pass_context
 def command(
     ctx: click.Context, /, seeds: int, resume: bool, torch_device: str, **options: Any

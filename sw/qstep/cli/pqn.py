@@ -2,43 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
 from qstep import extras
-from qstep.cli._options import torch_device_option
+from qstep.cli._options import network_options
 
 __all__ = ["command"]
 
-_POSITIVE = click.IntRange(min=1)
-
 
 @click.command(short_help="Learn CartPole or Snake with a network, without replay (PQN).")
-@click.argument(
-    "name", metavar="SYSTEM", type=click.Choice(("cartpole", "snake", "snake-features"))
-)
-@torch_device_option("cpu")
-@click.option("--frames", type=_POSITIVE, help="Length of the run.  [default: the system's own]")
-@click.option("--episodes", type=_POSITIVE, help="End after so many.  [default: the system's own]")
-@click.option(
-    "--evaluate-every",
-    type=_POSITIVE,
-    metavar="K",
-    help="Play 100 greedy episodes every K episodes.  [default: the system's own]",
-)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option(
-    "--seeds", type=_POSITIVE, default=1, show_default=True, help="Runs, of SEED and the next ones."
-)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder of the results.  [default: runs/pqn-SYSTEM]",
-)
-@click.option("--resume", is_flag=True, help="Go on from the checkpoint in the folder.")
-@click.option("--json", "as_json", is_flag=True, help="Print the summaries as JSON on stdout.")
+@network_options("pqn")
 @click.pass_context
 def command(
     ctx: click.Context, /, seeds: int, resume: bool, torch_device: str, **options: Any
