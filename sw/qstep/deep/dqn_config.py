@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from qstep.deep.q_loss_plain import VARIANTS, Variant
+from qstep.deep.ranges import check, rate_at
 from qstep.errors import ConfigError
 from qstep.learn.schedule import EpsilonSchedule
 
@@ -79,9 +80,7 @@ class DqnConfig:
 
     def __post_init__(self) -> None:
         counts = ("frames", "batch", "updates_per_step", "replay", "warm_up", "target_every")
-        for name in counts:
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} is {getattr(self, name)}; it must be 1 or more")
+        check(self, counts, shares=("gamma", "target_rate"))
         if self.variant not in VARIANTS:
             raise ConfigError(
                 f"variant is {self.variant!r}; it must be one of {', '.join(VARIANTS)}"
@@ -95,18 +94,7 @@ class DqnConfig:
                 f"warm_up is {self.warm_up}; it must be from batch, {self.batch}, to replay, "
                 f"{self.replay}"
             )
-        for name in ("gamma", "target_rate"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise ConfigError(f"{name} is {getattr(self, name)}; it must be from 0 to 1")
-        for name in ("rate", "last_rate", "reward_scale"):
-            if not 0.0 <= getattr(self, name) < float("inf"):
-                raise ConfigError(f"{name} is {getattr(self, name)}; it must be finite, 0 or more")
-        if not self.hidden or min(self.hidden) < 1:
-            raise ConfigError(f"hidden is {self.hidden}; it must be one layer or more of 1 or more")
-        if self.seed < 0:
-            raise ConfigError(f"seed is {self.seed}; it must be 0 or more")
 
     def rate_at(self, frame: int) -> float:
         """Return the learning rate at a frame; after the last one it stays."""
-        share = min(frame / self.frames, 1.0)
-        return self.rate + (self.last_rate - self.rate) * share
+        return rate_at(self, frame)

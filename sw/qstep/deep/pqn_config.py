@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from qstep.deep.ranges import check, rate_at
 from qstep.errors import ConfigError
 from qstep.learn.schedule import EpsilonSchedule
 
@@ -62,23 +63,10 @@ class PqnConfig:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("frames", "horizon", "epochs", "minibatches"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} is {getattr(self, name)}; it must be 1 or more")
-        for name in ("gamma", "decay"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise ConfigError(f"{name} is {getattr(self, name)}; it must be from 0 to 1")
-        for name in ("rate", "last_rate", "reward_scale"):
-            if not 0.0 <= getattr(self, name) < float("inf"):
-                raise ConfigError(f"{name} is {getattr(self, name)}; it must be finite, 0 or more")
+        check(self, ("frames", "horizon", "epochs", "minibatches"), shares=("gamma", "decay"))
         if not self.gradient_norm > 0.0:
             raise ConfigError(f"gradient_norm is {self.gradient_norm}; it must be above 0")
-        if not self.hidden or min(self.hidden) < 1:
-            raise ConfigError(f"hidden is {self.hidden}; it must be one layer or more of 1 or more")
-        if self.seed < 0:
-            raise ConfigError(f"seed is {self.seed}; it must be 0 or more")
 
     def rate_at(self, frame: int) -> float:
         """Return the learning rate at a frame; after the last one it stays."""
-        share = min(frame / self.frames, 1.0)
-        return self.rate + (self.last_rate - self.rate) * share
+        return rate_at(self, frame)

@@ -1,0 +1,62 @@
+"""Checks and schedules that the configurations of DQN and PQN share."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from qstep.errors import ConfigError
+
+__all__ = ["Learning", "check", "rate_at"]
+
+
+class Learning(Protocol):
+    """What every configuration has, see `DqnConfig`."""
+
+    @property
+    def frames(self) -> int: ...
+    @property
+    def hidden(self) -> tuple[int, ...]: ...
+    @property
+    def rate(self) -> float: ...
+    @property
+    def last_rate(self) -> float: ...
+    @property
+    def seed(self) -> int: ...
+
+
+def check(config: Learning, counts: tuple[str, ...], shares: tuple[str, ...]) -> None:
+    """Refuse values out of range.
+
+    Parameters
+    ----------
+    config : Learning
+        With a `reward_scale`, and the fields that are named.
+    counts : tuple of str
+        Fields that must be 1 or more.
+    shares : tuple of str
+        Fields that must be from 0 to 1.
+
+    Raises
+    ------
+    ConfigError
+        A value is out of its range.
+    """
+    for name in counts:
+        if getattr(config, name) < 1:
+            raise ConfigError(f"{name} is {getattr(config, name)}; it must be 1 or more")
+    for name in shares:
+        if not 0.0 <= getattr(config, name) <= 1.0:
+            raise ConfigError(f"{name} is {getattr(config, name)}; it must be from 0 to 1")
+    for name in ("rate", "last_rate", "reward_scale"):
+        if not 0.0 <= getattr(config, name) < float("inf"):
+            raise ConfigError(f"{name} is {getattr(config, name)}; it must be finite, 0 or more")
+    if not config.hidden or min(config.hidden) < 1:
+        raise ConfigError(f"hidden is {config.hidden}; it must be one layer or more of 1 or more")
+    if config.seed < 0:
+        raise ConfigError(f"seed is {config.seed}; it must be 0 or more")
+
+
+def rate_at(config: Learning, frame: int) -> float:
+    """Return the learning rate at a frame: linear, and after the last one it stays."""
+    share = min(frame / config.frames, 1.0)
+    return config.rate + (config.last_rate - config.rate) * share
