@@ -15,6 +15,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from qstep.cli._training import INTERRUPTED
 from qstep.deep import torch_device
 from qstep.deep.checkpoint import load_state, save_state
 from qstep.deep.dqn_config import DqnConfig
@@ -26,9 +27,6 @@ from qstep.deep.systems import SYSTEMS
 from qstep.errors import FileFormatError
 
 __all__ = ["train"]
-
-INTERRUPTED = 130
-"""Exit status after Ctrl-C: 128 + SIGINT, as shells have it."""
 
 _REFRESH_SECONDS = 0.2
 _SAVE_SECONDS = 10.0

@@ -32,8 +32,9 @@ from qstep.deep.network import Greedy, Stack, modules
 from qstep.deep.prioritised import Priorities
 from qstep.deep.q_loss import Batches, QLoss
 from qstep.deep.replay import Replay
+from qstep.envs.board_checks import check_numbers
 from qstep.envs.boards import Boards
-from qstep.errors import ConfigError, EnvironmentSpaceError
+from qstep.errors import ConfigError
 
 __all__ = ["Dqn", "Ended"]
 
@@ -86,10 +87,7 @@ class Dqn:
     """
 
     def __init__(self, boards: Boards, config: DqnConfig, device: torch.device) -> None:
-        if boards.inputs < 1:
-            raise EnvironmentSpaceError(
-                "the boards show one index; a network needs numbers, for example 'features'"
-            )
+        check_numbers(boards)
         if len(boards) > config.replay:
             raise ConfigError(
                 f"there are {len(boards)} boards; a step of theirs must fit the replay of "

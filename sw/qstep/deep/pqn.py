@@ -34,8 +34,9 @@ from torch import Tensor, nn
 from qstep.deep.checkpoint import State
 from qstep.deep.dqn import PHASES, Ended
 from qstep.deep.pqn_config import PqnConfig
+from qstep.envs.board_checks import check_numbers
 from qstep.envs.boards import Boards
-from qstep.errors import ConfigError, EnvironmentSpaceError
+from qstep.errors import ConfigError
 
 __all__ = ["Pqn", "lambda_returns", "normalised"]
 
@@ -108,10 +109,7 @@ class Pqn:
     """
 
     def __init__(self, boards: Boards, config: PqnConfig, device: torch.device) -> None:
-        if boards.inputs < 1:
-            raise EnvironmentSpaceError(
-                "the boards show one index; a network needs numbers, for example 'features'"
-            )
+        check_numbers(boards)
         shape = (config.horizon, len(boards))
         self._count = config.horizon * len(boards)
         if config.minibatches > self._count:

@@ -8,10 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from qstep.envs.boards import Boards
 from qstep.envs.splitmix import SplitMix64
 from qstep.errors import EnvironmentSpaceError
 
-__all__ = ["check_action", "checked_actions", "checked_boards", "restore_arrays", "words"]
+__all__ = [
+    "check_action",
+    "check_numbers",
+    "checked_actions",
+    "checked_boards",
+    "restore_arrays",
+    "words",
+]
 
 
 def checked_boards(boards: int) -> int:
@@ -42,6 +50,14 @@ def check_action(bad: int, given: NDArray[Any], actions: int) -> None:
     if bad >= 0:
         raise EnvironmentSpaceError(
             f"action of board {bad} is {given[bad]}; it must be from 0 to {actions - 1}"
+        )
+
+
+def check_numbers(boards: Boards) -> None:
+    """Raise EnvironmentSpaceError where observations are indices into a table."""
+    if boards.inputs < 1:
+        raise EnvironmentSpaceError(
+            "the boards show one index; a network needs numbers, for example 'features'"
         )
 
 
