@@ -16,7 +16,7 @@ from qstep.deep.adam import Adam
 from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_config import DqnConfig
 from qstep.deep.dqn_plain import PlainDqn
-from qstep.deep.evaluate import greedy_scores
+from qstep.deep.evaluate import play
 from qstep.deep.network import Greedy, Stack, modules
 from qstep.deep.q_head import TorchHead
 from qstep.deep.run import Run
@@ -44,7 +44,7 @@ def learner(config: DqnConfig = SMALL, boards: int = 8) -> Dqn:
     return Dqn(CartPoleBoards(boards, seed=3), config, CPU)
 
 
-def play(made: Dqn, frames: int) -> Dqn:
+def play_on(made: Dqn, frames: int) -> Dqn:
     while made.frames < frames:
         made.step()
     return made
@@ -67,8 +67,8 @@ def one_thread() -> Iterator[None]:
 @pytest.mark.parametrize("variant", ["single", "target", "double"])
 def test_a_seed_gives_the_same_network_bit_for_bit(variant: Any, prioritised: bool) -> None:
     config = replace(SMALL, variant=variant, prioritised=prioritised)
-    first, again = play(learner(config), 1000), play(learner(config), 1000)
-    other = play(learner(replace(config, seed=1)), 1000)
+    first, again = play_on(learner(config), 1000), play_on(learner(config), 1000)
+    other = play_on(learner(replace(config, seed=1)), 1000)
     assert torch.equal(first.networks.flat, again.networks.flat)
     assert not torch.equal(first.networks.flat, other.networks.flat)
     assert torch.isfinite(first.networks.flat).all()
@@ -78,9 +78,9 @@ def test_fast_form_learns_cartpole_in_a_few_frames() -> None:
     config = replace(SYSTEMS["cartpole"].configuration("fast", 0), frames=20_000)
     games = CartPoleBoards(100)
     made = Dqn(CartPoleBoards(32), config, CPU)
-    before = greedy_scores(games, made.online, 1 << 32).mean()
-    play(made, config.frames)
-    after = greedy_scores(games, made.online, 1 << 32).mean()
+    before = play(games, made.policy(100), 1 << 32).mean()
+    play_on(made, config.frames)
+    after = play(games, made.policy(100), 1 << 32).mean()
     assert before < 30
     assert after > 60  # 178 where it was written; other processors round otherwise
 
@@ -188,7 +188,7 @@ def test_target_network_is_copied_when_it_is_time() -> None:
 
 
 def test_target_network_follows_by_its_rate() -> None:
-    made = play(learner(replace(SMALL, target_rate=0.25)), 64)
+    made = play_on(learner(replace(SMALL, target_rate=0.25)), 64)
     before = made.target.flat.clone()
     made.step()
     expected = before + 0.25 * (made.online.flat - before)
@@ -243,10 +243,10 @@ def test_greedy_scores_are_one_whole_episode_a_board() -> None:
     network = Stack.zeros((4, 8, 2), 1, CPU)  # always to the left: falls within 11 steps
     network.copy_modules(modules((4, 8, 2), 0))
     network.flat.zero_()
-    scores = greedy_scores(CartPoleBoards(50), network, 7)
+    scores = play(CartPoleBoards(50), Greedy(network, 50), 7)
     assert scores.shape == (50,)
     assert ((scores >= 8) & (scores <= 11)).all()
-    assert np.array_equal(scores, greedy_scores(CartPoleBoards(50), network, 7))
+    assert np.array_equal(scores, play(CartPoleBoards(50), Greedy(network, 50), 7))
 
 
 def test_adam_is_that_of_pytorch_bit_for_bit() -> None:
@@ -323,15 +323,15 @@ def test_first_updates_are_alike_on_an_accelerator(variant: Any) -> None:
     there = Dqn(CartPoleBoards(8, seed=3), config, torch_device.choose(name))
     here = learner(config)
     for made in (there, here):
-        play(made, 96)
+        play_on(made, 96)
     # ten updates in float32, sums in another order
     torch.testing.assert_close(there.networks.flat.cpu(), here.networks.flat, rtol=1e-3, atol=1e-4)
 
 
 def test_loss_in_pytorchs_operations_learns_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled = play(learner(), 200)
+    compiled = play_on(learner(), 200)
     monkeypatch.setattr(q_loss, "head", TorchHead)
-    other = play(learner(), 200)
+    other = play_on(learner(), 200)
     # 36 updates in float32, sums in another order
     torch.testing.assert_close(other.networks.flat, compiled.networks.flat, rtol=1e-3, atol=1e-4)
     assert not torch.equal(other.networks.flat, learner().networks.flat)

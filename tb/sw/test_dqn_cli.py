@@ -15,7 +15,8 @@ from click.testing import CliRunner, Result
 from safetensors.torch import load_file
 
 from qstep.cli.dqn import command
-from qstep.deep.dqn import Dqn, Ended
+from qstep.deep.dqn import Dqn
+from qstep.deep.learner import Ended
 from qstep.deep.network import modules
 from qstep.errors import CheckpointError, ConfigError, QStepError, TorchDeviceError
 

@@ -17,8 +17,9 @@ from click.testing import CliRunner
 from qstep.cli import dqn as cli
 from qstep.deep import torch_device
 from qstep.deep.checkpoint import load_state, save_state
-from qstep.deep.dqn import PHASES, Dqn
+from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_plain import PlainDqn
+from qstep.deep.learner import PHASES
 from qstep.deep.measure import interval
 from qstep.deep.results import summary
 from qstep.deep.run import Run

@@ -18,46 +18,26 @@ falls to 0, which is what keeps a good policy from being forgotten.
 from __future__ import annotations
 
 import time
-from typing import Any, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from qstep.deep.adam import Adam
-from qstep.deep.checkpoint import State
 from qstep.deep.dqn_config import DqnConfig
+from qstep.deep.learner import PHASES, Ended, Learner, Policy, Room
 from qstep.deep.network import Greedy, Stack, modules
 from qstep.deep.prioritised import Priorities
 from qstep.deep.q_loss import Batches, QLoss
 from qstep.deep.replay import Replay
-from qstep.envs.board_checks import check_numbers
 from qstep.envs.boards import Boards
 from qstep.errors import ConfigError
 
-__all__ = ["Dqn", "Ended"]
-
-PHASES = ("select", "step", "store", "learn")
+__all__ = ["Dqn"]
 
 
-class Ended(NamedTuple):
-    """Episodes that ended in one step.
-
-    Attributes
-    ----------
-    board : ndarray of int64
-    score : ndarray of int32
-    total : ndarray of float64
-        Undiscounted return.
-    """
-
-    board: NDArray[np.int64]
-    score: NDArray[np.int32]
-    total: NDArray[np.float64]
-
-
-class Dqn:
+class Dqn(Learner):
     """A run of DQN. Call :meth:`step` until :attr:`frames` has reached ``config.frames``.
 
     Parameters
@@ -70,13 +50,11 @@ class Dqn:
 
     Attributes
     ----------
-    frames, episodes, updates : int
-        So far.
     online, target : Stack
         One network each: the one that learns, and the one that follows.
     seconds : dict of str to float
-        Spent so far in ``select``, ``step``, ``store`` and ``learn``. On an accelerator, which works
-        while the host goes on, what ``learn`` has started is partly waited for in ``select``.
+        As of every learner. On an accelerator, which works while the host goes on, what ``learn`` has
+        started is partly waited for in ``select``.
 
     Raises
     ------
@@ -86,23 +64,22 @@ class Dqn:
         There are more boards than the replay has rows.
     """
 
+    COUNTERS: ClassVar[tuple[str, ...]] = (*Learner.COUNTERS, "_steps")
+
     def __init__(self, boards: Boards, config: DqnConfig, device: torch.device) -> None:
-        check_numbers(boards)
+        super().__init__(boards, device, config.seed)
         if len(boards) > config.replay:
             raise ConfigError(
                 f"there are {len(boards)} boards; a step of theirs must fit the replay of "
                 f"{config.replay}"
             )
-        self.boards, self.config, self.device = boards, config, device
+        self.config = config
+        self._steps = 0
         self.sizes = (boards.inputs, *config.hidden, boards.actions)
         self.networks = Stack.zeros(self.sizes, 2, device)
         self.networks.copy_modules(modules(self.sizes, config.seed))
         self.online, self.target = self.networks[0], self.networks[1]
         self.optimiser = Adam(self.online.flat)
-        self.generator = np.random.default_rng(config.seed)
-        self.frames = self.episodes = self.updates = self._steps = 0
-        self.seconds = dict.fromkeys(PHASES, 0.0)
-        self._totals = np.zeros(len(boards))
         self._acting = Greedy(self.online, len(boards))
         self.replay = Replay(config.replay, boards.inputs, config.updates_per_step, config.batch)
         self.priorities = Priorities(config.replay) if config.prioritised else None
@@ -114,7 +91,8 @@ class Dqn:
         boards, config = self.boards, self.config
         began = time.perf_counter()
         seen = boards.observation
-        actions = self._select(seen)
+        epsilon = config.epsilon.at(self.frames, config.frames)
+        actions = self._explore(self._acting(seen), epsilon)
         selected = time.perf_counter()
         step = boards.step(actions)
         stepped = time.perf_counter()
@@ -125,7 +103,7 @@ class Dqn:
             self.priorities.add(rows)
         self.frames += len(boards)
         self._steps += 1
-        ended = self._ended(step)
+        ended = self._count(step)
         stored = time.perf_counter()
         if len(self.replay) >= config.warm_up:
             self._learn()
@@ -133,22 +111,6 @@ class Dqn:
         spent = (selected - began, stepped - selected, stored - stepped, learnt - stored)
         for phase, seconds in zip(PHASES, spent, strict=True):
             self.seconds[phase] += seconds
-        return ended
-
-    def _select(self, seen: NDArray[np.float32]) -> NDArray[np.int64]:
-        epsilon = self.config.epsilon.at(self.frames, self.config.frames)
-        actions = self._acting(seen)
-        explore = self.generator.random(len(actions)) < epsilon
-        drawn = self.generator.integers(self.boards.actions, size=len(actions))
-        np.copyto(actions, drawn, where=explore)
-        return actions
-
-    def _ended(self, step: Any) -> Ended:
-        self._totals += step.reward
-        board = np.flatnonzero(step.terminated | step.truncated)
-        ended = Ended(board, step.score[board], self._totals[board])
-        self._totals[board] = 0
-        self.episodes += len(board)
         return ended
 
     def _learn(self) -> None:
@@ -173,36 +135,19 @@ class Dqn:
         if self._steps % config.target_every == 0:
             self.target.flat.lerp_(self.online.flat, config.target_rate)
 
-    def snapshot(self) -> State:
-        """Return copies of all that the rest of the run depends on, for :meth:`restore`."""
-        kept = {"boards": self.boards.snapshot(), "replay": self.replay.snapshot()}
-        if self.priorities is not None:
-            kept["priorities"] = self.priorities.snapshot()
-        arrays = {f"{room}.{name}": a for room, had in kept.items() for name, a in had.items()}
-        return State(
-            {
-                "counters": {name: getattr(self, name) for name in _COUNTERS},
-                "generator": self.generator.bit_generator.state,
-            },
-            {name: tensor.cpu().clone() for name, tensor in self._tensors().items()},
-            {**arrays, "totals": self._totals.copy()},
-        )
+    def policy(self, boards: int) -> Policy:
+        """Return the greedy policy of :attr:`online` for so many boards."""
+        return Greedy(self.online, boards)
 
-    def restore(self, state: State) -> None:
-        """Go on from a :meth:`snapshot` of a run with equal boards and configuration.
+    def to_modules(self) -> nn.Sequential:
+        """Return a copy of :attr:`online` as PyTorch's modules, on the CPU."""
+        return self.online.to_modules()
 
-        On the CPU the rest of the run is then bit for bit that of the one which went on.
-        """
-        self.boards.restore(_room(state, "boards"))
-        self.replay.restore(_room(state, "replay"))
+    def _rooms(self) -> dict[str, Room]:
+        rooms: dict[str, Room] = {**super()._rooms(), "replay": self.replay}
         if self.priorities is not None:
-            self.priorities.restore(_room(state, "priorities"))
-        self._totals[:] = state.arrays["totals"]
-        for name, tensor in self._tensors().items():
-            tensor.copy_(state.tensors[name])
-        self.generator.bit_generator.state = state.head["generator"]
-        for name, count in state.head["counters"].items():
-            setattr(self, name, count)
+            rooms["priorities"] = self.priorities
+        return rooms
 
     def _tensors(self) -> dict[str, Tensor]:
         optimiser = self.optimiser
@@ -213,14 +158,6 @@ class Dqn:
             "adam.square": optimiser.square,
             "adam.count": optimiser.count,
         }
-
-
-_COUNTERS = ("frames", "episodes", "updates", "_steps")
-
-
-def _room(state: State, name: str) -> dict[str, NDArray[Any]]:
-    start = f"{name}."
-    return {n.removeprefix(start): a for n, a in state.arrays.items() if n.startswith(start)}
 
 
 def _on(device: torch.device, replay: Replay) -> Batches:

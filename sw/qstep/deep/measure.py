@@ -9,8 +9,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from qstep.deep.dqn import PHASES
 from qstep.deep.dqn_plain import PlainDqn
+from qstep.deep.learner import PHASES
 
 __all__ = ["clocked", "interval", "peak_mib"]
 

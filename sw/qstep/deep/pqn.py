@@ -20,6 +20,7 @@ M. Gallici et al., "Simplifying Deep Temporal Difference Learning", ICLR 2025 (a
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Sequence
 from itertools import pairwise
@@ -31,10 +32,8 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from qstep.deep.checkpoint import State
-from qstep.deep.dqn import PHASES, Ended
+from qstep.deep.learner import Ended, Learner, Policy
 from qstep.deep.pqn_config import PqnConfig
-from qstep.envs.board_checks import check_numbers
 from qstep.envs.boards import Boards
 from qstep.errors import ConfigError
 
@@ -80,7 +79,7 @@ def lambda_returns(
     return returns
 
 
-class Pqn:
+class Pqn(Learner):
     """A run of PQN. Call :meth:`step` until :attr:`frames` has reached ``config.frames``.
 
     Parameters
@@ -93,12 +92,8 @@ class Pqn:
 
     Attributes
     ----------
-    frames, episodes, updates : int
-        So far.
     network : torch.nn.Sequential
         From observations (B, inputs) to values (B, actions), of scaled rewards.
-    seconds : dict of str to float
-        Spent so far in ``select``, ``step``, ``store`` and ``learn``.
 
     Raises
     ------
@@ -109,21 +104,17 @@ class Pqn:
     """
 
     def __init__(self, boards: Boards, config: PqnConfig, device: torch.device) -> None:
-        check_numbers(boards)
+        super().__init__(boards, device, config.seed)
         shape = (config.horizon, len(boards))
-        self._count = config.horizon * len(boards)
-        if config.minibatches > self._count:
+        count = config.horizon * len(boards)
+        if config.minibatches > count:
             raise ConfigError(
-                f"minibatches is {config.minibatches}; a rollout has only {self._count} transitions"
+                f"minibatches is {config.minibatches}; a rollout has only {count} transitions"
             )
-        self.boards, self.config, self.device = boards, config, device
+        self.config = config
         sizes = (boards.inputs, *config.hidden, boards.actions)
         self.network = normalised(sizes, config.seed).to(device)
         self.optimiser = torch.optim.RAdam(self.network.parameters(), lr=config.rate)
-        self.generator = np.random.default_rng(config.seed)
-        self.frames = self.episodes = self.updates = 0
-        self.seconds = dict.fromkeys(PHASES, 0.0)
-        self._totals = np.zeros(len(boards))
         self._observation = np.zeros((*shape, boards.inputs), np.float32)
         self._next_observation = np.zeros((*shape, boards.inputs), np.float32)
         self._action = np.zeros(shape, np.int64)
@@ -140,10 +131,8 @@ class Pqn:
         began = time.perf_counter()
         self._learn()
         self.seconds["learn"] += time.perf_counter() - began
-        together = Ended(*(np.concatenate(columns) for columns in zip(*ended, strict=True)))
-        self.frames += self._count
-        self.episodes += len(together.board)
-        return together
+        self.frames += self._reward.size
+        return Ended(*(np.concatenate(columns) for columns in zip(*ended, strict=True)))
 
     def greedy(self, observation: NDArray[np.float32]) -> NDArray[np.int64]:
         """Return the actions of the highest values, shape (N,)."""
@@ -152,14 +141,19 @@ class Pqn:
             best: NDArray[np.int64] = values.argmax(dim=1).cpu().numpy()
         return best
 
+    def policy(self, boards: int) -> Policy:
+        """Return :meth:`greedy`: it takes any number of boards."""
+        return self.greedy
+
+    def to_modules(self) -> nn.Sequential:
+        """Return a copy of :attr:`network`, on the CPU."""
+        return copy.deepcopy(self.network).cpu()
+
     def _play(self, t: int, epsilon: float) -> Ended:
         """Take one step with every board and write it down."""
         began = time.perf_counter()
         self._observation[t] = self.boards.observation
-        greedy = self.greedy(self._observation[t])
-        explore = self.generator.random(len(greedy)) < epsilon
-        drawn = self.generator.integers(self.boards.actions, size=len(greedy))
-        self._action[t] = np.where(explore, drawn, greedy)
+        self._action[t] = self._explore(self.greedy(self._observation[t]), epsilon)
         selected = time.perf_counter()
         step = self.boards.step(self._action[t])
         stepped = time.perf_counter()
@@ -167,10 +161,7 @@ class Pqn:
         self._reward[t] = step.reward
         self._terminated[t] = step.terminated
         self._truncated[t] = step.truncated
-        self._totals += step.reward
-        board = np.flatnonzero(step.terminated | step.truncated)
-        ended = Ended(board, step.score[board], self._totals[board])
-        self._totals[board] = 0
+        ended = self._count(step)
         self.seconds["select"] += selected - began
         self.seconds["step"] += stepped - selected
         self.seconds["store"] += time.perf_counter() - stepped
@@ -192,7 +183,7 @@ class Pqn:
                 config.decay,
             ).view(-1, 1)
         for _ in range(config.epochs):
-            order = self._on_device(self.generator.permutation(self._count))
+            order = self._on_device(self.generator.permutation(self._reward.size))
             for piece in order.tensor_split(config.minibatches):
                 taken = self.network(observation[piece]).gather(1, action[piece])
                 loss = F.mse_loss(taken, returns[piece])
@@ -204,38 +195,6 @@ class Pqn:
 
     def _on_device(self, array: NDArray[Any]) -> Tensor:
         return torch.from_numpy(array).to(self.device)
-
-    def snapshot(self) -> State:
-        """Return copies of all that the rest of the run depends on, for :meth:`restore`.
-
-        Between two rollouts there is none to keep.
-        """
-        boards = {f"boards.{name}": array for name, array in self.boards.snapshot().items()}
-        return State(
-            {
-                "counters": {name: getattr(self, name) for name in _COUNTERS},
-                "generator": self.generator.bit_generator.state,
-            },
-            {name: tensor.detach().cpu().clone() for name, tensor in self._tensors().items()},
-            {**boards, "totals": self._totals.copy()},
-        )
-
-    def restore(self, state: State) -> None:
-        """Go on from a :meth:`snapshot` of a run with equal boards and configuration.
-
-        On the CPU the rest of the run is then bit for bit that of the one which went on.
-        """
-        arrays = state.arrays
-        self.boards.restore(
-            {name.removeprefix("boards."): a for name, a in arrays.items() if "boards." in name}
-        )
-        self._totals[:] = arrays["totals"]
-        with torch.no_grad():
-            for name, tensor in self._tensors().items():
-                tensor.copy_(state.tensors[name])
-        self.generator.bit_generator.state = state.head["generator"]
-        for name in _COUNTERS:
-            setattr(self, name, state.head["counters"][name])
 
     def _tensors(self) -> dict[str, Tensor]:
         """Return the parameters, and for each the optimiser's means and count."""
@@ -251,6 +210,3 @@ class Pqn:
                 f"radam.{name}.{key}": had[key] for key in ("step", "exp_avg", "exp_avg_sq")
             }
         return tensors
-
-
-_COUNTERS = ("frames", "episodes", "updates")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import nn
 
 from qstep.deep.checkpoint import State
@@ -18,6 +17,7 @@ from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_config import DqnConfig
 from qstep.deep.dqn_plain import PlainDqn
 from qstep.deep.evaluate import play
+from qstep.deep.learner import Learner, Policy
 from qstep.deep.measure import clocked, peak_mib
 from qstep.deep.network import Greedy, Stack
 from qstep.deep.pqn import Pqn
@@ -102,18 +102,17 @@ class Run:
         system = SYSTEMS[name]
         self.name, self.form, self.config = name, form, config
         self.evaluate_every, self.episodes = evaluate_every, episodes
-        self.learner: Dqn | PlainDqn | Pqn
+        self.learner: Learner | PlainDqn
         # Board i begins with its seed + i, so neighbouring seeds would share boards.
         first_seed = system.boards * config.seed
         if isinstance(config, PqnConfig):
             self.learner = Pqn(system.make_boards(system.boards, first_seed), config, device)
-            self.phases = self.learner.seconds
         elif form == "plain":
             self.learner = PlainDqn(system.make_env(), config, device, system.plain_boards)
-            self.phases = clocked(self.learner)
         else:
             self.learner = Dqn(system.make_boards(system.boards, first_seed), config, device)
-            self.phases = self.learner.seconds
+        learner = self.learner
+        self.phases = clocked(learner) if isinstance(learner, PlainDqn) else learner.seconds
         self._games: Boards = system.make_boards(GAMES, _GAMES_SEED)
         self.returns: list[tuple[int, float]] = []
         self.scores: list[Score] = []
@@ -125,7 +124,7 @@ class Run:
         return {
             "system": self.name,
             "form": self.form,
-            "boards": 1 if isinstance(self.learner, PlainDqn) else len(self.learner.boards),
+            "boards": len(self.learner.boards) if isinstance(self.learner, Learner) else 1,
             "episodes": self.episodes,
             "evaluate_every": self.evaluate_every,
             **asdict(self.config),
@@ -158,7 +157,7 @@ class Run:
         self.returns += [(self.learner.frames, total) for total in totals]
 
     def _evaluate(self) -> None:
-        scores = play(self._games, self._greedy(), _GAMES_SEED)
+        scores = play(self._games, self._policy(), _GAMES_SEED)
         self.scores.append(
             Score(
                 self.learner.frames,
@@ -171,12 +170,10 @@ class Run:
             )
         )
 
-    def _greedy(self) -> Callable[[NDArray[np.float32]], NDArray[np.int64]]:
+    def _policy(self) -> Policy:
         """Return the policy that evaluations play."""
-        if isinstance(self.learner, Pqn):
-            return self.learner.greedy
-        if isinstance(self.learner, Dqn):
-            return Greedy(self.learner.online, GAMES)
+        if isinstance(self.learner, Learner):
+            return self.learner.policy(GAMES)
         sizes = (self._games.inputs, *self.config.hidden, self._games.actions)
         network = Stack.zeros(sizes, 1, self.learner.device)
         network.copy_modules(self.learner.online)
@@ -184,11 +181,10 @@ class Run:
 
     @property
     def network(self) -> nn.Sequential:
-        """The network that learns, on the CPU."""
-        if isinstance(self.learner, Dqn):
-            return self.learner.online.to_modules()
-        learns = self.learner.network if isinstance(self.learner, Pqn) else self.learner.online
-        return copy.deepcopy(learns).cpu()
+        """A copy of the network that learns, on the CPU."""
+        if isinstance(self.learner, Learner):
+            return self.learner.to_modules()
+        return copy.deepcopy(self.learner.online).cpu()
 
     def snapshot(self) -> State:
         """Return all that the rest of the run depends on, and its history.
@@ -215,7 +211,7 @@ class Run:
 
     def restore(self, state: State) -> None:
         """Go on from a :meth:`snapshot` of a run of the same :attr:`identity`."""
-        assert not isinstance(self.learner, PlainDqn)
+        assert isinstance(self.learner, Learner)
         self.learner.restore(state)
         self.returns = [(int(f), total) for f, total in state.arrays["history.returns"].tolist()]
         self.scores = [
