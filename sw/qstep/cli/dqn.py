@@ -52,5 +52,5 @@ def command(
             "environment cannot say its state"
         )
     # PyTorch and Matplotlib take seconds to load: only when they are needed.
-    train = extras.load("qstep.cli._dqn", "torch").train
+    train = extras.load("qstep.cli._networks", "torch").train
     ctx.exit(train(seeds=seeds, resume=resume, torch_device_name=torch_device, **options))

@@ -33,7 +33,7 @@ def command(
     if resume and seeds > 1:
         raise click.UsageError("--resume goes with one run: several seeds start over")
     # PyTorch and Matplotlib take seconds to load: only when they are needed.
-    train = extras.load("qstep.cli._dqn", "torch").train
+    train = extras.load("qstep.cli._networks", "torch").train
     status = train(
         form="pqn",
         variant=None,
