@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and the folders for them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,21 @@ from pathlib import Path
 
 from qstep.errors import FileFormatError
 
-__all__ = ["write_atomically"]
+__all__ = ["make_folder", "write_atomically"]
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it; one that exists is left as it is.
+
+    Raises
+    ------
+    FileFormatError
+        It cannot be made there.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as cause:
+        raise FileFormatError(f"{path}: cannot be made: {cause}") from cause
 
 
 def write_atomically(path: str | Path, data: bytes) -> None:

@@ -151,7 +151,8 @@ def test_an_interrupted_run_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(torch_batched.Agents, "walk", interrupt)
     result = agents("--updates", "100000")
     assert result.exit_code == 130
-    assert "stopped; with --resume it goes on from the last line" in result.stderr
+    command_line = "qstep agents --torch-device cpu --updates 100000 --resume"
+    assert result.stderr.endswith(f"stopped after 30720 updates; go on with: {command_line}\n")
     monkeypatch.setattr(torch_batched.Agents, "walk", walk)
     rest = told("--updates", "100000", "--out", str(Path("runs/agents-gridworld")), "--resume")
     assert rest == told("--updates", "100000", "--out", "whole")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,10 @@ import torch
 from click.testing import CliRunner, Result
 from safetensors.torch import load_file
 
+from qstep.cli import _networks
 from qstep.cli.dqn import command
 from qstep.deep.dqn import Dqn
-from qstep.deep.learner import Ended
+from qstep.deep.dqn_plain import PlainDqn
 from qstep.deep.network import modules
 from qstep.errors import CheckpointError, ConfigError, QStepError, TorchDeviceError
 
@@ -35,19 +37,20 @@ def report(result: Result) -> Any:
     return json.loads(result.stdout)
 
 
-def interrupt_at(monkeypatch: pytest.MonkeyPatch, steps: int) -> None:
-    """Press Ctrl-C while a step is under way, counted from 1."""
-    step = Dqn.step
+def interrupt_at(monkeypatch: pytest.MonkeyPatch, kind: type[Dqn | PlainDqn], steps: int) -> None:
+    """Press Ctrl-C within a step, counted from 1: the learner has learnt, the run has not noted it."""
+    step = kind.step
     count = 0
 
-    def interrupted(learner: Dqn) -> Ended:
+    def interrupted(learner: Any) -> Any:
         nonlocal count
         count += 1
+        ended = step(learner)
         if count == steps:
             os.kill(os.getpid(), signal.SIGINT)
-        return step(learner)
+        return ended
 
-    monkeypatch.setattr(Dqn, "step", interrupted)
+    monkeypatch.setattr(kind, "step", interrupted)
 
 
 def test_run_writes_its_files_and_says_how_it_went(tmp_path: Path) -> None:
@@ -85,21 +88,37 @@ def test_seeds_run_one_after_the_other_each_in_its_folder(tmp_path: Path) -> Non
     assert "solved by 0 of 2" in words.stdout
 
 
+@pytest.mark.parametrize(("save_seconds", "frames"), [(0.0, 59 * 32), (1e9, 32)])
 def test_interrupted_run_is_resumed_to_the_same_network(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save_seconds: float, frames: int
 ) -> None:
     whole = report(dqn("cartpole", "--out", tmp_path / "whole", "--json", *SHORT))
+    here = ("cartpole", *SHORT, "--out", str(tmp_path / "run"))
     with monkeypatch.context() as patch:
-        interrupt_at(patch, 60)
-        stopped = dqn("cartpole", "--out", tmp_path / "run", *SHORT)
+        patch.setattr(_networks, "_SAVE_SECONDS", save_seconds)
+        interrupt_at(patch, Dqn, 60)
+        stopped = dqn(*here)
+    command_line = shlex.join(["qstep", "dqn", *here, "--resume"])
     assert stopped.exit_code == 130
-    assert "stopped after 1920 frames; the same command with --resume" in stopped.stderr
+    assert stopped.stderr.endswith(f"stopped after {frames} frames; go on with: {command_line}\n")
     assert {path.name for path in (tmp_path / "run").iterdir()} == {"checkpoint.zip"}
-    resumed = report(dqn("cartpole", "--out", tmp_path / "run", "--resume", "--json", *SHORT))
+    resumed = report(dqn(*here, "--resume", "--json"))
     first, second = (load_file(said["files"]["network"]) for said in (whole, resumed))
     assert all(torch.equal(first[name], second[name]) for name in first)
     assert resumed["score"]["mean"] == whole["score"]["mean"]
     assert resumed["updates"] == whole["updates"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments"), [(PlainDqn, ("--form", "plain")), (Dqn, ("--seeds", "2"))]
+)
+def test_interrupted_run_that_cannot_be_resumed_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Any, arguments: tuple[str, ...]
+) -> None:
+    interrupt_at(monkeypatch, kind, 60)
+    result = dqn("cartpole", "--out", tmp_path, *arguments, *SHORT)
+    assert result.exit_code == 130
+    assert result.stderr.endswith("stopped; this run starts over\n")
 
 
 def test_finished_run_can_be_resumed_and_stays_as_it_was(tmp_path: Path) -> None:

@@ -16,9 +16,11 @@ from rich.progress import Progress as Bar
 from qstep import extras
 from qstep.baselines.problem import World
 from qstep.baselines.progress import Progress, Report
-from qstep.cli._training import INTERRUPTED, optimum_in_words
+from qstep.cli._interrupt import stopped
+from qstep.cli._training import optimum_in_words
 from qstep.envs import GridWorld, make
-from qstep.errors import ConfigError, EnvironmentSpaceError, FileFormatError
+from qstep.errors import ConfigError, EnvironmentSpaceError
+from qstep.files import make_folder
 from qstep.learn.plots import plot_policy
 from qstep.learn.results import optimum
 from qstep.learn.value_iteration import transition_model
@@ -36,6 +38,7 @@ def learn(
     updates: int,
     out: Path | None,
     resume: bool,
+    resume_command: str,
     as_json: bool,
     **hyper: Any,
 ) -> int:
@@ -53,10 +56,7 @@ def learn(
     module = extras.load(f"qstep.baselines.{_MODULES[form]}", "torch")
     device = extras.load("qstep.deep.torch_device", "torch").choose(torch_device).type
     folder = out or Path("runs") / f"agents-{Path(env_id).stem}"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as cause:
-        raise FileFormatError(f"{folder}: cannot be made: {cause}") from cause
+    make_folder(folder)
 
     told: list[Progress] = []
     identity = {"run": "agents", "form": form, "device": device, "board": board.rows, **hyper}
@@ -75,9 +75,8 @@ def learn(
                 **kept,
             )
     except KeyboardInterrupt:
-        rest = "" if form == "plain" else "; with --resume it goes on from the last line"
-        click.echo(f"stopped{rest}", err=True)
-        return INTERRUPTED
+        kept_any = told and form != "plain"
+        return stopped(f"{told[-1].updates} updates" if kept_any else None, resume_command)
     seconds = time.monotonic() - begun
     q = table.cpu().double().numpy()
     plot_policy(folder / "policy.png", f"{env_id}: greedy policy", board, q)

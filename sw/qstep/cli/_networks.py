@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import signal
+import math
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from qstep.cli._training import INTERRUPTED
+from qstep.cli._interrupt import stopped
 from qstep.deep import torch_device
 from qstep.deep.checkpoint import load_state, save_state
 from qstep.deep.dqn_config import DqnConfig
@@ -24,7 +22,7 @@ from qstep.deep.pqn_config import PqnConfig
 from qstep.deep.results import summary, write_results
 from qstep.deep.run import GAMES, Run, Score
 from qstep.deep.systems import SYSTEMS
-from qstep.errors import FileFormatError
+from qstep.files import make_folder
 
 __all__ = ["train"]
 
@@ -45,9 +43,13 @@ def train(
     seeds: int,
     out: Path | None,
     resume: bool,
+    resume_command: str,
     as_json: bool,
 ) -> int:
-    """Run the seeds one after the other and write what they give; return the exit status."""
+    """Run the seeds one after the other and write what they give; return the exit status.
+
+    A checkpoint is saved every ten seconds and at the end; Ctrl-C goes back to it.
+    """
     device = torch_device.choose(torch_device_name)
     folder = out or Path("runs") / f"{'pqn' if form == 'pqn' else 'dqn'}-{name}"
     given = {"frames": frames, "variant": variant, "prioritised": prioritised or None}
@@ -60,12 +62,16 @@ def train(
         every = evaluate_every or system.evaluate_every[form]
         run = Run(name, form, config, device, every, episodes or system.episodes)
         here = folder if seeds == 1 else folder / f"seed-{number}"
-        with torch_device.one_thread():
-            ended = _run(run, here, resume)
-        if not ended:
-            click.echo(_how_to_go_on(run, form, seeds), err=True)
-            return INTERRUPTED
-        files = write_results(here, run)
+        kept = None if form == "plain" else _Kept(run, here / "checkpoint.zip", resume)
+        make_folder(here)
+        try:
+            with torch_device.one_thread():
+                _play(run, kept)
+            files = write_results(here, run)
+        except KeyboardInterrupt:
+            # Several seeds start over: --resume goes with one run.
+            frames = kept.frames if kept is not None and seeds == 1 else None
+            return stopped(None if frames is None else f"{frames} frames", resume_command)
         reports.append({**summary(run), "files": {what: str(p) for what, p in files.items()}})
         if not as_json:
             click.echo(_in_words(reports[-1]))
@@ -76,15 +82,38 @@ def train(
     return 0
 
 
-def _run(run: Run, folder: Path, resume: bool) -> bool:
-    """Run to the end behind a progress bar on stderr; return False after Ctrl-C."""
-    file = folder / "checkpoint.zip" if run.form != "plain" else None
-    if file is not None and resume:
-        run.restore(load_state(file, run.identity))
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as cause:
-        raise FileFormatError(f"{folder}: cannot be made: {cause}") from cause
+class _Kept:
+    """The checkpoint of a run.
+
+    Parameters
+    ----------
+    run : Run
+    file : Path
+    resume : bool
+        Go on from the file.
+
+    Attributes
+    ----------
+    frames : int or None
+        Where the checkpoint stands; None as long as there is none.
+    """
+
+    def __init__(self, run: Run, file: Path, resume: bool) -> None:
+        self._run, self._file, self._saved = run, file, -math.inf
+        self.frames: int | None = None
+        if resume:
+            run.restore(load_state(file, run.identity))
+            self.frames = run.learner.frames
+
+    def save_when_due(self) -> None:
+        """Save at the first call, every few seconds from then on, and at the end."""
+        if self._run.done or time.monotonic() - self._saved > _SAVE_SECONDS:
+            save_state(self._file, self._run.snapshot(), self._run.identity)
+            self._saved, self.frames = time.monotonic(), self._run.learner.frames
+
+
+def _play(run: Run, kept: _Kept | None) -> None:
+    """Run to the end behind a progress bar on stderr."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(bar_width=20),
@@ -92,31 +121,15 @@ def _run(run: Run, folder: Path, resume: bool) -> bool:
         TextColumn("{task.fields[state]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True)) as progress, _ctrl_c() as asked:
+    with Progress(*columns, console=Console(stderr=True)) as progress:
         bar = progress.add_task(f"{run.name} seed {run.config.seed}", total=_total(run), state="")
-        shown = saved = 0.0
+        shown = -math.inf
         for _ in run:
-            now = time.monotonic()
-            if now - shown > _REFRESH_SECONDS or run.done:
-                shown = now
+            if run.done or time.monotonic() - shown > _REFRESH_SECONDS:
+                shown = time.monotonic()
                 progress.update(bar, completed=_completed(run), state=_state(run))
-            if file is not None and (asked or run.done or now - saved > _SAVE_SECONDS):
-                saved = now
-                save_state(file, run.snapshot(), run.identity)
-            if asked and not run.done:
-                return False
-    return True
-
-
-@contextmanager
-def _ctrl_c() -> Iterator[list[int]]:
-    """Turn Ctrl-C into an entry of a list, so that a step is finished before the run stops."""
-    asked: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: asked.append(number))
-    try:
-        yield asked
-    finally:
-        signal.signal(signal.SIGINT, before)
+            if kept is not None:
+                kept.save_when_due()
 
 
 def _total(run: Run) -> int:
@@ -130,13 +143,6 @@ def _completed(run: Run) -> int:
 def _state(run: Run) -> str:
     recent = [total for _, total in run.returns[-GAMES:]]
     return f"return {sum(recent) / len(recent):.1f}" if recent else ""
-
-
-def _how_to_go_on(run: Run, form: str, seeds: int) -> str:
-    stopped = f"stopped after {run.learner.frames} frames"
-    if form == "plain" or seeds > 1:
-        return f"{stopped} of seed {run.config.seed}; nothing is kept of it"
-    return f"{stopped}; the same command with --resume goes on"
 
 
 def _in_words(report: dict[str, Any]) -> str:

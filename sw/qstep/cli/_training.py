@@ -12,20 +12,19 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from qstep.cli._interrupt import stopped
 from qstep.config import Config, Hyperparameters
 from qstep.devices import open_device
 from qstep.envs import make, table_size
-from qstep.errors import DeviceError, FileFormatError
+from qstep.errors import DeviceError
+from qstep.files import make_folder
 from qstep.fixed import QFormat
 from qstep.learn.checkpoint import load_checkpoint, save_checkpoint
 from qstep.learn.evaluate import Evaluation
 from qstep.learn.results import summary, write_results
 from qstep.learn.train import Learner, Plan, identity
 
-__all__ = ["INTERRUPTED", "optimum_in_words", "train"]
-
-INTERRUPTED = 130
-"""Exit status after Ctrl-C: 128 + SIGINT, as shells have it."""
+__all__ = ["optimum_in_words", "train"]
 
 _RECENT = 100
 _REFRESH_SECONDS = 0.1
@@ -51,10 +50,7 @@ def train(
     )
     file = folder / "checkpoint.npz"
     snapshot = load_checkpoint(file, identity(plan, hyper, config)) if resume else None
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as cause:
-        raise FileFormatError(f"{folder}: cannot be made: {cause}") from cause
+    make_folder(folder)
     with open_device(url, config) as device:
         learner = Learner(device, plan, hyper, resume=snapshot)
         first = learner.snapshot.episode
@@ -66,13 +62,10 @@ def train(
             files = write_results(folder, learner)
         except (KeyboardInterrupt, DeviceError) as error:
             save_checkpoint(file, learner.snapshot, learner.identity)
-            click.echo(
-                f"stopped after episode {learner.snapshot.episode}; go on with: {resume_command}",
-                err=True,
-            )
+            status = stopped(f"episode {learner.snapshot.episode}", resume_command)
             if isinstance(error, DeviceError):
                 raise
-            return INTERRUPTED
+            return status
     steps = sum(episode.length for episode in learner.snapshot.episodes[first:])
     report = {
         "device": url,

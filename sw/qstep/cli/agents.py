@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from qstep.cli._interrupt import resume_command
 from qstep.cli._options import torch_device_option
 
 __all__ = ["command"]
@@ -16,7 +17,7 @@ _BELOW_ONE = click.FloatRange(0, 1, max_open=True)
 _POSITIVE = click.IntRange(min=1)
 
 
-@click.command(short_help="Let many agents share one table, on the processor or a GPU.")
+@click.command("agents", short_help="Let many agents share one table, on the processor or a GPU.")
 @click.argument("env_id", metavar="ENV_ID", default="gridworld")
 @click.option(
     "--form",
@@ -71,4 +72,4 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
     """
     from qstep.cli._agents import learn
 
-    ctx.exit(learn(env_id, **options))
+    ctx.exit(learn(env_id, resume_command=resume_command(ctx), **options))

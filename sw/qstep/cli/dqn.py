@@ -7,12 +7,13 @@ from typing import Any
 import click
 
 from qstep import extras
+from qstep.cli._interrupt import resume_command
 from qstep.cli._options import network_options
 
 __all__ = ["command"]
 
 
-@click.command(short_help="Learn CartPole or Snake with a network (DQN).")
+@click.command("dqn", short_help="Learn CartPole or Snake with a network (DQN).")
 @network_options("dqn")
 @click.option(
     "--form",
@@ -53,4 +54,11 @@ def command(
         )
     # PyTorch and Matplotlib take seconds to load: only when they are needed.
     train = extras.load("qstep.cli._networks", "torch").train
-    ctx.exit(train(seeds=seeds, resume=resume, torch_device_name=torch_device, **options))
+    status = train(
+        seeds=seeds,
+        resume=resume,
+        resume_command=resume_command(ctx),
+        torch_device_name=torch_device,
+        **options,
+    )
+    ctx.exit(status)

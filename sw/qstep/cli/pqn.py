@@ -7,12 +7,13 @@ from typing import Any
 import click
 
 from qstep import extras
+from qstep.cli._interrupt import resume_command
 from qstep.cli._options import network_options
 
 __all__ = ["command"]
 
 
-@click.command(short_help="Learn CartPole or Snake with a network, without replay (PQN).")
+@click.command("pqn", short_help="Learn CartPole or Snake with a network, without replay (PQN).")
 @network_options("pqn")
 @click.pass_context
 def command(
@@ -40,6 +41,7 @@ def command(
         prioritised=False,
         seeds=seeds,
         resume=resume,
+        resume_command=resume_command(ctx),
         torch_device_name=torch_device,
         **options,
     )

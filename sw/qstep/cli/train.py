@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
+from qstep.cli._interrupt import resume_command
 from qstep.cli._options import device_option, hyper_options
 from qstep.config import Hyperparameters
 from qstep.fixed import QFormat, Rounding
@@ -36,7 +36,7 @@ _DEFAULTS: dict[str, dict[str, float | int | str]] = {
 """Options that are not given, where they must differ from the command's own for learning to work."""
 
 
-@click.command()
+@click.command("train")
 @click.argument("env_id", metavar="ENV_ID")
 @device_option
 @click.option(
@@ -108,21 +108,7 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
     for name, value in _DEFAULTS.get(env_id, {}).items():
         if ctx.get_parameter_source(name) is ParameterSource.DEFAULT:
             options[name] = value
-    ctx.exit(_train(env_id, _resume_command(ctx), **options))
-
-
-def _resume_command(ctx: click.Context) -> str:
-    """Return the command that goes on with this run: what was typed, and --resume."""
-    words = ["qstep", "train", ctx.params["env_id"]]
-    for option in ctx.command.params:
-        name = option.name or ""
-        given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if not given or name in ("env_id", "resume"):
-            continue
-        words.append(option.opts[-1])
-        if not (isinstance(option, click.Option) and option.is_flag):
-            words.append(str(ctx.params[name]))
-    return shlex.join([*words, "--resume"])
+    ctx.exit(_train(env_id, resume_command(ctx), **options))
 
 
 def _train(
