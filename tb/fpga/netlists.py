@@ -62,6 +62,8 @@ def device_before_flip_flops(family: str, config: Config, *, power_up: bool = Tr
     """
     then = ["ice40_wrapcarry -unwrap"] if family == "ice40" else []
     then += [] if power_up else ["setattr -unset init w:*"]
+    # Synthesis ends so: the cells' own behaviour cannot be written with the netlist.
+    then += ["blackbox =A:whitebox"]
     return _device(family, config, "-run begin:map_ffs", *then)
 
 
@@ -128,7 +130,8 @@ def _mapped(
     """
     mapping = f"{FAMILIES[family].synthesis} -top {top} {options}"
     script = "; ".join([reading, mapping, *then, f"write_json {NETLIST}"])
-    back = f"read_json {NETLIST}; write_verilog -noattr netlist.v"
+    # A register goes by any of its net's names here; cleaning brings its value at power-up to that name.
+    back = f"read_json {NETLIST}; clean; write_verilog -noattr netlist.v"
     refinements = FAMILIES[family].refinements
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
