@@ -12,11 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from qstep.config import Config
 from qstep.errors import FileFormatError, TransitionError
+from qstep.fixed import QFormat
 
 __all__ = ["FIELDS", "Transitions", "load_arrays"]
 
 FIELDS = ("state", "action", "reward", "next_state", "terminated")
 """Names of the arrays in a transitions file."""
+
+_BLOCK = 1 << 16
+"""Rewards that are quantised at once: half a megabyte of float64."""
 
 
 def _integers(name: str, values: ArrayLike, limit: int) -> NDArray[np.int32]:
@@ -29,6 +33,21 @@ def _integers(name: str, values: ArrayLike, limit: int) -> NDArray[np.int32]:
             f"{name}[{where}] is {array[where]}; it must be from 0 to {limit - 1}"
         )
     return np.ascontiguousarray(array, dtype=np.int32)
+
+
+def _quantised(format: QFormat, reward: NDArray[Any]) -> NDArray[np.int32]:
+    """Quantise block by block, so that what is written on the way stays in the cache."""
+    if len(reward) <= _BLOCK:
+        return format.quantise(reward)
+    raw = np.empty(len(reward), np.int32)
+    try:
+        for first in range(0, len(reward), _BLOCK):
+            part = slice(first, first + _BLOCK)
+            raw[part] = format.quantise(reward[part])
+    except TransitionError:
+        format.quantise(reward)  # its message counts from the first reward, not from the block's
+        raise
+    return raw
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +117,7 @@ class Transitions:
         return cls(
             state=_integers("state", arrays["state"], config.states),
             action=_integers("action", arrays["action"], config.actions),
-            reward_raw=np.ascontiguousarray(config.format.quantise(arrays["reward"])),
+            reward_raw=_quantised(config.format, arrays["reward"]),
             next_state=_integers("next_state", arrays["next_state"], config.states),
             terminated=np.ascontiguousarray(arrays["terminated"]),
         )

@@ -56,6 +56,37 @@ def test_an_illegal_column_is_refused_by_name(changed: dict[str, Any], message: 
         Transitions.from_arrays(CONFIG, **columns(**changed))
 
 
+def test_long_columns_become_what_short_ones_do() -> None:
+    rng = np.random.default_rng(0)
+    n = 3 * (1 << 16) + 17
+    long = {
+        "state": rng.integers(25, size=n),
+        "action": rng.integers(4, size=n),
+        "reward": rng.normal(0, 20, size=2 * n)[::2],
+        "next_state": rng.integers(25, size=n),
+        "terminated": rng.random(n) < 0.1,
+    }
+    t = Transitions.from_arrays(CONFIG, **long)
+    assert np.array_equal(t.reward_raw, CONFIG.format.quantise(long["reward"]))
+    assert all(column.flags.c_contiguous for column in t.columns)
+
+
+@pytest.mark.parametrize("where", [0, 1 << 16, (1 << 16) + 5])
+def test_a_reward_far_behind_is_refused_by_its_place(where: int) -> None:
+    reward = np.zeros((1 << 16) + 6)
+    reward[where] = 500.0
+    same = {name: np.resize(values, len(reward)) for name, values in columns().items()}
+    with pytest.raises(TransitionError, match=rf"reward\[{where}\] is 500.0; Q8.8 holds -128.0"):
+        Transitions.from_arrays(CONFIG, **{**same, "reward": reward})
+
+
+def test_no_rewards_must_be_numbers_too() -> None:
+    empty = {name: np.array(values)[:0] for name, values in columns().items()}
+    assert len(Transitions.from_arrays(CONFIG, **empty)) == 0
+    with pytest.raises(TransitionError, match="reward has dtype <U1; it must be real numbers"):
+        Transitions.from_arrays(CONFIG, **{**empty, "reward": np.array([], "U1")})
+
+
 def test_a_file_gives_back_what_was_saved(tmp_path: Path) -> None:
     path = tmp_path / "t.npz"
     np.savez(path, **columns())

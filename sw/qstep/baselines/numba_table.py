@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from qstep.baselines.problem import Stream, World
 
-__all__ = ["learn", "replay", "walk"]
+__all__ = ["fill", "learn", "replay", "walk"]
 
 _U = np.uint64
 
@@ -146,14 +146,13 @@ def _walk(stream, world, counter):  # type: ignore[no-untyped-def]
         state = start if terminated[state, action] else next_state[state, action]
 
 
-def walk(world: World, count: int, *, seed: int = 0) -> Stream:
-    """Record `count` transitions of one walker that acts at random, for learners that replay."""
-    stream = Stream(
-        np.empty(count, np.int32),
-        np.empty(count, np.int32),
-        np.empty(count, np.float64),
-        np.empty(count, np.int32),
-        np.empty(count, np.bool_),
-    )
+def fill(stream: Stream, world: World, *, seed: int = 0) -> None:
+    """Fill `stream` with transitions of one walker that acts at random, for learners that replay."""
     _walk(tuple(stream), tuple(world), _U(seed))
+
+
+def walk(world: World, count: int, *, seed: int = 0) -> Stream:
+    """Record `count` transitions of such a walker."""
+    stream = Stream.empty(count)
+    fill(stream, world, seed=seed)
     return stream

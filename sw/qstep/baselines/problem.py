@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,17 @@ class Stream(NamedTuple):
     reward: NDArray[np.float64]
     next_state: NDArray[np.int32]
     terminated: NDArray[np.bool_]
+
+    @classmethod
+    def empty(cls, count: int) -> Self:
+        """Return room for `count` transitions; what is in it is arbitrary."""
+        return cls(
+            np.empty(count, np.int32),
+            np.empty(count, np.int32),
+            np.empty(count, np.float64),
+            np.empty(count, np.int32),
+            np.empty(count, np.bool_),
+        )
 
     def first(self, count: int) -> Stream:
         """Return views of the first `count` transitions."""
