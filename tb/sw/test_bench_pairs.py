@@ -214,12 +214,26 @@ def test_the_terminal_shows_rates_ratios_phases_and_the_absent(whole: Report) ->
     text = re.sub(r"\s+", " ", console.export_text())
     assert "made-up: do things" in text
     assert "things/s" in text
-    assert re.search(r"fast 10\.0 100,000 10\.0 10\.0 against slow 2\.50\.\.10\.0", text)
+    assert re.search(r"fast 10\.0 100,000 10\.0 10\.0 vs slow 2\.50\.\.10\.0", text)
     assert "slow: slow is fine" in text
     assert re.search(r"act learn .* slow 25% 75%", text)
     assert "absent: gone: no <b>" in text
     assert "median of 3 turns" in text
     assert "Million updates/s" not in text  # that is said of the grid world only
+
+
+@pytest.mark.parametrize("name", ["short", "qloss-single-plain-grad", "x" * 30])
+def test_no_name_is_broken_on_a_terminal_of_80_columns(clock: FakeClock, name: str) -> None:
+    slow = form(clock, name, [1.0])
+    fast = form(clock, f"{name}er", [1e-4], base=name)
+    system = System("made-up", "do things", "things", (slow, fast))
+    report = run((), 3, 1.0, lambda what, done, total: None, systems=[system])
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(render(report))
+    lines = console.export_text().splitlines()
+    assert {name, f"{name}er"} <= {line.split()[0] for line in lines if line.split()}
+    assert "…" not in "".join(lines)
+    assert max(map(len, lines)) <= 80
 
 
 class Page(HTMLParser):

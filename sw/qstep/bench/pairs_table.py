@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain
+from typing import Protocol
+
 from rich.box import SIMPLE_HEAD
 from rich.console import RenderableType
 from rich.table import Table
@@ -11,12 +15,12 @@ from qstep.bench.measure import Spread
 from qstep.bench.numbers import number, short, spread
 from qstep.bench.pairs import Comparison, Timed
 
-__all__ = ["PAIRED", "tables"]
+__all__ = ["PAIRED", "longest", "tables"]
 
 PAIRED = (
     "Of forms: median of {rounds} turns in one run, lowest..highest below; building, first runs and "
-    "compilation come before and are not timed. x: times the form that it stands against, paired round "
-    "by round; by the clock, and in processor time, which other work on the machine disturbs less."
+    "compilation come before and are not timed. x: times the form below its name, paired round by "
+    "round; by the clock, and in processor time, which other work on the machine disturbs less."
 )
 
 
@@ -31,15 +35,28 @@ def tables(comparison: Comparison) -> list[RenderableType]:
     return parts
 
 
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+def longest(*rows: Sequence[_Named]) -> int:
+    """Return the width that a column needs so that no name is broken, whatever else is in it."""
+    return max(len(row.name) for row in chain(*rows))
+
+
 def _rates(comparison: Comparison) -> Table:
     table = Table(
-        title=f"{comparison.system}: {comparison.task}", title_justify="left", box=SIMPLE_HEAD
+        title=f"{comparison.system}: {comparison.task}",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
     )
-    table.add_column("form", overflow="fold")
-    for name in (f"{comparison.unit}/s", "µs each", "x", "x processor"):
+    table.add_column("form", min_width=longest(comparison.forms, comparison.absent))
+    for name in (f"{comparison.unit}/s", "µs", "x", "x CPU time"):
         table.add_column(name, justify="right", no_wrap=True)
     for form in comparison.forms:
-        against = f"\nagainst {form.base}" if form.base else ""
+        against = f"\nvs {form.base}" if form.base else ""
         table.add_row(
             Text(form.name).append(against, style="dim"),
             spread(form.rate, short),
@@ -58,7 +75,7 @@ def _ratio(ratio: Spread | None) -> Text:
 
 def _phases(system: str, forms: list[Timed]) -> Table:
     table = Table(title=f"{system}: where the time goes", title_justify="left", box=SIMPLE_HEAD)
-    table.add_column("form")
+    table.add_column("form", no_wrap=True)
     names = list(dict.fromkeys(name for form in forms for name in form.phases or {}))
     for name in names:
         table.add_column(name, justify="right")

@@ -10,16 +10,16 @@ from rich.text import Text
 from qstep.bench.limits import equal_baud
 from qstep.bench.measure import Spread
 from qstep.bench.numbers import number, spread
-from qstep.bench.pairs_table import PAIRED, tables
+from qstep.bench.pairs_table import PAIRED, longest, tables
 from qstep.bench.report import Hardware, Report, Section, Simulated
 
 __all__ = ["c_note", "render", "simulated_note"]
 
 _TIMES = (
-    "Million updates/s: median of {rounds} rounds taken in turns, lowest..highest below. Warm-up and "
-    "compilation come before and are not timed. Kernel: the update loop alone. End to end: from arrays "
-    "or environment to the table read back, with encoding and transfers. x: times the dictionary, end "
-    "to end, paired round by round."
+    "Million updates/s: median of {rounds} rounds taken in turns, lowest..highest below. Below a name: "
+    "what its table was found to be. Warm-up and compilation come before and are not timed. Kernel: the "
+    "update loop alone. End to end: from arrays or environment to the table read back, with encoding "
+    "and transfers. x: times the dictionary, end to end, paired round by round."
 )
 _ORDER = (
     "In order of speed: backends end to end. Mbaud: a serial line (8 data bits, no parity, 1 stop bit) "
@@ -86,21 +86,19 @@ def _table(section: Section) -> Table:
     table = Table(
         title=f"{section.workload}: {section.task}", title_justify="left", box=SIMPLE_HEAD
     )
-    table.add_column("backend")
+    table.add_column("backend", min_width=longest(section.figures, section.absent))
     for name in ("updates", "kernel", "end to end", "x"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("checked")
     for figures in section.figures:
         table.add_row(
-            figures.name,
+            Text(f"{figures.name}\n").append(figures.checked, style="dim"),
             f"{figures.updates:,}",
             spread(figures.kernel),
             spread(figures.end_to_end),
             number(figures.end_to_end_ratio.median),
-            figures.checked,
         )
     for entry in section.absent:
-        table.add_row(entry.name, "absent", "", "", "", "")
+        table.add_row(entry.name, "absent", "", "", "")
     return table
 
 
