@@ -1,7 +1,7 @@
 """The compiled part of `SnakeBoards`: the rules of `Snake` over `Boards`. Nothing is allocated.
 
-Numba keeps the machine code on disk and looks at this file only: after a change of a number in
-`snake_rules` or of the generator, remove ``__pycache__`` beside it.
+Numba keeps the machine code on disk and looks at this file only, not at `snake_rules`: see
+CONTRIBUTING.md, "Check".
 """
 
 from __future__ import annotations
