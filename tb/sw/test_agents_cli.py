@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 pytest.importorskip("torch")
 
 from qstep import extras
-from qstep.baselines import torch_batched
+from qstep.baselines import torch_agents
 from qstep.cli.agents import command
 from qstep.deep import torch_device
 from qstep.errors import (
@@ -140,20 +140,20 @@ def test_an_altered_checkpoint_is_refused() -> None:
 def test_an_interrupted_run_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     count = 0
 
-    def interrupt(walkers: torch_batched.Agents, steps: int) -> None:
+    def interrupt(walkers: torch_agents.Agents, steps: int) -> None:
         nonlocal count
         count += 1
         if count == 4:
             raise KeyboardInterrupt
         walk(walkers, steps)
 
-    walk = torch_batched.Agents.walk
-    monkeypatch.setattr(torch_batched.Agents, "walk", interrupt)
+    walk = torch_agents.Agents.walk
+    monkeypatch.setattr(torch_agents.Agents, "walk", interrupt)
     result = agents("--updates", "100000")
     assert result.exit_code == 130
     command_line = "qstep agents --torch-device cpu --updates 100000 --resume"
     assert result.stderr.endswith(f"stopped after 30720 updates; go on with: {command_line}\n")
-    monkeypatch.setattr(torch_batched.Agents, "walk", walk)
+    monkeypatch.setattr(torch_agents.Agents, "walk", walk)
     rest = told("--updates", "100000", "--out", str(Path("runs/agents-gridworld")), "--resume")
     assert rest == told("--updates", "100000", "--out", "whole")
 

@@ -45,6 +45,14 @@ def torch_batched() -> Any:
     return torch_batched
 
 
+@pytest.fixture(scope="module")
+def torch_replay() -> Any:
+    pytest.importorskip("torch")
+    from qstep.baselines import torch_replay
+
+    return torch_replay
+
+
 def array(table: Any) -> NDArray[np.float64]:
     """Return a table of any form as an array."""
     if isinstance(table, dict):
@@ -192,7 +200,7 @@ def test_replaying_a_random_walk_finds_the_optimum(
 
 
 def test_equal_pairs_in_one_batch_move_the_entry_by_the_mean_of_their_errors(
-    torch_batched: Any,
+    torch_replay: Any,
 ) -> None:
     import torch
 
@@ -204,12 +212,12 @@ def test_equal_pairs_in_one_batch_move_the_entry_by_the_mean_of_their_errors(
         np.array([True, True, False, True]),
     )
     table = torch.zeros(2, 2)
-    torch_batched.replay(table, torch_batched.upload(stream), alpha=0.5, batch=4)
+    torch_replay.replay(table, torch_replay.upload(stream), alpha=0.5, batch=4)
     # The third reads row 0 as it was before the batch: 0.
     assert table.tolist() == [[0.0, 0.5 * (1 + 3 + 8) / 3], [2.5, 0.0]]
 
 
-def test_a_batch_of_one_is_sequential_q_learning(torch_batched: Any) -> None:
+def test_a_batch_of_one_is_sequential_q_learning(torch_replay: Any) -> None:
     import torch
 
     stream = random_stream(500)
@@ -217,20 +225,20 @@ def test_a_batch_of_one_is_sequential_q_learning(torch_batched: Any) -> None:
     expected = np.zeros((STATES, ACTIONS), np.float32)
     numpy_table.replay(expected, stream._replace(reward=stream.reward.astype(np.float32)))  # type: ignore[arg-type]
     table = torch.zeros(STATES, ACTIONS)
-    torch_batched.replay(table, torch_batched.upload(stream), batch=1)
+    torch_replay.replay(table, torch_replay.upload(stream), batch=1)
     assert np.array_equal(table.numpy(), expected)
-    torch_batched.replay(table.zero_(), torch_batched.upload(stream), batch=64)
+    torch_replay.replay(table.zero_(), torch_replay.upload(stream), batch=64)
     assert not np.allclose(table.numpy(), expected, rtol=0, atol=1e-5)
 
 
-def test_the_last_batch_may_be_short(torch_batched: Any) -> None:
+def test_the_last_batch_may_be_short(torch_replay: Any) -> None:
     import torch
 
-    stream = torch_batched.upload(random_stream(100))
+    stream = torch_replay.upload(random_stream(100))
     whole, split = torch.zeros(STATES, ACTIONS), torch.zeros(STATES, ACTIONS)
-    torch_batched.replay(whole, stream, batch=64)
+    torch_replay.replay(whole, stream, batch=64)
     for part in (slice(0, 64), slice(64, 100)):
-        torch_batched.replay(split, tuple(column[part] for column in stream), batch=64)
+        torch_replay.replay(split, tuple(column[part] for column in stream), batch=64)
     assert torch.equal(whole, split)
 
 

@@ -14,7 +14,7 @@ import pytest
 from qstep.baselines import numba_table
 from qstep.baselines.problem import Stream, World
 from qstep.bench import backends, yardstick
-from qstep.bench.backends import Absent
+from qstep.bench.backend import Absent
 from qstep.bench.workloads import WORKLOADS
 from qstep.bench.yardstick import Yardstick
 from qstep.envs.gridworld import GridWorld

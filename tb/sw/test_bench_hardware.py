@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import qstep_fpga
-from qstep.bench.backends import Absent
+from qstep.bench.backend import Absent
 from qstep.bench.boards import Board, board, load_reports
 from qstep.bench.limits import BAUDS, bytes_per_transition, equal_baud, line_rate, link_limits
 from qstep.bench.line import Carried, Line, SimulatedClock, carry

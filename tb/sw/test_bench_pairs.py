@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from qstep.bench import pairs, systems
-from qstep.bench.backends import Absent
+from qstep.bench.backend import Absent
 from qstep.bench.checks import WrongTableError
 from qstep.bench.html import _html, page, write_page
 from qstep.bench.measure import Spread

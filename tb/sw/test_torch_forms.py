@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
-from qstep.baselines import torch_batched, torch_graph, torch_plain  # noqa: E402
+from qstep.baselines import torch_agents, torch_batched, torch_graph, torch_plain  # noqa: E402
 from qstep.baselines.problem import World, winning  # noqa: E402
 from qstep.baselines.progress import Progress  # noqa: E402
 from qstep.deep import torch_device  # noqa: E402
@@ -184,7 +184,7 @@ def test_a_graph_is_refused_on_the_processor() -> None:
 @NO_CUDA
 @pytest.mark.gpu
 def test_a_graph_learns_what_the_fast_form_learns() -> None:
-    steps = torch_batched.DRAWN_STEPS * 20
+    steps = torch_agents.DRAWN_STEPS * 20
     kwargs: dict[str, Any] = {"agents": 64, "seed": 5, "device": "cuda"}
     table, told = reports(torch_graph.learn, board(), 64 * steps, **kwargs)
     expected, known = reports(torch_batched.learn, board(), 64 * steps, **kwargs)
@@ -257,8 +257,8 @@ class Questions(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-def fast_agents(agents: int = 32) -> torch_batched.Agents:
-    return torch_batched.Agents(
+def fast_agents(agents: int = 32) -> torch_agents.Agents:
+    return torch_agents.Agents(
         board(),
         agents,
         alpha=0.5,
@@ -273,7 +273,7 @@ def fast_agents(agents: int = 32) -> torch_batched.Agents:
 def test_the_fast_loop_asks_the_device_nothing() -> None:
     walkers = fast_agents()
     with Questions() as questions:
-        walkers.walk(3 * torch_batched.DRAWN_STEPS)
+        walkers.walk(3 * torch_agents.DRAWN_STEPS)
     assert questions.calls > 3 * 64 * 10
     assert questions.asked == []
 
@@ -293,7 +293,7 @@ def test_the_fast_loop_writes_to_the_same_memory_in_every_step() -> None:
     walkers = fast_agents()
     before = addresses()
     assert len(before) > 15
-    walkers.walk(torch_batched.DRAWN_STEPS + 1)
+    walkers.walk(torch_agents.DRAWN_STEPS + 1)
     assert addresses() == before
 
 

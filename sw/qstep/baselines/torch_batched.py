@@ -1,21 +1,7 @@
 """Tabular Q-learning with PyTorch, fast: many agents at once share one table, on any device.
 
-Every agent takes one step, then all learn together: the table is read once, as it was before the
-step, and written once. When several agents try the same (state, action) in one step, **the entry
-moves by alpha times the mean of their TD errors**: it does not matter which comes first, and the
-table cannot overshoot however many agents meet. This is another algorithm than one update after
-the other, and it needs more updates for the same result.
-
-What makes it fast, against :mod:`qstep.baselines.torch_plain`:
-
-- Nothing leaves the device inside the loop: no ``.item()``, no branch on data. Wins and episodes are
-  counted where they happen, and read for a report only.
-- Agents that have finished start again at once, inside the batch, so none of them idles.
-- Flat indices and ``index_select`` in place of masks and pairs of indices, into buffers that are kept.
-- The world is deterministic and all agents read the same table, so whoever tries an entry has the
-  same TD error: it is computed once an entry, not once an agent.
-
-Values are float32.
+The algorithm, and what makes it fast, is that of :mod:`qstep.baselines.torch_agents`; here are the
+rounds of a run, its reports and its checkpoints.
 """
 
 from __future__ import annotations
@@ -24,31 +10,15 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from qstep.baselines.problem import Stream, World, winning
-from qstep.baselines.progress import REPORT_EVERY, Progress, Report
+from qstep.baselines.problem import World
+from qstep.baselines.progress import REPORT_EVERY, Report
+from qstep.baselines.torch_agents import Agents
 from qstep.deep import torch_device
 
-__all__ = [
-    "DRAWN_STEPS",
-    "Agents",
-    "Keep",
-    "Kept",
-    "learn",
-    "replay",
-    "to_array",
-    "upload",
-    "zeros",
-]
-
-DRAWN_STEPS = 64
-"""Steps whose random numbers are drawn in one call."""
-
-_KEPT = ("table", "_walkers", "_ended", "_visits", "_explore", "_random")
-"""What a checkpoint holds of :class:`Agents`, beside the generator."""
+__all__ = ["Keep", "Kept", "learn", "to_array"]
 
 
 class Kept(NamedTuple):
@@ -61,152 +31,9 @@ class Kept(NamedTuple):
 Keep = Callable[[Kept], None]
 
 
-def zeros(states: int, actions: int, device: str = "cpu") -> Tensor:
-    """Return a table of zeros on a device."""
-    return torch.zeros(states, actions, device=device)
-
-
 def to_array(table: Tensor) -> NDArray[np.float64]:
     """Return a copy of a table on the host, shape (S, A)."""
     return table.cpu().double().numpy()
-
-
-class Agents:
-    """Agents that walk through a world and share a table, all of it on one device.
-
-    A step writes to buffers that are kept, and draws random numbers once in :data:`DRAWN_STEPS`.
-
-    Parameters
-    ----------
-    world : World
-    agents : int
-        How many step together, 1 or more.
-    alpha, gamma, epsilon : float
-        Learning rate, discount and share of random actions, each 0..1.
-    episode_cap : int
-        Steps after which an episode is cut off (truncated, so its last step still bootstraps).
-    seed : int
-        Seed of the random numbers, which are drawn on the device.
-    device : torch.device
-
-    Attributes
-    ----------
-    table : Tensor of float32, shape (S, A)
-    generator : torch.Generator
-    """
-
-    def __init__(
-        self,
-        world: World,
-        agents: int,
-        *,
-        alpha: float,
-        gamma: float,
-        epsilon: float,
-        episode_cap: int,
-        seed: int,
-        device: torch.device,
-    ) -> None:
-        states, self._actions = world.next_state.shape
-        self._epsilon = epsilon
-        self._next = torch.from_numpy(world.next_state).long().reshape(-1).to(device)
-        self._reward = torch.from_numpy(world.reward).float().reshape(-1).to(device)
-        self._winning = torch.from_numpy(winning(world)).reshape(-1).to(device)
-        terminated = torch.from_numpy(world.terminated).reshape(-1).to(device)
-        self._discount = torch.where(terminated, 0.0, gamma)
-        # The step that ends an episode makes it as old as the cap does: one comparison for both.
-        self._ageing = torch.where(terminated, episode_cap, 1)
-
-        self.table = zeros(states, self._actions, str(device))
-        self._q = self.table.reshape(-1)
-        self._target, self._rate = torch.empty_like(self._q), torch.empty_like(self._q)
-        self._best = torch.empty(states, device=device)
-        self._greedy = torch.empty(states, dtype=torch.int64, device=device)
-
-        self.generator = torch.Generator(device).manual_seed(seed)
-        drawn = (DRAWN_STEPS, agents)
-        self._chance = torch.empty(drawn, device=device)
-        self._explore = torch.empty(drawn, dtype=torch.bool, device=device)
-        self._random = torch.empty(drawn, dtype=torch.int64, device=device)
-        self._choices = list(zip(self._explore, self._random, strict=True))
-        self._used = DRAWN_STEPS  # of the steps for which numbers are drawn
-        # State, and age of the episode, in one tensor: a new episode is one write.
-        self._fresh = torch.tensor([[world.start], [0]], device=device)
-        self._walkers = self._fresh.repeat(1, agents)
-        self._state, self._age = self._walkers.unbind()
-        self._action, self._entry, self._older = (torch.empty_like(self._state) for _ in range(3))
-        self._over = torch.empty(agents, dtype=torch.bool, device=device)
-        self._ended = torch.zeros_like(self._state)
-        self._visits = torch.zeros_like(self._q, dtype=torch.int32)
-        # A Python number would be made a tensor in every call, which takes longer than the call.
-        self._cap = torch.full_like(self._state, episode_cap)
-        self._alphas = torch.full((agents,), alpha, device=device)
-        self._ones = torch.ones(agents, dtype=torch.int32, device=device)
-
-    @torch.inference_mode()
-    def walk(self, steps: int) -> None:
-        """Let every agent take so many steps, and learn from each."""
-        for _ in range(steps):
-            if self._used == DRAWN_STEPS:
-                self._draw()
-            self._step(*self._choices[self._used])
-            self._used += 1
-
-    def _draw(self) -> None:
-        """Draw who explores, and with which action, for the steps to come."""
-        torch.lt(self._chance.uniform_(generator=self.generator), self._epsilon, out=self._explore)
-        self._random.random_(self._actions, generator=self.generator)
-        self._used = 0
-
-    def _step(self, explore: Tensor, random_action: Tensor) -> None:
-        # Not table.max(1), which wakes all threads for a table of any size.
-        torch.amax(self.table, 1, out=self._best)
-        torch.argmax(self.table, 1, out=self._greedy)
-
-        action = torch.index_select(self._greedy, 0, self._state, out=self._action)
-        torch.where(explore, random_action, action, out=action)
-        entry = torch.add(action, self._state, alpha=self._actions, out=self._entry)
-
-        target = torch.index_select(self._best, 0, self._next, out=self._target)
-        torch.addcmul(self._reward, self._discount, target, out=target)
-        self._rate.zero_().scatter_(0, entry, self._alphas)
-        self._q.lerp_(target, self._rate)
-
-        torch.index_select(self._next, 0, entry, out=self._state)
-        self._age.add_(torch.index_select(self._ageing, 0, entry, out=self._older))
-        over = torch.ge(self._age, self._cap, out=self._over)
-        torch.where(over, self._fresh, self._walkers, out=self._walkers)
-        self._ended.add_(over)
-        self._visits.index_add_(0, entry, self._ones)
-
-    def state(self) -> dict[str, Tensor]:
-        """Return copies, on the host, of all that the rest of the walk depends on."""
-        kept = {name: getattr(self, name).cpu().clone() for name in _KEPT}
-        return {
-            **kept,
-            "generator": self.generator.get_state(),
-            "used": torch.tensor(self._used),
-        }
-
-    def restore(self, state: dict[str, Tensor]) -> None:
-        """Go on from what :meth:`state` returned, for agents that were made alike."""
-        for name in _KEPT:
-            getattr(self, name).copy_(state[name])
-        self.generator.set_state(state["generator"])
-        self._used = int(state["used"])
-
-    def progress(self, updates: int) -> Progress:
-        """Return what happened since the last call; this waits for the device.
-
-        Parameters
-        ----------
-        updates : int
-            How many there were so far, to be passed on.
-        """
-        episodes, wins = int(self._ended.sum()), int(self._visits[self._winning].sum())
-        self._ended.zero_()
-        self._visits.zero_()
-        return Progress(updates, episodes, wins, float(self.table[self._fresh[0, 0]].max()))
 
 
 def learn(
@@ -284,52 +111,3 @@ def learn(
         if keep:
             keep(Kept(last, walkers.state()))
     return walkers.table
-
-
-class _Averager:
-    """Adds TD errors to a flat table, averaged over equal entries, in buffers that are kept."""
-
-    def __init__(self, q: Tensor, batch: int, alpha: float) -> None:
-        self._q, self._alpha = q, alpha
-        self._total, self._count = torch.empty_like(q), torch.empty_like(q)
-        self._ones = torch.ones(batch, device=q.device)
-
-    def add(self, entry: Tensor, error: Tensor) -> None:
-        self._total.zero_().index_add_(0, entry, error)
-        self._count.zero_().index_add_(0, entry, self._ones[: len(entry)])
-        self._q.add_(self._total.div_(self._count.clamp_(min=1.0)), alpha=self._alpha)
-
-
-def upload(stream: Stream, device: str = "cpu") -> tuple[Tensor, ...]:
-    """Copy a stream to a device, as int64 indices, float32 rewards and bool terminations."""
-    state, action, reward, next_state, terminated = (torch.from_numpy(part) for part in stream)
-    return (
-        state.to(device, torch.int64),
-        action.to(device, torch.int64),
-        reward.to(device, torch.float32),
-        next_state.to(device, torch.int64),
-        terminated.to(device),
-    )
-
-
-@torch.inference_mode()
-def replay(
-    table: Tensor,
-    stream: tuple[Tensor, ...],
-    *,
-    alpha: float = 0.5,
-    gamma: float = 0.9,
-    batch: int = 512,
-) -> None:
-    """Apply an uploaded stream to `table`, `batch` transitions at a time.
-
-    The rule for duplicates inside a batch is that of the module; a batch of 1 is exact Q-learning.
-    """
-    q = table.reshape(-1)
-    averager = _Averager(q, batch, alpha)
-    for state, action, reward, next_state, terminated in zip(
-        *(torch.split(part, batch) for part in stream), strict=True
-    ):
-        entry = torch.add(action, state, alpha=table.shape[1])
-        best = torch.where(terminated, 0.0, table.index_select(0, next_state).amax(1))
-        averager.add(entry, reward + gamma * best - q.index_select(0, entry))

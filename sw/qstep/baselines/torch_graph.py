@@ -1,6 +1,6 @@
 """Tabular Q-learning with PyTorch as a CUDA graph: the fast form without its Python, for NVIDIA.
 
-A step of :mod:`qstep.baselines.torch_batched` is 17 small kernels. On a GPU each is done before
+A step of :mod:`qstep.baselines.torch_agents` is 17 small kernels. On a GPU each is done before
 Python has asked for the next, so the time goes into asking. Here the kernels of 64 steps, random
 numbers included, are recorded once and then launched as a whole. It is the same algorithm, and with
 the same seed it draws the same numbers.
@@ -13,7 +13,8 @@ from torch import Tensor
 
 from qstep.baselines.problem import World
 from qstep.baselines.progress import REPORT_EVERY, Report
-from qstep.baselines.torch_batched import DRAWN_STEPS, Agents, Keep, Kept
+from qstep.baselines.torch_agents import DRAWN_STEPS, Agents
+from qstep.baselines.torch_batched import Keep, Kept
 from qstep.deep import torch_device
 from qstep.errors import TorchDeviceError
 

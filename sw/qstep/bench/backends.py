@@ -1,45 +1,35 @@
-"""Who learns in the benchmark: the software forms, C, the compiled model, the simulated device.
-
-A backend splits its work in three, so that the clock can be read between the parts: `prepare` (from
-arrays or environment to what the loop takes), `kernel` (the updates), `read` (a table on the host).
-"""
+"""Who learns in the benchmark in software: the forms, C, PyTorch, the compiled model."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from qstep.baselines import dictionary, numba_table, numpy_table, reference
 from qstep.baselines.problem import Stream
+from qstep.bench.backend import Absent, Backend
 from qstep.bench.checks import (
     Check,
     Table,
-    both,
     equal_to,
     float_table,
     fresh_model,
-    model_table,
     near,
     solved,
     transitions,
 )
 from qstep.bench.workloads import EPSILON, Workload
 from qstep.bench.yardstick import Yardstick
-from qstep.devices.base import Device
 from qstep.errors import QStepError
 from qstep.fast_model import FastModel
 from qstep.transitions import Transitions
 
 __all__ = [
     "C_LOOP",
-    "Absent",
-    "Backend",
-    "Counts",
     "c_loop",
-    "device",
     "model",
     "original",
     "software",
@@ -48,67 +38,6 @@ __all__ = [
 
 C_LOOP = "C loop (-O3)"
 """What the yardstick of the compiled form is called."""
-
-
-@dataclass(frozen=True)
-class Counts:
-    """What a simulated device has counted so far.
-
-    Attributes
-    ----------
-    clocks : int
-        All clocks of the device while it was given transitions, its link included.
-    offered_clocks, accepted, held, forwarded : int
-        The lane's own counters, see :class:`qstep.devices.base.Counters`.
-    """
-
-    clocks: int
-    offered_clocks: int
-    accepted: int
-    held: int
-    forwarded: int
-
-    def __sub__(self, earlier: Counts) -> Counts:
-        pairs = zip(astuple(self), astuple(earlier), strict=True)
-        return Counts(*(now - before for now, before in pairs))
-
-
-@dataclass(frozen=True)
-class Backend:
-    """One way to do one workload.
-
-    Attributes
-    ----------
-    name, what : str
-        What it is called, and one phrase of what it is.
-    prepare : callable
-        ``prepare(updates)`` returns what `kernel` takes.
-    kernel : callable
-        ``kernel(prepared)`` does the updates and returns what `read` takes.
-    read : callable
-        ``read(result)`` returns the table as real numbers, float64 of shape (S, A).
-    verify : Check
-        Says what the table was found to be, or raises, see :mod:`qstep.bench.checks`.
-    counts : callable or None
-        Reads what a simulated device has counted.
-    """
-
-    name: str
-    what: str
-    prepare: Callable[[int], Any]
-    kernel: Callable[[Any], Any]
-    read: Callable[[Any], Table]
-    verify: Check
-    counts: Callable[[], Counts] | None = None
-
-
-@dataclass(frozen=True)
-class Absent:
-    """A backend that this machine lacks, and why."""
-
-    name: str
-    what: str
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -215,7 +144,7 @@ def torch(workload: Workload) -> Backend | Absent:
     """Return the batched PyTorch form, or why it is absent."""
     name, what = "torch", "PyTorch, CPU, 512 at once"
     try:
-        from qstep.baselines import torch_batched
+        from qstep.baselines import torch_batched, torch_replay
     except ImportError as cause:
         return Absent(name, what, f"PyTorch is not installed ({cause}): pip install 'qstep[torch]'")
     return _software(
@@ -224,8 +153,8 @@ def torch(workload: Workload) -> Backend | Absent:
         what,
         _Form(
             torch_batched.learn,
-            lambda stream, shape: (torch_batched.zeros(*shape), torch_batched.upload(stream)),
-            torch_batched.replay,
+            lambda stream, shape: (torch_replay.zeros(*shape), torch_replay.upload(stream)),
+            torch_replay.replay,
             torch_batched.to_array,
         ),
         # Another algorithm: its rule for duplicates is tested on its own.
@@ -283,41 +212,4 @@ def model(workload: Workload) -> Backend:
         kernel=apply,
         read=lambda golden: workload.config.format.to_float(golden.table),
         verify=near(workload) if workload.world is None else solved(workload),
-    )
-
-
-def device(workload: Workload, opened: Device, clocks: Callable[[], int]) -> Backend:
-    """Return a simulated device as a backend; whoever opened it closes it.
-
-    `clocks` says how many clocks have been simulated so far.
-    """
-    busy = 0
-
-    def prepare(updates: int) -> Transitions:
-        checked = transitions(workload, updates)
-        opened.configure(workload.hyper)
-        opened.clear()
-        return checked
-
-    def step(checked: Transitions) -> None:
-        nonlocal busy
-        before = clocks()
-        opened.step(checked)
-        busy += clocks() - before
-
-    def counts() -> Counts:
-        lane = opened.counters()
-        assert lane is not None, "a simulated device has counters"
-        return Counts(busy, lane.offered_clocks, lane.accepted, lane.held, lane.forwarded)
-
-    equal = equal_to(lambda updates: model_table(workload, updates), "equal to model")
-    verify = equal if workload.world is None else both(solved(workload), equal)
-    return Backend(
-        "simulated device",
-        "RTL in Verilator, in process",
-        prepare=prepare,
-        kernel=step,
-        read=lambda _: workload.config.format.to_float(opened.read()),
-        verify=verify,
-        counts=counts,
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from qstep.bench.backends import Absent
+from qstep.bench.backend import Absent
 from qstep.bench.limits import bytes_per_transition, line_rate
 from qstep.bench.measure import Spread
 from qstep.bench.workloads import Workload

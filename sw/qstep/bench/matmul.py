@@ -12,7 +12,7 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from qstep.bench.backends import Absent
+from qstep.bench.backend import Absent
 from qstep.bench.checks import WrongTableError
 from qstep.bench.machine import machine, versions
 from qstep.bench.measure import Spread

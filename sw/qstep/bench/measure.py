@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from qstep.bench.backends import Backend, Counts
+from qstep.bench.backend import Backend, Counts
 
 __all__ = ["FEWEST", "Measured", "Repeat", "Spread", "calibrate", "measure", "rates", "ratios"]
 

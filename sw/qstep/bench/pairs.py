@@ -27,7 +27,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from qstep.bench.backends import Absent
+from qstep.bench.backend import Absent
 from qstep.bench.measure import Spread
 
 __all__ = ["Comparison", "Form", "System", "Timed", "Turn", "calibrate", "compare"]

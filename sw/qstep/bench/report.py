@@ -11,42 +11,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qstep.bench import backends
-from qstep.bench.backends import Absent, Backend, Counts
+from qstep.bench.backend import Absent, Backend
 from qstep.bench.boards import Board, board
 from qstep.bench.limits import BAUDS, LinkLimits, link_limits
 from qstep.bench.machine import machine, versions
 from qstep.bench.measure import Measured, Repeat, Spread, measure, rates, ratios
 from qstep.bench.pairs import Comparison, System, compare
+from qstep.bench.simulated import Simulated, open_simulated
 from qstep.bench.workloads import WORKLOADS, Workload
-from qstep.config import Config
-from qstep.devices import Device
-from qstep.devices.link_device import LinkDevice
-from qstep.errors import QStepError
 
 if TYPE_CHECKING:
     from qstep_fpga.report import Report as BuildReport
 
-__all__ = ["Figures", "Hardware", "Report", "Section", "Simulated", "open_simulated", "run"]
+__all__ = ["Figures", "Hardware", "Report", "Section", "run"]
 
 BASE = "dictionary"
 """The backend that ratios are taken to."""
-
-
-@dataclass(frozen=True)
-class Simulated:
-    """What a simulated device counted over all repeats: simulated, not measured on hardware.
-
-    Attributes
-    ----------
-    counts : Counts
-    lane_clocks, device_clocks : float
-        Clocks an update: those in which the lane was offered one, and all that the device took, with
-        its link at one byte a clock.
-    """
-
-    counts: Counts
-    lane_clocks: float
-    device_clocks: float
 
 
 @dataclass(frozen=True)
@@ -241,24 +221,6 @@ def _hardware(
     )
 
 
-def open_simulated(workload: Workload, stack: ExitStack) -> Backend | Absent:
-    """Open the simulated device as a backend that `stack` closes, or say why it is absent."""
-    try:
-        opened, clocks = _simulation(workload.config)
-    except QStepError as cause:
-        return Absent("simulated device", "RTL in Verilator, in process", str(cause))
-    stack.enter_context(opened)
-    return backends.device(workload, opened, clocks)
-
-
-def _simulation(config: Config) -> tuple[Device, Callable[[], int]]:
-    """Open what ``sim:`` names, with a way to read its clocks, which a board would not have."""
-    from qstep_sim.port import SimPort
-
-    port = SimPort(config)
-    return LinkDevice(port, config), lambda: port.clocks
-
-
 def _figures(result: Measured, base: Measured) -> Figures:
     kernel, end_to_end = rates(result)
     kernel_ratio, end_to_end_ratio = ratios(result, base)
@@ -271,14 +233,6 @@ def _figures(result: Measured, base: Measured) -> Figures:
         kernel_ratio,
         end_to_end_ratio,
         result.checked,
-        _simulated(result.counts),
+        None if result.counts is None else Simulated.of(result.counts),
         result.repeats,
-    )
-
-
-def _simulated(counts: Counts | None) -> Simulated | None:
-    if counts is None:
-        return None
-    return Simulated(
-        counts, counts.offered_clocks / counts.accepted, counts.clocks / counts.accepted
     )

@@ -11,7 +11,8 @@ from qstep.bench.limits import equal_baud
 from qstep.bench.measure import Spread
 from qstep.bench.numbers import number, spread
 from qstep.bench.pairs_table import PAIRED, longest, tables
-from qstep.bench.report import Hardware, Report, Section, Simulated
+from qstep.bench.report import Hardware, Report, Section
+from qstep.bench.simulated import Simulated
 
 __all__ = ["c_note", "render", "simulated_note"]
 

@@ -7,11 +7,11 @@ from contextlib import ExitStack
 import numpy as np
 
 from qstep.bench import backends
-from qstep.bench.backends import Absent, Backend
+from qstep.bench.backend import Absent, Backend
 from qstep.bench.checks import Table
 from qstep.bench.measure import FEWEST
 from qstep.bench.pairs import Form, System
-from qstep.bench.report import open_simulated
+from qstep.bench.simulated import open_simulated
 from qstep.bench.workloads import WORKLOADS, Workload
 from qstep.errors import ToolMissingError
 

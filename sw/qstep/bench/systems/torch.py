@@ -9,7 +9,7 @@ from torch import Tensor
 
 from qstep.baselines import torch_batched, torch_graph, torch_plain
 from qstep.baselines.progress import Progress
-from qstep.bench.backends import Absent
+from qstep.bench.backend import Absent
 from qstep.bench.checks import solved
 from qstep.bench.pairs import Form, System
 from qstep.bench.workloads import EPSILON, WORKLOADS

@@ -1,0 +1,26 @@
+"""A stand-in for a simulated device."""
+
+from __future__ import annotations
+
+from qstep.devices import Counters
+from qstep.devices.model_device import ModelDevice
+from qstep.transitions import Transitions
+
+__all__ = ["CountingDevice"]
+
+
+class CountingDevice(ModelDevice):
+    """A model that counts as hardware would: a hold after four transitions, six clocks for each."""
+
+    accepted = 0
+
+    def step(self, transitions: Transitions) -> None:
+        super().step(transitions)
+        self.accepted += len(transitions)
+
+    def counters(self) -> Counters:  # type: ignore[override]
+        held = self.accepted // 4
+        return Counters(self.accepted + held, self.accepted, held, 7, 0, 0, 0)
+
+    def clocks(self) -> int:
+        return 1000 + 6 * self.accepted
