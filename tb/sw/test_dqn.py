@@ -19,6 +19,7 @@ from qstep.deep.dqn_plain import PlainDqn
 from qstep.deep.evaluate import play
 from qstep.deep.network import Greedy, Stack, modules
 from qstep.deep.q_head import TorchHead
+from qstep.deep.ranges import rate_at
 from qstep.deep.run import Run
 from qstep.deep.systems import SYSTEMS
 from qstep.envs.cartpole_boards import CartPoleBoards
@@ -197,7 +198,7 @@ def test_target_network_follows_by_its_rate() -> None:
 
 def test_learning_rate_and_epsilon_go_by_frames() -> None:
     config = DqnConfig(frames=1000, rate=1.0, last_rate=0.5, epsilon=EpsilonSchedule(1, 0, 0.5))
-    assert [config.rate_at(f) for f in (0, 500, 1000, 2000)] == [1.0, 0.75, 0.5, 0.5]
+    assert [rate_at(config, f) for f in (0, 500, 1000, 2000)] == [1.0, 0.75, 0.5, 0.5]
     assert [config.epsilon.at(f, config.frames) for f in (0, 250, 500)] == [1.0, 0.5, 0.0]
 
 

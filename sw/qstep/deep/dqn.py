@@ -1,4 +1,4 @@
-"""DQN, fast: many boards at once, nothing allocated, several updates with one look into the replay.
+"""DQN, fast: many boards at once, several updates with one look into the replay.
 
 The algorithm is that of `dqn_plain`. What is different, and all that is:
 
@@ -30,6 +30,7 @@ from qstep.deep.learner import PHASES, Ended, Learner, Policy, Room
 from qstep.deep.network import Greedy, Stack, modules
 from qstep.deep.prioritised import Priorities
 from qstep.deep.q_loss import Batches, QLoss
+from qstep.deep.ranges import rate_at
 from qstep.deep.replay import Replay
 from qstep.envs.boards import Boards
 from qstep.errors import ConfigError
@@ -75,9 +76,9 @@ class Dqn(Learner):
             )
         self.config = config
         self._steps = 0
-        self.sizes = (boards.inputs, *config.hidden, boards.actions)
-        self.networks = Stack.zeros(self.sizes, 2, device)
-        self.networks.copy_modules(modules(self.sizes, config.seed))
+        sizes = (boards.inputs, *config.hidden, boards.actions)
+        self.networks = Stack.zeros(sizes, 2, device)
+        self.networks.copy_modules(modules(sizes, config.seed))
         self.online, self.target = self.networks[0], self.networks[1]
         self.optimiser = Adam(self.online.flat)
         self._acting = Greedy(self.online, len(boards))
@@ -125,7 +126,7 @@ class Dqn(Learner):
             self._batches.weight.copy_(torch.from_numpy(weight))
         if self.device.type != "cpu":  # on the CPU both are the same memory
             _move(self.replay, self._batches)
-        rate = config.rate_at(self.frames)
+        rate = rate_at(config, self.frames)
         for batch in range(config.updates_per_step):
             loss.forward(batch)
             self.optimiser.step(loss.backward(batch), rate)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from qstep.deep.q_loss_plain import VARIANTS, Variant
-from qstep.deep.ranges import check, rate_at
+from qstep.deep.ranges import check
 from qstep.errors import ConfigError
 from qstep.learn.schedule import EpsilonSchedule
 
@@ -94,7 +94,3 @@ class DqnConfig:
                 f"warm_up is {self.warm_up}; it must be from batch, {self.batch}, to replay, "
                 f"{self.replay}"
             )
-
-    def rate_at(self, frame: int) -> float:
-        """Return the learning rate at a frame; after the last one it stays."""
-        return rate_at(self, frame)

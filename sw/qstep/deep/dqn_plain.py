@@ -23,6 +23,7 @@ from gymnasium.spaces import Box, Discrete
 from qstep.deep.dqn_config import DqnConfig
 from qstep.deep.network import modules
 from qstep.deep.q_loss_plain import q_loss
+from qstep.deep.ranges import rate_at
 from qstep.deep.replay_plain import PlainReplay
 from qstep.errors import ConfigError, EnvironmentSpaceError
 
@@ -76,7 +77,7 @@ class PlainDqn:
         self.env, self.config, self.device = env, config, device
         self.online = modules(sizes, config.seed).to(device)
         self.target = modules(sizes, config.seed).to(device)
-        self.optimizer = torch.optim.Adam(self.online.parameters(), lr=config.rate)
+        self.optimiser = torch.optim.Adam(self.online.parameters(), lr=config.rate)
         self.replay = PlainReplay(config.replay, config.seed)
         self.frames = self.episodes = self.updates = 0
         self._learn_every = boards // config.updates_per_step
@@ -122,11 +123,11 @@ class PlainDqn:
         config = self.config
         batch = self.replay.sample(config.batch, self.device)
         loss, _ = q_loss(config.variant, self.online, self.target, batch, config.gamma)
-        for group in self.optimizer.param_groups:
-            group["lr"] = config.rate_at(self.frames)
-        self.optimizer.zero_grad()
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate_at(config, self.frames)
+        self.optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]  # PyTorch has no types for it
-        self.optimizer.step()
+        self.optimiser.step()
         self.updates += 1
         return loss.item()
 

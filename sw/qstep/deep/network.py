@@ -1,6 +1,6 @@
-"""The network of DQN: a multi-layer perceptron, as PyTorch's modules and as one vector.
+"""The networks: multi-layer perceptrons, as PyTorch's modules, and DQN's as one vector.
 
-`modules` makes the one that people write. A `Stack` holds the same numbers flat: a layer is a view of
+`modules` makes what people write. A `Stack` holds the same numbers flat: a layer is a view of
 shape (out, in + 1) whose last column is the bias, so an optimiser step, or a copy of one network to
 another, is one operation instead of one a tensor. It holds several networks of one shape, and a `Pass`
 runs them all in one go, on a fixed number of samples, without allocating anything.
@@ -25,7 +25,7 @@ from qstep.errors import ConfigError
 __all__ = ["Greedy", "Pass", "Stack", "modules"]
 
 
-def modules(sizes: Sequence[int], seed: int) -> nn.Sequential:
+def modules(sizes: Sequence[int], seed: int, normalise: bool = False) -> nn.Sequential:
     """Make linear layers with ReLU between them, initialised as PyTorch does.
 
     The global generator is left as it was, so networks made with one seed are equal whatever else is
@@ -37,6 +37,8 @@ def modules(sizes: Sequence[int], seed: int) -> nn.Sequential:
         Inputs, hidden units of each layer, actions; each 1 or more.
     seed : int
         0 or more.
+    normalise : bool
+        Normalise each hidden layer before its ReLU.
 
     Raises
     ------
@@ -49,8 +51,11 @@ def modules(sizes: Sequence[int], seed: int) -> nn.Sequential:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         for inputs, outputs in pairwise(sizes):
-            layers += [nn.Linear(inputs, outputs), nn.ReLU()]
-    return nn.Sequential(*layers[:-1])
+            layers += [nn.Linear(inputs, outputs)]
+            if normalise:
+                layers += [nn.LayerNorm(outputs)]
+            layers += [nn.ReLU()]
+    return nn.Sequential(*layers[: -2 if normalise else -1])
 
 
 class Stack:

@@ -22,8 +22,6 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -33,24 +31,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from qstep.deep.learner import Ended, Learner, Policy
+from qstep.deep.network import modules
 from qstep.deep.pqn_config import PqnConfig
+from qstep.deep.ranges import rate_at
 from qstep.envs.boards import Boards
 from qstep.errors import ConfigError
 
-__all__ = ["Pqn", "lambda_returns", "normalised"]
-
-
-def normalised(sizes: Sequence[int], seed: int) -> nn.Sequential:
-    """Make linear layers with layer normalisation and ReLU between them.
-
-    The global generator is left as it was.
-    """
-    layers: list[nn.Module] = []
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        for inputs, outputs in pairwise(sizes):
-            layers += [nn.Linear(inputs, outputs), nn.LayerNorm(outputs), nn.ReLU()]
-    return nn.Sequential(*layers[:-2])
+__all__ = ["Pqn", "lambda_returns"]
 
 
 def lambda_returns(
@@ -113,7 +100,7 @@ class Pqn(Learner):
             )
         self.config = config
         sizes = (boards.inputs, *config.hidden, boards.actions)
-        self.network = normalised(sizes, config.seed).to(device)
+        self.network = modules(sizes, config.seed, normalise=True).to(device)
         self.optimiser = torch.optim.RAdam(self.network.parameters(), lr=config.rate)
         self._observation = np.zeros((*shape, boards.inputs), np.float32)
         self._next_observation = np.zeros((*shape, boards.inputs), np.float32)
@@ -126,7 +113,7 @@ class Pqn(Learner):
         """Take H steps with every board and learn from them; return what ended, in order of time."""
         epsilon = self.config.epsilon.at(self.frames, self.config.frames)
         for group in self.optimiser.param_groups:
-            group["lr"] = self.config.rate_at(self.frames)
+            group["lr"] = rate_at(self.config, self.frames)
         ended = [self._play(t, epsilon) for t in range(self.config.horizon)]
         began = time.perf_counter()
         self._learn()

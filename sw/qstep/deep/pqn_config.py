@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from qstep.deep.ranges import check, rate_at
+from qstep.deep.ranges import check
 from qstep.errors import ConfigError
 from qstep.learn.schedule import EpsilonSchedule
 
@@ -66,7 +66,3 @@ class PqnConfig:
         check(self, ("frames", "horizon", "epochs", "minibatches"), shares=("gamma", "decay"))
         if not self.gradient_norm > 0.0:
             raise ConfigError(f"gradient_norm is {self.gradient_norm}; it must be above 0")
-
-    def rate_at(self, frame: int) -> float:
-        """Return the learning rate at a frame; after the last one it stays."""
-        return rate_at(self, frame)

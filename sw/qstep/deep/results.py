@@ -25,8 +25,7 @@ _THOUSAND = 1000
 def write_results(folder: Path, run: Run) -> dict[str, Path]:
     """Write ``network.safetensors``, ``history.json`` and ``learning_curve.png``.
 
-    The network is that of :func:`qstep.deep.network.modules`, or with PQN that of
-    :func:`qstep.deep.pqn.normalised`, by PyTorch's names.
+    The network is that of :func:`qstep.deep.network.modules`, with PQN normalised, by PyTorch's names.
 
     Parameters
     ----------

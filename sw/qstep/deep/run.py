@@ -15,9 +15,9 @@ from torch import nn
 from qstep.deep.checkpoint import State
 from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_config import DqnConfig
-from qstep.deep.dqn_plain import PlainDqn
+from qstep.deep.dqn_plain import Episode, PlainDqn
 from qstep.deep.evaluate import play
-from qstep.deep.learner import Learner, Policy
+from qstep.deep.learner import Ended, Learner, Policy
 from qstep.deep.measure import clocked, peak_mib
 from qstep.deep.network import Greedy, Stack
 from qstep.deep.pqn import Pqn
@@ -150,7 +150,7 @@ class Run:
             self.processor_s += time.process_time() - processor
             yield
 
-    def _note(self, ended: Any) -> None:
+    def _note(self, ended: Ended | Episode | None) -> None:
         if ended is None:
             return
         totals = np.atleast_1d(ended.total).tolist()
