@@ -16,6 +16,7 @@ from qstep.devices import open_device
 from qstep.devices.base import Counters, Status
 from qstep.envs import MAPS, GridWorld
 from qstep.envs.gridworld import FREE, START
+from qstep.files import make_folder
 from qstep.learn.checkpoint import Episode, Snapshot
 from qstep.learn.plots import plot_learning_curve, plot_policy
 from qstep.learn.train import Learner, Plan
@@ -94,7 +95,7 @@ def is_optimal(trained: Trained) -> bool:
 
 def draw(trained: Trained, folder: Path) -> list[Path]:
     """Write the learning curve and the policy as PNG files into `folder`; return their paths."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     curve, policy = folder / "learning_curve.png", folder / "policy.png"
     title = f"{PLAN.env_id}, {CONFIG.format}, simulated accelerator"
     plot_learning_curve(curve, title, trained.snapshot.episodes, trained.snapshot.evaluations)

@@ -6,6 +6,7 @@ import io
 import json
 import re
 import statistics
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from tb.sw.counting_device import CountingDevice
 from qstep.bench import report, simulated
 from qstep.bench.backend import Counts
 from qstep.bench.boards import load_reports
+from qstep.bench.html import write_page
 from qstep.bench.limits import BAUDS
 from qstep.bench.machine import machine, versions
 from qstep.bench.measure import Spread
@@ -224,6 +226,15 @@ def test_the_plot_is_written_also_for_one_workload(quick_report: Report, tmp_pat
     assert both.startswith(b"\x89PNG")
     assert one.startswith(b"\x89PNG")
     assert height(both) > height(one) > 200
+
+
+@pytest.mark.parametrize("write", [Report.write, plot, write_page])
+def test_a_folder_that_cannot_be_made_is_refused(
+    quick_report: Report, tmp_path: Path, write: Callable[[Report, Path], None]
+) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(FileFormatError, match="file/inside: cannot be made"):
+        write(quick_report, tmp_path / "file" / "inside" / "bench")
 
 
 @pytest.mark.parametrize(

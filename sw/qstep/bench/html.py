@@ -16,6 +16,7 @@ from rich.text import Text
 from qstep.bench.plot import draw
 from qstep.bench.report import Report
 from qstep.bench.table import render
+from qstep.files import make_folder
 
 __all__ = ["page", "write_page"]
 
@@ -36,7 +37,7 @@ p { margin: 0.4em 0; max-width: 55em }
 
 def write_page(report: Report, path: Path) -> None:
     """Write the page of a report to a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     path.write_text(page(report), encoding="utf-8")
 
 

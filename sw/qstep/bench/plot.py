@@ -14,6 +14,7 @@ from qstep.bench.measure import Spread
 from qstep.bench.numbers import number
 from qstep.bench.pairs_plot import draw_comparison
 from qstep.bench.report import Hardware, Report, Section
+from qstep.files import make_folder
 
 __all__ = ["draw", "plot"]
 
@@ -27,7 +28,7 @@ _LINE = "#000000"
 
 def plot(report: Report, path: Path) -> None:
     """Write the picture of a report to a file, PNG unless its suffix says otherwise."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     draw(report).savefig(path, dpi=150)
 
 

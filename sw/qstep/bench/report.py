@@ -19,6 +19,7 @@ from qstep.bench.measure import Measured, Repeat, Spread, measure, rates, ratios
 from qstep.bench.pairs import Comparison, System, compare
 from qstep.bench.simulated import Simulated, open_simulated
 from qstep.bench.workloads import WORKLOADS, Workload
+from qstep.files import make_folder
 
 if TYPE_CHECKING:
     from qstep_fpga.report import Report as BuildReport
@@ -105,7 +106,7 @@ class Report:
 
     def write(self, path: Path) -> None:
         """Write everything, each repeat included, as JSON."""
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         path.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
 
 

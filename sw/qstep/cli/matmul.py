@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from qstep import extras
+from qstep.files import make_folder
 
 __all__ = ["command"]
 
@@ -63,7 +64,7 @@ def command(sizes: tuple[int, ...], rounds: int, as_json: bool, plot_file: Path 
     else:
         _show(report)
     if plot_file is not None:
-        plot_file.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(plot_file.parent)
         matmul.draw(report).savefig(plot_file, dpi=150)
 
 

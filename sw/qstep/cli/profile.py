@@ -10,6 +10,7 @@ import click
 
 from qstep.bench.profilers import TOOLS, Profile, profile
 from qstep.cli._options import torch_device_option
+from qstep.files import make_folder
 
 __all__ = ["command"]
 
@@ -80,7 +81,7 @@ def command(
         amount = calibrate(form, seconds)
     with Console(stderr=True).status(f"{backend}: under {tool}"):
         found = profile(tool, lambda: form.run(amount))
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     file = out / f"{backend}-{tool}{found.suffix}"
     found.write(file)
     if as_json:
