@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from qstep.cli._bar import run_bar
 from qstep.cli._interrupt import stopped
 from qstep.deep import torch_device
 from qstep.deep.checkpoint import load_state, save_state
@@ -114,14 +113,7 @@ class _Kept:
 
 def _play(run: Run, kept: _Kept | None) -> None:
     """Run to the end behind a progress bar on stderr."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=20),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[state]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+    with run_bar() as progress:
         bar = progress.add_task(f"{run.name} seed {run.config.seed}", total=_total(run), state="")
         shown = -math.inf
         for _ in run:

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from qstep.cli._bar import run_bar
 from qstep.cli._interrupt import stopped
 from qstep.config import Config, Hyperparameters
 from qstep.devices import open_device
@@ -81,14 +80,7 @@ def train(
 def _run(learner: Learner, file: Path) -> None:
     """Run the episodes that are left behind a progress bar on stderr."""
     recent: deque[tuple[float, bool]] = deque(maxlen=_RECENT)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=20),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[state]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+    with run_bar() as progress:
         done = learner.snapshot.episode
         bar = progress.add_task(
             learner.plan.env_id, total=learner.plan.episodes, completed=done, state=""
