@@ -3,7 +3,7 @@
 Function    One request at a time, in the order of arrival: header, session rules, length,
             arguments, work, answer.
 Latency     11 clocks from the first byte of a STEP frame to its first record; 4 from the lane's
-            last acceptance to the answer. Arguments are checked in a clock of their own.
+            last acceptance to the answer. Arguments are checked in two clocks of their own.
 Throughput  A STEP payload passes at one byte per clock, and 16 clocks more per frame; the line
             needs 13 and more for header, CRC and framing.
 Reset       Idle; alpha and kappa are 0, rounding is nearest, the divisor is the configured one.
@@ -20,8 +20,8 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import Component, In, Out
 
 from qstep.config import Config
-from qstep.fixed import COEFFICIENT_ONE, Rounding
 from qstep.protocol import HEADER_BYTES, Request, StatusCode, max_payload
+from qstep_rtl.arguments import ARGUMENT_BYTES, MOST_ARGUMENTS, Arguments
 from qstep_rtl.responder import ANSWER
 from qstep_rtl.session import Session
 from qstep_rtl.sleep import SLEEPLESS
@@ -29,20 +29,6 @@ from qstep_rtl.values import Task
 
 __all__ = ["Commands"]
 
-_ARGUMENT_BYTES = {
-    Request.HELLO: 4,
-    Request.CONFIGURE: 5,
-    Request.NOISE: 8,
-    Request.REWARDS: 1,
-    Request.CLEAR: 0,
-    Request.LOAD: 3,
-    Request.READ: 5,
-    Request.STEP_CODED: 0,
-    Request.STEP_RAW: 0,
-    Request.STATUS: 0,
-    Request.COUNTERS: 0,
-    Request.BAUD: 2,
-}
 _STEPS = (Request.STEP_CODED, Request.STEP_RAW)
 _TASKS = {
     Request.REWARDS: Task.REWARDS,
@@ -51,8 +37,6 @@ _TASKS = {
     Request.CLEAR: Task.CLEAR,
 }
 _REPEATABLE = (Request.READ, Request.STATUS, Request.COUNTERS)
-_MOST_ARGUMENTS = max(_ARGUMENT_BYTES.values())
-_LEAST_DIVISOR = 4
 
 
 class Commands(Component):
@@ -140,6 +124,8 @@ class Commands(Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.session = session = Session()
+        m.submodules.arguments = arguments = Arguments()
+        fields, in_range = arguments.fields, arguments.in_range
 
         # Header, as it travels. No frame that is longer than the limit comes here, so the upper bits of
         # its length are 0. It counts down as the payload is taken; that it is 0 is known beforehand.
@@ -147,8 +133,7 @@ class Commands(Component):
         left = Signal(len(self.payload_bytes), attrs=SLEEPLESS)
         spent = Signal(attrs=SLEEPLESS)
         header = [kind, seq[:8], seq[8:], epoch[:8], epoch[8:], left[:8], left[8:]]
-        arguments = Signal(8 * _MOST_ARGUMENTS)
-        index = Signal(range(_MOST_ARGUMENTS))
+        index = Signal(range(MOST_ARGUMENTS))
         verdict = Signal(StatusCode)
 
         # Who takes the bytes; registered, as what is ready decides about all that the bytes go into.
@@ -159,27 +144,29 @@ class Commands(Component):
         # What the type asks for, registered while the session judges.
         is_step = Signal()
         has_arguments = Signal()
-        last_argument = Signal(range(_MOST_ARGUMENTS))
+        last_argument = Signal(range(MOST_ARGUMENTS))
         known, length_fits = Signal(), Signal()
-        in_range = Signal()  # the arguments are
 
         m.d.comb += [
             session.seq.eq(seq),
             session.claimed_epoch.eq(epoch),
-            session.greet_nonce.eq(arguments[:32]),
+            session.greet_nonce.eq(fields.nonce),
+            arguments.kind.eq(kind),
+            arguments.index.eq(index),
+            arguments.byte.eq(self.bytes.payload),
             self.epoch.eq(session.epoch),
             self.expected.eq(session.expected),
             self.nonce.eq(session.nonce),
             self.step_bytes.payload.eq(self.bytes.payload),
             self.value_bytes.payload.eq(self.bytes.payload),
-            self.first_code.eq(arguments[:8]),
-            self.first_state.eq(arguments[:16]),
-            self.first_action.eq(arguments[16:24]),
-            self.read_count.eq(arguments[24:40]),
+            self.first_code.eq(fields.first_code),
+            self.first_state.eq(fields.entries.first_state),
+            self.first_action.eq(fields.entries.first_action),
+            self.read_count.eq(fields.entries.count),
             self.payload_bytes.eq(left),
             self.busy.eq(~stepping),
-            self.noise_x.eq(arguments[:32]),
-            self.noise_w.eq(arguments[32:]),
+            self.noise_x.eq(fields.noise.x),
+            self.noise_w.eq(fields.noise.w),
             self.step_bytes.valid.eq(self.bytes.valid & stepping),
             self.value_bytes.valid.eq(self.bytes.valid & moving),
             self.bytes.ready.eq(
@@ -192,18 +179,6 @@ class Commands(Component):
             self.request.payload.verdict.eq(verdict),
         ]
 
-        def check(request: Request) -> None:
-            """Say whether the arguments of a request are in range."""
-            if request == Request.CONFIGURE:
-                alpha, kappa, rounding = arguments[:16], arguments[16:32], arguments[32:40]
-                m.d.sync += in_range.eq(
-                    (alpha <= COEFFICIENT_ONE) & (kappa <= alpha) & (rounding < len(Rounding))
-                )
-            elif request == Request.NOISE:
-                m.d.sync += in_range.eq(self.noise_x != 0)
-            elif request == Request.BAUD:
-                m.d.sync += in_range.eq(arguments[:16] >= _LEAST_DIVISOR)
-
         def work(request: Request) -> None:
             """Carry out a request whose arguments are there."""
             if request in (Request.CONFIGURE, Request.NOISE, Request.BAUD):
@@ -215,9 +190,9 @@ class Commands(Component):
             elif request == Request.CONFIGURE:
                 with m.If(in_range):
                     m.d.sync += [
-                        self.alpha.eq(arguments[:16]),
-                        self.kappa.eq(arguments[16:32]),
-                        self.rounding.eq(arguments[32:40]),
+                        self.alpha.eq(fields.configure.alpha),
+                        self.kappa.eq(fields.configure.kappa),
+                        self.rounding.eq(fields.configure.rounding),
                     ]
             elif request == Request.NOISE:
                 m.d.sync += self.noise_load.eq(in_range)
@@ -266,7 +241,7 @@ class Commands(Component):
             with m.State("judge"):
                 m.d.sync += [known.eq(0), length_fits.eq(0), has_arguments.eq(0), is_step.eq(0)]
                 with m.Switch(kind):
-                    for request, size in _ARGUMENT_BYTES.items():
+                    for request, size in ARGUMENT_BYTES.items():
                         with m.Case(request):
                             m.d.sync += [
                                 known.eq(1),
@@ -304,18 +279,15 @@ class Commands(Component):
                         m.next = "arguments"
 
             with m.State("arguments"), m.If(take_mine):
-                for position in range(_MOST_ARGUMENTS):
-                    with m.If(index == position):
-                        m.d.sync += arguments.word_select(position, 8).eq(self.bytes.payload)
+                m.d.comb += arguments.take.eq(1)
                 with m.If(index == last_argument):
                     m.d.sync += mine.eq(0)
                     m.next = "weigh"
 
             with m.State("weigh"):
-                with m.Switch(kind):
-                    for request in Request:
-                        with m.Case(request):
-                            check(request)
+                m.d.comb += arguments.weigh.eq(1)
+                m.next = "weighed"
+            with m.State("weighed"):
                 m.next = "work"
 
             with m.State("work"):
@@ -382,7 +354,7 @@ class Commands(Component):
             with m.State("answered"):
                 m.next = "retune"
             with m.State("retune"), m.If(self.line_idle):
-                m.d.sync += [self.divisor.eq(arguments[:16]), mine.eq(1)]
+                m.d.sync += [self.divisor.eq(fields.divisor), mine.eq(1)]
                 m.next = "header"
 
         with m.If(take & ~heading):
