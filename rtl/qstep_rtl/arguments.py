@@ -4,7 +4,7 @@ Function    Puts bytes at their places; ``docs/link.md``, "Requests", has the pl
 Latency     `fields` a clock after the byte, `in_range` two clocks after `weigh`.
 Throughput  One byte per clock, one request at a time.
 Reset       All 0.
-Hazards     `weigh` only when all arguments are there; `kind` is steady from then on. `in_range` says
+Hazards     `weigh` only when all arguments are there; `sort` is steady from then on. `in_range` says
             something only of the requests of which it checks something: CONFIGURE, NOISE and BAUD.
 Invariants  Bytes that have not come are those of earlier requests.
 """
@@ -58,8 +58,8 @@ class Arguments(Component):
 
     Attributes
     ----------
-    kind : In(8)
-        Type of the request.
+    sort : In(4)
+        Low bits of a known type.
     take, index, byte : In(1), In(3), In(8)
         Put `byte` at `index`.
     weigh : In(1)
@@ -73,7 +73,7 @@ class Arguments(Component):
     def __init__(self) -> None:
         super().__init__(
             {
-                "kind": In(8),
+                "sort": In(range(max(Request) + 1)),
                 "take": In(1),
                 "index": In(range(MOST_ARGUMENTS)),
                 "byte": In(8),
@@ -107,7 +107,7 @@ class Arguments(Component):
             ]
         weighed = Signal()
         m.d.sync += weighed.eq(self.weigh)
-        with m.If(weighed), m.Switch(self.kind):
+        with m.If(weighed), m.Switch(self.sort):
             with m.Case(Request.CONFIGURE):
                 m.d.sync += self.in_range.eq(alpha_fits & kappa_fits & rounding_fits)
             with m.Case(Request.NOISE):

@@ -98,7 +98,7 @@ class Commands(Component):
                 "first_action": Out(8),
                 "payload_bytes": Out(range(max_payload(config.link.buffer_bytes) + 1)),
                 "read_count": Out(16),
-                "value_bytes": Out(stream.Signature(8)),
+                "value_bytes": Out(stream.Signature(8, always_ready=True)),
                 "values_check": Out(1),
                 "values_move": Out(1),
                 "values_busy": In(1),
@@ -132,6 +132,7 @@ class Commands(Component):
         kind, seq, epoch = Signal(8), Signal(16), Signal(16)
         left = Signal(len(self.payload_bytes), attrs=SLEEPLESS)
         spent = Signal(attrs=SLEEPLESS)
+        sort = kind[: len(arguments.sort)]  # tells known types apart
         header = [kind, seq[:8], seq[8:], epoch[:8], epoch[8:], left[:8], left[8:]]
         index = Signal(range(MOST_ARGUMENTS))
         verdict = Signal(StatusCode)
@@ -141,17 +142,19 @@ class Commands(Component):
         heading = Signal(init=1)  # with `mine`: into the header
         take, take_mine = Signal(), Signal()
 
-        # What the type asks for, registered while the session judges.
+        # What the type asks for, registered while the session judges; the length a clock later.
         is_step = Signal()
         has_arguments = Signal()
         last_argument = Signal(range(MOST_ARGUMENTS))
         known, length_fits = Signal(), Signal()
+        configure = Signal()  # the arguments become the lane's parameters
 
         m.d.comb += [
             session.seq.eq(seq),
             session.claimed_epoch.eq(epoch),
             session.greet_nonce.eq(fields.nonce),
-            arguments.kind.eq(kind),
+            arguments.sort.eq(sort),
+            arguments.take.eq(take_mine & ~heading & has_arguments),
             arguments.index.eq(index),
             arguments.byte.eq(self.bytes.payload),
             self.epoch.eq(session.epoch),
@@ -169,9 +172,7 @@ class Commands(Component):
             self.noise_w.eq(fields.noise.w),
             self.step_bytes.valid.eq(self.bytes.valid & stepping),
             self.value_bytes.valid.eq(self.bytes.valid & moving),
-            self.bytes.ready.eq(
-                mine | (stepping & self.step_bytes.ready) | (moving & self.value_bytes.ready)
-            ),
+            self.bytes.ready.eq(mine | moving | (stepping & self.step_bytes.ready)),
             take.eq(self.bytes.valid & self.bytes.ready),
             take_mine.eq(self.bytes.valid & mine),
             self.request.payload.type.eq(kind),
@@ -186,14 +187,9 @@ class Commands(Component):
                     m.d.sync += verdict.eq(StatusCode.OUT_OF_RANGE)
             m.next = "answer"
             if request == Request.HELLO:
-                m.d.comb += session.greet.eq(1)
+                m.d.sync += session.greet.eq(1)
             elif request == Request.CONFIGURE:
-                with m.If(in_range):
-                    m.d.sync += [
-                        self.alpha.eq(fields.configure.alpha),
-                        self.kappa.eq(fields.configure.kappa),
-                        self.rounding.eq(fields.configure.rounding),
-                    ]
+                m.d.sync += configure.eq(in_range)
             elif request == Request.NOISE:
                 m.d.sync += self.noise_load.eq(in_range)
             elif request == Request.CLEAR:
@@ -213,15 +209,42 @@ class Commands(Component):
                 m.d.comb += self.counters_start.eq(1)
                 m.d.sync += self.counters_answer.eq(1)
 
-        m.d.sync += [self.values_check.eq(0), self.values_move.eq(0), self.refused.eq(0)]
+        m.d.sync += [
+            self.values_check.eq(0),
+            self.values_move.eq(0),
+            self.refused.eq(0),
+            session.greet.eq(0),
+            session.finish.eq(0),
+            configure.eq(0),
+        ]
+        with m.If(configure):
+            m.d.sync += [
+                self.alpha.eq(fields.configure.alpha),
+                self.kappa.eq(fields.configure.kappa),
+                self.rounding.eq(fields.configure.rounding),
+            ]
         with m.If(take_mine):
             m.d.sync += index.eq(index + 1)
         with m.If(take_mine & heading):
             for position, part in enumerate(header):
                 with m.If(index == position):
                     m.d.sync += part.eq(self.bytes.payload)
-            # Sequence number and epoch are there two bytes before the end.
-            m.d.comb += session.judge.eq(index == HEADER_BYTES - 2)
+            # Type, sequence number and epoch are there two bytes before the end.
+            with m.If(index == HEADER_BYTES - 2):
+                m.d.comb += session.judge.eq(1)
+                m.d.sync += [known.eq(0), has_arguments.eq(0), is_step.eq(0)]
+                m.d.sync += [session.is_hello.eq(0), session.repeatable.eq(0)]
+                with m.Switch(kind):
+                    for request, size in ARGUMENT_BYTES.items():
+                        with m.Case(request):
+                            m.d.sync += [
+                                known.eq(1),
+                                has_arguments.eq(size != 0),
+                                last_argument.eq(max(size - 1, 0)),
+                                is_step.eq(request in _STEPS),
+                                session.is_hello.eq(request == Request.HELLO),
+                                session.repeatable.eq(request in _REPEATABLE),
+                            ]
             with m.If(index == HEADER_BYTES - 1):
                 m.d.sync += [
                     spent.eq((left[:8] == 0) & (self.bytes.payload == 0)),
@@ -239,18 +262,10 @@ class Commands(Component):
                 m.next = "judge"
 
             with m.State("judge"):
-                m.d.sync += [known.eq(0), length_fits.eq(0), has_arguments.eq(0), is_step.eq(0)]
-                with m.Switch(kind):
+                m.d.sync += [verdict.eq(session.verdict), length_fits.eq(0)]
+                with m.Switch(sort):
                     for request, size in ARGUMENT_BYTES.items():
                         with m.Case(request):
-                            m.d.sync += [
-                                known.eq(1),
-                                has_arguments.eq(size != 0),
-                                last_argument.eq(max(size - 1, 0)),
-                                is_step.eq(request in _STEPS),
-                                session.is_hello.eq(request == Request.HELLO),
-                                session.repeatable.eq(request in _REPEATABLE),
-                            ]
                             if request in _STEPS:
                                 m.d.sync += length_fits.eq(1)
                             elif request == Request.REWARDS:
@@ -259,30 +274,25 @@ class Commands(Component):
                                 m.d.sync += length_fits.eq(left > size)
                             else:
                                 m.d.sync += length_fits.eq(left == size)
-                    with m.Default():
-                        m.d.sync += [session.is_hello.eq(0), session.repeatable.eq(0)]
                 m.next = "decide"
 
             with m.State("decide"), m.If(is_step | (self.lane_idle & ~self.answer_busy)):
                 m.d.sync += mine.eq(~spent)
                 m.next = "discard"
-                with m.If(session.verdict != StatusCode.OK):
-                    m.d.sync += verdict.eq(session.verdict)
-                with m.Elif(~known):
-                    m.d.sync += verdict.eq(StatusCode.BAD_TYPE)
-                with m.Elif(~length_fits):
-                    m.d.sync += verdict.eq(StatusCode.BAD_LENGTH)
-                with m.Else():
-                    m.d.sync += [verdict.eq(StatusCode.OK), mine.eq(has_arguments)]
-                    m.next = "work"
-                    with m.If(has_arguments):
-                        m.next = "arguments"
+                with m.If(verdict == StatusCode.OK):
+                    with m.If(~known):
+                        m.d.sync += verdict.eq(StatusCode.BAD_TYPE)
+                    with m.Elif(~length_fits):
+                        m.d.sync += verdict.eq(StatusCode.BAD_LENGTH)
+                    with m.Else():
+                        m.d.sync += mine.eq(has_arguments)
+                        m.next = "work"
+                        with m.If(has_arguments):
+                            m.next = "arguments"
 
-            with m.State("arguments"), m.If(take_mine):
-                m.d.comb += arguments.take.eq(1)
-                with m.If(index == last_argument):
-                    m.d.sync += mine.eq(0)
-                    m.next = "weigh"
+            with m.State("arguments"), m.If(take_mine), m.If(index == last_argument):
+                m.d.sync += mine.eq(0)
+                m.next = "weigh"
 
             with m.State("weigh"):
                 m.d.comb += arguments.weigh.eq(1)
@@ -292,7 +302,7 @@ class Commands(Component):
 
             with m.State("work"):
                 m.d.comb += self.step_start.eq(is_step)
-                with m.Switch(kind):
+                with m.Switch(sort):
                     for request in Request:
                         with m.Case(request):
                             work(request)
@@ -310,6 +320,8 @@ class Commands(Component):
                 with m.Else():
                     m.d.sync += self.values_move.eq(1)
             with m.State("move"):
+                m.next = "start"
+            with m.State("start"):
                 m.d.sync += moving.eq(~spent)
                 m.next = "moving"
             with m.State("moving"), m.If(~self.values_busy):
@@ -329,13 +341,13 @@ class Commands(Component):
                 m.d.comb += self.request.valid.eq(1)
                 m.d.sync += [index.eq(0), self.noise_load.eq(0)]
                 with m.If(verdict == StatusCode.OK):
-                    with m.If(kind == Request.READ):
+                    with m.If(sort == Request.READ):
                         m.d.comb += self.request.payload.data_bytes.eq(self.values_data_bytes)
-                    with m.Elif(kind == Request.COUNTERS):
+                    with m.Elif(sort == Request.COUNTERS):
                         m.d.comb += self.request.payload.data_bytes.eq(self._counter_data_bytes)
                 with m.If(self.request.ready):
-                    m.d.comb += session.finish.eq(1)
                     m.d.sync += [
+                        session.finish.eq(1),
                         mine.eq(1),
                         heading.eq(1),
                         self.refused.eq(
@@ -344,9 +356,9 @@ class Commands(Component):
                     ]
                     m.next = "header"
                     with m.If(verdict == StatusCode.OK):
-                        with m.If(kind == Request.READ):
+                        with m.If(sort == Request.READ):
                             m.d.sync += self.values_move.eq(1)
-                        with m.Elif(kind == Request.BAUD):
+                        with m.Elif(sort == Request.BAUD):
                             m.d.sync += mine.eq(0)
                             m.next = "answered"
 

@@ -4,19 +4,19 @@ Function    Each event has a counter of 8 bits, the low byte of its total. From 
             passes over the totals: a low byte that is less than the one it left behind has
             overflowed, and the carry runs through the bytes above. :func:`wide_counter` is the plain
             kind, for a count that must be readable at once.
-Latency     The totals are sent at most 225 clocks after `start`, after about 40 as a rule.
+Latency     The totals are sent at most 227 clocks after `start`, after about 40 as a rule.
 Throughput  One event per clock on each counter.
 Reset       All totals are 0: the first pass after a reset starts from 0 instead of what the RAM
             holds.
 Hazards     While the totals are sent there are no passes: no event may happen more than 140 times
             then.
-Invariants  A low byte never overflows twice between two visits: a pass takes at most 112 clocks, and
+Invariants  A low byte never overflows twice between two visits: a pass takes at most 113 clocks, and
             the next one starts 128 clocks later, or at once after the totals were sent.
 """
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Out
@@ -93,24 +93,26 @@ class Counters(Component):
             with m.If(event):
                 m.d.sync += counter.eq(counter + 1)
 
-        # Walker: `position` is the byte it is at.
+        # Walker: `position` is the byte it is at, `upcoming` the counter after.
         position = Signal(range(_PASS))
-        byte, counter_index = position[:3], position[3:]
+        byte = position[:3]
+        upcoming = Signal(range(self._count + 1))
         current = Signal(8)  # the low byte of the counter, as it was when its total was loaded
-        carry = Signal()
+        total = Signal(9)  # the byte, and the carry out of it
+        onward = Signal()  # the next byte of the same counter; without a carry it stays as it is
         clearing = Signal(init=1)
         rested = Signal(range(_REST), attrs=SLEEPLESS)
         requested, sending = Signal(), Signal()
 
         old = Mux(clearing, 0, load.data)
-        total = Mux(byte == 0, Cat(current, current < old), old + carry)
         m.d.comb += [
+            onward.eq((byte != 0) & (total[8] | clearing)),
             load.addr.eq(position),
-            store.addr.eq(position),
-            store.data.eq(total),
+            store.data.eq(total[:8]),
             self.totals.payload.eq(load.data),
         ]
         rest_is_over = Signal()
+        m.d.sync += store.en.eq(0)
         m.d.comb += rest_is_over.eq(requested | (rested == _REST - 1))
         with m.FSM() as fsm:
             m.d.comb += self.busy.eq(~fsm.ongoing("rest") | rest_is_over)
@@ -121,20 +123,25 @@ class Counters(Component):
                     m.next = "load"
             with m.State("load"):
                 m.d.comb += load.en.eq(1)
-                m.d.sync += current.eq(Array(low)[counter_index])
+                m.d.sync += current.eq(Array(low)[upcoming])
                 m.next = "add"
-            with m.State("add"):
-                m.d.comb += store.en.eq(1)
-                m.d.sync += [carry.eq(total[8]), position.eq(position + 1)]
-                m.next = "load"
-                # Without a carry the bytes above stay as they are.
-                with m.If((byte == COUNTER_BYTES - 1) | ~(total[8] | clearing)):
-                    m.d.sync += [byte.eq(0), counter_index.eq(counter_index + 1)]
-                    with m.If(counter_index == self._count - 1):
-                        m.d.sync += [position.eq(0), clearing.eq(0)]
+                with m.If(~onward):
+                    m.d.comb += load.addr.eq(Cat(Const(0, 3), upcoming))
+                    m.d.sync += [position.eq(Cat(Const(0, 3), upcoming)), upcoming.eq(upcoming + 1)]
+                    with m.If(upcoming == self._count):
+                        m.d.sync += [position.eq(0), upcoming.eq(0), clearing.eq(0)]
                         m.next = "rest"
                         with m.If(sending):
                             m.next = "fetch"
+            # The sum is stored a clock later, while the next byte is loaded.
+            with m.State("add"):
+                m.d.sync += [
+                    total.eq(Mux(byte == 0, Cat(current, current < old), old + total[8])),
+                    store.en.eq(1),
+                    store.addr.eq(position),
+                    position.eq(position + 1),
+                ]
+                m.next = "load"
             with m.State("fetch"):
                 m.d.comb += load.en.eq(1)
                 m.d.sync += position.eq(1)

@@ -48,18 +48,22 @@ class RingReader(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        following = Signal(len(self.read))
-        more = Signal()  # `read` is not at `limit`; registered, as `en` comes late in a clock
+        # Registered, as `en` comes late in a clock: the row after `read`, and whether there is more.
+        following = Signal(len(self.read), init=1)
+        more = Signal()  # `read` is not at `limit`
         m.d.comb += [
             self._port.addr.eq(self.read),
             self._port.en.eq(~self.rows.valid | self.rows.ready),
             self.rows.payload.eq(self._port.data),
-            following.eq(self.read + 1),
         ]
         with m.If(self._port.en):
             m.d.sync += self.rows.valid.eq(more)
             with m.If(more):
-                m.d.sync += [self.read.eq(following), more.eq(following != self.limit)]
+                m.d.sync += [
+                    self.read.eq(following),
+                    following.eq(following + 1),
+                    more.eq(following != self.limit),
+                ]
         with m.If(~more):
             m.d.sync += more.eq(self.read != self.limit)
         return m

@@ -62,7 +62,8 @@ class Values(Component):
     data_bytes : Out(16)
         Bytes that the move takes or gives.
     bytes_in, bytes_out : In(stream of 8), Out(stream of 8)
-        Values, `value_bytes` each; as many bytes come in as `payload_bytes` says.
+        Values, `value_bytes` each; as many bytes come in as `payload_bytes` says, the first two clocks
+        after `move` at the earliest.
     state, action, value : Out
         Entry of the table and what is written to it.
     write_table, write_reward : Out(1)
@@ -89,7 +90,7 @@ class Values(Component):
                 "busy": Out(1),
                 "verdict": Out(StatusCode),
                 "data_bytes": Out(payload_bits),
-                "bytes_in": In(stream.Signature(8)),
+                "bytes_in": In(stream.Signature(8, always_ready=True)),
                 "bytes_out": Out(stream.Signature(8)),
                 "state": Out(config.state_bits),
                 "action": Out(config.action_bits),
@@ -200,7 +201,7 @@ class Values(Component):
                     with m.If(Mux(self.task == Task.REWARDS, past_rewards, past_table)):
                         m.d.sync += outside.eq(1)
             with m.State("write"):
-                m.d.comb += [self.bytes_in.ready.eq(1), advance.eq(writing)]
+                m.d.comb += advance.eq(writing)
                 m.d.sync += writing.eq(0)
                 with m.If(self.bytes_in.valid):
                     m.d.sync += [
