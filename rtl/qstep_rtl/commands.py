@@ -139,12 +139,12 @@ class Commands(Component):
 
         # Who takes the bytes; registered, as what is ready decides about all that the bytes go into.
         mine, stepping, moving = Signal(init=1), Signal(attrs=SLEEPLESS), Signal()
-        heading = Signal(init=1)  # with `mine`: into the header
+        heading = Signal(init=1)  # with `mine`: into the header; with `moving`: to the values
         take, take_mine = Signal(), Signal()
 
         # What the type asks for, registered while the session judges; the length a clock later.
         is_step = Signal()
-        has_arguments = Signal()
+        has_arguments = Signal()  # until they are there
         last_argument = Signal(range(MOST_ARGUMENTS))
         known, length_fits = Signal(), Signal()
         configure = Signal()  # the arguments become the lane's parameters
@@ -172,7 +172,7 @@ class Commands(Component):
             self.noise_w.eq(fields.noise.w),
             self.step_bytes.valid.eq(self.bytes.valid & stepping),
             self.value_bytes.valid.eq(self.bytes.valid & moving),
-            self.bytes.ready.eq(mine | moving | (stepping & self.step_bytes.ready)),
+            self.bytes.ready.eq(mine | (stepping & self.step_bytes.ready)),
             take.eq(self.bytes.valid & self.bytes.ready),
             take_mine.eq(self.bytes.valid & mine),
             self.request.payload.type.eq(kind),
@@ -291,7 +291,7 @@ class Commands(Component):
                             m.next = "arguments"
 
             with m.State("arguments"), m.If(take_mine), m.If(index == last_argument):
-                m.d.sync += mine.eq(0)
+                m.d.sync += [mine.eq(0), has_arguments.eq(0)]
                 m.next = "weigh"
 
             with m.State("weigh"):
@@ -307,9 +307,8 @@ class Commands(Component):
                         with m.Case(request):
                             work(request)
 
-            with m.State("check"):
-                m.next = "checking"
-            with m.State("checking"), m.If(~self.values_busy):
+            # The values are busy from the clock after `values_check` or `values_move` on.
+            with m.State("check"), m.If(~self.values_check & ~self.values_busy):
                 m.d.sync += verdict.eq(self.values_verdict)
                 m.next = "move"
                 with m.If(self.values_verdict != StatusCode.OK):
@@ -319,10 +318,8 @@ class Commands(Component):
                     m.next = "answer"
                 with m.Else():
                     m.d.sync += self.values_move.eq(1)
-            with m.State("move"):
-                m.next = "start"
-            with m.State("start"):
-                m.d.sync += moving.eq(~spent)
+            with m.State("move"), m.If(~self.values_move):
+                m.d.sync += [mine.eq(~spent), moving.eq(~spent)]
                 m.next = "moving"
             with m.State("moving"), m.If(~self.values_busy):
                 m.next = "answer"

@@ -188,6 +188,8 @@ class Values(Component):
                 m.next = "check"
             with m.State("check"):
                 m.d.comb += advance.eq(1)
+                with m.If(Mux(self.task == Task.REWARDS, past_rewards, past_table)):
+                    m.d.sync += outside.eq(1)
                 with m.If((left < size) | (reading & outside)):
                     m.d.sync += self.verdict.eq(
                         Mux(outside, StatusCode.OUT_OF_RANGE, StatusCode.OK)
@@ -198,8 +200,6 @@ class Values(Component):
                     m.next = "idle"
                 with m.Else():
                     m.d.sync += left.eq(left - size)
-                    with m.If(Mux(self.task == Task.REWARDS, past_rewards, past_table)):
-                        m.d.sync += outside.eq(1)
             with m.State("write"):
                 m.d.comb += advance.eq(writing)
                 m.d.sync += writing.eq(0)
