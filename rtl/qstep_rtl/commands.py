@@ -18,6 +18,7 @@ from __future__ import annotations
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import Component, In, Out
+from amaranth.utils import exact_log2
 
 from qstep.config import Config
 from qstep.protocol import HEADER_BYTES, Request, StatusCode, max_payload
@@ -30,6 +31,7 @@ from qstep_rtl.values import Task
 __all__ = ["Commands"]
 
 _STEPS = (Request.STEP_CODED, Request.STEP_RAW)
+_LEAST_BYTES = {Request.REWARDS: 1, Request.LOAD: 4}  # values follow the arguments
 _TASKS = {
     Request.REWARDS: Task.REWARDS,
     Request.LOAD: Task.LOAD,
@@ -268,10 +270,10 @@ class Commands(Component):
                         with m.Case(request):
                             if request in _STEPS:
                                 m.d.sync += length_fits.eq(1)
-                            elif request == Request.REWARDS:
-                                m.d.sync += length_fits.eq(left >= size)
-                            elif request == Request.LOAD:
-                                m.d.sync += length_fits.eq(left > size)
+                            elif request in _LEAST_BYTES:
+                                # At least a power of two: no carry chain.
+                                low = exact_log2(_LEAST_BYTES[request])
+                                m.d.sync += length_fits.eq(left[low:].any())
                             else:
                                 m.d.sync += length_fits.eq(left == size)
                 m.next = "decide"

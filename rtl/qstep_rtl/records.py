@@ -128,7 +128,8 @@ class Records(Component):
             # here waits for the lane within a clock.
             s2_ready.eq(~offer.valid),
             s1_ready.eq(~s1_valid | s2_ready),
-            self.bytes.ready.eq(~whole | s1_ready | self.illegal),
+            # After a record that is not legal nothing is on offer, so that it is always ready.
+            self.bytes.ready.eq(~whole | s1_ready),
             continuing.eq(Mux(count == 0, self.bytes.payload[0], record[0])),
             self.busy.eq(whole | s1_valid | offer.valid),
             self.partial.eq(count != 0),

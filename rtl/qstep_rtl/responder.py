@@ -148,11 +148,10 @@ class Responder(Component):
             sent.eq(valid & encoder.frame.ready),
             self.data.ready.eq(streaming & ready),
             encoder.frame.valid.eq(valid),
-            encoder.frame.payload.data.eq(Mux(is_crc, crc.crc, byte)),
+            encoder.frame.payload.data.eq(byte),
             encoder.frame.payload.last.eq(is_last),
             crc.data.eq(byte),
             crc.enable.eq(sent & ~is_crc),
-            crc.shift.eq(sent & is_crc),
             crc.start.eq(sent & is_last),
             self.line.payload.eq(encoder.line.payload),
             self.line.valid.eq(encoder.line.valid),
@@ -217,14 +216,18 @@ class Responder(Component):
                     m.next = "data"
                 with m.Elif(crc_follows):
                     m.d.sync += self.reading.eq(0)
-                    m.next = "crc"
+                    m.next = "last"
             with m.State("data"), m.If(ready & self.data.valid):
                 m.d.sync += [byte.eq(self.data.payload), valid.eq(1), left.eq(left - 1)]
                 with m.If(left == 1):
                     m.d.sync += [streaming.eq(0), self.reading.eq(0)]
-                    m.next = "crc"
+                    m.next = "last"
+            # The CRC is of all bytes before it a clock after the last of them was sent.
+            with m.State("last"), m.If(ready):
+                m.next = "crc"
             with m.State("crc"), m.If(ready):
-                m.d.sync += [valid.eq(1), is_crc.eq(1), tail.eq(tail + 1)]
+                m.d.comb += crc.shift.eq(1)
+                m.d.sync += [byte.eq(crc.crc), valid.eq(1), is_crc.eq(1), tail.eq(tail + 1)]
                 with m.If(tail == CRC_BYTES - 1):
                     m.d.sync += is_last.eq(1)
                     m.next = "idle"
