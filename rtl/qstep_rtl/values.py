@@ -108,7 +108,7 @@ class Values(Component):
         size = config.value_bytes
         most_values = (max_payload(config.link.buffer_bytes) - COMMON_BYTES) // size
 
-        left = Signal(len(self.data_bytes))  # bytes still to be checked or moved
+        left = Signal(len(self.data_bytes))  # bytes still to be checked, moved or fetched
         outside = Signal()
         reading = Signal()
         m.d.comb += reading.eq(self.task == Task.READ)
@@ -149,8 +149,7 @@ class Values(Component):
             self.bytes_out.valid.eq(have),
         ]
 
-        def next_byte() -> None:
-            m.d.sync += left.eq(left - 1)
+        def next_phase() -> None:
             with m.If(phase == size - 1):
                 m.d.sync += phase.eq(0)
             with m.Else():
@@ -207,8 +206,9 @@ class Values(Component):
                     m.d.sync += [
                         value.eq(Cat(value, self.bytes_in.payload)[8:]),
                         writing.eq(phase == size - 1),
+                        left.eq(left - 1),
                     ]
-                    next_byte()
+                    next_phase()
                 with m.If((left == 0) & ~writing):
                     m.next = "idle"
             with m.State("clear"):
@@ -222,11 +222,13 @@ class Values(Component):
                     m.d.sync += wait.eq(wait - 1)
                 with m.If(have & self.bytes_out.ready):
                     m.d.sync += [value.eq(value >> 8), have.eq(phase != size - 1)]
-                    next_byte()
+                    next_phase()
                 with m.If((wait == 0) & ~have):
                     # The walk runs ahead: the next entry is fetched while this one is sent.
                     m.d.comb += advance.eq(1)
+                    # Counted now and not as its bytes go, as it is late in a clock until one does.
                     m.d.sync += [value.eq(extended), have.eq(1), wait.eq(_READ_CLOCKS)]
+                    m.d.sync += left.eq(left - size)
                 with m.If((left == 0) & ~have):
                     m.d.sync += have.eq(0)
                     m.next = "idle"
