@@ -271,20 +271,25 @@ module qs_lane #(
   (* keep *) logic signed [Width-1:0] product_max_q;
   logic [ActionBits-1:0] product_rank_q;
 
+  logic value_joins, value_is_greater, tree_is_greatest;
+  assign value_joins = gen_stage[MergeStage].join_q[LoopDepth+2];
+  assign value_is_greater = value_joins &&
+      reaches(not_value, write_action, gen_stage[MergeStage].joined_q, gen_stage[MergeStage].rank_q);
+  assign tree_is_greatest =
+      reaches(~tree_max, tree_greedy, gen_stage[MergeStage].joined_q, gen_stage[MergeStage].rank_q) &&
+      (!value_joins || reaches(~tree_max, tree_greedy, value, write_rank));
+
   always_ff @(posedge clk_i) begin
     if (valid[MergeStage]) begin
-      if (gen_stage[MergeStage].join_q[LoopDepth+2] &&
-          !reaches(~tree_max, tree_greedy, value, write_rank) &&
-          reaches(not_value, write_action, gen_stage[MergeStage].joined_q, gen_stage[MergeStage].rank_q)) begin
-        product_max_q  <= value;
-        product_rank_q <= write_rank;
-      end else if (!reaches(~tree_max, tree_greedy,
-                          gen_stage[MergeStage].joined_q, gen_stage[MergeStage].rank_q)) begin
-        product_max_q  <= gen_stage[MergeStage].joined_q;
-        product_rank_q <= gen_stage[MergeStage].rank_q;
-      end else begin
+      if (tree_is_greatest) begin
         product_max_q  <= tree_max;
         product_rank_q <= ~tree_greedy;
+      end else if (value_is_greater) begin
+        product_max_q  <= value;
+        product_rank_q <= write_rank;
+      end else begin
+        product_max_q  <= gen_stage[MergeStage].joined_q;
+        product_rank_q <= gen_stage[MergeStage].rank_q;
       end
     end
   end
@@ -300,7 +305,7 @@ module qs_lane #(
       .load_i   (noise_load_i),
       .x_i      (noise_x_i),
       .w_i      (noise_w_i),
-      .advance_i(stochastic && valid[MergeStage]),
+      .advance_i(stochastic && valid[MergeStage-1]),
       .draw_o   (draw),
       .x_o      (noise_x_o),
       .w_o      (noise_w_o)

@@ -37,28 +37,30 @@ module qs_max_tree #(
   for (genvar level = 0; level < Stages; level++) begin : gen_level
     // Nodes of this level; an odd node out passes to the next level unchanged.
     localparam int unsigned Nodes = (Actions + 2 ** level - 1) / 2 ** level;
-    // The last value is kept as its complement, which is what qs_lane compares with.
-    localparam logic [Width-1:0] FLIP = level == Stages - 1 ? '1 : '0;
+    // Even nodes are kept as their complement: a compare needs that of the left one, qs_lane of the last.
     logic signed [     Width-1:0] value[Nodes];
     logic        [ActionBits-1:0] index[Nodes];
 
     for (genvar n = 0; n < Nodes; n++) begin : gen_node
+      localparam logic [Width-1:0] FLIP = n % 2 == 0 ? '1 : '0;
       if (level == 0) begin : gen_leaf
-        always_ff @(posedge clk_i) if (valid_i[0]) value[n] <= mask_i[n] ? LEAST : values_i[n];
+        always_ff @(posedge clk_i) if (valid_i[0]) value[n] <= FLIP ^ (mask_i[n] ? LEAST : values_i[n]);
         assign index[n] = ActionBits'(n);
       end else if (2 * n + 1 < (Actions + 2 ** (level - 1) - 1) / 2 ** (level - 1)) begin : gen_pair
         // Right beats left only if it is greater: a tie goes to the left, which holds the lower action.
-        // The sign of a difference is one carry chain on every FPGA; a signed compare need not be.
-        logic signed [Width:0] difference;
-        assign difference = (Width + 1)'(gen_level[level-1].value[2*n]) -
-            (Width + 1)'(gen_level[level-1].value[2*n+1]);
+        // By how much, less 1, is one carry chain with nothing before it; a signed compare need not be.
+        logic signed [Width-1:0] not_left, right;
+        logic signed [Width:0] lead;
+        assign not_left = gen_level[level-1].value[2*n];
+        assign right = gen_level[level-1].value[2*n+1];
+        assign lead = (Width + 1)'(right) + (Width + 1)'(not_left);
         always_ff @(posedge clk_i) begin
           if (valid_i[level]) begin
-            if (difference < 0) begin
-              value[n] <= FLIP ^ gen_level[level-1].value[2*n+1];
+            if (lead >= 0) begin
+              value[n] <= FLIP ^ right;
               index[n] <= gen_level[level-1].index[2*n+1];
             end else begin
-              value[n] <= FLIP ^ gen_level[level-1].value[2*n];
+              value[n] <= FLIP ^ ~not_left;
               index[n] <= gen_level[level-1].index[2*n];
             end
           end
@@ -66,7 +68,7 @@ module qs_max_tree #(
       end else begin : gen_single
         always_ff @(posedge clk_i) begin
           if (valid_i[level]) begin
-            value[n] <= gen_level[level-1].value[2*n];
+            value[n] <= FLIP ^ ~gen_level[level-1].value[2*n];
             index[n] <= gen_level[level-1].index[2*n];
           end
         end

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The random numbers of stochastic rounding: xorshift plus Weyl sequence, 15 bits a draw.
 //
-// Function    draw_o = bits 31..17 of (x + w). When advance_i is 1: x takes one xorshift step (13, 17, 5)
-//             and w grows by 0x9E3779B9. The carry makes the output non-linear over GF(2). Golden model:
-//             qstep.noise.
-// Timing      draw_o is a sum of two registers; one draw per clock; load_i shows one clock later.
+// Function    When advance_i is 1: draw_o becomes bits 31..17 of (x + w), x takes one xorshift step
+//             (13, 17, 5) and w grows by 0x9E3779B9. The carry makes the output non-linear over GF(2).
+//             Golden model: qstep.noise.
+// Timing      draw_o is a register, one clock after advance_i; one draw per clock; load_i shows one clock
+//             later.
 // Handshake   none: load_i has priority over advance_i.
-// Reset       x = 1, w = 0 (x = 0 is a fixed point and must never be loaded).
+// Reset       x = 1, w = 0 (x = 0 is a fixed point and must never be loaded); draw_o is data only.
 // Hazards     none
 // Invariants  NeverZero_A
-// Resources   64 flip-flops, two 32-bit adders.
+// Resources   79 flip-flops, two 32-bit adders.
 // Reference   G. Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8 (2003).
 
 `include "qs_assert.svh"
@@ -53,7 +54,8 @@ module qs_noise (
     end
   end
 
-  assign draw_o = sum[31-:qs_pkg::CoeffFraction];
+  always_ff @(posedge clk_i) if (advance_i) draw_o <= sum[31-:qs_pkg::CoeffFraction];
+
   assign x_o = x_q;
   assign w_o = w_q;
 

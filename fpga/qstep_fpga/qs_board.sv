@@ -2,7 +2,7 @@
 // What a board adds to the device: a safe reset and a sign of life.
 //
 // Function    Holds the device in reset until the PLL has locked and while the button is pressed. The LED
-//             blinks once a second, and is inverted for a twentieth of a second after a start bit.
+//             blinks once a second, and is inverted for 25 to 100 ms after a start bit.
 // Timing      Inputs pass two registers; the reset ends 16 clocks after its last cause.
 // Handshake   none
 // Reset       All registers start from their initial values.
@@ -24,8 +24,8 @@ module qs_board #(
 );
 
   localparam int unsigned HalfSecond = ClockHz / 2;
-  localparam int unsigned Flicker = ClockHz / 20;
   localparam int unsigned TimerBits = $clog2(HalfSecond);
+  localparam int unsigned TickBits = $clog2(ClockHz / 40);  // 25 to 50 ms
 
   logic [1:0] stop_q = '1, active_q = '0;
   logic [3:0] wait_q = '0;
@@ -36,15 +36,16 @@ module qs_board #(
     rst_q  <= !(&wait_q);
   end
 
-  logic [TimerBits-1:0] beat_q = '0, flicker_q = '0;
+  logic [TimerBits-1:0] beat_q = '0;
+  logic [1:0] flicker_q = '0;  // ticks to go
   logic level_q = 1'b0;
   always_ff @(posedge clk_i) begin
     active_q <= {active_q[0], !rx_i};
     beat_q   <= beat_q == TimerBits'(HalfSecond - 1) ? '0 : beat_q + 1'b1;
     if (beat_q == '0) level_q <= !level_q;
-    if (active_q[1]) flicker_q <= TimerBits'(Flicker - 1);
-    else if (flicker_q != '0) flicker_q <= flicker_q - 1'b1;
-    led_o <= level_q ^ (flicker_q != '0);
+    if (active_q[1]) flicker_q <= '1;
+    else if (beat_q[TickBits-1:0] == '0) flicker_q <= flicker_q >> 1;
+    led_o <= level_q ^ flicker_q[0];
   end
 
   qstep_top u_top (

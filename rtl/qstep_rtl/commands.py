@@ -15,7 +15,7 @@ Invariants  Each frame gets exactly one answer, and leaves no byte behind.
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import Component, In, Out
 from amaranth.utils import exact_log2
@@ -142,13 +142,15 @@ class Commands(Component):
         # Who takes the bytes; registered, as what is ready decides about all that the bytes go into.
         mine, stepping, moving = Signal(init=1), Signal(attrs=SLEEPLESS), Signal()
         heading = Signal(init=1)  # with `mine`: into the header; with `moving`: to the values
+        judging = Signal()  # the header is there since this clock
         take, take_mine = Signal(), Signal()
 
         # What the type asks for, registered while the session judges; the length a clock later.
         is_step = Signal()
         has_arguments = Signal()  # until they are there
         last_argument = Signal(range(MOST_ARGUMENTS))
-        known, length_fits = Signal(), Signal()
+        allowed = Signal()  # by the session
+        known, length_fits = Signal(), Signal()  # only that of a known type does
         configure = Signal()  # the arguments become the lane's parameters
 
         m.d.comb += [
@@ -216,8 +218,10 @@ class Commands(Component):
             self.values_move.eq(0),
             self.refused.eq(0),
             session.greet.eq(0),
+            session.judge.eq(0),
             session.finish.eq(0),
             configure.eq(0),
+            judging.eq(0),
         ]
         with m.If(configure):
             m.d.sync += [
@@ -232,40 +236,44 @@ class Commands(Component):
                 with m.If(index == position):
                     m.d.sync += part.eq(self.bytes.payload)
             # Type, sequence number and epoch are there two bytes before the end.
-            with m.If(index == HEADER_BYTES - 2):
-                m.d.comb += session.judge.eq(1)
-                m.d.sync += [known.eq(0), has_arguments.eq(0), is_step.eq(0)]
-                m.d.sync += [session.is_hello.eq(0), session.repeatable.eq(0)]
-                with m.Switch(kind):
-                    for request, size in ARGUMENT_BYTES.items():
-                        with m.Case(request):
-                            m.d.sync += [
-                                known.eq(1),
-                                has_arguments.eq(size != 0),
-                                last_argument.eq(max(size - 1, 0)),
-                                is_step.eq(request in _STEPS),
-                                session.is_hello.eq(request == Request.HELLO),
-                                session.repeatable.eq(request in _REPEATABLE),
-                            ]
+            with m.If(index == HEADER_BYTES - 3):
+                m.d.sync += session.judge.eq(1)
             with m.If(index == HEADER_BYTES - 1):
                 m.d.sync += [
                     spent.eq((left[:8] == 0) & (self.bytes.payload == 0)),
                     index.eq(0),
                     mine.eq(0),
                     heading.eq(0),
+                    judging.eq(1),
                 ]
+
+        with m.If(session.judge):
+            m.d.sync += [known.eq(0), has_arguments.eq(0), is_step.eq(0)]
+            m.d.sync += [session.is_hello.eq(0), session.repeatable.eq(0)]
+            with m.Switch(kind):
+                for request, size in ARGUMENT_BYTES.items():
+                    with m.Case(request):
+                        m.d.sync += [
+                            known.eq(1),
+                            has_arguments.eq(size != 0),
+                            last_argument.eq(max(size - 1, 0)),
+                            is_step.eq(request in _STEPS),
+                            session.is_hello.eq(request == Request.HELLO),
+                            session.repeatable.eq(request in _REPEATABLE),
+                        ]
 
         with m.FSM() as fsm:
             m.d.comb += [
-                self.asks_lane.eq(fsm.ongoing("judge") | fsm.ongoing("decide")),
+                self.asks_lane.eq(judging | fsm.ongoing("decide")),
                 self.asks_line.eq(fsm.ongoing("answered") | fsm.ongoing("retune")),
             ]
-            with m.State("header"), m.If(take_mine & (index == HEADER_BYTES - 1)):
-                m.next = "judge"
-
-            with m.State("judge"):
-                m.d.sync += [verdict.eq(session.verdict), length_fits.eq(0)]
-                with m.Switch(sort):
+            with m.State("header"), m.If(judging):
+                m.d.sync += [
+                    verdict.eq(session.verdict),
+                    allowed.eq(session.verdict == StatusCode.OK),
+                    length_fits.eq(0),
+                ]
+                with m.If(known), m.Switch(sort):
                     for request, size in ARGUMENT_BYTES.items():
                         with m.Case(request):
                             if request in _STEPS:
@@ -281,16 +289,13 @@ class Commands(Component):
             with m.State("decide"), m.If(is_step | (self.lane_idle & ~self.answer_busy)):
                 m.d.sync += mine.eq(~spent)
                 m.next = "discard"
-                with m.If(verdict == StatusCode.OK):
-                    with m.If(~known):
-                        m.d.sync += verdict.eq(StatusCode.BAD_TYPE)
-                    with m.Elif(~length_fits):
-                        m.d.sync += verdict.eq(StatusCode.BAD_LENGTH)
-                    with m.Else():
-                        m.d.sync += mine.eq(has_arguments)
-                        m.next = "work"
-                        with m.If(has_arguments):
-                            m.next = "arguments"
+                with m.If(allowed & length_fits):
+                    m.d.sync += mine.eq(has_arguments)
+                    m.next = "work"
+                    with m.If(has_arguments):
+                        m.next = "arguments"
+                with m.Elif(allowed):
+                    m.d.sync += verdict.eq(Mux(known, StatusCode.BAD_LENGTH, StatusCode.BAD_TYPE))
 
             with m.State("arguments"), m.If(take_mine), m.If(index == last_argument):
                 m.d.sync += [mine.eq(0), has_arguments.eq(0)]

@@ -70,6 +70,8 @@ class Receiver(Component):
         following = Signal(len(store.addr))
         index = Signal(range(HEADER_BYTES + 1))  # bytes of the header so far
         left = Signal(17)  # bytes that must follow the header
+        complete = Signal()  # they have
+        too_long = Signal()  # they will not fit; known a clock late, which lets in one byte in vain
         bad = Signal()
         checking = Signal()  # the frame is over, `good` says how it went
         good = Signal()
@@ -95,7 +97,7 @@ class Receiver(Component):
         with m.If(decoder.valid & ~bad):
             m.d.sync += write.eq(following)
             # One row stays free, so that a full ring differs from an empty one.
-            with m.If(following == reader.read):
+            with m.If(write == reader.before):
                 m.d.sync += bad.eq(1)
             with m.If(index != HEADER_BYTES):
                 m.d.sync += index.eq(index + 1)
@@ -103,17 +105,18 @@ class Receiver(Component):
                     m.d.sync += left[:8].eq(decoder.data)
                 with m.If(index == HEADER_BYTES - 1):
                     m.d.sync += left.eq((left[:8] | (decoder.data << 8)) + CRC_BYTES)
+                    m.d.sync += complete.eq(0)
             with m.Else():
-                m.d.sync += left.eq(left - 1)
-                with m.If((left == 0) | (left > most_left)):
+                m.d.sync += [left.eq(left - 1), complete.eq(left == 1)]
+                with m.If(complete | too_long):
                     m.d.sync += bad.eq(1)
+
+        m.d.sync += too_long.eq((index == HEADER_BYTES) & (left > most_left))
 
         m.d.sync += checking.eq(decoder.end)
         with m.If(decoder.end):
             m.d.sync += [
-                good.eq(
-                    ~bad & ~decoder.broken & (index == HEADER_BYTES) & (left == 0) & crc.matches
-                ),
+                good.eq(~bad & ~decoder.broken & (index == HEADER_BYTES) & complete & crc.matches),
                 index.eq(0),
             ]
         # After `end` comes at least one code byte, which decodes to nothing: these two clocks are free.

@@ -11,7 +11,7 @@ Invariants  An answer has exactly the length that its header says.
 
 from __future__ import annotations
 
-from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import Component, In, Out
 
@@ -207,10 +207,6 @@ class Responder(Component):
                 m.next = "fixed"
             with m.State("fixed"), m.If(ready):
                 m.d.sync += valid.eq(1)
-                with m.Switch(group):
-                    for number, byte_of_group in enumerate(chosen):
-                        with m.Case(number):
-                            m.d.sync += byte.eq(byte_of_group)
                 with m.If(data_follow):
                     m.d.sync += streaming.eq(1)
                     m.next = "data"
@@ -218,7 +214,7 @@ class Responder(Component):
                     m.d.sync += self.reading.eq(0)
                     m.next = "last"
             with m.State("data"), m.If(ready & self.data.valid):
-                m.d.sync += [byte.eq(self.data.payload), valid.eq(1), left.eq(left - 1)]
+                m.d.sync += [valid.eq(1), left.eq(left - 1)]
                 with m.If(left == 1):
                     m.d.sync += [streaming.eq(0), self.reading.eq(0)]
                     m.next = "last"
@@ -227,10 +223,19 @@ class Responder(Component):
                 m.next = "crc"
             with m.State("crc"), m.If(ready):
                 m.d.comb += crc.shift.eq(1)
-                m.d.sync += [byte.eq(crc.crc), valid.eq(1), is_crc.eq(1), tail.eq(tail + 1)]
+                m.d.sync += [valid.eq(1), is_crc.eq(1), tail.eq(tail + 1)]
                 with m.If(tail == CRC_BYTES - 1):
                     m.d.sync += is_last.eq(1)
                     m.next = "idle"
             m.d.comb += self.idle.eq(fsm.ongoing("idle") & ~valid & encoder.empty)
+            # Whether or not it is valid: so its enable is known early.
+            with m.If(ready):
+                m.d.sync += byte.eq(
+                    Mux(
+                        fsm.ongoing("data"),
+                        self.data.payload,
+                        Mux(fsm.ongoing("crc"), crc.crc, Array(chosen)[group]),
+                    )
+                )
         assert hello_at + len(hello) == status_at
         return m

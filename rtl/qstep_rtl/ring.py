@@ -33,6 +33,15 @@ class RingReader(Component):
     ----------
     port : ReadPort
         Synchronous read port of the ring's memory, whose depth is a power of two.
+
+    Attributes
+    ----------
+    limit : In(pointer)
+        Row after the last one to be sent.
+    read, before : Out(pointer)
+        Row that is fetched next, and the one before it: a writer that fills that one fills the ring.
+    rows : Out(stream)
+        The rows.
     """
 
     def __init__(self, port: ReadPort) -> None:
@@ -42,6 +51,7 @@ class RingReader(Component):
             {
                 "limit": In(pointer),
                 "read": Out(pointer),
+                "before": Out(pointer, init=(1 << pointer) - 1),
                 "rows": Out(stream.Signature(len(port.data))),
             }
         )
@@ -61,6 +71,7 @@ class RingReader(Component):
             with m.If(more):
                 m.d.sync += [
                     self.read.eq(following),
+                    self.before.eq(self.read),
                     following.eq(following + 1),
                     more.eq(following != self.limit),
                 ]

@@ -5,7 +5,8 @@ Latency     `verdict` two clocks after `judge`, `epoch` two clocks after `greet`
 Throughput  One request at a time.
 Reset       No session is open. The epoch survives and rises by one.
 Hazards     `judge` only after the `finish` of the request before, `finish` when there is a verdict.
-            `is_hello`, `repeatable` and `greet_nonce` are steady from then, or from `greet`, on.
+            `is_hello` and `repeatable` are steady from then on, `greet_nonce` from a clock before
+            `greet` on.
 Invariants  `expected` rises exactly once for each request that is answered and was not carried out
             before.
 """
@@ -65,6 +66,7 @@ class Session(Component):
         stale = Signal()
         fresh, latest, behind = Signal(), Signal(), Signal()
         judged, greeted, is_new = Signal(), Signal(), Signal()
+        differs = Signal(4)  # the nonces do, in this byte
 
         m.d.comb += [
             self.epoch.eq(epoch),
@@ -100,9 +102,15 @@ class Session(Component):
         # Once for each reset, however long it lasts.
         with m.If(~counted_reset & ~ResetSignal()):
             m.d.sync += [counted_reset.eq(1), epoch.eq(epoch + 1)]
+        # Byte by byte first, as both have been there for some clocks.
+        for position in range(len(differs)):
+            ours, theirs = (
+                nonce.word_select(position, 8) for nonce in (self.nonce, self.greet_nonce)
+            )
+            m.d.sync += differs[position].eq(ours != theirs)
         m.d.sync += greeted.eq(self.greet)
         with m.If(self.greet):
-            m.d.sync += is_new.eq(~open_ | (self.greet_nonce != self.nonce))
+            m.d.sync += is_new.eq(~open_ | differs.any())
         with m.If(greeted & is_new):
             m.d.sync += [
                 open_.eq(1),

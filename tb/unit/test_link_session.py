@@ -21,6 +21,7 @@ def verdicts(seqs: list[int], repeatable: bool) -> list[tuple[StatusCode, int]]:
     async def bench(ctx: Any) -> None:
         await ctx.tick()
         ctx.set(session.greet_nonce, 77)
+        await ctx.tick()
         ctx.set(session.greet, 1)
         await ctx.tick()
         ctx.set(session.greet, 0)
@@ -75,6 +76,7 @@ def test_session_refuses_another_epoch_and_no_session() -> None:
 
     async def greet(ctx: Any, nonce: int) -> int:
         ctx.set(session.greet_nonce, nonce)
+        await ctx.tick()
         ctx.set(session.greet, 1)
         await ctx.tick()
         ctx.set(session.greet, 0)

@@ -29,8 +29,8 @@ MUTANTS = [
     Mutant(
         "tree-tie-to-the-right",
         "qs_max_tree.sv",
-        "if (difference < 0)",
-        "if (difference <= 0)",
+        "if (lead >= 0)",
+        "if (lead >= -1)",
         "greedy is",
     ),
     Mutant(
