@@ -228,14 +228,14 @@ class Responder(Component):
                     m.d.sync += is_last.eq(1)
                     m.next = "idle"
             m.d.comb += self.idle.eq(fsm.ongoing("idle") & ~valid & encoder.empty)
-            # Whether or not it is valid: so its enable is known early.
-            with m.If(ready):
-                m.d.sync += byte.eq(
-                    Mux(
-                        fsm.ongoing("data"),
-                        self.data.payload,
-                        Mux(fsm.ongoing("crc"), crc.crc, Array(chosen)[group]),
-                    )
+        # Whether or not it is valid: so its enable is known early.
+        with m.If(ready):
+            m.d.sync += byte.eq(
+                Mux(
+                    fsm.ongoing("data"),
+                    self.data.payload,
+                    Mux(fsm.ongoing("crc"), crc.crc, Array(chosen)[group]),
                 )
+            )
         assert hello_at + len(hello) == status_at
         return m
