@@ -114,7 +114,7 @@ MUTANTS = [
     Mutant(
         "noise-draws-in-every-clock",
         "qs_lane.sv",
-        "stochastic && valid[MergeStage]",
+        "stochastic && valid[MergeStage-1]",
         "stochastic",
         " is ",
     ),
