@@ -20,7 +20,16 @@ from qstep_fpga.top import TOP, around_device, around_lane
 from qstep_rtl import sources
 from qstep_rtl.generate import generate
 
-__all__ = ["identity", "read", "refine", "stage", "synthesise", "synthesise_lane", "versions"]
+__all__ = [
+    "identity",
+    "read",
+    "refine",
+    "refinement_sources",
+    "stage",
+    "synthesise",
+    "synthesise_lane",
+    "versions",
+]
 
 _HERE = Path(__file__).parent
 _BOARD = _HERE / "qs_board.sv"
@@ -71,7 +80,7 @@ def identity(board: Board, config: Config) -> str:
     parts = [board.name, config.digest, around_device(board), family.synthesis]
     parts += [*_pll(board, config), str(sorted(versions(board).items()))]
     files = [*sources.generator(), *sources.paths(), *sources.includes(), _BOARD]
-    files += _refinements(family)
+    files += refinement_sources(family)
     parts += [sources.substance(path) for path in files]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[: 2 * BUILD_BYTES]
 
@@ -127,8 +136,8 @@ def refine(family: Family, netlist: Path, top: str) -> None:
     netlist.write_text(json.dumps(content), encoding="utf-8")
 
 
-def _refinements(family: Family) -> list[Path]:
-    """Return the sources of a family's refinements."""
+def refinement_sources(family: Family) -> list[Path]:
+    """Return the sources of a family's refinements, on which a netlist depends."""
     return [Path(inspect.getfile(refinement)) for refinement in family.refinements]
 
 
@@ -151,7 +160,7 @@ def _mapped(
     """
     family = FAMILIES[board.family]
     script = "; ".join([*reading, f"{family.synthesis} -top {TOP} -json {NETLIST}"])
-    parts = [top, script, *depends, *map(sources.substance, _refinements(family))]
+    parts = [top, script, *depends, *map(sources.substance, refinement_sources(family))]
 
     def make(folder: Path) -> Path:
         prepare(folder)

