@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import weakref
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -49,6 +51,20 @@ def test_both_forms_see_the_same_and_begin_with_the_same_network(name: str, inpu
     plain, fast = (small_run(name, form).network for form in ("plain", "fast"))
     seen = torch.rand(5, inputs, generator=torch.Generator().manual_seed(0))
     assert torch.equal(plain(seen), fast(seen))
+
+
+@pytest.mark.parametrize("form", ["plain", "fast"])
+def test_a_run_that_is_over_gives_its_memory_back_at_once(form: str) -> None:
+    run = small_run(form=form, episodes=5)
+    for _ in run:
+        pass
+    learner = weakref.ref(run.learner)
+    gc.disable()
+    try:
+        del run
+        assert learner() is None
+    finally:
+        gc.enable()
 
 
 def test_forms_learn_as_often_as_documented() -> None:

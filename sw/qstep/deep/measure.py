@@ -6,6 +6,7 @@ import math
 import statistics
 import sys
 import time
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,11 +24,13 @@ def clocked(learner: PlainDqn) -> dict[str, float]:
     seconds = dict.fromkeys(PHASES, 0.0)
 
     def clock(owner: Any, name: str, phase: str) -> None:
-        method = getattr(owner, name)
+        # By a weak reference: an owner of its own bound method, and with it the replay, would stay in
+        # memory after the run until the garbage collector looks at it.
+        function, held = getattr(type(owner), name), weakref.ref(owner)
 
         def timed(*arguments: Any) -> Any:
             began = time.perf_counter()
-            result = method(*arguments)
+            result = function(held(), *arguments)
             seconds[phase] += time.perf_counter() - began
             return result
 
