@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from qstep.cli.train import command
+from qstep.config import Config
 from qstep.devices.model_device import ModelDevice
 from qstep.errors import (
     CheckpointError,
@@ -17,7 +18,9 @@ from qstep.errors import (
     LinkError,
     QStepError,
 )
+from qstep.fixed import Rounding
 from qstep.transitions import Transitions, load_arrays
+from qstep_fpga.board import load
 
 pytestmark = pytest.mark.unit
 
@@ -27,6 +30,11 @@ SHORT = ("--episodes", "80", "--evaluate-every", "20", "--epsilon-share", "0.2")
 
 def train(*arguments: str | Path) -> Result:
     return CliRunner().invoke(command, [str(word) for word in arguments])
+
+
+def written(config: Config, file: Path) -> Path:
+    file.write_text(config.to_toml(), encoding="utf-8")
+    return file
 
 
 def fail_at(monkeypatch: pytest.MonkeyPatch, batch: int, error: BaseException) -> None:
@@ -146,6 +154,47 @@ def test_frozen_lake_takes_its_own_defaults_unless_they_are_given(tmp_path: Path
     words = ("FrozenLake-v1", "--out", tmp_path, "--json", "--episodes", "20")
     report = json.loads(train(*words, "--gamma", "0.5").stdout)
     assert (report["alpha"], report["gamma"], report["episodes"]) == (0.1, 0.5, 20)
+
+
+def test_table_of_a_board_learns_the_same_and_its_other_rows_stay_zero(
+    tmp_path: Path, whole: Path
+) -> None:
+    board = written(load("icebreaker").config, tmp_path / "icebreaker.toml")
+    result = train("gridworld", "--out", tmp_path, "--config", board, "--json", *SHORT)
+    assert result.exit_code == 0, result.output
+    wide = load_arrays(tmp_path / "table.npz", ("q_raw",))["q_raw"]
+    fitting = load_arrays(whole / "table.npz", ("q_raw",))["q_raw"]
+    assert wide.shape == (64, 4)
+    assert (wide[:25] == fitting).all()
+    assert not wide[25:].any()
+    for file in ("history.json", "learning_curve.png", "policy.png"):
+        assert (tmp_path / file).read_bytes() == (whole / file).read_bytes(), file
+    assert json.loads(result.stdout)["optimum"]["start_value"] == fitting[0].max() / 256
+
+
+def test_rounding_is_that_of_the_configuration_unless_given(tmp_path: Path) -> None:
+    file = written(Config(25, 4, rounding=Rounding.FLOOR), tmp_path / "floor.toml")
+    words = ("gridworld", "--out", tmp_path, "--config", file, "--json", *SHORT)
+    assert json.loads(train(*words).stdout)["rounding"] == "floor"
+    assert json.loads(train(*words, "--rounding", "nearest").stdout)["rounding"] == "nearest"
+
+
+@pytest.mark.parametrize(
+    ("env_id", "more", "error", "message"),
+    [
+        ("gridworld-16x16", (), EnvironmentSpaceError, "at least 256 rows and of 4 columns"),
+        ("cartpole", (), EnvironmentSpaceError, "and the device's has 64 and 4"),
+        ("gridworld", ("--format", "Q8.8"), ConfigError, "--config was given together with format"),
+    ],
+)
+def test_configuration_that_does_not_suit_is_refused(
+    tmp_path: Path, env_id: str, more: tuple[str, ...], error: type[QStepError], message: str
+) -> None:
+    file = written(Config(64, 4), tmp_path / "board.toml")
+    result = train(env_id, "--out", tmp_path, "--config", file, *more)
+    assert isinstance(result.exception, error)
+    assert message in str(result.exception)
+    assert not {path.name for path in tmp_path.iterdir()} & FILES
 
 
 @pytest.mark.parametrize(

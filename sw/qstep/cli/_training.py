@@ -15,25 +15,40 @@ from qstep.cli._interrupt import stopped
 from qstep.config import Config, Hyperparameters
 from qstep.devices import open_device
 from qstep.envs import make, table_size
-from qstep.errors import DeviceError
+from qstep.errors import ConfigError, DeviceError
 from qstep.files import make_folder
-from qstep.fixed import QFormat
+from qstep.fixed import QFormat, Rounding
 from qstep.learn.checkpoint import load_checkpoint, save_checkpoint
 from qstep.learn.evaluate import Evaluation
 from qstep.learn.results import summary, write_results
 from qstep.learn.train import Learner, Plan, identity
 
-__all__ = ["optimum_in_words", "train"]
+__all__ = ["configuration", "optimum_in_words", "train"]
 
 _RECENT = 100
 _REFRESH_SECONDS = 0.1
+
+
+def configuration(
+    env_id: str, file: Path | None, number_format: str | None, rounding: Rounding | None
+) -> Config:
+    """Return the accelerator of a file, or one whose table is of the environment's size."""
+    if file is None:
+        return Config(
+            *table_size(make(env_id, 0)),
+            format=QFormat.parse(number_format or "Q8.8"),
+            rounding=rounding or Rounding.NEAREST,
+        )
+    if number_format is not None:
+        raise ConfigError("--config was given together with format; give one or the other")
+    return Config.from_toml(file)
 
 
 def train(
     url: str,
     plan: Plan,
     hyper: Hyperparameters,
-    number_format: QFormat,
+    config: Config,
     folder: Path,
     resume: bool,
     resume_command: str,
@@ -44,9 +59,6 @@ def train(
     A checkpoint is saved after every evaluation, when the run ends, on Ctrl-C and when the device
     fails; the last two name the command that goes on.
     """
-    config = Config(
-        *table_size(make(plan.env_id, 0)), format=number_format, rounding=hyper.rounding
-    )
     file = folder / "checkpoint.npz"
     snapshot = load_checkpoint(file, identity(plan, hyper, config)) if resume else None
     make_folder(folder)

@@ -27,5 +27,10 @@ def command(board: str, file: Path | None, flash: bool) -> None:
     from qstep_fpga.program import program
 
     chosen = load(board)
-    program(chosen, file or BITSTREAMS / bitstream_name(chosen), flash)
-    click.echo(f"{chosen.title} is programmed; try: qstep train gridworld --device serial:PORT")
+    bitstream = file or BITSTREAMS / bitstream_name(chosen)
+    program(chosen, bitstream, flash)
+    config = bitstream.with_suffix(".toml")
+    click.echo(
+        f"{chosen.title} is programmed; try: "
+        f"qstep train gridworld --device serial:PORT --config {config}"
+    )

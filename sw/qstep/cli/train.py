@@ -11,7 +11,7 @@ from click.core import ParameterSource
 from qstep.cli._interrupt import resume_command
 from qstep.cli._options import device_option, hyper_options
 from qstep.config import Hyperparameters
-from qstep.fixed import QFormat, Rounding
+from qstep.fixed import Rounding
 
 __all__ = ["command"]
 
@@ -44,13 +44,12 @@ _DEFAULTS: dict[str, dict[str, float | int | str]] = {
 )
 @hyper_options
 @click.option(
-    "--format",
-    "number_format",
-    metavar="Qm.F",
-    default="Q8.8",
-    show_default=True,
-    help="Number format.",
+    "--config",
+    "config_file",
+    type=click.Path(path_type=Path),
+    help="The accelerator as TOML: of a board, what qstep build wrote.  [default: one that fits]",
 )
+@click.option("--format", "number_format", metavar="Qm.F", help="Number format.  [default: Q8.8]")
 @click.option("--epsilon-start", type=float, default=1.0, show_default=True, help="First epsilon.")
 @click.option("--epsilon-end", type=float, default=0.05, show_default=True, help="Last epsilon.")
 @click.option(
@@ -95,6 +94,7 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
     Examples:
       qstep train gridworld
       qstep train gridworld --device sim --out runs/simulated
+      qstep train gridworld --device serial:/dev/ttyUSB1 --config build/fpga/icebreaker.toml
       qstep train FrozenLake-v1 --seed 3
       qstep train CliffWalking-v1 --epsilon-start 0.5
       qstep train snake
@@ -120,7 +120,8 @@ def _train(
     gamma: float,
     rounding: str | None,
     seed: int,
-    number_format: str,
+    config_file: Path | None,
+    number_format: str | None,
     epsilon_start: float,
     epsilon_end: float,
     epsilon_share: float,
@@ -131,16 +132,18 @@ def _train(
     as_json: bool,
 ) -> int:
     # Gymnasium and Matplotlib take a second to load: only when they are needed.
-    from qstep.cli._training import train
+    from qstep.cli._training import configuration, train
     from qstep.learn.schedule import EpsilonSchedule
     from qstep.learn.train import Plan
 
     epsilon = EpsilonSchedule(epsilon_start, epsilon_end, epsilon_share)
+    mode = None if rounding is None else Rounding.parse(rounding)
+    config = configuration(env_id, config_file, number_format, mode)
     return train(
         url=url,
         plan=Plan(env_id, episodes, epsilon, sync_steps, evaluate_every),
-        hyper=Hyperparameters(alpha, gamma, Rounding.parse(rounding or "nearest"), seed),
-        number_format=QFormat.parse(number_format),
+        hyper=Hyperparameters(alpha, gamma, mode or config.rounding, seed),
+        config=config,
         folder=out or Path("runs") / Path(env_id).stem,
         resume=resume,
         resume_command=resume_command,

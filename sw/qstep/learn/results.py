@@ -52,7 +52,6 @@ def write_results(folder: Path, learner: Learner) -> dict[str, Path]:
         "learning curve": folder / "learning_curve.png",
         "policy": folder / "policy.png",
     }
-    q = config.format.to_float(snapshot.table)
     save_table(files["table"], snapshot.table, config, learner.hyper)
     write_atomically(files["history"], (json.dumps(history) + "\n").encode())
     plot_learning_curve(
@@ -61,7 +60,7 @@ def write_results(folder: Path, learner: Learner) -> dict[str, Path]:
         snapshot.episodes,
         snapshot.evaluations,
     )
-    plot_policy(files["policy"], f"{env_id}: greedy policy", learner.env, q)
+    plot_policy(files["policy"], f"{env_id}: greedy policy", learner.env, learner.q)
     return files
 
 
@@ -79,11 +78,7 @@ def summary(learner: Learner) -> dict[str, Any]:
         "format": str(learner.device.config.format),
         "steps": sum(episode.length for episode in snapshot.episodes),
         "evaluation": asdict(snapshot.evaluations[-1]),
-        "optimum": (
-            optimum(model, gamma, learner.device.config.format.to_float(snapshot.table))
-            if model is not None and gamma < 1
-            else None
-        ),
+        "optimum": (optimum(model, gamma, learner.q) if model is not None and gamma < 1 else None),
     }
 
 

@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from qstep.config import Config, Hyperparameters
 from qstep.devices.base import Device
@@ -113,7 +114,8 @@ class Learner:
     Raises
     ------
     EnvironmentSpaceError
-        The environment is unknown, or does not have the device's states and actions.
+        The environment is unknown, has more states than the device's table has rows, or not as many
+        actions.
     TransitionError
         A reward of the environment does not fit the device's format. Where the environment has a
         transition model this is found here, before anything is applied; otherwise when the batch
@@ -133,11 +135,12 @@ class Learner:
         self.env = make(plan.env_id, hyper.seed % MAX_SEED)
         self._evaluation_env = make(plan.env_id, hyper.seed % MAX_SEED)
         config = device.config
-        sizes = table_size(self.env)
-        if sizes != (config.states, config.actions):
+        states, actions = table_size(self.env)
+        if states > config.states or actions != config.actions:
             raise EnvironmentSpaceError(
-                f"{plan.env_id} has {sizes[0]} states and {sizes[1]} actions; the device's table "
-                f"has {config.states} and {config.actions}"
+                f"{plan.env_id} has {states} states and {actions} actions; it needs a table of at "
+                f"least {states} rows and of {actions} columns, and the device's has {config.states} "
+                f"and {config.actions}"
             )
         self.identity = identity(plan, hyper, config)
         self.model = transition_model(self.env)
@@ -162,6 +165,12 @@ class Learner:
             self._history.append(episode)
             self.snapshot = self._take(number, evaluations)
             yield episode
+
+    @property
+    def q(self) -> NDArray[np.float64]:
+        """The snapshot's values of the environment's states, shape (S, A); rows beyond stay zero."""
+        states, _ = table_size(self.env)
+        return self.device.config.format.to_float(self.snapshot.table[:states])
 
     def _play(self, number: int) -> Episode:
         """Run one training episode."""
