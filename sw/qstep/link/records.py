@@ -1,4 +1,4 @@
-"""Records: transitions as the bytes of a STEP payload, three to nine each (``docs/link.md``)."""
+"""Records: transitions as the bytes of a STEP payload, two to nine each (``docs/link.md``)."""
 
 from __future__ import annotations
 
