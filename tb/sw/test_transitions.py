@@ -1,5 +1,6 @@
 """Transitions: what is refused, with which words, and the file they come from."""
 
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from qstep import Config, Transitions
 from qstep.errors import FileFormatError, TransitionError
+from qstep.transitions import FIELDS, load_arrays
 
 pytestmark = pytest.mark.unit
 
@@ -115,3 +117,61 @@ def test_a_pickled_array_is_refused(tmp_path: Path) -> None:
     np.savez(path, **columns(state=np.array([0, None], dtype=object)))
     with pytest.raises(FileFormatError, match=r"cannot be read as a \.npz file"):
         Transitions.load(path, CONFIG)
+
+
+def compressed(path: Path) -> bytearray:
+    """Return a compressed file of a long walk, so that most of it is deflated data."""
+    rng = np.random.default_rng(1)
+    walk = {name: np.resize(values, 100) for name, values in columns().items()}
+    np.savez_compressed(path, **{**walk, "reward": rng.normal(0, 20, 100)})
+    return bytearray(path.read_bytes())
+
+
+@pytest.mark.parametrize("flip", [0x01, 0x08, 0x40, 0xFF])
+def test_a_compressed_file_with_a_changed_byte_is_equal_or_refused(
+    tmp_path: Path, flip: int
+) -> None:
+    path = tmp_path / "t.npz"
+    whole = compressed(path)
+    right = load_arrays(path, FIELDS)
+    refused = equal = 0
+    for at in range(flip % 5, len(whole), 5):  # elsewhere for each flip
+        changed = whole.copy()
+        changed[at] ^= flip
+        path.write_bytes(changed)
+        try:
+            arrays = load_arrays(path, FIELDS)
+        except FileFormatError:
+            refused += 1
+        else:  # a date, say, or a permission
+            equal += 1
+            assert all(np.array_equal(arrays[name], right[name]) for name in FIELDS), at
+    assert refused > 200
+    assert equal > 20
+
+
+@pytest.mark.parametrize(
+    ("field", "offset", "value", "message"),
+    [
+        ("data", 0, 0x07, "Error -3 while decompressing data: invalid block type"),
+        ("flags", 8, 0x01, "File 'state.npy' is encrypted, password required"),
+        ("method", 10, 9, "That compression method is not supported"),
+    ],
+    ids=["zlib", "encrypted", "method"],
+)
+def test_damage_of_a_compressed_file_is_named(
+    tmp_path: Path, field: str, offset: int, value: int, message: str
+) -> None:
+    path = tmp_path / "t.npz"
+    changed = compressed(path)
+    start = changed.index(b"PK\x01\x02")  # what the central directory says of the first member
+    if field == "data":
+        start = 30 + sum(
+            struct.unpack_from("<HH", changed, 26)
+        )  # behind its header, name and extra
+    changed[start + offset] = value
+    path.write_bytes(changed)
+    with pytest.raises(
+        FileFormatError, match=rf"t\.npz: cannot be read as a \.npz file: {message}"
+    ):
+        load_arrays(path, FIELDS)
