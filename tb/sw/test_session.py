@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from qstep.link.frames import DELIMITER, decode_frame, encode_frame
 from qstep.link.records import extend_digest
 from qstep.link.session import RETRIES, Session
 from qstep.model import Model
-from qstep.protocol import Request, max_payload
+from qstep.protocol import Request, StatusCode, max_payload
 
 pytestmark = pytest.mark.unit
 
@@ -129,6 +130,63 @@ def test_silence_is_an_error_after_four_retries_and_in_time():
     steps = [part for part in requests if decode_frame(part).type == Request.STEP_CODED]
     assert len(steps) == 1 + RETRIES
     assert len(set(steps)) == 1
+
+
+class AnswersGap(ReferenceDevice):
+    """A device that answers the first requests GAP although nothing is missing, and counts all."""
+
+    def __init__(self, config, gaps):
+        super().__init__(config)
+        self.gaps = gaps
+        self.received = Counter()
+
+    def _carry_out(self, frame):
+        self.received[frame.type] += 1
+        if frame.type != Request.HELLO and self.gaps:
+            self.gaps -= 1
+            return StatusCode.GAP, b""
+        return super()._carry_out(frame)
+
+
+@pytest.mark.parametrize("kind", [Request.CLEAR, Request.READ])
+def test_a_device_that_always_answers_gap_is_given_up_after_four_repeats_and_in_time(kind):
+    reference = AnswersGap(CONFIG, gaps=0)
+    device = LinkDevice(DirectPort(reference), CONFIG, PATIENCE)
+    reference.gaps = 1 << 30
+    began = time.monotonic()
+    with pytest.raises(DeadlineError, match=rf"answer {kind.name} within .* s, sent 5 times"):
+        device.clear() if kind == Request.CLEAR else device.read()
+    seconds = PATIENCE + 2 * 512 * 10 / 12_000_000 + (36 * 3 / 1_000_000)
+    assert time.monotonic() - began < (2 ** (RETRIES + 1) - 1) * seconds + 0.5
+    assert reference.received[kind] == 1 + RETRIES
+    with pytest.raises(SessionLostError, match="no session is open"):
+        device.clear()
+
+
+@pytest.mark.parametrize("gaps", [1, RETRIES])
+def test_gaps_within_the_limit_are_repeated_at_once_and_progress_begins_anew(gaps):
+    reference = AnswersGap(CONFIG, gaps=0)
+    device = LinkDevice(DirectPort(reference), CONFIG, patience=60.0)
+    began = time.monotonic()
+    for _ in range(3):
+        reference.gaps = gaps
+        device.clear()
+        reference.gaps = gaps
+        device.status()
+    assert time.monotonic() - began < 10
+    assert reference.received[Request.CLEAR] == reference.received[Request.STATUS] == 3 * (1 + gaps)
+
+
+def test_gaps_and_silence_count_together():
+    reference = AnswersGap(CONFIG, gaps=0)
+    port = Silent(reference, 100)
+    device = LinkDevice(port, CONFIG, PATIENCE)
+    reference.gaps, port.frames = 2, 3  # the delimiter before a repeat counts, too
+    port.written.clear()
+    with pytest.raises(DeadlineError, match=r"did not answer CLEAR within .* s, sent 5 times"):
+        device.clear()
+    assert reference.received[Request.CLEAR] == 2
+    assert sum(len([p for p in data.split(DELIMITER) if p]) for data in port.written) == 1 + RETRIES
 
 
 def test_no_device_at_all_is_an_error_in_time():
