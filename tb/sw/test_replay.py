@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import types
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from qstep import Config, Hyperparameters, Transitions
 from qstep.cli import main
 from qstep.cli import replay as replay_module
 from qstep.cli.replay import command
-from qstep.errors import ConfigError, FileFormatError, TableError, TransitionError
+from qstep.errors import ConfigError, FileFormatError, LinkError, TableError, TransitionError
 from qstep.link.records import extend_digest
 from qstep.model import Model
 from qstep.table import load_table, save_table
@@ -74,15 +76,25 @@ def test_json_summary_is_all_there_is_on_stdout(folder):
     assert report["out"] == "table.npz"
 
 
-def test_every_device_gives_the_same_bytes(folder, monkeypatch):
-    class SimPort(DirectPort):
-        def __init__(self, config, uart=False):
-            super().__init__(ReferenceDevice(config))
-            self.device._table = [1] * 100  # what an earlier run has left there
+class SimPort(DirectPort):
+    """A reference device in the place of the simulated one; it notes itself in `made`."""
 
+    made: ClassVar[list[SimPort]] = []
+
+    def __init__(self, config, uart=False):
+        super().__init__(ReferenceDevice(config))
+        self.device._table = [1] * 100  # what an earlier run has left there
+        self.made.append(self)
+
+
+def put_in_place_of_the_simulation(port, monkeypatch):
     module = types.ModuleType("qstep_sim.port")
-    module.SimPort = SimPort
+    module.SimPort = port
     monkeypatch.setitem(sys.modules, "qstep_sim.port", module)
+
+
+def test_every_device_gives_the_same_bytes(folder, monkeypatch):
+    put_in_place_of_the_simulation(SimPort, monkeypatch)
     replay("--rounding", "stochastic")
     there = (folder / "table.npz").read_bytes()
     result = replay("--rounding", "stochastic", "--device", "sim")
@@ -196,3 +208,25 @@ def test_error_ends_in_one_line_and_status_1(folder, monkeypatch, capsys):
     with pytest.raises(SystemExit, match="1"):
         main()
     assert capsys.readouterr().err == "error: states is 1; it must be an integer from 2 to 65536\n"
+
+
+def test_error_of_the_device_says_how_many_of_all_transitions_are_known_to_be_applied(
+    folder, monkeypatch, capsys
+):
+    class Unplugged(SimPort):
+        def write(self, data):
+            if self.device.applied >= 5000:
+                raise LinkError("unplugged")
+            super().write(data)
+
+    put_in_place_of_the_simulation(Unplugged, monkeypatch)
+    monkeypatch.setattr(replay_module, "_CHUNK", 3000)
+    np.savez("walk.npz", **arrays(9000))
+    words = "replay walk.npz --out t.npz --states 25 --actions 4 --device sim"
+    monkeypatch.setattr(sys, "argv", ["qstep", *words.split()])
+    with pytest.raises(SystemExit, match="1"):
+        main()
+    text = r"error: unplugged; (\d),(\d{3}) of 9,000 transitions are known to be applied\n"
+    said = re.fullmatch(text, capsys.readouterr().err)
+    assert 3000 < int("".join(said.groups())) <= Unplugged.made[-1].device.applied
+    assert not (folder / "t.npz").exists()

@@ -223,6 +223,37 @@ def test_after_an_error_nothing_is_sent_until_reconnected():
     assert_exact(device, reference, batch, Hyperparameters())
 
 
+def test_after_reconnecting_the_exact_count_is_known_and_the_rest_can_follow():
+    class Deafens(DirectPort):
+        """The host hears nothing of the device while `is_deaf`."""
+
+        is_deaf = False
+
+        def back(self, data):
+            return b"" if self.is_deaf else data
+
+    reference = ReferenceDevice(CONFIG)
+    port = Deafens(reference)
+    device = LinkDevice(port, CONFIG, PATIENCE)
+    hyper = Hyperparameters(alpha=0.25, rounding="stochastic", seed=5)
+    device.configure(hyper)
+    batch = transitions(3000)
+    device.step(batch[:1000])
+    before = device.status().applied
+    port.is_deaf = True
+    with pytest.raises(DeadlineError) as caught:
+        device.step(batch[1000:])
+    port.is_deaf = False
+    device.reconnect()
+    status = device.status()
+    exactly = status.applied - before
+    assert caught.value.applied == 0 < exactly == reference.applied - before < 2000
+    device.configure(hyper)
+    device.set_noise(status.noise)
+    device.step(batch[before + exactly :])
+    assert_exact(device, reference, batch, hyper)
+
+
 class Resets(DirectPort):
     """Resets the device after some frames."""
 

@@ -14,7 +14,7 @@ import click
 from qstep.cli._options import config_from, config_options, device_option, hyper_options
 from qstep.config import Hyperparameters
 from qstep.devices import Counters, Device, open_device
-from qstep.errors import FileFormatError
+from qstep.errors import DeviceError, FileFormatError
 from qstep.fixed import Rounding
 from qstep.table import load_table, save_table
 from qstep.transitions import Transitions
@@ -106,13 +106,18 @@ def command(
 
 
 def _apply(device: Device, transitions: Transitions) -> float:
-    """Apply all transitions and return the seconds that took."""
+    """Apply all transitions and return the seconds that took; an error counts over all of them."""
     device.step(transitions[:0])  # loads the compiled code, which is no part of the rate
     with _progress(len(transitions)) as advance:
         begun = time.perf_counter()
         for start in range(0, len(transitions), _CHUNK):
             part = transitions[start : start + _CHUNK]
-            device.step(part)
+            try:
+                device.step(part)
+            except DeviceError as error:
+                known = start + (error.applied or 0)
+                words = f"{known:,} of {len(transitions):,} transitions are known to be applied"
+                raise type(error)(f"{error}; {words}", known) from error
             advance(len(part))
         return time.perf_counter() - begun
 
