@@ -24,6 +24,13 @@ _BLOCK = 1 << 16
 """Rewards that are quantised at once: half a megabyte of float64."""
 
 
+def _column(name: str, values: ArrayLike) -> NDArray[Any]:
+    try:
+        return np.asarray(values)
+    except ValueError as cause:  # lists in it are not equally long
+        raise TransitionError(f"{name} is not one-dimensional: {cause}") from cause
+
+
 def _integers(name: str, values: ArrayLike, limit: int) -> NDArray[np.int32]:
     array = np.asarray(values)
     if array.dtype.kind not in "iu":
@@ -103,7 +110,7 @@ class Transitions:
             not fit; the message names the array, the index and the value.
         """
         given = dict(zip(FIELDS, (state, action, reward, next_state, terminated), strict=True))
-        arrays = {name: np.asarray(values) for name, values in given.items()}
+        arrays = {name: _column(name, values) for name, values in given.items()}
         for name, array in arrays.items():
             if array.ndim != 1:
                 raise TransitionError(f"{name} has shape {array.shape}; it must be one-dimensional")
@@ -165,7 +172,7 @@ def load_arrays(path: str | Path, names: tuple[str, ...]) -> dict[str, NDArray[A
                 raise FileFormatError(
                     f"{path}: lacks {', '.join(missing)}; it must hold {', '.join(names)}"
                 )
-            return {name: _array(archive.read(f"{name}.npy")) for name in names}
+            return {name: _decoded(archive.read(f"{name}.npy")) for name in names}
     except FileFormatError:
         raise
     except Exception as cause:  # damage shows as any of a dozen kinds, and no library lists its own
@@ -173,7 +180,7 @@ def load_arrays(path: str | Path, names: tuple[str, ...]) -> dict[str, NDArray[A
         raise FileFormatError(f"{path}: cannot be read as a .npz file: {why}") from cause
 
 
-def _array(member: bytes) -> NDArray[Any]:
+def _decoded(member: bytes) -> NDArray[Any]:
     """Decode a member that was read whole: only then has zipfile compared its checksum."""
     array: NDArray[Any] = np.lib.format.read_array(io.BytesIO(member), allow_pickle=False)
     return array

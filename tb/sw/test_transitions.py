@@ -50,6 +50,8 @@ def test_legal_columns_become_raw_arrays() -> None:
             {"action": [0]},
             r"arrays differ in length \(state 2, action 1, .*they must be equally long",
         ),
+        ({"reward": [[1.0], [2.0, 3.0]]}, "reward is not one-dimensional: .* inhomogeneous shape"),
+        ({"terminated": [False, [True]]}, "terminated is not one-dimensional: .* inhomogeneous"),
         ({"state": [[0, 1]]}, r"state has shape \(1, 2\); it must be one-dimensional"),
     ],
 )
