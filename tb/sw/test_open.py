@@ -108,6 +108,39 @@ def test_serial_device_of_another_build_is_refused(query):
         qstep.open(f"serial:{name}{query}", CONFIG)
 
 
+@pytest.mark.parametrize("build", ["xyz", "", "001122334455667788", "00112233445566AB", "0" * 15])
+@pytest.mark.parametrize("before", ["?", "?baud=115200&", "?baud=115200?"])
+def test_build_that_can_be_none_is_refused_before_the_port_is_opened(before, build):
+    with pytest.raises(ConfigError) as caught:
+        qstep.open(f"serial:/dev/absent{before}build={build}", CONFIG)
+    assert str(caught.value) == (
+        f"device is 'serial:/dev/absent{before}build={build}'; its build is {build!r} "
+        "and must be 16 lower-case hexadecimal digits"
+    )
+
+
+@pytest.mark.parametrize("baud", ["", "0", "fast", "-9600", "9600.5", "1000000000"])
+def test_rate_that_is_no_number_is_refused_before_the_port_is_opened(baud):
+    with pytest.raises(ConfigError, match=rf"its baud is '{baud}' and must be from 1 to 999999999"):
+        qstep.open(f"serial:/dev/absent?baud={baud}", CONFIG)
+
+
+def test_question_mark_in_the_name_of_a_port_belongs_to_the_port(monkeypatch):
+    asked = []
+
+    class Absent:
+        def __init__(self, url, baud):
+            asked.append((url, baud))
+            raise LinkError("absent")
+
+    monkeypatch.setattr("qstep.link.ports.SerialPort", Absent)
+    name = "socket://localhost:7000?logging=debug"
+    for options in ("", "?baud=9600", "?build=0011223344556677&baud=9600"):
+        with pytest.raises(LinkError, match="absent"):
+            qstep.open(f"serial:{name}{options}", CONFIG)
+    assert asked == [(name, CONFIG.link.baud), (name, 9600), (name, 9600)]
+
+
 @pytest.mark.parametrize("error", [None, ValueError("not supported")])
 def test_serial_port_asks_for_low_latency_and_does_without(error, monkeypatch):
     asked = []

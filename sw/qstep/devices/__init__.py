@@ -11,7 +11,11 @@ from qstep.errors import ConfigError
 __all__ = ["Counters", "Device", "Status", "open_device"]
 
 _FORMS = "model:, sim:, sim:uart, serial:PORT or serial:PORT?baud=N&build=ID"
-_SERIAL = re.compile(r"(?P<port>.+?)(\?baud=(?P<baud>\d+))?([?&]build=(?P<build>[0-9a-f]{16}))?")
+_SERIAL = re.compile(r"(?P<port>.+?)(?P<options>([?&](baud|build)=[^?&]*)*)")
+_OPTIONS = {
+    "baud": (re.compile(r"[1-9][0-9]{0,8}"), "from 1 to 999999999 bits a second"),
+    "build": (re.compile(r"[0-9a-f]{16}"), "16 lower-case hexadecimal digits"),
+}
 
 
 def open_device(url: str, config: Config) -> Device:
@@ -38,7 +42,7 @@ def open_device(url: str, config: Config) -> Device:
     Raises
     ------
     ConfigError
-        The name has none of these forms.
+        The name has none of these forms, or its rate or build can be none.
     DeviceError
         The device cannot be reached, or is not built from `config`.
     ToolMissingError
@@ -65,6 +69,17 @@ def open_device(url: str, config: Config) -> Device:
         from qstep.devices.link_device import LinkDevice
         from qstep.link.ports import SerialPort
 
-        baud = int(serial["baud"] or config.link.baud)
-        return LinkDevice(SerialPort(serial["port"], baud), config, build=serial["build"])
+        options = _options(url, serial["options"])
+        baud = int(options.get("baud", config.link.baud))
+        return LinkDevice(SerialPort(serial["port"], baud), config, build=options.get("build"))
     raise ConfigError(f"device is {url!r}; it must be {_FORMS}")
+
+
+def _options(url: str, text: str) -> dict[str, str]:
+    """Return what ``?baud=N&build=ID`` gives, checked."""
+    options = dict(re.findall(r"[?&](\w+)=([^?&]*)", text))
+    for name, value in options.items():
+        pattern, form = _OPTIONS[name]
+        if not pattern.fullmatch(value):
+            raise ConfigError(f"device is {url!r}; its {name} is {value!r} and must be {form}")
+    return options
