@@ -202,6 +202,14 @@ def test_folder_that_does_not_exist_is_refused_before_the_work(folder):
         CliRunner().invoke(command, words, catch_exceptions=False)
 
 
+def test_folder_in_the_place_of_the_table_is_refused_before_the_work(folder, monkeypatch):
+    (folder / "table.npz").mkdir()
+    monkeypatch.setattr(replay_module, "open_device", None)  # nothing is to be opened
+    result = replay()
+    assert result.exit_code == 2
+    assert "Invalid value for '--out': File 'table.npz' is a directory." in result.stderr
+
+
 def test_error_ends_in_one_line_and_status_1(folder, monkeypatch, capsys):
     words = ["qstep", "replay", "walk.npz", "--out", "t.npz", "--states", "1", "--actions", "4"]
     monkeypatch.setattr(sys, "argv", words)

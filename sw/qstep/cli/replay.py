@@ -31,7 +31,11 @@ _QUIET_SECONDS = 2.0
 @click.command()
 @click.argument("transitions_file", metavar="TRANSITIONS.npz", type=click.Path(path_type=Path))
 @click.option(
-    "--out", required=True, type=click.Path(path_type=Path), metavar="TABLE.npz", help="The table."
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="TABLE.npz",
+    help="The table.",
 )
 @config_options
 @device_option
