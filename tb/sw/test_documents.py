@@ -94,6 +94,13 @@ def test_readme_leads_to_every_page() -> None:
     assert [page for page in PAGES if page != "README.md" and f"]({page})" not in text] == []
 
 
+@pytest.mark.unit
+def test_python_example_of_the_readme_uses_public_names_only() -> None:
+    (example,) = blocks("README.md", "python")
+    assert re.findall(r"^(?:from|import) (\S+)", example, re.MULTILINE) == ["qstep", "qstep"]
+    assert "qstep.open(" in example
+
+
 @pytest.mark.rtl
 def test_python_example_of_the_readme_runs() -> None:
     (example,) = blocks("README.md", "python")
