@@ -149,18 +149,28 @@ class AnswersGap(ReferenceDevice):
 
 
 @pytest.mark.parametrize("kind", [Request.CLEAR, Request.READ])
-def test_a_device_that_always_answers_gap_is_given_up_after_four_repeats_and_in_time(kind):
+def test_a_device_that_always_answers_gap_is_given_up_as_a_silent_one(kind):
     reference = AnswersGap(CONFIG, gaps=0)
     device = LinkDevice(DirectPort(reference), CONFIG, PATIENCE)
     reference.gaps = 1 << 30
     began = time.monotonic()
-    with pytest.raises(DeadlineError, match=rf"answer {kind.name} within .* s, sent 5 times"):
+    with pytest.raises(DeadlineError, match=rf"answer {kind.name} within .* s, sent 9 times"):
         device.clear() if kind == Request.CLEAR else device.read()
     seconds = PATIENCE + 2 * 512 * 10 / 12_000_000 + (36 * 3 / 1_000_000)
     assert time.monotonic() - began < (2 ** (RETRIES + 1) - 1) * seconds + 0.5
-    assert reference.received[kind] == 1 + RETRIES
+    assert reference.received[kind] == 1 + RETRIES + RETRIES == 9
     with pytest.raises(SessionLostError, match="no session is open"):
         device.clear()
+
+
+def test_a_device_that_always_answers_gap_to_many_requests_is_given_up():
+    reference = AnswersGap(CONFIG, gaps=0)
+    device = LinkDevice(DirectPort(reference), CONFIG, PATIENCE)
+    reference.gaps = 1 << 30
+    with pytest.raises(DeadlineError, match=r"answer REWARDS within .* s, sent 9 times") as caught:
+        device.step(transitions(1000))
+    assert caught.value.applied == 0
+    assert reference.received[Request.REWARDS] == 9
 
 
 @pytest.mark.parametrize("gaps", [1, RETRIES])
@@ -177,16 +187,38 @@ def test_gaps_within_the_limit_are_repeated_at_once_and_progress_begins_anew(gap
     assert reference.received[Request.CLEAR] == reference.received[Request.STATUS] == 3 * (1 + gaps)
 
 
-def test_gaps_and_silence_count_together():
+@pytest.mark.parametrize("lost", [RETRIES - 1, RETRIES])
+def test_gaps_leave_the_retries_of_silence_as_they_are(lost):
+    class Loses(DirectPort):
+        """Loses what is written next."""
+
+        losing = 0
+
+        def there(self, data):
+            if reference.gaps == 0 and self.losing:
+                self.losing -= 1
+                return b""
+            return data
+
     reference = AnswersGap(CONFIG, gaps=0)
-    port = Silent(reference, 100)
+    port = Loses(reference)
     device = LinkDevice(port, CONFIG, PATIENCE)
-    reference.gaps, port.frames = 2, 3  # the delimiter before a repeat counts, too
-    port.written.clear()
-    with pytest.raises(DeadlineError, match=r"did not answer CLEAR within .* s, sent 5 times"):
+    reference.gaps, port.losing = RETRIES, 1 + lost
+    if lost < RETRIES:
         device.clear()
-    assert reference.received[Request.CLEAR] == 2
-    assert sum(len([p for p in data.split(DELIMITER) if p]) for data in port.written) == 1 + RETRIES
+    else:
+        with pytest.raises(DeadlineError, match=r"did not answer CLEAR within .* s, sent 9 times"):
+            device.clear()
+    assert reference.received[Request.CLEAR] == RETRIES + (lost < RETRIES)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_line_that_spoils_every_sixth_frame_changes_nothing(seed):
+    reference = ReferenceDevice(CONFIG)
+    device = LinkDevice(NoisyPort(reference, seed, period=300), CONFIG, PATIENCE)
+    batch = transitions(4000)
+    device.step(batch)
+    assert np.array_equal(device.read(), expected_table(batch, Hyperparameters()))
 
 
 def test_no_device_at_all_is_an_error_in_time():

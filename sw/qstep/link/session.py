@@ -25,7 +25,7 @@ from qstep.protocol import (
 __all__ = ["PATIENCE", "RETRIES", "Session"]
 
 RETRIES = 4
-"""How often an unanswered request is sent again."""
+"""How often an unanswered request is sent again, and how often, beside that, one that GAP asks for."""
 
 PATIENCE = 0.1
 """Seconds, beside the time that the bytes take, before the first retry; each later one waits twice as
@@ -64,7 +64,7 @@ class Session:
         self._max_payload = max_payload(self._buffer_bytes)
         self._reader = FrameReader(self._max_payload + OVERHEAD)
         self._window = Window(self._buffer_bytes)
-        self._repeats = 0  # of what is under way, since any of it was known to be carried out
+        self._gaps = 0  # repeats because of GAP, since a request was last known to be carried out
 
     @property
     def applied(self) -> int:
@@ -85,7 +85,7 @@ class Session:
             There is no device, or the port failed.
         """
         self._window.close()
-        self._repeats = 0
+        self._gaps = 0
         nonce = secrets.token_bytes(4)
         # The delimiter ends whatever an earlier host left unfinished on the line.
         hello = DELIMITER + encode_frame(Request.HELLO, 0, 0, nonce)
@@ -195,7 +195,7 @@ class Session:
         self, kind: Request, payload: bytes | memoryview, transitions: int, seconds: float
     ) -> bytes:
         if not self._window.pending:
-            self._repeats = 0
+            self._gaps = 0
         frame = self._window.add(kind, payload, transitions, seconds)
         self._write(frame)
         return frame
@@ -211,10 +211,10 @@ class Session:
         """Take an answer into account; return True if more requests are known to be carried out."""
         progress = self._window.acknowledge(answer)
         if progress.more_done and self._window.pending:
-            self._repeats = 0
-        # A device that answers nothing but GAP is not obeyed for ever: it is waited for, then given up.
-        if progress.repeat and self._repeats < RETRIES:
-            self._repeats += 1
+            self._gaps = 0
+        # A device that answers nothing but GAP is not obeyed for ever: then it is as if it were silent.
+        if progress.repeat and self._gaps < RETRIES:
+            self._gaps += 1
             self._write(progress.repeat)
         return True if progress.more_done else None
 
@@ -229,17 +229,15 @@ class Session:
         resend: Callable[[], None],
         seconds: float,
     ) -> T:
-        """Feed frames to `accept` until it returns something; repeat with `resend`, then give up.
-
-        A repeat that `accept` makes counts as one that is made for lack of an answer: each begins a new
-        span of time, twice as long as the last.
-        """
+        """Feed frames to `accept` until it returns something; repeat with `resend`, then give up."""
         seconds += self._patience + 2 * self._buffer_bytes * BITS_PER_BYTE / self.baud
-        began = now = time.monotonic()
-        while True:
-            repeats = self._repeats
-            deadline = now + seconds * 2**repeats
-            while now < deadline and self._repeats == repeats:
+        waited = 0.0
+        for attempt in range(RETRIES + 1):
+            if attempt:
+                resend()
+            began = now = time.monotonic()
+            deadline = began + seconds * 2**attempt
+            while now < deadline:
                 result = None
                 for frame in self._reader.feed(self._read(deadline - now)):
                     accepted = accept(frame)
@@ -247,15 +245,11 @@ class Session:
                 if result is not None:
                     return result
                 now = time.monotonic()
-            if self._repeats == repeats:
-                if repeats == RETRIES:
-                    break
-                self._repeats += 1
-                resend()
-                now = time.monotonic()
+            waited += now - began
         self._window.close()
+        sent = 1 + RETRIES + self._gaps
         raise DeadlineError(
-            f"the device did not answer {what} within {now - began:.2g} s, sent {RETRIES + 1} times"
+            f"the device did not answer {what} within {waited:.2g} s, sent {sent} times"
         )
 
     def _read(self, timeout: float) -> bytes:
