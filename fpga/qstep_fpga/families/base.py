@@ -38,6 +38,9 @@ class Family(Protocol):
         Bits of a block RAM, with those that others call parity.
     bitstream : str
         Suffix of the file that a programmer takes.
+    pll_rate : str
+        Regular expression for where the file of the PLL names the rate that it makes; group 1 is it, in
+        MHz.
     """
 
     packages: ClassVar[tuple[str, ...]]
@@ -47,6 +50,7 @@ class Family(Protocol):
     cells: ClassVar[dict[str, tuple[tuple[str, ...], ...]]]
     block_bits: ClassVar[int]
     bitstream: ClassVar[str]
+    pll_rate: ClassVar[str]
 
     def pll(self, board: Board, clock_hz: int, file: str) -> list[str]:
         """Return the command that writes module ``pll`` (clock_in, clock_out, locked) to `file`."""

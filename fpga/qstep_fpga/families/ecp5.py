@@ -32,6 +32,7 @@ class ECP5:
     }
     block_bits: ClassVar[int] = 18 * 1024
     bitstream: ClassVar[str] = ".bit"
+    pll_rate: ClassVar[str] = r'FREQUENCY_PIN_CLKOP="([\d.]+)"'
 
     def pll(self, board: Board, clock_hz: int, file: str) -> list[str]:
         names = ["-n", "pll", "--clkin_name", "clock_in", "--clkout0_name", "clock_out"]

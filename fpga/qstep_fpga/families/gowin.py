@@ -33,6 +33,7 @@ class Gowin:
     }
     block_bits: ClassVar[int] = 18 * 1024
     bitstream: ClassVar[str] = ".fs"
+    pll_rate: ClassVar[str] = r"Achieved output frequency: +([\d.]+) MHz"
 
     def pll(self, board: Board, clock_hz: int, file: str) -> list[str]:
         rates = ["-i", f"{board.clock_hz / 1e6:g}", "-o", f"{clock_hz / 1e6:g}"]

@@ -35,6 +35,7 @@ class ICE40:
     }
     block_bits: ClassVar[int] = 4 * 1024
     bitstream: ClassVar[str] = ".bin"
+    pll_rate: ClassVar[str] = r"Achieved output frequency: +([\d.]+) MHz"
 
     def pll(self, board: Board, clock_hz: int, file: str) -> list[str]:
         rates = ["-i", f"{board.clock_hz / 1e6:g}", "-o", f"{clock_hz / 1e6:g}"]

@@ -1,0 +1,107 @@
+"""The clock of a board is the one that was asked for, not the nearest that its PLL can make."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from qstep.config import Config, Link
+from qstep.errors import BuildError
+from qstep_fpga import pll
+from qstep_fpga.board import Board, load, names
+from qstep_fpga.netlist import synthesise
+
+SAID = {
+    "icebreaker": """\
+ * Given input frequency:        12.000 MHz
+ * Requested output frequency:   43.700 MHz
+ * Achieved output frequency:    {} MHz
+""",
+    "ulx3s-12f": """\
+    input clock_in, // 25 MHz, 0 deg
+    output clock_out, // {0} MHz, 0 deg
+(* FREQUENCY_PIN_CLKI="25" *)
+(* FREQUENCY_PIN_CLKOP="{0}" *)
+""",
+    "tang-nano-9k": """\
+ * Given input frequency:        27.000 MHz
+ * Requested output frequency:   50.000 MHz
+ * Achieved output frequency:    {} MHz
+""",
+}
+"""The lines with rates, as icepll, ecppll and gowin_pll write them."""
+
+
+def at(board: Board, clock_hz: int) -> Config:
+    return replace(board.config, link=Link(clock_hz=clock_hz, baud=1_000_000))
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("name", "asked", "made", "message"),
+    [
+        (
+            "icebreaker",
+            43_700_000,
+            "43.500",
+            "43.5 MHz of its 12 MHz, where .* for 43.7 MHz; .* link.clock_hz = 43_500_000$",
+        ),
+        ("icebreaker", 45_001_000, "45.000", "45 MHz of its 12 MHz, where .* for 45.001 MHz"),
+        ("ulx3s-12f", 97_000_000, "96.875", "96.875 MHz of its 25 MHz, where .* for 97 MHz"),
+        ("tang-nano-9k", 50_000_000, "50.143", "50.143 MHz of its 27 MHz, where .* for 50 MHz"),
+    ],
+)
+def test_another_rate_is_refused(name: str, asked: int, made: str, message: str) -> None:
+    board = load(name)
+    with pytest.raises(BuildError, match=f"the PLL of {board.title} makes {message}"):
+        pll.check_rate(board, at(board, asked), SAID[name].format(made))
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("name", "asked", "made"),
+    [
+        ("icebreaker", 47_250_000, "47.250"),
+        ("ulx3s-12f", 90_000_000, "90"),
+        ("ulx3s-12f", 103_125_000, "103.125"),
+        ("tang-nano-9k", 50_142_857, "50.143"),  # 27 * 13 / 7, rounded twice
+    ],
+)
+def test_the_same_rate_is_accepted(name: str, asked: int, made: str) -> None:
+    board = load(name)
+    pll.check_rate(board, at(board, asked), SAID[name].format(made))
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("name", SAID)
+def test_a_tool_that_does_not_say_its_rate_is_not_believed(name: str) -> None:
+    board = load(name)
+    with pytest.raises(BuildError, match=r"writes the PLL of .* does not say its rate"):
+        pll.check_rate(board, board.config, "module pll;")
+
+
+@pytest.mark.synth
+@pytest.mark.parametrize("name", names())
+def test_boards_get_the_clock_that_their_files_name(name: str, tmp_path: Path) -> None:
+    board = load(name)
+    pll.make(board, board.config, tmp_path)
+
+
+@pytest.mark.synth
+@pytest.mark.parametrize(
+    ("name", "asked", "made"),
+    [
+        ("icebreaker", 47_000_000, "47.25"),
+        ("ulx3s-12f", 97_000_000, "96.875"),
+        ("tang-nano-9k", 50_000_000, "50.143"),
+    ],
+)
+def test_a_build_at_a_rate_that_the_pll_cannot_make_is_refused(
+    name: str, asked: int, made: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QSTEP_CACHE", str(tmp_path))
+    board = load(name)
+    with pytest.raises(BuildError, match=f"makes {made} MHz"):
+        synthesise(board, at(board, asked))
