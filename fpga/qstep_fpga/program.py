@@ -15,10 +15,14 @@ LOADER = "openFPGALoader"
 """The program that knows the boards."""
 REMEDY = "macOS: brew install openfpgaloader; Debian, Ubuntu: apt install openfpgaloader"
 """How to get it."""
+_FAILED = "FAIL"
 
 
 def program(board: Board, bitstream: Path, flash: bool) -> None:
     """Load `bitstream` into the chip of `board`, or with `flash` into the memory that it starts from.
+
+    The loader writes iCE40 boards that it reaches by SPI, such as the iCEBreaker, into that memory
+    either way.
 
     Raises
     ------
@@ -38,7 +42,8 @@ def program(board: Board, bitstream: Path, flash: bool) -> None:
     done = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
     )
-    if done.returncode != 0:
+    # It also ends with status 0 after it has said this, for one when an iCE40 does not start.
+    if done.returncode != 0 or _FAILED in done.stdout:
         said = done.stdout.strip()[-1000:]
         raise BuildError(f"{board.title} was not programmed{_reason(said)}; {LOADER} said:\n{said}")
 

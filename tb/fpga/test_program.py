@@ -70,3 +70,16 @@ def test_failures_are_explained_and_quoted(
         program(BOARD, bitstream, flash=False)
     assert explained in str(caught.value)
     assert said in str(caught.value)
+
+
+def test_a_chip_that_does_not_start_is_a_failure_whatever_the_status(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bitstream: Path
+) -> None:
+    loader(tmp_path, monkeypatch, "echo 'Wait for CDONE DONE'")
+    program(load("icebreaker"), bitstream, flash=False)
+    loader(tmp_path, monkeypatch, "echo 'Writing: Done'; echo 'Wait for CDONE FAIL'; exit 0")
+    with pytest.raises(BuildError) as caught:
+        program(load("icebreaker"), bitstream, flash=False)
+    assert str(caught.value) == (
+        "iCEBreaker was not programmed; openFPGALoader said:\nWriting: Done\nWait for CDONE FAIL"
+    )

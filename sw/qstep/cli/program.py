@@ -19,7 +19,9 @@ __all__ = ["command"]
     type=click.Path(path_type=Path),
     help=f"The file.  [default: what qstep build wrote to {BITSTREAMS.as_posix()}]",
 )
-@click.option("--flash", is_flag=True, help="Keep it over a loss of power.")
+@click.option(
+    "--flash", is_flag=True, help="Keep it over a loss of power; the iCEBreaker always does."
+)
 def command(board: str, file: Path | None, flash: bool) -> None:
     """Load a bitstream into BOARD, with openFPGALoader."""
     from qstep_fpga.board import load
