@@ -25,6 +25,9 @@ __all__ = [
 ]
 
 _MEMORY = "block RAM"
+_DSP = "DSP"
+_LEAST = 2, 8
+"""Fewest actions, and bits of the narrowest format."""
 
 
 @dataclass(frozen=True)
@@ -82,33 +85,56 @@ def check_table(board: Board, config: Config) -> None:
     """Raise BuildError if the table is so large that there is no need to synthesise it."""
     short = hopeless(board, config)
     if short:
-        raise _error(board, config, [short], {_MEMORY: short.needed})
+        raise _error(board, config, [short])
 
 
 def check_fit(board: Board, config: Config, netlist: Path) -> None:
     """Raise BuildError if a netlist needs more than the chip has."""
-    need = needs(board, netlist)
-    lacking = shortages(board, need)
+    lacking = shortages(board, needs(board, netlist))
     if lacking:
-        raise _error(board, config, lacking, need)
+        raise _error(board, config, lacking)
 
 
-def _error(
-    board: Board, config: Config, lacking: list[Shortage], need: dict[str, int]
-) -> BuildError:
+def _error(board: Board, config: Config, lacking: list[Shortage]) -> BuildError:
     words = [
         f"{short.resource}: needs {short.needed}, {short.over} more than the {short.there} there are"
         for short in lacking
     ]
     return BuildError(
         f"{config.states} x {config.actions} of {config.format} does not fit {board.title} "
-        f"({board.part}). {'; '.join(words)}. {_advice(board, config, need)}"
+        f"({board.part}). {'; '.join(words)}. {_advice(board, config, lacking)}"
     )
 
 
-def _advice(board: Board, config: Config, need: dict[str, int]) -> str:
-    if need[_MEMORY] > board.limits[_MEMORY]:
-        # The table takes blocks in proportion to its states; a power of two wastes none.
-        fitting = config.states * board.limits[_MEMORY] // need[_MEMORY]
-        return f"About {1 << max(1, fitting.bit_length() - 1)} states of this width would fit"
-    return "Fewer actions or a narrower format would fit; logic hardly depends on the states"
+def _advice(board: Board, config: Config, lacking: list[Shortage]) -> str:
+    """Say what would help. Only of block RAM is it known how much."""
+    short = {shortage.resource: shortage for shortage in lacking}
+    memory, dsp = short.pop(_MEMORY, None), short.pop(_DSP, None)
+    advice = [_of_memory(board, config, memory)] if memory else []
+    if short:
+        least = (config.actions, config.format.width) == _LEAST
+        words = ", which are the least already" if least else ""
+        advice.append(f"Logic grows with the actions and their width{words}")
+    if dsp:
+        advice.append("The width alone decides on DSP")
+    return ". ".join(advice)
+
+
+def _of_memory(board: Board, config: Config, short: Shortage) -> str:
+    block_bits, width = FAMILIES[board.family].block_bits, config.format.width
+
+    def table(states: int, actions: int) -> int:
+        """Count the blocks of a bank of each action, none less than a block, and of the copy of all."""
+        bank = -(-states * width // block_bits)
+        return actions * bank - (-states * actions * width // block_bits)
+
+    # What is not of the table is of the link, and stays as it is.
+    left = short.there - max(0, short.needed - table(config.states, config.actions))
+    # A power of two wastes no memory.
+    for states in (1 << bits for bits in reversed(range(1, config.states.bit_length()))):
+        if table(states, config.actions) <= left:
+            return f"There is block RAM for about {states} states"
+    for actions in reversed(range(2, config.actions)):
+        if table(2, actions) <= left:
+            return f"There is block RAM for about {actions} actions, as each takes a block at least"
+    return "The link leaves no block RAM for a table; lower link.buffer_bytes"

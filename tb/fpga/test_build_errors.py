@@ -76,23 +76,47 @@ def test_too_much_memory_is_refused_with_the_states_that_would_fit(tmp_path: Pat
         check_fit(BOARD, config, netlist(tmp_path, SB_RAM40_4K=31))
     assert str(caught.value) == (
         "1024 x 4 of Q8.8 does not fit iCEBreaker (iCE40UP5K-SG48). block RAM: needs 31, 1 more than "
-        "the 30 there are. About 512 states of this width would fit"
+        "the 30 there are. There is block RAM for about 512 states"
     )
+
+
+@pytest.mark.parametrize(
+    ("states", "actions", "blocks", "advice"),
+    [
+        (2, 64, 72, "about 22 actions, as each takes a block at least"),  # 7 blocks are the link's
+        (256, 28, 63, "about 22 actions, as each takes a block at least"),
+        (256, 16, 39, "about 64 states"),
+        (1024, 4, 61, "The link leaves no block RAM for a table; lower link.buffer_bytes"),
+    ],
+)
+def test_too_much_memory_is_put_down_to_what_takes_it(
+    states: int, actions: int, blocks: int, advice: str, tmp_path: Path
+) -> None:
+    with pytest.raises(BuildError) as caught:
+        check_fit(BOARD, Config(states, actions), netlist(tmp_path, SB_RAM40_4K=blocks))
+    assert str(caught.value).endswith(advice)
 
 
 def test_a_table_that_is_far_too_large_is_refused_before_it_is_synthesised() -> None:
     check_table(BOARD, Config(1920, 4))  # exactly twice the blocks there are: not sure yet
-    with pytest.raises(BuildError, match=r"block RAM: needs 61, 31 more .* About 512 states"):
+    with pytest.raises(BuildError, match=r"block RAM: needs 61, 31 more .* about 512 states"):
         check_table(BOARD, Config(1921, 4))
 
 
-def test_too_much_logic_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("config", "also"),
+    [(Config(64, 4), ""), (Config(16, 2, "Q4.4"), ", which are the least already")],
+)
+def test_too_much_logic_is_refused_without_a_promise(
+    config: Config, also: str, tmp_path: Path
+) -> None:
     cells = netlist(tmp_path, SB_LUT4=100, SB_DFFE=3000, SB_DFFSR=2300, SB_MAC16=9)
-    with pytest.raises(
-        BuildError,
-        match="logic cells: needs 5300, 20 more than the 5280 there are; DSP: needs 9, 1 more",
-    ):
-        check_fit(BOARD, BOARD.config, cells)
+    with pytest.raises(BuildError) as caught:
+        check_fit(BOARD, config, cells)
+    assert str(caught.value).endswith(
+        "logic cells: needs 5300, 20 more than the 5280 there are; DSP: needs 9, 1 more than the 8 "
+        f"there are. Logic grows with the actions and their width{also}. The width alone decides on DSP"
+    )
 
 
 # Clocks, and what is written
