@@ -1,17 +1,25 @@
-"""Reports for people: one as a table on the terminal, all as a table of a page."""
+"""Reports for people: one as a table on the terminal, all as the tables of a page.
+
+This prints the tables of ``fpga/README.md``::
+
+    python -m qstep_fpga.render fpga/reports/*.json
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
+import click
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from qstep.config import Config
+from qstep.errors import FileFormatError
 from qstep_fpga.report import Report
 
-__all__ = ["markdown", "render"]
+__all__ = ["main", "markdown", "origins", "render"]
 
 
 def render(report: Report) -> Group:
@@ -37,7 +45,7 @@ def render(report: Report) -> Group:
         f"{full:.4f} million transitions/s at {config.link.baud:,} baud, "
         f"{continuing:.4f} where they continue each other",
     )
-    table.add_row("tools", ", ".join(f"{name} {version}" for name, version in report.tools.items()))
+    table.add_row("tools", _tools(report))
     return Group(
         Text(f"{report.board} ({report.part})", style="bold"),
         table,
@@ -51,9 +59,9 @@ def markdown(reports: Sequence[Report]) -> str:
     head += [
         "highest clock, MHz (min / median / max)",
         "seeds",
-        "million transitions/s: lane / link",
+        "million transitions/s at best: lane / link",
     ]
-    rows = [head, ["---"] * len(head)]
+    rows = []
     for report in reports:
         use = {name: f"{used:,} / {there:,}" for name, (used, there) in report.resources.items()}
         low, median, high = report.spread
@@ -71,8 +79,44 @@ def markdown(reports: Sequence[Report]) -> str:
                 f"{report.core_rate:g} / {report.link_rates[1]:.3f}",
             ]
         )
-    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    return _table(head, rows)
+
+
+def origins(reports: Sequence[Report]) -> str:
+    """Return what the reports are of and what they were made with as a Markdown table, a row each."""
+    head = ["board", "digest", "build", "seed of the bitstream", "critical path", "tools"]
+    return _table(
+        head,
+        (
+            [r.board, r.digest[:16], r.build, str(r.seed), r.critical_path, _tools(r)]
+            for r in reports
+        ),
+    )
+
+
+def _table(head: list[str], rows: Iterable[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _tools(report: Report) -> str:
+    return ", ".join(f"{name} {version}" for name, version in report.tools.items())
 
 
 def _geometry(config: Config) -> str:
     return f"{config.states} x {config.actions}, {config.format}, loop depth {config.loop_depth}"
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+def main(files: tuple[Path, ...]) -> None:
+    """Print two Markdown tables of the reports FILES: what came out, and what it was made with."""
+    try:
+        reports = [Report.read(path) for path in files]
+    except FileFormatError as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(f"{markdown(reports)}\n{origins(reports)}", nl=False)
+
+
+if __name__ == "__main__":
+    main()

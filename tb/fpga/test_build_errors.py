@@ -16,7 +16,7 @@ from qstep_fpga.critical import describe
 from qstep_fpga.families.base import PLACED, REPORT
 from qstep_fpga.fit import check_fit, check_table
 from qstep_fpga.placement import Placement, place
-from qstep_fpga.render import markdown
+from qstep_fpga.render import markdown, origins
 from qstep_fpga.report import Report
 from qstep_fpga.top import TOP
 
@@ -254,10 +254,16 @@ def test_link_rates_follow_from_baud_and_record_lengths() -> None:
     assert report.link_rates == (0.3 / 4, 0.3 / 3)
 
 
-def test_table_has_a_row_a_report() -> None:
+def test_tables_have_a_row_a_report() -> None:
     report = Report.of(BOARD, BOARD.config, [placement(1, 25.0), placement(2, 31.0)])
     *_, row = markdown([report]).splitlines()
     assert row == (
         "| icebreaker (iCE40UP5K-SG48) | 64 x 4, Q8.8, loop depth 3 | 1 / 2 | in the cells | 1 / 2 "
         "| 1 / 2 | 24 | 25.0 / 28.0 / 31.0 | 2 | 24 / 0.100 |"
+    )
+    *_, row = origins([report]).splitlines()
+    made_with = ", ".join(f"{name} {version}" for name, version in report.tools.items())
+    assert row == (
+        f"| icebreaker | {BOARD.config.digest[:16]} | {report.build} | 2 | "
+        f"80.0 ns from a to b through 0 cells, 75% of it in wires | {made_with} |"
     )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from qstep_fpga.board import load
 from qstep_fpga.flow import build
-from qstep_fpga.render import markdown
+from qstep_fpga.netlist import identity
+from qstep_fpga.render import main
 from qstep_fpga.report import Report
 
 ROOT = Path(__file__).parents[2]
@@ -16,16 +19,36 @@ REPORTS = sorted((ROOT / "fpga/reports").glob("*.json"))
 
 
 @pytest.mark.unit
-def test_the_table_is_printed_from_the_reports() -> None:
+def test_the_tables_are_what_the_documented_call_prints() -> None:
     assert REPORTS
-    table = markdown([Report.read(path) for path in REPORTS])
-    assert f"\n\n{table}\n" in (ROOT / "fpga/README.md").read_text(encoding="utf-8")
+    page = (ROOT / "fpga/README.md").read_text(encoding="utf-8")
+    assert "\n    python -m qstep_fpga.render fpga/reports/*.json\n" in page
+    printed = CliRunner().invoke(main, [str(path) for path in REPORTS])
+    assert printed.exit_code == 0
+    tables = printed.output.removesuffix("\n").split("\n\n")
+    assert [table.count("\n") for table in tables] == [len(REPORTS) + 1] * 2
+    assert re.findall(r"^\|.*\|$(?:\n\|.*\|$)*", page, re.MULTILINE) == tables
+
+
+@pytest.mark.unit
+def test_what_is_no_report_is_named(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text("{}", encoding="utf-8")
+    printed = CliRunner().invoke(main, [str(tmp_path / "x.json")])
+    assert printed.exit_code == 1
+    assert re.match(r"Error: .*x\.json: is not a report of a build", printed.output)
 
 
 @pytest.mark.unit
 @pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.stem)
 def test_a_report_is_of_the_boards_own_configuration(path: Path) -> None:
     assert Report.read(path).digest == load(path.stem).config.digest
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.stem)
+def test_a_report_is_of_the_sources_and_tools_as_they_are(path: Path) -> None:
+    board = load(path.stem)
+    assert Report.read(path).build == identity(board, board.config)
 
 
 @pytest.mark.synth
