@@ -5,14 +5,30 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
+from qstep.config import Config
+from qstep_rtl.generate import generate
 from qstep_sim import verilator
 
-__all__ = ["CORNERS", "RTL", "lint"]
+__all__ = [
+    "BOARD",
+    "BOARD_CLOCKS",
+    "BOARD_WAIVER",
+    "CORNERS",
+    "FRAME",
+    "RTL",
+    "lint",
+    "lint_board",
+    "lint_frame",
+]
 
 RTL = Path(__file__).resolve().parents[1] / "rtl"
+BOARD = RTL.parent / "fpga/qstep_fpga/qs_board.sv"
+FRAME = BOARD.with_name("qs_lane_frame.sv")
 
 CORNERS = [
     {"States": states, "Actions": actions, "Width": width, "LoopDepth": depth}
@@ -23,15 +39,42 @@ CORNERS = [
 """Parameters of `qs_lane`: each at its ends, with sizes that are and are not powers of two."""
 
 
-def lint(top: str, parameters: Mapping[str, int], rtl: Path = RTL) -> str:
-    """Return what Verilator has to say about a module and all below it; empty if nothing."""
+BOARD_CLOCKS = [4_000, 12_000_000, 45_000_000, 2**30]
+"""Values of `ClockHz` of `qs_board`: what it divides by is and is not a power of two."""
+
+BOARD_WAIVER = "-Wno-PROCASSINIT"
+"""`qs_board` makes the reset: nothing can reset its registers, and the chip starts them as declared."""
+
+
+def lint(
+    top: str,
+    parameters: Mapping[str, int],
+    rtl: Path = RTL,
+    sources: Sequence[Path] = (),
+    options: Sequence[str] = (),
+) -> str:
+    """Return what Verilator has to say about a module and all below it; empty if nothing.
+
+    Parameters
+    ----------
+    top : str
+        The module; its file is ``rtl/TOP.sv`` unless `sources` are given.
+    parameters : mapping of str to int
+    rtl : Path
+        Where modules are found by name.
+    sources : sequence of Path
+        Files of the module, and of those below it that are not in `rtl`.
+    options : sequence of str
+        Further options of Verilator, such as waivers.
+    """
     settings = [f"-G{name}={value}" for name, value in parameters.items()]
     answer = subprocess.run(
         [
             str(verilator.find()),
             *("--lint-only", "-Wall", "--assert", f"-I{rtl}", "--top-module", top),
             *settings,
-            *(str(rtl / name) for name in ("qs_pkg.sv", f"{top}.sv")),
+            *options,
+            *map(str, (rtl / "qs_pkg.sv", *(sources or [rtl / f"{top}.sv"]))),
         ],
         env=verilator.environment(),
         capture_output=True,
@@ -43,13 +86,29 @@ def lint(top: str, parameters: Mapping[str, int], rtl: Path = RTL) -> str:
     return answer.stderr
 
 
+def lint_frame() -> str:
+    """Lint ``qs_lane_frame`` and the lane in it, both of which must have their default parameters."""
+    return lint("qs_lane_frame", {}, sources=[FRAME])
+
+
+def lint_board(clock_hz: int, board: Path = BOARD) -> str:
+    """Lint ``qs_board`` with a device in it, as :func:`lint` does."""
+    with tempfile.TemporaryDirectory() as name:
+        generate(Config(2, 2), Path(name))
+        device = [RTL / "qstep_generated.vlt", Path(name) / "qstep_top.v"]
+        given = {"ClockHz": clock_hz}
+        return lint("qs_board", given, sources=[*device, board], options=[BOARD_WAIVER])
+
+
 def _main() -> int:
-    for parameters in CORNERS:
-        complaint = lint("qs_lane", parameters)
+    runs = [(f"qs_lane with {corner}", partial(lint, "qs_lane", corner)) for corner in CORNERS]
+    runs += [(f"qs_board at {clock} Hz", partial(lint_board, clock)) for clock in BOARD_CLOCKS]
+    runs += [("qs_lane_frame", lint_frame)]
+    for name, complaint in ((name, check()) for name, check in runs):
         if complaint:
-            print(f"qs_lane with {parameters}:\n{complaint}", file=sys.stderr)
+            print(f"{name}:\n{complaint}", file=sys.stderr)
             return 1
-    print(f"RTL: no warnings in {len(CORNERS)} sets of parameters")
+    print(f"RTL: no warnings in {len(runs)} modules and sets of parameters")
     return 0
 
 

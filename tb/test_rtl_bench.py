@@ -86,7 +86,8 @@ def test_test_plan_names_tests_that_exist() -> None:
 
 @pytest.mark.rtl
 @pytest.mark.parametrize(
-    "bench", ["uvm/qs_lane_bench", "unit/qs_max_tree_bench", "unit/qs_update_exhaustive"]
+    "bench",
+    ["uvm/qs_lane_bench", "unit/qs_max_tree_bench", "unit/qs_update_exhaustive", "unit/qstep_top"],
 )
 def test_bench_modules_have_no_lint_warnings(bench: str) -> None:
     command = [verilator.find(), "--lint-only", "-Wall", "-Wno-UNUSEDPARAM", f"-I{RTL}"]

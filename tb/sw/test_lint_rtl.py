@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tb import lint_rtl
+from tb.planted import plant
 
 pytestmark = pytest.mark.rtl
 
@@ -16,6 +17,22 @@ pytestmark = pytest.mark.rtl
 )
 def test_rtl_has_no_warnings(parameters: dict[str, int]) -> None:
     assert lint_rtl.lint("qs_lane", parameters) == ""
+
+
+@pytest.mark.parametrize("clock_hz", lint_rtl.BOARD_CLOCKS)
+def test_what_is_around_the_device_has_no_warnings(clock_hz: int) -> None:
+    assert lint_rtl.lint_board(clock_hz) == ""
+
+
+def test_what_is_around_the_lane_alone_has_no_warnings() -> None:
+    assert lint_rtl.lint_frame() == ""
+
+
+def test_fault_around_the_device_is_reported(tmp_path: Path) -> None:
+    board = plant(
+        tmp_path, "qs_board.sv", "output logic tx_o", "output logic [1:0] tx_o", [lint_rtl.BOARD]
+    )
+    assert "%Warning-WIDTHTRUNC" in lint_rtl.lint_board(12_000_000, board / "qs_board.sv")
 
 
 def test_narrow_assignment_is_reported(tmp_path: Path) -> None:

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from tb.bench import Run
+from tb.bench import TB, Run
+from tb.lint_rtl import BOARD, BOARD_WAIVER
 
-__all__ = ["UNITS"]
+__all__ = ["BOARD_RUN", "STAND_IN", "UNITS"]
 
 
 def _run(top: str, module: str, **parameters: int) -> Run:
     return Run(top, f"tb.unit.{module}", parameters)
 
+
+STAND_IN = TB / "unit/qstep_top.sv"
+"""What is inside the board instead of the device."""
+
+# The fortieth of a second that the LED's shortest flicker takes is a whole number of its ticks here.
+BOARD_RUN = Run(
+    "qs_board",
+    "tb.unit.rtl_board",
+    {"ClockHz": 40 * 128},
+    sources=(STAND_IN, BOARD),
+    build_args=(BOARD_WAIVER,),
+)
 
 UNITS = [
     _run("qs_max_tree_bench", "rtl_max_tree", Width=8),
@@ -24,4 +37,5 @@ UNITS = [
     _run("qs_update", "rtl_update", Width=16, LoopDepth=2),
     _run("qs_update", "rtl_update", Width=32, LoopDepth=3),
     _run("qs_update_exhaustive", "rtl_update_exhaustive"),
+    BOARD_RUN,
 ]
