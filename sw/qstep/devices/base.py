@@ -133,7 +133,10 @@ class Device(ABC):
 
 def checked_table(config: Config, q_raw: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return a table as a contiguous int32 array, or raise TableError if it is not one of `config`'s."""
-    array = np.asarray(q_raw)
+    try:
+        array = np.asarray(q_raw)
+    except ValueError as cause:  # rows that are not equally long
+        raise TableError(f"table is not two-dimensional: {cause}") from cause
     shape = (config.states, config.actions)
     if array.shape != shape:
         raise TableError(f"table has shape {array.shape}; this configuration needs {shape}")
