@@ -12,7 +12,9 @@ __all__ = ["CONFIGS", "config_id", "device_run"]
 CONFIGS = [
     Config(states=16, actions=4),
     Config(states=25, actions=3, format=QFormat(10, 10), loop_depth=3, link=Link(buffer_bytes=512)),
+    Config(states=4, actions=3, loop_depth=3),
 ]
+"""The last one has records so short, and a loop so deep, that the lane holds transitions back."""
 
 
 def config_id(config: Config) -> str:

@@ -12,7 +12,9 @@ from tb.reference_device import ReferenceDevice
 from tb.uvm.covergroup import Covergroup
 from tb.uvm.device_items import Clock
 
+from qstep import Config
 from qstep.link.frames import COMMON, decode_frame
+from qstep.link.records import RecordLayout
 from qstep.protocol import ANSWER, Request, StatusCode
 
 __all__ = ["DeviceScoreboard", "device_bins"]
@@ -25,8 +27,13 @@ _FRAME_END = b"\0"
 _BUILD = bytes.fromhex("0123456789abcdef")  # as in qs_device_bench.sv
 
 
-def device_bins() -> dict[str, list[Hashable]]:
-    """Return the bins: every request with every status that it can have, and what lines can do."""
+def _can_hold(config: Config) -> bool:
+    """Return whether transitions can come, a byte a clock, faster than the loop of the lane turns."""
+    return config.loop_depth > RecordLayout.coded(config).continuing_bytes
+
+
+def device_bins(config: Config) -> dict[str, list[Hashable]]:
+    """Return the bins: every request with every status it can have, what lines and lane can do."""
     sequenced = [name for name in _KNOWN.values() if name != "HELLO"]
     common = ("OK", "DUPLICATE", "GAP", "STALE_EPOCH", "BAD_LENGTH")
     unknown = ("BAD_TYPE", "DUPLICATE", "GAP", "STALE_EPOCH")
@@ -43,6 +50,7 @@ def device_bins() -> dict[str, list[Hashable]]:
         "line": ["idle clock inside a frame", "stalled answer", "two requests outstanding"],
         "dropped": ["frame"],
         "reset": ["between frames", "inside a frame"],
+        "lane": ["forwarded", "held"] if _can_hold(config) else ["forwarded"],
     }
 
 
@@ -50,14 +58,14 @@ class DeviceScoreboard(uvm_subscriber):
     """Gives every byte that the device takes to the reference, and compares the answers.
 
     Of COUNTERS, the clocks that the lane was offered and held back and the results forwarded depend on
-    the timing of the bench; they are only checked to be possible. Everything else is compared byte for
-    byte.
+    the timing of the bench; they are only checked to be possible, and to happen where they can.
+    Everything else is compared byte for byte.
     """
 
     def build_phase(self) -> None:
         self.config = ConfigDB().get(self, "", "CONFIG")
         self.reference = ReferenceDevice(self.config, _BUILD)
-        self.group = Covergroup(device_bins())
+        self.group = Covergroup(device_bins(self.config))
         self.passed: bool | None = None
         self.compared = 0
         self._applied_before = 0
@@ -134,6 +142,7 @@ class DeviceScoreboard(uvm_subscriber):
             )
         self.compared += 1
         self._cover(expected)
+        self._cover_lane(frame)
 
     def _cover(self, answer: bytes) -> None:
         frame = decode_frame(answer[:-1])
@@ -147,6 +156,28 @@ class DeviceScoreboard(uvm_subscriber):
             self._latest = this
         self.group.hit("answer", (name, status))
 
+    def _cover_lane(self, answer: bytes) -> None:
+        counts = _counts(answer)
+        if counts is None:
+            return
+        _, _, held, forwarded, *_ = counts
+        assert _can_hold(self.config) or not held, f"held {held} clocks without need"
+        for name, count in (("held", held), ("forwarded", forwarded)):
+            if count:
+                self.group.hit("lane", name)
+
+
+def _counts(data: bytes) -> tuple[int, ...] | None:
+    """Return the counts of an answer to COUNTERS that holds some."""
+    frame = decode_frame(data[:-1])
+    if (
+        frame is None
+        or frame.type != Request.COUNTERS + ANSWER
+        or frame.payload[0] != StatusCode.OK
+    ):
+        return None
+    return _COUNTS.unpack_from(frame.payload, COMMON.size)
+
 
 def _without_clocks(data: bytes) -> tuple[object, ...]:
     """Return an answer's parts, without those of COUNTERS that depend on the clocks of the lane."""
@@ -154,8 +185,8 @@ def _without_clocks(data: bytes) -> tuple[object, ...]:
     if frame is None:
         return ("damaged", data)
     payload = frame.payload
-    if frame.type == Request.COUNTERS + ANSWER and payload[0] == StatusCode.OK:
-        counts = _COUNTS.unpack_from(payload, COMMON.size)
+    counts = _counts(data)
+    if counts is not None:
         offered, accepted, held, forwarded, *rest = counts
         assert held <= offered, f"held {held} of {offered} clocks"
         assert accepted <= offered, f"accepted {accepted} in {offered} clocks"

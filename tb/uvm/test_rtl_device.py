@@ -21,29 +21,42 @@ def test_device_answers_as_the_reference_on_a_stalling_line(config: Config) -> N
 
 
 @pytest.mark.parametrize(
-    ("file", "old", "new", "message"),
+    ("config", "file", "old", "new", "message"),
     [
-        ("qstep_device.v", "ahead > 16'h8000", "ahead > 16'h8001", "instead of"),
+        (CONFIGS[0], "qstep_device.v", "ahead > 16'h8000", "ahead > 16'h8001", "instead of"),
         (
+            CONFIGS[0],
             "qstep_device.v",
             ".line__ready(tx_ready)",
             ".line__ready(1'h1)",
             "an offered byte changed",
         ),
-        ("qs_update.sv", "saturated_o <= overflow", "saturated_o <= 1'b0", "instead of"),
-        ("qs_noise.sv", "w_q <= w_q + WEYL", "w_q <= w_q", "instead of"),
+        (
+            CONFIGS[0],
+            "qs_update.sv",
+            "saturated_o <= overflow",
+            "saturated_o <= 1'b0",
+            "instead of",
+        ),
+        (CONFIGS[0], "qs_noise.sv", "w_q <= w_q + WEYL", "w_q <= w_q", "instead of"),
+        (CONFIGS[0], "qstep_device.v", " & forwarded;", " & 1'h0;", "lane: forwarded"),
+        (CONFIGS[2], "qstep_device.v", "(was_held)", "(1'h0)", "lane: held"),
+        (CONFIGS[2], "qs_lane.sv", "tr_ready_o = !hold_o;", "tr_ready_o = 1'b1;", "instead of"),
     ],
     ids=[
         "duplicate-taken-for-a-gap",
         "stall-ignored",
         "saturation-not-counted",
         "weyl-stands-still",
+        "forwarded-not-counted",
+        "held-not-counted",
+        "ready-while-it-holds",
     ],
 )
 def test_bench_finds_the_fault_planted_in_the_device(
-    file: str, old: str, new: str, message: str, tmp_path: Path
+    config: Config, file: str, old: str, new: str, message: str, tmp_path: Path
 ) -> None:
-    suite = device_run(CONFIGS[0])
+    suite = device_run(config)
     sources = [tmp_path / source.name for source in suite.sources]
     rtl = plant(tmp_path, file, old, new, extra=suite.sources)
     with pytest.raises(BenchError, match="failed") as caught:

@@ -1,0 +1,170 @@
+"""The lane holds transitions back while the link brings more: none is lost, each hold is counted."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tb.planted import plant
+
+from qstep.config import Config, Hyperparameters
+from qstep.devices.link_device import LinkDevice
+from qstep.devices.model_device import ModelDevice
+from qstep.errors import DeviceError
+from qstep.link.frames import DELIMITER, decode_frame
+from qstep.link.records import RecordLayout
+from qstep.protocol import Request
+from qstep.transitions import Transitions
+from qstep_rtl import sources
+from qstep_rtl.generate import generate
+from qstep_rtl.timing import write_stage
+from qstep_sim.build import compile_library
+from qstep_sim.port import SimPort
+
+pytestmark = pytest.mark.rtl
+
+CONFIG = Config(states=4, actions=3, loop_depth=3)
+"""A record with a reward code has two bytes, and the loop takes three clocks: only so can the link be
+too fast."""
+
+RECORD_BYTES = 2
+
+
+class Overheard:
+    """A port that knows how many transitions each frame held that passed through it."""
+
+    def __init__(self, port: SimPort) -> None:
+        self._port = port
+        self.frames: list[int] = []
+        self.read, self.close = port.read, port.close
+
+    def write(self, data: bytes) -> None:
+        for frame in filter(None, map(decode_frame, data.split(DELIMITER))):
+            if frame.type == Request.STEP_CODED:
+                self.frames.append(len(frame.payload) // RECORD_BYTES)
+        self._port.write(data)
+
+
+def drawn_stream(walker: bool, count: int) -> Transitions:
+    """Return random transitions; a walker's state is the next state of the transition before."""
+    rng = np.random.default_rng(1)
+    next_state = rng.integers(CONFIG.states, size=count)
+    state = np.roll(next_state, 1) if walker else rng.integers(CONFIG.states, size=count)
+    return Transitions.from_arrays(
+        CONFIG,
+        state,
+        rng.integers(CONFIG.actions, size=count),
+        rng.integers(-128, 128, size=count).astype(np.float64),
+        next_state,
+        rng.random(count) < 0.1,
+    )
+
+
+def expected_counts(stream: Transitions, frames: list[int]) -> dict[str, int]:
+    """Return what the device must count, from the hold rule and the pace of the link.
+
+    A transition is on offer as many clocks after the one before it was taken as a record has bytes. The
+    lane takes it in the first clock in which it holds nothing, and lets it go in the next clock, or
+    `loop_depth` clocks after what it needs. Frames are so far apart that nothing of one is still in
+    flight when the next begins.
+    """
+    state, action, _, next_state, _ = (column.tolist() for column in stream.columns)
+    window = write_stage(CONFIG)
+    counts = dict.fromkeys(("offered_clocks", "accepted", "held", "forwarded"), 0)
+    starts = {0, *itertools.accumulate(frames)}
+    gone: list[int] = []
+    taken = 0
+    for i in range(len(stream)):
+        if i in starts:
+            offered = taken = taken + 100 * window
+        else:
+            offered = taken + RECORD_BYTES
+            taken = max(offered, gone[-1])
+        needed = [
+            gone[j]
+            for j in range(max(0, i - window), i)
+            if state[j] == next_state[i] or (state[j], action[j]) == (state[i], action[i])
+        ]
+        gone.append(max([taken + 1, *(clock + CONFIG.loop_depth for clock in needed)]))
+        counts["offered_clocks"] += taken + 1 - offered
+        counts["accepted"] += 1
+        counts["held"] += gone[-1] - (taken + 1)
+        counts["forwarded"] += any(gone[-1] - clock <= window for clock in needed)
+    return counts
+
+
+def check(stream: Transitions, library: Path | None = None) -> dict[str, int]:
+    """Step a stream on simulated hardware and model, compare all they say; return the counts."""
+    model = ModelDevice(CONFIG)
+    port = Overheard(SimPort(CONFIG, library=library))
+    with LinkDevice(port, CONFIG) as device:
+        for each in (device, model):
+            each.configure(Hyperparameters(0.3, 0.9, "stochastic", seed=5))
+            each.clear()
+            each.step(stream)
+        assert np.array_equal(device.read(), model.read()), "the tables differ"
+        assert device.status() == model.status(), "digest or noise differs"
+        found = device.counters()
+    assert sum(port.frames) == len(stream), "not all passed with reward codes, once"
+    counts = expected_counts(stream, port.frames)
+    for name, count in counts.items():
+        assert getattr(found, name) == count, f"{name} is {getattr(found, name)}, not {count}"
+    return counts
+
+
+def test_records_come_faster_than_the_loop_turns() -> None:
+    layout = RecordLayout.coded(CONFIG)
+    assert layout.full_bytes == layout.continuing_bytes == RECORD_BYTES
+    assert CONFIG.loop_depth > RECORD_BYTES  # the decoder takes a byte a clock
+
+
+@pytest.mark.parametrize("walker", [False, True], ids=["random", "walker"])
+def test_a_long_stream_is_exact_and_counted_while_the_lane_holds(walker: bool) -> None:
+    counts = check(drawn_stream(walker, 30_000))
+    assert counts["held"] > 10_000
+    assert counts["forwarded"] > 10_000
+    # An offer that is not taken at once: the decoder of records waits for the lane.
+    assert counts["offered_clocks"] > counts["accepted"] + 1000
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "message"),
+    [
+        ("qs_lane.sv", "tr_ready_o = !hold_o;", "tr_ready_o = 1'b1;", "the tables differ"),
+        (
+            "qs_hazard.sv",
+            "|(take_o[LoopDepth-1:1] | join_o[LoopDepth-1:1])",
+            "|take_o[LoopDepth-1:1]",
+            "LoopIsClosed_A",
+        ),
+        (
+            "qs_hazard.sv",
+            "|(take_o[LoopDepth-1:1] | join_o[LoopDepth-1:1])",
+            "|(take_o[LoopDepth:1] | join_o[LoopDepth:1])",
+            "offered_clocks is",
+        ),
+        ("qstep_device.v", "(was_held)", "(1'h0)", "held is 0"),
+        ("qstep_device.v", " & forwarded;", " & 1'h0;", "forwarded is 0"),
+    ],
+    ids=[
+        "ready-while-it-holds",
+        "does-not-hold",
+        "holds-too-long",
+        "held-not-counted",
+        "forwarded-not-counted",
+    ],
+)
+def test_a_fault_planted_between_link_and_lane_is_found(
+    file: str, old: str, new: str, message: str, tmp_path: Path
+) -> None:
+    generate(CONFIG, tmp_path / "generated")
+    device = tmp_path / "generated" / "qstep_device.v"
+    copies = tmp_path / "planted"
+    copies.mkdir()
+    plant(copies, file, old, new, extra=[device])
+    verilog = [copies / path.name for path in [*sources.paths(), device]]
+    library = compile_library(verilog, "qstep_device", optimise=False)
+    with pytest.raises((AssertionError, DeviceError), match=message):
+        check(drawn_stream(False, 2000), library)
