@@ -6,13 +6,19 @@ import pytest
 from click.testing import CliRunner
 
 from qstep.cli.train import command
+from qstep.transitions import load_arrays
 
 pytestmark = pytest.mark.rtl
 
 
-def test_simulated_hardware_learns_the_same_files(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "options",
+    ["gridworld --episodes 80", "Taxi-v3 --episodes 12 --evaluate-every 6"],
+    ids=["gridworld", "taxi"],
+)
+def test_simulated_hardware_learns_the_same_files(options: str, tmp_path: Path) -> None:
     for device in ("model", "sim"):
-        words = f"gridworld --episodes 80 --rounding stochastic --device {device} --out".split()
+        words = f"{options} --rounding stochastic --device {device} --out".split()
         result = CliRunner().invoke(command, [*words, str(tmp_path / device)])
         assert result.exit_code == 0, result.output
     names = sorted(path.name for path in (tmp_path / "model").iterdir())
@@ -23,6 +29,7 @@ def test_simulated_hardware_learns_the_same_files(tmp_path: Path) -> None:
         "policy.png",
         "table.npz",
     ]
+    assert load_arrays(tmp_path / "sim" / "table.npz", ("q_raw",))["q_raw"].any()
     for name in names:
         model, sim = ((tmp_path / device / name).read_bytes() for device in ("model", "sim"))
         assert model == sim, name
