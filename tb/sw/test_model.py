@@ -11,6 +11,7 @@ from qstep.errors import TableError
 from qstep.fast_model import FastModel
 from qstep.fixed import Coefficients, coefficients
 from qstep.model import Model, updated_value
+from qstep.noise import NoiseState
 
 pytestmark = pytest.mark.unit
 
@@ -61,7 +62,11 @@ def test_results_saturate_and_never_wrap() -> None:
 
 
 def contract(
-    c: Coefficients, q: NDArray[np.int64], r: int, m: NDArray[np.int64], bias: int
+    c: Coefficients,
+    q: NDArray[np.int64],
+    r: int,
+    m: NDArray[np.int64],
+    bias: int | NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """The arithmetic contract once more, for whole arrays at 8 bits: the referee of the two models."""
     acc = c.beta * q + c.alpha * r + c.kappa * m
@@ -99,15 +104,63 @@ def test_compiled_model_is_exact_on_all_inputs_of_8_bits(
         )
 
 
-@pytest.mark.parametrize("r", [-128, -1, 0, 1, 127])
-def test_interpreter_is_exact_on_all_pairs_of_8_bits(r: int) -> None:
+def draws(state: NoiseState, count: int) -> tuple[NDArray[np.int64], NoiseState]:
+    """The noise once more, and the state behind it: xorshift and Weyl as ``qstep.noise`` has them."""
+    x, w, ones = state.x, state.w, 0xFFFFFFFF
+    drawn = np.empty(count, np.int64)
+    for i in range(count):
+        drawn[i] = (x + w & ones) >> 17
+        x ^= x << 13 & ones
+        x ^= x >> 17
+        x ^= x << 5 & ones
+        w = w + 0x9E3779B9 & ones
+    return drawn, NoiseState(x, w)
+
+
+SOME_REWARDS = (-128, -127, -100, -64, -17, -2, -1, 0, 1, 2, 16, 63, 64, 100, 126, 127)
+
+
+@MODELS
+@pytest.mark.parametrize("rounding", list(Rounding))
+@pytest.mark.parametrize(
+    ("alpha", "gamma", "rewards"),
+    [
+        (0.3, 0.97, SOME_REWARDS),
+        *((alpha, gamma, (-128, 127)) for alpha, gamma in [(0, 0), (1, 0), (1, 1), (2**-15, 1)]),
+    ],
+)
+def test_models_are_exact_on_all_pairs_of_8_bits(
+    model_class: type[Model] | type[FastModel],
+    alpha: float,
+    gamma: float,
+    rewards: tuple[int, ...],
+    rounding: Rounding,
+) -> None:
+    # Each model gets all 65,536 pairs (q, m) with some of the 256 rewards: 16 with one setting, the two
+    # ends with the corners of alpha and gamma. Noise runs on from reward to reward.
+    config = Config(256 + 32768, 2, Q8)
     value = np.arange(-128, 128)
     q, m = (grid.ravel() for grid in np.meshgrid(value, value))
-    c = coefficients(0.3, 0.97)
-    got = [
-        updated_value(Q8, c, a, r, b, 1 << 14) for a, b in zip(q.tolist(), m.tolist(), strict=True)
-    ]
-    assert got == contract(c, q, r, m, 1 << 14).tolist()
+    table = np.concatenate([np.repeat(value, 2), q]).reshape(-1, 2).astype(np.int32)
+    entry = np.arange(65536)
+    columns = (256 + entry // 2, entry % 2)
+    hyper = Hyperparameters(alpha, gamma, rounding, seed=7)
+    model = model_class(config)
+    model.configure(hyper)
+    noise = hyper.noise
+    bias: NDArray[np.int64] = np.full(65536, (1 << 14) * (rounding is Rounding.NEAREST))
+    for r in rewards:
+        if rounding is Rounding.STOCHASTIC:
+            bias, noise = draws(noise, 65536)
+        model.load(table)
+        model.apply(
+            Transitions.from_arrays(
+                config, *columns, np.full(65536, r / 16), m + 128, np.zeros(65536, np.bool_)
+            )
+        )
+        found = model.table[256:].ravel()
+        assert np.array_equal(found, contract(hyper.coefficients, q, r, m, bias))
+    assert model.noise == noise
 
 
 @settings(max_examples=60)
