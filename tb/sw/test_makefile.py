@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -70,6 +71,27 @@ def test_old_python_is_refused(tmp_path: Path) -> None:
     )
     assert broken.returncode != 0
     assert f"QStep needs Python 3.11 or newer; {old} is not." in broken.stderr
+
+
+@pytest.mark.parametrize("installs", [True, False], ids=["installed", "not-installed"])
+def test_ci_fails_without_the_simulator_in_four_states(tmp_path: Path, installs: bool) -> None:
+    made = tmp_path / "iverilog"
+    programs = {"apt-get": f'cp "$0" "{made}"' if installs else "exit 1", "make": 'echo "make $1"'}
+    for name, line in programs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{line}\n", encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    for name in ("bash", "cp", "dirname"):
+        (tmp_path / name).symlink_to(shutil.which(name) or name)
+    ci = subprocess.run(
+        [tmp_path / "bash", ROOT / ".ci" / "run"],
+        env={"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ci.returncode == 0) == installs
+    assert ("make test" in ci.stdout) == installs
+    assert ("CI needs iverilog, and apt-get could not install it" in ci.stderr) != installs
 
 
 def test_every_pin_is_exact() -> None:
