@@ -28,7 +28,7 @@ pytestmark = pytest.mark.rtl
 CONFIGS = [
     Config(states=64, actions=4),
     Config(states=25, actions=3, format="Q10.10", loop_depth=3, link=Link(buffer_bytes=512)),
-    Config(states=4, actions=3, loop_depth=3),
+    Config(states=4, actions=3, format="Q4.4", loop_depth=3),
 ]
 NONCE = b"abcd"
 
