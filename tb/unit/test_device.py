@@ -30,6 +30,11 @@ CONFIGS = [
     Config(states=25, actions=3, format="Q10.10", loop_depth=3, link=Link(buffer_bytes=512)),
     Config(states=4, actions=3, format="Q4.4", loop_depth=3),
 ]
+CORNERS = [
+    Config(states=2, actions=2, format="Q8.0", loop_depth=2),
+    Config(states=2, actions=64, format="Q16.16", loop_depth=3, link=Link(buffer_bytes=512)),
+    Config(states=65536, actions=5, format="Q5.4"),
+]
 NONCE = b"abcd"
 
 
@@ -223,7 +228,7 @@ def lint(folder: Path, top: str, *options: str) -> str:
 
 
 @pytest.mark.parametrize("top", ["qstep_device", "qstep_top"])
-@pytest.mark.parametrize("config", CONFIGS, ids=config_id)
+@pytest.mark.parametrize("config", [*CONFIGS, *CORNERS], ids=config_id)
 def test_lint_of_a_whole_design_needs_only_the_waiver_for_generated_code(
     config: Config, top: str, tmp_path: Path
 ) -> None:
