@@ -12,9 +12,7 @@ from cocotb.triggers import FallingEdge
 
 _REGISTERS = 2  # that an input passes
 _WAIT = 16  # clocks from the last cause of a reset to its end
-_LATENCY = (
-    4  # clocks from a pin to the reset or to the LED: these registers, what they set, the output
-)
+_LATENCY = 4  # clocks from a pin to the reset or the LED: registers, what they set, output
 
 
 class _Board:

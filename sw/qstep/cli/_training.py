@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import deque
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,13 @@ import click
 
 from qstep.cli._bar import run_bar
 from qstep.cli._interrupt import stopped
+from qstep.cli._options import config_from
 from qstep.config import Config, Hyperparameters
 from qstep.devices import open_device
 from qstep.envs import make, table_size
-from qstep.errors import ConfigError, DeviceError
+from qstep.errors import DeviceError
 from qstep.files import make_folder
-from qstep.fixed import QFormat, Rounding
+from qstep.fixed import Rounding
 from qstep.learn.checkpoint import load_checkpoint, save_checkpoint
 from qstep.learn.evaluate import Evaluation
 from qstep.learn.results import summary, write_results
@@ -33,15 +35,10 @@ def configuration(
     env_id: str, file: Path | None, number_format: str | None, rounding: Rounding | None
 ) -> Config:
     """Return the accelerator of a file, or one whose table is of the environment's size."""
-    if file is None:
-        return Config(
-            *table_size(make(env_id, 0)),
-            format=QFormat.parse(number_format or "Q8.8"),
-            rounding=rounding or Rounding.NEAREST,
-        )
-    if number_format is not None:
-        raise ConfigError("--config was given together with format; give one or the other")
-    return Config.from_toml(file)
+    if file is not None:
+        return config_from(file, None, None, number_format, None)
+    config = config_from(None, *table_size(make(env_id, 0)), number_format, None)
+    return config if rounding is None else replace(config, rounding=rounding)
 
 
 def train(

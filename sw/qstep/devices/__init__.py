@@ -11,11 +11,11 @@ from qstep.errors import ConfigError
 __all__ = ["Counters", "Device", "Status", "open_device"]
 
 _FORMS = "model:, sim:, sim:uart, serial:PORT or serial:PORT?baud=N&build=ID"
-_SERIAL = re.compile(r"(?P<port>.+?)(?P<options>([?&](baud|build)=[^?&]*)*)")
 _OPTIONS = {
     "baud": (re.compile(r"[1-9][0-9]{0,8}"), "from 1 to 999999999 bits a second"),
     "build": (re.compile(r"[0-9a-f]{16}"), "16 lower-case hexadecimal digits"),
 }
+_SERIAL = re.compile(rf"(?P<port>.+?)(?P<options>([?&]({'|'.join(_OPTIONS)})=[^?&]*)*)")
 
 
 def open_device(url: str, config: Config) -> Device:
