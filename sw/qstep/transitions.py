@@ -31,8 +31,7 @@ def _column(name: str, values: ArrayLike) -> NDArray[Any]:
         raise TransitionError(f"{name} is not one-dimensional: {cause}") from cause
 
 
-def _integers(name: str, values: ArrayLike, limit: int) -> NDArray[np.int32]:
-    array = np.asarray(values)
+def _integers(name: str, array: NDArray[Any], limit: int) -> NDArray[np.int32]:
     if array.dtype.kind not in "iu":
         raise TransitionError(f"{name} has dtype {array.dtype}; it must be integers")
     if len(array) and (array.min() < 0 or array.max() >= limit):

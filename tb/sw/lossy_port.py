@@ -10,7 +10,7 @@ from tb.reference_device import ReferenceDevice
 
 from qstep.link.frames import DELIMITER
 
-__all__ = ["FAULTS", "DirectPort", "LossyPort", "NoisyPort"]
+__all__ = ["FAULTS", "DirectPort", "LossyPort", "NoisyPort", "Silent"]
 
 
 class DirectPort:
@@ -48,6 +48,19 @@ class DirectPort:
     def idle(self) -> bytes:
         """Return what the host receives when both sides wait."""
         return b""
+
+
+class Silent(DirectPort):
+    """A line that is cut after some frames; what the host writes then is lost."""
+
+    def __init__(self, device: ReferenceDevice, frames: int) -> None:
+        super().__init__(device)
+        self.frames = frames
+
+    def there(self, data: bytes) -> bytes:
+        kept = data.split(DELIMITER)[:-1][: self.frames]
+        self.frames -= len(kept)
+        return b"".join(frame + DELIMITER for frame in kept)
 
 
 Fault = Callable[[random.Random, bytes], bytes]

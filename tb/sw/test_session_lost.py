@@ -1,0 +1,160 @@
+"""After an error: what was applied is known, and after reconnecting the rest can follow."""
+
+from __future__ import annotations
+
+import pytest
+from tb.reference_device import ReferenceDevice
+from tb.sw.lossy_port import DirectPort, Silent
+from tb.sw.session_bench import CONFIG, PATIENCE, assert_exact, transitions
+
+from qstep import Hyperparameters
+from qstep.devices.link_device import LinkDevice
+from qstep.errors import DeadlineError, RefusedError, SessionLostError
+from qstep.link.frames import DELIMITER
+from qstep.link.session import Session
+from qstep.protocol import Request
+
+pytestmark = pytest.mark.unit
+
+
+def test_error_tells_how_many_transitions_were_confirmed():
+    reference = ReferenceDevice(CONFIG)
+    port = Silent(reference, 1000)
+    device = LinkDevice(port, CONFIG, PATIENCE)
+    device.step(transitions(100))
+    port.frames = 7
+    with pytest.raises(DeadlineError) as caught:
+        device.step(transitions(5000))
+    assert caught.value.applied == reference.applied - 100 > 0
+
+
+def test_after_an_error_nothing_is_sent_until_reconnected():
+    reference = ReferenceDevice(CONFIG)
+    port = Silent(reference, 1000)
+    device = LinkDevice(port, CONFIG, PATIENCE)
+    batch = transitions(500)
+    port.frames = 7
+    with pytest.raises(DeadlineError) as caught:
+        device.step(batch)
+    port.frames = 10_000
+    with pytest.raises(SessionLostError, match="no session is open"):
+        device.step(batch)
+    device.reconnect()
+    device.step(batch[caught.value.applied :])
+    assert_exact(device, reference, batch, Hyperparameters())
+
+
+def test_after_reconnecting_the_exact_count_is_known_and_the_rest_can_follow():
+    class Deafens(DirectPort):
+        """The host hears nothing of the device while `is_deaf`."""
+
+        is_deaf = False
+
+        def back(self, data):
+            return b"" if self.is_deaf else data
+
+    reference = ReferenceDevice(CONFIG)
+    port = Deafens(reference)
+    device = LinkDevice(port, CONFIG, PATIENCE)
+    hyper = Hyperparameters(alpha=0.25, rounding="stochastic", seed=5)
+    device.configure(hyper)
+    batch = transitions(3000)
+    device.step(batch[:1000])
+    before = device.status().applied
+    port.is_deaf = True
+    with pytest.raises(DeadlineError) as caught:
+        device.step(batch[1000:])
+    port.is_deaf = False
+    device.reconnect()
+    status = device.status()
+    exactly = status.applied - before
+    assert caught.value.applied == 0 < exactly == reference.applied - before < 2000
+    device.configure(hyper)
+    device.set_noise(status.noise)
+    device.step(batch[before + exactly :])
+    assert_exact(device, reference, batch, hyper)
+
+
+class Resets(DirectPort):
+    """Resets the device after some frames."""
+
+    def __init__(self, device, frames):
+        super().__init__(device)
+        self.frames = frames
+
+    def there(self, data):
+        self.frames -= data.count(DELIMITER)
+        if self.frames < 0:
+            self.frames = 1 << 30
+            self.device.reset()
+        return data
+
+
+@pytest.mark.parametrize("frames", range(4, 12))
+def test_reset_in_the_middle_is_a_lost_session(frames):
+    reference = ReferenceDevice(CONFIG)
+    device = LinkDevice(Resets(reference, frames), CONFIG, PATIENCE)
+    with pytest.raises(SessionLostError, match="the device was reset, or another host") as caught:
+        device.step(transitions(2000))
+    assert 0 <= caught.value.applied < 2000
+    device.reconnect()
+    device.clear()
+    device.step(transitions(2000))
+    assert_exact(device, reference, transitions(2000), Hyperparameters())
+
+
+def test_another_host_takes_the_session_away():
+    reference = ReferenceDevice(CONFIG)
+    first = LinkDevice(DirectPort(reference), CONFIG, PATIENCE)
+    LinkDevice(DirectPort(reference), CONFIG, PATIENCE)
+    for use in (first.read, first.clear, lambda: first.step(transitions(5))):
+        with pytest.raises(SessionLostError, match="another host opened a session"):
+            use()
+        first.reconnect()
+        LinkDevice(DirectPort(reference), CONFIG, PATIENCE)
+
+
+def test_refused_request_is_an_error_and_the_session_goes_on():
+    reference = ReferenceDevice(CONFIG)
+    session = Session(DirectPort(reference), CONFIG, PATIENCE)
+    session.open()
+    session.send(Request.NOISE, bytes(8))
+    session.send(Request.CLEAR, b"x")
+    with pytest.raises(RefusedError, match="the device refused NOISE: OUT_OF_RANGE"):
+        session.drain()
+    with pytest.raises(RefusedError, match="the device refused READ: OUT_OF_RANGE"):
+        session.ask(Request.READ, 2, b"\xff\xff\x00\x01\x00")
+    session.send(Request.CLEAR)
+    session.drain()
+    assert reference.refused == 3
+
+
+def test_refused_step_tells_how_much_of_it_was_applied():
+    reference = ReferenceDevice(CONFIG)
+    device = LinkDevice(DirectPort(reference), CONFIG, PATIENCE)
+    batch = transitions(8)
+    batch.action[5] = 3
+    with pytest.raises(RefusedError, match="refused STEP_CODED: OUT_OF_RANGE") as caught:
+        device.step(batch)
+    assert caught.value.applied == 5
+    assert device.status().applied == 5
+
+
+def test_late_answers_of_an_earlier_session_are_not_taken():
+    reference = ReferenceDevice(CONFIG)
+    port = DirectPort(reference)
+    session = Session(port, CONFIG, PATIENCE)
+    session.open()
+    session.send(Request.STEP_RAW)
+    late = port.read(0)
+    session.open()
+    session.send(Request.STEP_RAW)
+    port._arrived = late
+    with pytest.raises(DeadlineError, match="did not answer STEP_RAW"):
+        _cut(port, session)
+
+
+def _cut(port, session):
+    """Drain a session whose requests no longer reach the device."""
+    port.there = lambda data: b""
+    session.drain()
