@@ -1,6 +1,9 @@
 """Checkpoints: what was saved comes back whole, and anything else is refused."""
 
+import io
+import json
 import os
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,7 @@ from qstep.learn import checkpoint
 from qstep.learn.checkpoint import Episode, Snapshot, load_checkpoint, save_checkpoint
 from qstep.learn.evaluate import Evaluation
 from qstep.noise import NoiseState
+from qstep.seal import write_sealed
 
 pytestmark = pytest.mark.unit
 
@@ -109,6 +113,30 @@ def test_checkpoint_of_another_version_is_refused(
     monkeypatch.setattr(checkpoint, "_KIND", "qstep checkpoint 2")
     with pytest.raises(CheckpointError, match="is a 'qstep checkpoint 1'; this version reads"):
         load_checkpoint(path, IDENTITY)
+
+
+def test_sealed_file_of_another_kind_is_refused(path: Path) -> None:
+    sealed(path, "head.json", json.dumps({"kind": "qstep network checkpoint 1"}).encode())
+    with pytest.raises(
+        CheckpointError, match=r"checkpoint\.npz: is no checkpoint of qstep train; it has no head"
+    ):
+        load_checkpoint(path, IDENTITY)
+
+
+def test_sealed_file_that_does_not_say_its_kind_is_refused(path: Path) -> None:
+    head = io.BytesIO()
+    np.save(head, np.array("{}"), allow_pickle=False)
+    sealed(path, "head.npy", head.getvalue())
+    with pytest.raises(CheckpointError, match="is a None; this version reads 'qstep checkpoint 1'"):
+        load_checkpoint(path, IDENTITY)
+
+
+def sealed(path: Path, name: str, content: bytes) -> None:
+    """Write a sealed zip of one part."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr(name, content)
+    write_sealed(path, archive.getvalue())
 
 
 def test_failed_write_leaves_the_old_file_and_nothing_else(

@@ -21,6 +21,8 @@ from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_config import DqnConfig
 from qstep.deep.run import Run
 from qstep.errors import CheckpointError, ConfigError
+from qstep.learn.checkpoint import Snapshot, load_checkpoint, save_checkpoint
+from qstep.noise import NoiseState
 from qstep.seal import write_sealed
 
 pytestmark = pytest.mark.unit
@@ -167,6 +169,28 @@ def test_sealed_file_of_another_kind_is_refused(tmp_path: Path) -> None:
     sealed(file, table_npy="")
     with pytest.raises(CheckpointError, match=r"no checkpoint of a network; it has no head\.json"):
         load_state(file, {})
+
+
+def test_sealed_file_that_does_not_say_its_kind_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "checkpoint.zip"
+    sealed(file, head_json="{}")
+    with pytest.raises(CheckpointError, match="is a None; this version reads 'qstep network"):
+        load_state(file, {})
+
+
+def test_checkpoint_of_another_command_is_refused(kept: tuple[Path, Run], tmp_path: Path) -> None:
+    file, run = kept
+    with pytest.raises(CheckpointError, match="no checkpoint of qstep train; it has no head"):
+        load_checkpoint(file, run.identity)
+    agents = {"run": "agents", "form": "fast", "device": "cpu"}
+    with pytest.raises(CheckpointError, match=r"run is None in it and 'agents' here; .* system is"):
+        load_state(file, agents)
+    save_state(file, State({"steps": 0, "told": []}, {}, {}), agents)
+    with pytest.raises(CheckpointError, match=r"run is 'agents' in it and None here; .* system is"):
+        load_state(file, run.identity)
+    save_checkpoint(file, Snapshot(np.zeros((2, 2), np.int32), NoiseState(1, 0), ()), {})
+    with pytest.raises(CheckpointError, match=r"no checkpoint of a network; it has no head\.json"):
+        load_state(file, run.identity)
 
 
 def test_state_comes_back_as_it_was(tmp_path: Path) -> None:

@@ -85,8 +85,10 @@ def load_state(path: str | Path, identity: dict[str, Any]) -> State:
         if _HEAD not in file.namelist():
             raise CheckpointError(f"{path}: is no checkpoint of a network; it has no {_HEAD}")
         head = json.loads(file.read(_HEAD))
-        if head["kind"] != _KIND:
-            raise CheckpointError(f"{path}: is a {head['kind']!r}; this version reads {_KIND!r}")
+        if head.get("kind") != _KIND:
+            raise CheckpointError(
+                f"{path}: is a {head.get('kind')!r}; this version reads {_KIND!r}"
+            )
         check_identity(path, head["identity"], identity)
         with np.load(io.BytesIO(file.read(_ARRAYS)), allow_pickle=False) as arrays:
             return State(head["head"], load(file.read(_TENSORS)), dict(arrays))

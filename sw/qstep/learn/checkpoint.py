@@ -132,13 +132,17 @@ def load_checkpoint(path: str | Path, identity: dict[str, Any]) -> Snapshot:
     Raises
     ------
     CheckpointError
-        The file is absent, damaged or no checkpoint; or it is of another run, and then the message
-        names each field of `identity` that differs with both values.
+        The file is absent, damaged or no such checkpoint; or it is of another run, and then the
+        message names each field of `identity` that differs with both values.
     """
     with np.load(io.BytesIO(read_sealed(path)), allow_pickle=False) as archive:
+        if "head" not in archive:
+            raise CheckpointError(f"{path}: is no checkpoint of qstep train; it has no head.npy")
         head = json.loads(str(archive["head"]))
-        if head["kind"] != _KIND:
-            raise CheckpointError(f"{path}: is a {head['kind']!r}; this version reads {_KIND!r}")
+        if head.get("kind") != _KIND:
+            raise CheckpointError(
+                f"{path}: is a {head.get('kind')!r}; this version reads {_KIND!r}"
+            )
         check_identity(path, head["identity"], identity)
         history = [Episode(*row) for row in _rows(archive, "episodes", len(_EPISODE_TYPES))]
         return Snapshot(
