@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 import torch
 
+from qstep.deep import run as run_module
 from qstep.deep import torch_device
 from qstep.deep.checkpoint import State, load_state, save_state
 from qstep.deep.dqn import Dqn
@@ -46,7 +48,7 @@ def everything(run: Run) -> dict[str, Any]:
     assert isinstance(run.learner, Dqn)
     state = run.learner.snapshot()
     return {
-        "head": state.head,
+        "head": {name: part for name, part in state.head.items() if name != "phases"},
         "tensors": {name: tensor.tolist() for name, tensor in state.tensors.items()},
         "arrays": {name: array.tolist() for name, array in state.arrays.items()},
         "returns": run.returns,
@@ -74,7 +76,7 @@ def test_resumed_run_ends_bit_for_bit_like_one_that_was_never_stopped(
     resumed.restore(load_state(file, resumed.identity))
     assert all(True for _ in resumed)
     assert everything(resumed) == everything(whole)
-    assert everything(resumed) != everything(make(replace(config, seed=1)))
+    assert everything(resumed) != everything(stopped)
 
 
 @pytest.fixture
@@ -92,7 +94,7 @@ def test_nothing_in_the_file_is_pickled(kept: tuple[Path, Run]) -> None:
         assert file.namelist() == ["head.json", "tensors.safetensors", "arrays.npz"]
         assert json.loads(file.read("head.json"))["identity"]["system"] == "cartpole"
         with np.load(io.BytesIO(file.read("arrays.npz")), allow_pickle=False) as arrays:
-            assert "replay.observation" in arrays
+            assert "replay.seen" in arrays
 
 
 def test_saving_again_replaces_the_file_and_leaves_nothing_beside_it(
@@ -147,6 +149,147 @@ def test_checkpoint_of_another_configuration_is_refused_and_says_where(
         load_state(kept[0], other.identity)
 
 
+def test_checkpoint_of_another_device_is_refused(kept: tuple[Path, Run]) -> None:
+    file, run = kept
+    run.learner.device = torch.device("cuda")
+    with pytest.raises(CheckpointError, match="another run: device is 'cpu' in it and 'cuda' here"):
+        load_state(file, run.identity)
+
+
+def test_checkpoint_of_another_version_of_pytorch_is_refused(
+    kept: tuple[Path, Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, run = kept
+    monkeypatch.setattr(torch, "__version__", "0.4")
+    with pytest.raises(CheckpointError, match=r"another run: torch is '.*' in it and '0\.4' here"):
+        load_state(file, run.identity)
+
+
+def without(part: str, name: str) -> Callable[[State], None]:
+    def remove(state: State) -> None:
+        del getattr(state, part)[name]
+
+    return remove
+
+
+def with_other(part: str, name: str, value: Any) -> Callable[[State], None]:
+    def put(state: State) -> None:
+        getattr(state, part)[name] = value
+
+    return put
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (without("tensors", "target"), "the checkpoint has no 'target'"),
+        (without("arrays", "replay.reward"), r"the checkpoint has no 'replay\.reward'"),
+        (without("arrays", "totals"), "the checkpoint has no 'totals'"),
+        (without("head", "phases"), "the checkpoint has no 'phases'"),
+        (with_other("head", "counters", {"frames": 1}), "the checkpoint has no 'episodes'"),
+        (with_other("head", "phases", 1.0), "phases of the checkpoint is float; it must be dict"),
+        (
+            with_other("tensors", "online", torch.zeros(1)),  # would be copied to every place
+            r"online of the checkpoint is torch\.float32 of shape \[1\]; it must be torch\.float32 "
+            r"of shape \[1, 114\]",
+        ),
+        (
+            with_other("arrays", "totals", np.zeros(())),
+            r"totals of the checkpoint is float64 of shape \[\]; it must be float64 of shape \[32\]",
+        ),
+        (
+            with_other("arrays", "priorities.tree", np.zeros(2048, np.float32)),
+            r"priorities\.tree of the checkpoint is float32 of shape \[2048\]; it must be float64",
+        ),
+        (
+            with_other("arrays", "replay.action", np.zeros(699, np.int64)),
+            r"of shape \[699\]; it must be int64 of shape \[700\]",
+        ),
+    ],
+)
+def test_state_with_a_part_that_does_not_fit_is_refused_and_changes_nothing(
+    spoil: Callable[[State], None], message: str
+) -> None:
+    source, run = (make(replace(CONFIG, prioritised=True)) for _ in range(2))
+    for _ in islice(source, 30):
+        pass
+    for _ in islice(run, 5):
+        pass
+    state, before = source.snapshot(), everything(run)
+    spoil(state)
+    for target in (run.learner, run):
+        assert isinstance(target, Dqn | Run)
+        with pytest.raises(CheckpointError, match=message):
+            target.restore(state)
+        assert everything(run) == before
+    intact = source.snapshot()
+    run.restore(intact)
+    assert everything(run) == everything(source)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (without("head", "seconds"), "the checkpoint has no 'seconds'"),
+        (without("arrays", "history.scores"), r"the checkpoint has no 'history\.scores'"),
+        (
+            with_other("arrays", "history.returns", np.zeros((5, 3))),
+            r"history\.returns of the checkpoint is float64 of shape \[n, 3\]; it must be float64 of "
+            r"shape \[n, 2\]",
+        ),
+    ],
+)
+def test_run_with_a_history_that_does_not_fit_is_refused_and_changes_nothing(
+    spoil: Callable[[State], None], message: str
+) -> None:
+    source, run = make(), make()
+    for _ in islice(source, 30):
+        pass
+    state, before = source.snapshot(), everything(run)
+    spoil(state)
+    with pytest.raises(CheckpointError, match=message):
+        run.restore(state)
+    assert everything(run) == before
+
+
+def test_clocks_go_on_where_the_checkpoint_stands(kept: tuple[Path, Run]) -> None:
+    file, stopped = kept
+    resumed = make()
+    phases = resumed.phases
+    resumed.restore(load_state(file, resumed.identity))
+    assert phases == stopped.phases
+    assert all(spent > 0 for spent in phases.values())
+    assert (resumed.seconds, resumed.processor_s) == (stopped.seconds, stopped.processor_s)
+    next(iter(resumed))
+    assert all(phases[name] > spent for name, spent in stopped.phases.items())
+
+
+def test_seconds_are_those_of_the_whole_run_with_what_is_done_between_its_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 0.0
+
+    def taking(seconds: float, function: Callable[..., Any]) -> Callable[..., Any]:
+        def timed(*arguments: Any) -> Any:
+            nonlocal now
+            now += seconds
+            return function(*arguments)
+
+        return timed
+
+    monkeypatch.setattr(time, "perf_counter", lambda: now)
+    monkeypatch.setattr(time, "process_time", lambda: now / 2)
+    monkeypatch.setattr(Dqn, "step", taking(1, Dqn.step))
+    monkeypatch.setattr(run_module, "play", taking(100, run_module.play))
+    saved: list[float] = []
+    save = taking(10_000, lambda: saved.append(run.snapshot().head["seconds"]))
+    run = make(replace(CONFIG, frames=160))
+    for _ in run:
+        save()
+    assert saved == [1, 10_002, 20_003, 30_004, 40_105]
+    assert (run.seconds, run.processor_s, run.learning_s) == (50_105, 50_105 / 2, 5 / 2)
+
+
 def sealed(path: Path, **parts: str) -> None:
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as file:
@@ -159,7 +302,7 @@ def test_checkpoint_of_another_version_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "checkpoint.zip"
     sealed(file, head_json=json.dumps({"kind": "qstep network checkpoint 0"}))
     with pytest.raises(
-        CheckpointError, match=r"is a 'qstep network checkpoint 0'; this version reads '.* 1'"
+        CheckpointError, match=r"is a 'qstep network checkpoint 0'; this version reads '.* 2'"
     ):
         load_state(file, {})
 

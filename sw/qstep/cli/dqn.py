@@ -36,14 +36,15 @@ def command(
 
     SYSTEM is cartpole, snake (with the flood fill) or snake-features (without). The folder gets
     network.safetensors, history.json, learning_curve.png and, with the fast form, checkpoint.zip.
-    Ctrl-C leaves a checkpoint from which --resume goes on to exactly the same result. The score is
-    that of the last network, not of the best one on the way.
+    Ctrl-C leaves a checkpoint from which --resume goes on with the same device and version of PyTorch,
+    on the CPU to exactly the same result. The score is that of the last network, not of the best one
+    on the way.
 
     \b
     Examples:
       qstep dqn cartpole
       qstep dqn cartpole --form plain --frames 50000
-      qstep dqn cartpole --seeds 10 --json
+      qstep dqn cartpole --seeds 10
       qstep dqn snake --seeds 5
       qstep dqn snake-features --form plain --episodes 1000
     """

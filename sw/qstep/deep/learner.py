@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from qstep.deep.checkpoint import State
+from qstep.deep.checkpoint import State, check_parts
 from qstep.envs.board_checks import check_numbers
 from qstep.envs.boards import Boards, BoardsStep
 
@@ -129,6 +129,7 @@ class Learner(ABC):
             {
                 "counters": {name: getattr(self, name) for name in self.COUNTERS},
                 "generator": self.generator.bit_generator.state,
+                "phases": dict(self.seconds),
             },
             {name: tensor.detach().cpu().clone() for name, tensor in self._tensors().items()},
             {**arrays, "totals": self._totals.copy()},
@@ -137,8 +138,15 @@ class Learner(ABC):
     def restore(self, state: State) -> None:
         """Go on from a :meth:`snapshot` of a run with equal boards and configuration.
 
-        On the CPU the rest of the run is then bit for bit that of the one which went on.
+        On the CPU, with the same version of PyTorch, the rest of the run is then bit for bit that of
+        the one which went on.
+
+        Raises
+        ------
+        CheckpointError
+            A part is missing, or is of another type or shape; then nothing has changed.
         """
+        check_parts(state, self.snapshot())
         for room, keeper in self._rooms().items():
             start = f"{room}."
             keeper.restore(
@@ -151,3 +159,4 @@ class Learner(ABC):
         self.generator.bit_generator.state = state.head["generator"]
         for name in self.COUNTERS:
             setattr(self, name, state.head["counters"][name])
+        self.seconds.update(state.head["phases"])

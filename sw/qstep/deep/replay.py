@@ -149,23 +149,20 @@ class Replay:
         return self.sample(generator.integers(self._length, size=shape))
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
-        """Return copies of what is stored, for :meth:`restore`."""
-        n = self._length
+        """Return copies of the whole memory, the rows that are free included, for :meth:`restore`."""
         return {
-            "observation": self._seen[:n, :-1].copy(),
-            "next_observation": self._seen[self.capacity : self.capacity + n, :-1].copy(),
-            "action": self._action[:n].copy(),
-            "reward": self._reward[:n].copy(),
-            "discount": self._discount[:n].copy(),
+            "seen": self._seen.copy(),
+            "action": self._action.copy(),
+            "reward": self._reward.copy(),
+            "discount": self._discount.copy(),
+            "length": np.array(self._length),
             "place": np.array(self._place),
         }
 
     def restore(self, snapshot: Mapping[str, NDArray[Any]]) -> None:
         """Go on from a :meth:`snapshot` of a replay of the same capacity and inputs."""
-        n = len(snapshot["action"])
-        self._seen[:n, :-1] = snapshot["observation"]
-        self._seen[self.capacity : self.capacity + n, :-1] = snapshot["next_observation"]
-        self._action[:n] = snapshot["action"]
-        self._reward[:n] = snapshot["reward"]
-        self._discount[:n] = snapshot["discount"]
-        self._length, self._place = n, int(snapshot["place"])
+        self._seen[:] = snapshot["seen"]
+        self._action[:] = snapshot["action"]
+        self._reward[:] = snapshot["reward"]
+        self._discount[:] = snapshot["discount"]
+        self._length, self._place = int(snapshot["length"]), int(snapshot["place"])

@@ -68,7 +68,6 @@ def summary(run: Run) -> dict[str, Any]:
     first = [s.frames for s in run.scores if threshold is not None and s.mean >= threshold]
     return {
         **run.identity,
-        "device": learner.device.type,
         "frames_played": learner.frames,
         "episodes_played": learner.episodes,
         "updates": learner.updates,

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from qstep.deep.checkpoint import State
+from qstep.deep.checkpoint import State, check_parts
 from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_config import DqnConfig
 from qstep.deep.dqn_plain import Episode, PlainDqn
@@ -46,7 +46,7 @@ class Score:
     mean, low, high : float
         Mean, lowest and highest score of the episodes.
     learning_s : float
-        Processor seconds of training before it, evaluations not included.
+        Processor seconds of training before it; neither evaluations nor checkpoints are in them.
     peak_mib : float
         The most memory that the process had held.
     """
@@ -85,9 +85,10 @@ class Run:
     phases : dict of str to float
         Seconds spent so far in ``select``, ``step``, ``store`` and ``learn``.
     seconds, processor_s : float
-        Spent so far: wall clock, and all processors together. Evaluation included.
+        Spent so far: wall clock, and all processors together. From the first step on, with the
+        evaluations and with all that whoever iterates does between two steps, checkpoints above all.
     learning_s : float
-        Of `processor_s`, what is not evaluation.
+        Of `processor_s`, the steps.
     """
 
     def __init__(
@@ -124,6 +125,7 @@ class Run:
         return {
             "system": self.name,
             "form": self.form,
+            "device": self.learner.device.type,
             "boards": len(self.learner.boards) if isinstance(self.learner, Learner) else 1,
             "episodes": self.episodes,
             "evaluate_every": self.evaluate_every,
@@ -138,17 +140,25 @@ class Run:
 
     def __iter__(self) -> Iterator[None]:
         """Go on to the end, a step of the learner at a time; may be left and begun again."""
+        wall, processor = time.perf_counter(), time.process_time()
         while not self.done:
-            began, processor = time.perf_counter(), time.process_time()
+            began = time.process_time()
             before = self.learner.episodes
             self._note(self.learner.step())
-            self.learning_s += time.process_time() - processor
+            self.learning_s += time.process_time() - began
             crossed = self.learner.episodes // self.evaluate_every > before // self.evaluate_every
             if crossed or self.done:
                 self._evaluate()
-            self.seconds += time.perf_counter() - began
-            self.processor_s += time.process_time() - processor
+            wall, processor = self._spend(wall, processor)
             yield
+            wall, processor = self._spend(wall, processor)
+
+    def _spend(self, wall: float, processor: float) -> tuple[float, float]:
+        """Count what was spent since then; return now."""
+        now = time.perf_counter(), time.process_time()
+        self.seconds += now[0] - wall
+        self.processor_s += now[1] - processor
+        return now
 
     def _note(self, ended: Ended | Episode | None) -> None:
         if ended is None:
@@ -210,8 +220,15 @@ class Run:
         )
 
     def restore(self, state: State) -> None:
-        """Go on from a :meth:`snapshot` of a run of the same :attr:`identity`."""
+        """Go on from a :meth:`snapshot` of a run of the same :attr:`identity`.
+
+        Raises
+        ------
+        CheckpointError
+            A part is missing, or is of another type or shape; then nothing has changed.
+        """
         assert isinstance(self.learner, Learner)
+        check_parts(state, self.snapshot(), any_length=("history.returns", "history.scores"))
         self.learner.restore(state)
         self.returns = [(int(f), total) for f, total in state.arrays["history.returns"].tolist()]
         self.scores = [
