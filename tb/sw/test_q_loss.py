@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from qstep.deep import q_loss as fast
 from qstep.deep.network import Stack, modules
@@ -115,12 +118,54 @@ def test_batches_and_networks_are_read_again_at_each_call() -> None:
     assert len({before, changed, loss.forward().item()}) == 3
 
 
-def test_no_call_allocates_a_result_of_its_own() -> None:
+class Allocations(TorchDispatchMode):
+    """Notes down the operations that answer with memory that they were not given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+        self.made: list[str] = []
+
+    def __torch_dispatch__(  # type: ignore[override]
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        self.calls += 1
+        if not places(result) <= places((args, kwargs)):
+            self.made.append(func.overloadpacket.__name__)
+        return result
+
+
+def places(tree: Any) -> set[int]:
+    """Return where the memory of each tensor in it begins."""
+    tensors = (leaf for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor))
+    return {tensor.untyped_storage().data_ptr() for tensor in tensors}
+
+
+@pytest.mark.parametrize("head", [CompiledHead, TorchHead])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_no_call_allocates_a_tensor(
+    variant: Variant, head: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fast, "head", head)
     batches, _ = sample(*SHAPES[0])
     _, _, stack = networks(SHAPES[0][0])
-    loss = fast.QLoss("double", stack, batches)
-    places = (loss.forward().data_ptr(), loss.backward().data_ptr())
-    assert (loss.forward().data_ptr(), loss.backward().data_ptr()) == places
+    loss = fast.QLoss(variant, stack, batches)
+    with Allocations() as allocations:
+        for k in range(COUNT):
+            loss.forward(k)
+            loss.backward(k)
+    assert allocations.calls > COUNT * 10
+    assert allocations.made == []
+
+
+def test_allocations_are_noticed() -> None:
+    _, plain = sample(*SHAPES[0])
+    online, target, _ = networks(SHAPES[0][0])
+    with Allocations() as allocations:
+        loss, _ = q_loss("double", online, target, plain[0], GAMMA)
+        loss.backward()
+    assert {"addmm", "gather", "smooth_l1_loss_backward", "mm"} <= set(allocations.made)
 
 
 def test_unknown_variant_is_refused() -> None:
