@@ -164,6 +164,7 @@ def test_resume_of_another_run_is_refused(tmp_path: Path) -> None:
 def test_resume_without_a_checkpoint_is_refused(tmp_path: Path) -> None:
     error = raised("cartpole", "--out", tmp_path / "none", "--resume")
     assert isinstance(error, CheckpointError)
+    assert f"{tmp_path / 'none' / 'checkpoint.zip'}: cannot be read: " in str(error)
     assert not (tmp_path / "none").exists()
 
 
@@ -177,3 +178,4 @@ def test_absent_device_is_refused_and_those_that_exist_are_named(tmp_path: Path)
 def test_plain_form_with_priorities_is_refused(tmp_path: Path) -> None:
     error = raised("cartpole", "--form", "plain", "--prioritised", "--out", tmp_path)
     assert isinstance(error, ConfigError)
+    assert str(error) == "prioritised replay is for the fast form; the plain one has none"
