@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 
-from qstep import cli
+from qstep import cli, envs
+from qstep.bench import systems
+from qstep.errors import QStepError
+from qstep_fpga import board
 
 ROOT = Path(__file__).parents[2]
-COMMANDS_IN = ["README.md", "CONTRIBUTING.md"]
 PAGES = sorted(
     p.relative_to(ROOT).as_posix() for p in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"))
 )
+COMMANDS_IN = [page for page in PAGES if page != "CHANGELOG.md"] + ["fpga/README.md"]
+INVENTED = {"orangecrab"}
+"""What a page makes up on the way: the board that docs/boards.md adds."""
 TARGETS = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
 
 
@@ -30,34 +38,72 @@ def blocks(name: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", read(name), re.MULTILINE | re.DOTALL)
 
 
+def commands_in(text: str) -> list[str]:
+    """Return every command of a page on one line each: of its code blocks, and of its prose.
+
+    A remark stands after a # or two spaces. In prose `qstep build` is a name, more words are a command.
+    """
+    fenced = "".join(re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)).splitlines()
+    indented = [line for line in text.splitlines() if line.startswith("    ")]
+    prose = re.sub(r"^```.*?^```|^    .*?$", "", text, flags=re.MULTILINE | re.DOTALL)
+    spans = [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", prose)]
+    found = []
+    for line in [*fenced, *indented, *(span for span in spans if span.count(" ") > 1)]:
+        for command in re.split(r"#|\s{2,}", line.strip())[0].split("&&"):
+            plain = re.sub(r"^([A-Z_]+=\S* )*(\.venv/bin/)?", "", command.strip())
+            if plain.split(" ")[0] in {"make", "pytest", "qstep"} or plain.startswith("python -m"):
+                found.append(plain)
+    return found
+
+
 def documented_commands() -> list[str]:
-    """Return every `make ...` and `qstep ...` in the code blocks of the documents, on one line each."""
-    commands = []
-    for name in COMMANDS_IN:
-        indented = [line for line in read(name).splitlines() if line.startswith("    ")]
-        for line in [*"".join(blocks(name, "sh")).splitlines(), *indented]:
-            words = line.split("#")[0].split()
-            if words and words[0].removeprefix(".venv/bin/") in {"make", "qstep"}:
-                commands.append(" ".join(words).removeprefix(".venv/bin/"))
-    return sorted(set(commands))
+    return sorted({command for page in COMMANDS_IN for command in commands_in(read(page))})
 
 
 def complaint(command: str) -> str:
     """Return what is wrong with a documented command; empty if nothing."""
-    program, *words = shlex.split(command)
+    # A synopsis: [--seeds N] is an option that may be given.
+    program, *words = shlex.split(re.sub(r"\bN\b", "1", re.sub(r"[][]", "", command)))
     if program == "make":
         unknown = [word for word in words if "=" not in word and word not in TARGETS]
         return f"no such target: {unknown}" if unknown else ""
-    context = click.Context(cli._qstep)
-    if words[0].startswith("-"):
-        found: click.Command | None = cli._qstep
-    else:
-        found = cli._qstep.get_command(context, words[0])
-    if found is None:
-        return f"no such command: {words[0]}"
-    options = {name for parameter in found.get_params(context) for name in parameter.opts}
-    given = {word.split("=")[0] for word in words if word.startswith("-")}
-    return f"no such option: {sorted(given - options)}" if given - options else ""
+    if program == "pytest":
+        missing = [word for word in words if word.endswith(".py") and not (ROOT / word).exists()]
+        return f"no such file: {missing}" if missing else ""
+    if program == "python":
+        return "" if importlib.util.find_spec(words[1]) else f"no such module: {words[1]}"
+    try:
+        return wrong_names(parsed(words))
+    except click.exceptions.Exit:  # of --help
+        return ""
+    except click.UsageError as error:
+        return error.format_message()
+
+
+def parsed(words: list[str]) -> dict[str, Any]:
+    """Return what `qstep` with these words would call its command with."""
+    group = click.Context(cli._qstep, info_name="qstep")
+    _, command, rest = cli._qstep.resolve_command(group, words)
+    assert command is not None
+    return command.make_context(command.name, rest, parent=group).params
+
+
+def wrong_names(params: dict[str, Any]) -> str:
+    """Return which board, environment or backend among the arguments there is not."""
+    boards = [*params.get("boards", ()), params.get("board")]
+    checks: list[tuple[Any, Callable[[str], object]]] = [
+        *((name, board.load) for name in boards),
+        (params.get("env_id"), lambda name: envs.make(name, 0)),
+        (params.get("backend"), systems.find),
+    ]
+    for name, check in checks:
+        # BOARD is any board.
+        if name is not None and not name.isupper() and name not in INVENTED:
+            try:
+                check(name)
+            except QStepError as error:
+                return str(error)
+    return ""
 
 
 @pytest.mark.unit
@@ -71,12 +117,44 @@ def test_documented_command_exists(command: str) -> None:
     ("command", "expected"),
     [
         ("make coffee", "no such target: ['coffee']"),
-        ("qstep coffee", "no such command: coffee"),
-        ("qstep doctor --sugar", "no such option: ['--sugar']"),
+        ("pytest tb/coffee.py", "no such file: ['tb/coffee.py']"),
+        ("python -m qstep.coffee", "no such module: qstep.coffee"),
+        ("qstep coffee", "No such command 'coffee'."),
+        ("qstep --sugar", "No such option '--sugar'."),
+        ("qstep doctor --sugar", "No such option '--sugar'."),
+        ("qstep dqn snake --form slow", "'slow' is not one of 'plain', 'fast'."),
+        ("qstep build [--seeds N]", "Missing argument 'BOARD'."),
+        ("qstep bench --system coffee", "'coffee' is not one of 'gridworld'"),
+        ("qstep dqn coffee", "'coffee' is not one of 'cartpole'"),
+        ("qstep train coffee", "coffee: no such environment"),
+        ("qstep profile coffee", "'coffee' is no backend"),
+        ("qstep explore icebreaker coffee", "board is 'coffee'; known are icebreaker"),
     ],
 )
 def test_wrong_command_is_noticed(command: str, expected: str) -> None:
-    assert complaint(command) == expected
+    assert expected in complaint(command)
+
+
+@pytest.mark.unit
+def test_commands_are_found_wherever_a_page_has_them() -> None:
+    page = """
+    qstep bench    a remark
+    X=1 .venv/bin/qstep build x && cp x y  # another
+
+1. A list has
+       make coffee
+   and prose `qstep dqn
+   snake`, but `qstep dqn` is a name.
+
+```sh
+pytest -q
+```
+```text
+qstep: an output
+```
+"""
+    found = ["pytest -q", "qstep bench", "qstep build x", "make coffee", "qstep dqn snake"]
+    assert commands_in(page) == found
 
 
 @pytest.mark.unit
