@@ -53,6 +53,20 @@ def test_the_textbook_form_reaches_the_exact_value() -> None:
     assert q[0].max() == pytest.approx(ENTERED, abs=1e-12)
 
 
+def test_the_printed_table_has_the_figures_of_the_public_program(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    reference.main()
+    head, *rows = (line.split() for line in capsys.readouterr().out.splitlines())
+    assert head == ["seed", "moves", "ends", "wins", "V(0,0)", "moves/s"]
+    assert [row[:5] for row in rows] == [
+        ["0", "83,961", "10,000", "91.82%", "-5.262"],
+        ["1", "83,289", "10,000", "88.89%", "-5.262"],
+        ["2", "83,866", "10,000", "91.49%", "-5.262"],
+    ]
+    assert all(int(row[5].replace(",", "")) > 0 for row in rows)
+
+
 def test_another_seed_plays_otherwise() -> None:
     one, other = reference.learn(200, seed=0), reference.learn(200, seed=1)
     assert (one.moves, one.q) != (other.moves, other.q)

@@ -14,11 +14,14 @@ the same moves and the same table. The habits that are not the textbook's, for w
 
 The program copies the table in every iteration. That changes no result and costs it 3 % of its
 time; it is left out. Nothing is slowed down.
+
+``python -m qstep.baselines.reference`` prints by what two implementations can be compared.
 """
 
 from __future__ import annotations
 
 import random
+import time
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +30,7 @@ from numpy.typing import NDArray
 from qstep.envs.gridworld import GOAL, HOLE, MOVES
 from qstep.envs.maps import MAPS
 
-__all__ = ["Learnt", "learn", "to_array"]
+__all__ = ["Learnt", "learn", "main", "to_array"]
 
 _BOARD = {
     (row, column): cell
@@ -118,3 +121,21 @@ def learn(
 def to_array(learnt: Learnt) -> NDArray[np.float64]:
     """Return the table as an array of shape (25, 4), row by row of the board."""
     return np.array([[learnt.q[*place, a] for a in range(len(MOVES))] for place in _BOARD])
+
+
+def main() -> None:
+    """Print for seeds 0, 1 and 2 what 10,000 episodes came to, and how fast."""
+    print(f"{'seed':>4} {'moves':>8} {'ends':>8} {'wins':>8} {'V(0,0)':>8} {'moves/s':>9}")
+    for seed in range(3):
+        began = time.perf_counter()
+        learnt = learn(seed=seed)
+        rate = learnt.moves / (time.perf_counter() - began)
+        value = max(learnt.q[*_START, action] for action in range(len(MOVES)))
+        share = learnt.wins / learnt.episodes
+        print(
+            f"{seed:4} {learnt.moves:8,} {learnt.episodes:8,} {share:8.2%} {value:8.3f} {rate:9,.0f}"
+        )
+
+
+if __name__ == "__main__":
+    main()
