@@ -1,8 +1,8 @@
 """The Q-loss, fast: the same numbers as `q_loss_plain` with a fraction of the work around them.
 
-What takes the time in the plain form is not arithmetic: to bring a batch of 64 through a network of 64
-hidden units takes 30 microseconds. It is some thirty calls which each allocate a tensor and note down
-how to differentiate it. Here
+What takes the time in the plain form is not arithmetic, where batch and network are as small as
+CartPole's. It is some thirty calls which each allocate a tensor and note down how to differentiate it.
+Here
 
 - s and s' go through the network together, and the target network goes along in the same products of
   matrices, so a pass is five operations whatever the variant; no network runs a second time;
