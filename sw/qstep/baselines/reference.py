@@ -12,8 +12,8 @@ the same moves and the same table. The habits that are not the textbook's, for w
 - Every value is stored with three decimals, so learning stops short of the exact values.
 - Two generators of one seed: the first says whether to explore, the second where to.
 
-The program copies the table in every iteration. That changes no result and costs it 3 % of its
-time; it is left out. Nothing is slowed down.
+The program copies the table in every iteration. That changes no result and only costs time; it is
+left out. Nothing is slowed down.
 
 ``python -m qstep.baselines.reference`` prints by what two implementations can be compared.
 """
