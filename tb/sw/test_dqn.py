@@ -10,14 +10,15 @@ import gymnasium as gym
 import numpy as np
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from qstep.deep import q_loss, torch_device
+from qstep.deep import network, q_loss, torch_device
 from qstep.deep.adam import Adam
 from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_config import DqnConfig
 from qstep.deep.dqn_plain import PlainDqn
 from qstep.deep.evaluate import play
-from qstep.deep.network import Greedy, Stack, modules
+from qstep.deep.network import Greedy, Stack, modules, products, through_copies
 from qstep.deep.q_head import TorchHead
 from qstep.deep.ranges import rate_at
 from qstep.deep.run import Run
@@ -336,3 +337,60 @@ def test_loss_in_pytorchs_operations_learns_the_same(monkeypatch: pytest.MonkeyP
     # 36 updates in float32, sums in another order
     torch.testing.assert_close(other.networks.flat, compiled.networks.flat, rtol=1e-3, atol=1e-4)
     assert not torch.equal(other.networks.flat, learner().networks.flat)
+
+
+class Products(TorchDispatchMode):
+    """Counts products of matrices, and those of them that get or write a view with gaps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = self.of_views = 0
+
+    def __torch_dispatch__(  # type: ignore[override]
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func.overloadpacket.__name__ in ("mm", "bmm"):
+            self.calls += 1
+            self.of_views += not all(part.is_contiguous() for part in (*args, *kwargs.values()))
+        return func(*args, **kwargs)
+
+
+def counted(made: Dqn) -> Products:
+    with Products() as counter:
+        play_on(made, 200)
+    return counter
+
+
+@pytest.mark.parametrize("variant", ["single", "target", "double"])
+def test_the_way_of_apples_gpu_multiplies_no_views_and_learns_the_same(
+    variant: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = replace(SMALL, variant=variant)
+    views = learner(config)
+    expected = counted(views)
+    for module in (network, q_loss):
+        monkeypatch.setattr(module, "products", lambda device: (through_copies, through_copies))
+    copies = learner(config)
+    found = counted(copies)
+    assert found.calls == expected.calls > 300
+    assert (found.of_views, expected.of_views > 0) == (0, True)
+    # 36 updates in float32, sums in another order
+    torch.testing.assert_close(copies.networks.flat, views.networks.flat, rtol=1e-3, atol=1e-4)
+    assert not torch.equal(copies.networks.flat, learner(config).networks.flat)
+
+
+def test_only_apples_gpu_goes_through_copies() -> None:
+    assert products(torch.device("mps")) == (through_copies, through_copies)
+    for name in ("cpu", "cuda"):
+        assert products(torch.device(name)) == (torch.mm, torch.bmm)
+
+
+def test_a_product_through_copies_may_write_and_read_views() -> None:
+    draw = torch.Generator().manual_seed(0)
+    a = torch.randint(-9, 10, (3, 7, 5), generator=draw).float()[:2]
+    b = torch.randint(-9, 10, (4, 5), generator=draw).float().t().expand(2, -1, -1)
+    room = torch.ones(2, 8, 4)
+    through_copies(a, b, out=room[:, :-1])
+    assert torch.equal(room[:, :-1], torch.bmm(a, b))  # integers: exact in any order
+    assert (room[:, -1] == 1).all()

@@ -12,8 +12,9 @@ narrow matrix, samples being rows, took it three times as long.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 import torch
@@ -22,7 +23,26 @@ from torch import Tensor, nn
 
 from qstep.errors import ConfigError
 
-__all__ = ["Greedy", "Pass", "Stack", "modules"]
+__all__ = ["Greedy", "Pass", "Product", "Stack", "modules", "products", "through_copies"]
+
+Product: TypeAlias = Callable[..., Tensor]
+"""``product(a, b, out=c)`` writes the product of two matrices, or of stacks of them, and returns it."""
+
+
+def through_copies(a: Tensor, b: Tensor, *, out: Tensor) -> Tensor:
+    """Multiply whole tensors into a new one, and copy that: `a`, `b` and `out` may be any views."""
+    return out.copy_(a.contiguous() @ b.contiguous())
+
+
+def products(device: torch.device) -> tuple[Product, Product]:
+    """Return what multiplies two matrices, and two stacks of them, on a device; views are legal.
+
+    Apple's GPU goes through copies: on several versions of macOS its products of views are wrong
+    without an error, both into an output with gaps and of an input that repeats its elements.
+    """
+    if device.type == "mps":
+        return through_copies, through_copies
+    return torch.mm, torch.bmm
 
 
 def modules(sizes: Sequence[int], seed: int, normalise: bool = False) -> nn.Sequential:
@@ -137,6 +157,7 @@ class Pass:
         self.hidden = [torch.ones(count, n + 1, samples, device=device) for n in units]
         self.values = torch.empty(count, actions, samples, device=device)
         outputs = [hidden[:, :-1] for hidden in self.hidden]
+        _, self._bmm = products(device)
         self._first = networks.layers[0]
         self._inner = list(zip(networks.layers[1:-1], self.hidden[:-1], outputs[1:], strict=True))
         self._last, self._outputs = networks.layers[-1], outputs
@@ -149,10 +170,10 @@ class Pass:
         columns : Tensor of float32, shape (N, inputs + 1, C)
             What each network sees, one sample a column; the last row is 1.
         """
-        torch.bmm(self._first, columns, out=self._outputs[0]).relu_()
+        self._bmm(self._first, columns, out=self._outputs[0]).relu_()
         for layer, hidden, output in self._inner:
-            torch.bmm(layer, hidden, out=output).relu_()
-        return torch.bmm(self._last, self.hidden[-1], out=self.values)
+            self._bmm(layer, hidden, out=output).relu_()
+        return self._bmm(self._last, self.hidden[-1], out=self.values)
 
 
 class Greedy:

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from qstep.deep.network import Pass, Stack
+from qstep.deep.network import Pass, Stack, products
 from qstep.deep.q_head import Columns, Values, head
 from qstep.deep.q_loss_plain import VARIANTS, Variant
 from qstep.errors import ConfigError
@@ -91,6 +91,7 @@ class QLoss:
         self.loss = torch.zeros(count, device=device)
         self.td_error = torch.zeros(count, size, device=device)
         self.gradient = Stack.zeros(online.sizes, 1, device)
+        self._mm, _ = products(device)
         # All views are made here: cutting one out takes as long as computing with it.
         if variant == "target":  # each network has its own half
             self._pass = Pass(networks, size)
@@ -136,10 +137,10 @@ class QLoss:
         """Compute :attr:`gradient` of what :meth:`forward` has just computed; return it flat, (1, P)."""
         handed = self._back
         for gradient, hidden, weights, output, back in self._layers:
-            torch.mm(handed, hidden, out=gradient)
-            torch.mm(weights, handed, out=back)
+            self._mm(handed, hidden, out=gradient)
+            self._mm(weights, handed, out=back)
             handed = _through_relu(back, output, 0, grad_input=back)
-        torch.mm(handed, self._observations[batch], out=self._first_gradient)
+        self._mm(handed, self._observations[batch], out=self._first_gradient)
         return self.gradient.flat
 
 
