@@ -4,8 +4,8 @@ The algorithm is that of `dqn_plain`. What is different, and all that is:
 
 - N boards are stepped at once, so one pass of the network chooses N actions, and the network learns
   ``updates_per_step`` times after N frames instead of once after each N / ``updates_per_step``;
-- those updates draw their batches together, before the first of them, and share one pass of the target
-  network, which stands still meanwhile; with prioritised replay they share the priorities too;
+- those updates draw their batches together, before the first of them, and the target network stands
+  still meanwhile; with prioritised replay they share the priorities too;
 - loss, gradient and optimiser are those of `q_loss` and `adam`: the same numbers, less around them.
 
 References
