@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 import torch
+from gymnasium.spaces import Box, Discrete
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from qstep.deep import network, q_loss, torch_device
@@ -271,10 +273,37 @@ def test_boards_that_show_an_index_are_refused() -> None:
         Dqn(SnakeBoards(4, "state"), SMALL, CPU)
 
 
-@pytest.mark.parametrize("env_id", ["FrozenLake-v1", "Pendulum-v1"])
-def test_environment_whose_spaces_do_not_fit_is_refused(env_id: str) -> None:
-    with pytest.raises(EnvironmentSpaceError, match="DQN needs a Box of one dimension"):
-        PlainDqn(gym.make(env_id), SMALL, CPU, boards=8)
+BOX = Box(-1, 1, (4,), np.float32)
+SEEN = "; DQN needs a Box of float32 and one dimension"
+ACTS = "; DQN needs a Discrete that starts at 0"
+
+
+@pytest.mark.parametrize(
+    ("seen", "acts", "message"),
+    [
+        (Discrete(16), Discrete(2), "the observation space is Discrete(16)" + SEEN),
+        (Box(0, 1, (3, 3), np.float32), Discrete(2), "(3, 3), float32)" + SEEN),
+        (Box(0, 1, (3,), np.float64), Discrete(2), "is Box(0.0, 1.0, (3,), float64)" + SEEN),
+        (Box(0, 255, (3,), np.uint8), Discrete(2), "is Box(0, 255, (3,), uint8)" + SEEN),
+        (
+            BOX,
+            Box(-2, 2, (1,), np.float32),
+            "the action space is Box(-2.0, 2.0, (1,), float32)" + ACTS,
+        ),
+        (BOX, Discrete(2, start=1), "the action space is Discrete(2, start=1)" + ACTS),
+    ],
+)
+def test_environment_whose_spaces_do_not_fit_is_refused_before_it_is_reset(
+    seen: Any, acts: Any, message: str
+) -> None:
+    class Untouched(gym.Env[Any, Any]):
+        observation_space, action_space = seen, acts
+
+        def reset(self, **options: Any) -> Any:
+            raise AssertionError("it was reset")
+
+    with pytest.raises(EnvironmentSpaceError, match=re.escape(message)):
+        PlainDqn(Untouched(), SMALL, CPU, boards=8)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ calls, and `dqn` is the same algorithm without most of them.
 References
 ----------
 V. Mnih et al., "Human-level control through deep reinforcement learning", Nature 518, 2015. Different
-here: smooth L1 and Adam, and a learning rate that falls.
+here: smooth L1 and Adam; a learning rate that falls; the variant of the loss (``double`` unless told
+otherwise: see `q_loss_plain`), and a target network that may follow as a moving average.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 import torch
 from gymnasium.spaces import Box, Discrete
 
@@ -36,7 +38,8 @@ class PlainDqn:
     Parameters
     ----------
     env : gymnasium.Env
-        Observations a Box of shape (D,), actions Discrete. Reset here.
+        Observations a Box of float32 and of shape (D,), actions a Discrete that starts at 0. Reset
+        here.
     config : DqnConfig
         As for :class:`qstep.deep.dqn.Dqn` with N boards; see `boards`.
     device : torch.device
@@ -53,7 +56,7 @@ class PlainDqn:
     Raises
     ------
     EnvironmentSpaceError
-        A space is of another kind.
+        A space is another one.
     ConfigError
         N is no multiple of ``updates_per_step``, or priorities are asked for.
     """
@@ -62,9 +65,13 @@ class PlainDqn:
         self, env: gym.Env[Any, Any], config: DqnConfig, device: torch.device, boards: int
     ) -> None:
         seen, acts = env.observation_space, env.action_space
-        if not (isinstance(seen, Box) and len(seen.shape) == 1 and isinstance(acts, Discrete)):
+        if not (isinstance(seen, Box) and len(seen.shape) == 1 and seen.dtype == np.float32):
             raise EnvironmentSpaceError(
-                f"the spaces are {seen} and {acts}; DQN needs a Box of one dimension and a Discrete"
+                f"the observation space is {seen}; DQN needs a Box of float32 and one dimension"
+            )
+        if not (isinstance(acts, Discrete) and acts.start == 0):
+            raise EnvironmentSpaceError(
+                f"the action space is {acts}; DQN needs a Discrete that starts at 0"
             )
         if boards % config.updates_per_step:
             raise ConfigError(
