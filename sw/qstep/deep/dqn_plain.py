@@ -126,7 +126,7 @@ class PlainDqn:
             seen = torch.as_tensor(self._observation, device=self.device).unsqueeze(0)
             return int(self.online(seen).argmax(dim=1).item())
 
-    def _learn(self) -> float:
+    def _learn(self) -> None:
         config = self.config
         batch = self.replay.sample(config.batch, self.device)
         loss, _ = q_loss(config.variant, self.online, self.target, batch, config.gamma)
@@ -136,7 +136,6 @@ class PlainDqn:
         loss.backward()  # type: ignore[no-untyped-call]  # PyTorch has no types for it
         self.optimiser.step()
         self.updates += 1
-        return loss.item()
 
     def _follow(self) -> None:
         rate = self.config.target_rate

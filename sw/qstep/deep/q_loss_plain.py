@@ -1,8 +1,8 @@
 """The Q-loss as people write it: the beginning of the story.
 
 Separate forward passes for s and s', `gather` for the action that was taken, a mask for what
-terminated, smooth L1 against a detached target, and the loss as a Python number for the log. The three
-variants differ in whose opinion of s' counts:
+terminated, and smooth L1 against a detached target. The three variants differ in whose opinion of s'
+counts:
 
 ===========  ==========================  ====================
 variant      chooses the action in s'    tells its value
