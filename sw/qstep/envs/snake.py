@@ -34,6 +34,8 @@ from qstep.errors import EnvironmentSpaceError
 
 __all__ = ["Snake"]
 
+_CELLS = [(row, column) for row in range(SIDE) for column in range(SIDE)]
+
 
 class Snake(gym.Env[Any, Any]):
     """A snake looks for food, grows by it, and must not run into the border or itself.
@@ -202,8 +204,7 @@ class Snake(gym.Env[Any, Any]):
 
     def _new_food(self) -> Cell | None:
         covered = set(self.body)
-        cells = [(row, column) for row in range(SIDE) for column in range(SIDE)]
-        free = [cell for cell in cells if cell not in covered]
+        free = [cell for cell in _CELLS if cell not in covered]
         return free[self._draw(len(free))] if free else None
 
     def _target(self, action: int) -> Cell:
@@ -236,23 +237,22 @@ class Snake(gym.Env[Any, Any]):
         return dangers + heading + [int(there) for there in food]
 
     def _flood(self) -> list[float]:
-        free = SIDE * SIDE - (len(self.body) - 1)
-        return [self._reachable(self._target(action)) / free for action in range(ACTIONS)]
-
-    def _reachable(self, start: Cell) -> int:
-        """Return the number of cells that are connected with one, by breadth-first search."""
-        if self._deadly(start):
-            return 0
-        seen = {start}
-        queue = deque([start])
-        while queue:
-            row, column = queue.popleft()
-            for down, right in MOVES:
-                cell = row + down, column + right
-                if cell not in seen and not self._deadly(cell):
-                    seen.add(cell)
-                    queue.append(cell)
-        return len(seen)
+        free = set(_CELLS).difference(self.body) | {self.body[-1]}
+        return [_reachable(self._target(action), free) / len(free) for action in range(ACTIONS)]
 
     def _info(self) -> dict[str, Any]:
         return {"score": len(self.body) - START_LENGTH}
+
+
+def _reachable(start: Cell, free: set[Cell]) -> int:
+    """Return the number of free cells that are connected with one, by breadth-first search."""
+    queue = deque([start] if start in free else [])
+    seen = set(queue)
+    while queue:
+        row, column = queue.popleft()
+        for down, right in MOVES:
+            cell = row + down, column + right
+            if cell in free and cell not in seen:
+                seen.add(cell)
+                queue.append(cell)
+    return len(seen)
