@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from qstep.baselines import dictionary, numba_table, numpy_table
+from qstep.baselines import dictionary, numba_table, numpy_table, random_walk
 from qstep.baselines.problem import Stream, World
 from qstep.envs.gridworld import GridWorld
 from qstep.envs.maps import MAPS
+from qstep.envs.splitmix import SplitMix64
 from qstep.learn.value_iteration import solve, transition_model
 
 pytestmark = pytest.mark.unit
@@ -181,7 +182,7 @@ def test_only_a_terminal_next_state_has_no_value(
 
 
 def test_a_walk_follows_the_environment_and_tries_every_reachable_pair(world: World) -> None:
-    walk = numba_table.walk(world, 20_000, seed=2)
+    walk = random_walk.walk(world, 20_000, seed=2)
     assert walk.state[0] == world.start
     assert np.array_equal(walk.next_state, world.next_state[walk.state, walk.action])
     assert np.array_equal(walk.reward, world.reward[walk.state, walk.action])
@@ -191,11 +192,18 @@ def test_a_walk_follows_the_environment_and_tries_every_reachable_pair(world: Wo
     assert np.unique(walk.state * 4 + walk.action).size == 20 * 4  # 25 cells, 4 holes, 1 goal
 
 
+def test_a_walker_draws_its_actions_from_splitmix64(world: World) -> None:
+    chance = SplitMix64(0)
+    chance.word = 7
+    actions = random_walk.walk(world, 1000, seed=7).action
+    assert actions.tolist() == [chance.below(4) for _ in range(1000)]
+
+
 def test_replaying_a_random_walk_finds_the_optimum(
     world: World, optimal: NDArray[np.bool_]
 ) -> None:
     q = np.zeros(world.next_state.shape)
-    numba_table.replay(q, numba_table.walk(world, 1_000_000))
+    numba_table.replay(q, random_walk.walk(world, 1_000_000))
     assert greedy_is_optimal(q, optimal)
 
 

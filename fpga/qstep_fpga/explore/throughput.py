@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 
-from qstep.baselines.numba_table import walk
 from qstep.baselines.problem import World
+from qstep.baselines.random_walk import walk
 from qstep.envs.gridworld import GridWorld
 from qstep.throughput import updates_per_clock
 

@@ -2,8 +2,8 @@
 
 The same algorithm as :mod:`qstep.baselines.dictionary`, environment and exploration included, in
 one compiled loop over flat arrays. One loop is compiled per number of actions, so that the
-maximum over a row unrolls. The random number is splitmix64 of a counter (Steele, Lea and Flood,
-OOPSLA 2014): no step waits for the random number of the step before.
+maximum over a row unrolls. The random number is splitmix64 of a counter: no step waits for the random
+number of the step before.
 
 Indices are unsigned: Numba makes negative ones count from the end, which costs a comparison for each
 and lies on the way from one state to the next. So all states and actions that a loop is given must
@@ -19,22 +19,12 @@ from numba import njit
 from numpy.typing import NDArray
 
 from qstep.baselines.problem import Stream, World
+from qstep.envs.splitmix_kernels import STEP, mix
 
-__all__ = ["fill", "learn", "replay", "walk"]
+__all__ = ["learn", "replay"]
 
 _U = np.uint64
-
-_GOLDEN = _U(0x9E3779B97F4A7C15)
-_MIX_A = _U(0xBF58476D1CE4E5B9)
-_MIX_B = _U(0x94D049BB133111EB)
 _LOW = _U(0xFFFFFFFF)
-
-
-@njit(inline="always")
-def _splitmix64(counter):  # type: ignore[no-untyped-def]
-    z = (counter ^ (counter >> _U(30))) * _MIX_A
-    z = (z ^ (z >> _U(27))) * _MIX_B
-    return z ^ (z >> _U(31))
 
 
 @njit(inline="always")
@@ -62,8 +52,8 @@ def _learn(q, row, world, updates, alpha, gamma, threshold, counter):  # type: i
     actions = _U(len(row))
     state = start
     for _ in range(updates):
-        counter += _GOLDEN
-        bits = _splitmix64(counter)
+        counter += STEP
+        bits = mix(counter)
         if (bits & _LOW) < threshold:
             action = _below(bits, actions)
         else:
@@ -128,31 +118,3 @@ def replay(
     Same operations in the same order as the dictionary's and NumPy's replay: the tables are equal.
     """
     _replay(q.reshape(-1), (0,) * q.shape[1], tuple(stream), alpha, gamma)
-
-
-@njit(cache=True, nogil=True)
-def _walk(stream, world, counter):  # type: ignore[no-untyped-def]
-    states, chosen, rewards, next_states, ends = stream
-    next_state, reward, terminated, start = world
-    actions = _U(next_state.shape[1])
-    state = start
-    for i in range(len(states)):
-        counter += _GOLDEN
-        action = np.int64(_below(_splitmix64(counter), actions))
-        states[i], chosen[i] = state, action
-        rewards[i] = reward[state, action]
-        next_states[i] = next_state[state, action]
-        ends[i] = terminated[state, action]
-        state = start if terminated[state, action] else next_state[state, action]
-
-
-def fill(stream: Stream, world: World, *, seed: int = 0) -> None:
-    """Fill `stream` with transitions of one walker that acts at random, for learners that replay."""
-    _walk(tuple(stream), tuple(world), _U(seed))
-
-
-def walk(world: World, count: int, *, seed: int = 0) -> Stream:
-    """Record `count` transitions of such a walker."""
-    stream = Stream.empty(count)
-    fill(stream, world, seed=seed)
-    return stream

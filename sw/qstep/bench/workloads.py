@@ -9,8 +9,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.baselines.numba_table import fill
 from qstep.baselines.problem import Stream, World
+from qstep.baselines.random_walk import fill
 from qstep.bench import WORKLOAD_NAMES
 from qstep.config import Config, Hyperparameters
 from qstep.envs.gridworld import GridWorld

@@ -1,0 +1,46 @@
+"""Recorded walks through an environment, for learners that replay."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from qstep.baselines.problem import Stream, World
+from qstep.envs.splitmix_kernels import below
+
+__all__ = ["fill", "walk"]
+
+
+@njit(cache=True, nogil=True)
+def _walk(stream, world, word):  # type: ignore[no-untyped-def]
+    states, chosen, rewards, next_states, ends = stream
+    next_state, reward, terminated, start = world
+    state = start
+    for i in range(len(states)):
+        action = below(word, 0, next_state.shape[1])
+        states[i], chosen[i] = state, action
+        rewards[i] = reward[state, action]
+        next_states[i] = next_state[state, action]
+        ends[i] = terminated[state, action]
+        state = start if terminated[state, action] else next_state[state, action]
+
+
+def fill(stream: Stream, world: World, *, seed: int = 0) -> None:
+    """Fill `stream` with transitions of one walker that acts uniformly at random.
+
+    Parameters
+    ----------
+    stream : Stream
+        Overwritten from its first transition to its last.
+    world : World
+    seed : int
+        0..2^64-1.
+    """
+    _walk(tuple(stream), tuple(world), np.array([seed], np.uint64))
+
+
+def walk(world: World, count: int, *, seed: int = 0) -> Stream:
+    """Record `count` transitions of such a walker."""
+    stream = Stream.empty(count)
+    fill(stream, world, seed=seed)
+    return stream
