@@ -15,7 +15,7 @@ pytest.importorskip("torch")
 from qstep import extras
 from qstep.baselines import torch_agents
 from qstep.cli.agents import command
-from qstep.deep import torch_device
+from qstep.deep import checkpoint, torch_device
 from qstep.errors import (
     CheckpointError,
     ConfigError,
@@ -156,6 +156,36 @@ def test_an_interrupted_run_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(torch_agents.Agents, "walk", walk)
     rest = told("--updates", "100000", "--out", str(Path("runs/agents-gridworld")), "--resume")
     assert rest == told("--updates", "100000", "--out", "whole")
+
+
+@pytest.mark.parametrize(
+    ("save", "said"),
+    [
+        (1, "stopped; this run starts over\n"),
+        (2, "stopped after 10240 updates; go on with: qstep agents --torch-device cpu "),
+    ],
+)
+def test_a_run_interrupted_in_a_save_goes_on_from_the_save_before(
+    save: int, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = 0
+
+    def interrupt(*given: Any) -> None:
+        nonlocal count
+        count += 1
+        if count == save:
+            raise KeyboardInterrupt
+        save_state(*given)
+
+    save_state = checkpoint.save_state
+    monkeypatch.setattr(checkpoint, "save_state", interrupt)
+    result = agents("--updates", "100000")
+    assert result.exit_code == 130
+    assert said in result.stderr
+    assert Path("runs/agents-gridworld/checkpoint.zip").exists() == (save > 1)
+    if save > 1:
+        rest = told("--updates", "100000", "--out", str(Path("runs/agents-gridworld")), "--resume")
+        assert rest == told("--updates", "100000", "--out", "whole")
 
 
 def test_an_absent_device_is_named_with_those_that_exist(monkeypatch: pytest.MonkeyPatch) -> None:

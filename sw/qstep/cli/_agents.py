@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -24,6 +24,9 @@ from qstep.files import make_folder
 from qstep.learn.plots import plot_policy
 from qstep.learn.results import optimum
 from qstep.learn.value_iteration import transition_model
+
+if TYPE_CHECKING:
+    from qstep.baselines.torch_batched import Kept
 
 __all__ = ["learn"]
 
@@ -60,7 +63,8 @@ def learn(
 
     told: list[Progress] = []
     identity = {"run": "agents", "form": form, "device": device, "board": board.rows, **hyper}
-    kept = {} if form == "plain" else _kept(folder / "checkpoint.zip", identity, told, resume)
+    saved = None if form == "plain" else _Saved(folder / "checkpoint.zip", identity, told)
+    kept = saved.options(resume) if saved else {}
     before = told[-1].updates if told else 0
     begun = time.monotonic()
     try:
@@ -75,8 +79,8 @@ def learn(
                 **kept,
             )
     except KeyboardInterrupt:
-        kept_any = told and form != "plain"
-        return stopped(f"{told[-1].updates} updates" if kept_any else None, resume_command)
+        after = saved.updates if saved else None
+        return stopped(None if after is None else f"{after} updates", resume_command)
     seconds = time.monotonic() - begun
     q = table.cpu().double().numpy()
     plot_policy(folder / "policy.png", f"{env_id}: greedy policy", board, q)
@@ -99,23 +103,35 @@ def learn(
     return 0
 
 
-def _kept(
-    file: Path, identity: dict[str, Any], told: list[Progress], resume: bool
-) -> dict[str, Any]:
-    """Return what makes a form keep checkpoints, and go on from one; fill in what was told by then."""
-    from qstep.baselines.torch_batched import Kept
+class _Saved:
+    """The checkpoint of a run, with all that was told by then.
 
-    checkpoint = extras.load("qstep.deep.checkpoint", "torch")
+    Attributes
+    ----------
+    updates : int or None
+        How far the run had come that the file goes on with; None where it has none of this run.
+    """
 
-    def keep(kept: Kept) -> None:
-        state = checkpoint.State({"steps": kept.steps, "told": told}, kept.state, {})
-        checkpoint.save_state(file, state, identity)
+    def __init__(self, file: Path, identity: dict[str, Any], told: list[Progress]) -> None:
+        self._file, self._identity, self._told = file, identity, told
+        self._checkpoint = extras.load("qstep.deep.checkpoint", "torch")
+        self.updates: int | None = None
 
-    if not resume:
-        return {"keep": keep}
-    state = checkpoint.load_state(file, identity)
-    told += [Progress(*entry) for entry in state.head["told"]]
-    return {"keep": keep, "resume": Kept(state.head["steps"], state.tensors)}
+    def options(self, resume: bool) -> dict[str, Any]:
+        """Return what makes a form's `learn` keep the checkpoint, and go on from it."""
+        if not resume:
+            return {"keep": self._keep}
+        from qstep.baselines.torch_batched import Kept
+
+        state = self._checkpoint.load_state(self._file, self._identity)
+        self._told += [Progress(*entry) for entry in state.head["told"]]
+        self.updates = self._told[-1].updates
+        return {"keep": self._keep, "resume": Kept(state.head["steps"], state.tensors)}
+
+    def _keep(self, kept: Kept) -> None:
+        state = self._checkpoint.State({"steps": kept.steps, "told": self._told}, kept.state, {})
+        self._checkpoint.save_state(self._file, state, self._identity)
+        self.updates = self._told[-1].updates
 
 
 @contextmanager
