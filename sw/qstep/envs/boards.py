@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["Boards", "BoardsStep"]
 
 
-class BoardsStep(Protocol):
-    """What one step of N boards gave. Every array is overwritten by the next step."""
+class BoardsStep(NamedTuple):
+    """What one step of N boards gave. Every array is overwritten by the next step.
 
-    @property
-    def next_observation(self) -> NDArray[Any]:
-        """What the step led to, at the end of an episode too: it belongs to the transition."""
+    Attributes
+    ----------
+    next_observation : ndarray of float32, shape (N, inputs), or of int32, shape (N,)
+        What the step led to, at the end of an episode too: it belongs to the transition.
+    reward : ndarray of float32, shape (N,)
+    terminated : ndarray of bool, shape (N,)
+        The next state has no value.
+    truncated : ndarray of bool, shape (N,)
+        The episode was cut off, and its next state has a value. Never both.
+    score : ndarray of int32, shape (N,)
+        What the episode that the step belongs to is judged by, so far.
+    """
 
-    @property
-    def reward(self) -> NDArray[Any]:
-        """float32, shape (N,)."""
-
-    @property
-    def terminated(self) -> NDArray[Any]:
-        """bool, shape (N,): the next state has no value."""
-
-    @property
-    def truncated(self) -> NDArray[Any]:
-        """bool, shape (N,): the episode was cut off, and its next state has one. Never both."""
-
-    @property
-    def score(self) -> NDArray[Any]:
-        """int32, shape (N,): what the episode that the step belongs to is judged by, so far."""
+    next_observation: NDArray[Any]
+    reward: NDArray[np.float32]
+    terminated: NDArray[np.bool_]
+    truncated: NDArray[np.bool_]
+    score: NDArray[np.int32]
 
 
 class Boards(Protocol):

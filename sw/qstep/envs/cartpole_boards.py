@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,31 +15,10 @@ from qstep.envs.board_checks import (
     restore_arrays,
     words,
 )
+from qstep.envs.boards import BoardsStep
 from qstep.envs.cartpole_kernels import ACTIONS, INPUTS, CartPoles, observe, restart, step
 
-__all__ = ["CartPoleBoards", "CartPoleStep"]
-
-
-class CartPoleStep(NamedTuple):
-    """What one step of N boards gave. Every array is overwritten by the next step.
-
-    Attributes
-    ----------
-    next_observation : ndarray of float32, shape (N, 4)
-        What the step led to, at the end of an episode too: it belongs to the transition.
-    reward : ndarray of float32, shape (N,)
-        1 for every step, also the last one.
-    terminated, truncated : ndarray of bool, shape (N,)
-        Never both.
-    score : ndarray of int32, shape (N,)
-        Steps of the episode so far.
-    """
-
-    next_observation: NDArray[np.float32]
-    reward: NDArray[np.float32]
-    terminated: NDArray[np.bool_]
-    truncated: NDArray[np.bool_]
-    score: NDArray[np.int32]
+__all__ = ["CartPoleBoards"]
 
 
 class CartPoleBoards:
@@ -50,6 +29,8 @@ class CartPoleBoards:
     drawn by :class:`~qstep.envs.splitmix.SplitMix64`: place, speed, angle and angular speed in this
     order, each 0.05 * (``below(2^31)`` / 2^30 - 1). And a step that terminates is not called
     truncated where it is the 500th as well, so that a learner need not ask which of the two counts.
+
+    Every step pays 1, also the last one; the score is the steps of the episode so far.
 
     Board i starts with generator ``seed + i`` and goes on with it from episode to episode.
 
@@ -81,7 +62,7 @@ class CartPoleBoards:
         self._poles = CartPoles.empty(checked_boards(boards))
         # Two of them: the one that was acted on is kept while the other one is written.
         self._seen = tuple(np.zeros((boards, INPUTS), np.float32) for _ in range(2))
-        self._step = CartPoleStep(
+        self._step = BoardsStep(
             np.zeros((boards, INPUTS), np.float32),
             np.ones(boards, np.float32),
             np.zeros(boards, np.bool_),
@@ -107,7 +88,7 @@ class CartPoleBoards:
             restart(self._poles, i)
         return self._observe_all()
 
-    def step(self, actions: ArrayLike) -> CartPoleStep:
+    def step(self, actions: ArrayLike) -> BoardsStep:
         """Push every cart.
 
         Parameters

@@ -3,6 +3,8 @@
 Equality with Gymnasium is exact, so every expression below keeps its order of operations, and the
 sines and cosines come from NumPy, as Gymnasium's do: those of a compiler's library may differ in the
 last bit.
+
+`poles` below are `CartPoles`, and `out` is a `BoardsStep`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,7 @@ from qstep.envs.board_checks import (
     restore_arrays,
     words,
 )
+from qstep.envs.boards import BoardsStep
 from qstep.envs.snake_arrays import PITCH, RING, SCRATCH, Boards, Outcome
 from qstep.envs.snake_kernels import observe, restart, step
 from qstep.envs.snake_rules import (
@@ -27,39 +28,19 @@ from qstep.envs.snake_rules import (
     checked_placement,
 )
 
-__all__ = ["SnakeBoards", "SnakeStep"]
+__all__ = ["SnakeBoards"]
 
 Observations: TypeAlias = NDArray[np.float32] | NDArray[np.int32]
 
 _WIDTHS = {"state": 0, "features": FEATURES, "flood": FLOOD_FEATURES}
 
 
-class SnakeStep(NamedTuple):
-    """What one step of N boards gave. Every array is overwritten by the next step.
-
-    Attributes
-    ----------
-    next_observation : ndarray
-        What the step led to, at the end of an episode too: it belongs to the transition.
-    reward : ndarray of float32, shape (N,)
-    terminated, truncated : ndarray of bool, shape (N,)
-        Never both.
-    score : ndarray of int32, shape (N,)
-        Food eaten in the episode that the step belongs to.
-    """
-
-    next_observation: Observations
-    reward: NDArray[np.float32]
-    terminated: NDArray[np.bool_]
-    truncated: NDArray[np.bool_]
-    score: NDArray[np.int32]
-
-
 class SnakeBoards:
     """N boards of :class:`~qstep.envs.snake.Snake`, stepped in one compiled call.
 
     The rules, rewards and observations are those of `Snake`. Board i goes move for move as one
-    `Snake` that is first reset with ``seed + i`` and, whenever an episode ends, without a seed.
+    `Snake` that is first reset with ``seed + i`` and, whenever an episode ends, without a seed. The
+    score is the food eaten in the episode.
 
     **Autoreset.** A board whose episode ends is reset within the same step. The step's
     ``next_observation`` is still what the last move led to; :attr:`observation`, on which the next
@@ -108,7 +89,7 @@ class SnakeBoards:
             np.zeros(boards, np.bool_),
             np.zeros(boards, np.int32),
         )
-        self._step = SnakeStep(self._pick(*self._out[:2]), *self._out[2:])
+        self._step = BoardsStep(self._pick(*self._out[:2]), *self._out[2:])
         self._actions = np.zeros(boards, np.int64)
         self.reset(seed)
 
@@ -137,7 +118,7 @@ class SnakeBoards:
             restart(self._arrays, i)
         return self._observe_all()
 
-    def step(self, actions: ArrayLike) -> SnakeStep:
+    def step(self, actions: ArrayLike) -> BoardsStep:
         """Move every snake.
 
         Parameters
