@@ -82,7 +82,7 @@ def learn(
         after = saved.updates if saved else None
         return stopped(None if after is None else f"{after} updates", resume_command)
     seconds = time.monotonic() - begun
-    q = table.cpu().double().numpy()
+    q = extras.load("qstep.baselines.torch_batched", "torch").to_array(table)
     plot_policy(folder / "policy.png", f"{env_id}: greedy policy", board, q)
     result = {
         "env_id": env_id,
