@@ -12,10 +12,10 @@ from click.testing import CliRunner, Result
 
 pytest.importorskip("torch")
 
-from qstep import extras
+from qstep import extras, torch_device
 from qstep.baselines import torch_agents
 from qstep.cli.agents import command
-from qstep.deep import checkpoint, torch_device
+from qstep.deep import checkpoint
 from qstep.errors import (
     CheckpointError,
     ConfigError,

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 import torch
 
+from qstep import torch_device
 from qstep.deep import run as run_module
-from qstep.deep import torch_device
 from qstep.deep.checkpoint import State, load_state, save_state
 from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_config import DqnConfig

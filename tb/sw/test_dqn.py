@@ -14,7 +14,8 @@ import torch
 from gymnasium.spaces import Box, Discrete
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from qstep.deep import network, q_loss, torch_device
+from qstep import torch_device
+from qstep.deep import network, q_loss
 from qstep.deep.adam import Adam
 from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_config import DqnConfig

@@ -17,8 +17,8 @@ import pytest
 import torch
 from click.testing import CliRunner
 
+from qstep import torch_device
 from qstep.cli import dqn as cli
-from qstep.deep import torch_device
 from qstep.deep.checkpoint import load_state, save_state
 from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_plain import PlainDqn

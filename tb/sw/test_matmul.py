@@ -14,12 +14,12 @@ from click.testing import CliRunner
 
 torch = pytest.importorskip("torch")
 
+from qstep import torch_device  # noqa: E402
 from qstep.bench import matmul  # noqa: E402
 from qstep.bench.checks import WrongTableError  # noqa: E402
 from qstep.bench.matmul import Report, Row  # noqa: E402
 from qstep.bench.measure import Spread  # noqa: E402
 from qstep.cli.matmul import command  # noqa: E402
-from qstep.deep import torch_device  # noqa: E402
 from qstep.errors import ToolMissingError  # noqa: E402
 
 pytestmark = pytest.mark.unit

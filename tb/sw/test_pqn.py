@@ -12,8 +12,9 @@ import pytest
 import torch
 from click.testing import CliRunner
 
+from qstep import torch_device
 from qstep.cli import pqn as cli
-from qstep.deep import snake, torch_device
+from qstep.deep import snake
 from qstep.deep.checkpoint import load_state, save_state
 from qstep.deep.evaluate import play
 from qstep.deep.network import modules

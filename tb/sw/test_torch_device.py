@@ -7,7 +7,7 @@ import re
 import pytest
 import torch
 
-from qstep.deep import torch_device
+from qstep import torch_device
 from qstep.errors import TorchDeviceError
 
 pytestmark = pytest.mark.unit

@@ -13,10 +13,10 @@ torch = pytest.importorskip("torch")
 
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
+from qstep import torch_device  # noqa: E402
 from qstep.baselines import torch_agents, torch_batched, torch_graph, torch_plain  # noqa: E402
 from qstep.baselines.problem import World, winning  # noqa: E402
 from qstep.baselines.progress import Progress  # noqa: E402
-from qstep.deep import torch_device  # noqa: E402
 from qstep.envs.gridworld import GridWorld  # noqa: E402
 from qstep.envs.maps import MAPS  # noqa: E402
 from qstep.errors import TorchDeviceError  # noqa: E402

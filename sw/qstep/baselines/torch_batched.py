@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from qstep import torch_device
 from qstep.baselines.problem import World
 from qstep.baselines.progress import REPORT_EVERY, Report
 from qstep.baselines.torch_agents import Agents
-from qstep.deep import torch_device
 
 __all__ = ["Keep", "Kept", "learn", "to_array"]
 

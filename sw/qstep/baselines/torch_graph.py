@@ -11,11 +11,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from qstep import torch_device
 from qstep.baselines.problem import World
 from qstep.baselines.progress import REPORT_EVERY, Report
 from qstep.baselines.torch_agents import DRAWN_STEPS, Agents
 from qstep.baselines.torch_batched import Keep, Kept
-from qstep.deep import torch_device
 from qstep.errors import TorchDeviceError
 
 __all__ = ["learn"]

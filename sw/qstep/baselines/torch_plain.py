@@ -22,9 +22,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from qstep import torch_device
 from qstep.baselines.problem import World, winning
 from qstep.baselines.progress import REPORT_EVERY, Progress, Report
-from qstep.deep import torch_device
 
 __all__ = ["learn"]
 

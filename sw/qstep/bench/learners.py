@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
+from qstep import torch_device
 from qstep.bench.checks import WrongTableError
-from qstep.deep import torch_device
 from qstep.deep.pqn_config import PqnConfig
 from qstep.deep.run import Run
 from qstep.deep.systems import SYSTEMS

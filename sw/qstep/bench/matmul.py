@@ -12,11 +12,11 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
+from qstep import torch_device
 from qstep.bench.backend import Absent
 from qstep.bench.checks import WrongTableError
 from qstep.bench.machine import machine, versions
 from qstep.bench.measure import Spread
-from qstep.deep import torch_device
 
 __all__ = ["Report", "Row", "compare", "draw"]
 

@@ -57,7 +57,7 @@ def learn(
     if resume and form == "plain":
         raise ConfigError("the plain form keeps no checkpoint to resume; fast and graph do")
     module = extras.load(f"qstep.baselines.{_MODULES[form]}", "torch")
-    device = extras.load("qstep.deep.torch_device", "torch").choose(torch_device).type
+    device = extras.load("qstep.torch_device", "torch").choose(torch_device).type
     folder = out or Path("runs") / f"agents-{Path(env_id).stem}"
     make_folder(folder)
 

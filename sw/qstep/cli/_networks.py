@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 
+from qstep import torch_device
 from qstep.cli._bar import run_bar
 from qstep.cli._interrupt import stopped
-from qstep.deep import torch_device
 from qstep.deep.checkpoint import load_state, save_state
 from qstep.deep.dqn_config import DqnConfig
 from qstep.deep.measure import interval

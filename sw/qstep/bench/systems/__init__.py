@@ -1,7 +1,7 @@
 """The systems that the benchmark compares and that ``qstep profile`` looks into, one a module.
 
 Each module has ``system(device)``, see :mod:`qstep.bench.pairs`; `device` is PyTorch's, as
-:func:`qstep.deep.torch_device.choose` takes it.
+:func:`qstep.torch_device.choose` takes it.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from qstep import torch_device
 from qstep.bench.learners import BenchLearner
 from qstep.bench.pairs import Form, System
-from qstep.deep import torch_device
 
 __all__ = ["system"]
 

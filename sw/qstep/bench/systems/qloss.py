@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 import torch
 from torch import Tensor, nn
 
+from qstep import torch_device
 from qstep.bench.checks import WrongTableError
 from qstep.bench.pairs import Form, System
-from qstep.deep import torch_device
 from qstep.deep.network import Stack, modules
 from qstep.deep.q_loss import Batches, QLoss
 from qstep.deep.q_loss_plain import VARIANTS, Batch, Variant, q_loss

@@ -7,13 +7,13 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from qstep import torch_device
 from qstep.baselines import torch_batched, torch_graph, torch_plain
 from qstep.baselines.progress import Progress
 from qstep.bench.backend import Absent
 from qstep.bench.checks import solved
 from qstep.bench.pairs import Form, System
 from qstep.bench.workloads import EPSILON, WORKLOADS
-from qstep.deep import torch_device
 
 __all__ = ["system"]
 
