@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from rich.console import Console
 from tb.sw.counting_device import CountingDevice
 
-from qstep.bench import report, simulated
+from qstep.bench import report, simulated, systems
 from qstep.bench.backend import Counts
 from qstep.bench.boards import load_reports
 from qstep.bench.html import write_page
@@ -32,7 +32,7 @@ from qstep.bench.table import render
 from qstep.bench.workloads import WORKLOADS
 from qstep.cli.bench import command
 from qstep.config import Config, Link
-from qstep.errors import FileFormatError, ToolMissingError
+from qstep.errors import FileFormatError, ToolMissingError, TorchDeviceError
 from qstep_fpga.report import Report as BuildReport
 
 pytestmark = pytest.mark.unit
@@ -260,9 +260,9 @@ def test_the_command_prints_and_writes_what_was_measured(
     builds: list[Any] = []
 
     def run_stub(
-        names: Any, rounds: int, seconds: float, progress: Any, known: Any, systems: Any
+        names: Any, rounds: int, seconds: float, progress: Any, known: Any, systems: Any, on: str
     ) -> Report:
-        asked.append((names, rounds, [system.name for system in systems]))
+        asked.append((names, rounds, [system.name for system in systems], on))
         builds.append(known)
         return quick_report
 
@@ -278,10 +278,10 @@ def test_the_command_prints_and_writes_what_was_measured(
     )
     assert result.exit_code == 0, result.output
     assert "gridworld" in result.output
-    assert asked == [((), 3, ["torch"])]
+    assert asked == [((), 3, ["torch"], "cpu")]
     assert all(path.stat().st_size > 1000 for path in written)
     CliRunner().invoke(command, [])
-    assert asked[1] == (("gridworld", "stream"), 9, [])
+    assert asked[1] == (("gridworld", "stream"), 9, [], "cpu")
     assert builds == [[made_up_build()], load_reports([])]
 
 
@@ -289,6 +289,15 @@ def test_the_command_refuses_an_unknown_system() -> None:
     result = CliRunner().invoke(command, ["--system", "maze"])
     assert result.exit_code == 2
     assert "'maze' is not one of" in result.output
+
+
+@pytest.mark.parametrize("system", systems.NAMES)
+def test_the_command_refuses_an_absent_device_whatever_the_system(system: str) -> None:
+    pytest.importorskip("torch")
+    words = ["--quick", "--system", system, "--torch-device", "abacus"]
+    result = CliRunner().invoke(command, words)
+    assert isinstance(result.exception, TorchDeviceError)
+    assert re.search(r"no device 'abacus' on this machine; it has .*cpu", str(result.exception))
 
 
 def test_the_command_refuses_a_missing_report_before_it_measures() -> None:

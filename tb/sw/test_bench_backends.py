@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from qstep.bench.checks import WrongTableError
 from qstep.bench.measure import FEWEST, measure
 from qstep.bench.simulated import device, open_simulated
 from qstep.bench.workloads import WORKLOADS, Workload
+from qstep.errors import ToolMissingError
 from qstep.transitions import Transitions
 
 unit = pytest.mark.unit
@@ -77,11 +80,50 @@ def test_a_model_far_from_the_real_numbers_is_caught() -> None:
 
 @unit
 def test_an_absent_torch_is_listed_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "qstep.baselines.torch_batched", None)
-    monkeypatch.delattr("qstep.baselines.torch_batched", raising=False)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "qstep.baselines.torch_batched", raising=False)
     found = backends.torch(WORKLOADS["stream"]())
     assert isinstance(found, Absent)
     assert "pip install 'qstep[torch]'" in found.reason
+    with pytest.raises(ToolMissingError, match=r"pip install 'qstep\[torch\]'"):
+        backends.torch(WORKLOADS["stream"](), "cuda")
+
+
+@unit
+@pytest.mark.parametrize("name", list(WORKLOADS))
+def test_pytorch_works_where_it_was_asked_to_and_has_ended_when_the_clock_is_read(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch = pytest.importorskip("torch")
+    from qstep.baselines import torch_batched, torch_replay
+    from qstep.deep import torch_device
+
+    log: list[str] = []
+
+    def told(what: str, result: object = None) -> Callable[..., object]:
+        def call(*given: Any, device: str = "", **hyper: Any) -> object:
+            log.append(f"{what} {device or given[-1]}")
+            return result
+
+        return call
+
+    monkeypatch.setattr(torch_device, "choose", torch.device)
+    monkeypatch.setattr(torch_device, "synchronise", lambda device: log.append(f"wait {device}"))
+    monkeypatch.setattr(torch_batched, "learn", told("learn"))
+    monkeypatch.setattr(torch_replay, "zeros", told("zeros"))
+    monkeypatch.setattr(torch_replay, "upload", told("upload", "stream"))
+    monkeypatch.setattr(torch_replay, "replay", told("replay"))
+    backend = backends.torch(WORKLOADS[name](), "cuda")
+    assert isinstance(backend, Backend)
+    assert (backend.name, backend.what) == ("torch (cuda)", "PyTorch, CUDA, 512 at once")
+    backend.kernel(backend.prepare(FEWEST))
+    assert (
+        log
+        == {
+            "gridworld": ["learn cuda", "wait cuda"],
+            "stream": ["zeros cuda", "upload cuda", "wait cuda", "replay stream", "wait cuda"],
+        }[name]
+    )
 
 
 @pytest.mark.rtl

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from qstep import extras
 from qstep.baselines import dictionary, numba_table, numpy_table, reference
 from qstep.baselines.problem import Stream
 from qstep.bench.backend import Absent, Backend
@@ -23,7 +25,7 @@ from qstep.bench.checks import (
 )
 from qstep.bench.workloads import EPSILON, Workload
 from qstep.bench.yardstick import Yardstick
-from qstep.errors import QStepError
+from qstep.errors import QStepError, ToolMissingError
 from qstep.fast_model import FastModel
 from qstep.transitions import Transitions
 
@@ -140,22 +142,60 @@ def c_loop(workload: Workload) -> Backend | Absent:
     )
 
 
-def torch(workload: Workload) -> Backend | Absent:
-    """Return the batched PyTorch form, or why it is absent."""
-    name, what = "torch", "PyTorch, CPU, 512 at once"
+def torch(workload: Workload, device: str = "cpu") -> Backend | Absent:
+    """Return the batched PyTorch form on a device, or why it is absent.
+
+    Parameters
+    ----------
+    workload : Workload
+    device : str
+        ``cpu``, ``cuda``, ``mps`` or ``auto``.
+
+    Raises
+    ------
+    TorchDeviceError
+        There is no such device here.
+    ToolMissingError
+        PyTorch is not installed, and a device of it other than the processor was asked for.
+    """
+    name = "torch"
     try:
-        from qstep.baselines import torch_batched, torch_replay
-    except ImportError as cause:
-        return Absent(name, what, f"PyTorch is not installed ({cause}): pip install 'qstep[torch]'")
+        batched, replayed, torch_device = (
+            extras.load(module, "torch")
+            for module in (
+                "qstep.baselines.torch_batched",
+                "qstep.baselines.torch_replay",
+                "qstep.deep.torch_device",
+            )
+        )
+    except ToolMissingError as cause:
+        if device != "cpu":
+            raise
+        return Absent(name, "PyTorch, CPU, 512 at once", str(cause))
+    on = torch_device.choose(device)
+
+    def timed(work: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*given: Any, **hyper: Any) -> Any:
+            result = work(*given, **hyper)
+            torch_device.synchronise(on)  # before the clock is read
+            return result
+
+        return call
+
     return _software(
         workload,
-        name,
-        what,
+        name if on.type == "cpu" else f"{name} ({on.type})",
+        f"PyTorch, {on.type.upper()}, 512 at once",
         _Form(
-            torch_batched.learn,
-            lambda stream, shape: (torch_replay.zeros(*shape), torch_replay.upload(stream)),
-            torch_replay.replay,
-            torch_batched.to_array,
+            timed(partial(batched.learn, device=on.type)),
+            timed(
+                lambda stream, shape: (
+                    replayed.zeros(*shape, on.type),
+                    replayed.upload(stream, on.type),
+                )
+            ),
+            timed(replayed.replay),
+            batched.to_array,
         ),
         # Another algorithm: its rule for duplicates is tested on its own.
         lambda updates, table: "not compared",

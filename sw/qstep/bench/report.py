@@ -120,6 +120,7 @@ def run(
     progress: Progress,
     builds: Sequence[BuildReport] | None = None,
     systems: Sequence[System] = (),
+    torch_device: str = "cpu",
 ) -> Report:
     """Run the benchmark.
 
@@ -137,14 +138,19 @@ def run(
         Boards to compare with, and with them what the link allows; None leaves both out.
     systems : sequence of System, optional
         Systems whose forms are compared with each other.
+    torch_device : str
+        Where PyTorch works in the grid world: ``cpu``, ``cuda``, ``mps`` or ``auto``.
 
     Raises
     ------
+    TorchDeviceError
+        There is no such device here.
     WrongTableError
         A backend's table is not what it must be, or a form did its work wrong.
     """
     sections = tuple(
-        _section(WORKLOADS[name](), rounds, seconds, progress, builds) for name in names
+        _section(WORKLOADS[name](), rounds, seconds, progress, builds, torch_device)
+        for name in names
     )
     comparisons = tuple(_comparison(system, rounds, seconds, progress) for system in systems)
     date = datetime.datetime.now(datetime.UTC).date().isoformat()
@@ -169,6 +175,7 @@ def _section(
     seconds: float,
     progress: Progress,
     builds: Sequence[BuildReport] | None,
+    torch_device: str,
 ) -> Section:
     with ExitStack() as stack:
         progress(f"{workload.name}: opening the simulated device", 0, 1)
@@ -176,7 +183,7 @@ def _section(
             *backends.original(workload),
             *backends.software(workload),
             backends.c_loop(workload),  # beside Numba, so that what disturbs one disturbs both
-            backends.torch(workload),
+            backends.torch(workload, torch_device),
             backends.model(workload),
             open_simulated(workload, stack),
         ]

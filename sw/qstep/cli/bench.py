@@ -75,7 +75,7 @@ def command(
         def progress(what: str, done: int, total: int) -> None:
             bar.update(task, description=what, completed=done, total=total)
 
-        report = run(workloads, rounds, seconds, progress, builds, systems)
+        report = run(workloads, rounds, seconds, progress, builds, systems, torch_device)
     Console().print(render(report))
     if json_file is not None:
         report.write(json_file)

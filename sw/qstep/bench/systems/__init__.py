@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from qstep import extras
-from qstep.errors import QStepError, ToolMissingError
+from qstep.errors import QStepError, ToolMissingError, TorchDeviceError
 
 if TYPE_CHECKING:
     from qstep.bench.pairs import Form, System
@@ -18,6 +18,9 @@ __all__ = ["NAMES", "find", "load"]
 
 NAMES = ("gridworld", "torch", "cartpole", "snake", "qloss")
 """All systems, in the order in which they are listed; here, as importing them takes seconds."""
+
+_WITHOUT_TORCH = "gridworld"
+"""The system whose forms run on the processor, each without PyTorch."""
 
 
 def load(name: str, device: str = "cpu") -> System:
@@ -37,6 +40,8 @@ def load(name: str, device: str = "cpu") -> System:
     TorchDeviceError
         There is no such device here.
     """
+    if device != "cpu":  # which is always there: PyTorch takes seconds to load
+        extras.load("qstep.deep.torch_device", "torch").choose(device)
     made: System = extras.load(f"{__name__}.{name}", "torch").system(device)
     return made
 
@@ -48,6 +53,8 @@ def find(form: str, device: str = "cpu") -> Form:
     ------
     ToolMissingError
         It is absent here, or a system that was searched for it is; the message says why.
+    TorchDeviceError
+        There is no such device here, or the form does not use PyTorch and `device` is not ``cpu``.
     QStepError
         There is no such form; the message names all.
     """
@@ -56,6 +63,10 @@ def find(form: str, device: str = "cpu") -> Form:
         system = load(name, device)
         for entry in system.forms:
             if entry.name == form:
+                if name == _WITHOUT_TORCH and device != "cpu":
+                    raise TorchDeviceError(
+                        f"{form} does not use PyTorch; it runs on the processor, not on {device!r}"
+                    )
                 return entry
             known.append(entry.name)
         for absent in system.absent:

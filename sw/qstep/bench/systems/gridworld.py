@@ -19,7 +19,7 @@ __all__ = ["system"]
 
 
 def system(device: str) -> System:
-    """Return the grid world; its forms run on the processor, whatever `device` is."""
+    """Return the grid world; its forms do not use PyTorch, so `device` changes nothing."""
     workload = WORKLOADS["gridworld"]()
     here = [*backends.original(workload), *backends.software(workload), backends.model(workload)]
     return System(
