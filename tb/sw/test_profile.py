@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from qstep.bench import profilers, systems
 from qstep.bench.profilers import Profile, Spot
 from qstep.cli.profile import command
-from qstep.errors import QStepError, ToolMissingError
+from qstep.errors import QStepError, ToolMissingError, TorchDeviceError
 
 pytestmark = pytest.mark.unit
 
@@ -145,6 +145,67 @@ BACKENDS = [
 ]
 
 
+GRID_WORLD = ("reference", "dictionary", "numpy", "numba", "model", "sim")
+
+
+@pytest.mark.parametrize("name", GRID_WORLD)
+def test_every_form_of_the_grid_world_has_a_line_that_takes_most(name: str) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("line_profiler")
+    form = systems.find(name)
+    form.run(form.least)  # builds and compiles
+    found = profilers.profile("line", lambda: form.run(form.least))
+    assert re.match(r"\w+\.py:\d+: \S", found.spots[0].where)
+    assert 0 < found.spots[0].share <= 1
+    assert found.spots[0].calls
+
+
+def test_those_are_all_forms_of_the_grid_world() -> None:
+    pytest.importorskip("torch")
+    assert tuple(form.name for form in systems.load("gridworld").forms) == GRID_WORLD
+
+
+def closures() -> tuple[Callable[[], int], ...]:
+    """Two functions that share their code."""
+
+    def closure(limit: int) -> Callable[[], int]:
+        def count() -> int:
+            total = 0
+            for number in range(limit):
+                total += number
+            return total
+
+        return count
+
+    return closure(50_000), closure(60_000)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_any_of_several_closures_of_one_code_is_watched(
+    which: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(profilers, "_PACKAGE", str(Path(__file__).parent))
+    both = closures()
+    found = profiled("line", lambda: both[which]())
+    assert found.of.endswith("count")
+    assert {spot.calls for spot in found.spots} >= {(50_000, 60_000)[which]}
+
+
+def test_lines_of_a_function_that_is_made_anew_are_not_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(profilers, "_PACKAGE", str(Path(__file__).parent))
+    both = closures()  # alive, of the code that is about to run, but not run themselves
+    assert both
+    with pytest.raises(QStepError, match=r"no line of \S*count was seen; take another tool"):
+        profiled("line", lambda: closures()[0]())
+
+
+def test_work_without_a_function_of_ours_has_no_lines() -> None:
+    with pytest.raises(QStepError, match="no function of QStep ran in Python; take another tool"):
+        profiled("line", cold)
+
+
 @pytest.mark.parametrize(("backend", "tool", "sentence"), BACKENDS)
 def test_any_backend_runs_under_any_tool(
     backend: str, tool: str, sentence: str, tmp_path: Path
@@ -189,6 +250,21 @@ def test_an_unknown_backend_is_refused_with_those_that_exist(
     monkeypatch.setattr(systems, "NAMES", ("gridworld",))
     with pytest.raises(QStepError, match=r"'abacus' is no backend; there are reference, dict.*sim"):
         command.main(["abacus"], standalone_mode=False)
+
+
+@pytest.mark.parametrize("backend", [(), ("numba",), ("torch",)])
+def test_an_absent_device_is_refused_whatever_the_backend(backend: tuple[str, ...]) -> None:
+    pytest.importorskip("torch")
+    with pytest.raises(TorchDeviceError, match=r"no device 'abacus' on this machine; it has .*cpu"):
+        command.main([*backend, "--torch-device", "abacus"], standalone_mode=False)
+
+
+def test_a_backend_without_pytorch_takes_no_device_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    message = "numba does not use PyTorch; it runs on the processor, not on 'cuda'"
+    with pytest.raises(TorchDeviceError, match=message):
+        command.main(["numba", "--torch-device", "cuda"], standalone_mode=False)
 
 
 def test_an_absent_backend_says_why() -> None:

@@ -25,6 +25,8 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
+from numba.core.registry import CPUDispatcher
+
 from qstep import extras
 from qstep.errors import QStepError
 
@@ -129,12 +131,15 @@ def _called(work: Work) -> pstats.Stats:
 
 def _line(work: Work) -> Profile:
     profiler = extras.load("line_profiler", "profile").LineProfiler()
-    function = _heaviest(_called(work))
-    profiler.add_function(function)
+    functions = _heaviest(_called(work))
+    for function in functions:
+        profiler.add_function(function)
     profiler.runcall(work)
     stats = profiler.get_stats()
-    ((file, _, name), lines) = next((k, v) for k, v in stats.timings.items() if v)
+    (((file, _, name), lines),) = stats.timings.items()  # they are of one code, so it adds them up
     total = sum(spent for _, _, spent in lines)
+    if not total:
+        raise QStepError(f"no line of {name} was seen; take another tool, such as cprofile")
     found = [
         Spot(
             f"{Path(file).name}:{line}: {linecache.getline(file, line).strip()}",
@@ -152,20 +157,39 @@ def _line(work: Work) -> Profile:
     return Profile("line", f"the time of {name}", _sorted(found), ".txt", write)
 
 
-def _heaviest(stats: pstats.Stats) -> FunctionType:
-    """Return the function of ours that takes most, without those of ours that it calls."""
+def _heaviest(stats: pstats.Stats) -> list[FunctionType]:
+    """Return the function of ours that takes most, without those of ours that it calls.
+
+    A closure is a function of its own each time that it is made: those that live are all returned. A
+    function that Numba has compiled has no lines to watch: it belongs to the line that calls it.
+    """
+    live: dict[Place, list[FunctionType]] = defaultdict(list)
+    compiled: set[Place] = set()
+    for found in gc.get_objects():
+        # isinstance would ask objects that are not what they seem.
+        if type(found) is FunctionType:
+            live[_place(found)].append(found)
+        elif type(found) is CPUDispatcher:
+            compiled.add(_place(found.py_func))
     rows: dict[Place, Any] = stats.stats  # type: ignore[attr-defined]
-    ours = {place: row[3] for place, row in rows.items() if place[0].startswith(_PACKAGE)}
+    ours = {
+        place: row[3]
+        for place, row in rows.items()
+        if place[0].startswith(_PACKAGE) and place not in compiled
+    }
     for place in list(ours):
         for caller, (_, _, _, whole) in rows[place][4].items():
             if caller in ours:
                 ours[caller] -= whole
-    live = {
-        (o.__code__.co_filename, o.__code__.co_firstlineno, o.__code__.co_name): o
-        for o in gc.get_objects()
-        if type(o) is FunctionType  # isinstance would ask objects that are not what they seem
-    }
-    return live[max(ours.keys() & live.keys(), key=lambda place: ours[place])]
+    known = ours.keys() & live.keys()
+    if not known:
+        raise QStepError("no function of QStep ran in Python; take another tool, such as cprofile")
+    return live[max(known, key=lambda place: ours[place])]
+
+
+def _place(function: FunctionType) -> Place:
+    code = function.__code__
+    return code.co_filename, code.co_firstlineno, code.co_name
 
 
 def _torch(work: Work) -> Profile:
