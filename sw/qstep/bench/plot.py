@@ -51,9 +51,10 @@ def draw(report: Report) -> Figure:
     for comparison, part in zip(report.systems, parts, strict=True):
         draw_comparison(comparison, part)
     machine = report.machine
+    gpu = f", {machine['gpu']}" if "gpu" in machine else ""
     boards = " Boards were not measured." if rows else ""
     figure.supxlabel(
-        f"{machine['cpu']}, {machine['cores']} cores, {report.date}. Bars: median of "
+        f"{machine['cpu']}, {machine['cores']} cores{gpu}, {report.date}. Bars: median of "
         f"{report.rounds} rounds, with the lowest and the highest.{boards}",
         fontsize="small",
         color="dimgray",

@@ -19,6 +19,7 @@ from qstep.bench.measure import Measured, Repeat, Spread, measure, rates, ratios
 from qstep.bench.pairs import Comparison, System, compare
 from qstep.bench.simulated import Simulated, open_simulated
 from qstep.bench.workloads import WORKLOADS, Workload
+from qstep.bench.yardstick import compiler_version
 from qstep.files import make_folder
 
 if TYPE_CHECKING:
@@ -154,7 +155,10 @@ def run(
     )
     comparisons = tuple(_comparison(system, rounds, seconds, progress) for system in systems)
     date = datetime.datetime.now(datetime.UTC).date().isoformat()
-    return Report(date, rounds, seconds, machine(), versions(), sections, comparisons)
+    known = versions()
+    if any(section.numba_to_c for section in sections):
+        known["compiler"] = compiler_version()
+    return Report(date, rounds, seconds, machine(), known, sections, comparisons)
 
 
 def _comparison(system: System, rounds: int, seconds: float, progress: Progress) -> Comparison:

@@ -58,7 +58,8 @@ def render(report: Report) -> Group:
     if any(section.hardware for section in report.sections):
         parts.append(Text(_ORDER))
     machine = report.machine
-    parts.append(Text(f"{machine['cpu']}, {machine['cores']} cores, {machine['system']}"))
+    gpu = f", {machine['gpu']}" if "gpu" in machine else ""
+    parts.append(Text(f"{machine['cpu']}, {machine['cores']} cores{gpu}, {machine['system']}"))
     listed = ", ".join(f"{name} {found}" for name, found in report.versions.items())
     parts.append(Text(f"{report.date}; {listed}"))
     return Group(*parts)

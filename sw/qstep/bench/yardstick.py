@@ -20,7 +20,7 @@ from qstep.baselines.problem import Stream, World
 from qstep.errors import BuildError
 from qstep.processes import run
 
-__all__ = ["Yardstick"]
+__all__ = ["Yardstick", "compiler_version"]
 
 _SOURCE = Path(__file__).with_name("yardstick.c")
 
@@ -78,6 +78,13 @@ class Yardstick:
     ) -> None:
         """Do to `q` what :func:`qstep.baselines.numba_table.replay` does, to the last bit."""
         self._replay(q, *stream, len(stream.state), alpha, gamma)
+
+
+def compiler_version() -> str:
+    """Return the first line of what the compiler of the loop says about itself."""
+    from qstep_sim import verilator
+
+    return verilator.compiler_version()
 
 
 def _library(actions: int) -> Path:
