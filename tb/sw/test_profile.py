@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -97,6 +98,45 @@ def test_work_without_pytorch_has_no_operations() -> None:
     pytest.importorskip("torch")
     with pytest.raises(QStepError, match="no operation of PyTorch ran; take another tool"):
         profilers.profile("torch", cold)
+
+
+def event(key: str, device: str, own: float, on_gpu: float, annotation: bool = False) -> Any:
+    """What `key_averages` gives, with times in microseconds."""
+    from torch.autograd.profiler_util import FunctionEventAvg
+
+    made = FunctionEventAvg()
+    made.key, made.count, made.is_user_annotation = key, 2, annotation
+    made.device_type = getattr(type(made.device_type), device)
+    made.self_cpu_time_total, made.self_device_time_total = own, on_gpu
+    return made
+
+
+def test_a_kernel_on_the_gpu_counts_once() -> None:
+    pytest.importorskip("torch")
+    spots = profilers._operations(
+        [
+            event("aten::mm", "CPU", 100_000, 600_000),  # the time of the kernel that it starts
+            event("my block", "CPU", 50_000, 0, annotation=True),
+            event("cudaDeviceSynchronize", "CPU", 250_000, 0),
+            event("gemm", "CUDA", 0, 600_000),
+            event("my block", "CUDA", 0, 700_000, annotation=True),
+        ],
+        1.0,
+    )
+    assert [(spot.where, spot.calls) for spot in spots] == [
+        ("gemm (on the GPU)", 2),
+        ("Python, between the operations", None),
+        ("cudaDeviceSynchronize", 2),
+        ("aten::mm", 2),
+        ("my block", 2),
+    ]
+    assert [spot.share for spot in spots] == pytest.approx([0.6, 0.6, 0.25, 0.1, 0.05])
+
+
+def test_what_cuda_does_by_itself_is_no_operation_of_pytorch() -> None:
+    pytest.importorskip("torch")
+    with pytest.raises(QStepError, match="no operation of PyTorch ran; take another tool"):
+        profilers._operations([event("cudaDeviceSynchronize", "CPU", 9, 0)], 1.0)
 
 
 def test_work_too_short_for_a_sample_is_refused() -> None:

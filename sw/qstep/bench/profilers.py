@@ -19,7 +19,7 @@ import linecache
 import pstats
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from types import FunctionType
@@ -194,36 +194,45 @@ def _place(function: FunctionType) -> Place:
 
 def _torch(work: Work) -> Profile:
     profiler = extras.load("torch.profiler", "torch")
-    cuda = extras.load("torch", "torch").cuda.is_available()
     activities = [profiler.ProfilerActivity.CPU]
-    if cuda:
+    if extras.load("torch", "torch").cuda.is_available():
         activities.append(profiler.ProfilerActivity.CUDA)
     with profiler.profile(activities=activities) as recorded:
         begun = time.perf_counter()
         work()
         total = time.perf_counter() - begun
-    averages = recorded.key_averages()
-    if not averages:
-        raise QStepError("no operation of PyTorch ran; take another tool, such as cprofile")
-    found = [
-        Spot(event.key, event.self_cpu_time_total / 1e6, 0.0, event.count) for event in averages
-    ]
-    inside = sum(spot.seconds for spot in found)
-    found.append(Spot("Python, between the operations", max(0.0, total - inside), 0.0, None))
-    if cuda:
-        found += [
-            Spot(f"{event.key} (on the GPU)", event.self_device_time_total / 1e6, 0.0, event.count)
-            for event in averages
-            if event.self_device_time_total
-        ]
-    shared = [Spot(s.where, s.seconds, s.seconds / total, s.calls) for s in found]
     return Profile(
         "torch",
         "the time",
-        _sorted(shared),
+        _operations(recorded.key_averages(), total),
         ".trace.json",
         lambda path: recorded.export_chrome_trace(str(path)),
     )
+
+
+def _operations(events: Iterable[Any], total: float) -> tuple[Spot, ...]:
+    """Return what PyTorch recorded in so many seconds: an event on each device that it took time on.
+
+    An operation on the processor also carries the time of the kernels that it started, which are
+    events of their own.
+    """
+    events = list(events)
+    if not any(event.key.startswith("aten::") for event in events):  # CUDA itself has events too
+        raise QStepError("no operation of PyTorch ran; take another tool, such as cprofile")
+    found = []
+    inside = 0.0
+    for event in events:
+        if event.device_type.name == "CPU":
+            seconds = event.self_cpu_time_total / 1e6
+            inside += seconds
+            found.append(Spot(event.key, seconds, seconds / total, event.count))
+        elif event.device_type.name == "CUDA" and not event.is_user_annotation:
+            seconds = event.self_device_time_total / 1e6
+            where = f"{event.key} (on the GPU)"
+            found.append(Spot(where, seconds, seconds / total, event.count))
+    rest = max(0.0, total - inside)
+    found.append(Spot("Python, between the operations", rest, rest / total, None))
+    return _sorted(found)
 
 
 def _pyinstrument(work: Work) -> Profile:
