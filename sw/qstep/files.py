@@ -7,7 +7,7 @@ from pathlib import Path
 
 from qstep.errors import FileFormatError
 
-__all__ = ["make_folder", "write_atomically"]
+__all__ = ["make_folder", "make_room", "write_atomically"]
 
 
 def make_folder(path: Path) -> None:
@@ -22,6 +22,21 @@ def make_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as cause:
         raise FileFormatError(f"{path}: cannot be made: {cause}") from cause
+
+
+def make_room(path: Path) -> None:
+    """Make the folder of a file that is written later, and refuse now what could not be written.
+
+    Raises
+    ------
+    FileFormatError
+        The folder cannot be made or is not to be written to, or the file itself is a folder.
+    """
+    make_folder(path.parent)
+    if path.is_dir():
+        raise FileFormatError(f"{path}: cannot be written: it is a folder")
+    if not os.access(path.parent, os.W_OK):
+        raise FileFormatError(f"{path}: cannot be written: its folder takes no files")
 
 
 def write_atomically(path: str | Path, data: bytes) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
+import os
 import re
 import statistics
 import sys
@@ -316,6 +318,45 @@ def test_the_command_prints_and_writes_what_was_measured(
     CliRunner().invoke(command, [])
     assert asked[1] == (("gridworld", "stream"), 9, [], "cpu")
     assert builds == [[made_up_build()], load_reports([])]
+
+
+@pytest.mark.parametrize("option", ["--json", "--plot", "--html"])
+def test_the_command_refuses_a_folder_as_a_file_before_it_measures(
+    option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "run", lambda *given: pytest.fail("it measured"))
+    result = CliRunner().invoke(command, [option, str(tmp_path)])
+    assert isinstance(result.exception, FileFormatError)
+    assert str(result.exception) == f"{tmp_path}: cannot be written: it is a folder"
+
+
+def test_the_command_refuses_an_unknown_kind_of_picture_before_it_measures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "run", lambda *given: pytest.fail("it measured"))
+    result = CliRunner().invoke(command, ["--plot", str(tmp_path / "a.foo")])
+    assert isinstance(result.exception, FileFormatError)
+    assert "no picture ends with '.foo'; it may be .png, .svg" in str(result.exception)
+
+
+@pytest.mark.parametrize("write", [Report.write, plot, write_page])
+def test_what_cannot_be_written_whole_leaves_the_old_file(
+    quick_report: Report,
+    tmp_path: Path,
+    write: Callable[[Report, Path], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    old = tmp_path / "bench.png"
+    old.write_text("old", encoding="utf-8")
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(FileFormatError, match=r"bench\.png: cannot be written: No space left"):
+        write(quick_report, old)
+    assert old.read_text(encoding="utf-8") == "old"
+    assert list(tmp_path.iterdir()) == [old]
 
 
 def test_the_command_refuses_an_unknown_system() -> None:

@@ -20,7 +20,7 @@ from qstep.bench.checks import WrongTableError  # noqa: E402
 from qstep.bench.matmul import Report, Row  # noqa: E402
 from qstep.bench.measure import Spread  # noqa: E402
 from qstep.cli.matmul import command  # noqa: E402
-from qstep.errors import ToolMissingError  # noqa: E402
+from qstep.errors import FileFormatError, ToolMissingError  # noqa: E402
 
 pytestmark = pytest.mark.unit
 
@@ -103,6 +103,21 @@ def test_the_command_prints_rates_and_what_is_left_out(
     assert re.search(r"^ +8 +\d", result.stdout, re.MULTILINE)
     assert "cuda: left out, PyTorch finds no NVIDIA GPU on this machine" in result.stdout
     assert (tmp_path / "new" / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("a.foo", "no picture ends with '.foo'; it may be .png, .svg, .pdf, .jpg"),
+        ("", "cannot be written: it is a folder"),
+    ],
+)
+def test_a_picture_that_cannot_be_written_is_refused_before_anything_is_multiplied(
+    name: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matmul, "compare", lambda *given, **options: pytest.fail("it measured"))
+    with pytest.raises(FileFormatError, match=re.escape(message)):
+        command.main(["--plot", str(tmp_path / name)], standalone_mode=False)
 
 
 def test_json_has_machine_versions_and_every_round(processor_only: None) -> None:

@@ -14,9 +14,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from qstep.bench import profilers, systems
+from qstep.bench.machine import machine, versions
 from qstep.bench.profilers import Profile, Spot
 from qstep.cli.profile import command
-from qstep.errors import QStepError, ToolMissingError, TorchDeviceError
+from qstep.errors import FileFormatError, QStepError, ToolMissingError, TorchDeviceError
 
 pytestmark = pytest.mark.unit
 
@@ -147,7 +148,7 @@ def test_work_too_short_for_a_sample_is_refused() -> None:
 
 def test_the_sentence_names_the_first_spot_and_its_share() -> None:
     spots = (Spot("here (a.py:1)", 3.0, 0.75, 4), Spot("there (b.py:2)", 1.0, 0.25, 4))
-    found = Profile("cprofile", "the time", spots, ".prof", lambda path: None)
+    found = Profile("cprofile", "the time", spots, ".prof", bytes)
     assert found.sentence == "Hot spot: here (a.py:1) takes 75% of the time."
 
 
@@ -275,12 +276,22 @@ def test_files_are_what_their_names_say(tmp_path: Path) -> None:
     assert not re.search(r'<(script|link)[^>]+(src|href)="http', page)
 
 
+def test_a_file_that_cannot_be_written_is_refused_in_words(tmp_path: Path) -> None:
+    (tmp_path / "dictionary-cprofile.prof").mkdir()
+    result = run("dictionary", "--seconds", "0.02", "--out", tmp_path)
+    assert isinstance(result.exception, FileFormatError)
+    assert "dictionary-cprofile.prof: cannot be written: " in str(result.exception)
+
+
 def test_json_lists_every_place(tmp_path: Path) -> None:
     words = ("dictionary", "--seconds", "0.02", "--top", "1", "--json", "--out", tmp_path)
     told = json.loads(run(*words).stdout)
     assert (told["backend"], told["tool"]) == ("dictionary", "cprofile")
     assert told["sentence"].startswith("Hot spot: ")
     assert len(told["spots"]) > 5
+    assert told["machine"] == machine()
+    assert told["versions"] == versions()
+    assert re.fullmatch(r"20\d\d-\d\d-\d\d", told["date"])
     assert sum(spot["share"] for spot in told["spots"]) == pytest.approx(1)
 
 

@@ -16,7 +16,7 @@ from rich.text import Text
 from qstep.bench.plot import draw
 from qstep.bench.report import Report
 from qstep.bench.table import render
-from qstep.files import make_folder
+from qstep.files import make_folder, write_atomically
 
 __all__ = ["page", "write_page"]
 
@@ -36,9 +36,15 @@ p { margin: 0.4em 0; max-width: 55em }
 
 
 def write_page(report: Report, path: Path) -> None:
-    """Write the page of a report to a file."""
+    """Write the page of a report to a file.
+
+    Raises
+    ------
+    FileFormatError
+        The file cannot be written.
+    """
     make_folder(path.parent)
-    path.write_text(page(report), encoding="utf-8")
+    write_atomically(path, page(report).encode())
 
 
 def page(report: Report) -> str:

@@ -14,7 +14,7 @@ from qstep.bench.measure import Spread
 from qstep.bench.numbers import number
 from qstep.bench.pairs_plot import draw_comparison
 from qstep.bench.report import Hardware, Report, Section
-from qstep.files import make_folder
+from qstep.plotting import write_picture
 
 __all__ = ["draw", "plot"]
 
@@ -27,9 +27,14 @@ _LINE = "#000000"
 
 
 def plot(report: Report, path: Path) -> None:
-    """Write the picture of a report to a file, PNG unless its suffix says otherwise."""
-    make_folder(path.parent)
-    draw(report).savefig(path, dpi=150)
+    """Write the picture of a report to a file, PNG unless its suffix says otherwise.
+
+    Raises
+    ------
+    FileFormatError
+        The file cannot be written, or its suffix is of no picture.
+    """
+    write_picture(draw(report), path)
 
 
 def draw(report: Report) -> Figure:

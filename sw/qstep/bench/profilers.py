@@ -15,17 +15,18 @@ from __future__ import annotations
 
 import cProfile
 import gc
+import io
 import linecache
+import marshal
 import pstats
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import FunctionType
 from typing import Any
-
-from numba.core.registry import CPUDispatcher
 
 from qstep import extras
 from qstep.errors import QStepError
@@ -73,15 +74,15 @@ class Profile:
         The most expensive first.
     suffix : str
         What a file of it ends with: ``.html``, or what other programs read.
-    write : callable
-        Writes that file.
+    content : callable
+        Returns what that file holds.
     """
 
     tool: str
     of: str
     spots: tuple[Spot, ...]
     suffix: str
-    write: Callable[[Path], None]
+    content: Callable[[], bytes]
 
     @property
     def sentence(self) -> str:
@@ -118,9 +119,8 @@ def _cprofile(work: Work) -> Profile:
         Spot(_named(place), own, own / total, calls)
         for place, (_, calls, own, _, _) in rows.items()
     ]
-    return Profile(
-        "cprofile", "the time", _sorted(found), ".prof", lambda path: stats.dump_stats(path)
-    )
+    # What Stats.dump_stats writes.
+    return Profile("cprofile", "the time", _sorted(found), ".prof", lambda: marshal.dumps(rows))
 
 
 def _called(work: Work) -> pstats.Stats:
@@ -150,11 +150,12 @@ def _line(work: Work) -> Profile:
         for line, hits, spent in lines
     ]
 
-    def write(path: Path) -> None:
-        with path.open("w", encoding="utf-8") as out:
-            profiler.print_stats(stream=out)
+    def text() -> bytes:
+        out = io.StringIO()
+        profiler.print_stats(stream=out)
+        return out.getvalue().encode()
 
-    return Profile("line", f"the time of {name}", _sorted(found), ".txt", write)
+    return Profile("line", f"the time of {name}", _sorted(found), ".txt", text)
 
 
 def _heaviest(stats: pstats.Stats) -> list[FunctionType]:
@@ -163,6 +164,8 @@ def _heaviest(stats: pstats.Stats) -> list[FunctionType]:
     A closure is a function of its own each time that it is made: those that live are all returned. A
     function that Numba has compiled has no lines to watch: it belongs to the line that calls it.
     """
+    from numba.core.registry import CPUDispatcher  # takes a second, and the commands import this
+
     live: dict[Place, list[FunctionType]] = defaultdict(list)
     compiled: set[Place] = set()
     for found in gc.get_objects():
@@ -201,13 +204,15 @@ def _torch(work: Work) -> Profile:
         begun = time.perf_counter()
         work()
         total = time.perf_counter() - begun
-    return Profile(
-        "torch",
-        "the time",
-        _operations(recorded.key_averages(), total),
-        ".trace.json",
-        lambda path: recorded.export_chrome_trace(str(path)),
-    )
+
+    def trace() -> bytes:
+        with TemporaryDirectory() as folder:
+            file = Path(folder) / "trace.json"
+            recorded.export_chrome_trace(str(file))
+            return file.read_bytes()
+
+    spots = _operations(recorded.key_averages(), total)
+    return Profile("torch", "the time", spots, ".trace.json", trace)
 
 
 def _operations(events: Iterable[Any], total: float) -> tuple[Spot, ...]:
@@ -257,7 +262,7 @@ def _pyinstrument(work: Work) -> Profile:
         "the time",
         _sorted(found),
         ".html",
-        lambda path: profiler.write_html(str(path)),
+        lambda: profiler.output_html().encode(),
     )
 
 

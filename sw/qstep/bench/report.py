@@ -20,7 +20,7 @@ from qstep.bench.pairs import Comparison, System, compare
 from qstep.bench.simulated import Simulated, open_simulated
 from qstep.bench.workloads import WORKLOADS, Workload
 from qstep.bench.yardstick import compiler_version
-from qstep.files import make_folder
+from qstep.files import make_folder, write_atomically
 
 if TYPE_CHECKING:
     from qstep_fpga.report import Report as BuildReport
@@ -106,9 +106,15 @@ class Report:
     systems: tuple[Comparison, ...]
 
     def write(self, path: Path) -> None:
-        """Write everything, each repeat included, as JSON."""
+        """Write everything, each repeat included, as JSON.
+
+        Raises
+        ------
+        FileFormatError
+            The file cannot be written.
+        """
         make_folder(path.parent)
-        path.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
+        write_atomically(path, (json.dumps(asdict(self), indent=2) + "\n").encode())
 
 
 Progress = Callable[[str, int, int], None]

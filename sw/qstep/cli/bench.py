@@ -9,6 +9,8 @@ import click
 from qstep.bench import WORKLOAD_NAMES
 from qstep.bench.systems import NAMES
 from qstep.cli._options import torch_device_option
+from qstep.files import make_room
+from qstep.plotting import picture_format
 
 __all__ = ["command"]
 
@@ -26,7 +28,12 @@ __all__ = ["command"]
 )
 @torch_device_option("cpu")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write all repeats.")
-@click.option("--plot", "plot_file", type=click.Path(path_type=Path), help="Write a picture.")
+@click.option(
+    "--plot",
+    "plot_file",
+    type=click.Path(path_type=Path),
+    help="Write a picture: .png, .svg, .pdf or .jpg.",
+)
 @click.option(
     "--html", "html_file", type=click.Path(path_type=Path), help="Write one page with everything."
 )
@@ -65,6 +72,10 @@ def command(
     from qstep.bench.systems import load
     from qstep.bench.table import render
 
+    for file in filter(None, (json_file, plot_file, html_file)):
+        make_room(file)
+    if plot_file is not None:
+        picture_format(plot_file)
     builds = load_reports(reports)
     workloads = WORKLOAD_NAMES if "gridworld" in names else ()
     systems = [load(name, torch_device) for name in names if name != "gridworld"]

@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from qstep import extras
-from qstep.files import make_folder
+from qstep.files import make_room
+from qstep.plotting import picture_format, write_picture
 
 __all__ = ["command"]
 
@@ -41,7 +42,12 @@ def _sizes(_: click.Context, __: click.Parameter, text: str) -> tuple[int, ...]:
     "--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="Turns of a device."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON on stdout.")
-@click.option("--plot", "plot_file", type=click.Path(path_type=Path), help="Write a picture.")
+@click.option(
+    "--plot",
+    "plot_file",
+    type=click.Path(path_type=Path),
+    help="Write a picture: .png, .svg, .pdf or .jpg.",
+)
 def command(sizes: tuple[int, ...], rounds: int, as_json: bool, plot_file: Path | None) -> None:
     """Multiply square matrices on every device that PyTorch has here, and compare.
 
@@ -51,6 +57,9 @@ def command(sizes: tuple[int, ...], rounds: int, as_json: bool, plot_file: Path 
     from rich.console import Console
     from rich.progress import Progress
 
+    if plot_file is not None:
+        make_room(plot_file)
+        picture_format(plot_file)
     matmul = extras.load("qstep.bench.matmul", "torch")
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("matmul")
@@ -64,8 +73,7 @@ def command(sizes: tuple[int, ...], rounds: int, as_json: bool, plot_file: Path 
     else:
         _show(report)
     if plot_file is not None:
-        make_folder(plot_file.parent)
-        matmul.draw(report).savefig(plot_file, dpi=150)
+        write_picture(matmul.draw(report), plot_file)
 
 
 def _show(report: Any) -> None:

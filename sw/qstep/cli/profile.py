@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
+from qstep.bench.machine import machine, versions
 from qstep.bench.profilers import TOOLS, Profile, profile
 from qstep.cli._options import torch_device_option
-from qstep.files import make_folder
+from qstep.files import make_folder, write_atomically
 
 __all__ = ["command"]
 
@@ -77,17 +79,27 @@ def command(
                 click.echo(f"{form.name:26}{name}: {form.what}")
         return
     form = systems.find(backend, torch_device)
+    make_folder(out)
     with Console(stderr=True).status(f"{backend}: warming up"):
         amount = calibrate(form, seconds)
     with Console(stderr=True).status(f"{backend}: under {tool}"):
         found = profile(tool, lambda: form.run(amount))
-    make_folder(out)
     file = out / f"{backend}-{tool}{found.suffix}"
-    found.write(file)
+    write_atomically(file, found.content())
     if as_json:
         spots = [asdict(spot) for spot in found.spots]
-        report = {"backend": backend, "tool": tool, "amount": amount, "sentence": found.sentence}
-        click.echo(json.dumps({**report, "spots": spots, "file": str(file)}, indent=2))
+        report = {
+            "backend": backend,
+            "tool": tool,
+            "amount": amount,
+            "sentence": found.sentence,
+            "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+            "machine": machine(),
+            "versions": versions(),
+            "spots": spots,
+            "file": str(file),
+        }
+        click.echo(json.dumps(report, indent=2))
         return
     _show(found, top)
     click.echo(f"{backend}: {found.sentence}")

@@ -1,0 +1,35 @@
+"""A picture has the format that its name says, and is written where its folder does not exist yet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+
+from qstep.errors import FileFormatError
+from qstep.plotting import picture_format, write_picture
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        ("a.png", b"\x89PNG"),
+        ("a.PNG", b"\x89PNG"),
+        ("bare", b"\x89PNG"),
+        ("a.svg", b"<?xml"),
+        ("a.pdf", b"%PDF"),
+        ("a.jpg", b"\xff\xd8\xff"),
+    ],
+)
+def test_a_picture_is_what_its_name_says(name: str, start: bytes, tmp_path: Path) -> None:
+    write_picture(Figure(), tmp_path / "new" / name)
+    assert (tmp_path / "new" / name).read_bytes().startswith(start)
+
+
+def test_another_suffix_is_refused_with_those_that_are_known() -> None:
+    message = r"b\.foo: no picture ends with '\.foo'; it may be \.png, \.svg, \.pdf, \.jpg"
+    with pytest.raises(FileFormatError, match=message):
+        picture_format(Path("b.foo"))
