@@ -167,6 +167,34 @@ def test_names_of_forms_are_unique_and_their_bases_come_before_them() -> None:
     assert len(seen) == len(set(seen))
 
 
+def test_a_form_says_how_often_it_runs_a_network() -> None:
+    pytest.importorskip("torch")
+    said = {each.name: each.what for each in systems.load("qloss").forms}
+    for variant, passes in (("single", "two"), ("target", "two"), ("double", "three")):
+        assert f"{passes} passes" in said[f"qloss-{variant}-plain"]
+        assert f"{passes} passes" in said[f"qloss-{variant}-plain-grad"]
+        assert "one pass" in said[f"qloss-{variant}"]
+
+
+def test_the_graph_says_that_recording_it_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    from qstep.baselines import torch_batched, torch_graph
+
+    def learn(*given: Any, device: str, **options: Any) -> Any:
+        assert device == "cuda"
+        return torch_batched.learn(*given, **options)  # the same algorithm, where there is no CUDA
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch_graph, "learn", learn)
+    plain, fast, graph = systems.load("torch", "cuda").forms
+    assert graph.what.endswith("recorded anew in every turn")
+    assert "recorded" not in plain.what + fast.what
+    graph.run(graph.least)
+    assert graph.check().endswith(
+        " wins; each turn also records its graph, after 64 steps without one"
+    )
+
+
 def test_a_system_without_its_package_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.delitem(sys.modules, "qstep.bench.systems.torch", raising=False)

@@ -28,7 +28,7 @@ def system(device: str) -> System:
             ),
             Form(
                 "dqn",
-                f"{fast.least} boards at once, a ring of arrays, nothing allocated",
+                f"{fast.least} boards at once, a ring of arrays, gradients by hand",
                 fast.run,
                 fast.check,
                 base="dqn-plain",

@@ -34,12 +34,13 @@ def system(device: str) -> System:
     forms: list[Form] = []
     for variant in VARIANTS:
         pair = _Pair(variant, on)
+        passes = "three" if variant == "double" else "two"  # of one network each
         for gradient, suffix, more in ((False, "", ""), (True, "-grad", ", and the gradient")):
             plain = f"qloss-{variant}-plain{suffix}"
             forms += [
                 Form(
                     plain,
-                    f"{variant}: two passes, autograd{more}",
+                    f"{variant}: {passes} passes, autograd{more}",
                     _calls(pair.plain_gradient if gradient else pair.plain, on),
                     pair.check_gradient if gradient else pair.check,
                     least=_LEAST,
