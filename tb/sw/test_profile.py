@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from qstep.bench import profilers, systems
+from qstep.bench import heaviest, profilers, systems
 from qstep.bench.machine import machine, versions
 from qstep.bench.profilers import Profile, Spot
 from qstep.cli.profile import command
@@ -64,7 +64,7 @@ def test_the_function_that_takes_most_comes_first(tool: str) -> None:
 
 @pytest.mark.parametrize("tool", ["cprofile", "pyinstrument", "line"])
 def test_shares_add_up_to_the_whole(tool: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(profilers, "_PACKAGE", str(Path(__file__).parent))
+    monkeypatch.setattr(heaviest, "_PACKAGE", str(Path(__file__).parent))
     found = profiled(tool, mostly_hot)
     assert sum(spot.share for spot in found.spots) == pytest.approx(1)
     shares = [spot.share for spot in found.spots]
@@ -72,7 +72,7 @@ def test_shares_add_up_to_the_whole(tool: str, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_lines_are_those_of_the_function_that_takes_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(profilers, "_PACKAGE", str(Path(__file__).parent))
+    monkeypatch.setattr(heaviest, "_PACKAGE", str(Path(__file__).parent))
     found = profiled("line", mostly_hot)
     lines = {spot.where.partition(": ")[2]: spot for spot in found.spots}
     assert lines["total += number  # the line that takes most"].calls == 400_000
@@ -225,7 +225,7 @@ def closures() -> tuple[Callable[[], int], ...]:
 def test_any_of_several_closures_of_one_code_is_watched(
     which: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(profilers, "_PACKAGE", str(Path(__file__).parent))
+    monkeypatch.setattr(heaviest, "_PACKAGE", str(Path(__file__).parent))
     both = closures()
     found = profiled("line", lambda: both[which]())
     assert found.of.endswith("count")
@@ -235,7 +235,7 @@ def test_any_of_several_closures_of_one_code_is_watched(
 def test_lines_of_a_function_that_is_made_anew_are_not_seen(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(profilers, "_PACKAGE", str(Path(__file__).parent))
+    monkeypatch.setattr(heaviest, "_PACKAGE", str(Path(__file__).parent))
     both = closures()  # alive, of the code that is about to run, but not run themselves
     assert both
     with pytest.raises(QStepError, match=r"no line of \S*count was seen; take another tool"):
