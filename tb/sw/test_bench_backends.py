@@ -95,8 +95,8 @@ def test_pytorch_works_where_it_was_asked_to_and_has_ended_when_the_clock_is_rea
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     torch = pytest.importorskip("torch")
+    from qstep import torch_device
     from qstep.baselines import torch_batched, torch_replay
-    from qstep.deep import torch_device
 
     log: list[str] = []
 

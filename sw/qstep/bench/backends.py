@@ -165,7 +165,7 @@ def torch(workload: Workload, device: str = "cpu") -> Backend | Absent:
             for module in (
                 "qstep.baselines.torch_batched",
                 "qstep.baselines.torch_replay",
-                "qstep.deep.torch_device",
+                "qstep.torch_device",
             )
         )
     except ToolMissingError as cause:

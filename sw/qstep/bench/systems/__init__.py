@@ -41,7 +41,7 @@ def load(name: str, device: str = "cpu") -> System:
         There is no such device here.
     """
     if device != "cpu":  # which is always there: PyTorch takes seconds to load
-        extras.load("qstep.deep.torch_device", "torch").choose(device)
+        extras.load("qstep.torch_device", "torch").choose(device)
     made: System = extras.load(f"{__name__}.{name}", "torch").system(device)
     return made
 
