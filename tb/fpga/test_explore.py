@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from qstep.cli.explore import command
-from qstep.errors import BuildError, ConfigError, QStepError
+from qstep.errors import BuildError, ConfigError, FileFormatError, QStepError
 from qstep_fpga import tools
 from qstep_fpga.board import Board, load
 from qstep_fpga.explore import sweep
@@ -358,6 +358,24 @@ def test_wrong_points_are_errors(words: list[str], kind: type[QStepError], messa
     answer = invoke(*words)
     assert isinstance(answer.exception, kind)
     assert message in str(answer.exception)
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("option", "name", "message"),
+    [
+        ("--plot", "a.foo", "no picture ends with '.foo'; it may be .png, .svg, .pdf, .jpg"),
+        ("--plot", "", "cannot be written: it is a folder"),
+        ("--json", "", "cannot be written: it is a folder"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_before_anything_is_placed(
+    option: str, name: str, message: str, stand_in: Tools, tmp_path: Path
+) -> None:
+    answer = invoke("ulx3s-12f", "--states", "16", option, str(tmp_path / name))
+    assert isinstance(answer.exception, FileFormatError)
+    assert message in str(answer.exception)
+    assert answer.output == ""
 
 
 # The tools

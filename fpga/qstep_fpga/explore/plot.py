@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,8 +14,7 @@ from matplotlib.ticker import LogLocator, NullLocator
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
-from qstep.errors import FileFormatError
-from qstep.files import write_atomically
+from qstep.plotting import write_picture
 from qstep_fpga.explore.result import Exploration, Result
 
 __all__ = ["plot"]
@@ -39,12 +37,12 @@ _PLACES = tuple(
 
 
 def plot(exploration: Exploration, path: Path) -> None:
-    """Write a PNG: a point a result, with the range of its clocks, and the front that none beats.
+    """Write a picture: a point a result, with the range of its clocks, and the front that none beats.
 
     Raises
     ------
     FileFormatError
-        The file cannot be written.
+        The file cannot be written, or its suffix is of no picture.
     """
     results = exploration.results
     name, areas = exploration.area()
@@ -98,13 +96,7 @@ def plot(exploration: Exploration, path: Path) -> None:
     _annotate(
         ax, [(areas[index], results[index].rate, labels[index]) for index in shown if labels[index]]
     )
-    image = io.BytesIO()
-    figure.savefig(image, format="png", dpi=150)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as cause:
-        raise FileFormatError(f"{path}: cannot be written: {cause}") from cause
-    write_atomically(path, image.getvalue())
+    write_picture(figure, path)
 
 
 def _draw(

@@ -10,6 +10,8 @@ from typing import Any
 import click
 
 from qstep.cli._options import seeds_option
+from qstep.files import make_room
+from qstep.plotting import picture_format
 
 __all__ = ["command"]
 
@@ -54,7 +56,7 @@ def _axis(name: str, what: str, own: str) -> Callable[[Callable[..., Any]], Call
     type=click.Path(path_type=Path),
     default=Path("build/explore.png"),
     show_default=True,
-    help="Picture to write: area against updates a second.",
+    help="Picture to write: area against updates a second; .png, .svg, .pdf or .jpg.",
 )
 def command(
     boards: tuple[str, ...],
@@ -83,6 +85,9 @@ def command(
     from qstep_fpga.explore.sweep import explore
     from qstep_fpga.explore.table import render
 
+    for file in filter(None, (json_file, plot_file)):
+        make_room(file)
+    picture_format(plot_file)
     chosen = [load(name) for name in dict.fromkeys(boards or names())]
     points = grid(chosen, states, actions, width, loop_depth or (1, 2, 3))
     with Progress(console=Console(stderr=True), transient=True) as bar:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from dataclasses import asdict
 from pathlib import Path
@@ -15,6 +14,7 @@ from safetensors.torch import save
 from qstep.deep.run import GAMES, Run, Score
 from qstep.deep.systems import SYSTEMS
 from qstep.files import write_atomically
+from qstep.plotting import write_picture
 
 __all__ = ["summary", "write_results"]
 
@@ -52,7 +52,7 @@ def write_results(folder: Path, run: Run) -> dict[str, Path]:
     history = {"returns": run.returns, "evaluations": [asdict(score) for score in run.scores]}
     write_atomically(files["network"], save(run.network.state_dict()))
     write_atomically(files["history"], (json.dumps(history) + "\n").encode())
-    write_atomically(files["learning curve"], _learning_curve(run))
+    write_picture(_learning_curve(run), files["learning curve"])
     return files
 
 
@@ -98,7 +98,7 @@ def _first_and_last(scores: list[Score]) -> dict[str, list[float]] | None:
     }
 
 
-def _learning_curve(run: Run) -> bytes:
+def _learning_curve(run: Run) -> Figure:
     figure = Figure(figsize=(8, 4.5), layout="constrained")
     axes = figure.subplots()
     frames, totals = np.array(run.returns).reshape(-1, 2).T
@@ -119,6 +119,4 @@ def _learning_curve(run: Run) -> bytes:
     axes.grid(alpha=0.3)
     axes.legend(loc="best")
     axes.set_title(f"{run.name}, {run.form}: learning curve")
-    image = io.BytesIO()
-    figure.savefig(image, dpi=120, format="png")
-    return image.getvalue()
+    return figure

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +17,12 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 from numpy.typing import NDArray
 
 from qstep.envs.gridworld import GOAL, HOLE, START, WALL, GridWorld
-from qstep.files import write_atomically
 from qstep.learn.checkpoint import Episode
 from qstep.learn.evaluate import Evaluation
+from qstep.plotting import write_picture
 
 __all__ = ["plot_learning_curve", "plot_policy"]
 
-_DPI = 120
 _UP, _DOWN, _LEFT, _RIGHT = (0, 1), (0, -1), (-1, 0), (1, 0)
 _COLOURS = {HOLE: "#222222", WALL: "#8a8a8a", GOAL: "#2e8b57"}
 _MOST_ARROWS = 4096
@@ -78,7 +76,7 @@ def plot_learning_curve(
         axes.grid(alpha=0.3)
     below.legend(loc="lower right")
     figure.suptitle(title)
-    _write(path, figure)
+    write_picture(figure, Path(path))
 
 
 def plot_policy(
@@ -98,13 +96,7 @@ def plot_policy(
     """
     board = _board(env)
     figure = _folded(q, title) if board is None else _on_board(board, q, title)
-    _write(path, figure)
-
-
-def _write(path: str | Path, figure: Figure) -> None:
-    image = io.BytesIO()
-    figure.savefig(image, dpi=_DPI, format="png")
-    write_atomically(path, image.getvalue())
+    write_picture(figure, Path(path))
 
 
 @dataclass(frozen=True, slots=True)
