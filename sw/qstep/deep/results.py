@@ -99,24 +99,26 @@ def _first_and_last(scores: list[Score]) -> dict[str, list[float]] | None:
 
 
 def _learning_curve(run: Run) -> Figure:
-    figure = Figure(figsize=(8, 4.5), layout="constrained")
-    axes = figure.subplots()
+    """Draw returns above scores: Snake's have other units, ten times a score and less for death."""
+    figure = Figure(figsize=(8, 6), layout="constrained")
+    explored, played = figure.subplots(2, 1, sharex=True)
     frames, totals = np.array(run.returns).reshape(-1, 2).T
     window = max(1, len(totals) // 50)
     if len(totals):
         smooth = np.convolve(totals, np.full(window, 1 / window), "valid")
-        label = f"return while exploring, mean of {window} episodes"
-        axes.plot(frames[window - 1 :], smooth, color="tab:blue", label=label)
+        explored.plot(frames[window - 1 :], smooth, color="tab:blue")
+    explored.set_ylabel(f"return while exploring,\nmean of {window} episodes")
     at = [score.frames for score in run.scores]
     low, high = [s.low for s in run.scores], [s.high for s in run.scores]
-    axes.fill_between(at, low, high, color="tab:orange", alpha=0.2, linewidth=0)
-    label = f"score of {GAMES} greedy episodes: mean, lowest to highest"
-    axes.plot(at, [s.mean for s in run.scores], color="tab:orange", label=label)
+    played.fill_between(at, low, high, color="tab:orange", alpha=0.2, linewidth=0)
+    played.plot(at, [s.mean for s in run.scores], color="tab:orange", marker=".", markersize=4)
+    played.set_ylabel(f"score of {GAMES} greedy episodes:\nmean, lowest to highest")
     threshold = SYSTEMS[run.name].solved
     if threshold is not None:
-        axes.axhline(threshold, color="tab:green", linestyle=":", label=f"solved: {threshold:g}")
-    axes.set_xlabel("frames")
-    axes.grid(alpha=0.3)
-    axes.legend(loc="best")
-    axes.set_title(f"{run.name}, {run.form}: learning curve")
+        played.axhline(threshold, color="tab:green", linestyle=":", label=f"solved: {threshold:g}")
+        played.legend(loc="best")
+    played.set_xlabel("frames")
+    for axes in (explored, played):
+        axes.grid(alpha=0.3)
+    figure.suptitle(f"{run.name}, {run.form}: learning curve")
     return figure
