@@ -16,7 +16,7 @@ from typing import Any
 from qstep.errors import CheckpointError
 from qstep.files import write_atomically
 
-__all__ = ["check_identity", "read_sealed", "write_sealed"]
+__all__ = ["check_head", "read_sealed", "write_sealed"]
 
 _DIGEST_BYTES = 64
 
@@ -56,14 +56,28 @@ def read_sealed(path: str | Path) -> bytes:
     return data
 
 
-def check_identity(path: str | Path, there: dict[str, Any], here: dict[str, Any]) -> None:
-    """Compare what a file says it is of with what it should be of, both plain values.
+def check_head(path: str | Path, head: dict[str, Any], kind: str, here: dict[str, Any]) -> None:
+    """Compare what a file says it is, and of which run, with what it should be.
+
+    Parameters
+    ----------
+    path : str or Path
+    head : dict of plain values
+        What the file says: its ``kind`` and its ``identity``.
+    kind : str
+        The one that is read here.
+    here : dict of plain values
+        The identity of the run that goes on.
 
     Raises
     ------
     CheckpointError
-        They differ; the message names each field with both values.
+        The kind is another one; or the identities differ, and then the message names each field with
+        both values.
     """
+    if head.get("kind") != kind:
+        raise CheckpointError(f"{path}: is a {head.get('kind')!r}; this version reads {kind!r}")
+    there = head["identity"]
     here = json.loads(json.dumps(here))  # tuples become lists, as they have in the file
     differing = [
         f"{name} is {there.get(name)!r} in it and {here.get(name)!r} here"

@@ -22,7 +22,7 @@ from safetensors.torch import load, save
 from torch import Tensor
 
 from qstep.errors import CheckpointError
-from qstep.seal import check_identity, read_sealed, write_sealed
+from qstep.seal import check_head, read_sealed, write_sealed
 
 __all__ = ["State", "check_parts", "load_state", "save_state"]
 
@@ -88,11 +88,7 @@ def load_state(path: str | Path, identity: dict[str, Any]) -> State:
         if _HEAD not in file.namelist():
             raise CheckpointError(f"{path}: is no checkpoint of a network; it has no {_HEAD}")
         head = json.loads(file.read(_HEAD))
-        if head.get("kind") != _KIND:
-            raise CheckpointError(
-                f"{path}: is a {head.get('kind')!r}; this version reads {_KIND!r}"
-            )
-        check_identity(path, head["identity"], _with_torch(identity))
+        check_head(path, head, _KIND, _with_torch(identity))
         with np.load(io.BytesIO(file.read(_ARRAYS)), allow_pickle=False) as arrays:
             return State(head["head"], load(file.read(_TENSORS)), dict(arrays))
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from qstep.errors import CheckpointError
 from qstep.learn.evaluate import Evaluation
 from qstep.noise import NoiseState
-from qstep.seal import check_identity, read_sealed, write_sealed
+from qstep.seal import check_head, read_sealed, write_sealed
 
 __all__ = ["Episode", "Snapshot", "load_checkpoint", "save_checkpoint"]
 
@@ -139,11 +139,7 @@ def load_checkpoint(path: str | Path, identity: dict[str, Any]) -> Snapshot:
         if "head" not in archive:
             raise CheckpointError(f"{path}: is no checkpoint of qstep train; it has no head.npy")
         head = json.loads(str(archive["head"]))
-        if head.get("kind") != _KIND:
-            raise CheckpointError(
-                f"{path}: is a {head.get('kind')!r}; this version reads {_KIND!r}"
-            )
-        check_identity(path, head["identity"], identity)
+        check_head(path, head, _KIND, identity)
         history = [Episode(*row) for row in _rows(archive, "episodes", len(_EPISODE_TYPES))]
         return Snapshot(
             table=archive["table"],
