@@ -208,12 +208,15 @@ class Run:
             raise ConfigError(
                 "the plain form has no checkpoints: a Gymnasium environment cannot say its state"
             )
-        state = self.learner.snapshot()
+        state, own = self.learner.snapshot(), self._own()
+        return State({**state.head, **own.head}, state.tensors, {**state.arrays, **own.arrays})
+
+    def _own(self) -> State:
+        """Return what a snapshot has beside the learner's."""
         return State(
-            {**state.head, **{name: getattr(self, name) for name in _CLOCKS}},
-            state.tensors,
+            {name: getattr(self, name) for name in _CLOCKS},
+            {},
             {
-                **state.arrays,
                 "history.returns": np.array(self.returns, np.float64).reshape(-1, 2),
                 "history.scores": np.array([astuple(s) for s in self.scores]).reshape(-1, 7),
             },
@@ -228,8 +231,9 @@ class Run:
             A part is missing, or is of another type or shape; then nothing has changed.
         """
         assert isinstance(self.learner, Learner)
-        check_parts(state, self.snapshot(), any_length=("history.returns", "history.scores"))
-        self.learner.restore(state)
+        own = self._own()
+        check_parts(state, own, any_length=own.arrays)
+        self.learner.restore(state)  # which checks its parts
         self.returns = [(int(f), total) for f, total in state.arrays["history.returns"].tolist()]
         self.scores = [
             Score(int(frames), int(episodes), *rest)
