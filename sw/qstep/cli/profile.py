@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from qstep.bench.machine import machine, versions
+from qstep.bench.machine import machine, today, versions
 from qstep.bench.profilers import TOOLS, Profile, profile
 from qstep.cli._options import torch_device_option
 from qstep.files import make_folder, write_atomically
@@ -93,7 +92,7 @@ def command(
             "tool": tool,
             "amount": amount,
             "sentence": found.sentence,
-            "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+            "date": today(),
             "machine": machine(),
             "versions": versions(),
             "spots": spots,
