@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+from tb.sw.torch_calls import Calls
 from torch.utils._pytree import tree_leaves
 
 from qstep.deep import q_loss as fast
@@ -118,22 +118,16 @@ def test_batches_and_networks_are_read_again_at_each_call() -> None:
     assert len({before, changed, loss.forward().item()}) == 3
 
 
-class Allocations(TorchDispatchMode):
+class Allocations(Calls):
     """Notes down the operations that answer with memory that they were not given."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.calls = 0
         self.made: list[str] = []
 
-    def __torch_dispatch__(  # type: ignore[override]
-        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
-        result = func(*args, **(kwargs or {}))
-        self.calls += 1
+    def note(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         if not places(result) <= places((args, kwargs)):
-            self.made.append(func.overloadpacket.__name__)
-        return result
+            self.made.append(name)
 
 
 def places(tree: Any) -> set[int]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 torch = pytest.importorskip("torch")
 
-from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
+from tb.sw.torch_calls import Calls  # noqa: E402
 
 from qstep import torch_device  # noqa: E402
 from qstep.baselines import torch_agents, torch_batched, torch_graph, torch_plain  # noqa: E402
@@ -234,27 +234,21 @@ def fresh(name: str) -> Any:
     return walkers.state()[name] if name != "table" else torch.zeros(25, 4)
 
 
-class Questions(TorchDispatchMode):
+class Questions(Calls):
     """Counts what makes the host wait for the device, and what a recorded graph may not contain."""
 
     WAITING = ("_local_scalar_dense", "nonzero", "_to_copy", "is_nonzero", "equal")
 
     def __init__(self) -> None:
         super().__init__()
-        self.calls = 0
         self.asked: list[str] = []
 
-    def __torch_dispatch__(  # type: ignore[override]
-        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
-        self.calls += 1
-        name = func.overloadpacket.__name__
+    def note(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         boolean_index = name in ("index", "index_put_") and any(
             part is not None and part.dtype == torch.bool for part in args[1]
         )
         if name in self.WAITING or boolean_index:
             self.asked.append(name)
-        return func(*args, **(kwargs or {}))
 
 
 def fast_agents(agents: int = 32) -> torch_agents.Agents:
