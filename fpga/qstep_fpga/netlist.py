@@ -8,6 +8,7 @@ import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from qstep import cache
 from qstep.config import Config
@@ -74,14 +75,18 @@ def synthesise(board: Board, config: Config) -> Path:
 def identity(board: Board, config: Config) -> str:
     """Return the identity of a build: a digest, 16 digits, of the board and all that is placed on it.
 
-    The device says it in HELLO. Comments do not count, and neither does the placement.
+    The device says it in HELLO. What counts is the Verilog, not the Python that wrote it; comments do
+    not count, and neither does the placement.
     """
     family = FAMILIES[board.family]
     parts = [board.name, config.digest, around_device(board), family.synthesis]
     parts += [*pll.pll_command(board, config), str(sorted(versions(board).items()))]
-    files = [*sources.generator(), *sources.paths(), *sources.includes(), _BOARD]
-    files += refinement_sources(family)
-    parts += [sources.substance(path) for path in files]
+    with TemporaryDirectory() as folder:
+        generate(config, Path(folder))
+        generated = Path(folder) / "qstep_top.v"
+        files = [generated, *sources.paths(), *sources.includes(), _BOARD]
+        files += refinement_sources(family)
+        parts += [sources.substance(path) for path in files]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[: 2 * BUILD_BYTES]
 
 

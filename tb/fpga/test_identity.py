@@ -55,6 +55,7 @@ def test_identity_tells_boards_configurations_and_sources_apart(
 ) -> None:
     small, large = load("ulx3s-12f"), load("ulx3s-85f")
     config = small.config
+    assert netlist.identity(small, config) == netlist.identity(small, config)
     builds = [
         netlist.identity(small, config),
         netlist.identity(large, config),
@@ -62,7 +63,16 @@ def test_identity_tells_boards_configurations_and_sources_apart(
     ]
     monkeypatch.setattr(sources, "substance", lambda path: path.name)
     builds.append(netlist.identity(small, config))
-    assert len(set(builds)) == 4
+    monkeypatch.undo()
+
+    def with_a_wire(config: Config, folder: Path) -> None:
+        generate(config, folder)
+        with (folder / "qstep_top.v").open("a", encoding="utf-8") as file:
+            file.write("module other; endmodule\n")
+
+    monkeypatch.setattr(netlist, "generate", with_a_wire)
+    builds.append(netlist.identity(small, config))
+    assert len(set(builds)) == 5
     assert all(len(bytes.fromhex(build)) == 8 for build in builds)
 
 
