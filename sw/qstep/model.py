@@ -74,7 +74,7 @@ class Model:
         """Replace the table; raises TableError if shape or values do not fit."""
         self._q = checked_table(self.config, q_raw).tolist()
 
-    def step(
+    def update(
         self, state: int, action: int, reward_raw: int, next_state: int, terminated: bool
     ) -> int:
         """Apply one transition and return the new raw value of Q[state, action]."""
@@ -102,4 +102,4 @@ class Model:
     def apply(self, transitions: Transitions) -> None:
         """Apply transitions in order."""
         for transition in zip(*(c.tolist() for c in transitions.columns), strict=True):
-            self.step(*transition)
+            self.update(*transition)

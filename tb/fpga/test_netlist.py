@@ -45,11 +45,11 @@ def test_device_as_a_netlist_applies_transitions_exactly(family: str) -> None:
     for either in (model, device):
         either.configure(hyper)
         either.clear()
-        either.step(transitions[:-1])
+        either.apply(transitions[:-1])
     before = device.read()
     assert np.array_equal(before, model.read())
     for either in (model, device):
-        either.step(transitions[-1:])
+        either.apply(transitions[-1:])
     assert np.array_equal(device.read(), model.read())
     # The comparison can fail: one transition makes a difference.
     assert not np.array_equal(before, model.read())

@@ -14,8 +14,8 @@ class CountingDevice(ModelDevice):
 
     accepted = 0
 
-    def step(self, transitions: Transitions) -> None:
-        super().step(transitions)
+    def apply(self, transitions: Transitions) -> None:
+        super().apply(transitions)
         self.accepted += len(transitions)
 
     def counters(self) -> Counters:  # type: ignore[override]

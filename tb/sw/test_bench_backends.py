@@ -26,8 +26,8 @@ unit = pytest.mark.unit
 class ForgetfulDevice(CountingDevice):
     """A device that loses the last transition."""
 
-    def step(self, transitions: Transitions) -> None:
-        super().step(transitions[:-1])
+    def apply(self, transitions: Transitions) -> None:
+        super().apply(transitions[:-1])
 
 
 @unit

@@ -145,10 +145,10 @@ class Watched:
 def carry_simulated(
     device: LinkDevice, port: SimPort, watched: Watched, transitions: Transitions, at_once: int
 ) -> Carried:
-    """Do on the simulated hardware what `carry` does, some transitions in each call of `step`."""
+    """Do on the simulated hardware what `carry` does, some transitions in each call of `apply`."""
     to_device, to_host, began = watched.to_device, watched.to_host, port.clocks
     for first in range(0, len(transitions), at_once):
-        device.step(transitions[first : first + at_once])
+        device.apply(transitions[first : first + at_once])
     clocks = port.clocks - began
     to_device, to_host = watched.to_device - to_device, watched.to_host - to_host
     # The far end of the line sends byte after byte, each for ten times the divisor in clocks.

@@ -160,7 +160,7 @@ def test_a_port_that_fails_closes_the_session(operation):
 
     setattr(connected._port, operation, fail)
     with pytest.raises(LinkError, match="unplugged") as caught:
-        connected.step(Transitions.from_arrays(CONFIG, [1], [2], [0.5], [3], [False]))
+        connected.apply(Transitions.from_arrays(CONFIG, [1], [2], [0.5], [3], [False]))
     assert caught.value.applied == 0
     with pytest.raises(DeviceError, match="no session is open"):
         connected.read()
@@ -170,7 +170,7 @@ def test_opening_leaves_table_noise_and_counts_as_they_are():
     reference = ReferenceDevice(CONFIG)
     first = LinkDevice(DirectPort(reference), CONFIG, PATIENCE)
     first.configure(Hyperparameters(rounding="stochastic", seed=7))
-    first.step(Transitions.from_arrays(CONFIG, [1, 2], [2, 3], [0.5, 9.0], [3, 4], [False, True]))
+    first.apply(Transitions.from_arrays(CONFIG, [1, 2], [2, 3], [0.5, 9.0], [3, 4], [False, True]))
     table, status = first.read(), first.status()
     second = LinkDevice(DirectPort(reference), CONFIG, PATIENCE)
     assert np.array_equal(second.read(), table)

@@ -44,11 +44,11 @@ def test_model_is_exact_and_counts(url):
     model = Model(CONFIG)
     model.apply(batch)
     reference = LinkDevice(DirectPort(ReferenceDevice(CONFIG)), CONFIG)
-    reference.step(batch)
+    reference.apply(batch)
     with qstep.open(url, CONFIG) as device:
         assert isinstance(device, ModelDevice)
-        device.step(batch[:700])
-        device.step(batch[700:])
+        device.apply(batch[:700])
+        device.apply(batch[700:])
         assert np.array_equal(device.read(), model.table)
         assert device.status() == reference.status()
         assert device.counters() is None
@@ -81,7 +81,7 @@ def test_simulator_is_loaded_on_use(url, uart, monkeypatch):
     module.SimPort = SimPort
     monkeypatch.setitem(sys.modules, "qstep_sim.port", module)
     with qstep.open(url, CONFIG) as device:
-        device.step(walk(10))
+        device.apply(walk(10))
     assert made == [(CONFIG, uart)]
 
 
@@ -209,7 +209,7 @@ def test_serial_device_behind_a_pty():
     ):
         assert device._session.baud == 115200
         assert device.build == 16 * "0"
-        device.step(batch)
+        device.apply(batch)
         assert np.array_equal(device.read(), reference.table)
     assert reference.applied == len(batch)
 
@@ -254,7 +254,7 @@ def test_serial_device_behind_a_socket():
             serving(connection.fileno()) as reference,
             LinkDevice(port, CONFIG) as device,
         ):
-            device.step(batch)
+            device.apply(batch)
             assert np.array_equal(device.read(), reference.table)
 
 

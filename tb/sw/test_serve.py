@@ -130,7 +130,7 @@ def test_command_serves_a_device_that_lives_on_between_clients(link: str) -> Non
         with open_device(url, CONFIG) as device:
             device.configure(Hyperparameters(alpha=0.5))
             device.clear()
-            device.step(one)
+            device.apply(one)
         with open_device(url, CONFIG) as device:
             assert device.status().applied == 1
             assert device.read()[3, 2] == 128

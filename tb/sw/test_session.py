@@ -29,7 +29,7 @@ def test_every_transition_is_applied_once_over_a_line_that(fault, seed):
     device.configure(hyper)
     batch = transitions(3000, seed)
     for start in range(0, 3000, 1000):
-        device.step(batch[start : start + 1000])
+        device.apply(batch[start : start + 1000])
     assert_exact(device, reference, batch, hyper)
     assert sum(port.hits.values()) > 0
 
@@ -41,7 +41,7 @@ def test_one_flipped_bit_in_a_thousand_bytes_changes_nothing(buffer_bytes):
     port = NoisyPort(reference, seed=buffer_bytes, period=1000)
     device = LinkDevice(port, config, PATIENCE)
     batch = transitions(20_000, config=config)
-    device.step(batch)
+    device.apply(batch)
     assert np.array_equal(device.read(), expected_table(batch, Hyperparameters(), config))
     assert port.flips > 50
 
@@ -59,7 +59,7 @@ def test_a_device_that_applies_twice_is_found_out():
     port = LossyPort(AppliesTwice(CONFIG), 1, 0.2, ("duplicate",))
     device = LinkDevice(port, CONFIG, PATIENCE)
     with pytest.raises(SessionLostError, match=r"has applied \d+ transitions, not \d+"):
-        device.step(transitions(3000))
+        device.apply(transitions(3000))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -67,7 +67,7 @@ def test_a_line_that_spoils_every_sixth_frame_changes_nothing(seed):
     reference = ReferenceDevice(CONFIG)
     device = LinkDevice(NoisyPort(reference, seed, period=300), CONFIG, PATIENCE)
     batch = transitions(4000)
-    device.step(batch)
+    device.apply(batch)
     assert np.array_equal(device.read(), expected_table(batch, Hyperparameters()))
 
 
@@ -147,7 +147,7 @@ def test_line_rate_changes_although_the_answer_is_lost(loses):
     port.loses = loses
     device.set_baud(1_000_000)
     assert (port.baud, reference.divisor) == (1_000_000, 48)
-    device.step(transitions(100))
+    device.apply(transitions(100))
     assert_exact(device, reference, transitions(100), Hyperparameters())
 
 
@@ -175,7 +175,7 @@ def test_load_step_read_for_other_geometries(config):
     assert np.array_equal(device.read(), start)
     few, many = transitions(400, 1, config), transitions(400, 2, config, np.linspace(-8, 8, 400))
     for batch in (few, many, few):
-        device.step(batch)
+        device.apply(batch)
         start = expected_table(batch, Hyperparameters(), config, start)
         assert np.array_equal(device.read(), start)
     device.clear()
@@ -188,7 +188,7 @@ def test_more_than_256_rewards_travel_raw_and_known_codes_are_not_sent_again():
 
     def sent(batch):
         port.written.clear()
-        device.step(batch)
+        device.apply(batch)
         parts = (part for data in port.written for part in data.split(DELIMITER) if part)
         return {Request(decode_frame(part).type).name for part in parts}
 
@@ -214,5 +214,5 @@ def test_garbage_before_and_between_frames_is_skipped():
     port = DirectPort(reference)
     port._arrived = b"\x33noise" + encode_frame(0x81, 0, 0, b"")
     device = LinkDevice(port, CONFIG, PATIENCE)
-    device.step(transitions(100))
+    device.apply(transitions(100))
     assert_exact(device, reference, transitions(100), Hyperparameters())

@@ -21,10 +21,10 @@ def test_error_tells_how_many_transitions_were_confirmed():
     reference = ReferenceDevice(CONFIG)
     port = Silent(reference, 1000)
     device = LinkDevice(port, CONFIG, PATIENCE)
-    device.step(transitions(100))
+    device.apply(transitions(100))
     port.frames = 7
     with pytest.raises(DeadlineError) as caught:
-        device.step(transitions(5000))
+        device.apply(transitions(5000))
     assert caught.value.applied == reference.applied - 100 > 0
 
 
@@ -35,12 +35,12 @@ def test_after_an_error_nothing_is_sent_until_reconnected():
     batch = transitions(500)
     port.frames = 7
     with pytest.raises(DeadlineError) as caught:
-        device.step(batch)
+        device.apply(batch)
     port.frames = 10_000
     with pytest.raises(SessionLostError, match="no session is open"):
-        device.step(batch)
+        device.apply(batch)
     device.reconnect()
-    device.step(batch[caught.value.applied :])
+    device.apply(batch[caught.value.applied :])
     assert_exact(device, reference, batch, Hyperparameters())
 
 
@@ -59,11 +59,11 @@ def test_after_reconnecting_the_exact_count_is_known_and_the_rest_can_follow():
     hyper = Hyperparameters(alpha=0.25, rounding="stochastic", seed=5)
     device.configure(hyper)
     batch = transitions(3000)
-    device.step(batch[:1000])
+    device.apply(batch[:1000])
     before = device.status().applied
     port.is_deaf = True
     with pytest.raises(DeadlineError) as caught:
-        device.step(batch[1000:])
+        device.apply(batch[1000:])
     port.is_deaf = False
     device.reconnect()
     status = device.status()
@@ -71,7 +71,7 @@ def test_after_reconnecting_the_exact_count_is_known_and_the_rest_can_follow():
     assert caught.value.applied == 0 < exactly == reference.applied - before < 2000
     device.configure(hyper)
     device.set_noise(status.noise)
-    device.step(batch[before + exactly :])
+    device.apply(batch[before + exactly :])
     assert_exact(device, reference, batch, hyper)
 
 
@@ -95,11 +95,11 @@ def test_reset_in_the_middle_is_a_lost_session(frames):
     reference = ReferenceDevice(CONFIG)
     device = LinkDevice(Resets(reference, frames), CONFIG, PATIENCE)
     with pytest.raises(SessionLostError, match="the device was reset, or another host") as caught:
-        device.step(transitions(2000))
+        device.apply(transitions(2000))
     assert 0 <= caught.value.applied < 2000
     device.reconnect()
     device.clear()
-    device.step(transitions(2000))
+    device.apply(transitions(2000))
     assert_exact(device, reference, transitions(2000), Hyperparameters())
 
 
@@ -107,7 +107,7 @@ def test_another_host_takes_the_session_away():
     reference = ReferenceDevice(CONFIG)
     first = LinkDevice(DirectPort(reference), CONFIG, PATIENCE)
     LinkDevice(DirectPort(reference), CONFIG, PATIENCE)
-    for use in (first.read, first.clear, lambda: first.step(transitions(5))):
+    for use in (first.read, first.clear, lambda: first.apply(transitions(5))):
         with pytest.raises(SessionLostError, match="another host opened a session"):
             use()
         first.reconnect()
@@ -135,7 +135,7 @@ def test_refused_step_tells_how_much_of_it_was_applied():
     batch = transitions(8)
     batch.action[5] = 3
     with pytest.raises(RefusedError, match="refused STEP_CODED: OUT_OF_RANGE") as caught:
-        device.step(batch)
+        device.apply(batch)
     assert caught.value.applied == 5
     assert device.status().applied == 5
 

@@ -22,12 +22,12 @@ pytestmark = pytest.mark.unit
 def test_silence_is_an_error_after_four_retries_and_in_time():
     port = Silent(ReferenceDevice(CONFIG), 100)
     device = LinkDevice(port, CONFIG, PATIENCE)
-    device.step(transitions(10))
+    device.apply(transitions(10))
     port.frames = 0
     port.written.clear()
     began = time.monotonic()
     with pytest.raises(DeadlineError, match=r"did not answer STEP_CODED within .* s, sent 5 times"):
-        device.step(transitions(10))
+        device.apply(transitions(10))
     limit = (2 ** (RETRIES + 1) - 1) * (PATIENCE + 2 * 512 * 10 / 12_000_000)
     assert time.monotonic() - began < 2 * limit + 0.5
     requests = [part for data in port.written for part in data.split(DELIMITER) if part]
@@ -79,7 +79,7 @@ def test_a_device_that_always_answers_gap_to_many_requests_is_given_up():
     device = LinkDevice(DirectPort(reference), CONFIG, PATIENCE)
     reference.gaps = 1 << 30
     with pytest.raises(DeadlineError, match=r"answer REWARDS within .* s, sent 9 times") as caught:
-        device.step(transitions(1000))
+        device.apply(transitions(1000))
     assert caught.value.applied == 0
     assert reference.received[Request.REWARDS] == 9
 

@@ -37,10 +37,10 @@ class Spy(ModelDevice):
         self.tables: list[NDArray[np.int32]] = []
         self.before = before
 
-    def step(self, transitions: Transitions) -> None:
+    def apply(self, transitions: Transitions) -> None:
         self.before(len(self.batches))
         self.batches.append(transitions)
-        super().step(transitions)
+        super().apply(transitions)
         self.tables.append(self.read())
 
 

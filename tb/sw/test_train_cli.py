@@ -39,7 +39,7 @@ def written(config: Config, file: Path) -> Path:
 
 def fail_at(monkeypatch: pytest.MonkeyPatch, batch: int, error: BaseException) -> None:
     """Make the model raise instead of applying one batch, counted from 0."""
-    step = ModelDevice.step
+    apply = ModelDevice.apply
     count = 0
 
     def failing(device: ModelDevice, transitions: Transitions) -> None:
@@ -47,9 +47,9 @@ def fail_at(monkeypatch: pytest.MonkeyPatch, batch: int, error: BaseException) -
         count += 1
         if count == batch + 1:
             raise error
-        step(device, transitions)
+        apply(device, transitions)
 
-    monkeypatch.setattr(ModelDevice, "step", failing)
+    monkeypatch.setattr(ModelDevice, "apply", failing)
 
 
 def test_run_writes_its_files_and_says_how_it_went(tmp_path: Path) -> None:

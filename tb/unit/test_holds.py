@@ -103,7 +103,7 @@ def check(stream: Transitions, library: Path | None = None) -> dict[str, int]:
         for each in (device, model):
             each.configure(Hyperparameters(0.3, 0.9, "stochastic", seed=5))
             each.clear()
-            each.step(stream)
+            each.apply(stream)
         assert np.array_equal(device.read(), model.read()), "the tables differ"
         assert device.status() == model.status(), "digest or noise differs"
         found = device.counters()

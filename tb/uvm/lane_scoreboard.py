@@ -205,7 +205,7 @@ class LaneScoreboard(uvm_scoreboard):
             acc = (
                 beta * rows[state][action] + alpha * reward + kappa * (0 if terminated else maximum)
             )
-            value = model.step(state, action, reward, next_state, terminated)
+            value = model.update(state, action, reward, next_state, terminated)
             rows[state][action] = value
             greedy = (ties & -ties).bit_length() - 1
             rounded = (acc + bias) >> COEFFICIENT_BITS

@@ -117,7 +117,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Carried:
-    """What one call of the driver's ``step`` put on a line.
+    """What one call of the driver's ``apply`` put on a line.
 
     Attributes
     ----------
@@ -152,9 +152,9 @@ def carry(config: Config, transitions: Transitions, clock: Clock, warm: bool) ->
     """
     line = Line(config, clock)
     device = LinkDevice(line, config)
-    device.step(transitions if warm else transitions[:0])
+    device.apply(transitions if warm else transitions[:0])
     to_device, to_host, began = line.to_device, line.to_host, clock.monotonic()
-    device.step(transitions)
+    device.apply(transitions)
     seconds = clock.monotonic() - began
     to_device, to_host = line.to_device - to_device, line.to_host - to_host
     busy = to_device * BITS_PER_BYTE / config.link.baud / seconds

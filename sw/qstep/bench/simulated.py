@@ -72,10 +72,10 @@ def device(workload: Workload, opened: Device, clocks: Callable[[], int]) -> Bac
         opened.clear()
         return checked
 
-    def step(checked: Transitions) -> None:
+    def apply(checked: Transitions) -> None:
         nonlocal busy
         before = clocks()
-        opened.step(checked)
+        opened.apply(checked)
         busy += clocks() - before
 
     def counts() -> Counts:
@@ -89,7 +89,7 @@ def device(workload: Workload, opened: Device, clocks: Callable[[], int]) -> Bac
         "simulated device",
         "RTL in Verilator, in process",
         prepare=prepare,
-        kernel=step,
+        kernel=apply,
         read=lambda _: workload.config.format.to_float(opened.read()),
         verify=verify,
         counts=counts,

@@ -111,13 +111,13 @@ def command(
 
 def _apply(device: Device, transitions: Transitions) -> float:
     """Apply all transitions and return the seconds that took; an error counts over all of them."""
-    device.step(transitions[:0])  # loads the compiled code, which is no part of the rate
+    device.apply(transitions[:0])  # loads the compiled code, which is no part of the rate
     with _progress(len(transitions)) as advance:
         begun = time.perf_counter()
         for start in range(0, len(transitions), _CHUNK):
             part = transitions[start : start + _CHUNK]
             try:
-                device.step(part)
+                device.apply(part)
             except DeviceError as error:
                 known = start + (error.applied or 0)
                 words = f"{known:,} of {len(transitions):,} transitions are known to be applied"

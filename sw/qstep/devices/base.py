@@ -94,7 +94,7 @@ class Device(ABC):
         """Replace the table by raw values of shape (S, A); raise TableError if they do not fit."""
 
     @abstractmethod
-    def step(self, transitions: Transitions) -> None:
+    def apply(self, transitions: Transitions) -> None:
         """Apply transitions in order, each exactly once; return when all are applied.
 
         Raises

@@ -199,7 +199,7 @@ class LinkDevice(Device):
 
     # Learning
 
-    def step(self, transitions: Transitions) -> None:
+    def apply(self, transitions: Transitions) -> None:
         """Apply transitions in order, each exactly once; return when all are applied.
 
         Up to 256 distinct rewards travel as codes, others whole.

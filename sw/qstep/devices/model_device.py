@@ -43,7 +43,7 @@ class ModelDevice(Device):
         """Replace the table by raw values of shape (S, A); raises TableError if they do not fit."""
         self._model.load(q_raw)
 
-    def step(self, transitions: Transitions) -> None:
+    def apply(self, transitions: Transitions) -> None:
         """Apply transitions in order."""
         self._model.apply(transitions)
         self._applied += len(transitions)

@@ -199,7 +199,7 @@ class Learner:
         if not self._pending:
             return
         columns = [np.array(column) for column in zip(*self._pending, strict=True)]
-        self.device.step(Transitions.from_arrays(self.device.config, *columns))
+        self.device.apply(Transitions.from_arrays(self.device.config, *columns))
         self._pending.clear()
         self._table = self.device.read()
         self._noise = self.device.status().noise
