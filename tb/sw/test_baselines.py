@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from qstep.baselines import dictionary, numba_table, numpy_table, random_walk
-from qstep.baselines.problem import Stream, World
-from qstep.envs.gridworld import GridWorld
+from qstep.baselines.problem import Stream
+from qstep.envs.gridworld import DeterministicModel, GridWorld
 from qstep.envs.maps import MAPS
 from qstep.envs.splitmix import SplitMix64
 from qstep.learn.value_iteration import solve, transition_model
@@ -27,8 +27,8 @@ def env() -> GridWorld:
 
 
 @pytest.fixture(scope="module")
-def world(env: GridWorld) -> World:
-    return World(*env.transition_model(), env.start)
+def world(env: GridWorld) -> DeterministicModel:
+    return env.deterministic_model()
 
 
 @pytest.fixture(scope="module")
@@ -100,24 +100,28 @@ EXACT_REPLAYS = {
     ],
 )
 def test_learning_the_grid_world_ends_with_an_optimal_action_in_every_state(
-    learn: Callable[..., Any], updates: int, world: World, optimal: NDArray[np.bool_]
+    learn: Callable[..., Any], updates: int, world: DeterministicModel, optimal: NDArray[np.bool_]
 ) -> None:
     assert greedy_is_optimal(learn(world, updates, epsilon=0.5, seed=1), optimal)
 
 
 def test_batched_learning_ends_with_an_optimal_action_in_every_state(
-    torch_batched: Any, world: World, optimal: NDArray[np.bool_]
+    torch_batched: Any, world: DeterministicModel, optimal: NDArray[np.bool_]
 ) -> None:
     table = torch_batched.learn(world, 300_000, epsilon=0.5, seed=1)
     assert greedy_is_optimal(table, optimal)
 
 
-def test_the_check_of_optimality_can_fail(world: World, optimal: NDArray[np.bool_]) -> None:
+def test_the_check_of_optimality_can_fail(
+    world: DeterministicModel, optimal: NDArray[np.bool_]
+) -> None:
     assert not greedy_is_optimal(numba_table.learn(world, 100, seed=1), optimal)
 
 
 @pytest.mark.parametrize("learn", [dictionary.learn, numpy_table.learn, numba_table.learn])
-def test_a_seed_decides_the_whole_table(learn: Callable[..., Any], world: World) -> None:
+def test_a_seed_decides_the_whole_table(
+    learn: Callable[..., Any], world: DeterministicModel
+) -> None:
     first, again, other = (array(learn(world, 2000, seed=seed)) for seed in (3, 3, 4))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
@@ -134,7 +138,7 @@ def test_replays_equal_the_dictionary_bit_for_bit(form: str) -> None:
 
 @pytest.mark.parametrize("updates", [1, 9, 200, 5000])
 def test_without_exploration_all_forms_walk_the_same_way(
-    updates: int, world: World, torch_batched: Any
+    updates: int, world: DeterministicModel, torch_batched: Any
 ) -> None:
     # Nothing is drawn, so one wrong tie, unmasked end or missed restart leads to another table.
     expected = array(dictionary.learn(world, updates, epsilon=0.0))
@@ -145,7 +149,7 @@ def test_without_exploration_all_forms_walk_the_same_way(
     assert np.allclose(table.numpy(), expected, rtol=0, atol=1e-5)
 
 
-def test_ties_go_to_the_lowest_action(world: World) -> None:
+def test_ties_go_to_the_lowest_action(world: DeterministicModel) -> None:
     # Up against the board, then down into the hole: the first two actions, each worse than 0.
     q = numba_table.learn(world, 2, epsilon=0.0)
     assert q[0].tolist() == [-0.5, -2.5, 0.0, 0.0]
@@ -181,7 +185,9 @@ def test_only_a_terminal_next_state_has_no_value(
     assert q.tolist() == [[0.0, expected], [10.0, -3.0]]
 
 
-def test_a_walk_follows_the_environment_and_tries_every_reachable_pair(world: World) -> None:
+def test_a_walk_follows_the_environment_and_tries_every_reachable_pair(
+    world: DeterministicModel,
+) -> None:
     walk = random_walk.walk(world, 20_000, seed=2)
     assert walk.state[0] == world.start
     assert np.array_equal(walk.next_state, world.next_state[walk.state, walk.action])
@@ -192,7 +198,7 @@ def test_a_walk_follows_the_environment_and_tries_every_reachable_pair(world: Wo
     assert np.unique(walk.state * 4 + walk.action).size == 20 * 4  # 25 cells, 4 holes, 1 goal
 
 
-def test_a_walker_draws_its_actions_from_splitmix64(world: World) -> None:
+def test_a_walker_draws_its_actions_from_splitmix64(world: DeterministicModel) -> None:
     chance = SplitMix64(0)
     chance.word = 7
     actions = random_walk.walk(world, 1000, seed=7).action
@@ -200,7 +206,7 @@ def test_a_walker_draws_its_actions_from_splitmix64(world: World) -> None:
 
 
 def test_replaying_a_random_walk_finds_the_optimum(
-    world: World, optimal: NDArray[np.bool_]
+    world: DeterministicModel, optimal: NDArray[np.bool_]
 ) -> None:
     q = np.zeros(world.next_state.shape)
     numba_table.replay(q, random_walk.walk(world, 1_000_000))
@@ -250,9 +256,11 @@ def test_the_last_batch_may_be_short(torch_replay: Any) -> None:
     assert torch.equal(whole, split)
 
 
-def corridor() -> World:
+def corridor() -> DeterministicModel:
     """States 0, 1, 2 in a row, one action onwards, no end; each step pays 1."""
-    return World(np.array([[1], [2], [2]], np.int32), np.ones((3, 1)), np.zeros((3, 1), bool), 0)
+    return DeterministicModel(
+        np.array([[1], [2], [2]], np.int32), np.ones((3, 1)), np.zeros((3, 1), bool), 0
+    )
 
 
 def test_the_episode_cap_sends_agents_back_to_the_start(torch_batched: Any) -> None:
@@ -266,7 +274,9 @@ def test_the_episode_cap_sends_agents_back_to_the_start(torch_batched: Any) -> N
 
 
 def test_a_capped_episode_still_bootstraps(torch_batched: Any) -> None:
-    stay = World(np.zeros((1, 1), np.int32), np.ones((1, 1)), np.zeros((1, 1), bool), 0)
+    stay = DeterministicModel(
+        np.zeros((1, 1), np.int32), np.ones((1, 1)), np.zeros((1, 1), bool), 0
+    )
     table = torch_batched.learn(stay, 8 * 400, agents=8, episode_cap=1)
     assert table.item() == pytest.approx(1 / (1 - 0.9), rel=1e-5)  # float32
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from qstep.baselines import dictionary, reference
-from qstep.baselines.problem import World
 from qstep.envs.gridworld import GridWorld
 from qstep.envs.maps import MAPS
 
@@ -47,7 +46,7 @@ def test_the_value_of_the_start_stalls_beside_the_exact_one(
 
 def test_the_textbook_form_reaches_the_exact_value() -> None:
     env = GridWorld(MAPS["gridworld"])
-    world = World(*env.transition_model(), env.start)
+    world = env.deterministic_model()
     q = dictionary.to_array(dictionary.learn(world, 60_000))
     # Float64 sums of eight terms.
     assert q[0].max() == pytest.approx(ENTERED, abs=1e-12)

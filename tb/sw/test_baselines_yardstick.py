@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from qstep.baselines import numba_table
-from qstep.baselines.problem import Stream, World
+from qstep.baselines.problem import Stream
 from qstep.bench import backends, yardstick
 from qstep.bench.backend import Absent
 from qstep.bench.workloads import WORKLOADS
 from qstep.bench.yardstick import Yardstick
-from qstep.envs.gridworld import GridWorld
+from qstep.envs.gridworld import DeterministicModel, GridWorld
 from qstep.envs.maps import MAPS
 from qstep.errors import BuildError
 
@@ -31,9 +31,9 @@ def c_loop() -> Yardstick:
     return Yardstick(4)
 
 
-def board(name: str) -> World:
+def board(name: str) -> DeterministicModel:
     env = GridWorld(MAPS[name])
-    return World(*env.transition_model(), env.start)
+    return env.deterministic_model()
 
 
 @pytest.mark.parametrize("name", MAPS)

@@ -30,7 +30,14 @@ from qstep.seal import write_sealed
 pytestmark = pytest.mark.unit
 
 CPU = torch.device("cpu")
-CONFIG = DqnConfig(frames=3_000, hidden=(16,), batch=16, updates_per_step=2, replay=700, warm_up=64)
+CONFIG = DqnConfig(
+    total_timesteps=3_000,
+    hidden=(16,),
+    batch_size=16,
+    gradient_steps=2,
+    buffer_size=700,
+    learning_starts=64,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -52,13 +59,17 @@ def everything(run: Run) -> dict[str, Any]:
         "tensors": {name: tensor.tolist() for name, tensor in state.tensors.items()},
         "arrays": {name: array.tolist() for name, array in state.arrays.items()},
         "returns": run.returns,
-        "means": [(score.frames, score.episodes, score.mean) for score in run.scores],
+        "means": [(score.steps, score.episodes, score.mean) for score in run.scores],
     }
 
 
 @pytest.mark.parametrize(
     "config",
-    [CONFIG, replace(CONFIG, prioritised=True), replace(CONFIG, variant="target", target_every=7)],
+    [
+        CONFIG,
+        replace(CONFIG, prioritised=True),
+        replace(CONFIG, variant="target", target_update_interval=7),
+    ],
     ids=["double", "prioritised", "target"],
 )
 @pytest.mark.parametrize("steps", [1, 50])  # before the first update; after the ring has closed
@@ -92,7 +103,7 @@ def kept(tmp_path: Path) -> tuple[Path, Run]:
 def test_nothing_in_the_file_is_pickled(kept: tuple[Path, Run]) -> None:
     with zipfile.ZipFile(kept[0]) as file:
         assert file.namelist() == ["head.json", "tensors.safetensors", "arrays.npz"]
-        assert json.loads(file.read("head.json"))["identity"]["system"] == "cartpole"
+        assert json.loads(file.read("head.json"))["identity"]["environment"] == "cartpole"
         with np.load(io.BytesIO(file.read("arrays.npz")), allow_pickle=False) as arrays:
             assert "replay.seen" in arrays
 
@@ -104,7 +115,7 @@ def test_saving_again_replaces_the_file_and_leaves_nothing_beside_it(
     next(iter(run))
     save_state(file, run.snapshot(), run.identity)
     assert list(file.parent.iterdir()) == [file]
-    assert load_state(file, run.identity).head["counters"]["frames"] == run.learner.frames
+    assert load_state(file, run.identity).head["counters"]["steps"] == run.learner.steps
 
 
 def cut(data: bytes) -> bytes:
@@ -133,9 +144,9 @@ def test_absent_file_is_refused(tmp_path: Path) -> None:
         load_state(tmp_path / "none.zip", {})
 
 
-def test_checkpoint_of_another_system_is_refused(kept: tuple[Path, Run]) -> None:
+def test_checkpoint_of_another_environment_is_refused(kept: tuple[Path, Run]) -> None:
     other = make(name="snake")
-    with pytest.raises(CheckpointError, match="system is 'cartpole' in it and 'snake' here"):
+    with pytest.raises(CheckpointError, match="environment is 'cartpole' in it and 'snake' here"):
         load_state(kept[0], other.identity)
 
 
@@ -184,9 +195,12 @@ def with_other(part: str, name: str, value: Any) -> Callable[[State], None]:
     [
         (without("tensors", "target"), "the checkpoint has no 'target'"),
         (without("arrays", "replay.reward"), r"the checkpoint has no 'replay\.reward'"),
-        (without("arrays", "totals"), "the checkpoint has no 'totals'"),
+        (without("arrays", "returns"), "the checkpoint has no 'returns'"),
         (without("head", "phases"), "the checkpoint has no 'phases'"),
-        (with_other("head", "counters", {"frames": 1}), "the checkpoint has no 'episodes'"),
+        (
+            with_other("head", "counters", {"steps": 1}),
+            "the checkpoint has no 'episodes'",
+        ),
         (with_other("head", "phases", 1.0), "phases of the checkpoint is float; it must be dict"),
         (
             with_other("tensors", "online", torch.zeros(1)),  # would be copied to every place
@@ -194,8 +208,8 @@ def with_other(part: str, name: str, value: Any) -> Callable[[State], None]:
             r"of shape \[1, 114\]",
         ),
         (
-            with_other("arrays", "totals", np.zeros(())),
-            r"totals of the checkpoint is float64 of shape \[\]; it must be float64 of shape \[32\]",
+            with_other("arrays", "returns", np.zeros(())),
+            r"returns of the checkpoint is float64 of shape \[\]; it must be float64 of shape \[32\]",
         ),
         (
             with_other("arrays", "priorities.tree", np.zeros(2048, np.float32)),
@@ -283,7 +297,7 @@ def test_seconds_are_those_of_the_whole_run_with_what_is_done_between_its_steps(
     monkeypatch.setattr(run_module, "play", taking(100, run_module.play))
     saved: list[float] = []
     save = taking(10_000, lambda: saved.append(run.snapshot().head["seconds"]))
-    run = make(replace(CONFIG, frames=160))
+    run = make(replace(CONFIG, total_timesteps=160))
     for _ in run:
         save()
     assert saved == [1, 10_002, 20_003, 30_004, 40_105]
@@ -302,7 +316,7 @@ def test_checkpoint_of_another_version_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "checkpoint.zip"
     sealed(file, head_json=json.dumps({"kind": "qstep network checkpoint 0"}))
     with pytest.raises(
-        CheckpointError, match=r"is a 'qstep network checkpoint 0'; this version reads '.* 2'"
+        CheckpointError, match=r"is a 'qstep network checkpoint 0'; this version reads '.* 3'"
     ):
         load_state(file, {})
 
@@ -326,10 +340,14 @@ def test_checkpoint_of_another_command_is_refused(kept: tuple[Path, Run], tmp_pa
     with pytest.raises(CheckpointError, match="no checkpoint of qstep train; it has no head"):
         load_checkpoint(file, run.identity)
     agents = {"run": "agents", "form": "fast", "device": "cpu"}
-    with pytest.raises(CheckpointError, match=r"run is None in it and 'agents' here; .* system is"):
+    with pytest.raises(
+        CheckpointError, match=r"environment is .*; run is None in it and 'agents' here"
+    ):
         load_state(file, agents)
     save_state(file, State({"steps": 0, "told": []}, {}, {}), agents)
-    with pytest.raises(CheckpointError, match=r"run is 'agents' in it and None here; .* system is"):
+    with pytest.raises(
+        CheckpointError, match=r"environment is .*; run is 'agents' in it and None here"
+    ):
         load_state(file, run.identity)
     save_checkpoint(file, Snapshot(np.zeros((2, 2), np.int32), NoiseState(1, 0), ()), {})
     with pytest.raises(CheckpointError, match=r"no checkpoint of a network; it has no head\.json"):
@@ -352,6 +370,6 @@ def test_state_comes_back_as_it_was(tmp_path: Path) -> None:
 
 
 def test_plain_form_has_no_checkpoint_and_says_why() -> None:
-    run = Run("cartpole", "plain", replace(CONFIG, updates_per_step=4), CPU, evaluate_every=10)
+    run = Run("cartpole", "plain", replace(CONFIG, gradient_steps=4), CPU, evaluate_every=10)
     with pytest.raises(ConfigError, match="a Gymnasium environment cannot say its state"):
         run.snapshot()

@@ -22,12 +22,12 @@ from qstep.deep.dqn_config import DqnConfig
 from qstep.deep.dqn_plain import PlainDqn
 from qstep.deep.evaluate import play
 from qstep.deep.network import Greedy, Stack, modules, products, through_copies
+from qstep.deep.presets import PRESETS
 from qstep.deep.q_head import TorchHead
-from qstep.deep.ranges import rate_at
+from qstep.deep.ranges import learning_rate_at
 from qstep.deep.run import Run
-from qstep.deep.systems import SYSTEMS
-from qstep.envs.cartpole_boards import CartPoleBoards
-from qstep.envs.snake_boards import SnakeBoards
+from qstep.envs.cartpole_vector import CartPoleVectorEnv
+from qstep.envs.snake_vector import SnakeVectorEnv
 from qstep.errors import ConfigError, EnvironmentSpaceError
 from qstep.learn.schedule import EpsilonSchedule
 
@@ -35,22 +35,22 @@ pytestmark = pytest.mark.unit
 
 CPU = torch.device("cpu")
 SMALL = DqnConfig(
-    frames=4_000,
+    total_timesteps=4_000,
     hidden=(16, 16),
-    batch=16,
-    updates_per_step=2,
-    replay=512,
-    warm_up=64,
+    batch_size=16,
+    gradient_steps=2,
+    buffer_size=512,
+    learning_starts=64,
     reward_scale=0.01,
 )
 
 
-def learner(config: DqnConfig = SMALL, boards: int = 8) -> Dqn:
-    return Dqn(CartPoleBoards(boards, seed=3), config, CPU)
+def learner(config: DqnConfig = SMALL, num_envs: int = 8) -> Dqn:
+    return Dqn(CartPoleVectorEnv(num_envs, seed=3), config, CPU)
 
 
-def play_on(made: Dqn, frames: int) -> Dqn:
-    while made.frames < frames:
+def play_on(made: Dqn, steps: int) -> Dqn:
+    while made.steps < steps:
         made.step()
     return made
 
@@ -79,40 +79,40 @@ def test_a_seed_gives_the_same_network_bit_for_bit(variant: Any, prioritised: bo
     assert torch.isfinite(first.networks.flat).all()
 
 
-def test_fast_form_learns_cartpole_in_a_few_frames() -> None:
-    config = replace(SYSTEMS["cartpole"].configuration("fast", 0), frames=20_000)
-    games = CartPoleBoards(100)
-    made = Dqn(CartPoleBoards(32), config, CPU)
+def test_fast_form_learns_cartpole_in_a_few_steps() -> None:
+    config = replace(PRESETS["cartpole"].configuration("fast", 0), total_timesteps=20_000)
+    games = CartPoleVectorEnv(100)
+    made = Dqn(CartPoleVectorEnv(32), config, CPU)
     before = play(games, made.policy(100), 1 << 32).mean()
-    play_on(made, config.frames)
+    play_on(made, config.total_timesteps)
     after = play(games, made.policy(100), 1 << 32).mean()
     assert before < 30
     assert after > 60  # 178 where it was written; other processors round otherwise
 
 
-def test_plain_form_learns_cartpole_in_a_few_frames() -> None:
+def test_plain_form_learns_cartpole_in_a_few_steps() -> None:
     config = replace(
-        SYSTEMS["cartpole"].configuration("plain", 0),
-        frames=3_000,
-        batch=64,
-        updates_per_step=8,
-        warm_up=200,
+        PRESETS["cartpole"].configuration("plain", 0),
+        total_timesteps=3_000,
+        batch_size=64,
+        gradient_steps=8,
+        learning_starts=200,
         gamma=0.95,
         reward_scale=0.05,
-        target_rate=0.2,
-        rate=4e-3,
+        tau=0.2,
+        learning_rate=4e-3,
         epsilon=EpsilonSchedule(1, 0.02, 0.4),
     )
-    made = PlainDqn(gym.make("CartPole-v1"), config, CPU, boards=32)
-    totals = [ended.total for ended in (made.step() for _ in range(config.frames)) if ended]
-    assert np.mean(totals[-5:]) > 2 * np.mean(totals[:20])  # 339 and 20 where it was written
-    assert made.episodes == len(totals)
-    assert made.updates == (config.frames - config.warm_up) // 4 + 1
+    made = PlainDqn(gym.make("CartPole-v1"), config, CPU, num_envs=32)
+    returns = [r for _ in range(config.total_timesteps) if (r := made.step()) is not None]
+    assert np.mean(returns[-5:]) > 2 * np.mean(returns[:20])  # 339 and 20 where it was written
+    assert made.episodes == len(returns)
+    assert made.updates == (config.total_timesteps - config.learning_starts) // 4 + 1
 
 
 def test_both_forms_begin_with_the_same_network() -> None:
     fast = learner()
-    plain = PlainDqn(gym.make("CartPole-v1"), SMALL, CPU, boards=8)
+    plain = PlainDqn(gym.make("CartPole-v1"), SMALL, CPU, num_envs=8)
     seen = torch.randn(5, 4, generator=torch.Generator().manual_seed(0))
     assert torch.equal(fast.online.to_modules()(seen), plain.online(seen))
     assert torch.equal(fast.target.to_modules()(seen), plain.target(seen))
@@ -122,28 +122,28 @@ def test_fast_form_learns_as_often_as_it_is_told() -> None:
     made = learner()
     for _ in range(7):
         made.step()
-    assert (made.frames, made.updates) == (56, 0)  # warm_up is 64
+    assert (made.steps, made.updates) == (56, 0)  # learning_starts is 64
     for _ in range(5):
         made.step()
-    assert (made.frames, made.updates) == (96, 10)
+    assert (made.steps, made.updates) == (96, 10)
 
 
-def test_replay_gets_what_the_boards_showed() -> None:
-    made = learner(replace(SMALL, replay=4096))
-    boards = CartPoleBoards(8, seed=3)
+def test_replay_gets_what_the_environments_showed() -> None:
+    made = learner(replace(SMALL, buffer_size=4096))
+    envs = CartPoleVectorEnv(8, seed=3)
     for first in range(0, 56, 8):
         made.step()
         kept = made.replay.snapshot()
         rows = slice(first, first + 8)
         seen, next_seen = kept["seen"].reshape(2, 4096, -1)[:, rows, :-1]
-        assert np.array_equal(seen, boards.observation)
-        step = boards.step(kept["action"][rows])
+        assert np.array_equal(seen, envs.observation)
+        step = envs.step(kept["action"][rows])
         assert np.array_equal(next_seen, step.next_observation)
 
 
 def test_discount_is_zero_only_where_an_episode_terminated() -> None:
     class Ends:
-        """One board whose steps terminate, are cut off, or go on, in turn."""
+        """One environment whose steps terminate, are cut off, or go on, in turn."""
 
         inputs, actions = 1, 2
 
@@ -151,7 +151,8 @@ def test_discount_is_zero_only_where_an_episode_terminated() -> None:
             self.observation = np.zeros((1, 1), np.float32)
             self.count = 0
 
-        def __len__(self) -> int:
+        @property
+        def num_envs(self) -> int:
             return 1
 
         def step(self, actions: Any) -> Any:
@@ -165,8 +166,8 @@ def test_discount_is_zero_only_where_an_episode_terminated() -> None:
             self.count += 1
             return Step
 
-    made = Dqn(Ends(), replace(SMALL, batch=8, warm_up=64), CPU)  # type: ignore[arg-type]
-    ended = [len(made.step().board) for _ in range(6)]
+    made = Dqn(Ends(), replace(SMALL, batch_size=8, learning_starts=64), CPU)  # type: ignore[arg-type]
+    ended = [len(made.step().env) for _ in range(6)]
     kept = made.replay.snapshot()
     gamma = np.float32(SMALL.gamma)
     assert kept["discount"][:6].tolist() == [0, gamma, gamma] * 2
@@ -175,16 +176,16 @@ def test_discount_is_zero_only_where_an_episode_terminated() -> None:
     assert made.episodes == 4
 
 
-def test_returns_are_those_of_each_board() -> None:
+def test_returns_are_those_of_each_environment() -> None:
     made = learner()
     ended = [made.step() for _ in range(100)]
     scores = np.concatenate([e.score for e in ended])
     assert len(scores) > 10
-    assert np.array_equal(np.concatenate([e.total for e in ended]), scores)  # 1 a step
+    assert np.array_equal(np.concatenate([e.episode_return for e in ended]), scores)  # 1 a step
 
 
 def test_target_network_is_copied_when_it_is_time() -> None:
-    made = learner(replace(SMALL, target_every=4, target_rate=1.0))
+    made = learner(replace(SMALL, target_update_interval=4, tau=1.0))
     equal = []
     for _ in range(16):
         made.step()
@@ -194,23 +195,28 @@ def test_target_network_is_copied_when_it_is_time() -> None:
 
 
 def test_target_network_follows_by_its_rate() -> None:
-    made = play_on(learner(replace(SMALL, target_rate=0.25)), 64)
+    made = play_on(learner(replace(SMALL, tau=0.25)), 64)
     before = made.target.flat.clone()
     made.step()
     expected = before + 0.25 * (made.online.flat - before)
     torch.testing.assert_close(made.target.flat, expected)
 
 
-def test_learning_rate_and_epsilon_go_by_frames() -> None:
-    config = DqnConfig(frames=1000, rate=1.0, last_rate=0.5, epsilon=EpsilonSchedule(1, 0, 0.5))
-    assert [rate_at(config, f) for f in (0, 500, 1000, 2000)] == [1.0, 0.75, 0.5, 0.5]
-    assert [config.epsilon.at(f, config.frames) for f in (0, 250, 500)] == [1.0, 0.5, 0.0]
+def test_learning_rate_and_epsilon_go_by_steps() -> None:
+    config = DqnConfig(
+        total_timesteps=1000,
+        learning_rate=1.0,
+        final_learning_rate=0.5,
+        epsilon=EpsilonSchedule(1, 0, 0.5),
+    )
+    assert [learning_rate_at(config, f) for f in (0, 500, 1000, 2000)] == [1.0, 0.75, 0.5, 0.5]
+    assert [config.epsilon.at(f, config.total_timesteps) for f in (0, 250, 500)] == [1.0, 0.5, 0.0]
 
 
 def test_no_exploration_is_greedy() -> None:
     made = learner(replace(SMALL, epsilon=EpsilonSchedule(0, 0, 0)))
     network = made.online.to_modules()
-    seen = made.boards.observation.copy()
+    seen = made.envs.observation.copy()
     with torch.no_grad():
         best = network(torch.from_numpy(seen)).argmax(1)
     made.step()
@@ -219,7 +225,7 @@ def test_no_exploration_is_greedy() -> None:
 
 def test_evaluation_leaves_a_run_alone() -> None:
     runs = [
-        Run("cartpole", "fast", replace(SMALL, frames=1000), CPU, evaluate_every=every)
+        Run("cartpole", "fast", replace(SMALL, total_timesteps=1000), CPU, evaluate_every=every)
         for every in (20, 1 << 30)
     ]
     for run in runs:
@@ -234,8 +240,8 @@ def test_evaluation_leaves_a_run_alone() -> None:
 def test_run_ends_after_its_episodes() -> None:
     run = Run("cartpole", "fast", SMALL, CPU, evaluate_every=10, episodes=20)
     for _ in run:
-        assert run.learner.frames < SMALL.frames
-    assert 20 <= run.learner.episodes < 20 + len(run.learner.boards)  # type: ignore[union-attr]
+        assert run.learner.steps < SMALL.total_timesteps
+    assert 20 <= run.learner.episodes < 20 + run.learner.envs.num_envs  # type: ignore[union-attr]
     assert len(run.returns) == run.learner.episodes
     assert run.scores[-1].episodes == run.learner.episodes
 
@@ -245,14 +251,14 @@ def test_greedy_ties_go_to_the_lowest_action() -> None:
     assert Greedy(same, 5)(np.ones((5, 4), np.float32)).tolist() == [0] * 5
 
 
-def test_greedy_scores_are_one_whole_episode_a_board() -> None:
+def test_greedy_scores_are_one_whole_episode_an_environment() -> None:
     network = Stack.zeros((4, 8, 2), 1, CPU)  # always to the left: falls within 11 steps
     network.copy_modules(modules((4, 8, 2), 0))
     network.flat.zero_()
-    scores = play(CartPoleBoards(50), Greedy(network, 50), 7)
+    scores = play(CartPoleVectorEnv(50), Greedy(network, 50), 7)
     assert scores.shape == (50,)
     assert ((scores >= 8) & (scores <= 11)).all()
-    assert np.array_equal(scores, play(CartPoleBoards(50), Greedy(network, 50), 7))
+    assert np.array_equal(scores, play(CartPoleVectorEnv(50), Greedy(network, 50), 7))
 
 
 def test_adam_is_that_of_pytorch_bit_for_bit() -> None:
@@ -270,9 +276,11 @@ def test_adam_is_that_of_pytorch_bit_for_bit() -> None:
         assert torch.equal(ours, theirs.detach())
 
 
-def test_boards_that_show_an_index_are_refused() -> None:
-    with pytest.raises(EnvironmentSpaceError, match="the boards show one index; a network needs"):
-        Dqn(SnakeBoards(4, "state"), SMALL, CPU)
+def test_environments_that_show_an_index_are_refused() -> None:
+    with pytest.raises(
+        EnvironmentSpaceError, match="the environments show one index; a network needs"
+    ):
+        Dqn(SnakeVectorEnv(4, "state"), SMALL, CPU)
 
 
 BOX = Box(-1, 1, (4,), np.float32)
@@ -305,20 +313,23 @@ def test_environment_whose_spaces_do_not_fit_is_refused_before_it_is_reset(
             raise AssertionError("it was reset")
 
     with pytest.raises(EnvironmentSpaceError, match=re.escape(message)):
-        PlainDqn(Untouched(), SMALL, CPU, boards=8)
+        PlainDqn(Untouched(), SMALL, CPU, num_envs=8)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"batch": 600}, "batch is 600, larger than the replay of 512; make it smaller"),
-        ({"warm_up": 15}, "warm_up is 15; it must be from batch, 16, to replay, 512"),
-        ({"warm_up": 513}, "warm_up is 513; it must be from batch"),
-        ({"frames": 0}, "frames is 0; it must be 1 or more"),
-        ({"updates_per_step": 0}, "updates_per_step is 0; it must be 1 or more"),
+        ({"batch_size": 600}, "batch_size is 600, larger than buffer_size, 512; make it smaller"),
+        (
+            {"learning_starts": 15},
+            "learning_starts is 15; it must be from batch_size, 16, to buffer_size, 512",
+        ),
+        ({"learning_starts": 513}, "learning_starts is 513; it must be from batch_size"),
+        ({"total_timesteps": 0}, "total_timesteps is 0; it must be 1 or more"),
+        ({"gradient_steps": 0}, "gradient_steps is 0; it must be 1 or more"),
         ({"gamma": 1.5}, "gamma is 1.5; it must be from 0 to 1"),
-        ({"target_rate": -0.1}, "target_rate is -0.1; it must be from 0 to 1"),
-        ({"rate": float("nan")}, "rate is nan; it must be finite, 0 or more"),
+        ({"tau": -0.1}, "tau is -0.1; it must be from 0 to 1"),
+        ({"learning_rate": float("nan")}, "learning_rate is nan; it must be finite, 0 or more"),
         ({"reward_scale": float("inf")}, "reward_scale is inf; it must be finite"),
         ({"hidden": ()}, r"hidden is \(\); it must be one layer or more"),
         ({"hidden": (8, 0)}, r"hidden is \(8, 0\); it must be one layer or more"),
@@ -334,16 +345,16 @@ def test_illegal_configuration_is_refused(changes: dict[str, Any], message: str)
 def test_plain_form_says_what_it_lacks() -> None:
     env = gym.make("CartPole-v1")
     with pytest.raises(ConfigError, match="prioritised replay is for the fast form"):
-        PlainDqn(env, replace(SMALL, prioritised=True), CPU, boards=8)
-    with pytest.raises(ConfigError, match="boards is 3; it must be a multiple of updates_per_step"):
-        PlainDqn(env, SMALL, CPU, boards=3)
+        PlainDqn(env, replace(SMALL, prioritised=True), CPU, num_envs=8)
+    with pytest.raises(ConfigError, match="num_envs is 3; it must be a multiple of gradient_steps"):
+        PlainDqn(env, SMALL, CPU, num_envs=3)
 
 
-def test_more_boards_than_the_replay_has_rows_are_refused() -> None:
+def test_more_environments_than_the_replay_has_rows_are_refused() -> None:
     with pytest.raises(
-        ConfigError, match=r"there are 600 boards; a step of theirs must fit .* 512"
+        ConfigError, match=r"there are 600 environments; a step of theirs must fit .* 512"
     ):
-        learner(boards=600)
+        learner(num_envs=600)
 
 
 @pytest.mark.gpu
@@ -353,7 +364,7 @@ def test_first_updates_are_alike_on_an_accelerator(variant: Any) -> None:
     if name == "cpu":
         pytest.skip("PyTorch finds neither an NVIDIA nor an Apple GPU on this machine")
     config = replace(SMALL, variant=variant, prioritised=True, epsilon=EpsilonSchedule(1, 1, 0))
-    there = Dqn(CartPoleBoards(8, seed=3), config, torch_device.choose(name))
+    there = Dqn(CartPoleVectorEnv(8, seed=3), config, torch_device.choose(name))
     here = learner(config)
     for made in (there, here):
         play_on(made, 96)

@@ -25,7 +25,7 @@ from qstep.errors import CheckpointError, ConfigError, QStepError, TorchDeviceEr
 pytestmark = pytest.mark.unit
 
 FILES = {"network.safetensors", "history.json", "learning_curve.png", "checkpoint.zip"}
-SHORT = ("--frames", "3000", "--evaluate-every", "50")
+SHORT = ("--total-timesteps", "3000", "--evaluate-every", "50")
 
 
 def dqn(*arguments: str | Path) -> Result:
@@ -57,7 +57,7 @@ def test_run_writes_its_files_and_says_how_it_went(tmp_path: Path) -> None:
     result = dqn("cartpole", "--out", tmp_path / "run", *SHORT)
     assert result.exit_code == 0, result.output
     assert {path.name for path in (tmp_path / "run").iterdir()} == FILES
-    assert "cartpole seed 0, fast: 3008 frames" in result.stdout
+    assert "cartpole seed 0, fast: 3008 steps" in result.stdout
     assert "greedy score of the last network: mean" in result.stdout
     assert "; not solved" in result.stdout
     assert (tmp_path / "run" / "learning_curve.png").read_bytes().startswith(b"\x89PNG")
@@ -65,7 +65,7 @@ def test_run_writes_its_files_and_says_how_it_went(tmp_path: Path) -> None:
 
 def test_json_summary_agrees_with_the_files(tmp_path: Path) -> None:
     said = report(dqn("cartpole", "--out", tmp_path, "--json", "--seed", "3", *SHORT))
-    assert (said["system"], said["form"], said["seed"]) == ("cartpole", "fast", 3)
+    assert (said["environment"], said["form"], said["seed"]) == ("cartpole", "fast", 3)
     assert said["device"] == "cpu"
     assert said["solved"] is False
     history = json.loads(Path(said["files"]["history"]).read_text(encoding="utf-8"))
@@ -88,9 +88,9 @@ def test_seeds_run_one_after_the_other_each_in_its_folder(tmp_path: Path) -> Non
     assert "solved by 0 of 2" in words.stdout
 
 
-@pytest.mark.parametrize(("save_seconds", "frames"), [(0.0, 59 * 32), (1e9, 32)])
+@pytest.mark.parametrize(("save_seconds", "steps"), [(0.0, 59 * 32), (1e9, 32)])
 def test_interrupted_run_is_resumed_to_the_same_network(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save_seconds: float, frames: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save_seconds: float, steps: int
 ) -> None:
     whole = report(dqn("cartpole", "--out", tmp_path / "whole", "--json", *SHORT))
     here = ("cartpole", *SHORT, "--out", str(tmp_path / "run"))
@@ -100,7 +100,7 @@ def test_interrupted_run_is_resumed_to_the_same_network(
         stopped = dqn(*here)
     command_line = shlex.join(["qstep", "dqn", *here, "--resume"])
     assert stopped.exit_code == 130
-    assert stopped.stderr.endswith(f"stopped after {frames} frames; go on with: {command_line}\n")
+    assert stopped.stderr.endswith(f"stopped after {steps} steps; go on with: {command_line}\n")
     assert {path.name for path in (tmp_path / "run").iterdir()} == {"checkpoint.zip"}
     resumed = report(dqn(*here, "--resume", "--json"))
     first, second = (load_file(said["files"]["network"]) for said in (whole, resumed))
@@ -130,7 +130,7 @@ def test_finished_run_can_be_resumed_and_stays_as_it_was(tmp_path: Path) -> None
 
 def test_plain_form_writes_the_same_files_but_no_checkpoint(tmp_path: Path) -> None:
     said = report(
-        dqn("cartpole", "--form", "plain", "--frames", "1200", "--out", tmp_path, "--json")
+        dqn("cartpole", "--form", "plain", "--total-timesteps", "1200", "--out", tmp_path, "--json")
     )
     assert said["form"] == "plain"
     assert {path.name for path in tmp_path.iterdir()} == FILES - {"checkpoint.zip"}

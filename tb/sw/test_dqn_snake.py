@@ -24,9 +24,9 @@ from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_plain import PlainDqn
 from qstep.deep.learner import PHASES
 from qstep.deep.measure import interval
+from qstep.deep.presets import PRESETS
 from qstep.deep.results import summary
 from qstep.deep.run import Run
-from qstep.deep.systems import SYSTEMS
 
 pytestmark = pytest.mark.unit
 
@@ -41,9 +41,9 @@ def one_thread() -> Iterator[None]:
 
 def small_run(name: str = "snake", form: str = "fast", episodes: int = 1200) -> Run:
     """Return a run that learns little, but does all that a long one does."""
-    config = SYSTEMS[name].configuration(form, 0)
+    config = PRESETS[name].configuration(form, 0)
     if form == "fast":
-        config = replace(config, batch=16, updates_per_step=1, replay=4096)
+        config = replace(config, batch_size=16, gradient_steps=1, buffer_size=4096)
     return Run(name, form, config, CPU, evaluate_every=400, episodes=episodes)
 
 
@@ -73,28 +73,29 @@ def test_plain_form_learns_as_often_as_documented() -> None:
     assert isinstance(plain.learner, PlainDqn)
     for _ in plain:
         pass
-    learning = plain.learner.frames - plain.config.warm_up  # type: ignore[union-attr]
+    learning = plain.learner.steps - plain.config.learning_starts  # type: ignore[union-attr]
     assert plain.learner.updates == max(0, learning // 4 + 1)
-    config = SYSTEMS["snake"].configuration("plain", 0)
-    assert (config.hidden, config.batch, SYSTEMS["snake"].plain_boards) == ((256,), 32, 4)
+    config = PRESETS["snake"].configuration("plain", 0)
+    assert (config.hidden, config.batch_size, PRESETS["snake"].plain_num_envs) == ((256,), 32, 4)
 
 
 def test_fast_form_learns_as_often_as_documented() -> None:
-    system = SYSTEMS["snake"]
-    config = system.configuration("fast", 0)
+    preset = PRESETS["snake"]
+    config = preset.configuration("fast", 0)
     run = Run("snake", "fast", config, CPU, evaluate_every=10**9)
     for _ in islice(run, 12):
         pass
-    steps = 12 - config.warm_up // 256 + 1  # it begins to learn in the step that fills the warm-up
-    assert run.learner.frames == 12 * 256
+    steps = 12 - config.learning_starts // 256 + 1  # the first one is in the step that fills it
+    assert run.learner.steps == 12 * 256
     assert run.learner.updates == 16 * steps
-    assert (config.hidden, config.batch) == ((256,), 128)
-    plain = system.configuration("plain", 0)
-    assert 16 * config.batch / 256 == plain.batch / system.plain_boards == 8  # of each transition
+    assert (config.hidden, config.batch_size) == ((256,), 128)
+    plain = preset.configuration("plain", 0)
+    # Both go through each transition eight times.
+    assert 16 * config.batch_size / 256 == plain.batch_size / preset.plain_num_envs == 8
 
 
 def test_fast_form_learns_to_eat_in_600_episodes() -> None:
-    config = SYSTEMS["snake"].configuration("fast", 0)
+    config = PRESETS["snake"].configuration("fast", 0)
     run = Run("snake", "fast", config, CPU, evaluate_every=600, episodes=600)
     for _ in run:
         pass
@@ -139,9 +140,9 @@ def test_long_run_says_how_its_first_thousand_episodes_compare_with_the_last() -
     by_hand = {score.episodes // 400: score for score in run.scores}
     # Evaluated after 400, 800, ...: 1200 is the first after a thousand, 1600 the last before 1800.
     first, before, last = by_hand[3], by_hand[4], by_hand[7]
-    assert report["us_per_frame"][0] == round(first.learning_s / first.frames * 1e6, 2)
-    spent = (last.learning_s - before.learning_s) / (last.frames - before.frames)
-    assert report["us_per_frame"][1] == round(spent * 1e6, 2)
+    assert report["us_per_step"][0] == round(first.learning_s / first.steps * 1e6, 2)
+    spent = (last.learning_s - before.learning_s) / (last.steps - before.steps)
+    assert report["us_per_step"][1] == round(spent * 1e6, 2)
     assert report["peak_mib"] == [round(first.peak_mib, 1), round(last.peak_mib, 1)]
     assert 0 < first.peak_mib <= last.peak_mib
 
@@ -189,6 +190,6 @@ def test_command_gives_the_same_score_for_the_same_seed(tmp_path: Path) -> None:
         result = CliRunner().invoke(cli.command, words.split())
         assert result.exit_code == 0, result.output
         report = json.loads(result.stdout)
-        return report["score"]["mean"], report["frames_played"]
+        return report["score"]["mean"], report["steps_played"]
 
     assert run("a") == run("b")

@@ -20,7 +20,7 @@ def test_default_board_is_the_reference_board() -> None:
     assert isinstance(world, GridWorld)
     assert world.shape == (5, 5)
     assert world.start == 0
-    model = world.transition_model()
+    model = world.deterministic_model()
     assert set(model.next_state[model.reward == 1.0].tolist()) == {4 * 5 + 4}
     holes = {5 * row + column for row, column in [(1, 0), (3, 1), (4, 2), (1, 3)]}
     assert set(model.next_state[model.reward == -5.0].tolist()) == holes
@@ -76,7 +76,7 @@ def test_goal_on_the_last_step_terminates_and_does_not_truncate() -> None:
 def test_walk_follows_the_transition_model(name: str) -> None:
     world = make(name, 0)
     assert isinstance(world, GridWorld)
-    model = world.transition_model()
+    model = world.deterministic_model()
     rng = np.random.default_rng(0)
     state, _ = world.reset()
     for action in rng.integers(4, size=2000).tolist():
@@ -89,7 +89,7 @@ def test_walk_follows_the_transition_model(name: str) -> None:
 
 
 def test_walls_holes_and_goals_absorb() -> None:
-    model = GridWorld("SHG\n#..").transition_model()
+    model = GridWorld("SHG\n#..").deterministic_model()
     for cell in (1, 2, 3):
         assert model.next_state[cell].tolist() == [cell] * 4
         assert model.reward[cell].tolist() == [0.0] * 4

@@ -38,7 +38,7 @@ def mixture(
 
 
 def drawn(seed: int) -> tuple[Any, ...]:
-    """Return rewards, values and ends of 12 steps on 5 boards."""
+    """Return rewards, values and ends of 12 steps on 5 environments."""
     rng = np.random.default_rng(seed)
     reward, value = rng.normal(size=(2, 12, 5)).astype(np.float32)
     end = rng.choice(["", "terminated", "truncated"], p=[0.6, 0.2, 0.2], size=(12, 5))
@@ -49,15 +49,15 @@ def by_definition(
     reward: NDArray[Any], value: NDArray[Any], end: NDArray[Any], gamma: float, decay: float
 ) -> NDArray[np.float64]:
     expected = np.zeros(reward.shape)
-    for board in range(reward.shape[1]):
+    for env in range(reward.shape[1]):
         first = 0
         for t in range(len(reward)):
-            if end[t, board] or t == len(reward) - 1:
+            if end[t, env] or t == len(reward) - 1:
                 here = slice(first, t + 1)
-                expected[here, board] = mixture(
-                    reward[here, board].tolist(),
-                    value[here, board].tolist(),
-                    end[t, board],
+                expected[here, env] = mixture(
+                    reward[here, env].tolist(),
+                    value[here, env].tolist(),
+                    end[t, env],
                     gamma,
                     decay,
                 )

@@ -21,15 +21,17 @@ from qstep.deep.network import modules
 from qstep.deep.pqn import Pqn
 from qstep.deep.pqn_config import PqnConfig
 from qstep.deep.run import Run
-from qstep.envs.cartpole_boards import CartPoleBoards
-from qstep.envs.snake_boards import SnakeBoards
+from qstep.envs.cartpole_vector import CartPoleVectorEnv
+from qstep.envs.snake_vector import SnakeVectorEnv
 from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError
 from qstep.learn.schedule import EpsilonSchedule
 
 pytestmark = pytest.mark.unit
 
 CPU = torch.device("cpu")
-SMALL = PqnConfig(frames=2_000, hidden=(16,), horizon=8, epochs=2, minibatches=4)
+SMALL = PqnConfig(
+    total_timesteps=2_000, hidden=(16,), num_steps=8, update_epochs=2, num_minibatches=4
+)
 
 
 @pytest.fixture(autouse=True)
@@ -38,8 +40,8 @@ def one_thread() -> Iterator[None]:
         yield
 
 
-def learner(config: PqnConfig = SMALL, boards: int = 8) -> Pqn:
-    return Pqn(CartPoleBoards(boards, seed=3), config, CPU)
+def learner(config: PqnConfig = SMALL, num_envs: int = 8) -> Pqn:
+    return Pqn(CartPoleVectorEnv(num_envs, seed=3), config, CPU)
 
 
 def parameters(made: Pqn) -> list[Any]:
@@ -47,7 +49,9 @@ def parameters(made: Pqn) -> list[Any]:
 
 
 def small_run(name: str = "cartpole") -> Run:
-    config = replace(SMALL, frames=20 * SMALL.horizon * (32 if name == "cartpole" else 256))
+    config = replace(
+        SMALL, total_timesteps=20 * SMALL.num_steps * (32 if name == "cartpole" else 256)
+    )
     return Run(name, "pqn", config, CPU, evaluate_every=200)
 
 
@@ -78,19 +82,19 @@ def test_counts_are_those_of_rollouts() -> None:
     totals, scores = [], []
     for _ in range(20):
         ended = made.step()
-        totals += ended.total.tolist()
+        totals += ended.episode_return.tolist()
         scores += ended.score.tolist()
-    assert (made.frames, made.updates) == (20 * 8 * 8, 20 * 2 * 4)
+    assert (made.steps, made.updates) == (20 * 8 * 8, 20 * 2 * 4)
     assert made.episodes == len(scores) > 10
     assert totals == scores  # CartPole pays 1 a step
 
 
-def test_rollout_keeps_what_the_boards_showed() -> None:
-    made, boards = learner(), CartPoleBoards(8, seed=3)
+def test_rollout_keeps_what_the_environments_showed() -> None:
+    made, envs = learner(), CartPoleVectorEnv(8, seed=3)
     made.step()
-    for t in range(SMALL.horizon):
-        assert (made._observation[t] == boards.observation).all()
-        step = boards.step(made._action[t])
+    for t in range(SMALL.num_steps):
+        assert (made._observation[t] == envs.observation).all()
+        step = envs.step(made._action[t])
         assert (made._next_observation[t] == step.next_observation).all()
         assert (made._terminated[t] == step.terminated).all()
 
@@ -106,23 +110,25 @@ def test_no_exploration_is_greedy() -> None:
     assert (made._action == best.numpy()).all()
 
 
-def test_it_learns_cartpole_in_a_few_frames() -> None:
-    config = PqnConfig(frames=40_000, epsilon=EpsilonSchedule(1.0, 0.05, 0.5), seed=1)
-    made = Pqn(CartPoleBoards(32), config, CPU)
-    games = CartPoleBoards(50)
+def test_it_learns_cartpole_in_a_few_steps() -> None:
+    config = PqnConfig(total_timesteps=40_000, epsilon=EpsilonSchedule(1.0, 0.05, 0.5), seed=1)
+    made = Pqn(CartPoleVectorEnv(32), config, CPU)
+    games = CartPoleVectorEnv(50)
     before = play(games, made.greedy, 1 << 32).mean()
-    while made.frames < 20_000:
+    while made.steps < 20_000:
         made.step()
     assert before < 20
     assert play(games, made.greedy, 1 << 32).mean() > 80  # 221 where it was written
 
 
 def test_it_learns_snake_in_a_few_seconds() -> None:
-    config = replace(snake.PQN, frames=80_000, hidden=(64,), epsilon=EpsilonSchedule(1.0, 0.0, 0.5))
-    made = Pqn(SnakeBoards(64, "features"), config, CPU)
-    games = SnakeBoards(50, "features")
+    config = replace(
+        snake.PQN, total_timesteps=80_000, hidden=(64,), epsilon=EpsilonSchedule(1.0, 0.0, 0.5)
+    )
+    made = Pqn(SnakeVectorEnv(64, "features"), config, CPU)
+    games = SnakeVectorEnv(50, "features")
     before = play(games, made.greedy, 1 << 32).mean()
-    while made.frames < config.frames:
+    while made.steps < config.total_timesteps:
         made.step()
     assert before < 1
     # Seeds 0, 1, 2 ended between 15 and 18 where it was written.
@@ -134,7 +140,7 @@ def test_first_rollouts_are_alike_on_an_accelerator() -> None:
     name = torch_device.present()[0]
     if name == "cpu":
         pytest.skip("PyTorch finds neither an NVIDIA nor an Apple GPU on this machine")
-    there = Pqn(CartPoleBoards(8, seed=3), SMALL, torch_device.choose(name))
+    there = Pqn(CartPoleVectorEnv(8, seed=3), SMALL, torch_device.choose(name))
     here = learner()
     for made in (there, here):
         made.step()
@@ -161,7 +167,7 @@ def test_resumed_run_ends_bit_for_bit_as_one_that_never_stopped(name: str, tmp_p
             break
     save_state(tmp_path / "state.zip", stopped.snapshot(), stopped.identity)
     resumed.restore(load_state(tmp_path / "state.zip", resumed.identity))
-    assert resumed.learner.frames == stopped.learner.frames < whole.learner.frames
+    assert resumed.learner.steps == stopped.learner.steps < whole.learner.steps
     for _ in resumed:
         pass
     check_same(whole, resumed)
@@ -181,22 +187,22 @@ def test_run_can_be_resumed_before_its_first_rollout() -> None:
 def test_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
     run, other = small_run(), Run("cartpole", "pqn", SMALL, CPU, evaluate_every=200)
     save_state(tmp_path / "state.zip", run.snapshot(), run.identity)
-    with pytest.raises(CheckpointError, match="frames is 5120 in it and 2000 here"):
+    with pytest.raises(CheckpointError, match="total_timesteps is 5120 in it and 2000 here"):
         load_state(tmp_path / "state.zip", other.identity)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"frames": 0}, "frames is 0; it must be 1 or more"),
-        ({"horizon": 0}, "horizon is 0; it must be 1 or more"),
-        ({"epochs": -1}, "epochs is -1; it must be 1 or more"),
-        ({"minibatches": 0}, "minibatches is 0; it must be 1 or more"),
+        ({"total_timesteps": 0}, "total_timesteps is 0; it must be 1 or more"),
+        ({"num_steps": 0}, "num_steps is 0; it must be 1 or more"),
+        ({"update_epochs": -1}, "update_epochs is -1; it must be 1 or more"),
+        ({"num_minibatches": 0}, "num_minibatches is 0; it must be 1 or more"),
         ({"gamma": 1.5}, "gamma is 1.5; it must be from 0 to 1"),
-        ({"decay": -0.5}, "decay is -0.5; it must be from 0 to 1"),
-        ({"rate": float("nan")}, "rate is nan; it must be finite, 0 or more"),
+        ({"q_lambda": -0.5}, "q_lambda is -0.5; it must be from 0 to 1"),
+        ({"learning_rate": float("nan")}, "learning_rate is nan; it must be finite, 0 or more"),
         ({"reward_scale": float("inf")}, "reward_scale is inf; it must be finite"),
-        ({"gradient_norm": 0.0}, "gradient_norm is 0.0; it must be above 0"),
+        ({"max_grad_norm": 0.0}, "max_grad_norm is 0.0; it must be above 0"),
         ({"hidden": ()}, r"hidden is \(\); it must be one layer or more"),
         ({"seed": -1}, "seed is -1; it must be 0 or more"),
     ],
@@ -207,21 +213,25 @@ def test_illegal_configuration_is_refused(changes: dict[str, Any], message: str)
 
 
 def test_more_minibatches_than_transitions_are_refused() -> None:
-    with pytest.raises(ConfigError, match="minibatches is 65; a rollout has only 64 transitions"):
-        learner(replace(SMALL, minibatches=65))
+    with pytest.raises(
+        ConfigError, match="num_minibatches is 65; a rollout has only 64 transitions"
+    ):
+        learner(replace(SMALL, num_minibatches=65))
 
 
-def test_boards_that_show_an_index_are_refused() -> None:
-    with pytest.raises(EnvironmentSpaceError, match="the boards show one index; a network needs"):
-        Pqn(SnakeBoards(4, "state"), SMALL, CPU)
+def test_environments_that_show_an_index_are_refused() -> None:
+    with pytest.raises(
+        EnvironmentSpaceError, match="the environments show one index; a network needs"
+    ):
+        Pqn(SnakeVectorEnv(4, "state"), SMALL, CPU)
 
 
 def test_command_writes_its_files_and_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
-    words = ["cartpole", "--frames", "6000", "--json", "--out", str(tmp_path)]
+    words = ["cartpole", "--total-timesteps", "6000", "--json", "--out", str(tmp_path)]
     result = CliRunner().invoke(cli.command, words)
     assert result.exit_code == 0, result.output
     report = json.loads(result.stdout)
-    assert (report["form"], report["frames_played"]) == ("pqn", 3 * 64 * 32)
+    assert (report["form"], report["steps_played"]) == ("pqn", 3 * 64 * 32)
     assert {path.name for path in tmp_path.iterdir()} == {
         "network.safetensors",
         "history.json",

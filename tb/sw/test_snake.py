@@ -1,4 +1,4 @@
-"""The rules of Snake and what is seen of it, on hand-made boards: both forms."""
+"""The rules of Snake and what is seen of it, on hand-made envs: both forms."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from qstep.envs import Snake, make, snake, snake_boards, table_size
-from qstep.envs.snake_boards import SnakeBoards
+from qstep.envs import Snake, make, snake, snake_vector, table_size
 from qstep.envs.snake_rules import Cell, Observation
+from qstep.envs.snake_vector import SnakeVectorEnv
 from qstep.envs.splitmix import SplitMix64
 from qstep.errors import EnvironmentSpaceError
 
@@ -25,7 +25,7 @@ Result = tuple[Any, float, bool, bool, int]
 
 
 class Plain:
-    """One plain board, and what a test asks of it."""
+    """One plain game, and what a test asks of it."""
 
     def __init__(self, kind: Observation) -> None:
         self.snake = Snake(kind)
@@ -46,30 +46,30 @@ class Plain:
 
 
 class Compiled:
-    """The middle one of three compiled boards."""
+    """The middle one of three compiled games."""
 
     def __init__(self, kind: Observation) -> None:
-        self.boards = SnakeBoards(3, kind)
+        self.envs = SnakeVectorEnv(3, kind)
 
     def place(self, body: Sequence[Cell], food: Cell) -> Any:
-        return self.boards.place(1, body, food)[1]
+        return self.envs.place(1, body, food)[1]
 
     def step(self, action: int) -> Result:
-        observation, *rest = (column[1] for column in self.boards.step([STRAIGHT, action, RIGHT]))
+        observation, *rest = (column[1] for column in self.envs.step([STRAIGHT, action, RIGHT]))
         return observation, *rest  # type: ignore[return-value]  # scalars of NumPy
 
     def body(self) -> list[Cell]:
-        return self.boards.body(1)
+        return self.envs.body(1)
 
     def food(self) -> Cell:
-        return self.boards.food(1)
+        return self.envs.food(1)
 
 
 Game = Plain | Compiled
 Make = Callable[[Observation], Game]
 
 ROW = [(5, 5), (5, 4), (5, 3)]
-"""Heading right in the middle of the board."""
+"""Heading right in the middle of the grid."""
 
 RING = [(5, 5), (5, 4), (4, 4), (4, 5)]
 """A circle whose head is beside its tail: turning left enters the cell that the tail leaves."""
@@ -129,9 +129,7 @@ def test_head_may_enter_the_cell_that_the_tail_leaves(form: Make) -> None:
     ],
     ids=["upper", "lower", "left", "right", "body-ahead", "body-beside"],
 )
-def test_border_and_body_kill_and_leave_the_board(
-    form: Make, body: list[Cell], action: int
-) -> None:
+def test_border_and_body_kill_and_leave_the_grid(form: Make, body: list[Cell], action: int) -> None:
     game = form("state")
     before = int(game.place(body, (7, 7)))
     assert game.step(action) == (before, -10.0, True, False, len(body) - 3)
@@ -175,7 +173,7 @@ def along_the_cycle(body: Sequence[Cell]) -> int:
     return {(down, right): STRAIGHT, (right, -down): RIGHT, (-right, down): LEFT}[step]
 
 
-def test_snake_that_covers_the_board_has_won(form: Make) -> None:
+def test_snake_that_covers_the_grid_has_won(form: Make) -> None:
     game = form("state")
     game.place([(0, 3), (0, 2), (0, 1)], (0, 9))
     total, length, terminated = 0.0, 0, False
@@ -201,7 +199,7 @@ def test_snake_that_covers_the_board_has_won(form: Make) -> None:
     ],
     ids=["right", "food-behind", "left", "upper-corner", "lower-corner", "body", "tail-is-free"],
 )
-def test_features_of_a_board(form: Make, body: list[Cell], food: Cell, expected: list[int]) -> None:
+def test_features_of_a_grid(form: Make, body: list[Cell], food: Cell, expected: list[int]) -> None:
     assert form("features").place(body, food).tolist() == expected
     assert form("flood").place(body, food)[:11].tolist() == expected
     assert form("state").place(body, food) == sum(bit << k for k, bit in enumerate(expected))
@@ -231,8 +229,8 @@ def test_flood_fill_counts_what_stays_reachable(
     ("body", "food", "message"),
     [
         (ROW[:2], (0, 0), "the body has 2 cells; it must have 3 to 99"),
-        ([(0, 0), (0, -1), (0, -2)], (5, 5), r"cell \(0, -1\) is off the board; .* from 0 to 9"),
-        (ROW, (10, 0), r"cell \(10, 0\) is off the board"),
+        ([(0, 0), (0, -1), (0, -2)], (5, 5), r"cell \(0, -1\) is off the grid; .* from 0 to 9"),
+        (ROW, (10, 0), r"cell \(10, 0\) is off the grid"),
         ([(5, 5), (5, 4), (5, 2)], (0, 0), r"goes from \(5, 4\) to \(5, 2\); .* side by side"),
         ([(5, 5), (5, 4), (5, 5)], (0, 0), r"cell \(5, 5\) holds the body and the body a second"),
         (ROW, (5, 4), r"cell \(5, 4\) holds the body and the food"),
@@ -268,7 +266,7 @@ def test_step_needs_an_episode() -> None:
         snake.step(STRAIGHT)
 
 
-@pytest.mark.parametrize("form_of", [Snake, lambda kind: SnakeBoards(1, kind)])
+@pytest.mark.parametrize("form_of", [Snake, lambda kind: SnakeVectorEnv(1, kind)])
 def test_unknown_observation_is_refused(form_of: Callable[[Any], Any]) -> None:
     message = "observation is 'pixels'; it must be one of state, features, flood"
     with pytest.raises(EnvironmentSpaceError, match=message):
@@ -338,7 +336,7 @@ def test_generator_discards_what_would_favour_a_number() -> None:
     assert 900 < sum(number % 3 == 0 for number in draws) < 1100
 
 
-@pytest.mark.parametrize("module", [snake, snake_boards], ids=["plain", "compiled"])
+@pytest.mark.parametrize("module", [snake, snake_vector], ids=["plain", "compiled"])
 def test_examples_of_the_docstrings_hold(module: ModuleType) -> None:
     failed, tried = doctest.testmod(module)
     assert (failed, tried > 0) == (0, True)

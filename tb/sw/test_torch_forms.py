@@ -15,9 +15,9 @@ from tb.sw.torch_calls import Calls  # noqa: E402
 
 from qstep import torch_device  # noqa: E402
 from qstep.baselines import torch_agents, torch_batched, torch_graph, torch_plain  # noqa: E402
-from qstep.baselines.problem import World, winning  # noqa: E402
-from qstep.baselines.progress import Progress  # noqa: E402
-from qstep.envs.gridworld import GridWorld  # noqa: E402
+from qstep.baselines.problem import winning  # noqa: E402
+from qstep.baselines.progress import AgentsProgress  # noqa: E402
+from qstep.envs.gridworld import DeterministicModel, GridWorld  # noqa: E402
 from qstep.envs.maps import MAPS  # noqa: E402
 from qstep.errors import TorchDeviceError  # noqa: E402
 from qstep.learn.value_iteration import solve, transition_model  # noqa: E402
@@ -51,9 +51,9 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(threads)
 
 
-def board(name: str = "gridworld") -> World:
+def board(name: str = "gridworld") -> DeterministicModel:
     env = GridWorld(MAPS[name])
-    return World(*env.transition_model(), env.start)
+    return env.deterministic_model()
 
 
 def optimal() -> tuple[NDArray[np.bool_], float]:
@@ -65,27 +65,31 @@ def optimal() -> tuple[NDArray[np.bool_], float]:
     return solution.optimal, float(solution.values[env.start])
 
 
-def corridor(length: int) -> World:
+def corridor(length: int) -> DeterministicModel:
     """States in a row, one action onwards; the last step ends it and pays 1, others cost 1."""
     ahead = np.arange(1, length + 1)[:, None].astype(np.int32)
     ahead[-1] = length - 1
     ends = ahead == length - 1
     ends[-1] = True
-    return World(ahead, np.where(ends, 1.0, -1.0), ends, 0)
+    return DeterministicModel(ahead, np.where(ends, 1.0, -1.0), ends, 0)
 
 
-def treadmill() -> World:
+def treadmill() -> DeterministicModel:
     """One state, one action, no end; each step pays 1."""
-    return World(np.zeros((1, 1), np.int32), np.ones((1, 1)), np.zeros((1, 1), bool), 0)
+    return DeterministicModel(
+        np.zeros((1, 1), np.int32), np.ones((1, 1)), np.zeros((1, 1), bool), 0
+    )
 
 
-def reports(learn: Callable[..., Any], world: World, updates: int, **options: Any) -> Any:
+def reports(
+    learn: Callable[..., Any], world: DeterministicModel, updates: int, **options: Any
+) -> Any:
     """Return the table and everything that was reported."""
-    told: list[Progress] = []
+    told: list[AgentsProgress] = []
     return learn(world, updates, report=told.append, **options), told
 
 
-def assert_learnt(table: Any, told: list[Progress]) -> None:
+def assert_learnt(table: Any, told: list[AgentsProgress]) -> None:
     q = torch_batched.to_array(table)
     actions, start = optimal()
     assert actions[np.arange(len(q)), q.argmax(axis=1)].all()
@@ -112,7 +116,7 @@ def test_the_check_of_the_policy_can_fail() -> None:
 
 @EVERY_FORM
 def test_learning_shows_as_it_goes(learn: Callable[..., Any]) -> None:
-    _, told = reports(learn, board(), 400_000, report_every=1 << 15, seed=3)
+    _, told = reports(learn, board(), 400_000, progress_every=1 << 15, seed=3)
     assert told[0].win_rate < told[-1].win_rate
     # 8 moves, each of which may explore: 0.85 to 0.88, by which of the shortest ways was learnt.
     assert 0.75 < told[-1].win_rate < 0.95
@@ -124,7 +128,9 @@ def test_learning_shows_as_it_goes(learn: Callable[..., Any]) -> None:
 @pytest.mark.parametrize("name", MAPS)
 def test_both_forms_win_about_as_often(name: str) -> None:
     fast, plain = (
-        reports(learn, board(name), 600_000, episode_cap=100, report_every=200_000)[1][-1].win_rate
+        reports(learn, board(name), 600_000, episode_cap=100, progress_every=200_000)[1][
+            -1
+        ].win_rate
         for learn in FORMS.values()
     )
     # Thousands of episodes each; equally short ways differ in how many holes they pass.
@@ -135,7 +141,7 @@ def test_both_forms_win_about_as_often(name: str) -> None:
 def test_every_episode_of_a_corridor_is_counted_as_won(learn: Callable[..., Any]) -> None:
     # 5 moves to the end, 8 agents, 30 moves each: 6 episodes an agent.
     table, told = reports(learn, corridor(6), 8 * 30, agents=8, alpha=1.0)
-    assert told == [Progress(240, 48, 48, table[0, 0].item())]
+    assert told == [AgentsProgress(240, 48, 48, table[0, 0].item())]
     exact = -1 - 0.9 - 0.81 - 0.729 + 0.6561
     assert told[0].start_value == pytest.approx(exact, abs=1e-6)  # float32
 
@@ -194,8 +200,8 @@ def test_a_graph_learns_what_the_fast_form_learns() -> None:
 
 @pytest.mark.parametrize("stopped", [1, 63, 64, 150])
 def test_agents_that_go_on_end_as_if_they_had_not_stopped(stopped: int) -> None:
-    def to_the_end(kept: torch_batched.Kept | None, steps: int) -> tuple[Any, Any, Any]:
-        last: list[torch_batched.Kept] = []
+    def to_the_end(kept: torch_batched.AgentsCheckpoint | None, steps: int) -> tuple[Any, Any, Any]:
+        last: list[torch_batched.AgentsCheckpoint] = []
         options: dict[str, Any] = {"agents": 32, "seed": 6, "resume": kept, "keep": last.append}
         table, told = reports(torch_batched.learn, board(), 32 * steps, **options)
         return table, told, last[-1]
@@ -215,13 +221,13 @@ def test_agents_that_go_on_end_as_if_they_had_not_stopped(stopped: int) -> None:
 
 
 def test_agents_that_forget_where_they_were_end_elsewhere() -> None:
-    last: list[torch_batched.Kept] = []
+    last: list[torch_batched.AgentsCheckpoint] = []
     options: dict[str, Any] = {"agents": 32, "seed": 6}
     torch_batched.learn(board(), 32 * 100, keep=last.append, **options)
     whole = torch_batched.learn(board(), 32 * 200, **options)
     for name in ("table", "_walkers", "generator", "_random"):
         kept = last[-1]
-        other = torch_batched.Kept(kept.steps, {**kept.state, name: fresh(name)})
+        other = torch_batched.AgentsCheckpoint(kept.steps, {**kept.state, name: fresh(name)})
         assert not torch.equal(
             torch_batched.learn(board(), 32 * 200, resume=other, **options), whole
         )

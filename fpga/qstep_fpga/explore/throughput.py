@@ -6,7 +6,6 @@ from functools import cache
 
 import numpy as np
 
-from qstep.baselines.problem import World
 from qstep.baselines.random_walk import walk
 from qstep.envs.gridworld import GridWorld
 from qstep.throughput import updates_per_clock
@@ -31,5 +30,5 @@ def independent(loop_depth: int, states: int, actions: int) -> float:
 def walker(loop_depth: int) -> float:
     """Return the updates per clock of a million random steps of one walker on an 8x8 grid."""
     env = GridWorld(_GRID)
-    stream = walk(World(*env.transition_model(), env.start), _COUNT)
+    stream = walk(env.deterministic_model(), _COUNT)
     return updates_per_clock(loop_depth, stream.state, stream.action, stream.next_state)

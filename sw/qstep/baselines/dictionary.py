@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.baselines.problem import World
+from qstep.envs.gridworld import DeterministicModel
 
 __all__ = ["Table", "learn", "replay", "to_array", "zeros"]
 
@@ -33,7 +33,7 @@ def to_array(q: Table) -> NDArray[np.float64]:
 
 
 def learn(
-    world: World,
+    model: DeterministicModel,
     updates: int,
     *,
     alpha: float = 0.5,
@@ -41,11 +41,11 @@ def learn(
     epsilon: float = 0.1,
     seed: int = 0,
 ) -> Table:
-    """Walk through `world` epsilon-greedily, learn from each step, and return the table.
+    """Walk through `model` epsilon-greedily, learn from each step, and return the table.
 
     Parameters
     ----------
-    world : World
+    model : DeterministicModel
         The environment.
     updates : int
         Steps to take, each with one update; an episode that ends is followed by the next.
@@ -54,12 +54,12 @@ def learn(
     seed : int
         Seed of the random numbers.
     """
-    next_states, rewards, ends = (part.tolist() for part in world[:3])
+    next_states, rewards, ends = (part.tolist() for part in model[:3])
     actions = range(len(next_states[0]))
     q = zeros(len(next_states), len(actions))
     rng = random.Random(seed)
 
-    state = world.start
+    state = model.start
     for _ in range(updates):
         if rng.random() < epsilon:
             action = rng.choice(actions)
@@ -72,7 +72,7 @@ def learn(
         target = rewards[state][action] + gamma * best
         q[state, action] += alpha * (target - q[state, action])
 
-        state = world.start if terminated else next_state
+        state = model.start if terminated else next_state
     return q
 
 

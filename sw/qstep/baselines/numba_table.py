@@ -18,7 +18,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from qstep.baselines.problem import Stream, World
+from qstep.baselines.problem import Stream
+from qstep.envs.gridworld import DeterministicModel
 from qstep.envs.splitmix_kernels import STEP, mix
 
 __all__ = ["learn", "replay"]
@@ -46,9 +47,9 @@ def _best(q, state, row):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _learn(q, row, world, updates, alpha, gamma, threshold, counter):  # type: ignore[no-untyped-def]
+def _learn(q, row, model, updates, alpha, gamma, threshold, counter):  # type: ignore[no-untyped-def]
     """`row` is a tuple of A zeros: its length is part of its type, which unrolls the maximum."""
-    next_state, reward, terminated, start = world
+    next_state, reward, terminated, start = model
     actions = _U(len(row))
     state = start
     for _ in range(updates):
@@ -71,7 +72,7 @@ def _learn(q, row, world, updates, alpha, gamma, threshold, counter):  # type: i
 
 
 def learn(
-    world: World,
+    model: DeterministicModel,
     updates: int,
     *,
     alpha: float = 0.5,
@@ -79,11 +80,11 @@ def learn(
     epsilon: float = 0.1,
     seed: int = 0,
 ) -> NDArray[np.float64]:
-    """Walk through `world` epsilon-greedily and return the table, float64 of shape (S, A).
+    """Walk through `model` epsilon-greedily and return the table, float64 of shape (S, A).
 
     Parameters are those of :func:`qstep.baselines.dictionary.learn`.
     """
-    next_state, reward, terminated, start = world
+    next_state, reward, terminated, start = model
     q = np.zeros(next_state.shape)
     _learn(
         q.reshape(-1),

@@ -9,13 +9,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.baselines.problem import Stream, World
+from qstep.baselines.problem import Stream
+from qstep.envs.gridworld import DeterministicModel
 
 __all__ = ["learn", "replay"]
 
 
 def learn(
-    world: World,
+    model: DeterministicModel,
     updates: int,
     *,
     alpha: float = 0.5,
@@ -23,25 +24,25 @@ def learn(
     epsilon: float = 0.1,
     seed: int = 0,
 ) -> NDArray[np.float64]:
-    """Walk through `world` epsilon-greedily and return the table, float64 of shape (S, A).
+    """Walk through `model` epsilon-greedily and return the table, float64 of shape (S, A).
 
     Parameters are those of :func:`qstep.baselines.dictionary.learn`.
     """
-    actions = world.next_state.shape[1]
-    q = np.zeros(world.next_state.shape)
+    actions = model.next_state.shape[1]
+    q = np.zeros(model.next_state.shape)
     rng = np.random.default_rng(seed)
 
-    state = world.start
+    state = model.start
     for _ in range(updates):
         action = rng.integers(actions) if rng.random() < epsilon else np.argmax(q[state])
 
-        next_state = world.next_state[state, action]
-        terminated = world.terminated[state, action]
+        next_state = model.next_state[state, action]
+        terminated = model.terminated[state, action]
         best = 0.0 if terminated else np.max(q[next_state])
-        target = world.reward[state, action] + gamma * best
+        target = model.reward[state, action] + gamma * best
         q[state, action] += alpha * (target - q[state, action])
 
-        state = world.start if terminated else next_state
+        state = model.start if terminated else next_state
     return q
 
 

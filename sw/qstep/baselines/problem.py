@@ -1,4 +1,4 @@
-"""What the baselines learn from: an environment as arrays, or a recorded stream of transitions."""
+"""What the baselines learn from: a transition model, or a recorded stream of transitions."""
 
 from __future__ import annotations
 
@@ -7,28 +7,9 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Stream", "World", "winning"]
+from qstep.envs.gridworld import DeterministicModel
 
-
-class World(NamedTuple):
-    """A deterministic environment of S states and A actions, written out as arrays.
-
-    Attributes
-    ----------
-    next_state : ndarray of int32, shape (S, A)
-        Where an action leads, 0..S-1.
-    reward : ndarray of float64, shape (S, A)
-        What it pays; the reward belongs to the state that is entered.
-    terminated : ndarray of bool, shape (S, A)
-        True where the episode ends there, so that the next state has no value.
-    start : int
-        The state in which every episode begins.
-    """
-
-    next_state: NDArray[np.int32]
-    reward: NDArray[np.float64]
-    terminated: NDArray[np.bool_]
-    start: int
+__all__ = ["Stream", "winning"]
 
 
 class Stream(NamedTuple):
@@ -63,13 +44,13 @@ class Stream(NamedTuple):
         )
 
 
-def winning(world: World) -> NDArray[np.bool_]:
+def winning(model: DeterministicModel) -> NDArray[np.bool_]:
     """Return which steps win: they end an episode with the highest reward with which any does.
 
     Shape (S, A). A state that leads to itself and ends there (goal, hole, wall) is not left by any
     episode and does not count.
     """
-    states = np.arange(len(world.next_state))[:, None]
-    ending = world.terminated & (world.next_state != states)
-    best = world.reward.max(initial=-np.inf, where=ending)
-    return np.asarray(ending & (world.reward == best))
+    states = np.arange(len(model.next_state))[:, None]
+    ending = model.terminated & (model.next_state != states)
+    best = model.reward.max(initial=-np.inf, where=ending)
+    return np.asarray(ending & (model.reward == best))

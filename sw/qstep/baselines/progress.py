@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-__all__ = ["REPORT_EVERY", "Progress", "Report"]
+__all__ = ["PROGRESS_EVERY", "AgentsProgress", "OnProgress"]
 
-REPORT_EVERY = 1 << 20
+PROGRESS_EVERY = 1 << 20
 """Updates between two reports, unless told otherwise."""
 
 
-class Progress(NamedTuple):
+class AgentsProgress(NamedTuple):
     """The state of learning at one moment, and what happened since the report before.
 
     Attributes
@@ -37,4 +37,4 @@ class Progress(NamedTuple):
         return self.wins / self.episodes if self.episodes else 0.0
 
 
-Report = Callable[[Progress], None]
+OnProgress = Callable[[AgentsProgress], None]

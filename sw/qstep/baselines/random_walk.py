@@ -5,16 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from qstep.baselines.problem import Stream, World
+from qstep.baselines.problem import Stream
+from qstep.envs.gridworld import DeterministicModel
 from qstep.envs.splitmix_kernels import below
 
 __all__ = ["fill", "walk"]
 
 
 @njit(cache=True, nogil=True)
-def _walk(stream, world, word):  # type: ignore[no-untyped-def]
+def _walk(stream, model, word):  # type: ignore[no-untyped-def]
     states, chosen, rewards, next_states, ends = stream
-    next_state, reward, terminated, start = world
+    next_state, reward, terminated, start = model
     state = start
     for i in range(len(states)):
         action = below(word, 0, next_state.shape[1])
@@ -25,22 +26,22 @@ def _walk(stream, world, word):  # type: ignore[no-untyped-def]
         state = start if terminated[state, action] else next_state[state, action]
 
 
-def fill(stream: Stream, world: World, *, seed: int = 0) -> None:
+def fill(stream: Stream, model: DeterministicModel, *, seed: int = 0) -> None:
     """Fill `stream` with transitions of one walker that acts uniformly at random.
 
     Parameters
     ----------
     stream : Stream
         Overwritten from its first transition to its last.
-    world : World
+    model : DeterministicModel
     seed : int
         0..2^64-1.
     """
-    _walk(tuple(stream), tuple(world), np.array([seed], np.uint64))
+    _walk(tuple(stream), tuple(model), np.array([seed], np.uint64))
 
 
-def walk(world: World, count: int, *, seed: int = 0) -> Stream:
+def walk(model: DeterministicModel, count: int, *, seed: int = 0) -> Stream:
     """Record `count` transitions of such a walker."""
     stream = Stream.empty(count)
-    fill(stream, world, seed=seed)
+    fill(stream, model, seed=seed)
     return stream

@@ -1,4 +1,4 @@
-"""Many agents that walk through a world and share a table, on any device of PyTorch.
+"""Many agents that walk through a model and share a table, on any device of PyTorch.
 
 Every agent takes one step, then all learn together: the table is read once, as it was before the
 step, and written once. When several agents try the same (state, action) in one step, **the entry
@@ -12,7 +12,7 @@ What makes it fast, against :mod:`qstep.baselines.torch_plain`:
   counted where they happen, and read for a report only.
 - Agents that have finished start again at once, inside the batch, so none of them idles.
 - Flat indices and ``index_select`` in place of masks and pairs of indices, into buffers that are kept.
-- The world is deterministic and all agents read the same table, so whoever tries an entry has the
+- The model is deterministic and all agents read the same table, so whoever tries an entry has the
   same TD error: it is computed once an entry, not once an agent.
 
 Values are float32.
@@ -23,8 +23,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from qstep.baselines.problem import World, winning
-from qstep.baselines.progress import Progress
+from qstep.baselines.problem import winning
+from qstep.baselines.progress import AgentsProgress
+from qstep.envs.gridworld import DeterministicModel
 
 __all__ = ["DRAWN_STEPS", "Agents"]
 
@@ -36,13 +37,13 @@ _KEPT = ("table", "_walkers", "_ended", "_visits", "_explore", "_random")
 
 
 class Agents:
-    """Agents that walk through a world and share a table, all of it on one device.
+    """Agents that walk through a model and share a table, all of it on one device.
 
     A step writes to buffers that are kept, and draws random numbers once in :data:`DRAWN_STEPS`.
 
     Parameters
     ----------
-    world : World
+    model : DeterministicModel
     agents : int
         How many step together, 1 or more.
     alpha, gamma, epsilon : float
@@ -61,7 +62,7 @@ class Agents:
 
     def __init__(
         self,
-        world: World,
+        model: DeterministicModel,
         agents: int,
         *,
         alpha: float,
@@ -71,12 +72,12 @@ class Agents:
         seed: int,
         device: torch.device,
     ) -> None:
-        states, self._actions = world.next_state.shape
+        states, self._actions = model.next_state.shape
         self._epsilon = epsilon
-        self._next = torch.from_numpy(world.next_state).long().reshape(-1).to(device)
-        self._reward = torch.from_numpy(world.reward).float().reshape(-1).to(device)
-        self._winning = torch.from_numpy(winning(world)).reshape(-1).to(device)
-        terminated = torch.from_numpy(world.terminated).reshape(-1).to(device)
+        self._next = torch.from_numpy(model.next_state).long().reshape(-1).to(device)
+        self._reward = torch.from_numpy(model.reward).float().reshape(-1).to(device)
+        self._winning = torch.from_numpy(winning(model)).reshape(-1).to(device)
+        terminated = torch.from_numpy(model.terminated).reshape(-1).to(device)
         self._discount = torch.where(terminated, 0.0, gamma)
         # The step that ends an episode makes it as old as the cap does: one comparison for both.
         self._ageing = torch.where(terminated, episode_cap, 1)
@@ -95,7 +96,7 @@ class Agents:
         self._choices = list(zip(self._explore, self._random, strict=True))
         self._used = DRAWN_STEPS  # of the steps for which numbers are drawn
         # State, and age of the episode, in one tensor: a new episode is one write.
-        self._fresh = torch.tensor([[world.start], [0]], device=device)
+        self._fresh = torch.tensor([[model.start], [0]], device=device)
         self._walkers = self._fresh.repeat(1, agents)
         self._state, self._age = self._walkers.unbind()
         self._action, self._entry, self._older = (torch.empty_like(self._state) for _ in range(3))
@@ -159,7 +160,7 @@ class Agents:
         self.generator.set_state(state["generator"])
         self._used = int(state["used"])
 
-    def progress(self, updates: int) -> Progress:
+    def progress(self, updates: int) -> AgentsProgress:
         """Return what happened since the last call; this waits for the device.
 
         Parameters
@@ -170,4 +171,4 @@ class Agents:
         episodes, wins = int(self._ended.sum()), int(self._visits[self._winning].sum())
         self._ended.zero_()
         self._visits.zero_()
-        return Progress(updates, episodes, wins, float(self.table[self._fresh[0, 0]].max()))
+        return AgentsProgress(updates, episodes, wins, float(self.table[self._fresh[0, 0]].max()))

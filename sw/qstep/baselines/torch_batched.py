@@ -14,21 +14,21 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from qstep import torch_device
-from qstep.baselines.problem import World
-from qstep.baselines.progress import REPORT_EVERY, Report
+from qstep.baselines.progress import PROGRESS_EVERY, OnProgress
 from qstep.baselines.torch_agents import Agents
+from qstep.envs.gridworld import DeterministicModel
 
-__all__ = ["Keep", "Kept", "learn", "to_array"]
+__all__ = ["AgentsCheckpoint", "OnCheckpoint", "learn", "to_array"]
 
 
-class Kept(NamedTuple):
+class AgentsCheckpoint(NamedTuple):
     """Agents between two steps: how many each has taken, and their :meth:`Agents.state`."""
 
     steps: int
     state: dict[str, Tensor]
 
 
-Keep = Callable[[Kept], None]
+OnCheckpoint = Callable[[AgentsCheckpoint], None]
 
 
 def to_array(table: Tensor) -> NDArray[np.float64]:
@@ -37,7 +37,7 @@ def to_array(table: Tensor) -> NDArray[np.float64]:
 
 
 def learn(
-    world: World,
+    model: DeterministicModel,
     updates: int,
     *,
     alpha: float = 0.5,
@@ -47,16 +47,16 @@ def learn(
     agents: int = 512,
     episode_cap: int = 50,
     device: str = "cpu",
-    report: Report | None = None,
-    report_every: int = REPORT_EVERY,
-    resume: Kept | None = None,
-    keep: Keep | None = None,
+    report: OnProgress | None = None,
+    progress_every: int = PROGRESS_EVERY,
+    resume: AgentsCheckpoint | None = None,
+    keep: OnCheckpoint | None = None,
 ) -> Tensor:
-    """Let many agents walk through `world` epsilon-greedily and return their table.
+    """Let many agents walk through `model` epsilon-greedily and return their table.
 
     Parameters
     ----------
-    world : World
+    model : DeterministicModel
         The environment.
     updates : int
         Steps over all agents; rounded up to whole rounds of `agents` steps.
@@ -71,11 +71,11 @@ def learn(
     device : str
         ``cpu``, ``cuda``, ``mps``, or ``auto`` for the fastest that is present.
     report : callable, optional
-        Called with the progress after about every `report_every` updates and at the end.
-    report_every : int
+        Called with the progress after about every `progress_every` updates and at the end.
+    progress_every : int
         1 or more; each report waits for the device.
-    resume : Kept, optional
-        Where to go on, with the same world and the same other parameters: to the same table, bit for
+    resume : AgentsCheckpoint, optional
+        Where to go on, with the same model and the same other parameters: to the same table, bit for
         bit on the processor. The steps before count as updates.
     keep : callable, optional
         Called after each report with what `resume` takes.
@@ -90,7 +90,7 @@ def learn(
         There is no such device here.
     """
     walkers = Agents(
-        world,
+        model,
         agents,
         alpha=alpha,
         gamma=gamma,
@@ -102,12 +102,12 @@ def learn(
     if resume:
         walkers.restore(resume.state)
     steps = -(-updates // agents)
-    between = -(-report_every // agents) if report or keep else max(1, steps)
+    between = -(-progress_every // agents) if report or keep else max(1, steps)
     for first in range(resume.steps if resume else 0, steps, between):
         last = min(first + between, steps)
         walkers.walk(last - first)
         if report:
             report(walkers.progress(last * agents))
         if keep:
-            keep(Kept(last, walkers.state()))
+            keep(AgentsCheckpoint(last, walkers.state()))
     return walkers.table

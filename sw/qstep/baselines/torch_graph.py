@@ -12,17 +12,17 @@ import torch
 from torch import Tensor
 
 from qstep import torch_device
-from qstep.baselines.problem import World
-from qstep.baselines.progress import REPORT_EVERY, Report
+from qstep.baselines.progress import PROGRESS_EVERY, OnProgress
 from qstep.baselines.torch_agents import DRAWN_STEPS, Agents
-from qstep.baselines.torch_batched import Keep, Kept
+from qstep.baselines.torch_batched import AgentsCheckpoint, OnCheckpoint
+from qstep.envs.gridworld import DeterministicModel
 from qstep.errors import TorchDeviceError
 
 __all__ = ["learn"]
 
 
 def learn(
-    world: World,
+    model: DeterministicModel,
     updates: int,
     *,
     alpha: float = 0.5,
@@ -32,12 +32,12 @@ def learn(
     agents: int = 512,
     episode_cap: int = 50,
     device: str = "cuda",
-    report: Report | None = None,
-    report_every: int = REPORT_EVERY,
-    resume: Kept | None = None,
-    keep: Keep | None = None,
+    report: OnProgress | None = None,
+    progress_every: int = PROGRESS_EVERY,
+    resume: AgentsCheckpoint | None = None,
+    keep: OnCheckpoint | None = None,
 ) -> Tensor:
-    """Let many agents walk through `world` epsilon-greedily and return their table.
+    """Let many agents walk through `model` epsilon-greedily and return their table.
 
     Parameters and result are those of :func:`qstep.baselines.torch_batched.learn`, except that updates
     are rounded up to whole graphs of 64 steps of all agents, and that there is one device.
@@ -54,7 +54,7 @@ def learn(
             f"a CUDA graph needs the device 'cuda', not {device!r}; PyTorch has {here} on this machine"
         )
     walkers = Agents(
-        world,
+        model,
         agents,
         alpha=alpha,
         gamma=gamma,
@@ -65,7 +65,7 @@ def learn(
     )
     whole = DRAWN_STEPS * agents
     launches = -(-updates // whole)
-    between = -(-report_every // whole)
+    between = -(-progress_every // whole)
     if resume:
         walkers.restore(resume.state)
     first = resume.steps // DRAWN_STEPS if resume else 0
@@ -82,5 +82,5 @@ def learn(
             if report:
                 report(walkers.progress(number * whole))
             if keep:
-                keep(Kept(number * DRAWN_STEPS, walkers.state()))
+                keep(AgentsCheckpoint(number * DRAWN_STEPS, walkers.state()))
     return walkers.table

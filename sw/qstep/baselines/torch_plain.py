@@ -5,7 +5,7 @@ That is Q-learning as it is taught, with tensors in place of numbers, and it lea
 below is common, and none is there to make it slow.
 
 - A mask of the agents that are still under way, and masked writes wherever something is theirs alone.
-- The table, and the world, indexed by pairs of index tensors.
+- The table, and the model, indexed by pairs of index tensors.
 - Questions to the device in every step, each of which waits for it: how many explore, how many
   learnt, how many won, is anyone left (``.item()``, ``bool()``).
 - Agents that have finished idle until the last one has: about half of all steps are computed for
@@ -23,14 +23,15 @@ import torch
 from torch import Tensor
 
 from qstep import torch_device
-from qstep.baselines.problem import World, winning
-from qstep.baselines.progress import REPORT_EVERY, Progress, Report
+from qstep.baselines.problem import winning
+from qstep.baselines.progress import PROGRESS_EVERY, AgentsProgress, OnProgress
+from qstep.envs.gridworld import DeterministicModel
 
 __all__ = ["learn"]
 
 
 def learn(
-    world: World,
+    model: DeterministicModel,
     updates: int,
     *,
     alpha: float = 0.5,
@@ -40,25 +41,25 @@ def learn(
     agents: int = 512,
     episode_cap: int = 50,
     device: str = "cpu",
-    report: Report | None = None,
-    report_every: int = REPORT_EVERY,
+    report: OnProgress | None = None,
+    progress_every: int = PROGRESS_EVERY,
 ) -> Tensor:
-    """Let many agents walk through `world` epsilon-greedily and return their table.
+    """Let many agents walk through `model` epsilon-greedily and return their table.
 
     Parameters and result are those of :func:`qstep.baselines.torch_batched.learn`; learning, and a
     report, wait for the end of the episodes that are under way.
     """
     on = torch_device.choose(device)
-    next_states = torch.tensor(world.next_state, dtype=torch.int64, device=on)
-    rewards = torch.tensor(world.reward, dtype=torch.float32, device=on)
-    ends = torch.tensor(world.terminated, device=on)
-    wins_there = torch.tensor(winning(world), device=on)
+    next_states = torch.tensor(model.next_state, dtype=torch.int64, device=on)
+    rewards = torch.tensor(model.reward, dtype=torch.float32, device=on)
+    ends = torch.tensor(model.terminated, device=on)
+    wins_there = torch.tensor(winning(model), device=on)
     q = torch.zeros(next_states.shape, device=on)
     generator = torch.Generator(on).manual_seed(seed)
 
     done = reported = episodes = wins = 0
     while done < updates:
-        state = torch.full((agents,), world.start, device=on)
+        state = torch.full((agents,), model.start, device=on)
         active = torch.ones(agents, dtype=torch.bool, device=on)
         for _ in range(episode_cap):
             action = q[state].argmax(dim=1)
@@ -81,7 +82,7 @@ def learn(
                 break
         episodes += agents
 
-        if report and (done - reported >= report_every or done >= updates):
-            report(Progress(done, episodes, wins, q[world.start].max().item()))
+        if report and (done - reported >= progress_every or done >= updates):
+            report(AgentsProgress(done, episodes, wins, q[model.start].max().item()))
             reported, episodes, wins = done, 0, 0
     return q

@@ -1,4 +1,4 @@
-"""Learners with networks as forms of a system: frames a second in the middle of a run."""
+"""Learners with networks as forms of a system: steps a second in the middle of a run."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import torch
 from qstep import torch_device
 from qstep.bench.checks import WrongTableError
 from qstep.deep.pqn_config import PqnConfig
+from qstep.deep.presets import PRESETS
 from qstep.deep.run import Run
-from qstep.deep.systems import SYSTEMS
 from qstep.learn.schedule import EpsilonSchedule
 
 __all__ = ["BenchLearner"]
 
 _ENDLESS = 1 << 40
-"""Frames after which the schedules end: what is timed is always the same part of them."""
+"""Steps after which the schedules end: what is timed is always the same part of them."""
 
-_PHASE_FRAMES = 10_000
+_PHASE_STEPS = 10_000
 
 
 class BenchLearner:
@@ -29,7 +29,7 @@ class BenchLearner:
     Parameters
     ----------
     name : str
-        Of :data:`qstep.deep.systems.SYSTEMS`.
+        Of :data:`qstep.deep.presets.PRESETS`.
     form : {"plain", "fast", "pqn"}
     device : torch.device
 
@@ -37,64 +37,66 @@ class BenchLearner:
     ----------
     config : DqnConfig or PqnConfig
     least : int
-        Frames of one step of the learner.
-    frames_per_update : float
+        Steps of one step of the learner.
+    steps_per_update : float
     """
 
     def __init__(self, name: str, form: str, device: torch.device) -> None:
-        system = SYSTEMS[name]
+        preset = PRESETS[name]
         changes: dict[str, Any] = {
-            "frames": _ENDLESS,
+            "total_timesteps": _ENDLESS,
             "epsilon": EpsilonSchedule(0.05, 0.05, 0.0),
         }
         self._name, self._form, self._device = name, form, device
         self.config: Any
         if form == "pqn":
-            self.config = replace(system.pqn(0), **changes)
-            self.least = self.config.horizon * system.boards
-            self.frames_per_update = self.least / (self.config.epochs * self.config.minibatches)
+            self.config = replace(preset.pqn(0), **changes)
+            self.least = self.config.num_steps * preset.num_envs
+            self.steps_per_update = self.least / (
+                self.config.update_epochs * self.config.num_minibatches
+            )
         else:
-            self.config = replace(system.configuration(form, 0), **changes)
-            self.least = 1 if form == "plain" else system.boards
-            boards = system.plain_boards if form == "plain" else system.boards
-            self.frames_per_update = boards / self.config.updates_per_step
+            self.config = replace(preset.configuration(form, 0), **changes)
+            self.least = 1 if form == "plain" else preset.num_envs
+            num_envs = preset.plain_num_envs if form == "plain" else preset.num_envs
+            self.steps_per_update = num_envs / self.config.gradient_steps
 
     @property
     def _warm_up(self) -> int:
-        return 0 if isinstance(self.config, PqnConfig) else int(self.config.warm_up)
+        return 0 if isinstance(self.config, PqnConfig) else int(self.config.learning_starts)
 
     @cached_property
     def _run(self) -> Run:
         run = Run(self._name, self._form, self.config, self._device, evaluate_every=_ENDLESS)
-        while run.learner.frames < self._warm_up:
+        while run.learner.steps < self._warm_up:
             run.learner.step()
         return run
 
     def run(self, amount: int) -> int:
-        """Play so many frames and learn from them; return how many they were."""
+        """Play so many steps and learn from them; return how many they were."""
         learner = self._run.learner
-        first = learner.frames
+        first = learner.steps
         with torch_device.one_thread():
-            while learner.frames < first + amount:
+            while learner.steps < first + amount:
                 learner.step()
             torch_device.synchronise(self._device)
-        return learner.frames - first
+        return learner.steps - first
 
     def check(self) -> str:
-        """Compare the updates with the frames."""
+        """Compare the updates with the steps."""
         learner = self._run.learner
-        expected = (learner.frames - self._warm_up) / self.frames_per_update
-        slack = 2 * max(1.0, self.least / self.frames_per_update)
+        expected = (learner.steps - self._warm_up) / self.steps_per_update
+        slack = 2 * max(1.0, self.least / self.steps_per_update)
         if abs(learner.updates - expected) > slack:
             raise WrongTableError(
-                f"{learner.updates} updates in {learner.frames} frames; there must be one every "
-                f"{self.frames_per_update:g} after the first {self._warm_up}"
+                f"{learner.updates} updates in {learner.steps} steps; there must be one every "
+                f"{self.steps_per_update:g} after the first {self._warm_up}"
             )
-        return f"an update every {self.frames_per_update:g} frames"
+        return f"an update every {self.steps_per_update:g} steps"
 
     def phases(self) -> dict[str, float]:
         """Play on and return the seconds of ``select``, ``step``, ``store`` and ``learn``."""
         seconds = self._run.phases
         before = dict(seconds)
-        self.run(_PHASE_FRAMES)
+        self.run(_PHASE_STEPS)
         return {name: spent - before[name] for name, spent in seconds.items()}

@@ -9,11 +9,11 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.baselines.problem import Stream, World
+from qstep.baselines.problem import Stream
 from qstep.baselines.random_walk import fill
 from qstep.bench import WORKLOAD_NAMES
 from qstep.config import Config, Hyperparameters
-from qstep.envs.gridworld import GridWorld
+from qstep.envs.gridworld import DeterministicModel, GridWorld
 from qstep.envs.maps import MAPS
 from qstep.learn.value_iteration import solve, transition_model
 
@@ -37,7 +37,7 @@ class Workload:
         Geometry and format of the fixed-point backends; the others use float tables of that shape.
     hyper : Hyperparameters
         alpha and gamma of all backends.
-    world : World or None
+    world : DeterministicModel or None
         The environment in which learners act; None where transitions come from outside.
     record : callable
         ``record(n)`` returns n transitions for the backends that replay.
@@ -49,7 +49,7 @@ class Workload:
     task: str
     config: Config
     hyper: Hyperparameters
-    world: World | None
+    world: DeterministicModel | None
     record: Callable[[int], Stream]
     limit: int
 
@@ -85,7 +85,7 @@ class _Walk:
     down would take longer than walking and learning together.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: DeterministicModel) -> None:
         self._world = world
         self._kept = Stream.empty(0)
 
@@ -99,7 +99,7 @@ class _Walk:
 
 def _gridworld() -> Workload:
     env = GridWorld(MAPS["gridworld"])
-    world = World(*env.transition_model(), env.start)
+    world = env.deterministic_model()
     return Workload(
         "gridworld",
         "learn the 5x5 grid world; software learners act in it epsilon-greedily, the fixed-point "

@@ -16,7 +16,8 @@ from numpy.ctypeslib import ndpointer
 from numpy.typing import NDArray
 
 from qstep import cache
-from qstep.baselines.problem import Stream, World
+from qstep.baselines.problem import Stream
+from qstep.envs.gridworld import DeterministicModel
 from qstep.errors import BuildError
 from qstep.processes import run
 
@@ -59,7 +60,7 @@ class Yardstick:
 
     def learn(
         self,
-        world: World,
+        world: DeterministicModel,
         updates: int,
         *,
         alpha: float = 0.5,

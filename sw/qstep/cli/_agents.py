@@ -14,8 +14,7 @@ from rich.console import Console
 from rich.progress import Progress as Bar
 
 from qstep import extras
-from qstep.baselines.problem import World
-from qstep.baselines.progress import Progress, Report
+from qstep.baselines.progress import AgentsProgress, OnProgress
 from qstep.cli._interrupt import stopped
 from qstep.cli._training import optimum_in_words
 from qstep.envs import GridWorld, make
@@ -26,7 +25,7 @@ from qstep.learn.results import optimum
 from qstep.learn.value_iteration import transition_model
 
 if TYPE_CHECKING:
-    from qstep.baselines.torch_batched import Kept
+    from qstep.baselines.torch_batched import AgentsCheckpoint
 
 __all__ = ["learn"]
 
@@ -61,7 +60,7 @@ def learn(
     folder = out or Path("runs") / f"agents-{Path(env_id).stem}"
     make_folder(folder)
 
-    told: list[Progress] = []
+    told: list[AgentsProgress] = []
     identity = {"run": "agents", "form": form, "device": device, "board": board.rows, **hyper}
     saved = None if form == "plain" else _Saved(folder / "checkpoint.zip", identity, told)
     kept = saved.options(resume) if saved else {}
@@ -70,11 +69,11 @@ def learn(
     try:
         with _watched(told, updates) as report:
             table = module.learn(
-                World(*board.transition_model(), board.start),
+                board.deterministic_model(),
                 updates,
                 device=device,
                 report=report,
-                report_every=-(-updates // _REPORTS),
+                progress_every=-(-updates // _REPORTS),
                 **hyper,
                 **kept,
             )
@@ -112,7 +111,7 @@ class _Saved:
         How far the run had come that the file goes on with; None where it has none of this run.
     """
 
-    def __init__(self, file: Path, identity: dict[str, Any], told: list[Progress]) -> None:
+    def __init__(self, file: Path, identity: dict[str, Any], told: list[AgentsProgress]) -> None:
         self._file, self._identity, self._told = file, identity, told
         self._checkpoint = extras.load("qstep.deep.checkpoint", "torch")
         self.updates: int | None = None
@@ -121,26 +120,26 @@ class _Saved:
         """Return what makes a form's `learn` keep the checkpoint, and go on from it."""
         if not resume:
             return {"keep": self._keep}
-        from qstep.baselines.torch_batched import Kept
+        from qstep.baselines.torch_batched import AgentsCheckpoint
 
         state = self._checkpoint.load_state(self._file, self._identity)
-        self._told += [Progress(*entry) for entry in state.head["told"]]
+        self._told += [AgentsProgress(*entry) for entry in state.head["told"]]
         self.updates = self._told[-1].updates
-        return {"keep": self._keep, "resume": Kept(state.head["steps"], state.tensors)}
+        return {"keep": self._keep, "resume": AgentsCheckpoint(state.head["steps"], state.tensors)}
 
-    def _keep(self, kept: Kept) -> None:
+    def _keep(self, kept: AgentsCheckpoint) -> None:
         state = self._checkpoint.State({"steps": kept.steps, "told": self._told}, kept.state, {})
         self._checkpoint.save_state(self._file, state, self._identity)
         self.updates = self._told[-1].updates
 
 
 @contextmanager
-def _watched(told: list[Progress], updates: int) -> Iterator[Report]:
+def _watched(told: list[AgentsProgress], updates: int) -> Iterator[OnProgress]:
     """Yield a report that keeps what it is told, and shows it on stderr beside a progress bar."""
     with Bar(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("agents", total=updates)
 
-        def report(progress: Progress) -> None:
+        def report(progress: AgentsProgress) -> None:
             told.append(progress)
             bar.update(task, completed=progress.updates)
             bar.console.print(

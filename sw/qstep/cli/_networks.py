@@ -18,9 +18,9 @@ from qstep.deep.checkpoint import load_state, save_state
 from qstep.deep.dqn_config import DqnConfig
 from qstep.deep.measure import interval
 from qstep.deep.pqn_config import PqnConfig
+from qstep.deep.presets import PRESETS
 from qstep.deep.results import summary, write_results
 from qstep.deep.run import GAMES, Run, Score
-from qstep.deep.systems import SYSTEMS
 from qstep.files import make_folder
 
 __all__ = ["train"]
@@ -33,7 +33,7 @@ def train(
     name: str,
     form: str,
     torch_device_name: str,
-    frames: int | None,
+    total_timesteps: int | None,
     episodes: int | None,
     variant: str | None,
     prioritised: bool,
@@ -51,15 +51,19 @@ def train(
     """
     device = torch_device.choose(torch_device_name)
     folder = out or Path("runs") / f"{'pqn' if form == 'pqn' else 'dqn'}-{name}"
-    given = {"frames": frames, "variant": variant, "prioritised": prioritised or None}
-    system = SYSTEMS[name]
+    given = {
+        "total_timesteps": total_timesteps,
+        "variant": variant,
+        "prioritised": prioritised or None,
+    }
+    preset = PRESETS[name]
     changes: dict[str, Any] = {field: value for field, value in given.items() if value is not None}
     reports: list[dict[str, Any]] = []
     for number in range(seed, seed + seeds):
-        made = system.pqn(number) if form == "pqn" else system.configuration(form, number)
+        made = preset.pqn(number) if form == "pqn" else preset.configuration(form, number)
         config: DqnConfig | PqnConfig = replace(made, **changes)
-        every = evaluate_every or system.evaluate_every[form]
-        run = Run(name, form, config, device, every, episodes or system.episodes)
+        every = evaluate_every or preset.evaluate_every[form]
+        run = Run(name, form, config, device, every, episodes or preset.episodes)
         here = folder if seeds == 1 else folder / f"seed-{number}"
         kept = None if form == "plain" else _Kept(run, here / "checkpoint.zip", resume)
         make_folder(here)
@@ -69,8 +73,8 @@ def train(
             files = write_results(here, run)
         except KeyboardInterrupt:
             # Several seeds start over: --resume goes with one run.
-            frames = kept.frames if kept is not None and seeds == 1 else None
-            return stopped(None if frames is None else f"{frames} frames", resume_command)
+            steps = kept.steps if kept is not None and seeds == 1 else None
+            return stopped(None if steps is None else f"{steps} steps", resume_command)
         reports.append({**summary(run), "files": {what: str(p) for what, p in files.items()}})
         if not as_json:
             click.echo(_in_words(reports[-1]))
@@ -93,22 +97,22 @@ class _Kept:
 
     Attributes
     ----------
-    frames : int or None
+    steps : int or None
         Where the checkpoint stands; None as long as there is none.
     """
 
     def __init__(self, run: Run, file: Path, resume: bool) -> None:
         self._run, self._file, self._saved = run, file, -math.inf
-        self.frames: int | None = None
+        self.steps: int | None = None
         if resume:
             run.restore(load_state(file, run.identity))
-            self.frames = run.learner.frames
+            self.steps = run.learner.steps
 
     def save_when_due(self) -> None:
         """Save at the first call, every few seconds from then on, and at the end."""
         if self._run.done or time.monotonic() - self._saved > _SAVE_SECONDS:
             save_state(self._file, self._run.snapshot(), self._run.identity)
-            self._saved, self.frames = time.monotonic(), self._run.learner.frames
+            self._saved, self.steps = time.monotonic(), self._run.learner.steps
 
 
 def _play(run: Run, kept: _Kept | None) -> None:
@@ -125,11 +129,11 @@ def _play(run: Run, kept: _Kept | None) -> None:
 
 
 def _total(run: Run) -> int:
-    return run.config.frames if run.episodes is None else run.episodes
+    return run.config.total_timesteps if run.episodes is None else run.episodes
 
 
 def _completed(run: Run) -> int:
-    return run.learner.frames if run.episodes is None else run.learner.episodes
+    return run.learner.steps if run.episodes is None else run.learner.episodes
 
 
 def _state(run: Run) -> str:
@@ -139,9 +143,9 @@ def _state(run: Run) -> str:
 
 def _in_words(report: dict[str, Any]) -> str:
     score = Score(**report["score"])
-    seconds, frames = report["seconds"], report["frames_played"]
+    seconds, steps = report["seconds"], report["steps_played"]
     lines = [
-        f"{report['system']} seed {report['seed']}, {report['form']}: {frames} frames, "
+        f"{report['environment']} seed {report['seed']}, {report['form']}: {steps} steps, "
         f"{report['episodes_played']} episodes, {report['updates']} updates in {seconds} s "
         f"({report['processor_s']} s of processor time)",
         f"greedy score of the last network: mean {score.mean:.1f} of {GAMES} episodes, "
@@ -151,10 +155,10 @@ def _in_words(report: dict[str, Any]) -> str:
     shares = (f"{name} {part} s ({part / total:.0%})" for name, part in report["phases"].items())
     lines.append("time: " + ", ".join(shares))
     if report["first_and_last"] is not None:
-        time_us, memory = (report["first_and_last"][what] for what in ("us_per_frame", "peak_mib"))
+        time_us, memory = (report["first_and_last"][what] for what in ("us_per_step", "peak_mib"))
         lines.append(
             f"from the first thousand episodes to the last: {time_us[0]} to {time_us[1]} us of "
-            f"processor time a frame, {memory[0]} to {memory[1]} MiB of memory at most"
+            f"processor time a step, {memory[0]} to {memory[1]} MiB of memory at most"
         )
     return "\n".join([*lines, *(f"{what}: {path}" for what, path in report["files"].items())])
 
@@ -163,7 +167,7 @@ def _solved_in_words(report: dict[str, Any]) -> str:
     if report["solved"] is None:
         return ""
     first = report["solved_at"]
-    when = "" if first is None else f" (first at frame {first})"
+    when = "" if first is None else f" (first at step {first})"
     return ("; solved" if report["solved"] else "; not solved") + when
 
 

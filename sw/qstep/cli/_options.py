@@ -44,7 +44,7 @@ device_option = click.option(
     default="model",
     show_default=True,
     metavar="DEVICE",
-    help="model, sim, sim:uart, or serial:PORT (a board, a pty or socket://HOST:PORT).",
+    help="model, sim, sim:uart, or serial:PORT (an environment, a pty or socket://HOST:PORT).",
 )
 
 
@@ -105,7 +105,9 @@ def network_options(algorithm: str) -> Callable[[Decorated], Decorated]:
         click.argument("name", metavar="SYSTEM", type=systems),
         torch_device_option("cpu"),
         click.option(
-            "--frames", type=positive, help="Length of the run.  [default: the system's own]"
+            "--total-timesteps",
+            type=positive,
+            help="Length of the run.  [default: the system's own]",
         ),
         click.option(
             "--episodes", type=positive, help="End after so many.  [default: the system's own]"

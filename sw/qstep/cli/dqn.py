@@ -43,7 +43,7 @@ def command(
     \b
     Examples:
       qstep dqn cartpole
-      qstep dqn cartpole --form plain --frames 50000
+      qstep dqn cartpole --form plain --total-timesteps 50000
       qstep dqn cartpole --seeds 10
       qstep dqn snake --seeds 5
       qstep dqn snake-features --form plain --episodes 1000

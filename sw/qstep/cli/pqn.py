@@ -21,7 +21,7 @@ def command(
 ) -> None:
     """Learn CartPole or Snake with parallelised Q-learning.
 
-    SYSTEM is cartpole, snake (with the flood fill) or snake-features (without). Many boards, a
+    SYSTEM is cartpole, snake (with the flood fill) or snake-features (without). Many environments, a
     network with layer normalisation, lambda returns; no replay, no target network. The folder gets
     network.safetensors, history.json, learning_curve.png and checkpoint.zip. Ctrl-C leaves a checkpoint
     from which --resume goes on with the same device and version of PyTorch, on the CPU to exactly the

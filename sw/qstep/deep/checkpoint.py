@@ -2,7 +2,7 @@
 
 A sealed zip (see `qstep.seal`) of three parts, nothing pickled: ``head.json`` (what the run is,
 counters, generators), ``tensors.safetensors`` (networks, optimiser), ``arrays.npz`` (replay,
-priorities, boards, history).
+priorities, environments, history).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from qstep.seal import check_head, read_sealed, write_sealed
 
 __all__ = ["State", "check_parts", "load_state", "save_state"]
 
-_KIND = "qstep network checkpoint 2"
+_KIND = "qstep network checkpoint 3"
 _HEAD, _TENSORS, _ARRAYS = "head.json", "tensors.safetensors", "arrays.npz"
 
 

@@ -1,9 +1,9 @@
-"""DQN, fast: many boards at once, several updates with one look into the replay.
+"""DQN, fast: many environments at once, several updates with one look into the replay.
 
 The algorithm is that of `dqn_plain`. What is different, and all that is:
 
-- N boards are stepped at once, so one pass of the network chooses N actions, and the network learns
-  ``updates_per_step`` times after N frames instead of once after each N / ``updates_per_step``;
+- N environments are stepped at once, so one pass of the network chooses N actions, and the network
+  learns ``gradient_steps`` times after N steps instead of once after each N / ``gradient_steps``;
 - those updates draw their batches together, before the first of them, and the target network stands
   still meanwhile; with prioritised replay they share the priorities too;
 - loss, gradient and optimiser are those of `q_loss` and `adam`: the same numbers, less around them.
@@ -26,28 +26,28 @@ from torch import Tensor, nn
 
 from qstep.deep.adam import Adam
 from qstep.deep.dqn_config import DqnConfig
-from qstep.deep.learner import PHASES, Ended, Learner, Policy, Room
+from qstep.deep.learner import PHASES, Ended, NetworkLearner, Policy, Room
 from qstep.deep.network import Greedy, Stack, modules
 from qstep.deep.prioritised import Priorities
 from qstep.deep.q_loss import Batches, QLoss
-from qstep.deep.ranges import rate_at
+from qstep.deep.ranges import learning_rate_at
 from qstep.deep.replay import Replay
-from qstep.envs.boards import Boards
+from qstep.envs.vector import VectorEnv
 from qstep.errors import ConfigError
 
 __all__ = ["Dqn"]
 
 
-class Dqn(Learner):
-    """A run of DQN. Call :meth:`step` until :attr:`frames` has reached ``config.frames``.
+class Dqn(NetworkLearner):
+    """A run of DQN. Call :meth:`step` until :attr:`steps` has reached ``config.total_timesteps``.
 
     Parameters
     ----------
-    boards : Boards
+    envs : VectorEnv
         With observations of one number or more.
     config : DqnConfig
     device : torch.device
-        Of the networks; boards and replay are on the CPU.
+        Of the networks; environments and replay are on the CPU.
 
     Attributes
     ----------
@@ -60,53 +60,55 @@ class Dqn(Learner):
     Raises
     ------
     EnvironmentSpaceError
-        The boards' observations are indices into a table.
+        The environments' observations are indices into a table.
     ConfigError
-        There are more boards than the replay has rows.
+        There are more environments than the replay has rows.
     """
 
-    COUNTERS: ClassVar[tuple[str, ...]] = (*Learner.COUNTERS, "_steps")
+    COUNTERS: ClassVar[tuple[str, ...]] = (*NetworkLearner.COUNTERS, "_vector_steps")
 
-    def __init__(self, boards: Boards, config: DqnConfig, device: torch.device) -> None:
-        super().__init__(boards, device, config.seed)
-        if len(boards) > config.replay:
+    def __init__(self, envs: VectorEnv, config: DqnConfig, device: torch.device) -> None:
+        super().__init__(envs, device, config.seed)
+        if envs.num_envs > config.buffer_size:
             raise ConfigError(
-                f"there are {len(boards)} boards; a step of theirs must fit the replay of "
-                f"{config.replay}"
+                f"there are {envs.num_envs} environments; a step of theirs must fit the replay of "
+                f"{config.buffer_size}"
             )
         self.config = config
-        self._steps = 0
-        sizes = (boards.inputs, *config.hidden, boards.actions)
+        self._vector_steps = 0
+        sizes = (envs.inputs, *config.hidden, envs.actions)
         self.networks = Stack.zeros(sizes, 2, device)
         self.networks.copy_modules(modules(sizes, config.seed))
         self.online, self.target = self.networks[0], self.networks[1]
         self.optimiser = Adam(self.online.flat)
-        self._acting = Greedy(self.online, len(boards))
-        self.replay = Replay(config.replay, boards.inputs, config.updates_per_step, config.batch)
-        self.priorities = Priorities(config.replay) if config.prioritised else None
+        self._acting = Greedy(self.online, envs.num_envs)
+        self.replay = Replay(
+            config.buffer_size, envs.inputs, config.gradient_steps, config.batch_size
+        )
+        self.priorities = Priorities(config.buffer_size) if config.prioritised else None
         self._batches = _on(device, self.replay)
         self._loss = QLoss(config.variant, self.networks, self._batches)
 
     def step(self) -> Ended:
-        """Take one step with every board and learn from what is remembered."""
-        boards, config = self.boards, self.config
+        """Take one step with every environment and learn from what is remembered."""
+        envs, config = self.envs, self.config
         began = time.perf_counter()
-        seen = boards.observation
-        epsilon = config.epsilon.at(self.frames, config.frames)
+        seen = envs.observation
+        epsilon = config.epsilon.at(self.steps, config.total_timesteps)
         actions = self._explore(self._acting(seen), epsilon)
         selected = time.perf_counter()
-        step = boards.step(actions)
+        step = envs.step(actions)
         stepped = time.perf_counter()
         discount = np.where(step.terminated, np.float32(0), np.float32(config.gamma))
         reward = step.reward * np.float32(config.reward_scale)
         rows = self.replay.push_batch(seen, actions, reward, step.next_observation, discount)
         if self.priorities is not None:
             self.priorities.add(rows)
-        self.frames += len(boards)
-        self._steps += 1
+        self.steps += envs.num_envs
+        self._vector_steps += 1
         ended = self._count(step)
         stored = time.perf_counter()
-        if len(self.replay) >= config.warm_up:
+        if len(self.replay) >= config.learning_starts:
             self._learn()
         learnt = time.perf_counter()
         spent = (selected - began, stepped - selected, stored - stepped, learnt - stored)
@@ -119,26 +121,26 @@ class Dqn(Learner):
         if self.priorities is None:
             self.replay.uniform(self.generator)
         else:
-            rows = self.priorities.draw(config.updates_per_step, config.batch, self.generator)
+            rows = self.priorities.draw(config.gradient_steps, config.batch_size, self.generator)
             self.replay.sample(rows)
-            beta = 0.4 + 0.6 * min(self.frames / config.frames, 1.0)
-            weight = self.priorities.weights(rows, len(self.replay), beta) / config.batch
+            beta = 0.4 + 0.6 * min(self.steps / config.total_timesteps, 1.0)
+            weight = self.priorities.weights(rows, len(self.replay), beta) / config.batch_size
             self._batches.weight.copy_(torch.from_numpy(weight))
         if self.device.type != "cpu":  # on the CPU both are the same memory
             _move(self.replay, self._batches)
-        rate = rate_at(config, self.frames)
-        for batch in range(config.updates_per_step):
+        rate = learning_rate_at(config, self.steps)
+        for batch in range(config.gradient_steps):
             loss.forward(batch)
             self.optimiser.step(loss.backward(batch), rate)
-        self.updates += config.updates_per_step
+        self.updates += config.gradient_steps
         if self.priorities is not None:
             self.priorities.update(rows, loss.td_error.cpu().numpy())
-        if self._steps % config.target_every == 0:
-            self.target.flat.lerp_(self.online.flat, config.target_rate)
+        if self._vector_steps % config.target_update_interval == 0:
+            self.target.flat.lerp_(self.online.flat, config.tau)
 
-    def policy(self, boards: int) -> Policy:
-        """Return the greedy policy of :attr:`online` for so many boards."""
-        return Greedy(self.online, boards)
+    def policy(self, num_envs: int) -> Policy:
+        """Return the greedy policy of :attr:`online` for so many environments."""
+        return Greedy(self.online, num_envs)
 
     def to_modules(self) -> nn.Sequential:
         """Return a copy of :attr:`online` as PyTorch's modules, on the CPU."""

@@ -14,14 +14,14 @@ __all__ = ["DqnConfig"]
 
 @dataclass(frozen=True, slots=True)
 class DqnConfig:
-    """Hyperparameters of DQN. A *frame* is one step of one board.
+    """Hyperparameters of DQN. A *step* is one step of one environment.
 
-    Epsilon and the learning rate go by frames, not by updates, so they are the same at the same frame
+    Epsilon and the learning rate go by steps, not by updates, so they are the same at the same step
     however often the network learns.
 
     Parameters
     ----------
-    frames : int
+    total_timesteps : int
         Length of the run, over which the schedules stretch; 1 or more.
     hidden : tuple of int
         Units of each hidden layer.
@@ -33,23 +33,23 @@ class DqnConfig:
         Rewards are multiplied by it before they are learnt from. Smooth L1 is linear beyond an error of
         1, where it learns medians instead of means: rare falls from high values are overlooked. Keep
         values near 1.
-    batch : int
-        Transitions of an update, 1..`replay`.
-    updates_per_step : int
-        Updates after each step of all boards, 1 or more. With N boards that is
-        ``updates_per_step / N`` a frame.
-    replay : int
+    batch_size : int
+        Transitions of an update, 1..`buffer_size`.
+    gradient_steps : int
+        Updates after each step of all environments, 1 or more. With N environments that is
+        ``gradient_steps / N`` a step.
+    buffer_size : int
         Transitions that are remembered.
-    warm_up : int
-        Frames before the first update, at least `batch`.
-    target_every : int
-        Steps of all boards between two moves of the target network, 1 or more.
-    target_rate : float
+    learning_starts : int
+        Steps before the first update, at least `batch_size`.
+    target_update_interval : int
+        Steps of all environments between two moves of the target network, 1 or more.
+    tau : float
         How far it moves towards the other one: 1 copies it, less is a moving average.
-    rate, last_rate : float
-        Learning rate at the first and at the last frame; linear in between.
+    learning_rate, final_learning_rate : float
+        Learning rate at the first and at the last step; linear in between.
     epsilon : EpsilonSchedule
-        Of exploration, by frames.
+        Of exploration, by steps.
     prioritised : bool
         Replay what the network is wrong about, see `prioritised`.
     seed : int
@@ -61,36 +61,44 @@ class DqnConfig:
         A value is out of its range.
     """
 
-    frames: int = 100_000
+    total_timesteps: int = 100_000
     hidden: tuple[int, ...] = (64, 64)
     variant: Variant = "double"
     gamma: float = 0.99
     reward_scale: float = 1.0
-    batch: int = 64
-    updates_per_step: int = 8
-    replay: int = 50_000
-    warm_up: int = 1_000
-    target_every: int = 1
-    target_rate: float = 0.05
-    rate: float = 1e-3
-    last_rate: float = 0.0
+    batch_size: int = 64
+    gradient_steps: int = 8
+    buffer_size: int = 50_000
+    learning_starts: int = 1_000
+    target_update_interval: int = 1
+    tau: float = 0.05
+    learning_rate: float = 1e-3
+    final_learning_rate: float = 0.0
     epsilon: EpsilonSchedule = field(default_factory=lambda: EpsilonSchedule(1.0, 0.05, 0.3))
     prioritised: bool = False
     seed: int = 0
 
     def __post_init__(self) -> None:
-        counts = ("frames", "batch", "updates_per_step", "replay", "warm_up", "target_every")
-        check(self, counts, shares=("gamma", "target_rate"))
+        counts = (
+            "total_timesteps",
+            "batch_size",
+            "gradient_steps",
+            "buffer_size",
+            "learning_starts",
+            "target_update_interval",
+        )
+        check(self, counts, shares=("gamma", "tau"))
         if self.variant not in VARIANTS:
             raise ConfigError(
                 f"variant is {self.variant!r}; it must be one of {', '.join(VARIANTS)}"
             )
-        if self.batch > self.replay:
+        if self.batch_size > self.buffer_size:
             raise ConfigError(
-                f"batch is {self.batch}, larger than the replay of {self.replay}; make it smaller"
+                f"batch_size is {self.batch_size}, larger than "
+                f"buffer_size, {self.buffer_size}; make it smaller"
             )
-        if not self.batch <= self.warm_up <= self.replay:
+        if not self.batch_size <= self.learning_starts <= self.buffer_size:
             raise ConfigError(
-                f"warm_up is {self.warm_up}; it must be from batch, {self.batch}, to replay, "
-                f"{self.replay}"
+                f"learning_starts is {self.learning_starts}; it must be from batch_size, "
+                f"{self.batch_size}, to buffer_size, {self.buffer_size}"
             )

@@ -14,7 +14,6 @@ otherwise: see `q_loss_plain`), and a target network that may follow as a moving
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 from typing import Any
 
 import gymnasium as gym
@@ -25,15 +24,15 @@ from gymnasium.spaces import Box, Discrete
 from qstep.deep.dqn_config import DqnConfig
 from qstep.deep.network import modules
 from qstep.deep.q_loss_plain import q_loss
-from qstep.deep.ranges import rate_at
+from qstep.deep.ranges import learning_rate_at
 from qstep.deep.replay_plain import PlainReplay
 from qstep.errors import ConfigError, EnvironmentSpaceError
 
-__all__ = ["Episode", "PlainDqn"]
+__all__ = ["PlainDqn"]
 
 
 class PlainDqn:
-    """A run of DQN, frame by frame.
+    """A run of DQN, step by step.
 
     Parameters
     ----------
@@ -41,15 +40,16 @@ class PlainDqn:
         Observations a Box of float32 and of shape (D,), actions a Discrete that starts at 0. Reset
         here.
     config : DqnConfig
-        As for :class:`qstep.deep.dqn.Dqn` with N boards; see `boards`.
+        As for :class:`qstep.deep.dqn.Dqn` with N environments; see `num_envs`.
     device : torch.device
-    boards : int
-        N. After every N / ``updates_per_step`` frames it learns once, and after N * ``target_every``
-        frames the target network moves: as often, by frames, as the fast form on N boards.
+    num_envs : int
+        N. After every N / ``gradient_steps`` steps it learns once, and after
+        N * ``target_update_interval`` steps the target network moves: as often,
+        by steps, as the fast form on N environments.
 
     Attributes
     ----------
-    frames, episodes, updates : int
+    steps, episodes, updates : int
         So far.
     online, target : torch.nn.Sequential
 
@@ -58,11 +58,11 @@ class PlainDqn:
     EnvironmentSpaceError
         A space is another one.
     ConfigError
-        N is no multiple of ``updates_per_step``, or priorities are asked for.
+        N is no multiple of ``gradient_steps``, or priorities are asked for.
     """
 
     def __init__(
-        self, env: gym.Env[Any, Any], config: DqnConfig, device: torch.device, boards: int
+        self, env: gym.Env[Any, Any], config: DqnConfig, device: torch.device, num_envs: int
     ) -> None:
         seen, acts = env.observation_space, env.action_space
         if not (isinstance(seen, Box) and len(seen.shape) == 1 and seen.dtype == np.float32):
@@ -73,10 +73,10 @@ class PlainDqn:
             raise EnvironmentSpaceError(
                 f"the action space is {acts}; DQN needs a Discrete that starts at 0"
             )
-        if boards % config.updates_per_step:
+        if num_envs % config.gradient_steps:
             raise ConfigError(
-                f"boards is {boards}; it must be a multiple of updates_per_step, "
-                f"{config.updates_per_step}"
+                f"num_envs is {num_envs}; it must be a multiple of gradient_steps, "
+                f"{config.gradient_steps}"
             )
         if config.prioritised:
             raise ConfigError("prioritised replay is for the fast form; the plain one has none")
@@ -84,18 +84,18 @@ class PlainDqn:
         self.env, self.config, self.device = env, config, device
         self.online = modules(sizes, config.seed).to(device)
         self.target = modules(sizes, config.seed).to(device)
-        self.optimiser = torch.optim.Adam(self.online.parameters(), lr=config.rate)
-        self.replay = PlainReplay(config.replay, config.seed)
-        self.frames = self.episodes = self.updates = 0
-        self._learn_every = boards // config.updates_per_step
-        self._target_every = boards * config.target_every
+        self.optimiser = torch.optim.Adam(self.online.parameters(), lr=config.learning_rate)
+        self.replay = PlainReplay(config.buffer_size, config.seed)
+        self.steps = self.episodes = self.updates = 0
+        self._learn_every = num_envs // config.gradient_steps
+        self._target_every = num_envs * config.target_update_interval
         self._actions = int(acts.n)
         self._random = random.Random(config.seed)
         self._observation, _ = env.reset(seed=config.seed)
-        self._total, self._length = 0.0, 0
+        self._return = 0.0
 
-    def step(self) -> Episode | None:
-        """Take one step and perhaps learn; return the episode if it has ended."""
+    def step(self) -> float | None:
+        """Take one step and perhaps learn; return the return of the episode if it has ended."""
         config = self.config
         action = self._select()
         observation, reward, terminated, truncated, _ = self.env.step(action)
@@ -103,24 +103,23 @@ class PlainDqn:
             self._observation, action, config.reward_scale * float(reward), observation, terminated
         )
         self._observation = observation
-        self.frames += 1
-        self._total += float(reward)
-        self._length += 1
-        ended = None
+        self.steps += 1
+        self._return += float(reward)
+        episode_return = None
         if terminated or truncated:
-            ended = Episode(self._total, self._length)
+            episode_return = self._return
             self.episodes += 1
-            self._total, self._length = 0.0, 0
+            self._return = 0.0
             self._observation, _ = self.env.reset()
-        if len(self.replay) >= config.warm_up:
-            if self.frames % self._learn_every == 0:
+        if len(self.replay) >= config.learning_starts:
+            if self.steps % self._learn_every == 0:
                 self._learn()
-            if self.frames % self._target_every == 0:
+            if self.steps % self._target_every == 0:
                 self._follow()
-        return ended
+        return episode_return
 
     def _select(self) -> int:
-        if self._random.random() < self.config.epsilon.at(self.frames, self.config.frames):
+        if self._random.random() < self.config.epsilon.at(self.steps, self.config.total_timesteps):
             return self._random.randrange(self._actions)
         with torch.no_grad():
             seen = torch.as_tensor(self._observation, device=self.device).unsqueeze(0)
@@ -128,27 +127,19 @@ class PlainDqn:
 
     def _learn(self) -> None:
         config = self.config
-        batch = self.replay.sample(config.batch, self.device)
+        batch = self.replay.sample(config.batch_size, self.device)
         loss, _ = q_loss(config.variant, self.online, self.target, batch, config.gamma)
         for group in self.optimiser.param_groups:
-            group["lr"] = rate_at(config, self.frames)
+            group["lr"] = learning_rate_at(config, self.steps)
         self.optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]  # PyTorch has no types for it
         self.optimiser.step()
         self.updates += 1
 
     def _follow(self) -> None:
-        rate = self.config.target_rate
+        rate = self.config.tau
         with torch.no_grad():
             for ours, theirs in zip(
                 self.target.parameters(), self.online.parameters(), strict=True
             ):
                 ours.mul_(1 - rate).add_(theirs, alpha=rate)
-
-
-@dataclass(frozen=True, slots=True)
-class Episode:
-    """An episode that has ended: undiscounted return, and steps."""
-
-    total: float
-    length: int

@@ -6,30 +6,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.deep.learner import Policy
-from qstep.envs.boards import Boards
+from qstep.envs.vector import VectorEnv
 
 __all__ = ["play"]
 
 
-def play(boards: Boards, policy: Policy, seed: int) -> NDArray[np.int64]:
-    """Play one episode on each board and return the scores, shape (N,).
+def play(envs: VectorEnv, policy: Policy, seed: int) -> NDArray[np.int64]:
+    """Play one episode on each environment and return the scores, shape (N,).
 
-    Exactly one episode a board: taking the first N that end would favour the short ones.
+    Exactly one episode an environment: taking the first N that end would favour the short ones.
 
     Parameters
     ----------
-    boards : Boards
+    envs : VectorEnv
         Reset first, so not those of a run.
     policy : callable
         From observations to actions.
     seed : int
-        Of the boards.
+        Of the environments.
     """
-    boards.reset(seed)
-    scores = np.full(len(boards), -1, np.int64)
-    playing = np.ones(len(boards), np.bool_)
+    envs.reset(seed)
+    scores = np.full(envs.num_envs, -1, np.int64)
+    playing = np.ones(envs.num_envs, np.bool_)
     while playing.any():
-        step = boards.step(policy(boards.observation))
+        step = envs.step(policy(envs.observation))
         ended = playing & (step.terminated | step.truncated)
         scores[ended] = step.score[ended]
         playing &= ~ended

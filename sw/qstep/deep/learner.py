@@ -1,4 +1,4 @@
-"""What DQN and PQN have in common: exploring on boards, counting what ended, going on exactly."""
+"""What DQN and PQN have in common: exploring on environments, counting what ended, going on exactly."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from qstep.deep.checkpoint import State, check_parts
-from qstep.envs.board_checks import check_numbers
-from qstep.envs.boards import Boards, BoardsStep
+from qstep.envs.vector import VectorEnv, VectorStep
+from qstep.envs.vector_checks import check_numbers
 
-__all__ = ["PHASES", "Ended", "Learner", "Policy"]
+__all__ = ["PHASES", "Ended", "NetworkLearner", "Policy"]
 
 PHASES = ("select", "step", "store", "learn")
 
@@ -28,39 +28,41 @@ class Ended(NamedTuple):
 
     Attributes
     ----------
-    board : ndarray of int64
+    env : ndarray of int64
     score : ndarray of int32
-    total : ndarray of float64
+    episode_return : ndarray of float64
         Undiscounted return.
     """
 
-    board: NDArray[np.int64]
+    env: NDArray[np.int64]
     score: NDArray[np.int32]
-    total: NDArray[np.float64]
+    episode_return: NDArray[np.float64]
 
 
 class Room(Protocol):
-    """What keeps arrays of its own: boards, a replay memory."""
+    """What keeps arrays of its own: envs, a replay memory."""
 
     def snapshot(self) -> dict[str, NDArray[Any]]: ...
     def restore(self, snapshot: Mapping[str, NDArray[Any]], /) -> object: ...
 
 
-class Learner(ABC):
-    """A run on N boards. Call :meth:`step` until :attr:`frames` has reached ``config.frames``.
+class NetworkLearner(ABC):
+    """A run on N environments.
+
+    Call :meth:`step` until :attr:`steps` has reached ``config.total_timesteps``.
 
     Parameters
     ----------
-    boards : Boards
+    envs : VectorEnv
         With observations of one number or more.
     device : torch.device
-        Of the networks; boards are on the CPU.
+        Of the networks; environments are on the CPU.
     seed : int
         Of exploration and of whatever else the learner draws.
 
     Attributes
     ----------
-    frames, episodes, updates : int
+    steps, episodes, updates : int
         So far.
     seconds : dict of str to float
         Spent so far in each of :data:`PHASES`.
@@ -68,27 +70,27 @@ class Learner(ABC):
     Raises
     ------
     EnvironmentSpaceError
-        The boards' observations are indices into a table.
+        The environments' observations are indices into a table.
     """
 
-    COUNTERS: ClassVar[tuple[str, ...]] = ("frames", "episodes", "updates")
+    COUNTERS: ClassVar[tuple[str, ...]] = ("steps", "episodes", "updates")
     """Attributes that a snapshot keeps in its head."""
 
-    def __init__(self, boards: Boards, device: torch.device, seed: int) -> None:
-        check_numbers(boards)
-        self.boards, self.device = boards, device
+    def __init__(self, envs: VectorEnv, device: torch.device, seed: int) -> None:
+        check_numbers(envs)
+        self.envs, self.device = envs, device
         self.generator = np.random.default_rng(seed)
-        self.frames = self.episodes = self.updates = 0
+        self.steps = self.episodes = self.updates = 0
         self.seconds = dict.fromkeys(PHASES, 0.0)
-        self._totals = np.zeros(len(boards))
+        self._returns = np.zeros(envs.num_envs)
 
     @abstractmethod
     def step(self) -> Ended:
-        """Play on with every board, and learn."""
+        """Play on with every environment, and learn."""
 
     @abstractmethod
-    def policy(self, boards: int) -> Policy:
-        """Return the greedy policy of the network, as it is at each call, for so many boards."""
+    def policy(self, num_envs: int) -> Policy:
+        """Return the greedy policy of the network, as it is at each call, for so many environments."""
 
     @abstractmethod
     def to_modules(self) -> nn.Sequential:
@@ -100,22 +102,22 @@ class Learner(ABC):
 
     def _rooms(self) -> dict[str, Room]:
         """Return what keeps its own arrays in a snapshot, by name."""
-        return {"boards": self.boards}
+        return {"envs": self.envs}
 
     def _explore(self, greedy: NDArray[np.int64], epsilon: float) -> NDArray[np.int64]:
         """Replace a share of the actions by random ones, in place; return them."""
         explore = self.generator.random(len(greedy)) < epsilon
-        drawn = self.generator.integers(self.boards.actions, size=len(greedy))
+        drawn = self.generator.integers(self.envs.actions, size=len(greedy))
         np.copyto(greedy, drawn, where=explore)
         return greedy
 
-    def _count(self, step: BoardsStep) -> Ended:
-        """Add a step of the boards to the returns; return and count the episodes that it ended."""
-        self._totals += step.reward
-        board = np.flatnonzero(step.terminated | step.truncated)
-        ended = Ended(board, step.score[board], self._totals[board])
-        self._totals[board] = 0
-        self.episodes += len(board)
+    def _count(self, step: VectorStep) -> Ended:
+        """Add a step of the environments to the returns; return and count the episodes that it ended."""
+        self._returns += step.reward
+        env = np.flatnonzero(step.terminated | step.truncated)
+        ended = Ended(env, step.score[env], self._returns[env])
+        self._returns[env] = 0
+        self.episodes += len(env)
         return ended
 
     def snapshot(self) -> State:
@@ -132,11 +134,11 @@ class Learner(ABC):
                 "phases": dict(self.seconds),
             },
             {name: tensor.detach().cpu().clone() for name, tensor in self._tensors().items()},
-            {**arrays, "totals": self._totals.copy()},
+            {**arrays, "returns": self._returns.copy()},
         )
 
     def restore(self, state: State) -> None:
-        """Go on from a :meth:`snapshot` of a run with equal boards and configuration.
+        """Go on from a :meth:`snapshot` of a run with equal environments and configuration.
 
         On the CPU, with the same version of PyTorch, the rest of the run is then bit for bit that of
         the one which went on.
@@ -152,7 +154,7 @@ class Learner(ABC):
             keeper.restore(
                 {n.removeprefix(start): a for n, a in state.arrays.items() if n.startswith(start)}
             )
-        self._totals[:] = state.arrays["totals"]
+        self._returns[:] = state.arrays["returns"]
         with torch.no_grad():
             for name, tensor in self._tensors().items():
                 tensor.copy_(state.tensors[name])

@@ -183,16 +183,16 @@ class Greedy:
     ----------
     network : Stack
         One. Read at each call.
-    boards : int
+    num_envs : int
         N.
     """
 
-    def __init__(self, network: Stack, boards: int) -> None:
+    def __init__(self, network: Stack, num_envs: int) -> None:
         device = network.flat.device
-        self._pass = Pass(network, boards)
-        rows = torch.ones(boards, network.sizes[0] + 1, device=device)
+        self._pass = Pass(network, num_envs)
+        rows = torch.ones(num_envs, network.sizes[0] + 1, device=device)
         self._seen, self._columns = rows[:, :-1], rows.t()[None]
-        self._best = torch.empty(boards, dtype=torch.int64, device=device)
+        self._best = torch.empty(num_envs, dtype=torch.int64, device=device)
 
     def __call__(self, observation: NDArray[np.float32]) -> NDArray[np.int64]:
         """Return the actions, shape (N,); overwritten by the next call.

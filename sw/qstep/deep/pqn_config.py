@@ -13,32 +13,32 @@ __all__ = ["PqnConfig"]
 
 @dataclass(frozen=True, slots=True)
 class PqnConfig:
-    """Hyperparameters of PQN. A *frame* is one step of one board.
+    """Hyperparameters of PQN. A *step* is one step of one environment.
 
     Parameters
     ----------
-    frames : int
+    total_timesteps : int
         Length of the run, over which the schedules stretch; rounded up to whole rollouts.
     hidden : tuple of int
         Units of each hidden layer.
     gamma : float
         Discount, 0..1.
-    decay : float
+    q_lambda : float
         The lambda of the returns, 0..1; 0 is one-step Q-learning.
     reward_scale : float
         Rewards are multiplied by it before they are learnt from.
-    horizon : int
-        H, steps of each board in a rollout.
-    epochs : int
+    num_steps : int
+        H, steps of each environment in a rollout.
+    update_epochs : int
         How often a rollout is gone through.
-    minibatches : int
-        Pieces of a rollout, one update each; at most N * H on N boards.
-    rate, last_rate : float
-        Learning rate at the first and at the last frame; linear in between.
-    gradient_norm : float
+    num_minibatches : int
+        Pieces of a rollout, one update each; at most N * H on N environments.
+    learning_rate, final_learning_rate : float
+        Learning rate at the first and at the last step; linear in between.
+    max_grad_norm : float
         A longer gradient is shortened to it; above 0.
     epsilon : EpsilonSchedule
-        Of exploration, by frames.
+        Of exploration, by steps.
     seed : int
         Of everything that is drawn, the network's first parameters included.
 
@@ -48,21 +48,25 @@ class PqnConfig:
         A value is out of its range.
     """
 
-    frames: int = 500_000
+    total_timesteps: int = 500_000
     hidden: tuple[int, ...] = (128, 128)
     gamma: float = 0.99
-    decay: float = 0.95
+    q_lambda: float = 0.95
     reward_scale: float = 0.1
-    horizon: int = 64
-    epochs: int = 4
-    minibatches: int = 16
-    rate: float = 1e-3
-    last_rate: float = 0.0
-    gradient_norm: float = 10.0
+    num_steps: int = 64
+    update_epochs: int = 4
+    num_minibatches: int = 16
+    learning_rate: float = 1e-3
+    final_learning_rate: float = 0.0
+    max_grad_norm: float = 10.0
     epsilon: EpsilonSchedule = field(default_factory=lambda: EpsilonSchedule(1.0, 0.05, 0.2))
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check(self, ("frames", "horizon", "epochs", "minibatches"), shares=("gamma", "decay"))
-        if not self.gradient_norm > 0.0:
-            raise ConfigError(f"gradient_norm is {self.gradient_norm}; it must be above 0")
+        check(
+            self,
+            ("total_timesteps", "num_steps", "update_epochs", "num_minibatches"),
+            shares=("gamma", "q_lambda"),
+        )
+        if not self.max_grad_norm > 0.0:
+            raise ConfigError(f"max_grad_norm is {self.max_grad_norm}; it must be above 0")

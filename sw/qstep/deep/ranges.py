@@ -6,20 +6,20 @@ from typing import Protocol
 
 from qstep.errors import ConfigError
 
-__all__ = ["Learning", "check", "rate_at"]
+__all__ = ["Learning", "check", "learning_rate_at"]
 
 
 class Learning(Protocol):
     """What every configuration has, see `DqnConfig`."""
 
     @property
-    def frames(self) -> int: ...
+    def total_timesteps(self) -> int: ...
     @property
     def hidden(self) -> tuple[int, ...]: ...
     @property
-    def rate(self) -> float: ...
+    def learning_rate(self) -> float: ...
     @property
-    def last_rate(self) -> float: ...
+    def final_learning_rate(self) -> float: ...
     @property
     def seed(self) -> int: ...
 
@@ -47,7 +47,7 @@ def check(config: Learning, counts: tuple[str, ...], shares: tuple[str, ...]) ->
     for name in shares:
         if not 0.0 <= getattr(config, name) <= 1.0:
             raise ConfigError(f"{name} is {getattr(config, name)}; it must be from 0 to 1")
-    for name in ("rate", "last_rate", "reward_scale"):
+    for name in ("learning_rate", "final_learning_rate", "reward_scale"):
         if not 0.0 <= getattr(config, name) < float("inf"):
             raise ConfigError(f"{name} is {getattr(config, name)}; it must be finite, 0 or more")
     if not config.hidden or min(config.hidden) < 1:
@@ -56,7 +56,7 @@ def check(config: Learning, counts: tuple[str, ...], shares: tuple[str, ...]) ->
         raise ConfigError(f"seed is {config.seed}; it must be 0 or more")
 
 
-def rate_at(config: Learning, frame: int) -> float:
-    """Return the learning rate at a frame: linear, and after the last one it stays."""
-    share = min(frame / config.frames, 1.0)
-    return config.rate + (config.last_rate - config.rate) * share
+def learning_rate_at(config: Learning, step: int) -> float:
+    """Return the learning rate at a step: linear, and after the last one it stays."""
+    share = min(step / config.total_timesteps, 1.0)
+    return config.learning_rate + (config.final_learning_rate - config.learning_rate) * share

@@ -1,4 +1,4 @@
-"""A run of DQN or PQN from its first frame to its last, with what is noted down on the way."""
+"""A run of DQN or PQN from its first step to its last, with what is noted down on the way."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from torch import nn
 from qstep.deep.checkpoint import State, check_parts
 from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_config import DqnConfig
-from qstep.deep.dqn_plain import Episode, PlainDqn
+from qstep.deep.dqn_plain import PlainDqn
 from qstep.deep.evaluate import play
-from qstep.deep.learner import Ended, Learner, Policy
+from qstep.deep.learner import Ended, NetworkLearner, Policy
 from qstep.deep.measure import clocked, peak_mib
 from qstep.deep.network import Greedy, Stack
 from qstep.deep.pqn import Pqn
 from qstep.deep.pqn_config import PqnConfig
-from qstep.deep.systems import SYSTEMS
-from qstep.envs.boards import Boards
+from qstep.deep.presets import PRESETS
+from qstep.envs.vector import VectorEnv
 from qstep.errors import ConfigError
 
 __all__ = ["GAMES", "Run", "Score"]
@@ -32,7 +32,7 @@ GAMES = 100
 """Greedy episodes of an evaluation."""
 
 _GAMES_SEED = 1 << 32
-"""Of the evaluation's boards, the same ones each time; no run draws from it."""
+"""Of the evaluation's environments, the same ones each time; no run draws from it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Score:
 
     Attributes
     ----------
-    frames, episodes : int
+    steps, episodes : int
         Of training before it.
     mean, low, high : float
         Mean, lowest and highest score of the episodes.
@@ -51,7 +51,7 @@ class Score:
         The most memory that the process had held.
     """
 
-    frames: int
+    steps: int
     episodes: int
     mean: float
     low: float
@@ -74,12 +74,12 @@ class Run:
         Play :data:`GAMES` greedy episodes whenever so many training episodes have ended, and at the
         end.
     episodes : int or None
-        End after so many, if ``config.frames`` are not reached before.
+        End after so many, if ``config.total_timesteps`` are not reached before.
 
     Attributes
     ----------
     learner : Dqn, PlainDqn or Pqn
-    returns : list of (frames, return)
+    returns : list of (steps, return)
         Of every training episode, at its end.
     scores : list of Score
     phases : dict of str to float
@@ -100,21 +100,21 @@ class Run:
         evaluate_every: int,
         episodes: int | None = None,
     ) -> None:
-        system = SYSTEMS[name]
+        preset = PRESETS[name]
         self.name, self.form, self.config = name, form, config
         self.evaluate_every, self.episodes = evaluate_every, episodes
-        self.learner: Learner | PlainDqn
-        # Board i begins with its seed + i, so neighbouring seeds would share boards.
-        first_seed = system.boards * config.seed
+        self.learner: NetworkLearner | PlainDqn
+        # Environment i begins with its seed + i, so neighbouring seeds would share environments.
+        first_seed = preset.num_envs * config.seed
         if isinstance(config, PqnConfig):
-            self.learner = Pqn(system.make_boards(system.boards, first_seed), config, device)
+            self.learner = Pqn(preset.make_envs(preset.num_envs, first_seed), config, device)
         elif form == "plain":
-            self.learner = PlainDqn(system.make_env(), config, device, system.plain_boards)
+            self.learner = PlainDqn(preset.make_env(), config, device, preset.plain_num_envs)
         else:
-            self.learner = Dqn(system.make_boards(system.boards, first_seed), config, device)
+            self.learner = Dqn(preset.make_envs(preset.num_envs, first_seed), config, device)
         learner = self.learner
         self.phases = clocked(learner) if isinstance(learner, PlainDqn) else learner.seconds
-        self._games: Boards = system.make_boards(GAMES, _GAMES_SEED)
+        self._games: VectorEnv = preset.make_envs(GAMES, _GAMES_SEED)
         self.returns: list[tuple[int, float]] = []
         self.scores: list[Score] = []
         self.seconds = self.processor_s = self.learning_s = 0.0
@@ -123,10 +123,12 @@ class Run:
     def identity(self) -> dict[str, Any]:
         """What the run is, as plain values: a checkpoint is good for this one only."""
         return {
-            "system": self.name,
+            "environment": self.name,
             "form": self.form,
             "device": self.learner.device.type,
-            "boards": len(self.learner.boards) if isinstance(self.learner, Learner) else 1,
+            "num_envs": self.learner.envs.num_envs
+            if isinstance(self.learner, NetworkLearner)
+            else 1,
             "episodes": self.episodes,
             "evaluate_every": self.evaluate_every,
             **asdict(self.config),
@@ -134,9 +136,9 @@ class Run:
 
     @property
     def done(self) -> bool:
-        """Whether the last frame, or the last episode, has been played."""
+        """Whether the last step, or the last episode, has been played."""
         enough = self.episodes is not None and self.learner.episodes >= self.episodes
-        return enough or self.learner.frames >= self.config.frames
+        return enough or self.learner.steps >= self.config.total_timesteps
 
     def __iter__(self) -> Iterator[None]:
         """Go on to the end, a step of the learner at a time; may be left and begun again."""
@@ -160,17 +162,17 @@ class Run:
         self.processor_s += now[1] - processor
         return now
 
-    def _note(self, ended: Ended | Episode | None) -> None:
+    def _note(self, ended: Ended | float | None) -> None:
         if ended is None:
             return
-        totals = np.atleast_1d(ended.total).tolist()
-        self.returns += [(self.learner.frames, total) for total in totals]
+        returns = ended.episode_return.tolist() if isinstance(ended, Ended) else [ended]
+        self.returns += [(self.learner.steps, episode_return) for episode_return in returns]
 
     def _evaluate(self) -> None:
         scores = play(self._games, self._policy(), _GAMES_SEED)
         self.scores.append(
             Score(
-                self.learner.frames,
+                self.learner.steps,
                 self.learner.episodes,
                 float(scores.mean()),
                 float(scores.min()),
@@ -182,7 +184,7 @@ class Run:
 
     def _policy(self) -> Policy:
         """Return the policy that evaluations play."""
-        if isinstance(self.learner, Learner):
+        if isinstance(self.learner, NetworkLearner):
             return self.learner.policy(GAMES)
         sizes = (self._games.inputs, *self.config.hidden, self._games.actions)
         network = Stack.zeros(sizes, 1, self.learner.device)
@@ -192,7 +194,7 @@ class Run:
     @property
     def network(self) -> nn.Sequential:
         """A copy of the network that learns, on the CPU."""
-        if isinstance(self.learner, Learner):
+        if isinstance(self.learner, NetworkLearner):
             return self.learner.to_modules()
         return copy.deepcopy(self.learner.online).cpu()
 
@@ -230,14 +232,14 @@ class Run:
         CheckpointError
             A part is missing, or is of another type or shape; then nothing has changed.
         """
-        assert isinstance(self.learner, Learner)
+        assert isinstance(self.learner, NetworkLearner)
         own = self._own()
         check_parts(state, own, any_length=own.arrays)
         self.learner.restore(state)  # which checks its parts
         self.returns = [(int(f), total) for f, total in state.arrays["history.returns"].tolist()]
         self.scores = [
-            Score(int(frames), int(episodes), *rest)
-            for frames, episodes, *rest in state.arrays["history.scores"].tolist()
+            Score(int(steps), int(episodes), *rest)
+            for steps, episodes, *rest in state.arrays["history.scores"].tolist()
         ]
         for name in _CLOCKS:
             setattr(self, name, state.head[name])

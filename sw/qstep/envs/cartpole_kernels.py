@@ -1,10 +1,10 @@
-"""The compiled part of `CartPoleBoards`: the motion of Gymnasium's CartPole-v1. Nothing is allocated.
+"""The compiled part of `CartPoleVectorEnv`: the motion of Gymnasium's CartPole-v1. Nothing is allocated.
 
 Equality with Gymnasium is exact, so every expression below keeps its order of operations, and the
 sines and cosines come from NumPy, as Gymnasium's do: those of a compiler's library may differ in the
 last bit.
 
-`poles` below are `CartPoles`, and `out` is a `BoardsStep`.
+`poles` below are `CartPoles`, and `out` is a `VectorStep`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _START_STEPS = 1 << 31
 
 
 class CartPoles(NamedTuple):
-    """The state of N boards, one element a board.
+    """The state of N environments, one element an environment.
 
     Attributes
     ----------
@@ -65,15 +65,15 @@ class CartPoles(NamedTuple):
     steps: NDArray[np.int32]
 
     @classmethod
-    def empty(cls, boards: int) -> Self:
-        """Return boards on which nothing has begun yet."""
+    def empty(cls, num_envs: int) -> Self:
+        """Return environments in which nothing has begun yet."""
         return cls(
-            word=np.zeros(boards, np.uint64),
-            x=np.zeros(boards),
-            x_dot=np.zeros(boards),
-            theta=np.zeros(boards),
-            theta_dot=np.zeros(boards),
-            steps=np.zeros(boards, np.int32),
+            word=np.zeros(num_envs, np.uint64),
+            x=np.zeros(num_envs),
+            x_dot=np.zeros(num_envs),
+            theta=np.zeros(num_envs),
+            theta_dot=np.zeros(num_envs),
+            steps=np.zeros(num_envs, np.int32),
         )
 
 
@@ -84,7 +84,7 @@ def _start(word, i):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def restart(poles, i):  # type: ignore[no-untyped-def]
-    """Begin an episode on board `i`."""
+    """Begin an episode on environment `i`."""
     poles.x[i] = _start(poles.word, i)
     poles.x_dot[i] = _start(poles.word, i)
     poles.theta[i] = _start(poles.word, i)
@@ -94,7 +94,7 @@ def restart(poles, i):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def observe(poles, i, seen):  # type: ignore[no-untyped-def]
-    """Write the observation of board `i`."""
+    """Write the observation of environment `i`."""
     seen[i, 0] = poles.x[i]
     seen[i, 1] = poles.x_dot[i]
     seen[i, 2] = poles.theta[i]
@@ -103,7 +103,7 @@ def observe(poles, i, seen):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _move(poles, i, action, cosine, sine):  # type: ignore[no-untyped-def]
-    """Push the cart of board `i`; return whether the episode terminated."""
+    """Push the cart of environment `i`; return whether the episode terminated."""
     x, x_dot, theta, theta_dot = poles.x[i], poles.x_dot[i], poles.theta[i], poles.theta_dot[i]
     force = _FORCE if action == 1 else -_FORCE
     push = (force + _POLE_MASS_LENGTH * (theta_dot * theta_dot) * sine) / _TOTAL_MASS
@@ -120,9 +120,9 @@ def _move(poles, i, action, cosine, sine):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def step(poles, actions, cosines, sines, seen, out):  # type: ignore[no-untyped-def]
-    """Step every board, and restart those whose episode ends.
+    """Step every environment, and restart those whose episode ends.
 
-    Returns the first board whose action is out of range, before anything is changed; else -1.
+    Returns the first environment whose action is out of range, before anything is changed; else -1.
     """
     for i in range(len(actions)):
         if actions[i] < 0 or actions[i] >= ACTIONS:

@@ -1,4 +1,4 @@
-"""`GridWorld`: a board of text, walked one cell at a time."""
+"""`GridWorld`: a map of text, walked one cell at a time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from qstep.errors import EnvironmentSpaceError
 
-__all__ = ["FREE", "GOAL", "HOLE", "START", "WALL", "GridModel", "GridWorld"]
+__all__ = ["FREE", "GOAL", "HOLE", "START", "WALL", "DeterministicModel", "GridWorld"]
 
 START, GOAL, HOLE, WALL, FREE = "SGH#."
 
@@ -22,50 +22,59 @@ MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))
 MAX_CELLS = 65536
 
 
-class GridModel(NamedTuple):
-    """What every action does in every state, as arrays of shape (S, 4).
+class DeterministicModel(NamedTuple):
+    """A transition model of S states and A actions in which every action has one outcome.
 
-    A cell that cannot be left (goal, hole, wall) is absorbing: it leads to itself, pays 0 and
-    terminates.
+    Attributes
+    ----------
+    next_state : ndarray of int32, shape (S, A)
+        Where an action leads, 0..S-1.
+    reward : ndarray of float64, shape (S, A)
+        What it pays; the reward belongs to the state that is entered.
+    terminated : ndarray of bool, shape (S, A)
+        True where the episode ends there, so that the next state has no value.
+    start : int
+        The state in which every episode begins.
     """
 
     next_state: NDArray[np.int32]
     reward: NDArray[np.float64]
     terminated: NDArray[np.bool_]
+    start: int
 
 
 class GridWorld(gym.Env[Any, Any]):
-    """A walker looks for the goal of a board and avoids its holes.
+    """A walker looks for the goal of a map and avoids its holes.
 
-    **Board.** A rectangle of text, one character a cell: ``S`` start (exactly one), ``G`` goal
+    **Map.** A rectangle of text, one character a cell: ``S`` start (exactly one), ``G`` goal
     (one or more), ``H`` hole, ``#`` wall, ``.`` free; 2 to 65536 cells.
 
     **Observation.** ``Discrete(rows * columns)``: the walker's cell, ``row * columns + column``,
     counted from the upper left corner.
 
-    **Actions.** ``Discrete(4)``: 0 up, 1 down, 2 left, 3 right. A step off the board or into a wall
+    **Actions.** ``Discrete(4)``: 0 up, 1 down, 2 left, 3 right. A step off the map or into a wall
     leaves the walker where it is. Every move is certain.
 
     **Reward**, paid on entering a cell: goal +1, hole `hole_reward`, any other cell -1 (also for
-    staying). `hole_reward` is -5 on boards of at most 25 cells and -100 on larger ones, where -5
+    staying). `hole_reward` is -5 on maps of at most 25 cells and -100 on larger ones, where -5
     would be cheaper than the way to the goal.
 
     **End.** Entering the goal or a hole terminates the episode. After `step_cap` steps, 4 for every
-    cell of the board, an episode that has not terminated is truncated.
+    cell of the map, an episode that has not terminated is truncated.
 
     **Start.** Always the cell ``S``. Nothing is random, so a seed has no effect.
 
     Parameters
     ----------
     text : str
-        The board.
+        The map.
     source : str
-        What the board is called in the message of an error, for example the path of its file.
+        What the map is called in the message of an error, for example the path of its file.
 
     Raises
     ------
     EnvironmentSpaceError
-        The text is not a board; the message names the line and the column, both counted from 1.
+        The text is not a map; the message names the line and the column, both counted from 1.
 
     Examples
     --------
@@ -87,20 +96,20 @@ class GridWorld(gym.Env[Any, Any]):
         self.step_cap = 4 * len(cells)
         self.observation_space = Discrete(len(cells))
         self.action_space = Discrete(len(MOVES))
-        self._model = _model(cells, self.shape, self.hole_reward)
+        self._model = _model(cells, self.start, self.shape, self.hole_reward)
         # Lists index three times faster than arrays, one element at a time.
-        self._next, self._reward, self._terminated = (array.tolist() for array in self._model)
+        self._next, self._reward, self._terminated = (array.tolist() for array in self._model[:3])
         self._state = self.start
         self._steps = 0
 
     @classmethod
     def from_file(cls, path: str | Path) -> Self:
-        """Read a board from a text file.
+        """Read a map from a text file.
 
         Raises
         ------
         EnvironmentSpaceError
-            The file cannot be read as text, or its text is not a board.
+            The file cannot be read as text, or its text is not a map.
         """
         try:
             text = Path(path).read_text(encoding="utf-8")
@@ -130,10 +139,14 @@ class GridWorld(gym.Env[Any, Any]):
         truncated = not terminated and self._steps >= self.step_cap
         return self._state, self._reward[state][action], terminated, truncated, {}
 
-    def transition_model(self) -> GridModel:
-        """Return next state, reward and termination of every state and action."""
-        next_state, reward, terminated = self._model
-        return GridModel(next_state.copy(), reward.copy(), terminated.copy())
+    def deterministic_model(self) -> DeterministicModel:
+        """Return a copy of the model.
+
+        A cell that cannot be left (goal, hole, wall) is absorbing: it leads to itself, pays 0 and
+        terminates.
+        """
+        next_state, reward, terminated, start = self._model
+        return DeterministicModel(next_state.copy(), reward.copy(), terminated.copy(), start)
 
 
 def _parse(text: str, source: str) -> tuple[str, ...]:
@@ -168,7 +181,9 @@ def _parse(text: str, source: str) -> tuple[str, ...]:
     return rows
 
 
-def _model(cells: str, shape: tuple[int, int], hole_reward: float) -> GridModel:
+def _model(
+    cells: str, start: int, shape: tuple[int, int], hole_reward: float
+) -> DeterministicModel:
     height, width = shape
     kind = np.array(list(cells))
     row, column = np.divmod(np.arange(len(cells)), width)
@@ -182,8 +197,9 @@ def _model(cells: str, shape: tuple[int, int], hole_reward: float) -> GridModel:
     next_state = np.where(absorbing | (kind[entered] == WALL), stay, entered)
     to = kind[next_state]
     reward = np.select([to == GOAL, to == HOLE], [1.0, hole_reward], -1.0)
-    return GridModel(
+    return DeterministicModel(
         next_state.astype(np.int32),
         np.where(absorbing, 0.0, reward),
         absorbing | np.isin(to, (GOAL, HOLE)),
+        start,
     )

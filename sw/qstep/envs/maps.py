@@ -1,4 +1,4 @@
-"""The boards that ship with :class:`~qstep.envs.gridworld.GridWorld`."""
+"""The maps that ship with :class:`~qstep.envs.gridworld.GridWorld`."""
 
 __all__ = ["MAPS"]
 

@@ -1,4 +1,4 @@
-"""`Snake`: one board, written plainly. It is the definition; `SnakeBoards` is the fast form."""
+"""`Snake`: one game, written plainly. It is the definition; `SnakeVectorEnv` is the fast form."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _CELLS = [(row, column) for row in range(SIDE) for column in range(SIDE)]
 class Snake(gym.Env[Any, Any]):
     """A snake looks for food, grows by it, and must not run into the border or itself.
 
-    **Board.** 10 x 10 cells. One holds food; the body covers 3 or more.
+    **Grid.** 10 x 10 cells. One holds food; the body covers 3 or more.
 
     **Actions.** ``Discrete(3)``, relative to where the snake is heading: 0 straight, 1 right, 2 left.
 
@@ -51,7 +51,7 @@ class Snake(gym.Env[Any, Any]):
     **Reward.** Food +10, death -10, any other step 0.
 
     **End.** A move into the border or the body is death: it terminates the episode and leaves the
-    board as it was. Eating the last food (the snake covers the board) terminates as well, with
+    grid as it was. Eating the last food (the snake covers the grid) terminates as well, with
     +10: the game is won. An episode is truncated after 100 steps for every cell of the body
     without food.
 
@@ -188,7 +188,7 @@ class Snake(gym.Env[Any, Any]):
         Raises
         ------
         EnvironmentSpaceError
-            That is no snake, or the food is on it or off the board.
+            That is no snake, or the food is on it or off the grid.
         """
         self.direction = checked_placement(body, food)
         self.body = deque(body)
@@ -208,7 +208,7 @@ class Snake(gym.Env[Any, Any]):
         return free[self._draw(len(free))] if free else None
 
     def _target(self, action: int) -> Cell:
-        """Return the cell that an action leads to, on the board or off."""
+        """Return the cell that an action leads to, on the grid or off."""
         down, right = MOVES[(self.direction + TURNS[action]) % 4]
         row, column = self.body[0]
         return row + down, column + right

@@ -1,6 +1,6 @@
-"""What N boards of Snake are made of, and what a step of them writes: structures of arrays.
+"""What N games of Snake are made of, and what a step of them writes: structures of arrays.
 
-A board is 12 x 12 bytes with a border of 1 around its cells, so that a wall and a body look alike and
+A grid is 12 x 12 bytes with a border of 1 around its cells, so that a wall and a body look alike and
 nothing has to be checked against the edge; a cell is its number in that grid, ``12 * row + column``
 counted from the border. A body is a ring: the cells from `head` back to ``head - length + 1``, modulo
 its size.
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from qstep.envs.snake_rules import SIDE
 
-__all__ = ["PITCH", "RING", "SCRATCH", "Boards", "Outcome"]
+__all__ = ["PITCH", "RING", "SCRATCH", "Outcome", "Snakes"]
 
 PITCH = SIDE + 2
 """From one row of the grid to the next."""
@@ -24,11 +24,11 @@ RING = 128
 """Cells in a ring: a power of two that holds every body."""
 
 SCRATCH = ("marks", "stack")
-"""Fields of `Boards` that carry nothing from one step to the next."""
+"""Fields of `Snakes` that carry nothing from one step to the next."""
 
 
-class Boards(NamedTuple):
-    """The state of N boards, one element or row a board, and what the flood fill works with.
+class Snakes(NamedTuple):
+    """The state of N snakes, one element or row a game, and what the flood fill works with.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Boards(NamedTuple):
     food : ndarray of int64, shape (N,)
         Cell, or 0 (a border cell) where the game is won.
     marks : ndarray of uint8, shape (144,)
-        The grid of one board, with what a flood fill has reached.
+        The grid of one game, with what a flood fill has reached.
     stack : ndarray of int64, shape (144,)
         Cells from which the fill has to go on.
     """
@@ -62,25 +62,25 @@ class Boards(NamedTuple):
     stack: NDArray[np.int64]
 
     @classmethod
-    def empty(cls, boards: int) -> Self:
-        """Return boards on which nothing has begun yet."""
+    def empty(cls, num_envs: int) -> Self:
+        """Return games in which nothing has begun yet."""
         cells = PITCH * PITCH
         return cls(
-            word=np.zeros(boards, np.uint64),
-            grid=np.zeros((boards, cells), np.uint8),
-            ring=np.zeros((boards, RING), np.uint8),
-            head=np.zeros(boards, np.int64),
-            length=np.zeros(boards, np.int64),
-            direction=np.zeros(boards, np.int64),
-            hunger=np.zeros(boards, np.int64),
-            food=np.zeros(boards, np.int64),
+            word=np.zeros(num_envs, np.uint64),
+            grid=np.zeros((num_envs, cells), np.uint8),
+            ring=np.zeros((num_envs, RING), np.uint8),
+            head=np.zeros(num_envs, np.int64),
+            length=np.zeros(num_envs, np.int64),
+            direction=np.zeros(num_envs, np.int64),
+            hunger=np.zeros(num_envs, np.int64),
+            food=np.zeros(num_envs, np.int64),
             marks=np.zeros(cells, np.uint8),
             stack=np.zeros(cells, np.int64),
         )
 
 
 class Outcome(NamedTuple):
-    """What a step gives, one element or row a board; N boards, W float features.
+    """What a step gives, one element or row a game; N snakes, W float features.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The compiled part of `SnakeBoards`: the rules of `Snake` over `Boards`. Nothing is allocated.
+"""The compiled part of `SnakeVectorEnv`: the rules of `Snake` over `Snakes`. Nothing is allocated.
 
 Numba keeps the machine code on disk and looks at this file only, not at `snake_rules`: see
 CONTRIBUTING.md, "Check".
@@ -32,50 +32,50 @@ _FOOD_FEATURE = ACTIONS + len(MOVES)
 
 
 @njit(cache=True, nogil=True)
-def _feed(boards, i):  # type: ignore[no-untyped-def]
-    """Put food on one of the free cells of board `i`; 0 if there is none."""
-    boards.food[i] = 0
-    free = SIDE * SIDE - boards.length[i]
+def _feed(snakes, i):  # type: ignore[no-untyped-def]
+    """Put food on one of the free cells of game `i`; 0 if there is none."""
+    snakes.food[i] = 0
+    free = SIDE * SIDE - snakes.length[i]
     if free == 0:
         return
-    left = below(boards.word, i, free)
+    left = below(snakes.word, i, free)
     for cell in range(PITCH * PITCH):
-        if boards.grid[i, cell] == 0:
+        if snakes.grid[i, cell] == 0:
             if left == 0:
-                boards.food[i] = cell
+                snakes.food[i] = cell
                 return
             left -= 1
 
 
 @njit(cache=True, nogil=True)
-def restart(boards, i):  # type: ignore[no-untyped-def]
-    """Begin an episode on board `i`."""
-    grid = boards.grid[i]
+def restart(snakes, i):  # type: ignore[no-untyped-def]
+    """Begin an episode on game `i`."""
+    grid = snakes.grid[i]
     for cell in range(PITCH * PITCH):
         row, column = cell // PITCH, cell % PITCH
         grid[cell] = row == 0 or row > SIDE or column == 0 or column > SIDE
-    start = below(boards.word, i, 64)
+    start = below(snakes.word, i, 64)
     direction = start % 4
     head = (1 + MARGIN + start // 16) * PITCH + 1 + MARGIN + start // 4 % 4
     for k in range(START_LENGTH):
         cell = head - k * _OFFSETS[direction]
         grid[cell] = 1
-        boards.ring[i, START_LENGTH - 1 - k] = cell
-    boards.head[i] = START_LENGTH - 1
-    boards.length[i] = START_LENGTH
-    boards.direction[i] = direction
-    boards.hunger[i] = 0
-    _feed(boards, i)
+        snakes.ring[i, START_LENGTH - 1 - k] = cell
+    snakes.head[i] = START_LENGTH - 1
+    snakes.length[i] = START_LENGTH
+    snakes.direction[i] = direction
+    snakes.hunger[i] = 0
+    _feed(snakes, i)
 
 
 @njit(cache=True, nogil=True)
-def _flood(boards, grid, head, direction, free, shares):  # type: ignore[no-untyped-def]
+def _flood(snakes, grid, head, direction, free, shares):  # type: ignore[no-untyped-def]
     """Write for each action which share of the `free` cells is connected with the cell it enters.
 
     A reached cell is marked with 2 + action. Two actions often enter the same region: the second one
     then takes the count of the first.
     """
-    marks, stack = boards.marks, boards.stack
+    marks, stack = snakes.marks, snakes.stack
     for cell in range(PITCH * PITCH):
         marks[cell] = grid[cell]
     for action in range(ACTIONS):
@@ -104,12 +104,12 @@ def _flood(boards, grid, head, direction, free, shares):  # type: ignore[no-unty
 
 
 @njit(cache=True, nogil=True)
-def observe(boards, i, state, features):  # type: ignore[no-untyped-def]
-    """Write the observation of board `i`: the state, and as many features as there is room for."""
-    grid, ring = boards.grid[i], boards.ring[i]
-    head = np.int64(ring[boards.head[i]])
-    tail = np.int64(ring[(boards.head[i] - boards.length[i] + 1) & (RING - 1)])
-    direction, food = boards.direction[i], boards.food[i]
+def observe(snakes, i, state, features):  # type: ignore[no-untyped-def]
+    """Write the observation of game `i`: the state, and as many features as there is room for."""
+    grid, ring = snakes.grid[i], snakes.ring[i]
+    head = np.int64(ring[snakes.head[i]])
+    tail = np.int64(ring[(snakes.head[i] - snakes.length[i] + 1) & (RING - 1)])
+    direction, food = snakes.direction[i], snakes.food[i]
     grid[tail] = 0  # it moves on before the head arrives
     seen = np.int64(1) << DIRECTION_FEATURE[direction]
     for action in range(ACTIONS):
@@ -125,52 +125,52 @@ def observe(boards, i, state, features):  # type: ignore[no-untyped-def]
     for k in range(min(width, FEATURES)):
         features[i, k] = (seen >> k) & 1
     if width > FEATURES:
-        free = SIDE * SIDE - (boards.length[i] - 1)
-        _flood(boards, grid, head, direction, free, features[i, FEATURES:])
+        free = SIDE * SIDE - (snakes.length[i] - 1)
+        _flood(snakes, grid, head, direction, free, features[i, FEATURES:])
     grid[tail] = 1
 
 
 @njit(cache=True, nogil=True)
-def _move(boards, i, action):  # type: ignore[no-untyped-def]
-    """Move the snake of board `i`; return the reward and whether the episode terminated."""
-    grid, ring = boards.grid[i], boards.ring[i]
-    direction = (boards.direction[i] + TURNS[action]) & 3
-    cell = np.int64(ring[boards.head[i]]) + _OFFSETS[direction]
-    tail = np.int64(ring[(boards.head[i] - boards.length[i] + 1) & (RING - 1)])
+def _move(snakes, i, action):  # type: ignore[no-untyped-def]
+    """Move the snake of game `i`; return the reward and whether the episode terminated."""
+    grid, ring = snakes.grid[i], snakes.ring[i]
+    direction = (snakes.direction[i] + TURNS[action]) & 3
+    cell = np.int64(ring[snakes.head[i]]) + _OFFSETS[direction]
+    tail = np.int64(ring[(snakes.head[i] - snakes.length[i] + 1) & (RING - 1)])
     if grid[cell] and cell != tail:
         return REWARD_DEATH, True
-    boards.direction[i] = direction
-    boards.head[i] = (boards.head[i] + 1) & (RING - 1)
-    ring[boards.head[i]] = cell
-    if cell == boards.food[i]:
+    snakes.direction[i] = direction
+    snakes.head[i] = (snakes.head[i] + 1) & (RING - 1)
+    ring[snakes.head[i]] = cell
+    if cell == snakes.food[i]:
         grid[cell] = 1
-        boards.length[i] += 1
-        boards.hunger[i] = 0
-        _feed(boards, i)
-        return REWARD_FOOD, boards.food[i] == 0
+        snakes.length[i] += 1
+        snakes.hunger[i] = 0
+        _feed(snakes, i)
+        return REWARD_FOOD, snakes.food[i] == 0
     grid[tail] = 0
     grid[cell] = 1
-    boards.hunger[i] += 1
+    snakes.hunger[i] += 1
     return 0.0, False
 
 
 @njit(cache=True, nogil=True)
-def step(boards, actions, state, features, out):  # type: ignore[no-untyped-def]
-    """Step every board, and restart those whose episode ends.
+def step(snakes, actions, state, features, out):  # type: ignore[no-untyped-def]
+    """Step every game, and restart those whose episode ends.
 
-    Returns the first board whose action is out of range, before anything is changed; else -1.
+    Returns the first game whose action is out of range, before anything is changed; else -1.
     """
     for i in range(len(actions)):
         if actions[i] < 0 or actions[i] >= ACTIONS:
             return i
     for i in range(len(actions)):
-        out.reward[i], out.terminated[i] = _move(boards, i, actions[i])
-        out.truncated[i] = not out.terminated[i] and boards.hunger[i] >= PATIENCE * boards.length[i]
-        out.score[i] = boards.length[i] - START_LENGTH
-        observe(boards, i, out.next_state, out.next_features)
+        out.reward[i], out.terminated[i] = _move(snakes, i, actions[i])
+        out.truncated[i] = not out.terminated[i] and snakes.hunger[i] >= PATIENCE * snakes.length[i]
+        out.score[i] = snakes.length[i] - START_LENGTH
+        observe(snakes, i, out.next_state, out.next_features)
         if out.terminated[i] or out.truncated[i]:
-            restart(boards, i)
-            observe(boards, i, state, features)
+            restart(snakes, i)
+            observe(snakes, i, state, features)
         else:
             state[i] = out.next_state[i]
             for k in range(features.shape[1]):

@@ -1,4 +1,4 @@
-"""What `Snake` and `SnakeBoards` share: the numbers of the game, and what is checked at their door."""
+"""What `Snake` and `SnakeVectorEnv` share: the numbers of the game, and its checks."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def checked_placement(body: Sequence[Cell], food: Cell) -> int:
     for cell in (*body, food):
         if not all(0 <= k < SIDE for k in cell):
             raise EnvironmentSpaceError(
-                f"cell {cell} is off the board; row and column are from 0 to {SIDE - 1}"
+                f"cell {cell} is off the grid; row and column are from 0 to {SIDE - 1}"
             )
     steps = [(a[0] - b[0], a[1] - b[1]) for a, b in pairwise(body)]
     for k, step in enumerate(steps):

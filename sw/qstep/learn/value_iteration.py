@@ -90,7 +90,7 @@ def transition_model(env: gym.Env[Any, Any]) -> TransitionModel | None:
     """
     inner = env.unwrapped
     if isinstance(inner, GridWorld):
-        grid = inner.transition_model()
+        grid = inner.deterministic_model()
         start = np.zeros(len(grid.reward))
         start[inner.start] = 1.0
         return TransitionModel(

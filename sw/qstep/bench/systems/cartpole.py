@@ -1,4 +1,4 @@
-"""CartPole learnt by networks, as people write it and fast: frames a second while they learn."""
+"""CartPole learnt by networks, as people write it and fast: steps a second while they learn."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def system(device: str) -> System:
     plain, fast, pqn = (BenchLearner("cartpole", form, on) for form in ("plain", "fast", "pqn"))
     return System(
         "cartpole",
-        f"learn CartPole-v1; DQN with an update of {plain.config.batch} transitions every "
-        f"{plain.frames_per_update:g} frames; PyTorch on {on.type}",
-        "frames",
+        f"learn CartPole-v1; DQN with an update of {plain.config.batch_size} transitions every "
+        f"{plain.steps_per_update:g} steps; PyTorch on {on.type}",
+        "steps",
         (
             Form(
                 "dqn-plain",
@@ -28,7 +28,7 @@ def system(device: str) -> System:
             ),
             Form(
                 "dqn",
-                f"{fast.least} boards at once, a ring of arrays, gradients by hand",
+                f"{fast.least} environments at once, a ring of arrays, gradients by hand",
                 fast.run,
                 fast.check,
                 base="dqn-plain",
@@ -37,7 +37,7 @@ def system(device: str) -> System:
             ),
             Form(
                 "pqn",
-                "many boards at once, no replay, no target network",
+                "many environments at once, no replay, no target network",
                 pqn.run,
                 pqn.check,
                 base="dqn-plain",

@@ -1,4 +1,4 @@
-"""Snake learnt by networks, as people write it and fast: frames a second while they learn."""
+"""Snake learnt by networks, as people write it and fast: steps a second while they learn."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ def system(device: str) -> System:
     fast = BenchLearner("snake-features", "fast", on)
     flood_plain, flood = (BenchLearner("snake", form, on) for form in ("plain", "fast"))
     pqn = BenchLearner("snake", "pqn", on)
-    many = f"{fast.least} boards at once, a ring of arrays"
+    many = f"{fast.least} environments at once, a ring of arrays"
     forms = (
-        ("snake-plain", "one board in Python, a deque, autograd", plain, None),
+        ("snake-plain", "one environment in Python, a deque, autograd", plain, None),
         ("snake", many, fast, "snake-plain"),
         ("snake-flood-plain", "as snake-plain, flood fill by a Python search", flood_plain, None),
         ("snake-flood", f"{many}, flood fill compiled", flood, "snake-flood-plain"),
         ("snake-pqn", "as snake-flood, without replay", pqn, "snake-flood-plain"),
     )
-    each = plain.config.batch / plain.frames_per_update
+    each = plain.config.batch_size / plain.steps_per_update
     return System(
         "snake",
         f"learn Snake; DQN goes through every transition {each:g} times, with batches of "
-        f"{plain.config.batch} (plain) and {fast.config.batch}; PyTorch on {on.type}",
-        "frames",
+        f"{plain.config.batch_size} (plain) and {fast.config.batch_size}; PyTorch on {on.type}",
+        "steps",
         tuple(
             Form(
                 name,

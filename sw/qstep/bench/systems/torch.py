@@ -9,7 +9,7 @@ from torch import Tensor
 
 from qstep import torch_device
 from qstep.baselines import torch_batched, torch_graph, torch_plain
-from qstep.baselines.progress import Progress
+from qstep.baselines.progress import AgentsProgress
 from qstep.bench.backend import Absent
 from qstep.bench.checks import solved
 from qstep.bench.pairs import Form, System
@@ -48,10 +48,10 @@ def system(device: str) -> System:
 
 def _form(name: str, what: str, learn: Callable[..., Tensor], on: str, note: str = "") -> Form:
     workload = WORKLOADS["gridworld"]()
-    last: list[tuple[Tensor, Progress]] = []
+    last: list[tuple[Tensor, AgentsProgress]] = []
 
     def run(amount: int) -> int:
-        told: list[Progress] = []
+        told: list[AgentsProgress] = []
         table = learn(workload.world, amount, epsilon=EPSILON, device=on, report=told.append)
         last[:] = [(table, told[-1])]
         return told[-1].updates

@@ -1,4 +1,4 @@
-"""`SnakeBoards`: many boards of `Snake` at once, compiled."""
+"""`SnakeVectorEnv`: many environments of `Snake` at once, compiled."""
 
 from __future__ import annotations
 
@@ -8,15 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qstep.envs.board_checks import (
-    check_action,
-    checked_actions,
-    checked_boards,
-    restore_arrays,
-    words,
-)
-from qstep.envs.boards import BoardsStep
-from qstep.envs.snake_arrays import PITCH, RING, SCRATCH, Boards, Outcome
+from qstep.envs.snake_arrays import PITCH, RING, SCRATCH, Outcome, Snakes
 from qstep.envs.snake_kernels import observe, restart, step
 from qstep.envs.snake_rules import (
     ACTIONS,
@@ -27,22 +19,30 @@ from qstep.envs.snake_rules import (
     checked_observation,
     checked_placement,
 )
+from qstep.envs.vector import VectorStep
+from qstep.envs.vector_checks import (
+    check_action,
+    checked_actions,
+    checked_num_envs,
+    restore_arrays,
+    words,
+)
 
-__all__ = ["SnakeBoards"]
+__all__ = ["SnakeVectorEnv"]
 
 Observations: TypeAlias = NDArray[np.float32] | NDArray[np.int32]
 
 _WIDTHS = {"state": 0, "features": FEATURES, "flood": FLOOD_FEATURES}
 
 
-class SnakeBoards:
-    """N boards of :class:`~qstep.envs.snake.Snake`, stepped in one compiled call.
+class SnakeVectorEnv:
+    """N environments of :class:`~qstep.envs.snake.Snake`, stepped in one compiled call.
 
-    The rules, rewards and observations are those of `Snake`. Board i goes move for move as one
+    The rules, rewards and observations are those of `Snake`. Environment i goes move for move as one
     `Snake` that is first reset with ``seed + i`` and, whenever an episode ends, without a seed. The
     score is the food eaten in the episode.
 
-    **Autoreset.** A board whose episode ends is reset within the same step. The step's
+    **Autoreset.** An environment whose episode ends is reset within the same step. The step's
     ``next_observation`` is still what the last move led to; :attr:`observation`, on which the next
     action is chosen, is that of the new episode.
 
@@ -52,12 +52,12 @@ class SnakeBoards:
 
     Parameters
     ----------
-    boards : int
+    num_envs : int
         1 or more.
     observation : {"features", "state", "flood"}
         As for `Snake`: float32 of shape (N, 11), int32 of shape (N,), float32 of shape (N, 14).
     seed : int
-        0..2^64-`boards`.
+        0..2^64-`num_envs`.
 
     Raises
     ------
@@ -66,34 +66,37 @@ class SnakeBoards:
 
     Examples
     --------
-    >>> boards = SnakeBoards(4, "state", seed=7)
-    >>> boards.observation.shape
+    >>> envs = SnakeVectorEnv(4, "state", seed=7)
+    >>> envs.observation.shape
     (4,)
-    >>> boards.step([0, 0, 1, 2]).reward.shape
+    >>> envs.step([0, 0, 1, 2]).reward.shape
     (4,)
     """
 
-    def __init__(self, boards: int, observation: Observation = "features", seed: int = 0) -> None:
+    def __init__(self, num_envs: int, observation: Observation = "features", seed: int = 0) -> None:
         self.kind = checked_observation(observation)
-        self._arrays = Boards.empty(checked_boards(boards))
+        self._arrays = Snakes.empty(checked_num_envs(num_envs))
         width = _WIDTHS[observation]
         # Two of them: the one that was acted on is kept while the other one is written.
         self._seen = tuple(
-            (np.zeros(boards, np.int32), np.zeros((boards, width), np.float32)) for _ in range(2)
+            (np.zeros(num_envs, np.int32), np.zeros((num_envs, width), np.float32))
+            for _ in range(2)
         )
         self._out = Outcome(
-            np.zeros(boards, np.int32),
-            np.zeros((boards, width), np.float32),
-            np.zeros(boards, np.float32),
-            np.zeros(boards, np.bool_),
-            np.zeros(boards, np.bool_),
-            np.zeros(boards, np.int32),
+            np.zeros(num_envs, np.int32),
+            np.zeros((num_envs, width), np.float32),
+            np.zeros(num_envs, np.float32),
+            np.zeros(num_envs, np.bool_),
+            np.zeros(num_envs, np.bool_),
+            np.zeros(num_envs, np.int32),
         )
-        self._step = BoardsStep(self._pick(*self._out[:2]), *self._out[2:])
-        self._actions = np.zeros(boards, np.int64)
+        self._step = VectorStep(self._pick(*self._out[:2]), *self._out[2:])
+        self._actions = np.zeros(num_envs, np.int64)
         self.reset(seed)
 
-    def __len__(self) -> int:
+    @property
+    def num_envs(self) -> int:
+        """N."""
         return len(self._actions)
 
     @property
@@ -103,22 +106,22 @@ class SnakeBoards:
 
     @property
     def actions(self) -> int:
-        """Actions a board can take."""
+        """Actions an environment can take."""
         return ACTIONS
 
     @property
     def observation(self) -> Observations:
-        """What every board shows now, to choose the next actions on."""
+        """What every environment shows now, to choose the next actions on."""
         return self._pick(*self._seen[0])
 
     def reset(self, seed: int) -> Observations:
-        """Start over as new boards with that seed would; return the observation."""
-        self._arrays.word[:] = words(seed, len(self))
-        for i in range(len(self)):
+        """Start over as new environments with that seed would; return the observation."""
+        self._arrays.word[:] = words(seed, self.num_envs)
+        for i in range(self.num_envs):
             restart(self._arrays, i)
         return self._observe_all()
 
-    def step(self, actions: ArrayLike) -> BoardsStep:
+    def step(self, actions: ArrayLike) -> VectorStep:
         """Move every snake.
 
         Parameters
@@ -131,7 +134,7 @@ class SnakeBoards:
         EnvironmentSpaceError
             Shape, type or a value is wrong; then nothing has moved.
         """
-        given = checked_actions(actions, len(self))
+        given = checked_actions(actions, self.num_envs)
         self._actions[:] = given
         bad = step(self._arrays, self._actions, *self._seen[1], self._out)
         check_action(bad, given, ACTIONS)
@@ -148,38 +151,38 @@ class SnakeBoards:
         Raises
         ------
         EnvironmentSpaceError
-            An array is missing, or is of another number of boards or another type; then nothing
+            An array is missing, or is of another number of environments or another type; then nothing
             has changed.
         """
         restore_arrays(self._kept(), snapshot)
         return self._observe_all()
 
-    def body(self, board: int) -> list[Cell]:
+    def body(self, index: int) -> list[Cell]:
         """Return the (row, column) of a snake's cells, from head to tail."""
-        head, length = self._arrays.head[board], self._arrays.length[board]
+        head, length = self._arrays.head[index], self._arrays.length[index]
         places = (head - np.arange(length)) & (RING - 1)
-        return [_cell(number) for number in self._arrays.ring[board, places]]
+        return [_cell(number) for number in self._arrays.ring[index, places]]
 
-    def food(self, board: int) -> Cell:
-        """Return the (row, column) of a board's food."""
-        return _cell(self._arrays.food[board])
+    def food(self, index: int) -> Cell:
+        """Return the (row, column) of an environment's food."""
+        return _cell(self._arrays.food[index])
 
-    def place(self, board: int, body: Sequence[Cell], food: Cell) -> Observations:
+    def place(self, index: int, body: Sequence[Cell], food: Cell) -> Observations:
         """Put a snake and its food somewhere; see :meth:`Snake.place`. Return the observation."""
         direction = checked_placement(body, food)
         arrays = self._arrays
         grid = np.ones((PITCH, PITCH), np.uint8)
         grid[1:-1, 1:-1] = 0
-        arrays.grid[board] = grid.reshape(-1)
+        arrays.grid[index] = grid.reshape(-1)
         numbers = [_number(cell) for cell in body]
-        arrays.grid[board, numbers] = 1
-        arrays.ring[board, : len(body)] = numbers[::-1]
-        arrays.head[board] = len(body) - 1
-        arrays.length[board] = len(body)
-        arrays.direction[board] = direction
-        arrays.hunger[board] = 0
-        arrays.food[board] = _number(food)
-        observe(arrays, board, *self._seen[0])
+        arrays.grid[index, numbers] = 1
+        arrays.ring[index, : len(body)] = numbers[::-1]
+        arrays.head[index] = len(body) - 1
+        arrays.length[index] = len(body)
+        arrays.direction[index] = direction
+        arrays.hunger[index] = 0
+        arrays.food[index] = _number(food)
+        observe(arrays, index, *self._seen[0])
         return self.observation
 
     def _kept(self) -> dict[str, NDArray[Any]]:
@@ -187,7 +190,7 @@ class SnakeBoards:
         return {name: array for name, array in fields if name not in SCRATCH}
 
     def _observe_all(self) -> Observations:
-        for i in range(len(self)):
+        for i in range(self.num_envs):
             observe(self._arrays, i, *self._seen[0])
         return self.observation
 

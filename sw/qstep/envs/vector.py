@@ -1,4 +1,4 @@
-"""`Boards`: what every learner with a network asks of N environments that are stepped at once."""
+"""`VectorEnv`: what every learner with a network asks of N environments that are stepped at once."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Boards", "BoardsStep"]
+__all__ = ["VectorEnv", "VectorStep"]
 
 
-class BoardsStep(NamedTuple):
-    """What one step of N boards gave. Every array is overwritten by the next step.
+class VectorStep(NamedTuple):
+    """What one step of N environments gave. Every array is overwritten by the next step.
 
     Attributes
     ----------
@@ -34,10 +34,10 @@ class BoardsStep(NamedTuple):
     score: NDArray[np.int32]
 
 
-class Boards(Protocol):
-    """N boards of one environment.
+class VectorEnv(Protocol):
+    """N environments of one environment.
 
-    **Autoreset.** A board whose episode ends is reset within the same step. The step's
+    **Autoreset.** An environment whose episode ends is reset within the same step. The step's
     ``next_observation`` is still what the last move led to; :attr:`observation`, on which the next
     action is chosen, is that of the new episode.
 
@@ -46,8 +46,9 @@ class Boards(Protocol):
     next_observation, terminated) can be stored once its step is done.
     """
 
-    def __len__(self) -> int:
-        """Return N."""
+    @property
+    def num_envs(self) -> int:
+        """N, 1 or more."""
 
     @property
     def inputs(self) -> int:
@@ -59,13 +60,13 @@ class Boards(Protocol):
 
     @property
     def observation(self) -> NDArray[Any]:
-        """What every board shows now: float32 of shape (N, inputs), or int32 of shape (N,)."""
+        """What every environment shows now: float32 of shape (N, inputs), or int32 of shape (N,)."""
 
     def reset(self, seed: int) -> NDArray[Any]:
-        """Start over as new boards with that seed would; return the observation."""
+        """Start over as new environments with that seed would; return the observation."""
 
-    def step(self, actions: ArrayLike) -> BoardsStep:
-        """Take one action a board, integers of shape (N,).
+    def step(self, actions: ArrayLike) -> VectorStep:
+        """Take one action an environment, integers of shape (N,).
 
         Raises
         ------
@@ -74,7 +75,7 @@ class Boards(Protocol):
         """
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
-        """Return copies of all that the boards depend on, generators included."""
+        """Return copies of all that the environments depend on, generators included."""
 
     def restore(self, snapshot: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
         """Go on from a :meth:`snapshot`; return the observation.
@@ -82,5 +83,5 @@ class Boards(Protocol):
         Raises
         ------
         EnvironmentSpaceError
-            The snapshot is not of such boards; then nothing has changed.
+            The snapshot is not of such environments; then nothing has changed.
         """

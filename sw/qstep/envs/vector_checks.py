@@ -1,4 +1,4 @@
-"""What every kind of boards checks at its door, and how it takes a snapshot back."""
+"""What every kind of environments checks at its door, and how it takes a snapshot back."""
 
 from __future__ import annotations
 
@@ -8,56 +8,56 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qstep.envs.boards import Boards
 from qstep.envs.splitmix import SplitMix64
+from qstep.envs.vector import VectorEnv
 from qstep.errors import EnvironmentSpaceError
 
 __all__ = [
     "check_action",
     "check_numbers",
     "checked_actions",
-    "checked_boards",
+    "checked_num_envs",
     "restore_arrays",
     "words",
 ]
 
 
-def checked_boards(boards: int) -> int:
-    """Return the number of boards; raises EnvironmentSpaceError unless it is 1 or more."""
-    if isinstance(boards, bool) or not isinstance(boards, int) or boards < 1:
-        raise EnvironmentSpaceError(f"boards is {boards!r}; it must be an integer, 1 or more")
-    return boards
+def checked_num_envs(num_envs: int) -> int:
+    """Return the number of environments; raises EnvironmentSpaceError unless it is 1 or more."""
+    if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
+        raise EnvironmentSpaceError(f"num_envs is {num_envs!r}; it must be an integer, 1 or more")
+    return num_envs
 
 
-def words(seed: int, boards: int) -> list[int]:
-    """Return the words of the generators of N boards: those of seed, seed + 1, and so on."""
-    return [SplitMix64(seed + i).word for i in range(boards)]
+def words(seed: int, num_envs: int) -> list[int]:
+    """Return the words of the generators of N environments: those of seed, seed + 1, and so on."""
+    return [SplitMix64(seed + i).word for i in range(num_envs)]
 
 
-def checked_actions(actions: ArrayLike, boards: int) -> NDArray[Any]:
+def checked_actions(actions: ArrayLike, num_envs: int) -> NDArray[Any]:
     """Return the actions as an array; raises EnvironmentSpaceError on another shape or type."""
     given = np.asarray(actions)
-    if given.shape != (boards,) or not np.issubdtype(given.dtype, np.integer):
+    if given.shape != (num_envs,) or not np.issubdtype(given.dtype, np.integer):
         raise EnvironmentSpaceError(
             f"actions are {given.dtype} of shape {given.shape}; they must be integers of shape "
-            f"{(boards,)}"
+            f"{(num_envs,)}"
         )
     return given
 
 
 def check_action(bad: int, given: NDArray[Any], actions: int) -> None:
-    """Raise EnvironmentSpaceError where `bad`, from a kernel, is a board and not -1."""
+    """Raise EnvironmentSpaceError where `bad`, from a kernel, is an environment and not -1."""
     if bad >= 0:
         raise EnvironmentSpaceError(
-            f"action of board {bad} is {given[bad]}; it must be from 0 to {actions - 1}"
+            f"action of environment {bad} is {given[bad]}; it must be from 0 to {actions - 1}"
         )
 
 
-def check_numbers(boards: Boards) -> None:
+def check_numbers(envs: VectorEnv) -> None:
     """Raise EnvironmentSpaceError where observations are indices into a table."""
-    if boards.inputs < 1:
+    if envs.inputs < 1:
         raise EnvironmentSpaceError(
-            "the boards show one index; a network needs numbers, for example 'features'"
+            "the environments show one index; a network needs numbers, for example 'features'"
         )
 
 
@@ -69,7 +69,7 @@ def restore_arrays(
     Raises
     ------
     EnvironmentSpaceError
-        An array is missing, or is of another number of boards or another type.
+        An array is missing, or is of another number of environments or another type.
     """
     for name, mine in arrays.items():
         if name not in snapshot:

@@ -1,4 +1,4 @@
-"""`SnakeBoards` goes move for move as `Snake` does, resets by itself, and refuses bad input."""
+"""`SnakeVectorEnv` goes move for move as `Snake` does, resets by itself, and refuses bad input."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from tb.sw.test_snake import along_the_cycle
 
 from qstep.envs import Snake
-from qstep.envs.snake_boards import SnakeBoards
 from qstep.envs.snake_rules import MOVES, TURNS, Cell, Observation
+from qstep.envs.snake_vector import SnakeVectorEnv
 from qstep.envs.splitmix import GOLDEN, SplitMix64
 from qstep.errors import EnvironmentSpaceError
 
@@ -22,17 +22,17 @@ pytestmark = pytest.mark.unit
 KINDS: list[Observation] = ["state", "features", "flood"]
 
 
-def check_equal(snake: Snake, seen: Any, boards: SnakeBoards, i: int) -> None:
-    assert (seen == boards.observation[i]).all()
-    assert list(snake.body) == boards.body(i)
-    assert snake.food == boards.food(i)
+def check_equal(snake: Snake, seen: Any, envs: SnakeVectorEnv, i: int) -> None:
+    assert (seen == envs.observation[i]).all()
+    assert list(snake.body) == envs.body(i)
+    assert snake.food == envs.food(i)
 
 
 def check_step(
-    snakes: list[Snake], boards: SnakeBoards, actions: NDArray[np.int64]
+    snakes: list[Snake], envs: SnakeVectorEnv, actions: NDArray[np.int64]
 ) -> list[tuple[float, bool, bool]]:
     """Step both forms and compare all that can be seen; return rewards and flags."""
-    outcome = boards.step(actions)
+    outcome = envs.step(actions)
     results = []
     for i, snake in enumerate(snakes):
         seen, reward, terminated, truncated, info = snake.step(int(actions[i]))
@@ -43,17 +43,17 @@ def check_step(
         assert info["score"] == outcome.score[i]
         if terminated or truncated:
             seen, _ = snake.reset()
-        check_equal(snake, seen, boards, i)
+        check_equal(snake, seen, envs, i)
         results.append((reward, terminated, truncated))
     return results
 
 
-def begin(kind: Observation, count: int, seed: int) -> tuple[list[Snake], SnakeBoards]:
-    boards = SnakeBoards(count, kind, seed=seed)
+def begin(kind: Observation, count: int, seed: int) -> tuple[list[Snake], SnakeVectorEnv]:
+    envs = SnakeVectorEnv(count, kind, seed=seed)
     snakes = [Snake(kind) for _ in range(count)]
     for i, snake in enumerate(snakes):
-        check_equal(snake, snake.reset(seed=seed + i)[0], boards, i)
-    return snakes, boards
+        check_equal(snake, snake.reset(seed=seed + i)[0], envs, i)
+    return snakes, envs
 
 
 def careful(snake: Snake, rng: np.random.Generator) -> int:
@@ -73,57 +73,57 @@ def careful(snake: Snake, rng: np.random.Generator) -> int:
 @given(st.integers(0, 2**64 - 2), st.lists(st.integers(0, 2), max_size=60))
 @settings(max_examples=60, deadline=None)
 def test_any_actions_from_any_seed_go_alike(seed: int, actions: list[int]) -> None:
-    snakes, boards = begin("flood", 2, seed)
+    snakes, envs = begin("flood", 2, seed)
     for action in actions:
-        check_step(snakes, boards, np.array([action, 2 - action]))
+        check_step(snakes, envs, np.array([action, 2 - action]))
 
 
 @pytest.mark.parametrize(("kind", "steps"), [("state", 2500), ("features", 2500), ("flood", 500)])
 def test_careful_players_go_alike(kind: Observation, steps: int) -> None:
     rng = np.random.default_rng(1)
-    snakes, boards = begin(kind, 4, 100)
+    snakes, envs = begin(kind, 4, 100)
     results = []
     for _ in range(steps):
         actions = np.array([careful(snake, rng) for snake in snakes])
-        results += check_step(snakes, boards, actions)
+        results += check_step(snakes, envs, actions)
     rewards = [reward for reward, _, _ in results]
     assert rewards.count(10.0) > steps / 5  # they do eat, and
     assert rewards.count(-10.0) > 3  # they do die
 
 
-def test_snake_goes_alike_up_to_the_full_board_with_flood_fill() -> None:
-    snakes, boards = begin("flood", 1, 0)
+def test_snake_goes_alike_up_to_the_full_grid_with_flood_fill() -> None:
+    snakes, envs = begin("flood", 1, 0)
     body = [(0, 3), (0, 2), (0, 1)]
-    assert (snakes[0].place(body, (0, 9)) == boards.place(0, body, (0, 9))[0]).all()
+    assert (snakes[0].place(body, (0, 9)) == envs.place(0, body, (0, 9))[0]).all()
     results = [(0.0, False, False)]
     while not results[-1][1]:
         action = along_the_cycle(list(snakes[0].body))
-        results += check_step(snakes, boards, np.array([action]))
+        results += check_step(snakes, envs, np.array([action]))
     assert sum(reward for reward, _, _ in results) == 970.0
 
 
 def test_truncation_goes_alike() -> None:
-    snakes, boards = begin("state", 2, 0)
+    snakes, envs = begin("state", 2, 0)
     body = [(5, 5), (5, 4), (4, 4)]
     for i, snake in enumerate(snakes):
         snake.place(body, (0, 9 - i))
-        boards.place(i, body, (0, 9 - i))
-    results = [check_step(snakes, boards, np.array([2, 2])) for _ in range(300)]
+        envs.place(i, body, (0, 9 - i))
+    results = [check_step(snakes, envs, np.array([2, 2])) for _ in range(300)]
     assert results[-1] == [(0.0, False, True)] * 2
 
 
 def test_discarded_draw_goes_alike() -> None:
     # The next number of this word is 0, which any bound that is no power of two discards.
     word = 2**64 - GOLDEN
-    snakes, boards = begin("state", 1, 0)
+    snakes, envs = begin("state", 1, 0)
     body = [(5, 5), (5, 4), (5, 3)]
     snakes[0].place(body, (5, 6))
     snakes[0]._chance = SplitMix64(0)
     snakes[0]._chance.word = word
-    boards.place(0, body, (5, 6))
-    boards.restore({**boards.snapshot(), "word": np.array([word], np.uint64)})
-    assert check_step(snakes, boards, np.array([0])) == [(10.0, False, False)]
-    assert snakes[0]._chance.word == boards.snapshot()["word"][0] == GOLDEN  # two draws later
+    envs.place(0, body, (5, 6))
+    envs.restore({**envs.snapshot(), "word": np.array([word], np.uint64)})
+    assert check_step(snakes, envs, np.array([0])) == [(10.0, False, False)]
+    assert snakes[0]._chance.word == envs.snapshot()["word"][0] == GOLDEN  # two draws later
 
 
 class Rigid(Snake):
@@ -136,113 +136,113 @@ class Rigid(Snake):
 @pytest.mark.parametrize("kind", KINDS)
 def test_comparison_notices_another_rule(kind: Observation) -> None:
     ring = [(5, 5), (5, 4), (4, 4), (4, 5)]
-    snake, boards = Rigid(kind), SnakeBoards(1, kind)
+    snake, envs = Rigid(kind), SnakeVectorEnv(1, kind)
     snake.reset(seed=0)
     seen = snake.place(ring, (0, 0))
-    boards.place(0, ring, (0, 0))
+    envs.place(0, ring, (0, 0))
     with pytest.raises(AssertionError):
-        check_equal(snake, seen, boards, 0)
+        check_equal(snake, seen, envs, 0)
     with pytest.raises(AssertionError):
-        check_step([snake], boards, np.array([2]))
+        check_step([snake], envs, np.array([2]))
 
 
 def test_comparison_notices_another_seed() -> None:
-    boards, snake = SnakeBoards(1, "state", seed=1), Snake("state")
+    envs, snake = SnakeVectorEnv(1, "state", seed=1), Snake("state")
     with pytest.raises(AssertionError):
-        check_equal(snake, snake.reset(seed=2)[0], boards, 0)
+        check_equal(snake, snake.reset(seed=2)[0], envs, 0)
 
 
 def test_autoreset_shows_the_new_episode_and_keeps_where_the_old_one_ended() -> None:
-    boards = SnakeBoards(1, "features")
-    before = boards.place(0, [(0, 5), (1, 5), (2, 5)], (9, 9)).copy()
-    outcome = boards.step([0])
+    envs = SnakeVectorEnv(1, "features")
+    before = envs.place(0, [(0, 5), (1, 5), (2, 5)], (9, 9)).copy()
+    outcome = envs.step([0])
     assert outcome.terminated[0]
-    assert (outcome.next_observation == before).all()  # death leaves the board as it was
-    assert (boards.observation != before).any()
-    assert len(boards.body(0)) == 3
+    assert (outcome.next_observation == before).all()  # death leaves the grid as it was
+    assert (envs.observation != before).any()
+    assert len(envs.body(0)) == 3
 
 
 def test_observation_that_was_acted_on_stays_until_the_next_step() -> None:
-    boards = SnakeBoards(8, "flood", seed=3)
+    envs = SnakeVectorEnv(8, "flood", seed=3)
     rng = np.random.default_rng(0)
     for _ in range(50):
-        acted_on = boards.observation
+        acted_on = envs.observation
         before = acted_on.copy()
-        boards.step(rng.integers(3, size=8))
+        envs.step(rng.integers(3, size=8))
         assert (acted_on == before).all()
-        assert boards.observation is not acted_on
+        assert envs.observation is not acted_on
 
 
 def test_steps_return_the_same_arrays() -> None:
-    boards = SnakeBoards(2)
-    first, second = boards.step([0, 0]), boards.step([1, 2])
+    envs = SnakeVectorEnv(2)
+    first, second = envs.step([0, 0]), envs.step([1, 2])
     assert all(one is other for one, other in zip(first, second, strict=True))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_reset_starts_over(kind: Observation) -> None:
-    boards = SnakeBoards(5, kind, seed=9)
+    envs = SnakeVectorEnv(5, kind, seed=9)
     actions = np.random.default_rng(0).integers(3, size=(100, 5))
 
     def run() -> list[Any]:
-        return [[column.tolist() for column in boards.step(row)] for row in actions]
+        return [[column.tolist() for column in envs.step(row)] for row in actions]
 
     first = run()
     assert run() != first
-    boards.reset(9)
+    envs.reset(9)
     assert run() == first
-    boards.reset(10)
+    envs.reset(10)
     assert run() != first
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_restored_boards_go_on_as_the_saved_ones(kind: Observation) -> None:
-    boards, other = SnakeBoards(5, kind, seed=1), SnakeBoards(5, kind, seed=2)
+def test_restored_environments_go_on_as_the_saved_ones(kind: Observation) -> None:
+    envs, other = SnakeVectorEnv(5, kind, seed=1), SnakeVectorEnv(5, kind, seed=2)
     actions = np.random.default_rng(0).integers(3, size=(60, 5))
     for row in actions[:30]:
-        boards.step(row)
+        envs.step(row)
         other.step(row)
-    assert boards.snapshot()["food"].tolist() != other.snapshot()["food"].tolist()
-    assert (other.restore(boards.snapshot()) == boards.observation).all()
+    assert envs.snapshot()["food"].tolist() != other.snapshot()["food"].tolist()
+    assert (other.restore(envs.snapshot()) == envs.observation).all()
     for row in actions[30:]:
-        for one, two in zip(boards.step(row), other.step(row), strict=True):
+        for one, two in zip(envs.step(row), other.step(row), strict=True):
             assert (one == two).all()
-        assert (boards.observation == other.observation).all()
+        assert (envs.observation == other.observation).all()
 
 
 def test_snapshot_is_a_copy() -> None:
-    boards = SnakeBoards(1)
-    saved = boards.snapshot()
+    envs = SnakeVectorEnv(1)
+    saved = envs.snapshot()
     before = {name: array.tolist() for name, array in saved.items()}
-    boards.step([0])
+    envs.step([0])
     assert {name: array.tolist() for name, array in saved.items()} == before
-    assert boards.snapshot()["head"].tolist() != before["head"]
+    assert envs.snapshot()["head"].tolist() != before["head"]
 
 
 def test_snapshot_that_does_not_fit_is_refused_and_nothing_changes() -> None:
-    boards = SnakeBoards(2)
-    good, before = boards.snapshot(), boards.snapshot()
+    envs = SnakeVectorEnv(2)
+    good, before = envs.snapshot(), envs.snapshot()
     message = r"word of the snapshot is uint64 of shape \(3,\); it must be uint64 of shape \(2,\)"
     with pytest.raises(EnvironmentSpaceError, match=message):
-        boards.restore(SnakeBoards(3).snapshot())
+        envs.restore(SnakeVectorEnv(3).snapshot())
     with pytest.raises(EnvironmentSpaceError, match="food of the snapshot is float64"):
-        boards.restore({**good, "word": good["word"] + 1, "food": np.zeros(2)})
+        envs.restore({**good, "word": good["word"] + 1, "food": np.zeros(2)})
     del good["food"]
     with pytest.raises(EnvironmentSpaceError, match="the snapshot has no 'food'"):
-        boards.restore({**good, "word": good["word"] + 1})
-    assert all((array == before[name]).all() for name, array in boards.snapshot().items())
+        envs.restore({**good, "word": good["word"] + 1})
+    assert all((array == before[name]).all() for name, array in envs.snapshot().items())
 
 
-@pytest.mark.parametrize("boards", [0, -1, 2.0, True])
-def test_bad_number_of_boards_is_refused(boards: Any) -> None:
-    with pytest.raises(EnvironmentSpaceError, match=f"boards is {boards}; .* 1 or more"):
-        SnakeBoards(boards)
+@pytest.mark.parametrize("envs", [0, -1, 2.0, True])
+def test_bad_number_of_environments_is_refused(envs: Any) -> None:
+    with pytest.raises(EnvironmentSpaceError, match=f"envs is {envs}; .* 1 or more"):
+        SnakeVectorEnv(envs)
 
 
 @pytest.mark.parametrize("seed", [-1, 2**64 - 1])
-def test_seed_without_room_for_every_board_is_refused(seed: int) -> None:
+def test_seed_without_room_for_every_environment_is_refused(seed: int) -> None:
     with pytest.raises(EnvironmentSpaceError, match=r"seed is .* from 0 to 2\^64-1"):
-        SnakeBoards(2, seed=seed)
+        SnakeVectorEnv(2, seed=seed)
 
 
 @pytest.mark.parametrize(
@@ -250,13 +250,13 @@ def test_seed_without_room_for_every_board_is_refused(seed: int) -> None:
     [
         ([0, 1], r"actions are int64 of shape \(2,\); they must be integers of shape \(3,\)"),
         ([0.0, 1.0, 2.0], r"actions are float64 of shape \(3,\)"),
-        ([0, 1, 3], "action of board 2 is 3; it must be from 0 to 2"),
-        ([0, -1, 0], "action of board 1 is -1; it must be from 0 to 2"),
+        ([0, 1, 3], "action of environment 2 is 3; it must be from 0 to 2"),
+        ([0, -1, 0], "action of environment 1 is -1; it must be from 0 to 2"),
     ],
 )
 def test_bad_actions_are_refused_and_nothing_moves(actions: Any, message: str) -> None:
-    boards = SnakeBoards(3, "state")
-    before = [boards.body(i) for i in range(3)], boards.observation.tolist()
+    envs = SnakeVectorEnv(3, "state")
+    before = [envs.body(i) for i in range(3)], envs.observation.tolist()
     with pytest.raises(EnvironmentSpaceError, match=message):
-        boards.step(actions)
-    assert ([boards.body(i) for i in range(3)], boards.observation.tolist()) == before
+        envs.step(actions)
+    assert ([envs.body(i) for i in range(3)], envs.observation.tolist()) == before
