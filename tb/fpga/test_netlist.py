@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
-from tb.bench import BenchError, run
+from tb.bench import BenchError, Run, run
 from tb.fpga.netlists import cells, on_netlist
 from tb.fpga.netlists import device as synthesised
 from tb.uvm.lane_runs import NETLISTS
@@ -59,6 +60,20 @@ def test_device_as_a_netlist_applies_transitions_exactly(family: str) -> None:
 def test_lane_as_a_netlist_passes_its_own_tests(family: str) -> None:
     for this in NETLISTS[family]:
         run(on_netlist(this, family))
+
+
+def test_wide_words_keep_both_halves_in_the_registers_of_block_ram(tmp_path: Path) -> None:
+    table = Run("qs_table", "tb.unit.rtl_table", {"States": 512, "Actions": 2, "Width": 32})
+    netlist = on_netlist(table, "ecp5")
+    run(netlist)
+    text = netlist.sources[1].read_text(encoding="utf-8")
+    assert "TRELLIS_FF" not in text, "a register stayed outside"
+    outside = '.REGMODE_A("NOREG")'
+    halved = tmp_path / "qs_table.v"
+    halved.write_text(text.replace('.REGMODE_A("OUTREG")', outside), encoding="utf-8")
+    assert halved.read_text(encoding="utf-8").count(outside) > text.count(outside)
+    with pytest.raises(BenchError, match="tests failed"):
+        run(replace(netlist, sources=(netlist.sources[0], halved, *netlist.sources[2:])))
 
 
 def test_lane_as_a_netlist_of_another_loop_depth_is_found() -> None:

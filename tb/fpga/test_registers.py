@@ -45,10 +45,22 @@ def multiplier() -> Module:
     return module(cell("MULT18X18D", {}, {"A0": 5, "B0": 6}, outputs), ENABLE)
 
 
+def ram_parameters(width: int) -> dict[str, str]:
+    return {"DATA_WIDTH_B": f"{width:032b}", "REGMODE_A": "NOREG", "REGMODE_B": "NOREG"}
+
+
 def block_ram() -> Module:
     inputs = {"CLKB": CLOCK, "CEB": "1", "OCEB": "1", "RSTB": "0"}
     outputs = {"DOB0": RESULTS[0], "DOB1": RESULTS[1]}
-    return module(cell("DP16KD", {"REGMODE_B": "NOREG"}, inputs, outputs), None)
+    return module(cell("DP16KD", ram_parameters(18), inputs, outputs), None)
+
+
+def wide_block_ram() -> Module:
+    """Return a block RAM that is read 36 bits at a time, through both ports."""
+    inputs = {"CLKB": CLOCK, "CEB": "1", "OCEB": "1", "RSTB": "0"}
+    inputs |= {"CLKA": CLOCK, "CEA": "1", "OCEA": "0", "RSTA": "0"}
+    outputs = {"DOA0": RESULTS[0], "DOB0": RESULTS[1]}
+    return module(cell("DP16KD", ram_parameters(36), inputs, outputs), None)
 
 
 def test_a_multiplier_takes_its_flip_flops_and_their_enable() -> None:
@@ -67,8 +79,17 @@ def test_a_block_ram_takes_its_flip_flops() -> None:
     absorb_registers(netlist)
     assert list(netlist["cells"]) == ["first"]
     taken = netlist["cells"]["first"]
-    assert taken["parameters"]["REGMODE_B"] == "OUTREG"
+    assert taken["parameters"].items() >= {"REGMODE_A": "NOREG", "REGMODE_B": "OUTREG"}.items()
     assert taken["connections"]["DOB1"] == [21]
+
+
+def test_a_wide_block_ram_takes_the_flip_flops_of_both_ports() -> None:
+    netlist = wide_block_ram()
+    absorb_registers(netlist)
+    assert list(netlist["cells"]) == ["first"]
+    taken = netlist["cells"]["first"]
+    assert taken["parameters"].items() >= {"REGMODE_A": "OUTREG", "REGMODE_B": "OUTREG"}.items()
+    assert taken["connections"].items() >= {"DOA0": [20], "DOB0": [21], "OCEA": ["1"]}.items()
 
 
 def set_parameter(name: str, key: str, value: str) -> Callable[[Module], None]:
@@ -83,7 +104,7 @@ def also_out(bit: int) -> Callable[[Module], None]:
     return lambda netlist: netlist["ports"]["out"]["bits"].append(bit)
 
 
-@pytest.mark.parametrize("make", [multiplier, block_ram])
+@pytest.mark.parametrize("make", [multiplier, block_ram, wide_block_ram])
 @pytest.mark.parametrize(
     "change",
     [
@@ -118,6 +139,10 @@ def test_flip_flops_that_do_more_or_less_stay(
         (block_ram, connect("first", "CEB", 9)),
         (block_ram, connect("first", "RSTB", 9)),
         (block_ram, connect("first", "CLKB", 9)),
+        (wide_block_ram, set_parameter("first", "REGMODE_A", "OUTREG")),
+        (wide_block_ram, connect("first", "CEA", 9)),
+        (wide_block_ram, connect("first", "RSTA", 9)),
+        (wide_block_ram, connect("first", "CLKA", 9)),
     ],
 )
 def test_a_cell_that_would_do_something_else_keeps_its_flip_flops(

@@ -16,6 +16,7 @@ Bit = int | str
 """A net of a netlist, or a constant: ``"0"``, ``"1"``, ``"x"``."""
 
 _ALWAYS = "1"
+_WIDE = 36
 _PLAIN = {"CLKMUX": "CLK", "REGSET": "RESET", "GSR": "DISABLED"}
 
 
@@ -93,13 +94,26 @@ def _multiplier(cell: dict[str, Any], clock: Bit, enable: Bit) -> bool:
 
 
 def _block_ram(cell: dict[str, Any], clock: Bit, enable: Bit) -> bool:
-    """Switch on the output register of port B, which reads, if it can do what the flip-flops do."""
-    connections = cell["connections"]
-    always = enable == _ALWAYS and all(connections[port] == [_ALWAYS] for port in ("CEB", "OCEB"))
-    never = connections["RSTB"] == ["0"] and cell["parameters"]["REGMODE_B"] == "NOREG"
-    if not (always and never and connections["CLKB"] == [clock]):
+    """Switch on the output registers of a DP16KD, if they can do what the flip-flops do.
+
+    Port B reads. A word of 36 bits takes both ports' outputs, its low half those of port A; whose clock
+    and enables that half's register follows is not documented, so both ports must have the same.
+    """
+    parameters, connections = cell["parameters"], cell["connections"]
+    ports = "AB" if int(parameters["DATA_WIDTH_B"], 2) == _WIDE else "B"
+    fixed = {
+        **{f"CLK{port}": clock for port in ports},
+        **{f"CE{port}": _ALWAYS for port in ports},
+        **{f"RST{port}": "0" for port in ports},
+        "OCEB": _ALWAYS,
+    }
+    if enable != _ALWAYS or any(connections[port] != [bit] for port, bit in fixed.items()):
         return False
-    cell["parameters"]["REGMODE_B"] = "OUTREG"
+    if any(parameters[f"REGMODE_{port}"] != "NOREG" for port in ports):
+        return False
+    for port in ports:
+        parameters[f"REGMODE_{port}"] = "OUTREG"
+        connections[f"OCE{port}"] = [_ALWAYS]
     return True
 
 

@@ -47,7 +47,8 @@ module DP16KD #(
            DOB4, DOB3, DOB2, DOB1, DOB0
 );
 
-  if (REGMODE_A != "NOREG") REGMODE_A_is_not_modelled refuse ();
+  if (REGMODE_A != "NOREG" && (REGMODE_A != "OUTREG" || DATA_WIDTH_B != 36))
+    REGMODE_A_is_not_modelled refuse ();
   if (REGMODE_B != "NOREG" && REGMODE_B != "OUTREG") REGMODE_B_is_not_modelled refuse ();
   if (CSDECODE_A != "0b000") CSDECODE_A_is_not_modelled refuse ();
   if (CSDECODE_B != "0b000") CSDECODE_B_is_not_modelled refuse ();
@@ -65,8 +66,7 @@ module DP16KD #(
       INITVAL_07, INITVAL_06, INITVAL_05, INITVAL_04, INITVAL_03, INITVAL_02, INITVAL_01, INITVAL_00} != 0)
     initial_contents_are_not_modelled refuse ();
 
-  assign {DOA17, DOA16, DOA15, DOA14, DOA13, DOA12, DOA11, DOA10, DOA9, DOA8, DOA7, DOA6, DOA5,
-          DOA4, DOA3, DOA2, DOA1, DOA0} = 18'bx;
+  wire [35:0] read;
 
   qs_cell_block_ram #(
       .WIDTH_A(DATA_WIDTH_A),
@@ -78,7 +78,9 @@ module DP16KD #(
       .reset_a  (RSTA),
       .address_a({ADA13, ADA12, ADA11, ADA10, ADA9, ADA8, ADA7, ADA6, ADA5, ADA4, ADA3, ADA2, ADA1,
                   ADA0}),
-      .data_a   ({DIA17, DIA16, DIA15, DIA14, DIA13, DIA12, DIA11, DIA10, DIA9, DIA8, DIA7, DIA6,
+      .data_a   ({DIB17, DIB16, DIB15, DIB14, DIB13, DIB12, DIB11, DIB10, DIB9, DIB8, DIB7, DIB6,
+                  DIB5, DIB4, DIB3, DIB2, DIB1, DIB0,
+                  DIA17, DIA16, DIA15, DIA14, DIA13, DIA12, DIA11, DIA10, DIA9, DIA8, DIA7, DIA6,
                   DIA5, DIA4, DIA3, DIA2, DIA1, DIA0}),
       .clk_b    (CLKB),
       .enable_b (CEB && {CSB2, CSB1, CSB0} == 3'b0),
@@ -89,14 +91,20 @@ module DP16KD #(
       .data_b   (read)
   );
 
-  wire [17:0] read;
-  reg [17:0] read_q = 18'b0;
+  // A word of 36 bits leaves through both ports, its low half through port A.
+  reg [35:0] read_q = 36'b0;
   always @(posedge CLKB) read_q <= read;
+  wire [17:0] low = REGMODE_A == "OUTREG" ? read_q[17:0] : read[17:0];
+  wire [35:0] word_b = REGMODE_B == "OUTREG" ? read_q : read;
+  assign {DOA17, DOA16, DOA15, DOA14, DOA13, DOA12, DOA11, DOA10, DOA9, DOA8, DOA7, DOA6, DOA5, DOA4, DOA3,
+          DOA2, DOA1, DOA0} = DATA_WIDTH_B == 36 ? low : 18'bx;
   assign {DOB17, DOB16, DOB15, DOB14, DOB13, DOB12, DOB11, DOB10, DOB9, DOB8, DOB7, DOB6, DOB5, DOB4, DOB3,
-          DOB2, DOB1, DOB0} = REGMODE_B == "OUTREG" ? read_q : read;
+          DOB2, DOB1, DOB0} = DATA_WIDTH_B == 36 ? word_b[35:18] : word_b[17:0];
 
-  always @(posedge CLKB)
+  always @(posedge CLKB) begin
     if (REGMODE_B == "OUTREG" && !(CEB && OCEB)) $fatal(1, "%m: an enabled output register is not modelled");
+    if (REGMODE_A == "OUTREG" && !(CEA && OCEA)) $fatal(1, "%m: an enabled output register is not modelled");
+  end
 
 endmodule
 

@@ -56,7 +56,11 @@ module DPX9B #(
       INIT_RAM_00} != 0)
     initial_contents_are_not_modelled refuse ();
 
+  if (BIT_WIDTH_0 > 18) width_is_not_modelled refuse ();
+
+  wire [35:0] read;
   assign DOA = 18'bx;
+  assign DOB = read[17:0];
 
   qs_cell_block_ram #(
       .WIDTH_A(BIT_WIDTH_0),
@@ -67,13 +71,13 @@ module DPX9B #(
       .write_a  (WREA),
       .reset_a  (RESETA),
       .address_a(ADA),
-      .data_a   (DIA),
+      .data_a   ({18'b0, DIA}),
       .clk_b    (CLKB),
       .enable_b (CEB && BLKSELB == BLK_SEL_1),
       .write_b  (WREB),
       .reset_b  (RESETB),
       .address_b(ADB),
-      .data_b   (DOB)
+      .data_b   (read)
   );
 
 endmodule
