@@ -11,12 +11,13 @@
 //             result. LoopDepth 1: one transition per clock on every stream. LoopDepth n: a transition that
 //             depends on the one d < n clocks ahead waits n - d clocks.
 // Handshake   tr_valid_i/tr_ready_o: taken when both are 1; the offer must stay until then. res_* is not
-//             held back. host_* may write while busy_o is 0 and tr_valid_i is 0.
+//             held back. While the lane is idle, busy_o and tr_valid_i both 0, and only then, host_* may
+//             write, alpha_i, kappa_i and rounding_i may change, and noise may be loaded.
 // Reset       Empties the pipeline; the table keeps its contents (undefined after power-up: write it first).
 //             Data registers are enabled by the valid bit of their stage and are not reset.
 // Hazards     qs_hazard detects, this module joins the far results, qs_update the two nearest.
 // Invariants  OfferIsStable_A, StateInRange_A, ActionInRange_A, NextStateInRange_A, RoundingIsLegal_A,
-//             HostWaits_A
+//             SettingsAreStable_A, NoiseLoadWaits_A, HostWaits_A
 // Resources   qs_table, Actions - 1 + WriteStage - LoopDepth comparators, five multipliers.
 // Reference   Watkins and Dayan, "Q-learning", Machine Learning 8 (1992).
 
@@ -33,7 +34,7 @@ module qs_lane #(
     input logic clk_i,
     input logic rst_i,
 
-    // Coefficients and rounding; may change only while the lane is idle.
+    // Coefficients, rounding and noise
     input  logic [qs_pkg::CoeffBits-1:0] alpha_i,       // 0..32768
     input  logic [qs_pkg::CoeffBits-1:0] kappa_i,       // 0..alpha_i
     input  logic [                  1:0] rounding_i,    // qs_pkg::rounding_e
@@ -60,7 +61,7 @@ module qs_lane #(
     output logic                         res_saturated_o,
     output logic                         res_forwarded_o,
 
-    // Table access of the host, while the lane is idle
+    // Table access of the host
     input  logic                  host_write_i,
     input  logic [ StateBits-1:0] host_state_i,
     input  logic [ActionBits-1:0] host_action_i,
@@ -375,9 +376,14 @@ module qs_lane #(
   logic offered_q;
   logic [2*StateBits+ActionBits+Width:0] offer, offer_q;
   assign offer = {tr_state_i, tr_action_i, tr_reward_i, tr_next_state_i, tr_terminated_i};
+  logic idle;
+  logic [2*qs_pkg::CoeffBits+1:0] settings, settings_q;
+  assign idle = !busy_o && !tr_valid_i;
+  assign settings = {alpha_i, kappa_i, rounding_i};
   always_ff @(posedge clk_i) begin
-    offered_q <= tr_valid_i && !tr_ready_o && !rst_i;
-    offer_q   <= offer;
+    offered_q  <= tr_valid_i && !tr_ready_o && !rst_i;
+    offer_q    <= offer;
+    settings_q <= settings;
   end
 `endif
   `QS_ASSERT(OfferIsStable_A, !offered_q || (tr_valid_i && offer == offer_q))
@@ -385,6 +391,8 @@ module qs_lane #(
   `QS_ASSERT(ActionInRange_A, !tr_valid_i || 32'(tr_action_i) < Actions)
   `QS_ASSERT(NextStateInRange_A, !tr_valid_i || 32'(tr_next_state_i) < States)
   `QS_ASSERT(RoundingIsLegal_A, !tr_valid_i || rounding_i <= qs_pkg::RoundStochastic)
-  `QS_ASSERT(HostWaits_A, !host_write_i || !busy_o)
+  `QS_ASSERT(SettingsAreStable_A, idle || settings == settings_q)
+  `QS_ASSERT(NoiseLoadWaits_A, idle || !noise_load_i)
+  `QS_ASSERT(HostWaits_A, idle || !host_write_i)
 
 endmodule

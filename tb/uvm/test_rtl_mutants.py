@@ -6,11 +6,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from tb.bench import BenchError, run
+from tb.bench import TB, BenchError, run
 from tb.planted import plant
 from tb.uvm.lane_runs import lane_run
 
 pytestmark = pytest.mark.rtl
+
+
+BENCH = TB / "uvm/qs_lane_bench.sv"
 
 
 @dataclass(frozen=True)
@@ -169,12 +172,33 @@ MUTANTS = [
         "LoopIsClosed_A",
         loop_depth=2,
     ),
+    Mutant(
+        "settings-change-with-each-offer",
+        "qs_lane_bench.sv",
+        "      .kappa_i,",
+        "      .kappa_i(valid ? kappa_i : '0),",
+        "SettingsAreStable_A",
+    ),
+    Mutant(
+        "noise-is-loaded-beside-an-offer",
+        "qs_lane_bench.sv",
+        "      .noise_load_i,",
+        "      .noise_load_i(noise_load_i || valid),",
+        "NoiseLoadWaits_A",
+    ),
+    Mutant(
+        "host-writes-beside-an-offer",
+        "qs_lane_bench.sv",
+        "host_i[54])",
+        "host_i[54] || valid)",
+        "HostWaits_A",
+    ),
 ]
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_bench_finds_the_planted_fault(mutant: Mutant, tmp_path: Path) -> None:
-    rtl = plant(tmp_path, mutant.file, mutant.old, mutant.new)
+    rtl = plant(tmp_path, mutant.file, mutant.old, mutant.new, [BENCH])
     suite = lane_run("LaneSuite", 64, 4, 16, mutant.loop_depth, 5000)
     with pytest.raises(BenchError, match=r"replay: python -m tb\.bench") as caught:
         run(replace(suite, rtl=rtl))
