@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from qstep.config import Config
-from qstep.errors import BuildError, FileFormatError
+from qstep.errors import BuildError
+from qstep.files import make_room, write_atomically
 from qstep_fpga.board import Board
 from qstep_fpga.families import bitstream_name
 from qstep_fpga.fit import check_fit, check_table
@@ -61,6 +62,8 @@ def build(
     FileFormatError
         The folder cannot be written.
     """
+    bitstream = folder / bitstream_name(board)
+    make_room(bitstream)  # placing takes minutes
     total = len(seeds) + 2
     done = 1
     progress("synthesis", 0, total)
@@ -76,13 +79,9 @@ def build(
 
     placements = place_all(board, config.link.clock_hz, netlist, seeds, jobs, placed)
     report = Report.of(board, config, placements)
-    bitstream = folder / bitstream_name(board)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        bitstream.unlink(missing_ok=True)
-        (folder / f"{board.name}.toml").write_text(config.to_toml(), encoding="utf-8")
-    except OSError as cause:
-        raise FileFormatError(f"{folder}: cannot be written: {cause}") from cause
+    # Until the new one is there: a bitstream is never beside the configuration of another one.
+    bitstream.unlink(missing_ok=True)
+    write_atomically(folder / f"{board.name}.toml", config.to_toml().encode())
     report.write(folder / f"{board.name}.json")
     if not report.is_met and not accept_unmet_clock:
         raise BuildError(

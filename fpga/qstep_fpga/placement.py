@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from qstep import cache
+from qstep.files import write_atomically
 from qstep_fpga import tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
@@ -109,4 +110,4 @@ def pack(board: Board, placement: Placement, out: Path) -> None:
     family = FAMILIES[board.family]
     parts = [placement.file.name, *family.pack(board, "out"), str(tools.versions(family.packages))]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
-    shutil.copyfile(cache.fetch(key, family.bitstream, make), out)
+    write_atomically(out, cache.fetch(key, family.bitstream, make).read_bytes())

@@ -10,6 +10,7 @@ from typing import Any
 
 from qstep.config import Config
 from qstep.errors import FileFormatError
+from qstep.files import write_atomically
 from qstep.link.records import RecordLayout
 from qstep.protocol import BITS_PER_BYTE
 from qstep_fpga.board import Board
@@ -19,6 +20,9 @@ from qstep_fpga.netlist import identity, versions
 from qstep_fpga.placement import Placement
 
 __all__ = ["Report", "resources"]
+
+_NO_REPORT = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
+"""What reading and checking raises for a file that is something else."""
 
 
 @dataclass(frozen=True)
@@ -107,10 +111,7 @@ class Report:
 
     def write(self, path: Path) -> None:
         """Write the report as JSON; raises FileFormatError if that is not possible."""
-        try:
-            path.write_text(self.to_json(), encoding="utf-8")
-        except OSError as cause:
-            raise FileFormatError(f"{path}: cannot be written: {cause}") from cause
+        write_atomically(path, self.to_json().encode())
 
     @classmethod
     def read(cls, path: Path) -> Report:
@@ -118,9 +119,28 @@ class Report:
         try:
             tree = json.loads(path.read_text(encoding="utf-8"))
             tree["resources"] = {name: tuple(pair) for name, pair in tree["resources"].items()}
-            return cls(**tree)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as cause:
+            report = cls(**tree)
+            report._check()
+        except _NO_REPORT as cause:
             raise FileFormatError(f"{path}: is not a report of a build: {cause}") from cause
+        return report
+
+    def _check(self) -> None:
+        """Refuse, by one of the errors of `_NO_REPORT`, what could not be printed."""
+        for name in ("board", "part", "digest", "build", "critical_path"):
+            if not isinstance(getattr(self, name), str):
+                raise TypeError(f"{name} is no text")
+        Config.from_dict(self.config)
+        for clock in (self.clock_mhz, *self.fmax_mhz.values()):
+            if not clock > 0:
+                raise ValueError(f"a clock is {clock!r}")
+        if str(self.seed) not in self.fmax_mhz:
+            raise ValueError(f"fmax_mhz has no clock of seed {self.seed!r}")
+        for name, (used, available) in self.resources.items():
+            if not 0 <= used <= available:
+                raise ValueError(f"{used!r} of {available!r} {name} are used")
+        if not all(isinstance(version, str) for version in self.tools.values()):
+            raise TypeError("a version in tools is no text")
 
 
 def resources(board: Board, placement: Placement) -> dict[str, tuple[int, int]]:

@@ -13,7 +13,7 @@ from amaranth.back import verilog
 from amaranth.lib.wiring import Component, In
 
 from qstep.config import Config
-from qstep.errors import FileFormatError
+from qstep.files import make_folder, write_atomically
 from qstep_rtl import sources
 from qstep_rtl.clocked import clocked
 from qstep_rtl.device import ByteDevice, UartDevice
@@ -120,11 +120,7 @@ def generate(config: Config, folder: Path) -> Manifest:
             "yosys": ".".join(map(str, verilog.find_yosys(lambda version: True).version())),
         },
     )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, content in texts.items():
-            (folder / name).write_bytes(content)
-        (folder / MANIFEST_NAME).write_bytes(manifest.to_json().encode())
-    except OSError as cause:
-        raise FileFormatError(f"{folder}: cannot be written: {cause}") from cause
+    make_folder(folder)
+    for name, content in {**texts, MANIFEST_NAME: manifest.to_json().encode()}.items():
+        write_atomically(folder / name, content)
     return manifest

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
+import secrets
+import stat
 from pathlib import Path
 
 from qstep.errors import FileFormatError
+from qstep.locks import is_linked, lock
 
 __all__ = ["make_folder", "make_room", "write_atomically"]
 
@@ -42,31 +47,76 @@ def make_room(path: Path) -> None:
 def write_atomically(path: str | Path, data: bytes) -> None:
     """Put a file in place so that a crash at any moment leaves the old one or the new one.
 
+    A symbolic link stays one: what it points at is replaced. A device, a pipe or a socket is no place
+    for a new file and is written to as it is. What writers of the same file left behind that were
+    killed is removed.
+
     Raises
     ------
     FileFormatError
         The file cannot be written there.
     """
     path = Path(path)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        try:
-            with beside.open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
-        _sync_folder(path.parent)
+        mode = _mode(path)
+        if mode is None or stat.S_ISREG(mode):
+            _replace(Path(os.path.realpath(path)), 0o666 if mode is None else mode, data)
+        else:
+            path.write_bytes(data)
     except OSError as cause:
         raise FileFormatError(f"{path}: cannot be written: {cause.strerror or cause}") from cause
 
 
+def _mode(path: Path) -> int | None:
+    """Return type and permissions of what a path leads to, or None where nothing is."""
+    try:
+        return path.stat().st_mode
+    except FileNotFoundError:
+        return None
+
+
+def _replace(path: Path, mode: int, data: bytes) -> None:
+    """Replace a regular file, or make it, by way of another one beside it."""
+    _remove_left_behind(path)
+    beside, descriptor = _open_beside(path, stat.S_IMODE(mode))
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+            beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+    _sync_folder(path.parent)
+
+
+def _open_beside(path: Path, mode: int) -> tuple[Path, int]:
+    """Make and lock a new file beside another one; nobody can know its name before it is there."""
+    while True:
+        beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        if lock(descriptor) is not False and is_linked(descriptor):
+            return beside, descriptor
+        os.close(descriptor)
+
+
+def _remove_left_behind(path: Path) -> None:
+    """Remove what is beside a file by :func:`_open_beside` and not locked: its writer has ended."""
+    ours = re.compile(re.escape(f".{path.name}.") + "[0-9a-f]{16}")
+    for name in filter(ours.fullmatch, os.listdir(path.parent)):
+        beside = path.with_name(name)
+        # Gone by now, of another user, or a link: not ours to remove.
+        with contextlib.suppress(OSError):
+            descriptor = os.open(beside, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+            try:
+                if lock(descriptor):
+                    beside.unlink()
+            finally:
+                os.close(descriptor)
+
+
 def _sync_folder(folder: Path) -> None:
     """Make a rename outlive a power cut."""
-    if os.name != "posix":  # elsewhere a folder cannot be opened, nor need it be
-        return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

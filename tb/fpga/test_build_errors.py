@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -181,18 +182,64 @@ def test_unmet_clock_can_be_accepted_by_name(placed: list[Placement], tmp_path: 
     assert not report.is_met
 
 
-def test_folder_that_cannot_be_written_is_named(placed: list[Placement], tmp_path: Path) -> None:
-    placed.append(placement(1, 30.0))
+def test_folder_that_cannot_be_made_is_named_before_the_tools_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flow, "synthesise", lambda *a: pytest.fail("synthesised first"))
     (tmp_path / "file").write_text("")
-    with pytest.raises(FileFormatError, match="file: cannot be written"):
+    with pytest.raises(FileFormatError, match="file: cannot be made"):
         run(tmp_path / "file")
 
 
-def test_a_file_that_is_no_report_is_refused(tmp_path: Path) -> None:
-    for text in ("{}", "[]", "no json"):
-        (tmp_path / "x.json").write_text(text)
-        with pytest.raises(FileFormatError, match=r"x\.json: is not a report of a build"):
-            Report.read(tmp_path / "x.json")
+def test_full_disk_leaves_the_old_report(
+    placed: list[Placement], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    placed.append(placement(1, 30.0))
+    report, _ = run(tmp_path)
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(FileFormatError, match=r"json: cannot be written: No space left"):
+        report.write(tmp_path / "icebreaker.json")
+    assert Report.read(tmp_path / "icebreaker.json") == report
+
+
+@pytest.mark.parametrize(
+    "text", ["{}", "[]", "no json", "[" * 100_000, pytest.param("9" * 5000, id="5000-digits")]
+)
+def test_a_file_that_is_no_report_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text(text)
+    with pytest.raises(FileFormatError, match=r"x\.json: is not a report of a build"):
+        Report.read(tmp_path / "x.json")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("config", 3, ""),
+        ("config", {"states": 1}, ""),
+        ("fmax_mhz", {}, "fmax_mhz has no clock of seed 1"),
+        ("fmax_mhz", {"1": "fast"}, "'>' not supported"),
+        ("seed", 2, "fmax_mhz has no clock of seed 2"),
+        ("clock_mhz", float("nan"), "a clock is nan"),
+        ("resources", {"LUT4": [1]}, "not enough values"),
+        ("resources", {"LUT4": [3, 2]}, "3 of 2 LUT4 are used"),
+        ("tools", {"yosys": 1}, "a version in tools is no text"),
+        ("part", 7, "part is no text"),
+    ],
+)
+def test_a_report_with_a_wrong_value_is_refused(
+    placed: list[Placement], tmp_path: Path, field: str, value: object, message: str
+) -> None:
+    placed.append(placement(1, 30.0))
+    run(tmp_path)
+    file = tmp_path / "icebreaker.json"
+    tree = json.loads(file.read_text())
+    file.write_text(json.dumps({**tree, field: value}))
+    with pytest.raises(FileFormatError, match=f"icebreaker.json: is not a report .*{message}"):
+        Report.read(file)
 
 
 # What is kept

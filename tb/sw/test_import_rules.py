@@ -23,11 +23,12 @@ DESCRIPTION = {
     "qstep",
     "qstep.config",
     "qstep.errors",
+    "qstep.files",
     "qstep.fixed",
     "qstep.noise",
     "qstep.protocol",
 }
-"""What the hardware package may know of the software: what an accelerator is."""
+"""What the hardware package may know of the software: the accelerator, and how to write a file."""
 
 
 def imports(path: Path, top_level_only: bool) -> set[str]:

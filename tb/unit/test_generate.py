@@ -139,8 +139,20 @@ def test_generate_names_no_path_of_this_machine(folder: Path) -> None:
 def test_generate_refuses_a_folder_that_is_a_file(tmp_path: Path) -> None:
     path = tmp_path / "taken"
     path.write_text("")
-    with pytest.raises(FileFormatError, match="taken: cannot be written"):
+    with pytest.raises(FileFormatError, match="taken: cannot be made"):
         generate(CONFIG, path)
+
+
+def test_generate_leaves_no_file_on_a_full_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(FileFormatError, match=r"\.v: cannot be written: No space left"):
+        generate(CONFIG, tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_command_writes_the_files_and_says_so(folder: Path, tmp_path: Path) -> None:

@@ -1,0 +1,149 @@
+"""Files are written whole or not at all, whoever else writes them, and whatever is in their place."""
+
+import os
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from qstep.errors import FileFormatError
+from qstep.files import write_atomically
+
+pytestmark = pytest.mark.unit
+
+HEX = "0123456789abcdef"
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+WRITER = """
+import sys
+from qstep.files import write_atomically
+for _ in range(150):
+    write_atomically(sys.argv[1], sys.argv[2].encode() * 10_000)
+"""
+
+
+def test_two_writers_of_one_file_with_one_process_number_leave_it_whole(tmp_path: Path) -> None:
+    """Processes of two containers on one volume may have the same number."""
+    path = tmp_path / "file"
+    write_atomically(path, b"a" * 10_000)
+    same_number = "import os\nos.getpid = lambda: 7\n" + WRITER
+    writers = [
+        subprocess.Popen([sys.executable, "-c", same_number, str(path), letter]) for letter in "ab"
+    ]
+    seen = set()
+    while any(writer.poll() is None for writer in writers):
+        seen.add(path.read_bytes())
+    assert [writer.returncode for writer in writers] == [0, 0]
+    assert seen <= {b"a" * 10_000, b"b" * 10_000}
+    assert names(tmp_path) == ["file"]
+
+
+def test_planted_link_is_neither_followed_nor_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"precious")
+    planted = tmp_path / f".file.{HEX}"
+    planted.symlink_to(victim)
+    chosen = iter([HEX, HEX[::-1]])
+    monkeypatch.setattr("qstep.files.secrets.token_hex", lambda count: next(chosen))
+    with pytest.raises(FileFormatError, match=r"file: cannot be written: File exists"):
+        write_atomically(tmp_path / "file", b"new")
+    write_atomically(tmp_path / "file", b"new")
+    assert victim.read_bytes() == b"precious"
+    assert planted.is_symlink()
+
+
+def test_link_stays_and_what_it_points_at_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    for target in (tmp_path / "real" / "there", tmp_path / "real" / "absent"):
+        link = tmp_path / f"link to {target.name}"
+        link.symlink_to(target)
+        write_atomically(link, b"new")
+        assert link.is_symlink()
+        assert target.read_bytes() == b"new"
+    assert names(tmp_path / "real") == ["absent", "there"]
+
+
+def test_link_to_itself_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(FileFormatError, match=r"loop: cannot be written: Too many levels"):
+        write_atomically(tmp_path / "loop", b"new")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
+def test_full_device_is_named_and_stays_a_device() -> None:
+    with pytest.raises(FileFormatError, match=r"/dev/full: cannot be written: No space left"):
+        write_atomically("/dev/full", b"new")
+    assert stat.S_ISCHR(os.stat("/dev/full").st_mode)
+
+
+def test_pipe_gets_the_bytes_and_stays_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    got: list[bytes] = []
+    reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    write_atomically(pipe, b"through")
+    reader.join(10)
+    assert got == [b"through"]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_standard_output_gets_the_bytes() -> None:
+    script = "from qstep.files import write_atomically; write_atomically('/dev/stdout', b'bytes')"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    assert done.stdout == b"bytes"
+
+
+def test_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match=r"cannot be written: Is a directory"):
+        write_atomically(tmp_path, b"new")
+
+
+def test_permissions_of_a_replaced_file_stay(tmp_path: Path) -> None:
+    path = tmp_path / "secret"
+    path.touch(0o600)
+    write_atomically(path, b"new")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+KILLED = """
+import os, signal, sys
+os.fsync = lambda descriptor: os.kill(os.getpid(), signal.SIGKILL)
+from qstep.files import write_atomically
+write_atomically(sys.argv[1], b"half")
+"""
+
+
+def test_what_a_killed_writer_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
+    assert len(names(tmp_path)) == 1
+    others = [".file.bak", f".another.{HEX}", "file.bak"]
+    for other in others:
+        (tmp_path / other).touch()
+    write_atomically(path, b"whole")
+    assert names(tmp_path) == sorted(["file", *others])
+
+
+def test_what_another_writer_is_at_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    sync = os.fsync
+
+    def write_another_first(descriptor: int) -> None:
+        monkeypatch.setattr(os, "fsync", sync)
+        write_atomically(path, b"second")
+        assert len(names(tmp_path)) == 2
+
+    monkeypatch.setattr(os, "fsync", write_another_first)
+    write_atomically(path, b"first")
+    assert path.read_bytes() == b"first"
+    assert names(tmp_path) == ["file"]
