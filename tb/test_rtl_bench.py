@@ -7,7 +7,6 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 from tb import run_sim
@@ -16,7 +15,7 @@ from tb.planted import plant
 from tb.uvm.covergroup import Covergroup
 from tb.uvm.lane_pins import CLOCK, clocks_from_text, offer_words
 
-from qstep import Transitions
+from qstep import Config, Transitions
 from qstep_sim import verilator
 
 NOISE = Run("qs_noise", "tb.unit.rtl_noise")
@@ -56,13 +55,7 @@ def test_covergroup_counts_and_names_its_holes() -> None:
 @pytest.mark.unit
 def test_words_of_the_lane_bench_are_taken_apart_where_they_are_put_together() -> None:
     offers = offer_words(
-        Transitions(
-            state=np.array([65535], np.int32),
-            action=np.array([63], np.int32),
-            reward_raw=np.array([-2], np.int32),
-            next_state=np.array([1], np.int32),
-            terminated=np.array([True]),
-        )
+        Transitions.from_arrays(Config(65536, 64, "Q32.0"), [65535], [63], [-2.0], [1], [True])
     )
     assert offers == [1 << 71 | 1 << 70 | 63 << 64 | 0xFFFFFFFE << 32 | 1 << 16 | 65535]
     word = (5 << 160) | (0xFFFFFFFF << 128) | (7 << 96) | (2 << 80) | (1 << 64) | (3 << 56) | 9

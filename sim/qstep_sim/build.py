@@ -87,7 +87,7 @@ def build(config: Config, uart: bool = False, trace: bool = False) -> Path:
         return [*sources.paths(), device]
 
     top = "qstep_top" if uart else "qstep_device"
-    what = f"{config.states} states x {config.actions} actions, {config.format}"
+    what = str(config.table_type)
     what += ", serial lines" if uart else ""
     digest = _generator_digest() + config.digest
     return _library(digest, what, top, uart, trace, prepare, assertions=trace)

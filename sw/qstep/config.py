@@ -11,7 +11,7 @@ import json
 import tomllib
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import tomli_w
 
@@ -19,7 +19,7 @@ from qstep.errors import ConfigError, FileFormatError
 from qstep.fixed import Coefficients, QFormat, Rounding, coefficients
 from qstep.noise import NoiseState
 
-__all__ = ["Config", "Hyperparameters", "Link"]
+__all__ = ["Config", "Hyperparameters", "Link", "TableType"]
 
 
 def _check_range(name: str, value: object, low: int, high: int) -> None:
@@ -65,6 +65,17 @@ class Link:
     def divisor(self) -> int:
         """Clocks per bit after reset, nearest to ``clock_hz / baud``."""
         return (2 * self.clock_hz + self.baud) // (2 * self.baud)
+
+
+class TableType(NamedTuple):
+    """Of what kind a Q-table is: its rows, its columns and the number format of its entries."""
+
+    states: int
+    actions: int
+    format: QFormat
+
+    def __str__(self) -> str:
+        return f"{self.states} states x {self.actions} actions, {self.format}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +129,11 @@ class Config:
                 raise ConfigError(
                     f"{name} is {getattr(self, name)!r}; it must be a {kind.__name__}"
                 )
+
+    @property
+    def table_type(self) -> TableType:
+        """What transitions and tables must fit."""
+        return TableType(self.states, self.actions, self.format)
 
     @property
     def state_bits(self) -> int:

@@ -14,7 +14,7 @@ from qstep.config import Config, Hyperparameters
 from qstep.devices.base import checked_table
 from qstep.fixed import COEFFICIENT_BITS, Rounding
 from qstep.noise import NOISE_BITS, WEYL, NoiseState
-from qstep.transitions import Transitions
+from qstep.transitions import Transitions, checked_transitions
 
 __all__ = ["FastModel"]
 
@@ -74,11 +74,12 @@ class FastModel:
         self.table[:] = checked_table(self.config, q_raw)
 
     def apply(self, transitions: Transitions) -> None:
-        """Apply transitions in order."""
+        """Apply transitions in order; raises TransitionError if they are for tables of another type."""
+        columns = checked_transitions(self.config, transitions).columns
         noise = np.array([self.noise.x, self.noise.w], np.int64)
         _update(
             self.table.reshape(-1),
-            transitions.columns,
+            columns,
             (0,) * self.config.actions,
             self._coefficients,
             self._bias,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from qstep.config import Config, Hyperparameters
 from qstep.devices.base import checked_table
 from qstep.fixed import COEFFICIENT_BITS, Coefficients, QFormat, Rounding
-from qstep.transitions import Transitions
+from qstep.transitions import Transitions, checked_transitions
 
 __all__ = ["Model", "updated_value"]
 
@@ -100,6 +100,7 @@ class Model:
         return draw
 
     def apply(self, transitions: Transitions) -> None:
-        """Apply transitions in order."""
-        for transition in zip(*(c.tolist() for c in transitions.columns), strict=True):
+        """Apply transitions in order; raises TransitionError if they are for tables of another type."""
+        columns = checked_transitions(self.config, transitions).columns
+        for transition in zip(*(column.tolist() for column in columns), strict=True):
             self.update(*transition)

@@ -20,7 +20,7 @@ from qstep.config import Config, Hyperparameters
 from qstep.devices.base import checked_table
 from qstep.errors import FileFormatError, TableError
 from qstep.files import write_atomically
-from qstep.transitions import load_arrays
+from qstep.npz import load_arrays
 
 __all__ = ["load_table", "save_table"]
 

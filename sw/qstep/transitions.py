@@ -2,44 +2,61 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from qstep.config import Config
-from qstep.errors import FileFormatError, TransitionError
+from qstep.config import Config, TableType
+from qstep.errors import TransitionError
 from qstep.fixed import QFormat
+from qstep.npz import load_arrays
 
-__all__ = ["FIELDS", "Transitions", "load_arrays"]
+__all__ = ["FIELDS", "Transitions", "checked_transitions"]
 
 FIELDS = ("state", "action", "reward", "next_state", "terminated")
 """Names of the arrays in a transitions file."""
+
+_COLUMNS = ("state", "action", "reward_raw", "next_state", "terminated")
+_EMPTY = dict(zip(FIELDS, (np.int32, np.int32, np.float64, np.int32, np.bool_), strict=True))
 
 _BLOCK = 1 << 16
 """Rewards that are quantised at once: half a megabyte of float64."""
 
 
-def _column(name: str, values: ArrayLike) -> NDArray[Any]:
+def _column(name: str, values: ArrayLike, dtype: DTypeLike) -> NDArray[Any]:
+    if isinstance(values, list | tuple) and not values:
+        return np.empty(0, dtype)  # what is in an empty list has no type of its own
     try:
-        return np.asarray(values)
+        array = np.asarray(values)
     except ValueError as cause:  # lists in it are not equally long
         raise TransitionError(f"{name} is not one-dimensional: {cause}") from cause
+    if array.ndim != 1:
+        raise TransitionError(f"{name} has shape {array.shape}; it must be one-dimensional")
+    return array
 
 
 def _integers(name: str, array: NDArray[Any], limit: int) -> NDArray[np.int32]:
+    """Return an own copy of integers that are all from 0 to `limit` - 1."""
     if array.dtype.kind not in "iu":
         raise TransitionError(f"{name} has dtype {array.dtype}; it must be integers")
-    if len(array) and (array.min() < 0 or array.max() >= limit):
-        where = int(np.flatnonzero((array < 0) | (array >= limit))[0])
+    # Unsigned, a negative number is a large one: one pass finds both.
+    unsigned = array.view(array.dtype.str.replace("i", "u"))
+    if len(array) and unsigned.max() >= limit:
+        where = int(np.flatnonzero(unsigned >= limit)[0])
         raise TransitionError(
             f"{name}[{where}] is {array[where]}; it must be from 0 to {limit - 1}"
         )
-    return np.ascontiguousarray(array, dtype=np.int32)
+    return np.array(array, dtype=np.int32, order="C")
+
+
+def _booleans(name: str, array: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return an own copy of booleans, each of which is the byte 0 or 1."""
+    if array.dtype != np.bool_:
+        raise TransitionError(f"{name} has dtype {array.dtype}; it must be bool")
+    return np.not_equal(array.view(np.uint8), 0, order="C")
 
 
 def _quantised(format: QFormat, reward: NDArray[Any]) -> NDArray[np.int32]:
@@ -57,29 +74,53 @@ def _quantised(format: QFormat, reward: NDArray[Any]) -> NDArray[np.int32]:
     return raw
 
 
-@dataclass(frozen=True, slots=True)
-class Transitions:
-    """Transitions that are known to be legal for one configuration.
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a view of an array through which nobody can write, nor make it writable again."""
+    array.setflags(write=False)
+    return array.view()
 
-    Make them with :meth:`from_arrays` or :meth:`load`; all arrays are one-dimensional, contiguous and
-    equally long.
+
+@dataclass(frozen=True, slots=True, init=False, eq=False)
+class Transitions:
+    """Transitions that are known to be legal for the tables of one configuration, and stay so.
+
+    Made by :meth:`from_arrays` and :meth:`load` only. All arrays are one-dimensional, contiguous,
+    equally long and read-only, and share no memory with those that were given.
 
     Attributes
     ----------
+    table_type : TableType
+        Rows, columns and number format of the tables that they can be applied to.
     state, action, next_state : ndarray of int32
         Row and column that is updated, and the row whose maximum is the target.
     reward_raw : ndarray of int32
-        Rewards in the raw units of the configuration's format.
+        Rewards in the raw units of the format.
     terminated : ndarray of bool
         True where the next state has no value. A *truncated* episode is not terminated: its last
         transition bootstraps as any other.
     """
 
+    table_type: TableType
     state: NDArray[np.int32]
     action: NDArray[np.int32]
     reward_raw: NDArray[np.int32]
     next_state: NDArray[np.int32]
     terminated: NDArray[np.bool_]
+
+    def __init__(self, *given: object, **named: object) -> None:
+        raise TransitionError(
+            "transitions are made by Transitions.from_arrays(config, ...), which checks them, "
+            "or by Transitions.load(path, config)"
+        )
+
+    @classmethod
+    def _of(cls, table_type: TableType, *columns: NDArray[Any]) -> Transitions:
+        """Put checked columns of our own together."""
+        made = object.__new__(cls)
+        object.__setattr__(made, "table_type", table_type)
+        for name, column in zip(_COLUMNS, columns, strict=True):
+            object.__setattr__(made, name, _frozen(column))
+        return made
 
     @classmethod
     def from_arrays(
@@ -108,25 +149,19 @@ class Transitions:
             Unequal lengths, wrong dtype or dimension, NaN, a value out of range, a reward that does
             not fit; the message names the array, the index and the value.
         """
-        given = dict(zip(FIELDS, (state, action, reward, next_state, terminated), strict=True))
-        arrays = {name: _column(name, values) for name, values in given.items()}
-        for name, array in arrays.items():
-            if array.ndim != 1:
-                raise TransitionError(f"{name} has shape {array.shape}; it must be one-dimensional")
+        given = zip(FIELDS, (state, action, reward, next_state, terminated), strict=True)
+        arrays = {name: _column(name, values, _EMPTY[name]) for name, values in given}
         lengths = {name: len(array) for name, array in arrays.items()}
         if len(set(lengths.values())) != 1:
             listed = ", ".join(f"{name} {length}" for name, length in lengths.items())
             raise TransitionError(f"arrays differ in length ({listed}); they must be equally long")
-        if arrays["terminated"].dtype != np.bool_:
-            raise TransitionError(
-                f"terminated has dtype {arrays['terminated'].dtype}; it must be bool"
-            )
-        return cls(
-            state=_integers("state", arrays["state"], config.states),
-            action=_integers("action", arrays["action"], config.actions),
-            reward_raw=_quantised(config.format, arrays["reward"]),
-            next_state=_integers("next_state", arrays["next_state"], config.states),
-            terminated=np.ascontiguousarray(arrays["terminated"]),
+        return cls._of(
+            config.table_type,
+            _integers("state", arrays["state"], config.states),
+            _integers("action", arrays["action"], config.actions),
+            _quantised(config.format, arrays["reward"]),
+            _integers("next_state", arrays["next_state"], config.states),
+            _booleans("terminated", arrays["terminated"]),
         )
 
     @classmethod
@@ -136,7 +171,7 @@ class Transitions:
         Raises
         ------
         FileFormatError
-            The file is absent, not a ``.npz``, or lacks an array.
+            The file is absent, not a ``.npz``, lacks an array, or unpacks to more than 2 GiB.
         TransitionError
             As for :meth:`from_arrays`.
         """
@@ -151,35 +186,28 @@ class Transitions:
         return len(self.state)
 
     def __getitem__(self, part: slice) -> Transitions:
-        """Return a view of some of the transitions."""
-        return Transitions(*(column[part] for column in self.columns))
+        """Return some of the transitions; without a stride they are a view.
+
+        Raises
+        ------
+        TransitionError
+            `part` is no slice: one transition is ``t[i : i + 1]``.
+        """
+        if not isinstance(part, slice):
+            raise TransitionError(f"transitions are taken by slices, not by {part!r}")
+        columns = (np.ascontiguousarray(column[part]) for column in self.columns)
+        return self._of(self.table_type, *columns)
 
 
-def load_arrays(path: str | Path, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
-    """Read the named arrays of a ``.npz`` file; nothing is unpickled.
-
-    Raises
-    ------
-    FileFormatError
-        The file is absent, not a ``.npz``, damaged, pickled, or lacks one of the arrays.
-    """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            there = archive.namelist()
-            missing = [name for name in names if f"{name}.npy" not in there]
-            if missing:
-                raise FileFormatError(
-                    f"{path}: lacks {', '.join(missing)}; it must hold {', '.join(names)}"
-                )
-            return {name: _decoded(archive.read(f"{name}.npy")) for name in names}
-    except FileFormatError:
-        raise
-    except Exception as cause:  # damage shows as any of a dozen kinds, and no library lists its own
-        why = str(cause) or type(cause).__name__
-        raise FileFormatError(f"{path}: cannot be read as a .npz file: {why}") from cause
-
-
-def _decoded(member: bytes) -> NDArray[Any]:
-    """Decode a member that was read whole: only then has zipfile compared its checksum."""
-    array: NDArray[Any] = np.lib.format.read_array(io.BytesIO(member), allow_pickle=False)
-    return array
+def checked_transitions(config: Config, transitions: Transitions) -> Transitions:
+    """Return transitions, or raise TransitionError if they are not for tables of `config`."""
+    if not isinstance(transitions, Transitions):
+        raise TransitionError(
+            f"transitions are {type(transitions).__name__}; make them with Transitions.from_arrays"
+        )
+    if transitions.table_type != config.table_type:
+        raise TransitionError(
+            f"transitions are for a table of {transitions.table_type}; "
+            f"this one is of {config.table_type}"
+        )
+    return transitions

@@ -19,7 +19,8 @@ from qstep.errors import (
     QStepError,
 )
 from qstep.fixed import Rounding
-from qstep.transitions import Transitions, load_arrays
+from qstep.npz import load_arrays
+from qstep.transitions import Transitions
 from qstep_fpga.board import load
 
 pytestmark = pytest.mark.unit

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from qstep.cli.train import command
-from qstep.transitions import load_arrays
+from qstep.npz import load_arrays
 
 pytestmark = pytest.mark.rtl
 

@@ -1,15 +1,23 @@
 """Transitions: what is refused, with which words, and the file they come from."""
 
-import struct
+from collections.abc import Callable
+from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tb.reference_device import ReferenceDevice
+from tb.sw.lossy_port import DirectPort
 
-from qstep import Config, Transitions
-from qstep.errors import FileFormatError, TransitionError
-from qstep.transitions import FIELDS, load_arrays
+from qstep import Config, Rounding, Transitions
+from qstep.devices import Device
+from qstep.devices.link_device import LinkDevice
+from qstep.devices.model_device import ModelDevice
+from qstep.errors import TransitionError
+from qstep.fast_model import FastModel
+from qstep.link.records import extend_digest
+from qstep.model import Model
 
 pytestmark = pytest.mark.unit
 
@@ -53,6 +61,10 @@ def test_legal_columns_become_raw_arrays() -> None:
         ({"reward": [[1.0], [2.0, 3.0]]}, "reward is not one-dimensional: .* inhomogeneous shape"),
         ({"terminated": [False, [True]]}, "terminated is not one-dimensional: .* inhomogeneous"),
         ({"state": [[0, 1]]}, r"state has shape \(1, 2\); it must be one-dimensional"),
+        ({"state": 3}, r"state has shape \(\); it must be one-dimensional"),
+        ({"state": np.array([0, 2**40], ">i8")}, r"state\[1\] is 1099511627776; it must be from 0"),
+        ({"state": np.array([0, 200], np.uint8)}, r"state\[1\] is 200; it must be from 0 to 24"),
+        ({"action": np.array([-7, 0, 9], np.int8)[::2]}, r"action\[0\] is -7; it must"),
     ],
 )
 def test_an_illegal_column_is_refused_by_name(changed: dict[str, Any], message: str) -> None:
@@ -97,83 +109,118 @@ def test_a_file_gives_back_what_was_saved(tmp_path: Path) -> None:
     assert Transitions.load(path, CONFIG).reward_raw.tolist() == [-256, 128]
 
 
-def test_a_file_that_lacks_an_array_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "t.npz"
-    np.savez(path, state=[0], action=[0])
+def test_empty_lists_make_an_empty_batch() -> None:
+    assert len(Transitions.from_arrays(CONFIG, [], [], [], [], [])) == 0
+    with pytest.raises(TransitionError, match="state has dtype float64; it must be integers"):
+        Transitions.from_arrays(CONFIG, np.array([]), [], [], [], [])
+
+
+def test_a_batch_cannot_be_changed_after_its_check() -> None:
+    given = {
+        "state": np.array([0, 24], np.int32),
+        "action": np.array([0, 3], np.int32),
+        "reward": np.array([-1.0, 0.5]),
+        "next_state": np.array([1, 0], np.int32),
+        "terminated": np.array([False, True]),
+    }
+    batch = Transitions.from_arrays(CONFIG, **given)
+    before = [column.tolist() for column in batch.columns]
+    for array in given.values():
+        array[:] = 1
+    assert [column.tolist() for column in batch.columns] == before
+    for part in (batch, batch[:1], batch[::2]):
+        for column in part.columns:
+            with pytest.raises(ValueError, match="read-only"):
+                column[0] = 1
+            with pytest.raises(ValueError, match="cannot set WRITEABLE flag"):
+                column.setflags(write=True)
+    with pytest.raises(FrozenInstanceError):
+        batch.state = batch.action  # type: ignore[misc]
+
+
+def test_slices_are_views_and_strides_are_contiguous() -> None:
+    many = {name: np.resize(values, 10) for name, values in columns().items()}
+    batch = Transitions.from_arrays(CONFIG, **many)
+    assert np.shares_memory(batch[2:].state, batch.state)
+    assert batch[1::3].action.tolist() == [3, 0, 3]
+    assert batch[1::3].action.flags.c_contiguous
+    assert batch[1::3].table_type == batch.table_type
+
+
+@pytest.mark.parametrize("index", [0, -1, None, (0, 1), np.array([True, False])], ids=repr)
+def test_transitions_are_taken_by_slices(index: Any) -> None:
+    batch = Transitions.from_arrays(CONFIG, **columns())
+    with pytest.raises(TransitionError, match="transitions are taken by slices, not by "):
+        batch[index]
+
+
+def test_there_is_no_unchecked_way_to_make_transitions() -> None:
+    column = np.array([-3], np.int32)
     with pytest.raises(
-        FileFormatError, match="lacks reward, next_state, terminated; it must hold state"
+        TransitionError, match=r"made by Transitions\.from_arrays\(config, \.\.\.\)"
     ):
-        Transitions.load(path, CONFIG)
+        Transitions(column, column, column, column, column > 0)
+    batch = Transitions.from_arrays(CONFIG, **columns())
+    with pytest.raises(TransitionError, match="which checks them"):
+        replace(batch, state=column)  # type: ignore[type-var]
 
 
-@pytest.mark.parametrize("content", [b"", b"not a zip", b"PK\x03\x04 cut off"])
-def test_a_file_that_is_no_npz_is_refused(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "t.npz"
-    path.write_bytes(content)
-    with pytest.raises(FileFormatError, match=r"t\.npz: cannot be read as a \.npz file"):
-        Transitions.load(path, CONFIG)
+def test_a_true_of_another_byte_becomes_one() -> None:
+    odd = np.array([0, 255], np.uint8).view(np.bool_)  # a file can hold it
+    batch = Transitions.from_arrays(CONFIG, **columns(terminated=odd))
+    assert batch.terminated.view(np.uint8).tolist() == [0, 1]
 
 
-def test_a_pickled_array_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "t.npz"
-    np.savez(path, **columns(state=np.array([0, None], dtype=object)))
-    with pytest.raises(FileFormatError, match=r"cannot be read as a \.npz file"):
-        Transitions.load(path, CONFIG)
+def over_the_link(config: Config) -> LinkDevice:
+    return LinkDevice(DirectPort(ReferenceDevice(config)), config)
 
 
-def compressed(path: Path) -> bytearray:
-    """Return a compressed file of a long walk, so that most of it is deflated data."""
-    rng = np.random.default_rng(1)
-    walk = {name: np.resize(values, 100) for name, values in columns().items()}
-    np.savez_compressed(path, **{**walk, "reward": rng.normal(0, 20, 100)})
-    return bytearray(path.read_bytes())
+USERS = [Model, FastModel, ModelDevice, over_the_link]
+OTHERS = [
+    (Config(36, 6), "36 states x 6 actions, Q8.8"),
+    (Config(25, 4, "Q4.12"), "25 states x 4 actions, Q4.12"),
+    (Config(25, 5), "25 states x 5 actions, Q8.8"),
+]
 
 
-@pytest.mark.parametrize("flip", [0x01, 0x08, 0x40, 0xFF])
-def test_a_compressed_file_with_a_changed_byte_is_equal_or_refused(
-    tmp_path: Path, flip: int
-) -> None:
-    path = tmp_path / "t.npz"
-    whole = compressed(path)
-    right = load_arrays(path, FIELDS)
-    refused = equal = 0
-    for at in range(flip % 5, len(whole), 5):  # elsewhere for each flip
-        changed = whole.copy()
-        changed[at] ^= flip
-        path.write_bytes(changed)
-        try:
-            arrays = load_arrays(path, FIELDS)
-        except FileFormatError:
-            refused += 1
-        else:  # a date, say, or a permission
-            equal += 1
-            assert all(np.array_equal(arrays[name], right[name]) for name in FIELDS), at
-    assert refused > 200
-    assert equal > 20
+def bytes_of(user: Any) -> bytes:
+    """Return the table of a model or a device."""
+    return (user.read() if isinstance(user, Device) else user.table).tobytes()
 
 
-@pytest.mark.parametrize(
-    ("field", "offset", "value", "message"),
-    [
-        ("data", 0, 0x07, "Error -3 while decompressing data: invalid block type"),
-        ("flags", 8, 0x01, "File 'state.npy' is encrypted, password required"),
-        ("method", 10, 9, "That compression method is not supported"),
-    ],
-    ids=["zlib", "encrypted", "method"],
-)
-def test_damage_of_a_compressed_file_is_named(
-    tmp_path: Path, field: str, offset: int, value: int, message: str
-) -> None:
-    path = tmp_path / "t.npz"
-    changed = compressed(path)
-    start = changed.index(b"PK\x01\x02")  # what the central directory says of the first member
-    if field == "data":
-        start = 30 + sum(
-            struct.unpack_from("<HH", changed, 26)
-        )  # behind its header, name and extra
-    changed[start + offset] = value
-    path.write_bytes(changed)
-    with pytest.raises(
-        FileFormatError, match=rf"t\.npz: cannot be read as a \.npz file: {message}"
-    ):
-        load_arrays(path, FIELDS)
+@pytest.mark.parametrize("make", USERS, ids=lambda make: make.__name__)
+def test_transitions_of_another_configuration_change_nothing(make: Callable[[Config], Any]) -> None:
+    user = make(CONFIG)
+    user.apply(Transitions.from_arrays(CONFIG, **columns()))
+    before = bytes_of(user)
+    for config, name in OTHERS:
+        other = Transitions.from_arrays(config, [1], [3], [1.0], [2], [False])
+        message = (
+            f"transitions are for a table of {name}; this one is of 25 states x 4 actions, Q8.8"
+        )
+        for part in (other, other[:0]):
+            with pytest.raises(TransitionError, match=message):
+                user.apply(part)
+    for nothing in (None, columns(), user):
+        with pytest.raises(TransitionError, match=r"transitions are \w+; make them with"):
+            user.apply(nothing)
+    assert bytes_of(user) == before
+    if isinstance(user, Device):
+        assert user.status().applied == 2
+    same = Config(25, 4, rounding=Rounding.FLOOR, loop_depth=3)  # of the same tables
+    user.apply(Transitions.from_arrays(same, **columns()))
+    assert bytes_of(user) != before
+
+
+def test_many_transitions_of_a_larger_table_do_not_write_outside_a_smaller_one() -> None:
+    config = Config(65536, 64)
+    rng = np.random.default_rng(0)
+    n = 200_000
+    state, next_state = rng.integers(65536, size=(2, n))
+    batch = Transitions.from_arrays(
+        config, state, rng.integers(64, size=n), np.ones(n), next_state, rng.random(n) < 0.1
+    )
+    with pytest.raises(TransitionError, match="of 65536 states x 64 actions"):
+        FastModel(CONFIG).apply(batch)
+    with pytest.raises(TransitionError, match="of 65536 states x 64 actions"):
+        extend_digest(CONFIG, batch)

@@ -36,10 +36,11 @@ def _values(model: FastModel, maximum: int) -> NDArray[np.uint8]:
         table[:half, 0] = _ENTRY[part]
         model.load(table)
         model.apply(
-            Transitions(
+            Transitions.from_arrays(
+                model.config,
                 state=state,
                 action=np.zeros(half, np.int32),
-                reward_raw=np.ascontiguousarray(_REWARD[part]),
+                reward=_REWARD[part],
                 next_state=state + half,
                 terminated=np.zeros(half, np.bool_),
             )

@@ -164,10 +164,11 @@ def step_frames(config: Config, epoch: int, first_seq: int, frames: int) -> byte
     limit = max_payload(config.link.buffer_bytes)
     count = frames * limit // layout.continuing_bytes
     next_state = rng.integers(0, config.states, count, dtype=np.int32)
-    walk = Transitions(
+    walk = Transitions.from_arrays(
+        config,
         state=np.roll(next_state, 1),
         action=rng.integers(0, config.actions, count, dtype=np.int32),
-        reward_raw=np.zeros(count, np.int32),
+        reward=np.zeros(count),
         next_state=next_state,
         terminated=np.zeros(count, np.bool_),
     )

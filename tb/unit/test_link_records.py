@@ -84,10 +84,11 @@ def walk(config: Config, count: int, seed: int) -> Transitions:
         rng.random(count) < 2 / 3, np.roll(next_state, 1), rng.integers(0, config.states, count)
     ).astype(np.int32)
     low, high = config.format.minimum, config.format.maximum
-    return Transitions(
+    return Transitions.from_arrays(
+        config,
         state=state,
         action=rng.integers(0, config.actions, count, dtype=np.int32),
-        reward_raw=rng.integers(low, high, count, dtype=np.int32, endpoint=True),
+        reward=config.format.to_float(rng.integers(low, high, count, endpoint=True)),
         next_state=next_state,
         terminated=rng.random(count) < 0.2,
     )

@@ -57,17 +57,11 @@ class BatchSequence(uvm_sequence):
 
 def _transitions(config: Config, **columns: Any) -> Transitions:
     """Build transitions from raw rewards; scalars are repeated."""
+    columns["reward"] = config.format.to_float(columns.pop("reward_raw"))
     n = max(np.size(column) for column in columns.values())
-    dtypes = dict.fromkeys(("state", "action", "reward_raw", "next_state"), np.int32)
-    dtypes["terminated"] = np.bool_
-    arrays = {
-        name: np.ascontiguousarray(np.broadcast_to(columns[name], n), dtype=dtype)
-        for name, dtype in dtypes.items()
-    }
-    assert arrays["state"].max() < config.states
-    assert arrays["next_state"].max() < config.states
-    assert arrays["action"].max() < config.actions
-    return Transitions(**arrays)
+    return Transitions.from_arrays(
+        config, **{name: np.broadcast_to(column, n) for name, column in columns.items()}
+    )
 
 
 def random_hyper(rng: Generator, mode: Rounding | None = None) -> Hyperparameters:

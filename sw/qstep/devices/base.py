@@ -99,6 +99,8 @@ class Device(ABC):
 
         Raises
         ------
+        TransitionError
+            The transitions are for tables of another type; nothing has been applied.
         DeviceError
             The device failed; ``applied`` says how many of these transitions are known to be applied.
         """

@@ -23,7 +23,7 @@ from qstep.link.rewards import RewardTable
 from qstep.link.session import PATIENCE, Session
 from qstep.noise import NoiseState
 from qstep.protocol import PROTOCOL_VERSION, Request
-from qstep.transitions import Transitions
+from qstep.transitions import Transitions, checked_transitions
 
 __all__ = ["HELLO", "LinkDevice"]
 
@@ -206,12 +206,14 @@ class LinkDevice(Device):
 
         Raises
         ------
+        TransitionError
+            The transitions are for tables of another type; nothing has been sent.
         DeviceError
             ``applied`` says how many of these transitions the device has confirmed as applied.
         """
+        rest = checked_transitions(self.config, transitions)
         before = self._session.applied
         try:
-            rest = transitions
             while True:  # once for none, too: that loads the compiled code
                 count = _BATCH_PER_BYTE * self._session.limit
                 self._send(rest[:count])

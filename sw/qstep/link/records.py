@@ -12,7 +12,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from qstep.config import Config
-from qstep.transitions import Transitions
+from qstep.transitions import Transitions, checked_transitions
 
 __all__ = ["CODES", "Record", "RecordLayout", "decode_record", "encode_records", "extend_digest"]
 
@@ -181,6 +181,7 @@ def encode_records(
 
 def extend_digest(config: Config, transitions: Transitions, digest: int = 0) -> int:
     """Continue the digest of applied transitions: CRC-32 over their full raw records."""
+    checked_transitions(config, transitions)
     layout = RecordLayout.raw(config)
     for start in range(0, len(transitions), _DIGEST_CHUNK):
         part = transitions[start : start + _DIGEST_CHUNK]

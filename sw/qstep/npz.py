@@ -1,0 +1,84 @@
+"""Arrays out of a ``.npz`` file: nothing is unpickled, and nothing larger than the limit is unpacked."""
+
+from __future__ import annotations
+
+import io
+import math
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.errors import FileFormatError
+
+__all__ = ["MOST_BYTES", "load_arrays"]
+
+MOST_BYTES = 1 << 31
+"""How many bytes the arrays of a file may have together: 60 million transitions as NumPy makes them."""
+
+_PLAIN = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_HEADER_READERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+
+
+def load_arrays(path: str | Path, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
+    """Read the named arrays of a ``.npz`` file, all read-only.
+
+    Raises
+    ------
+    FileFormatError
+        The file is absent, not a ``.npz``, damaged, pickled, lacks one of the arrays, or unpacks to
+        more than :data:`MOST_BYTES`; that is found out before anything is unpacked.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = {entry.filename: entry for entry in archive.infolist()}
+            missing = [name for name in names if f"{name}.npy" not in members]
+            if missing:
+                raise FileFormatError(
+                    f"{path}: lacks {', '.join(missing)}; it must hold {', '.join(names)}"
+                )
+            wanted = {name: members[f"{name}.npy"] for name in names}
+            size = sum(entry.file_size for entry in wanted.values())
+            if size > MOST_BYTES:
+                raise FileFormatError(
+                    f"{path}: unpacks to {size} bytes; it must be {MOST_BYTES} at most"
+                )
+            return {name: _decoded(_unpacked(archive, entry)) for name, entry in wanted.items()}
+    except FileFormatError:
+        raise
+    except Exception as cause:  # damage shows as any of a dozen kinds, and no library lists its own
+        why = str(cause) or type(cause).__name__
+        raise FileFormatError(f"{path}: cannot be read as a .npz file: {why}") from cause
+
+
+def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    """Read a member whole: only then has zipfile compared its checksum.
+
+    What it says of its size is also what is read at once, so that it cannot unpack to more. Other
+    methods than NumPy's own unpack without such a bound.
+    """
+    if entry.compress_type not in _PLAIN:
+        raise ValueError(f"{entry.filename} is compressed by method {entry.compress_type}")
+    with archive.open(entry.filename) as member:
+        return member.read(entry.file_size)
+
+
+def _decoded(member: bytes) -> NDArray[Any]:
+    """Return the array of a ``.npy`` file, which is as long as its header says."""
+    file = io.BytesIO(member)
+    version = np.lib.format.read_magic(file)
+    if version not in _HEADER_READERS:
+        raise ValueError(f"version {version} of the .npy format is not read here")
+    shape, fortran_order, dtype = _HEADER_READERS[version](file)
+    if dtype.hasobject:
+        raise ValueError("an array of objects would have to be unpickled")
+    start, size = file.tell(), math.prod(shape) * dtype.itemsize
+    if len(member) != start + size:
+        raise ValueError(f"an array of {size} bytes is stored in {len(member) - start}")
+    flat = np.frombuffer(member, dtype, offset=start)
+    return flat.reshape(shape, order="F" if fortran_order else "C")

@@ -1,0 +1,171 @@
+"""Arrays of a ``.npz`` file: damage and size are found before anything is made of them."""
+
+import io
+import struct
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from qstep import npz
+from qstep.errors import FileFormatError
+from qstep.npz import MOST_BYTES, load_arrays
+
+pytestmark = pytest.mark.unit
+
+NAMES = ("state", "reward", "terminated")
+
+
+def arrays(count: int = 2) -> dict[str, np.ndarray]:
+    """Return columns as they come; the rewards do not compress."""
+    return {
+        "state": np.arange(count),
+        "reward": np.random.default_rng(1).normal(0, 20, count),
+        "terminated": np.arange(count) % 2 == 0,
+    }
+
+
+def test_arrays_come_back_as_they_were_written(tmp_path: Path) -> None:
+    path = tmp_path / "t.npz"
+    given = {**arrays(), "table": np.asfortranarray(np.arange(6).reshape(2, 3)), "text": "ä"}
+    np.savez_compressed(path, **given)
+    found = load_arrays(path, tuple(given))
+    for name, array in found.items():
+        assert np.array_equal(array, given[name])
+        assert array.dtype == np.asarray(given[name]).dtype
+
+
+def test_a_file_that_lacks_an_array_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.npz"
+    np.savez(path, state=[0])
+    with pytest.raises(FileFormatError, match="lacks reward, terminated; it must hold state, "):
+        load_arrays(path, NAMES)
+
+
+@pytest.mark.parametrize("content", [b"", b"not a zip", b"PK\x03\x04 cut off"])
+def test_a_file_that_is_no_npz_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "t.npz"
+    path.write_bytes(content)
+    with pytest.raises(FileFormatError, match=r"t\.npz: cannot be read as a \.npz file"):
+        load_arrays(path, NAMES)
+
+
+def test_a_pickled_array_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.npz"
+    np.savez(path, **{**arrays(), "state": np.array([0, None], dtype=object)})
+    with pytest.raises(FileFormatError, match="an array of objects would have to be unpickled"):
+        load_arrays(path, NAMES)
+
+
+def compressed(path: Path) -> bytearray:
+    """Return a compressed file of which most is deflated data."""
+    np.savez_compressed(path, **arrays(200))
+    return bytearray(path.read_bytes())
+
+
+@pytest.mark.parametrize("flip", [0x01, 0x08, 0x40, 0xFF])
+def test_a_compressed_file_with_a_changed_byte_is_equal_or_refused(
+    tmp_path: Path, flip: int
+) -> None:
+    path = tmp_path / "t.npz"
+    whole = compressed(path)
+    right = load_arrays(path, NAMES)
+    refused = equal = 0
+    for at in range(flip % 5, len(whole), 5):  # elsewhere for each flip
+        changed = whole.copy()
+        changed[at] ^= flip
+        path.write_bytes(changed)
+        try:
+            arrays = load_arrays(path, NAMES)
+        except FileFormatError:
+            refused += 1
+        else:  # a date, say, or a permission
+            equal += 1
+            assert all(np.array_equal(arrays[name], right[name]) for name in NAMES), at
+    assert refused > 200
+    assert equal > 20
+
+
+@pytest.mark.parametrize(
+    ("field", "offset", "value", "message"),
+    [
+        ("data", 0, 0x07, "Error -3 while decompressing data: invalid block type"),
+        ("flags", 8, 0x01, "File 'state.npy' is encrypted, password required"),
+        ("method", 10, 12, "state.npy is compressed by method 12"),
+    ],
+    ids=["zlib", "encrypted", "method"],
+)
+def test_damage_of_a_compressed_file_is_named(
+    tmp_path: Path, field: str, offset: int, value: int, message: str
+) -> None:
+    path = tmp_path / "t.npz"
+    changed = compressed(path)
+    start = changed.index(b"PK\x01\x02")  # what the central directory says of the first member
+    if field == "data":
+        start = 30 + sum(
+            struct.unpack_from("<HH", changed, 26)
+        )  # behind its header, name and extra
+    changed[start + offset] = value
+    path.write_bytes(changed)
+    with pytest.raises(
+        FileFormatError, match=rf"t\.npz: cannot be read as a \.npz file: {message}"
+    ):
+        load_arrays(path, NAMES)
+
+
+def member(array: np.ndarray, shape: tuple[int, ...], version: tuple[int, int] = (1, 0)) -> bytes:
+    """Return a ``.npy`` file of an array whose header claims another shape."""
+    header = {"descr": array.dtype.str, "fortran_order": False, "shape": shape}
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(file, header)
+    whole = bytearray(file.getvalue() + array.tobytes())
+    whole[6:8] = version
+    return bytes(whole)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (member(np.zeros(3), (10**12,)), "an array of 8000000000000 bytes is stored in 24"),
+        (member(np.zeros(3), (2,)), "an array of 16 bytes is stored in 24"),
+        (member(np.zeros(3), (-3,)), "an array of -24 bytes is stored in 24"),
+        (member(np.zeros(3), (3,), (3, 0)), r"version \(3, 0\) of the \.npy format is not read"),
+        (b"", "EOF: reading magic string"),
+    ],
+    ids=["more", "less", "negative", "version", "empty"],
+)
+def test_an_array_is_as_long_as_its_header_says(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
+    path = tmp_path / "t.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("state.npy", content)
+    with pytest.raises(FileFormatError, match=message):
+        load_arrays(path, ("state",))
+
+
+def claiming(path: Path, size: int) -> None:
+    """Write a small file whose directory says that its array unpacks to `size` bytes."""
+    np.savez_compressed(path, state=np.zeros(100_000))
+    changed = bytearray(path.read_bytes())
+    entry = changed.index(b"PK\x01\x02")
+    struct.pack_into("<I", changed, entry + 24, size)
+    path.write_bytes(changed)
+
+
+def test_a_file_that_unpacks_to_more_than_the_limit_is_refused_unopened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t.npz"
+    claiming(path, MOST_BYTES + 1)
+    monkeypatch.setattr(npz, "_unpacked", lambda *_: pytest.fail("unpacked"))
+    with pytest.raises(FileFormatError, match=r"to 2147483649 bytes; .* 2147483648 at most"):
+        load_arrays(path, ("state",))
+
+
+def test_a_member_that_unpacks_to_more_than_it_says_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.npz"
+    claiming(path, 1000)
+    with pytest.raises(FileFormatError, match=r"Bad CRC-32 for file .state\.npy"):
+        load_arrays(path, ("state",))
