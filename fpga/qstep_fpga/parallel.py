@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from typing import TypeVar
+
+from qstep.processes import threads
 
 __all__ = ["in_parallel"]
 
@@ -22,14 +24,10 @@ def in_parallel(
 
     `progress` is called with each result as it comes. After an error nothing new is begun.
     """
-    with ThreadPoolExecutor(jobs) as pool:
+    with threads(jobs) as pool:
         under_way = {pool.submit(function, item): index for index, item in enumerate(items)}
         done: dict[int, Result] = {}
-        try:
-            for future in as_completed(under_way):
-                done[under_way[future]] = future.result()
-                progress(future.result())
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+        for future in as_completed(under_way):
+            done[under_way[future]] = future.result()
+            progress(future.result())
     return [done[index] for index in range(len(items))]

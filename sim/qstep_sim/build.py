@@ -12,13 +12,12 @@ import importlib.metadata
 import platform
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from qstep import cache
 from qstep.config import Config
 from qstep.errors import DeviceError
-from qstep.processes import run
+from qstep.processes import run, threads
 from qstep_rtl import sources
 from qstep_sim import verilator
 
@@ -126,7 +125,7 @@ def _library(
     def make(folder: Path) -> Path:
         print(f"qstep: building the simulated device ({what}) ...", file=sys.stderr, flush=True)
         generated = folder / "cpp"
-        with ThreadPoolExecutor() as pool:
+        with threads() as pool:
             runtime = pool.submit(_runtime, trace)
             _verilate(generated, prepare(folder), top, *checks, *waveform)
             parts = sorted(generated.glob("*.cpp"))

@@ -1,16 +1,22 @@
-"""Runs other programs, and says what they said when they fail."""
+"""Runs other programs, says what they said when they fail, and ends them when it is interrupted."""
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from qstep.errors import QStepError
 
-__all__ = ["run"]
+__all__ = ["run", "threads"]
 
 _LAST_WORDS = 3000
+
+_running: set[subprocess.Popen[str]] = set()
 
 
 def run(
@@ -32,7 +38,8 @@ def run(
     environment : mapping, optional
         Its environment variables; otherwise those of this process.
     """
-    done = subprocess.run(
+    # A group of its own: compilers begin programs too, which have to end with them.
+    with subprocess.Popen(
         command,
         cwd=folder,
         env=environment,
@@ -40,8 +47,40 @@ def run(
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-    )
-    if done.returncode != 0:
-        said = done.stdout.strip()[-_LAST_WORDS:]
-        raise error(f"{Path(command[0]).name} failed with status {done.returncode}:\n{said}")
-    return done.stdout
+        process_group=0 if os.name == "posix" else None,
+    ) as process:
+        _running.add(process)
+        try:
+            said, _ = process.communicate()
+        except BaseException:
+            _end(process)
+            raise
+        finally:
+            _running.discard(process)
+    if process.returncode != 0:
+        last = said.strip()[-_LAST_WORDS:]
+        raise error(f"{Path(command[0]).name} failed with status {process.returncode}:\n{last}")
+    return said
+
+
+@contextmanager
+def threads(count: int | None = None) -> Iterator[ThreadPoolExecutor]:
+    """Yield threads for :func:`run`; after an error nothing new begins, on Ctrl-C programs end too."""
+    with ThreadPoolExecutor(count) as pool:
+        try:
+            yield pool
+        except BaseException as error:
+            pool.shutdown(wait=False, cancel_futures=True)
+            if not isinstance(error, Exception):
+                for process in tuple(_running):
+                    _end(process)
+            raise
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End a program, and those that it has begun."""
+    if os.name != "posix":
+        process.kill()
+        return
+    with suppress(ProcessLookupError):  # it has just ended
+        os.killpg(process.pid, signal.SIGKILL)

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 pytest.importorskip("torch")
 
-from qstep import extras, torch_device
+from qstep import cli, extras, torch_device
 from qstep.baselines import torch_agents
 from qstep.cli.agents import command
 from qstep.deep import checkpoint
@@ -35,7 +35,7 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def agents(*words: str) -> Result:
-    return CliRunner().invoke(command, [*words, "--torch-device", "cpu"])
+    return CliRunner().invoke(cli._qstep, ["agents", *words, "--torch-device", "cpu"])
 
 
 def refused(*words: str) -> None:
@@ -151,7 +151,7 @@ def test_an_interrupted_run_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(torch_agents.Agents, "walk", interrupt)
     result = agents("--updates", "100000")
     assert result.exit_code == 130
-    command_line = "qstep agents --torch-device cpu --updates 100000 --resume"
+    command_line = "qstep agents --updates 100000 --torch-device cpu --resume"
     assert result.stderr.endswith(f"stopped after 30720 updates; go on with: {command_line}\n")
     monkeypatch.setattr(torch_agents.Agents, "walk", walk)
     rest = told("--updates", "100000", "--out", str(Path("runs/agents-gridworld")), "--resume")
@@ -161,8 +161,8 @@ def test_an_interrupted_run_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     ("save", "said"),
     [
-        (1, "stopped; this run starts over\n"),
-        (2, "stopped after 10240 updates; go on with: qstep agents --torch-device cpu "),
+        (1, "stopped; nothing is kept\n"),
+        (2, "stopped after 10240 updates; go on with: qstep agents --updates 100000 "),
     ],
 )
 def test_a_run_interrupted_in_a_save_goes_on_from_the_save_before(

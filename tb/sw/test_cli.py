@@ -21,7 +21,7 @@ COMMANDS = sorted(
 
 def qstep(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", "from qstep.cli import main; main()", *arguments],
+        [sys.executable, "-c", "from qstep_command import main; main()", *arguments],
         capture_output=True,
         text=True,
         check=False,

@@ -15,8 +15,7 @@ import torch
 from click.testing import CliRunner, Result
 from safetensors.torch import load_file
 
-from qstep.cli import _networks
-from qstep.cli.dqn import command
+from qstep import cli
 from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_plain import PlainDqn
 from qstep.deep.network import modules
@@ -29,7 +28,7 @@ SHORT = ("--total-timesteps", "3000", "--evaluate-every", "50")
 
 
 def dqn(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(command, [str(word) for word in arguments])
+    return CliRunner().invoke(cli._qstep, ["dqn", *map(str, arguments)])
 
 
 def report(result: Result) -> Any:
@@ -88,19 +87,17 @@ def test_seeds_run_one_after_the_other_each_in_its_folder(tmp_path: Path) -> Non
     assert "solved by 0 of 2" in words.stdout
 
 
-@pytest.mark.parametrize(("save_seconds", "steps"), [(0.0, 59 * 32), (1e9, 32)])
-def test_interrupted_run_is_resumed_to_the_same_network(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save_seconds: float, steps: int
+def test_run_is_saved_where_it_is_interrupted_and_resumed_to_the_same_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = report(dqn("cartpole", "--out", tmp_path / "whole", "--json", *SHORT))
     here = ("cartpole", *SHORT, "--out", str(tmp_path / "run"))
     with monkeypatch.context() as patch:
-        patch.setattr(_networks, "_SAVE_SECONDS", save_seconds)
         interrupt_at(patch, Dqn, 60)
         stopped = dqn(*here)
     command_line = shlex.join(["qstep", "dqn", *here, "--resume"])
     assert stopped.exit_code == 130
-    assert stopped.stderr.endswith(f"stopped after {steps} steps; go on with: {command_line}\n")
+    assert stopped.stderr.endswith(f"stopped after {60 * 32} steps; go on with: {command_line}\n")
     assert {path.name for path in (tmp_path / "run").iterdir()} == {"checkpoint.zip"}
     resumed = report(dqn(*here, "--resume", "--json"))
     first, second = (load_file(said["files"]["network"]) for said in (whole, resumed))
@@ -110,15 +107,26 @@ def test_interrupted_run_is_resumed_to_the_same_network(
 
 
 @pytest.mark.parametrize(
-    ("kind", "arguments"), [(PlainDqn, ("--form", "plain")), (Dqn, ("--seeds", "2"))]
+    ("kind", "step", "arguments", "said"),
+    [
+        (PlainDqn, 60, ("--form", "plain"), "stopped; nothing is kept\n"),
+        (Dqn, 60, ("--seeds", "2"), "stopped; nothing is kept\n"),
+        (Dqn, 100, ("--seeds", "2"), "stopped; finished: run/seed-0\n"),
+    ],
 )
-def test_interrupted_run_that_cannot_be_resumed_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Any, arguments: tuple[str, ...]
+def test_interrupted_run_that_cannot_be_resumed_says_what_is_there(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: Any,
+    step: int,
+    arguments: tuple[str, ...],
+    said: str,
 ) -> None:
-    interrupt_at(monkeypatch, kind, 60)
-    result = dqn("cartpole", "--out", tmp_path, *arguments, *SHORT)
+    monkeypatch.chdir(tmp_path)
+    interrupt_at(monkeypatch, kind, step)
+    result = dqn("cartpole", "--out", "run", *arguments, *SHORT)
     assert result.exit_code == 130
-    assert result.stderr.endswith("stopped; this run starts over\n")
+    assert result.stderr.endswith(said)
 
 
 def test_finished_run_can_be_resumed_and_stays_as_it_was(tmp_path: Path) -> None:

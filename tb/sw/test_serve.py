@@ -119,7 +119,7 @@ def test_system_without_ptys_is_told_to_use_tcp(monkeypatch: pytest.MonkeyPatch)
 def test_command_serves_a_device_that_lives_on_between_clients(link: str) -> None:
     options = ["--states", "25", "--actions", "4", "--link", link, "--json"]
     server = subprocess.Popen(
-        [sys.executable, "-c", "import qstep.cli; qstep.cli.main()", "serve", *options],
+        [sys.executable, "-c", "import qstep_command; qstep_command.main()", "serve", *options],
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -135,7 +135,7 @@ def test_command_serves_a_device_that_lives_on_between_clients(link: str) -> Non
             assert device.status().applied == 1
             assert device.read()[3, 2] == 128
         server.send_signal(signal.SIGINT)
-        assert server.wait(10) == 0
+        assert server.wait(10) == 130
     finally:
         server.kill()
         server.communicate()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from qstep.cli.train import command
+from qstep import cli
 from qstep.config import Config
 from qstep.devices.model_device import ModelDevice
 from qstep.errors import (
@@ -30,7 +30,7 @@ SHORT = ("--episodes", "80", "--evaluate-every", "20", "--epsilon-share", "0.2")
 
 
 def train(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(command, [str(word) for word in arguments])
+    return CliRunner().invoke(cli._qstep, ["train", *map(str, arguments)])
 
 
 def written(config: Config, file: Path) -> Path:

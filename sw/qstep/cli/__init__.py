@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
+from typing import Any
 
 import click
 
+from qstep.cli._interrupt import TYPED, answered
 from qstep.errors import QStepError
 
 __all__ = ["main"]
@@ -25,6 +27,14 @@ class _Commands(click.Group):
         command = importlib.import_module(f"{__name__}.{cmd_name}").command
         assert isinstance(command, click.Command)
         return command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[TYPED] = list(args)
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with answered(ctx):
+            return super().invoke(ctx)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

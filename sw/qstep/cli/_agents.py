@@ -15,7 +15,7 @@ from rich.progress import Progress as Bar
 
 from qstep import extras
 from qstep.baselines.progress import AgentsProgress, OnProgress
-from qstep.cli._interrupt import stopped
+from qstep.cli._interrupt import command_line, on_interrupt
 from qstep.cli._training import optimum_in_words
 from qstep.envs import GridWorld, make
 from qstep.errors import ConfigError, EnvironmentSpaceError
@@ -40,11 +40,10 @@ def learn(
     updates: int,
     out: Path | None,
     resume: bool,
-    resume_command: str,
     as_json: bool,
     **hyper: Any,
-) -> int:
-    """Let agents learn a grid world and write what it gives; return the exit status.
+) -> None:
+    """Let agents learn a grid world and write what it gives.
 
     `hyper` are the other parameters of the form's `learn`. A checkpoint is saved after every report.
     """
@@ -65,21 +64,19 @@ def learn(
     saved = None if form == "plain" else _Saved(folder / "checkpoint.zip", identity, told)
     kept = saved.options(resume) if saved else {}
     before = told[-1].updates if told else 0
+    if saved:
+        on_interrupt(saved.in_words)
     begun = time.monotonic()
-    try:
-        with _watched(told, updates) as report:
-            table = module.learn(
-                board.deterministic_model(),
-                updates,
-                device=device,
-                report=report,
-                progress_every=-(-updates // _REPORTS),
-                **hyper,
-                **kept,
-            )
-    except KeyboardInterrupt:
-        after = saved.updates if saved else None
-        return stopped(None if after is None else f"{after} updates", resume_command)
+    with _watched(told, updates) as report:
+        table = module.learn(
+            board.deterministic_model(),
+            updates,
+            device=device,
+            report=report,
+            progress_every=-(-updates // _REPORTS),
+            **hyper,
+            **kept,
+        )
     seconds = time.monotonic() - begun
     q = extras.load("qstep.baselines.torch_batched", "torch").to_array(table)
     plot_policy(folder / "policy.png", f"{env_id}: greedy policy", board, q)
@@ -99,22 +96,15 @@ def learn(
         "folder": str(folder),
     }
     click.echo(json.dumps(result, indent=2) if as_json else _in_words(result))
-    return 0
 
 
 class _Saved:
-    """The checkpoint of a run, with all that was told by then.
-
-    Attributes
-    ----------
-    updates : int or None
-        How far the run had come that the file goes on with; None where it has none of this run.
-    """
+    """The checkpoint of a run, with all that was told by then."""
 
     def __init__(self, file: Path, identity: dict[str, Any], told: list[AgentsProgress]) -> None:
         self._file, self._identity, self._told = file, identity, told
         self._checkpoint = extras.load("qstep.deep.checkpoint", "torch")
-        self.updates: int | None = None
+        self._updates: int | None = None
 
     def options(self, resume: bool) -> dict[str, Any]:
         """Return what makes a form's `learn` keep the checkpoint, and go on from it."""
@@ -124,13 +114,19 @@ class _Saved:
 
         state = self._checkpoint.load_state(self._file, self._identity)
         self._told += [AgentsProgress(*entry) for entry in state.head["told"]]
-        self.updates = self._told[-1].updates
+        self._updates = self._told[-1].updates
         return {"keep": self._keep, "resume": AgentsCheckpoint(state.head["steps"], state.tensors)}
+
+    def in_words(self) -> str | None:
+        """Return how far the run had come that the file goes on with; None where there is none."""
+        if self._updates is None:
+            return None
+        return f" after {self._updates} updates; go on with: {command_line('--resume')}"
 
     def _keep(self, kept: AgentsCheckpoint) -> None:
         state = self._checkpoint.State({"steps": kept.steps, "told": self._told}, kept.state, {})
         self._checkpoint.save_state(self._file, state, self._identity)
-        self.updates = self._told[-1].updates
+        self._updates = self._told[-1].updates
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import click
 
 from qstep import torch_device
 from qstep.cli._bar import run_bar
-from qstep.cli._interrupt import stopped
+from qstep.cli._interrupt import command_line, held_back, on_interrupt
 from qstep.deep.checkpoint import load_state, save_state
 from qstep.deep.dqn_config import DqnConfig
 from qstep.deep.measure import interval
@@ -42,12 +42,11 @@ def train(
     seeds: int,
     out: Path | None,
     resume: bool,
-    resume_command: str,
     as_json: bool,
-) -> int:
-    """Run the seeds one after the other and write what they give; return the exit status.
+) -> None:
+    """Run the seeds one after the other and write what they give.
 
-    A checkpoint is saved every ten seconds and at the end; Ctrl-C goes back to it.
+    A checkpoint is saved every ten seconds, at the end, and when the run is interrupted.
     """
     device = torch_device.choose(torch_device_name)
     folder = out or Path("runs") / f"{'pqn' if form == 'pqn' else 'dqn'}-{name}"
@@ -67,14 +66,13 @@ def train(
         here = folder if seeds == 1 else folder / f"seed-{number}"
         kept = None if form == "plain" else _Kept(run, here / "checkpoint.zip", resume)
         make_folder(here)
-        try:
-            with torch_device.one_thread():
-                _play(run, kept)
-            files = write_results(here, run)
-        except KeyboardInterrupt:
-            # Several seeds start over: --resume goes with one run.
-            steps = kept.steps if kept is not None and seeds == 1 else None
-            return stopped(None if steps is None else f"{steps} steps", resume_command)
+        if seeds > 1:  # --resume goes with one run
+            on_interrupt(lambda: _finished(reports))
+        elif kept is not None:
+            on_interrupt(kept.in_words)
+        with torch_device.one_thread():
+            _play(run, kept)
+        files = write_results(here, run)
         reports.append({**summary(run), "files": {what: str(p) for what, p in files.items()}})
         if not as_json:
             click.echo(_in_words(reports[-1]))
@@ -82,7 +80,14 @@ def train(
         click.echo(json.dumps(reports if seeds > 1 else reports[0], indent=2))
     elif seeds > 1:
         click.echo(_all_in_words(reports))
-    return 0
+
+
+def _finished(reports: list[dict[str, Any]]) -> str | None:
+    """Return which of several seeds have their results; the others start over."""
+    if not reports:
+        return None
+    folders = ", ".join(str(Path(report["files"]["history"]).parent) for report in reports)
+    return f"; finished: {folders}"
 
 
 class _Kept:
@@ -94,38 +99,43 @@ class _Kept:
     file : Path
     resume : bool
         Go on from the file.
-
-    Attributes
-    ----------
-    steps : int or None
-        Where the checkpoint stands; None as long as there is none.
     """
 
     def __init__(self, run: Run, file: Path, resume: bool) -> None:
         self._run, self._file, self._saved = run, file, -math.inf
-        self.steps: int | None = None
+        self._steps: int | None = None
         if resume:
             run.restore(load_state(file, run.identity))
-            self.steps = run.learner.steps
+            self._steps = run.learner.steps
 
-    def save_when_due(self) -> None:
-        """Save at the first call, every few seconds from then on, and at the end."""
-        if self._run.done or time.monotonic() - self._saved > _SAVE_SECONDS:
+    def save_when_due(self, last: bool) -> None:
+        """Save at the first call, every few seconds from then on, and after the `last` step."""
+        if last or time.monotonic() - self._saved > _SAVE_SECONDS:
             save_state(self._file, self._run.snapshot(), self._run.identity)
-            self._saved, self.steps = time.monotonic(), self._run.learner.steps
+            self._saved, self._steps = time.monotonic(), self._run.learner.steps
+
+    def in_words(self) -> str | None:
+        """Return where the checkpoint stands, and how to go on; None as long as there is none."""
+        if self._steps is None:
+            return None
+        return f" after {self._steps} steps; go on with: {command_line('--resume')}"
 
 
 def _play(run: Run, kept: _Kept | None) -> None:
-    """Run to the end behind a progress bar on stderr."""
-    with run_bar() as progress:
+    """Run to the end, or until interrupted, behind a progress bar on stderr."""
+    with run_bar() as progress, held_back() as asked_to_stop:
         bar = progress.add_task(f"{run.name} seed {run.config.seed}", total=_total(run), state="")
         shown = -math.inf
         for _ in run:
-            if run.done or time.monotonic() - shown > _REFRESH_SECONDS:
+            stop = asked_to_stop()
+            last = stop or run.done
+            if last or time.monotonic() - shown > _REFRESH_SECONDS:
                 shown = time.monotonic()
                 progress.update(bar, completed=_completed(run), state=_state(run))
             if kept is not None:
-                kept.save_when_due()
+                kept.save_when_due(last)
+            if stop:
+                break
 
 
 def _total(run: Run) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from qstep.cli._bar import run_bar
-from qstep.cli._interrupt import stopped
+from qstep.cli._interrupt import command_line, on_interrupt, say_stopped
 from qstep.cli._options import config_from
 from qstep.config import Config, Hyperparameters
 from qstep.devices import open_device
@@ -48,10 +48,9 @@ def train(
     config: Config,
     folder: Path,
     resume: bool,
-    resume_command: str,
     as_json: bool,
-) -> int:
-    """Run a plan on a device and write what it gives to a folder; return the exit status.
+) -> None:
+    """Run a plan on a device and write what it gives to a folder.
 
     A checkpoint is saved after every evaluation, when the run ends, on Ctrl-C and when the device
     fails; the last two name the command that goes on.
@@ -70,10 +69,15 @@ def train(
             files = write_results(folder, learner)
         except (KeyboardInterrupt, DeviceError) as error:
             save_checkpoint(file, learner.snapshot, learner.identity)
-            status = stopped(f"episode {learner.snapshot.episode}", resume_command)
+            on_interrupt(
+                lambda: (
+                    f" after episode {learner.snapshot.episode}; go on with: "
+                    + command_line("--resume")
+                )
+            )
             if isinstance(error, DeviceError):
-                raise
-            return status
+                say_stopped()
+            raise
     steps = sum(episode.length for episode in learner.snapshot.episodes[first:])
     report = {
         "device": url,
@@ -83,7 +87,6 @@ def train(
         "files": {name: str(path) for name, path in files.items()},
     }
     click.echo(json.dumps(report, indent=2) if as_json else _in_words(report))
-    return 0
 
 
 def _run(learner: Learner, file: Path) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from qstep.cli._interrupt import resume_command
 from qstep.cli._options import torch_device_option
 
 __all__ = ["command"]
@@ -53,8 +52,7 @@ _POSITIVE = click.IntRange(min=1)
 )
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint in the folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on stdout.")
-@click.pass_context
-def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
+def command(env_id: str, **options: Any) -> None:
     """Let many agents learn one table of a grid world together, with PyTorch.
 
     ENV_ID is gridworld, gridworld-8x8, gridworld-16x16 or a map file (.txt). Ten times on the way the
@@ -72,4 +70,4 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
     """
     from qstep.cli._agents import learn
 
-    ctx.exit(learn(env_id, resume_command=resume_command(ctx), **options))
+    learn(env_id, **options)

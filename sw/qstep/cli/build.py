@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from qstep.cli._interrupt import command_line, on_interrupt
 from qstep.cli._options import BITSTREAMS, seeds_option
 from qstep.config import Config
 
@@ -61,6 +62,7 @@ def command(
 
     chosen = load(board)
     config = chosen.config if config_file is None else Config.from_toml(config_file)
+    on_interrupt(lambda: f"; finished placements are kept; go on with: {command_line()}")
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(board)
 

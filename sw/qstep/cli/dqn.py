@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from qstep import extras
-from qstep.cli._interrupt import resume_command
 from qstep.cli._options import network_options
 
 __all__ = ["command"]
@@ -28,10 +27,7 @@ __all__ = ["command"]
     help="Of the loss.  [default: the system's own]",
 )
 @click.option("--prioritised", is_flag=True, help="Replay what the network is wrong about.")
-@click.pass_context
-def command(
-    ctx: click.Context, /, seeds: int, resume: bool, torch_device: str, **options: Any
-) -> None:
+def command(seeds: int, resume: bool, torch_device: str, **options: Any) -> None:
     """Learn CartPole or Snake with a deep Q-network.
 
     SYSTEM is cartpole, snake (with the flood fill) or snake-features (without). The folder gets
@@ -55,11 +51,9 @@ def command(
         )
     # PyTorch and Matplotlib take seconds to load: only when they are needed.
     train = extras.load("qstep.cli._networks", "torch").train
-    status = train(
+    train(
         seeds=seeds,
         resume=resume,
-        resume_command=resume_command(ctx),
         torch_device_name=torch_device,
         **options,
     )
-    ctx.exit(status)

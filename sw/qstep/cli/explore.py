@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from qstep.cli._interrupt import command_line, on_interrupt
 from qstep.cli._options import seeds_option
 from qstep.files import make_room
 from qstep.plotting import picture_format
@@ -90,6 +91,7 @@ def command(
     picture_format(plot_file)
     chosen = [load(name) for name in dict.fromkeys(boards or names())]
     points = grid(chosen, states, actions, width, loop_depth or (1, 2, 3))
+    on_interrupt(lambda: f"; finished placements are kept; go on with: {command_line()}")
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("explore")
 

@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from qstep import extras
-from qstep.cli._interrupt import resume_command
 from qstep.cli._options import network_options
 
 __all__ = ["command"]
@@ -15,10 +14,7 @@ __all__ = ["command"]
 
 @click.command("pqn", short_help="Learn CartPole or Snake with a network, without replay (PQN).")
 @network_options("pqn")
-@click.pass_context
-def command(
-    ctx: click.Context, /, seeds: int, resume: bool, torch_device: str, **options: Any
-) -> None:
+def command(seeds: int, resume: bool, torch_device: str, **options: Any) -> None:
     """Learn CartPole or Snake with parallelised Q-learning.
 
     SYSTEM is cartpole, snake (with the flood fill) or snake-features (without). Many environments, a
@@ -36,14 +32,12 @@ def command(
         raise click.UsageError("--resume goes with one run: several seeds start over")
     # PyTorch and Matplotlib take seconds to load: only when they are needed.
     train = extras.load("qstep.cli._networks", "torch").train
-    status = train(
+    train(
         form="pqn",
         variant=None,
         prioritised=False,
         seeds=seeds,
         resume=resume,
-        resume_command=resume_command(ctx),
         torch_device_name=torch_device,
         **options,
     )
-    ctx.exit(status)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from qstep.cli._interrupt import command_line, on_interrupt
 from qstep.cli._options import BITSTREAMS
 
 __all__ = ["command"]
@@ -30,6 +31,7 @@ def command(board: str, file: Path | None, flash: bool) -> None:
 
     chosen = load(board)
     bitstream = file or BITSTREAMS / bitstream_name(chosen)
+    on_interrupt(lambda: f"; the bitstream is not whole on the board; again with: {command_line()}")
     program(chosen, bitstream, flash)
     config = bitstream.with_suffix(".toml")
     click.echo(

@@ -46,11 +46,7 @@ def command(link: str, port: int, uart: bool, as_json: bool, **geometry: Any) ->
         click.echo("Try, in another terminal (Ctrl-C here ends the device):")
         click.echo(f"  qstep replay TRANSITIONS.npz --out TABLE.npz {options} --device {url}")
 
-    device = SimPort(config, uart=uart)
-    try:
-        serve(device, link, port, ready)
-    except KeyboardInterrupt:
-        click.echo("stopped", err=True)
+    serve(SimPort(config, uart=uart), link, port, ready)
 
 
 def _as_options(geometry: dict[str, Any]) -> str:

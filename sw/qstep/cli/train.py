@@ -8,7 +8,6 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from qstep.cli._interrupt import resume_command
 from qstep.cli._options import device_option, hyper_options
 from qstep.config import Hyperparameters
 from qstep.fixed import Rounding
@@ -108,12 +107,11 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
     for name, value in _DEFAULTS.get(env_id, {}).items():
         if ctx.get_parameter_source(name) is ParameterSource.DEFAULT:
             options[name] = value
-    ctx.exit(_train(env_id, resume_command(ctx), **options))
+    _train(env_id, **options)
 
 
 def _train(
     env_id: str,
-    resume_command: str,
     url: str,
     episodes: int,
     alpha: float,
@@ -130,7 +128,7 @@ def _train(
     out: Path | None,
     resume: bool,
     as_json: bool,
-) -> int:
+) -> None:
     # Gymnasium and Matplotlib take a second to load: only when they are needed.
     from qstep.cli._training import configuration, train
     from qstep.learn.schedule import EpsilonSchedule
@@ -139,13 +137,12 @@ def _train(
     epsilon = EpsilonSchedule(epsilon_start, epsilon_end, epsilon_share)
     mode = None if rounding is None else Rounding.parse(rounding)
     config = configuration(env_id, config_file, number_format, mode)
-    return train(
+    train(
         url=url,
         plan=Plan(env_id, episodes, epsilon, sync_steps, evaluate_every),
         hyper=Hyperparameters(alpha, gamma, mode or config.rounding, seed),
         config=config,
         folder=out or Path("runs") / Path(env_id).stem,
         resume=resume,
-        resume_command=resume_command,
         as_json=as_json,
     )

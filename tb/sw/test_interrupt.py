@@ -1,0 +1,175 @@
+"""Ctrl-C and SIGTERM end every command alike, at every moment."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from qstep import cli
+
+pytestmark = pytest.mark.unit
+
+SIZE = "--states 25 --actions 4"
+
+AT_WORK = {
+    "agents": ("", "qstep.baselines.torch_batched.learn", ""),
+    "bench": ("--quick", "qstep.bench.report.run", ""),
+    "build": ("icebreaker", "qstep_fpga.flow.build", "finished placements are kept; go on with: "),
+    "demo": ("", "qstep.demo.train", ""),
+    "doctor": ("", "qstep.cli.doctor.examine", ""),
+    "dqn": ("cartpole", "qstep.cli._networks.Run.__init__", ""),
+    "explore": (
+        "ulx3s-85f --states 64,128",
+        "qstep_fpga.explore.sweep.explore",
+        "finished placements are kept; go on with: ",
+    ),
+    "generate": (f"{SIZE} --out verilog", "qstep_rtl.generate.generate", ""),
+    "matmul": ("--sizes 8,16", "qstep.bench.matmul.compare", ""),
+    "pqn": ("cartpole", "qstep.cli._networks.Run.__init__", ""),
+    "profile": ("dictionary", "qstep.cli.profile.profile", ""),
+    "program": (
+        "icebreaker",
+        "qstep_fpga.program.program",
+        "the bitstream is not whole on the board; again with: ",
+    ),
+    "replay": (
+        f"walk.npz --out table.npz {SIZE}",
+        "qstep.cli.replay.Transitions.load",
+        "",
+    ),
+    "serve": (SIZE, "qstep_sim.port.build", ""),
+    "train": ("gridworld", "qstep.devices.model_device.ModelDevice.configure", ""),
+}
+"""What is typed after a command, what the signal interrupts, and what the command says of it."""
+
+
+def test_every_command_is_interrupted_here() -> None:
+    here = Path(cli.__file__).parent.glob("[!_]*.py")
+    assert sorted(path.stem for path in here) == sorted(AT_WORK)
+
+
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["ctrl-c", "sigterm"]
+)
+@pytest.mark.parametrize("name", AT_WORK)
+def test_signal_ends_a_command_in_one_line_and_its_own_status(
+    name: str,
+    number: int,
+    status: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    typed, where, said = AT_WORK[name]
+    if name in ("agents", "dqn", "matmul", "pqn"):
+        pytest.importorskip("torch")
+
+    def work(*_: Any, **__: Any) -> None:
+        os.kill(os.getpid(), number)
+        time.sleep(10)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(where, work)
+    # Without a handler of ours SIGTERM would end the tests.
+    before = signal.signal(signal.SIGTERM, lambda *_: pytest.fail("not answered"))
+    try:
+        result = CliRunner().invoke(cli._qstep, [name, *shlex.split(typed)])
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert result.exit_code == status, result.output
+    ending = f"{said}qstep {name} {typed}" if said else "nothing is kept"
+    assert result.stderr.splitlines()[-1] == f"stopped; {ending}"
+    assert "Aborted" not in result.output
+
+
+def test_an_exception_that_a_library_makes_of_the_signal_is_no_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def work() -> None:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise ImportError("half loaded") from None
+
+    monkeypatch.setattr("qstep.cli.doctor.examine", work)
+    result = CliRunner().invoke(cli._qstep, ["doctor"])
+    assert (result.exit_code, result.stderr) == (130, "stopped; nothing is kept\n")
+
+
+def test_a_signal_in_a_finaliser_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Slow:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    def work() -> None:
+        Slow()
+        time.sleep(10)
+
+    monkeypatch.setattr("qstep.cli.doctor.examine", work)
+    result = CliRunner().invoke(cli._qstep, ["doctor"])
+    assert (result.exit_code, result.stderr) == (130, "stopped; nothing is kept\n")
+
+
+def test_a_signal_that_the_parent_ignores_stays_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "qstep.cli.doctor.examine", lambda: signal.raise_signal(signal.SIGINT) or []
+    )
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        result = CliRunner().invoke(cli._qstep, ["doctor"])
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert "stopped" not in result.output
+
+
+def started(*words: str, **environment: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", "print(flush=True); import qstep_command as q; q.main()", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
+    )
+
+
+@pytest.mark.parametrize("seconds", [0.03, 0.06, 0.1, 0.2, 0.4, 0.8])
+def test_signal_while_the_program_is_being_loaded_is_answered_too(
+    seconds: float, tmp_path: Path
+) -> None:
+    pytest.importorskip("torch")
+    with started("dqn", "cartpole", "--out", str(tmp_path)) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(seconds)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert said.splitlines()[-1].startswith("stopped")
+    assert "Traceback" not in said
+
+
+@pytest.mark.rtl
+def test_signal_while_a_simulation_is_built_ends_its_compilers_and_leaves_nothing(
+    tmp_path: Path,
+) -> None:
+    cache = tmp_path / "cache"
+    words = ("train", "gridworld", "--device", "sim", "--out", str(tmp_path / "run"))
+    with started(*words, QSTEP_CACHE=str(cache)) as process:
+        assert process.stderr is not None
+        assert "building the simulated device" in process.stderr.readline()
+        time.sleep(1.5)
+        process.send_signal(signal.SIGTERM)
+        began = time.monotonic()
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 143, said
+    assert said.splitlines()[-1] == "stopped; nothing is kept"
+    assert time.monotonic() - began < 10
+    assert not [file for file in cache.rglob("*") if file.suffix != ".o"]
