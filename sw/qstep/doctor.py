@@ -15,7 +15,7 @@ import tempfile
 from dataclasses import dataclass
 from importlib import metadata
 
-from qstep.errors import ToolMissingError
+from qstep.errors import QStepError, ToolMissingError
 
 __all__ = ["Finding", "examine", "is_ready"]
 
@@ -164,11 +164,10 @@ def _cache() -> Finding:
 
     folder = cache.folder()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
+        with tempfile.TemporaryFile(dir=cache.prepare()):
             pass
         found = str(folder)
-    except OSError:
+    except (OSError, QStepError):
         found = None
     return Finding(
         name="cache folder",

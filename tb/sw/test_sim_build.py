@@ -4,91 +4,20 @@ from __future__ import annotations
 
 import importlib.util
 import secrets
-import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from qstep import cache
 from qstep.config import Config, Link
-from qstep.errors import ConfigError, DeviceError, LinkError, QStepError, ToolMissingError
+from qstep.errors import ConfigError, DeviceError, LinkError, ToolMissingError
 from qstep_sim import verilator
 from qstep_sim.build import compile_library
 from qstep_sim.port import SimPort
 
 ECHO = Path(__file__).with_name("echo_device.v")
 CONFIG = Config(states=25, actions=4)
-
-
-# The cache
-
-
-@pytest.fixture
-def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("QSTEP_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
-def write(folder: Path) -> Path:
-    made = folder / "made"
-    made.write_bytes(b"whole")
-    return made
-
-
-def refuse(folder: Path) -> Path:
-    raise AssertionError("made again although it was there")
-
-
-@pytest.mark.unit
-def test_entry_is_made_once_and_nothing_else_is_left(empty_cache: Path) -> None:
-    entry = cache.fetch("ab", ".so", write)
-    assert entry.read_bytes() == b"whole"
-    assert cache.fetch("ab", ".so", refuse) == entry
-    assert list(empty_cache.iterdir()) == [entry]
-
-
-@pytest.mark.unit
-def test_damaged_entry_is_made_again_and_said_so(
-    empty_cache: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    entry = cache.fetch("ab", ".so", write)
-    entry.write_bytes(b"half")
-    assert cache.fetch("ab", ".so", write) == entry
-    assert entry.read_bytes() == b"whole"
-    assert "is damaged, building it again" in capsys.readouterr().err
-
-
-@pytest.mark.unit
-def test_failed_build_leaves_nothing_behind(empty_cache: Path) -> None:
-    with pytest.raises(AssertionError, match="made again"):
-        cache.fetch("ab", ".so", refuse)
-    assert list(empty_cache.iterdir()) == []
-
-
-@pytest.mark.unit
-def test_two_builds_at_once_both_get_a_whole_entry(empty_cache: Path) -> None:
-    both = threading.Barrier(2, timeout=30)
-
-    def write_together(folder: Path) -> Path:
-        both.wait()
-        return write(folder)
-
-    with ThreadPoolExecutor() as pool:
-        futures = [pool.submit(cache.fetch, "ab", ".so", write_together) for _ in range(2)]
-        entries = [future.result() for future in futures]
-    assert [entry.read_bytes() for entry in entries] == [b"whole", b"whole"]
-    assert list(empty_cache.iterdir()) == [entries[0]]
-
-
-@pytest.mark.unit
-def test_unusable_cache_folder_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("QSTEP_CACHE", str(tmp_path / "file"))
-    with pytest.raises(QStepError, match=r"file cannot be written; set QSTEP_CACHE"):
-        cache.fetch("ab", ".so", refuse)
 
 
 # The tools
