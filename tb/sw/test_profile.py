@@ -186,7 +186,16 @@ BACKENDS = [
 ]
 
 
-GRID_WORLD = ("reference", "dictionary", "numpy", "numba", "model", "sim")
+GRID_WORLD = (
+    "dictionary",
+    "reference",
+    "numpy",
+    "numba",
+    "c",
+    "torch-batched",
+    "model",
+    "sim",
+)
 
 
 @pytest.mark.parametrize("name", GRID_WORLD)
@@ -298,8 +307,8 @@ def test_json_lists_every_place(tmp_path: Path) -> None:
 def test_an_unknown_backend_is_refused_with_those_that_exist(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(systems, "NAMES", ("gridworld",))
-    with pytest.raises(QStepError, match=r"'abacus' is no backend; there are reference, dict.*sim"):
+    monkeypatch.setattr(systems, "PROFILED", ("gridworld",))
+    with pytest.raises(QStepError, match=r"'abacus' is no backend; there are dictionary, ref.*sim"):
         command.main(["abacus"], standalone_mode=False)
 
 

@@ -1,16 +1,18 @@
-"""What a board would do, from the report of its bitstream: estimated post-route, not measured."""
+"""What hardware would do with a workload: boards by the reports of their bitstreams, and serial lines.
+
+All of it is estimated (post-route, and by formula), none measured on hardware.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from qstep.bench.backend import Absent
-from qstep.bench.limits import bytes_per_transition, line_rate
-from qstep.bench.measure import Spread
-from qstep.bench.workloads import Workload
+from qstep.bench.limits import BAUDS, Line, line, record_bytes
+from qstep.bench.measure import Absent, Spread
+from qstep.bench.workloads import WORKLOADS, Workload
 from qstep.config import Config
 from qstep.throughput import updates_per_clock
 from qstep.transitions import Transitions
@@ -18,15 +20,15 @@ from qstep.transitions import Transitions
 if TYPE_CHECKING:
     from qstep_fpga.report import Report as BuildReport
 
-__all__ = ["Board", "board", "load_reports"]
+__all__ = ["BoardRate", "Hardware", "board_rate", "hardware", "load_reports"]
 
 _TRANSITIONS = 1 << 18
-"""How many of a workload's transitions updates per clock are counted over."""
+"""How many of a workload's transitions bytes and clocks are counted over."""
 
 
 @dataclass(frozen=True)
-class Board:
-    """One board on one workload; rates are million updates/s. Nothing was measured on hardware.
+class BoardRate:
+    """One board on one workload.
 
     Attributes
     ----------
@@ -40,13 +42,9 @@ class Board:
     updates_per_clock : float
         Of the core alone, see :func:`qstep.throughput.updates_per_clock`.
     core_rate : float
-        Median clock times updates per clock: a core that waits for no line.
-    baud : int
-        Rate of the line that the bitstream is built for.
-    to_device : float
-        Bytes a transition on that line.
-    line_rate : float
-        What that line carries at most.
+        Updates/s: median clock times updates per clock, a core that waits for no line.
+    line : Line
+        What the line that the bitstream is built for carries.
     """
 
     name: str
@@ -56,9 +54,46 @@ class Board:
     pll_mhz: float
     updates_per_clock: float
     core_rate: float
-    baud: int
-    to_device: float
-    line_rate: float
+    line: Line
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """What hardware would do with a workload.
+
+    Attributes
+    ----------
+    lines : tuple of Line
+        One for each of :data:`~qstep.bench.limits.BAUDS`, to the workload's own configuration.
+    boards : tuple of BoardRate
+    absent : tuple of Absent
+        The boards whose table is too small.
+    """
+
+    lines: tuple[Line, ...]
+    boards: tuple[BoardRate, ...]
+    absent: tuple[Absent, ...]
+
+
+def hardware(name: str, builds: Sequence[BuildReport]) -> Hardware:
+    """Return what lines and boards would do with the workload of that name."""
+    workload = WORKLOADS[name]()
+    found = [board_rate(workload, build) for build in builds]
+    link = workload.config.link
+    configs = [replace(workload.config, link=replace(link, baud=baud)) for baud in BAUDS]
+    return Hardware(
+        tuple(_on_line(config, workload)[1] for config in configs),
+        tuple(entry for entry in found if isinstance(entry, BoardRate)),
+        tuple(entry for entry in found if isinstance(entry, Absent)),
+    )
+
+
+def _on_line(config: Config, workload: Workload) -> tuple[float, Line]:
+    """Return the updates/clock of a workload in the lane of `config`, and what its line carries."""
+    transitions = Transitions.from_arrays(config, *workload.record(_TRANSITIONS))
+    columns = transitions.state, transitions.action, transitions.next_state
+    per_clock = updates_per_clock(config.loop_depth, *columns)
+    return per_clock, line(config, record_bytes(config, transitions), 1 / per_clock)
 
 
 def load_reports(paths: Sequence[Path]) -> list[BuildReport]:
@@ -82,7 +117,7 @@ def load_reports(paths: Sequence[Path]) -> list[BuildReport]:
     return [Report.read(path) for path in paths or sorted(kept.glob("*.json"))]
 
 
-def board(workload: Workload, report: BuildReport) -> Board | Absent:
+def board_rate(workload: Workload, report: BuildReport) -> BoardRate | Absent:
     """Return what a board would do with a workload, or why it cannot have it."""
     config = Config.from_dict(report.config)
     needed = workload.config
@@ -92,20 +127,15 @@ def board(workload: Workload, report: BuildReport) -> Board | Absent:
             f"{needed.states} x {needed.actions} is needed"
         )
         return Absent(report.board, report.part, reason)
-    transitions = Transitions.from_arrays(config, *workload.record(_TRANSITIONS))
     clock = Spread.of(list(report.fmax_mhz.values()))
-    columns = transitions.state, transitions.action, transitions.next_state
-    per_clock = updates_per_clock(config.loop_depth, *columns)
-    to_device, _ = bytes_per_transition(config, workload)
-    return Board(
+    per_clock, own_line = _on_line(config, workload)
+    return BoardRate(
         report.board,
         report.part,
         clock,
         len(report.fmax_mhz),
         report.clock_mhz,
         per_clock,
-        clock.median * per_clock,
-        config.link.baud,
-        to_device,
-        line_rate(config.link.baud, to_device),
+        clock.median * 1e6 * per_clock,
+        own_line,
     )

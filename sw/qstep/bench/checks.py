@@ -1,4 +1,4 @@
-"""What a backend's table must be: speed counts only where the work was done right."""
+"""What a form's table must be: speed counts only where the work was done right."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from qstep.fast_model import FastModel
 from qstep.transitions import Transitions
 
 __all__ = [
+    "FLOAT32_BOUND",
     "Check",
     "Table",
     "WrongTableError",
+    "batched_table",
     "both",
     "equal_to",
+    "fixed_bound",
     "float_table",
     "fresh_model",
     "model_table",
@@ -35,7 +38,7 @@ Check = Callable[[int, Table], str]
 
 
 class WrongTableError(QStepError):
-    """A backend did its work wrong, so that its speed means nothing."""
+    """A form did its work wrong, so that its speed means nothing."""
 
 
 def solved(workload: Workload) -> Check:
@@ -67,24 +70,36 @@ def equal_to(reference: Callable[[int], Table], found: str) -> Check:
     return check
 
 
-def near(workload: Workload) -> Check:
-    """Return the check that a fixed-point table is as near to the real one as it can be.
+FLOAT32_BOUND = 8 * 2.0**-18 / (0.5 * 0.1)
+"""How far float32 may be from float64 where values stay below 128, with alpha 0.5 and gamma 0.9.
 
-    Where nothing saturates, an update adds half a unit of rounding and, from kappa, half of 2^-15 of
-    the maximum (below 128), and the error itself shrinks by ``1 - alpha + alpha * gamma``. The bound
-    is the sum of that series.
+About eight operations of an update round, each by at most 2^-18; the error itself shrinks by
+``1 - alpha + alpha * gamma`` with every update, and the bound is the sum of that series.
+"""
+
+
+def fixed_bound(workload: Workload) -> float:
+    """Return how far a fixed-point table may be from the real one, where nothing saturates.
+
+    An update adds half a unit of rounding and, from kappa, half of 2^-15 of the maximum (below 128);
+    the error shrinks as for :data:`FLOAT32_BOUND`.
     """
     hyper = workload.hyper
     added = workload.config.format.resolution / 2 + 2.0**-16 * 128
-    bound = added / (hyper.alpha * (1 - hyper.gamma))
+    return added / (hyper.alpha * (1 - hyper.gamma))
+
+
+def near(reference: Callable[[int], Table], bound: float, name: str) -> Check:
+    """Return the check that no entry is further than `bound` from ``reference(updates)``."""
 
     def check(updates: int, table: Table) -> str:
-        error = float(np.abs(table - float_table(workload, updates)).max())
+        error = float(np.abs(table - reference(updates)).max())
         if not error <= bound:
             raise WrongTableError(
-                f"model is {error} from the float64 table; at most {bound} may be"
+                f"the table is {error:.3g} from that of {name} after {updates} updates; "
+                f"at most {bound:.3g} may be"
             )
-        return f"within {error:.3f} of numba"
+        return f"within {error:.2g} of {name}"
 
     return check
 
@@ -118,4 +133,25 @@ def float_table(workload: Workload, updates: int) -> Table:
     table = np.zeros((workload.config.states, workload.config.actions))
     hyper = workload.hyper
     numba_table.replay(table, workload.record(updates), alpha=hyper.alpha, gamma=hyper.gamma)
+    return table
+
+
+def batched_table(workload: Workload, updates: int, batch: int = 512) -> Table:
+    """Return, in float64, what PyTorch's rule for batches makes of recorded transitions.
+
+    The table is read once a batch; an entry moves by alpha times the mean of its TD errors.
+    """
+    shape = workload.config.states, workload.config.actions
+    alpha, gamma = workload.hyper.alpha, workload.hyper.gamma
+    table = np.zeros(shape)
+    flat = table.reshape(-1)
+    state, action, reward, next_state, terminated = workload.record(updates)
+    entries = np.int64(shape[1]) * state + action
+    for first in range(0, updates, batch):
+        part = slice(first, first + batch)
+        entry = entries[part]
+        best = np.where(terminated[part], 0.0, table[next_state[part]].max(axis=1))
+        error = reward[part] + gamma * best - flat[entry]
+        total = np.bincount(entry, error, flat.size)
+        flat += alpha * total / np.maximum(np.bincount(entry, minlength=flat.size), 1)
     return table

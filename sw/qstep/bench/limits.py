@@ -1,122 +1,107 @@
-"""What the link allows: bytes a transition, transitions a second, and which processor is as fast."""
+"""What a serial line carries, by a closed formula: bytes, line time, device clocks, credits.
+
+A STEP frame of the full length has a payload of P = ``max_payload`` bytes. With r bytes a record on
+average it holds n = P / r transitions, and is F = P + OVERHEAD + c + 1 bytes on the line: header
+and CRC, c bytes of COBS, which adds at most one to every 254, and the delimiter. Its answer has A =
+COMMON + OVERHEAD + 2 bytes.
+
+With b seconds a byte (ten bit times), a device of clock f that takes a byte a clock and a
+transition in l clocks of its lane, four things go on at once, and the slowest decides how often a
+frame comes:
+
+- the line there is taken for F b seconds,
+- the device for w = max(F, n l) / f,
+- the line back for A b,
+- and of credit there is for W = ``buffer_bytes`` // (P + OVERHEAD) frames, each of which keeps it for
+  F b + w + A b + d, from its first byte to the last of its answer; d is what an adapter keeps
+  answers back.
+
+So a frame takes T = max(F b, w, A b, (F b + w + A b + d) / W), the line carries n / T transitions/s
+and is busy for F b / T of the time. ``tb/sw/test_bench_hardware.py`` holds this against the driver
+on a simulated line, and that against the RTL.
+"""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from qstep.bench.line import SimulatedClock, carry
-from qstep.bench.measure import Spread
-from qstep.bench.workloads import Workload
 from qstep.config import Config
-from qstep.protocol import BITS_PER_BYTE
+from qstep.link.records import RecordLayout
+from qstep.protocol import BITS_PER_BYTE, COMMON_BYTES, OVERHEAD, max_payload
 from qstep.transitions import Transitions
 
 __all__ = [
+    "ANSWER_BYTES",
     "BAUDS",
-    "LineLimit",
-    "LinkLimits",
-    "bytes_per_transition",
+    "Line",
     "equal_baud",
-    "line_rate",
-    "link_limits",
+    "line",
+    "record_bytes",
 ]
 
 BAUDS = (115_200, 1_000_000, 3_000_000, 12_000_000)
 """Line rates of the comparison."""
 
-_TRANSITIONS = 1 << 16  # over which bytes are counted: some 130 of the longest frames
-_RUNS = 3
+ANSWER_BYTES = COMMON_BYTES + OVERHEAD + 2
+"""A of the formula: too short for more than one byte of COBS."""
+
+_COBS_BLOCK = 254
 
 
 @dataclass(frozen=True)
-class LineLimit:
-    """A serial line of 8 data bits, no parity and 1 stop bit.
+class Line:
+    """What a serial line of 8 data bits, no parity and 1 stop bit carries.
 
     Attributes
     ----------
     baud : int
     rate : float
-        Million transitions/s that it carries at most.
-    busy : Spread
-        Share of the time, 0..1, in which the driver on this computer kept such a line, simulated in
-        real time, busy.
+        Transitions/s.
+    busy : float
+        Share of the time, 0..1, in which the line to the device carries bytes.
+    to_device, to_host : float
+        Bytes a transition, frames and answers included.
     """
 
     baud: int
     rate: float
-    busy: Spread
-
-
-@dataclass(frozen=True)
-class LinkLimits:
-    """What serial lines allow on one workload.
-
-    Attributes
-    ----------
-    to_device, to_host : float
-        Bytes a transition, frames and answers included.
-    lines : tuple of LineLimit
-        One for each of :data:`BAUDS`.
-    crossover : dict
-        Backend to the baud at which a line carries as many transitions as it makes updates, end to end.
-    """
-
+    busy: float
     to_device: float
     to_host: float
-    lines: tuple[LineLimit, ...]
-    crossover: dict[str, float]
 
 
-def line_rate(baud: float, to_device: float) -> float:
-    """Return the million transitions/s of a line, at so many bytes each."""
-    return baud / BITS_PER_BYTE / to_device / 1e6
+def record_bytes(config: Config, transitions: Transitions) -> float:
+    """Return r: the mean bytes of the records of transitions whose rewards the device knows."""
+    layout = RecordLayout.coded(config)
+    continues = (transitions.state[1:] == transitions.next_state[:-1]).mean()
+    return float(layout.full_bytes - continues * (layout.full_bytes - layout.continuing_bytes))
 
 
-def equal_baud(rate: float, to_device: float) -> float:
-    """Return the baud at which a line carries `rate` million transitions/s: undoes `line_rate`."""
-    return rate * 1e6 * to_device * BITS_PER_BYTE
-
-
-def bytes_per_transition(config: Config, workload: Workload) -> tuple[float, float]:
-    """Return the bytes that the driver sends and receives for a transition of a workload.
-
-    They are counted on a simulated line without faults, when the rewards are known to the device and
-    payloads have reached their full length.
-    """
-    transitions = Transitions.from_arrays(config, *workload.record(_TRANSITIONS))
-    carried = carry(config, transitions, SimulatedClock(), warm=True)
-    return carried.to_device / carried.transitions, carried.to_host / carried.transitions
-
-
-def link_limits(
-    workload: Workload,
-    rates: Mapping[str, float],
-    seconds: float,
-    progress: Callable[[str], None],
-) -> LinkLimits:
-    """Measure what lines of each of :data:`BAUDS` carry of a workload.
+def line(config: Config, record: float, lane_clocks: float, answer_delay: float = 0.0) -> Line:
+    """Return what the line of ``config.link`` carries once frames have their full length.
 
     Parameters
     ----------
-    workload : Workload
-    rates : mapping
-        Million updates/s by backend.
-    seconds : float
-        How long each of a few runs keeps each line busy, about.
-    progress : callable
-        Called with what was done, once for each line.
+    config : Config
+    record : float
+        r, see :func:`record_bytes`.
+    lane_clocks : float
+        l, 1 or more.
+    answer_delay : float
+        d, seconds.
     """
-    to_device, to_host = bytes_per_transition(workload.config, workload)
-    lines = []
-    for baud in BAUDS:
-        config = replace(workload.config, link=replace(workload.config.link, baud=baud))
-        rate = line_rate(baud, to_device)
-        count = max(1, min(workload.limit, round(seconds * rate * 1e6)))
-        transitions = Transitions.from_arrays(config, *workload.record(count))
-        busy = [carry(config, transitions, time, warm=False).busy for _ in range(_RUNS)]
-        lines.append(LineLimit(baud, rate, Spread.of(busy)))
-        progress(f"line of {baud:,} baud")
-    crossover = {name: equal_baud(rate, to_device) for name, rate in rates.items()}
-    return LinkLimits(to_device, to_host, tuple(lines), crossover)
+    link = config.link
+    payload = max_payload(link.buffer_bytes)
+    body = payload + OVERHEAD
+    frame, held = body + body // _COBS_BLOCK + 2, payload / record
+    byte = BITS_PER_BYTE / link.baud
+    there, back = frame * byte, ANSWER_BYTES * byte
+    work = max(frame, held * lane_clocks) / link.clock_hz
+    round_trip = there + work + back + answer_delay
+    each = max(there, work, back, round_trip / (link.buffer_bytes // body))
+    return Line(link.baud, held / each, there / each, frame / held, ANSWER_BYTES / held)
+
+
+def equal_baud(rate: float, to_device: float) -> float:
+    """Return the baud at which a line carries `rate` transitions/s of so many bytes, always busy."""
+    return rate * to_device * BITS_PER_BYTE

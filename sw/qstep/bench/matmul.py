@@ -11,12 +11,11 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from qstep import torch_device
-from qstep.bench.backend import Absent
 from qstep.bench.checks import WrongTableError
 from qstep.bench.machine import gpus, machine, today, versions
-from qstep.bench.measure import Spread
+from qstep.bench.measure import Absent, Spread
 
-__all__ = ["Report", "Row", "compare", "draw"]
+__all__ = ["MatmulReport", "Row", "compare", "draw"]
 
 _GPUS = {"cuda": "NVIDIA GPU", "mps": "Apple GPU"}
 _SYNCHRONIZE: dict[str, Callable[[], None]] = {
@@ -49,7 +48,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Report:
+class MatmulReport:
     """All devices at all sizes.
 
     Attributes
@@ -76,7 +75,7 @@ def compare(
     rounds: int = 5,
     seconds: float = 0.1,
     progress: Callable[[str, int, int], None] = lambda what, done, total: None,
-) -> Report:
+) -> MatmulReport:
     """Multiply matrices on every device that is present, the devices in turns.
 
     Parameters
@@ -107,7 +106,7 @@ def compare(
                 spent = _timed(device, *pair, counts[device])
                 rates[device].append(2 * size**3 * counts[device] / spent / 1e9)
         rows += [Row(name, size, Spread.of(found), tuple(found)) for name, found in rates.items()]
-    return Report(
+    return MatmulReport(
         today(),
         rounds,
         machine(),
@@ -162,7 +161,7 @@ def _described(device: str) -> str:
     return str(machine()["cpu"]) if device == "cpu" else gpus()[device]
 
 
-def draw(report: Report) -> Figure:
+def draw(report: MatmulReport) -> Figure:
     """Return a picture: GFLOP/s over the size, a line a device, with the lowest and the highest."""
     figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.subplots()

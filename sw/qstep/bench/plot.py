@@ -9,24 +9,22 @@ from typing import Literal
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
-from qstep.bench.limits import equal_baud, line_rate
-from qstep.bench.measure import Spread
-from qstep.bench.numbers import number
-from qstep.bench.pairs_plot import draw_comparison
-from qstep.bench.report import Hardware, Report, Section
+from qstep.bench.boards import Hardware
+from qstep.bench.limits import equal_baud
+from qstep.bench.measure import Comparison, Spread
+from qstep.bench.numbers import short
+from qstep.bench.report import BenchReport
+from qstep.bench.tables import SIMULATED
 from qstep.plotting import write_picture
 
 __all__ = ["draw", "plot"]
 
 # Colours that colour-blind people can tell apart (Okabe and Ito), each with a mark of its own beside it.
-_BAR = 0.36
-_COLOURS = {"kernel": "#0072b2", "end to end": "#e69f00"}
-_PROCESSOR = "#e69f00"
-_CORE = "#009e73"
-_LINE = "#000000"
+_RATE, _KERNEL, _RATIO = "#0072b2", "#e69f00", "#009e73"
+_CORE, _LINE = "#009e73", "#000000"
 
 
-def plot(report: Report, path: Path) -> None:
+def plot(report: BenchReport, path: Path) -> None:
     """Write the picture of a report to a file, PNG unless its suffix says otherwise.
 
     Raises
@@ -37,27 +35,23 @@ def plot(report: Report, path: Path) -> None:
     write_picture(draw(report), path)
 
 
-def draw(report: Report) -> Figure:
-    """Return a picture of everything that was timed.
+def draw(report: BenchReport) -> Figure:
+    """Return a picture of everything that was timed, a row a system.
 
-    Of a workload, left are kernel and end-to-end rates as they were measured; an absent backend keeps
-    its place. Right is what lines carry, with backends and cores of boards as levels that a line can
-    reach or not. Of a system, left are the rates of its forms, right how many times as fast they are
-    as those that they stand against.
+    Left are the rates of its forms; an absent form keeps its place. Right is how many times as fast they
+    are as those that they stand against, or, where hardware was asked for, what lines carry, with forms
+    and cores of boards as levels that a line can reach or not.
     """
-    rows = [len(section.figures) + len(section.absent) for section in report.sections]
-    heights = [1.6 + sum(max(3.4, 0.62 * n) for n in rows)] if rows else []
-    heights += [1.2 + 0.62 * len(comparison.forms) for comparison in report.systems]
+    systems = report.systems
+    heights = [1.6 + 0.62 * len(system.forms + system.absent) for system in systems] or [1.0]
     # Not pyplot: such a figure needs no display and leaves nothing behind in the process.
-    figure = Figure(figsize=(14, sum(heights)), layout="constrained")
-    parts = iter(figure.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0])
-    if rows:
-        _draw_sections(report, next(parts), rows)
-    for comparison, part in zip(report.systems, parts, strict=True):
-        draw_comparison(comparison, part)
+    figure = Figure(figsize=(14, max(4.0, sum(heights))), layout="constrained")
+    parts = figure.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
+    for comparison, part in zip(systems, parts, strict=bool(systems)):
+        _draw_system(comparison, report.hardware.get(comparison.system), part)
     machine = report.machine
     gpu = f", {machine['gpu']}" if "gpu" in machine else ""
-    boards = " Boards were not measured." if rows else ""
+    boards = " Boards were not measured." if report.hardware else ""
     figure.supxlabel(
         f"{machine['cpu']}, {machine['cores']} cores{gpu}, {report.date}. Bars: median of "
         f"{report.rounds} rounds, with the lowest and the highest.{boards}",
@@ -67,49 +61,63 @@ def draw(report: Report) -> Figure:
     return figure
 
 
-def _draw_sections(report: Report, part: SubFigure, rows: list[int]) -> None:
-    grid = part.subplots(
-        len(rows), 2, squeeze=False, sharex="col", width_ratios=(1, 1.05), height_ratios=rows
-    )
-    for section, (bars, lines) in zip(report.sections, grid, strict=True):
-        _draw_bars(section, bars)
-        if section.hardware:
-            _draw_lines(section, section.hardware, lines)
-    grid[-1, 0].set_xlabel("million updates per second")
-    grid[-1, 1].set_xlabel("baud of the serial line")
+def _draw_system(comparison: Comparison, hardware: Hardware | None, part: SubFigure) -> None:
+    left, right = part.subplots(1, 2, width_ratios=(1, 1.05))
+    left.set_title(comparison.system, loc="left", fontweight="bold")
+    left.set_xlabel(f"{comparison.unit} per second")
+    kernels = [form.kernel_rate for form in comparison.forms]
+    wide = 0.36 if any(kernels) else 0.6
+    for at, (form, kernel) in enumerate(zip(comparison.forms, kernels, strict=True)):
+        _bar(left, at + (wide / 2 if kernel else 0), form.rate, wide, _RATE, "end to end")
+        if kernel:
+            _bar(left, at - wide / 2, kernel, wide, _KERNEL, "kernel")
+    names = [
+        form.name + (f"\nagainst {form.base}" if form.base else "") for form in comparison.forms
+    ]
+    for entry in comparison.absent:
+        left.text(0.01, len(names), "absent", transform=left.get_yaxis_transform(), va="center")
+        names.append(entry.name)
+    for axes in (left,) if hardware else (left, right):
+        axes.set_yticks(range(len(names)), names)
+        axes.set_ylim(len(names) - 0.4, -0.6)
+        axes.margins(x=0.18)
+        _clean(axes, "x")
+    if any(kernels):  # rates of programs and of compiled code are far apart
+        left.set_xscale("log")
+    else:
+        left.set_xlim(left=0)
+    left.xaxis.set_major_formatter(lambda value, _: short(value) if value > 0 else "0")
+    if hardware:
+        _draw_lines(comparison, hardware, right)
+    else:
+        _draw_ratios(comparison, right)
+    found = [ax.get_legend_handles_labels() for ax in (left, right)]
     legend = {
         label: handle
-        for ax in grid.flat
-        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
+        for handles, labels in found
+        for handle, label in zip(handles, labels, strict=True)
     }
-    part.legend(legend.values(), legend.keys(), loc="outside upper center", ncols=5, frameon=False)
+    if len(legend) > 1:
+        part.legend(
+            legend.values(), legend.keys(), loc="outside upper center", ncols=5, frameon=False
+        )
 
 
-def _draw_bars(section: Section, ax: Axes) -> None:
-    ax.set_title(section.workload, loc="left", fontweight="bold")
-    names: list[str] = []
-    for at, figures in enumerate(section.figures):
-        names.append(figures.name + ("\n(speed of simulation)" if figures.simulated else ""))
-        _bar(ax, at - _BAR / 2, figures.kernel, "kernel")
-        _bar(ax, at + _BAR / 2, figures.end_to_end, "end to end")
-    for entry in section.absent:
-        ax.text(0.01, len(names), "absent", transform=ax.get_yaxis_transform(), va="center")
-        names.append(entry.name)
-    ax.set_xscale("log")
-    ax.xaxis.set_major_formatter("{x:g}")
-    ax.set_yticks(range(len(names)), names)
-    ax.set_ylim(len(names) - 0.4, -0.6)
-    ax.margins(x=0.12)
-    _clean(ax, "x")
+def _draw_ratios(comparison: Comparison, ax: Axes) -> None:
+    for at, form in enumerate(comparison.forms):
+        if form.ratio:
+            _bar(ax, at, form.ratio, 0.6, _RATIO, "")
+    ax.tick_params(labelleft=False)
+    ax.axvline(1, color=_LINE, linewidth=1)
+    ax.set_xlim(left=0)
+    ax.set_xlabel("times as fast, paired round by round")
 
 
-def _bar(ax: Axes, at: float, spread: Spread, label: str) -> None:
+def _bar(ax: Axes, at: float, spread: Spread, wide: float, colour: str, label: str) -> None:
     reach = [[spread.median - spread.minimum], [spread.maximum - spread.median]]
-    ax.barh(
-        at, spread.median, _BAR, xerr=reach, color=_COLOURS[label], ecolor="dimgray", label=label
-    )
+    ax.barh(at, spread.median, wide, xerr=reach, color=colour, ecolor="dimgray", label=label)
     ax.annotate(
-        number(spread.median),
+        short(spread.median),
         (spread.maximum, at),
         (4, 0),
         textcoords="offset points",
@@ -118,24 +126,24 @@ def _bar(ax: Axes, at: float, spread: Spread, label: str) -> None:
     )
 
 
-def _draw_lines(section: Section, hardware: Hardware, ax: Axes) -> None:
-    link = hardware.link
-    backends = {f.name: f.end_to_end.median for f in section.figures if not f.simulated}
+def _draw_lines(comparison: Comparison, hardware: Hardware, ax: Axes) -> None:
+    forms = {f.name: f.rate.median for f in comparison.forms if f.name != SIMULATED}
     cores = {f"{board.name} core": board.core_rate for board in hardware.boards}
-    levels = {**backends, **cores}
-    slowest = min(line.baud for line in link.lines) / 2
-    fastest = 3 * equal_baud(max(levels.values()), link.to_device)
-    ends = [line_rate(baud, link.to_device) for baud in (slowest, fastest)]
+    levels = {**forms, **cores}
+    to_device = hardware.lines[0].to_device
+    slowest = min(line.baud for line in hardware.lines) / 2
+    bauds = slowest, 3 * equal_baud(max(levels.values()), to_device)
+    ends = [baud / equal_baud(1, to_device) for baud in bauds]
     ax.set_xscale("log")
     ax.set_yscale("log")
-    ax.set_xlim(slowest, fastest)
+    ax.set_xlim(*bauds)
     ax.set_ylim(*ends)
-    ax.plot([slowest, fastest], ends, color=_LINE, label="what a serial line carries")
-    for line in link.lines:
+    ax.plot(bauds, ends, color=_LINE, label="what a serial line carries")
+    for line in hardware.lines:
         ax.axvline(line.baud, color="silver", linewidth=0.8, zorder=0)
         ax.plot(line.baud, line.rate, "o", color=_LINE, markersize=5, zorder=4)
         ax.annotate(
-            f"{line.baud:,} baud, {number(line.rate)}",
+            f"{line.baud:,} baud, {short(line.rate)}",
             (line.baud, line.rate),
             (8, -3),
             textcoords="offset points",
@@ -144,16 +152,17 @@ def _draw_lines(section: Section, hardware: Hardware, ax: Axes) -> None:
             bbox={"color": "white", "pad": 0.5, "alpha": 0.8},
         )
     for rates, colour, style, mark, label in (
-        (backends, _PROCESSOR, "-", "s", "this computer, end to end"),
+        (forms, _RATE, "-", "s", "this computer, end to end"),
         (cores, _CORE, "--", "^", "core of a board without a line (post-route estimate)"),
     ):
         for rate in rates.values():
             ax.axhline(rate, color=colour, linestyle=style, linewidth=1, label=label, zorder=1)
-            ax.plot(equal_baud(rate, link.to_device), rate, mark, color=colour, markersize=6)
+            ax.plot(equal_baud(rate, to_device), rate, mark, color=colour, markersize=6)
     _label_levels(ax, levels)
-    ax.set_title(f"{link.to_device:.2f} bytes a transition", loc="left", fontsize="medium")
-    ax.set_ylabel("million transitions per second")
-    ax.yaxis.set_major_formatter("{x:g}")
+    ax.set_title(f"{to_device:.2f} bytes a transition", loc="left", fontsize="medium")
+    ax.set_xlabel("baud of the serial line")
+    ax.set_ylabel("transitions per second")
+    ax.yaxis.set_major_formatter(lambda value, _: short(value))
     _clean(ax, "y")
 
 
@@ -163,7 +172,7 @@ def _label_levels(ax: Axes, levels: dict[str, float]) -> None:
     wanted = [(math.log10(rate) - low) / (high - low) for rate in levels.values()]
     for (name, rate), at, free in zip(levels.items(), wanted, _apart(wanted, 0.05), strict=True):
         ax.annotate(
-            f"{name}, {number(rate)}",
+            f"{name}, {short(rate)}",
             (1, at),
             (1.06, free),
             xycoords="axes fraction",

@@ -1,4 +1,4 @@
-"""What the benchmark lets every backend learn."""
+"""What the benchmark lets every form of a table learn."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from qstep.baselines.problem import Stream
 from qstep.baselines.random_walk import fill
-from qstep.bench import WORKLOAD_NAMES
+from qstep.bench.systems import TABLES
 from qstep.config import Config, Hyperparameters
 from qstep.envs.gridworld import DeterministicModel, GridWorld
 from qstep.envs.maps import MAPS
@@ -34,15 +34,15 @@ class Workload:
     name, task : str
         What it is called, and one sentence of what is done.
     config : Config
-        Geometry and format of the fixed-point backends; the others use float tables of that shape.
+        Geometry and format of the fixed-point forms; the others use float tables of that shape.
     hyper : Hyperparameters
-        alpha and gamma of all backends.
+        alpha and gamma of all forms.
     world : DeterministicModel or None
         The environment in which learners act; None where transitions come from outside.
     record : callable
-        ``record(n)`` returns n transitions for the backends that replay.
+        ``record(n)`` returns n transitions for the forms that replay.
     limit : int
-        Most updates of one repeat.
+        Most updates of one turn, a power of two.
     """
 
     name: str
@@ -103,7 +103,7 @@ def _gridworld() -> Workload:
     return Workload(
         "gridworld",
         "learn the 5x5 grid world; software learners act in it epsilon-greedily, the fixed-point "
-        "backends replay a recorded random walk",
+        "forms replay a recorded random walk",
         Config(states=25, actions=4),
         Hyperparameters(),
         world,
@@ -124,7 +124,5 @@ def _stream() -> Workload:
     )
 
 
-WORKLOADS: dict[str, Callable[[], Workload]] = dict(
-    zip(WORKLOAD_NAMES, (_gridworld, _stream), strict=True)
-)
+WORKLOADS: dict[str, Callable[[], Workload]] = dict(zip(TABLES, (_gridworld, _stream), strict=True))
 """Workloads by name; each is made when it is called."""

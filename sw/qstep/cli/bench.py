@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from qstep.bench import WORKLOAD_NAMES
-from qstep.bench.systems import NAMES
+from qstep.bench.systems import NAMES, TABLES
 from qstep.cli._options import torch_device_option
 from qstep.files import make_room
 from qstep.plotting import picture_format
@@ -15,14 +14,14 @@ from qstep.plotting import picture_format
 __all__ = ["command"]
 
 
-@click.command(short_help="Time every backend and form that this machine has.")
+@click.command(short_help="Time every form that this machine has.")
 @click.option("--quick", is_flag=True, help="Fewer and shorter repeats: about 30 seconds a system.")
 @click.option(
     "--system",
     "names",
     multiple=True,
     type=click.Choice(NAMES),
-    default=("gridworld",),
+    default=TABLES,
     show_default=True,
     help="What is done; may be repeated.",
 )
@@ -55,12 +54,10 @@ def command(
 ) -> None:
     """Time every way that this machine has of doing a thing, and check what came of it.
 
-    Of the grid world, kernel (the update loop) and end-to-end rates stand side by side. Boards and
+    The forms of a system take turns: as people write it, and fast. Where a table is filled, boards and
     serial lines stand among them in a second table, with the line rate that would make a board as fast
-    as each backend. No hardware is measured: clocks are estimates of place and route, clocks per update
-    come from simulation.
-
-    Of every other system, the straightforward form and the fast ones take turns.
+    as each form. No hardware is measured: clocks are estimates of place and route, and what lines carry
+    is a formula.
     """
     from rich.console import Console
     from rich.progress import Progress
@@ -77,8 +74,7 @@ def command(
     if plot_file is not None:
         picture_format(plot_file)
     builds = load_reports(reports)
-    workloads = WORKLOAD_NAMES if "gridworld" in names else ()
-    systems = [load(name, torch_device) for name in names if name != "gridworld"]
+    systems = [load(name, torch_device) for name in names]
     rounds, seconds = (3, 0.1) if quick else (9, 0.5)
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("bench")
@@ -86,7 +82,7 @@ def command(
         def progress(what: str, done: int, total: int) -> None:
             bar.update(task, description=what, completed=done, total=total)
 
-        report = run(workloads, rounds, seconds, progress, builds, systems, torch_device)
+        report = run(systems, rounds, seconds, progress, builds)
     Console().print(render(report))
     if json_file is not None:
         report.write(json_file)

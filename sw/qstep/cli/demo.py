@@ -112,29 +112,30 @@ def _show_policy(console: Console, trained: Trained) -> None:
 
 
 def _show_speed(console: Console) -> None:
+    from qstep.bench.measure import compare
     from qstep.bench.numbers import number
-    from qstep.bench.report import run
+    from qstep.bench.systems import load
 
     with _progress(console) as progress:
         task = progress.add_task("timing")
-        report = run(
-            ("gridworld",),
+        found = compare(
+            load("gridworld"),
             rounds=3,
             seconds=0.2,
             progress=lambda what, done, total: progress.update(
                 task, description=what, completed=done, total=total
             ),
         )
-    (section,) = report.sections
     table = Table("who", "how", "million updates/s", "times", box=None, pad_edge=False)
     for column in table.columns[2:]:
         column.justify = "right"
-    for figures in section.figures:
-        rate, times = figures.end_to_end.median, figures.end_to_end_ratio.median
-        table.add_row(figures.name, figures.what, number(rate), number(times))
+    first = found.forms[0].rate.median
+    for form in found.forms:
+        rate = form.rate.median
+        table.add_row(form.name, form.what, number(rate / 1e6), number(rate / first))
     console.print("\nHow fast this computer does it, end to end:\n")
     console.print(table)
-    for absent in section.absent:
+    for absent in found.absent:
         console.print(f"{absent.name}: {absent.reason}", soft_wrap=True, markup=False)
     console.print(
         "\nThe last row is the speed of the simulation, not of hardware: nothing here was\n"

@@ -70,10 +70,10 @@ def command(
     from rich.console import Console
 
     from qstep.bench import systems
-    from qstep.bench.pairs import calibrate
+    from qstep.bench.measure import calibrate
 
     if backend is None:
-        for name in systems.NAMES:
+        for name in systems.PROFILED:
             for form in systems.load(name, torch_device).forms:
                 click.echo(f"{form.name:26}{name}: {form.what}")
         return

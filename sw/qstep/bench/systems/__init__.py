@@ -1,7 +1,7 @@
-"""The systems that the benchmark compares and that ``qstep profile`` looks into, one a module.
+"""The systems that the benchmark compares and that ``qstep profile`` looks into.
 
-Each module has ``system(device)``, see :mod:`qstep.bench.pairs`; `device` is PyTorch's, as
-:func:`qstep.torch_device.choose` takes it.
+Those with networks or many agents are a module each, which has ``benchmark(device)``; `device` is
+PyTorch's, as :func:`qstep.torch_device.choose` takes it.
 """
 
 from __future__ import annotations
@@ -12,18 +12,21 @@ from qstep import extras
 from qstep.errors import QStepError, ToolMissingError, TorchDeviceError
 
 if TYPE_CHECKING:
-    from qstep.bench.pairs import Form, System
+    from qstep.bench.measure import Benchmark, Form
 
-__all__ = ["NAMES", "find", "load"]
+__all__ = ["NAMES", "PROFILED", "TABLES", "find", "load"]
 
-NAMES = ("gridworld", "torch", "cartpole", "snake", "qloss")
+TABLES = ("gridworld", "stream")
+"""Systems whose forms fill a table, without PyTorch but for one; what ``qstep bench`` does unasked."""
+
+NAMES = (*TABLES, "torch", "cartpole", "snake", "qloss")
 """All systems, in the order in which they are listed; here, as importing them takes seconds."""
 
-_WITHOUT_TORCH = "gridworld"
-"""The system whose forms run on the processor, each without PyTorch."""
+PROFILED = tuple(name for name in NAMES if name != "stream")
+"""Systems whose forms have names of their own: those of stream are called as the grid world's."""
 
 
-def load(name: str, device: str = "cpu") -> System:
+def load(name: str, device: str = "cpu") -> Benchmark:
     """Return the system of that name, with its networks or tables on a device.
 
     Parameters
@@ -42,12 +45,16 @@ def load(name: str, device: str = "cpu") -> System:
     """
     if device != "cpu":  # which is always there: PyTorch takes seconds to load
         extras.load("qstep.torch_device", "torch").choose(device)
-    made: System = extras.load(f"{__name__}.{name}", "torch").system(device)
+    if name in TABLES:
+        from qstep.bench import tables
+
+        return tables.benchmark(name, device)
+    made: Benchmark = extras.load(f"{__name__}.{name}", "torch").benchmark(device)
     return made
 
 
 def find(form: str, device: str = "cpu") -> Form:
-    """Return a form of any system by its name.
+    """Return a form of any of :data:`PROFILED` by its name.
 
     Raises
     ------
@@ -59,11 +66,11 @@ def find(form: str, device: str = "cpu") -> Form:
         There is no such form; the message names all.
     """
     known: list[str] = []
-    for name in NAMES:
+    for name in PROFILED:
         system = load(name, device)
         for entry in system.forms:
             if entry.name == form:
-                if name == _WITHOUT_TORCH and device != "cpu":
+                if name in TABLES and "torch" not in form and device != "cpu":
                     raise TorchDeviceError(
                         f"{form} does not use PyTorch; it runs on the processor, not on {device!r}"
                     )

@@ -9,12 +9,12 @@ from torch import Tensor, nn
 
 from qstep import torch_device
 from qstep.bench.checks import WrongTableError
-from qstep.bench.pairs import Form, System
+from qstep.bench.measure import Benchmark, Form
 from qstep.deep.network import Stack, modules
 from qstep.deep.q_loss import Batches, QLoss
 from qstep.deep.q_loss_plain import VARIANTS, Batch, Variant, q_loss
 
-__all__ = ["system"]
+__all__ = ["benchmark"]
 
 _SIZES = (4, 64, 64, 2)
 _BATCH = 64
@@ -23,7 +23,7 @@ _TOLERANCE = 1e-5  # float32: sums over 64 terms are taken in another order, err
 _LEAST = 20
 
 
-def system(device: str) -> System:
+def benchmark(device: str) -> Benchmark:
     """Return the Q-loss of CartPole's network on a device.
 
     A call gives the loss and the TD errors of a batch that is already on the device. The plain form
@@ -55,7 +55,7 @@ def system(device: str) -> System:
                 ),
             ]
     layers = "-".join(map(str, _SIZES))
-    return System(
+    return Benchmark(
         "qloss",
         f"the Q-loss of {_BATCH} transitions, network {layers}, PyTorch on {on.type}",
         "calls",

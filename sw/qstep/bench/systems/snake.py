@@ -3,43 +3,33 @@
 from __future__ import annotations
 
 from qstep import torch_device
-from qstep.bench.learners import BenchLearner
-from qstep.bench.pairs import Form, System
+from qstep.bench.measure import Benchmark
+from qstep.bench.training import Training
 
-__all__ = ["system"]
+__all__ = ["benchmark"]
 
 
-def system(device: str) -> System:
+def benchmark(device: str) -> Benchmark:
     """Return DQN on Snake with the 11 features, and with the flood fill; PQN with the flood fill."""
     on = torch_device.choose(device)
-    plain = BenchLearner("snake-features", "plain", on)
-    fast = BenchLearner("snake-features", "fast", on)
-    flood_plain, flood = (BenchLearner("snake", form, on) for form in ("plain", "fast"))
-    pqn = BenchLearner("snake", "pqn", on)
+    plain = Training("snake-features", "plain", on)
+    fast = Training("snake-features", "fast", on)
+    flood_plain, flood = (Training("snake", form, on) for form in ("plain", "fast"))
+    pqn = Training("snake", "pqn", on)
     many = f"{fast.least} environments at once, a ring of arrays"
-    forms = (
-        ("snake-plain", "one environment in Python, a deque, autograd", plain, None),
-        ("snake", many, fast, "snake-plain"),
-        ("snake-flood-plain", "as snake-plain, flood fill by a Python search", flood_plain, None),
-        ("snake-flood", f"{many}, flood fill compiled", flood, "snake-flood-plain"),
-        ("snake-pqn", "as snake-flood, without replay", pqn, "snake-flood-plain"),
-    )
     each = plain.config.batch_size / plain.steps_per_update
-    return System(
+    return Benchmark(
         "snake",
         f"learn Snake; DQN goes through every transition {each:g} times, with batches of "
         f"{plain.config.batch_size} (plain) and {fast.config.batch_size}; PyTorch on {on.type}",
         "steps",
-        tuple(
-            Form(
-                name,
-                what,
-                learner.run,
-                learner.check,
-                base=base,
-                least=learner.least,
-                phases=learner.phases,
-            )
-            for name, what, learner, base in forms
+        (
+            plain.form("snake-plain", "one environment in Python, a deque, autograd", None),
+            fast.form("snake", many, "snake-plain"),
+            flood_plain.form(
+                "snake-flood-plain", "as snake-plain, flood fill by a Python search", None
+            ),
+            flood.form("snake-flood", f"{many}, flood fill compiled", "snake-flood-plain"),
+            pqn.form("snake-pqn", "as snake-flood, without replay", "snake-flood-plain"),
         ),
     )

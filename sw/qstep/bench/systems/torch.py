@@ -10,18 +10,17 @@ from torch import Tensor
 from qstep import torch_device
 from qstep.baselines import torch_batched, torch_graph, torch_plain
 from qstep.baselines.progress import AgentsProgress
-from qstep.bench.backend import Absent
 from qstep.bench.checks import solved
-from qstep.bench.pairs import Form, System
+from qstep.bench.measure import Absent, Benchmark, Form
 from qstep.bench.workloads import EPSILON, WORKLOADS
 
-__all__ = ["system"]
+__all__ = ["benchmark"]
 
 _LEAST = 1 << 16
 """Steps after which every form knows the way."""
 
 
-def system(device: str) -> System:
+def benchmark(device: str) -> Benchmark:
     """Return the shared table on a device."""
     on, threads = torch_device.choose(device).type, torch.get_num_threads()
     graph = ("torch-graph", "the fast form as a CUDA graph, recorded anew in every turn")
@@ -37,7 +36,7 @@ def system(device: str) -> System:
         here.append(_form(*graph, torch_graph.learn, on, note))
     else:
         absent.append(Absent(*graph, f"it needs NVIDIA's CUDA; this is {on}"))
-    return System(
+    return Benchmark(
         "torch",
         f"512 agents share a table of the 5x5 grid world; PyTorch on {on}, threads: {threads}",
         "steps",

@@ -1,4 +1,4 @@
-"""Learners with networks as forms of a system: steps a second in the middle of a run."""
+"""Training of networks as forms of a system: steps a second in the middle of a run."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from functools import cached_property
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from qstep import torch_device
 from qstep.bench.checks import WrongTableError
+from qstep.bench.measure import Form
 from qstep.deep.pqn_config import PqnConfig
 from qstep.deep.presets import PRESETS
 from qstep.deep.run import Run
 from qstep.learn.schedule import EpsilonSchedule
 
-__all__ = ["BenchLearner"]
+__all__ = ["Training"]
 
 _ENDLESS = 1 << 40
 """Steps after which the schedules end: what is timed is always the same part of them."""
 
-_PHASE_STEPS = 10_000
 
-
-class BenchLearner:
-    """A learner that goes on from call to call, in the middle of its run: little is explored.
+class Training:
+    """A run that goes on from call to call, in the middle of its schedules: little is explored.
 
     Parameters
     ----------
@@ -70,9 +70,16 @@ class BenchLearner:
         run = Run(self._name, self._form, self.config, self._device, evaluate_every=_ENDLESS)
         while run.learner.steps < self._warm_up:
             run.learner.step()
+        self._first_weights = _weights(run)
         return run
 
-    def run(self, amount: int) -> int:
+    def form(self, name: str, what: str, base: str | None) -> Form:
+        """Return this training as a form of a benchmark."""
+        return Form(
+            name, what, self._go_on, self._check, base, self.least, phases=lambda: self._run.phases
+        )
+
+    def _go_on(self, amount: int) -> int:
         """Play so many steps and learn from them; return how many they were."""
         learner = self._run.learner
         first = learner.steps
@@ -82,8 +89,8 @@ class BenchLearner:
             torch_device.synchronise(self._device)
         return learner.steps - first
 
-    def check(self) -> str:
-        """Compare the updates with the steps."""
+    def _check(self) -> str:
+        """See that all weights have moved, and that there were as many updates as the steps ask for."""
         learner = self._run.learner
         expected = (learner.steps - self._warm_up) / self.steps_per_update
         slack = 2 * max(1.0, self.least / self.steps_per_update)
@@ -92,11 +99,17 @@ class BenchLearner:
                 f"{learner.updates} updates in {learner.steps} steps; there must be one every "
                 f"{self.steps_per_update:g} after the first {self._warm_up}"
             )
-        return f"an update every {self.steps_per_update:g} steps"
+        for number, (first, last) in enumerate(
+            zip(self._first_weights, _weights(self._run), strict=True)
+        ):
+            if not torch.isfinite(last).all():
+                raise WrongTableError(f"parameter {number} of the network is not finite")
+            if torch.equal(first, last):
+                raise WrongTableError(
+                    f"{learner.updates} updates have left parameter {number} of the network as it was"
+                )
+        return f"all weights moved, with an update every {self.steps_per_update:g} steps"
 
-    def phases(self) -> dict[str, float]:
-        """Play on and return the seconds of ``select``, ``step``, ``store`` and ``learn``."""
-        seconds = self._run.phases
-        before = dict(seconds)
-        self.run(_PHASE_STEPS)
-        return {name: spent - before[name] for name, spent in seconds.items()}
+
+def _weights(run: Run) -> list[Tensor]:
+    return [weight.detach().clone() for weight in run.network.parameters()]

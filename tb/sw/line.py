@@ -1,0 +1,116 @@
+"""A serial line made of time, with the reference device at its end: how busy does the driver keep it?
+
+A byte is under way for ten bit times, behind those before it. The device takes a byte a clock, then the
+answer travels back. Time passes only by waiting for answers: the computer counts as infinitely fast.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+from tb.reference_device import ReferenceDevice
+
+from qstep.config import Config
+from qstep.devices.link_device import LinkDevice
+from qstep.link.frames import DELIMITER
+from qstep.protocol import BITS_PER_BYTE
+from qstep.transitions import Transitions
+
+__all__ = ["Carried", "SimulatedLine", "carry"]
+
+
+class SimulatedLine:
+    """A port to the reference device over two serial lines at ``config.link.baud``.
+
+    Parameters
+    ----------
+    config : Config
+    answer_delay : float
+        Seconds that an adapter keeps each answer back.
+    host_delay : float
+        Seconds that the computer takes before each write.
+
+    Attributes
+    ----------
+    now : float
+        Simulated seconds.
+    to_device, to_host : int
+        Bytes carried in either direction.
+    """
+
+    def __init__(self, config: Config, answer_delay: float = 0.0, host_delay: float = 0.0) -> None:
+        self.now = 0.0
+        self.to_device = self.to_host = 0
+        self._answer_delay, self._host_delay = answer_delay, host_delay
+        self._byte_seconds = BITS_PER_BYTE / config.link.baud
+        self._clock_seconds = 1 / config.link.clock_hz
+        self._device = ReferenceDevice(config)
+        # When the last byte there will have arrived, been worked on, and the last byte back arrived.
+        self._arrived = self._worked = self._answered = 0.0
+        self._answers: deque[tuple[float, bytes]] = deque()
+
+    def write(self, data: bytes) -> None:
+        """Put bytes on the line, behind those that are still waiting for it."""
+        self.now += self._host_delay
+        self.to_device += len(data)
+        self._arrived = max(self._arrived, self.now)
+        for part in data.split(DELIMITER)[:-1]:  # the driver writes whole frames
+            size = len(part) + len(DELIMITER)
+            self._arrived += size * self._byte_seconds
+            if answer := self._device.receive(part + DELIMITER):
+                self._worked = max(self._worked, self._arrived) + size * self._clock_seconds
+                self._answered = max(self._answered, self._worked)
+                self._answered += len(answer) * self._byte_seconds
+                self._answers.append((self._answered + self._answer_delay, answer))
+
+    def read(self, timeout: float) -> bytes:
+        """Return the next answer when its last byte has arrived, or ``b""`` after `timeout` seconds."""
+        if not self._answers or self._answers[0][0] > self.now + timeout:
+            self.now += timeout
+            return b""
+        arrival, answer = self._answers.popleft()
+        self.now = max(self.now, arrival)
+        self.to_host += len(answer)
+        return answer
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to release."""
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What one call of the driver's ``apply`` put on a line.
+
+    Attributes
+    ----------
+    transitions : int
+    seconds : float
+        From the call to its return, in simulated time.
+    to_device, to_host : int
+        Bytes in either direction, frames and answers included.
+    busy : float
+        Share of the time in which the line to the device carried bytes, 0..1.
+    """
+
+    transitions: int
+    seconds: float
+    to_device: int
+    to_host: int
+    busy: float
+
+
+def carry(config: Config, transitions: Transitions, line: SimulatedLine, warm: bool) -> Carried:
+    """Send transitions over a line and say what that took.
+
+    With `warm` they are sent twice and the second time is reported: the rewards are known to the device
+    by then, and payloads, which begin short, have their full length if there were some 12,000.
+    """
+    device = LinkDevice(line, config)
+    device.apply(transitions if warm else transitions[:0])
+    to_device, to_host, began = line.to_device, line.to_host, line.now
+    device.apply(transitions)
+    seconds = line.now - began
+    to_device, to_host = line.to_device - to_device, line.to_host - to_host
+    busy = to_device * BITS_PER_BYTE / config.link.baud / seconds
+    return Carried(len(transitions), seconds, to_device, to_host, busy)
