@@ -27,9 +27,9 @@
 `include "qs_assert.svh"
 
 module qs_hazard #(
-    parameter  int unsigned States     = 64,                                      // 2..65536
-    parameter  int unsigned Actions    = 4,                                       // 2..64
-    parameter  int unsigned LoopDepth  = 1,                                       // 1..3
+    parameter  int unsigned States     = 64,                                       // 2..65536
+    parameter  int unsigned Actions    = 4,                                        // 2..64
+    parameter  int unsigned LoopDepth  = 1,                                        // 1..3
     localparam int unsigned Window     = qs_pkg::write_stage(Actions, LoopDepth),
     localparam int unsigned StateBits  = $clog2(States),
     localparam int unsigned ActionBits = $clog2(Actions)
@@ -44,7 +44,7 @@ module qs_hazard #(
     input  logic [ StateBits-1:0] offer_state_i,
     input  logic [ActionBits-1:0] offer_action_i,
     input  logic [ StateBits-1:0] offer_next_state_i,
-      output logic                  hold_o,
+    output logic                  hold_o,
     output logic [      Window:1] take_o,
     output logic [      Window:1] join_o,
     output logic [   Actions-1:0] mask_o,
@@ -58,7 +58,8 @@ module qs_hazard #(
 
   logic issue;
   logic [Window:1] valid_q, youngest_q, same;
-  logic [Window:1] same_entry, same_row;  // slot d writes the entry, or into the row, if it is valid
+  // Bit d: slot d writes the entry, or into the row, if it is valid.
+  logic [Window:1] same_entry, same_row;
   logic [Window:1][StateBits-1:0] state_q;
   logic [Window+1:1][ActionBits-1:0] action_q;
   logic [ActionBits-1:0] rank_q;
@@ -88,12 +89,12 @@ module qs_hazard #(
       logic [ StateBits-1:0] state;
       logic [ActionBits-1:0] action;
       if (d == 1) begin : gen_issue
-        assign state  = issue_state_i;
+        assign state = issue_state_i;
         assign action = issue_action_i;
         assign held_same_entry = 1'b0;
         assign held_same_row = 1'b0;
       end else begin : gen_slot
-        assign state  = state_q[d-1];
+        assign state = state_q[d-1];
         assign action = action_q[d-1];
         assign held_same_entry = same_entry[d-1];
         assign held_same_row = same_row[d-1];
@@ -122,12 +123,12 @@ module qs_hazard #(
   assign issue = issue_valid_i && !hold_o;
 
   always_ff @(posedge clk_i) begin
-    state_q  <= {state_q[Window-1:1], issue_state_i};
+    state_q <= {state_q[Window-1:1], issue_state_i};
     action_q <= {action_q[Window:1], issue_action_i};
-    rank_q   <= ~action_q[Window-1];
-    valid_q  <= {valid_q[Window-1:1], issue};
+    rank_q <= ~action_q[Window-1];
+    valid_q <= {valid_q[Window-1:1], issue};
     // A slot stops being the youngest writer of its entry when a younger one enters.
-    youngest_q <= {youngest_q[Window-1:1] & ~(same[Window-1:1] & {(Window - 1) {issue}}), 1'b1};
+    youngest_q <= {youngest_q[Window-1:1] & ~(same[Window-1:1] & ({(Window - 1) {issue}})), 1'b1};
     join_q <= join_o;
     if (rst_i) valid_q <= '0;
   end

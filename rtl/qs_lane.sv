@@ -66,7 +66,7 @@ module qs_lane #(
     input  logic [ StateBits-1:0] host_state_i,
     input  logic [ActionBits-1:0] host_action_i,
     input  logic [     Width-1:0] host_data_i,
-    output logic [     Width-1:0] host_data_o,   // two clocks after the address
+    output logic [     Width-1:0] host_data_o,    // two clocks after the address
 
     output logic hold_o,
     output logic busy_o
@@ -90,22 +90,17 @@ module qs_lane #(
   localparam int unsigned MergeStage = 2 + qs_pkg::tree_stages(Actions);
   localparam logic signed [Width-1:0] LEAST = {1'b1, {(Width - 1) {1'b0}}};
 
-  // Whether a is not less than b, by size, then by rank, the complement of an action: of two equal values the
-  // lower action is greater. Both equal means the same entry, or none. It is the sign of one sum, and so one
-  // carry chain. Some chips have no inverter in front of it: a comes as its complement, from a register.
-  function automatic logic reaches(logic [Width-1:0] not_a, logic [ActionBits-1:0] not_a_rank,
-                                   logic [Width-1:0] b, logic [ActionBits-1:0] b_rank);
-    logic signed [Width+ActionBits:0] sum;
-    sum = $signed({b[Width-1], b, b_rank}) + $signed({not_a[Width-1], not_a, not_a_rank});
-    return sum < 0;
-  endfunction
+  typedef qs_pkg::ranked#(
+      .Width(Width),
+      .RankBits(ActionBits)
+  ) ranked;
 
   // The newest result: stage WriteStage.
-  logic                         write_valid;
-  logic        [ StateBits-1:0] write_state;
-  logic        [ActionBits-1:0] write_action, write_rank;
-  logic signed [     Width-1:0] value;
-  logic        [     Width-1:0] not_value;
+  logic                 write_valid;
+  logic [StateBits-1:0] write_state;
+  logic [ActionBits-1:0] write_action, write_rank;
+  logic signed [Width-1:0] value;
+  logic        [Width-1:0] not_value;
 
   // --- Stage 0: issue -------------------------------------------------------------------------------
   logic s0_valid_q, s0_terminated_q;
@@ -221,16 +216,17 @@ module qs_lane #(
     end else begin : gen_next
       always_ff @(posedge clk_i) begin
         if (valid[k-1]) begin
-          take_q       <= gen_stage[k-1].take_q[WriteStage-k:LoopDepth];
-          join_q       <= gen_stage[k-1].join_q[WriteStage-k:LoopDepth];
+          take_q <= gen_stage[k-1].take_q[WriteStage-k:LoopDepth];
+          join_q <= gen_stage[k-1].join_q[WriteStage-k:LoopDepth];
           terminated_q <= gen_stage[k-1].terminated_q;
           forwarded_q  <= gen_stage[k-1].forwarded_q || gen_stage[k-1].take_q[WriteStage-k+1] ||
               gen_stage[k-1].join_q[WriteStage-k+1];
-          reward_q     <= gen_stage[k-1].reward_q;
-          joined_q     <= gen_stage[k-1].joined_q;
-          rank_q       <= gen_stage[k-1].rank_q;
-          if (gen_stage[k-1].join_q[WriteStage-k+1] &&
-              reaches(not_value, write_action, gen_stage[k-1].joined_q, gen_stage[k-1].rank_q)) begin
+          reward_q <= gen_stage[k-1].reward_q;
+          joined_q <= gen_stage[k-1].joined_q;
+          rank_q <= gen_stage[k-1].rank_q;
+          if (gen_stage[k-1].join_q[WriteStage-k+1] && ranked::reaches(
+                  not_value, write_action, gen_stage[k-1].joined_q, gen_stage[k-1].rank_q
+              )) begin
             joined_q <= value;
             rank_q   <= write_rank;
           end
@@ -274,11 +270,14 @@ module qs_lane #(
 
   logic value_joins, value_is_greater, tree_is_greatest;
   assign value_joins = gen_stage[MergeStage].join_q[LoopDepth+2];
-  assign value_is_greater = value_joins &&
-      reaches(not_value, write_action, gen_stage[MergeStage].joined_q, gen_stage[MergeStage].rank_q);
-  assign tree_is_greatest =
-      reaches(~tree_max, tree_greedy, gen_stage[MergeStage].joined_q, gen_stage[MergeStage].rank_q) &&
-      (!value_joins || reaches(~tree_max, tree_greedy, value, write_rank));
+  assign value_is_greater = value_joins && ranked::reaches(
+      not_value, write_action, gen_stage[MergeStage].joined_q, gen_stage[MergeStage].rank_q
+  );
+  assign tree_is_greatest = ranked::reaches(
+      ~tree_max, tree_greedy, gen_stage[MergeStage].joined_q, gen_stage[MergeStage].rank_q
+  ) && (!value_joins || ranked::reaches(
+      ~tree_max, tree_greedy, value, write_rank
+  ));
 
   always_ff @(posedge clk_i) begin
     if (valid[MergeStage]) begin
@@ -328,10 +327,10 @@ module qs_lane #(
   logic [LoopDepth+1:0] forwarded_q;  // to stage WriteStage
 
   always_ff @(posedge clk_i) begin
-    product_take_q       <= gen_stage[MergeStage].take_q[LoopDepth+1:LoopDepth];
-    product_join_q       <= gen_stage[MergeStage].join_q[LoopDepth+1:LoopDepth];
+    product_take_q <= gen_stage[MergeStage].take_q[LoopDepth+1:LoopDepth];
+    product_join_q <= gen_stage[MergeStage].join_q[LoopDepth+1:LoopDepth];
     product_terminated_q <= gen_stage[MergeStage].terminated_q;
-    forwarded_q          <= {
+    forwarded_q <= {
       forwarded_q[LoopDepth:0],
       gen_stage[MergeStage].forwarded_q ||
           (gen_stage[MergeStage].take_q | gen_stage[MergeStage].join_q) != '0

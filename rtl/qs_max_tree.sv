@@ -16,8 +16,8 @@
 `include "qs_assert.svh"
 
 module qs_max_tree #(
-    parameter  int unsigned Actions    = 4,                // 2..64
-    parameter  int unsigned Width      = 16,               // 8..32
+    parameter  int unsigned Actions    = 4,                            // 2..64
+    parameter  int unsigned Width      = 16,                           // 8..32
     localparam int unsigned ActionBits = $clog2(Actions),
     localparam int unsigned Stages     = qs_pkg::tree_stages(Actions)
 ) (
@@ -44,7 +44,9 @@ module qs_max_tree #(
     for (genvar n = 0; n < Nodes; n++) begin : gen_node
       localparam logic [Width-1:0] FLIP = n % 2 == 0 ? '1 : '0;
       if (level == 0) begin : gen_leaf
-        always_ff @(posedge clk_i) if (valid_i[0]) value[n] <= FLIP ^ (mask_i[n] ? LEAST : values_i[n]);
+        always_ff @(posedge clk_i)
+          if (valid_i[0])
+            value[n] <= FLIP ^ (mask_i[n] ? LEAST : values_i[n]);
         assign index[n] = ActionBits'(n);
       end else if (2 * n + 1 < (Actions + 2 ** (level - 1) - 1) / 2 ** (level - 1)) begin : gen_pair
         // Right beats left only if it is greater: a tie goes to the left, which holds the lower action.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constants that every module of the lane shares: coefficient format, rounding modes, pipeline depth.
+// What the modules of the lane share: coefficient format, rounding modes, pipeline depth, the compare.
 //
 // Twin in Python: qstep.fixed (coefficients, rounding codes) and qstep_rtl.timing (depths).
 
@@ -27,5 +27,25 @@ package qs_pkg;
   function automatic int unsigned write_stage(int unsigned actions, int unsigned loop_depth);
     return 4 + tree_stages(actions) + loop_depth;
   endfunction
+
+  // Compares of values that have a rank, the complement of an action.
+  // The file has the name of the package.
+  // verilator lint_off DECLFILENAME
+  virtual class ranked #(
+      parameter int unsigned Width    = 16,
+      parameter int unsigned RankBits = 2
+  );
+    // Whether a is not less than b, by size, then by rank: of two equal values the lower action is greater.
+    // Both equal means the same entry, or none. It is the sign of one sum, and so one carry chain. Some chips
+    // have no inverter in front of it: a and its rank come as their complements, from registers.
+    static function automatic logic reaches(logic [Width-1:0] not_a,
+                                            logic [RankBits-1:0] not_a_rank, logic [Width-1:0] b,
+                                            logic [RankBits-1:0] b_rank);
+      logic signed [Width+RankBits:0] sum;
+      sum = $signed({b[Width-1], b, b_rank}) + $signed({not_a[Width-1], not_a, not_a_rank});
+      return sum < 0;
+    endfunction
+  endclass
+  // verilator lint_on DECLFILENAME
 
 endpackage

@@ -28,8 +28,8 @@ module qs_table #(
     input logic clk_i,
     input logic rst_i,  // only gates the assertion
 
-    input  logic [         StateBits-1:0] row_state_i,
-    output logic [Actions-1:0][Width-1:0] row_o,
+    input  logic [StateBits-1:0]            row_state_i,
+    output logic [  Actions-1:0][Width-1:0] row_o,
 
     input  logic [ StateBits-1:0] entry_state_i,
     input  logic [ActionBits-1:0] entry_action_i,

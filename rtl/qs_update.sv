@@ -25,10 +25,10 @@
 `include "qs_assert.svh"
 
 module qs_update #(
-    parameter  int unsigned Width      = 16,  // 8..32
-    parameter  int unsigned IndexBits  = 2,   // bits of an action
-    parameter  int unsigned LoopDepth  = 1,   // 1..3
-    localparam int unsigned CoeffBits  = qs_pkg::CoeffBits
+    parameter  int unsigned Width     = 16,                // 8..32
+    parameter  int unsigned IndexBits = 2,                 // bits of an action
+    parameter  int unsigned LoopDepth = 1,                 // 1..3
+    localparam int unsigned CoeffBits = qs_pkg::CoeffBits
 ) (
     input logic clk_i,
     input logic rst_i,  // only gates the assertion
@@ -82,14 +82,10 @@ module qs_update #(
   logic signed [Width-1:0] value_q;
   logic [Width-1:0] not_value_q;
 
-  // Whether the newest result is not less than another value, by size, then by rank, the complement of an
-  // action: `reaches` of qs_lane.
-  function automatic logic reaches(logic signed [Width-1:0] other, logic [IndexBits-1:0] other_rank);
-    logic signed [Width+IndexBits:0] sum;
-    sum = $signed({other[Width-1], other, other_rank}) +
-        $signed({not_value_q[Width-1], not_value_q, value_index_i});
-    return sum < 0;
-  endfunction
+  typedef qs_pkg::ranked#(
+      .Width(Width),
+      .RankBits(IndexBits)
+  ) ranked;
 
   // Stage 0: the reward's product.
   logic signed [AccBits-1:0] s1_reward_q;
@@ -99,8 +95,10 @@ module qs_update #(
   logic signed [Width-1:0] s2_max_q;
   logic [IndexBits-1:0] s2_rank_q;
   logic s2_join_q, s2_terminated_q, far_greater, near_greater;
-  assign far_greater  = join_far_i && reaches(max_i, ~greedy_i);
-  assign near_greater = s2_join_q && reaches(s2_max_q, s2_rank_q);
+  assign far_greater = join_far_i && ranked::reaches(not_value_q, value_index_i, max_i, ~greedy_i);
+  assign near_greater = s2_join_q && ranked::reaches(
+      not_value_q, value_index_i, s2_max_q, s2_rank_q
+  );
 
   always_ff @(posedge clk_i) begin
     if (valid_i[1]) begin
@@ -228,17 +226,18 @@ module qs_update #(
   // does not fit.
   logic overflow;
   logic [Width-1:0] saturated;
-  assign rounded   = shifted.high + (Width + 1)'(shifted.carry);
-  assign overflow  = rounded[Width] != rounded[Width-1];
-  assign saturated = overflow ? {rounded[Width], {(Width - 1) {!rounded[Width]}}} : rounded[Width-1:0];
+  assign rounded = shifted.high + (Width + 1)'(shifted.carry);
+  assign overflow = rounded[Width] != rounded[Width-1];
+  assign saturated = overflow ? {rounded[Width], {(Width - 1) {!rounded[Width]}}} :
+      rounded[Width-1:0];
 
   always_ff @(posedge clk_i) begin
     if (valid_i[LoopDepth+1]) begin
       value_q     <= saturated;
       not_value_q <= ~saturated;
       saturated_o <= overflow;
-      max_o <= shifted.max;
-      greedy_o <= shifted.greedy;
+      max_o       <= shifted.max;
+      greedy_o    <= shifted.greedy;
     end
   end
 

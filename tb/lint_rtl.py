@@ -1,10 +1,15 @@
-"""Check the RTL with Verilator's linter, every warning on, over the corners of its parameters."""
+"""Check the RTL with Verilator's linter, every warning on, over the corners of its parameters.
+
+Verible checks the style, and that each file is as it formats it (``python -m tb.lint_rtl --format``).
+"""
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -21,9 +26,12 @@ __all__ = [
     "CORNERS",
     "FRAME",
     "RTL",
+    "format_files",
     "lint",
     "lint_board",
     "lint_frame",
+    "lint_style",
+    "written_by_hand",
 ]
 
 RTL = Path(__file__).resolve().parents[1] / "rtl"
@@ -44,6 +52,9 @@ BOARD_CLOCKS = [4_000, 12_000_000, 45_000_000, 2**30]
 
 BOARD_WAIVER = "-Wno-PROCASSINIT"
 """`qs_board` makes the reset: nothing can reset its registers, and the chip starts them as declared."""
+
+_STYLE = "--rules=parameter-name-style=localparam_style:CamelCase|ALL_CAPS"
+"""Verible's own rules, and constants such as ``COEFF_ONE``."""
 
 
 def lint(
@@ -91,6 +102,32 @@ def lint_frame() -> str:
     return lint("qs_lane_frame", {}, sources=[FRAME])
 
 
+def written_by_hand() -> list[Path]:
+    """Return every SystemVerilog file of the repository."""
+    folders = (RTL, BOARD.parent, *(RTL.parent / "tb" / name for name in ("unit", "uvm")))
+    return [path for folder in folders for path in sorted(folder.glob("*.sv*"))]
+
+
+def _verible(tool: str, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = Path(sysconfig.get_path("scripts")) / f"verible-verilog-{tool}"
+    return subprocess.run([command, *words], capture_output=True, text=True, check=False)
+
+
+def lint_style(path: Path) -> str:
+    """Return what Verible finds in a file, and that it is not formatted if so; empty if all is well."""
+    answer = _verible("lint", _STYLE, path)
+    formatted = _verible("format", path)
+    text = answer.stdout + answer.stderr + formatted.stderr
+    if formatted.stdout != path.read_text(encoding="utf-8"):
+        text += f"{path}: not formatted; python -m tb.lint_rtl --format does it\n"
+    return text
+
+
+def format_files() -> None:
+    """Format every SystemVerilog file of the repository."""
+    _verible("format", "--inplace", *written_by_hand())
+
+
 def lint_board(clock_hz: int, board: Path = BOARD) -> str:
     """Lint ``qs_board`` with a device in it, as :func:`lint` does."""
     with tempfile.TemporaryDirectory() as name:
@@ -101,14 +138,24 @@ def lint_board(clock_hz: int, board: Path = BOARD) -> str:
 
 
 def _main() -> int:
+    parser = argparse.ArgumentParser(description="Lint the RTL.")
+    parser.add_argument("--format", action="store_true", help="format it instead")
+    if parser.parse_args().format:
+        format_files()
+        return 0
     runs = [(f"qs_lane with {corner}", partial(lint, "qs_lane", corner)) for corner in CORNERS]
     runs += [(f"qs_board at {clock} Hz", partial(lint_board, clock)) for clock in BOARD_CLOCKS]
     runs += [("qs_lane_frame", lint_frame)]
+    files = written_by_hand()
+    runs += [(path.name, partial(lint_style, path)) for path in files]
     for name, complaint in ((name, check()) for name, check in runs):
         if complaint:
             print(f"{name}:\n{complaint}", file=sys.stderr)
             return 1
-    print(f"RTL: no warnings in {len(runs)} modules and sets of parameters")
+    checked = len(runs) - len(files)
+    print(
+        f"RTL: no warnings in {checked} modules and sets of parameters, {len(files)} files formatted"
+    )
     return 0
 
 

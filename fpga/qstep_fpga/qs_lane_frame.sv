@@ -18,14 +18,14 @@
 // yosys' own Verilog reader. qstep_fpga.frame finds the registers in the netlist by their names.
 
 module qs_lane_frame #(
-    parameter  int unsigned States     = 64,               // of the lane, see qs_lane
-    parameter  int unsigned Actions    = 4,
-    parameter  int unsigned Width      = 16,
-    localparam int unsigned StateBits  = $clog2(States),
+    parameter int unsigned States = 64,  // of the lane, see qs_lane
+    parameter int unsigned Actions = 4,
+    parameter int unsigned Width = 16,
+    localparam int unsigned StateBits = $clog2(States),
     localparam int unsigned ActionBits = $clog2(Actions),
-    localparam int unsigned Entry      = StateBits + ActionBits + Width,
-    localparam int unsigned Inputs     = 103 + 2 * Entry + StateBits,
-    localparam int unsigned Outputs    = 70 + 3 * Width + ActionBits
+    localparam int unsigned Entry = StateBits + ActionBits + Width,
+    localparam int unsigned Inputs = 103 + 2 * Entry + StateBits,
+    localparam int unsigned Outputs = 70 + 3 * Width + ActionBits
 ) (
     input  logic clk_i,
     input  logic din_i,
@@ -44,8 +44,8 @@ module qs_lane_frame #(
   logic [StateBits-1:0] state, next_state, host_state;
   logic [ActionBits-1:0] action, host_action;
   logic [Width-1:0] reward, host_data;
-  assign {rst, alpha, kappa, rounding, noise_load, noise_x, noise_w, valid, state, action, reward, next_state,
-          terminated, write, host_state, host_action, host_data} = in_q;
+  assign {rst, alpha, kappa, rounding, noise_load, noise_x, noise_w, valid, state, action, reward,
+          next_state, terminated, write, host_state, host_action, host_data} = in_q;
 
   logic ready, res_valid, saturated, forwarded, hold, busy;
   logic [31:0] noise_x_next, noise_w_next;
@@ -53,10 +53,22 @@ module qs_lane_frame #(
   logic [ActionBits-1:0] greedy;
 
   always_ff @(posedge clk_i) begin
-    chain_q   <= {chain_q[Inputs-2:0], din_i};
+    chain_q <= {chain_q[Inputs-2:0], din_i};
     if (load_i) in_q <= chain_q;
-    out_q     <= {ready, res_valid, saturated, forwarded, hold, busy, noise_x_next, noise_w_next, value, maximum,
-                  host_value, greedy};
+    out_q <= {
+      ready,
+      res_valid,
+      saturated,
+      forwarded,
+      hold,
+      busy,
+      noise_x_next,
+      noise_w_next,
+      value,
+      maximum,
+      host_value,
+      greedy
+    };
     shifted_q <= load_i ? out_q : {shifted_q[Outputs-2:0], 1'b0};
   end
 

@@ -28,6 +28,26 @@ def test_what_is_around_the_lane_alone_has_no_warnings() -> None:
     assert lint_rtl.lint_frame() == ""
 
 
+def test_every_file_is_as_verible_formats_it() -> None:
+    names = {path.name for path in lint_rtl.written_by_hand()}
+    assert {"qs_lane.sv", "qs_assert.svh", "qs_board.sv", "qs_lane_bench.sv"} <= names
+    assert [lint_rtl.lint_style(path) for path in lint_rtl.written_by_hand()] == [""] * len(names)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("  assign   y_o = 1'b0;\n", "not formatted"),
+        ("  localparam int unsigned lower = 1;\n", "parameter-name-style"),
+        ("  assign y_o = ;\n", "syntax error"),
+    ],
+)
+def test_style_is_reported(body: str, message: str, tmp_path: Path) -> None:
+    sample = tmp_path / "sample.sv"
+    sample.write_text(f"module sample (\n    output logic y_o\n);\n{body}endmodule\n")
+    assert message in lint_rtl.lint_style(sample)
+
+
 def test_fault_around_the_device_is_reported(tmp_path: Path) -> None:
     board = plant(
         tmp_path, "qs_board.sv", "output logic tx_o", "output logic [1:0] tx_o", [lint_rtl.BOARD]

@@ -33,10 +33,10 @@ module qs_lane_bench #(
     output logic [31:0] noise_x_o,
     output logic [31:0] noise_w_o,
 
-    input  logic [71:0] offer_i,  // valid, terminated, action:6, reward:32, next_state:16, state:16
+    input logic [71:0] offer_i,  // valid, terminated, action:6, reward:32, next_state:16, state:16
 
-    input  logic [55:0] host_i,       // 0, write, action:6, state:16, data:32
-    output logic [31:0] host_data_o,  // sign-extended
+    input  logic [55:0] host_i,      // 0, write, action:6, state:16, data:32
+    output logic [31:0] host_data_o, // sign-extended
 
     output logic [191:0] seen_o,
     output logic         refused_o,  // at the last rising edge an offer was not taken
@@ -107,7 +107,18 @@ module qs_lane_bench #(
   always_ff @(posedge clk_i) begin
     seen_o[31:0] <= seen_o[31:0] + 1;
     seen_o[63:32] <= {
-      8'(action), 8'(greedy), 7'b0, rst_i, res_valid, saturated, forwarded, hold, busy, terminated, ready, valid
+      8'(action),
+      8'(greedy),
+      7'b0,
+      rst_i,
+      res_valid,
+      saturated,
+      forwarded,
+      hold,
+      busy,
+      terminated,
+      ready,
+      valid
     };
     seen_o[95:64] <= {16'(next_state), 16'(state)};
     seen_o[127:96] <= 32'(reward);

@@ -38,7 +38,7 @@ MUTANTS = [
     ),
     Mutant(
         "join-tie-to-the-higher-action",
-        "qs_lane.sv",
+        "qs_pkg.sv",
         "$signed({b[Width-1], b, b_rank}) + $signed({not_a[Width-1], not_a, not_a_rank})",
         "$signed({b[Width-1], b, ~b_rank}) + $signed({not_a[Width-1], not_a, ~not_a_rank})",
         "greedy is",
@@ -60,15 +60,15 @@ MUTANTS = [
     Mutant(
         "near-maximum-not-joined",
         "qs_update.sv",
-        "near_greater = s2_join_q && reaches(s2_max_q, s2_rank_q);",
-        "near_greater = 1'b0;",
+        "near_greater = s2_join_q && ranked",
+        "near_greater = 1'b0 && ranked",
         " is ",
     ),
     Mutant(
         "far-maximum-compared-unsigned",
         "qs_update.sv",
-        "far_greater  = join_far_i && reaches(max_i, ~greedy_i);",
-        "far_greater  = join_far_i && ($unsigned(value_q) > $unsigned(max_i) ||"
+        "far_greater = join_far_i && ranked::reaches(not_value_q, value_index_i, max_i, ~greedy_i);",
+        "far_greater = join_far_i && ($unsigned(value_q) > $unsigned(max_i) ||"
         " (value_q == max_i && value_index_i < greedy_i));",
         "maximum is",
     ),
