@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import pstats
 import re
@@ -215,40 +216,41 @@ def test_those_are_all_forms_of_the_grid_world() -> None:
     assert tuple(form.name for form in systems.load("gridworld").forms) == GRID_WORLD
 
 
-def closures() -> tuple[Callable[[], int], ...]:
-    """Two functions that share their code."""
+def call_made_inside() -> None:
+    def count() -> int:
+        return sum(1 for _ in range(50_000))
 
-    def closure(limit: int) -> Callable[[], int]:
-        def count() -> int:
-            total = 0
-            for number in range(limit):
-                total += number
-            return total
-
-        return count
-
-    return closure(50_000), closure(60_000)
+    count()  # the line that calls it
 
 
-@pytest.mark.parametrize("which", [0, 1])
-def test_any_of_several_closures_of_one_code_is_watched(
-    which: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(heaviest, "_PACKAGE", str(Path(__file__).parent))
-    both = closures()
-    found = profiled("line", lambda: both[which]())
-    assert found.of.endswith("count")
-    assert {spot.calls for spot in found.spots} >= {(50_000, 60_000)[which]}
-
-
-def test_lines_of_a_function_that_is_made_anew_are_not_seen(
+def test_a_function_that_is_made_inside_another_belongs_to_the_line_that_calls_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(heaviest, "_PACKAGE", str(Path(__file__).parent))
-    both = closures()  # alive, of the code that is about to run, but not run themselves
-    assert both
-    with pytest.raises(QStepError, match=r"no line of \S*count was seen; take another tool"):
-        profiled("line", lambda: closures()[0]())
+    found = profiled("line", call_made_inside)
+    assert found.spots[0].where.endswith(": count()  # the line that calls it")
+
+
+def test_the_function_inside_a_decorator_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = hot
+    monkeypatch.setattr(heaviest, "_PACKAGE", str(Path(__file__).parent))
+    monkeypatch.setattr(sys.modules[__name__], "hot", wrapped(plain))
+    assert profiled("line", hot).of == "the time of hot"
+
+
+def wrapped(function: Callable[[], int]) -> Callable[[], int]:
+    @functools.wraps(function)
+    def around() -> int:
+        return function()
+
+    return around
+
+
+def test_work_that_does_not_repeat_itself_has_no_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heaviest, "_PACKAGE", str(Path(__file__).parent))
+    first = iter([hot])
+    with pytest.raises(QStepError, match=r"no line of hot was seen; take another tool"):
+        profiled("line", lambda: next(first, int)())
 
 
 def test_work_without_a_function_of_ours_has_no_lines() -> None:

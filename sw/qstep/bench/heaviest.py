@@ -2,60 +2,64 @@
 
 from __future__ import annotations
 
-import gc
-import pstats
-from collections import defaultdict
+import cProfile
+import inspect
+import sys
+from operator import attrgetter
 from pathlib import Path
-from types import FunctionType
-from typing import Any
+from types import CodeType, FunctionType
 
 from qstep.errors import QStepError
 
-__all__ = ["Place", "heaviest"]
-
-Place = tuple[str, int, str]
-"""File, line and name of a function, as cProfile has them."""
+__all__ = ["heaviest"]
 
 _PACKAGE = str(Path(__file__).parents[1])
 
 
-def heaviest(stats: pstats.Stats) -> list[FunctionType]:
+def heaviest(profiler: cProfile.Profile) -> FunctionType:
     """Return the function of ours that takes most, without those of ours that it calls.
 
-    A closure is a function of its own each time that it is made: those that live are all returned. A
-    function that Numba has compiled has no lines to watch: it belongs to the line that calls it.
+    A function is found by its qualified name in its module. What has none there, as it is made inside
+    another function or compiled by Numba, belongs to the line that calls it.
 
     Raises
     ------
     QStepError
-        None of ours ran, or none that still lives.
+        None of ours ran.
     """
-    from numba.core.registry import CPUDispatcher  # takes a second, and the commands import this
-
-    live: dict[Place, list[FunctionType]] = defaultdict(list)
-    compiled: set[Place] = set()
-    for found in gc.get_objects():
-        # isinstance would ask objects that are not what they seem.
-        if type(found) is FunctionType:
-            live[_place(found)].append(found)
-        elif type(found) is CPUDispatcher:
-            compiled.add(_place(found.py_func))
-    rows: dict[Place, Any] = stats.stats  # type: ignore[attr-defined]
-    ours = {
-        place: row[3]
-        for place, row in rows.items()
-        if place[0].startswith(_PACKAGE) and place not in compiled
+    modules = {
+        module.__file__: module
+        for module in list(sys.modules.values())
+        if (getattr(module, "__file__", None) or "").startswith(_PACKAGE)
     }
-    for place in list(ours):
-        for caller, (_, _, _, whole) in rows[place][4].items():
-            if caller in ours:
-                ours[caller] -= whole
-    known = ours.keys() & live.keys()
-    if not known:
+
+    def function(code: CodeType | str) -> FunctionType | None:
+        if not isinstance(code, CodeType) or code.co_filename not in modules:
+            return None
+        try:
+            found = attrgetter(code.co_qualname)(modules[code.co_filename])
+        except AttributeError:
+            return None
+        plain = inspect.unwrap(found) if isinstance(found, FunctionType) else None
+        return plain if plain is not None and plain.__code__ is code else None
+
+    entries = {entry.code: entry for entry in profiler.getstats()}
+
+    def inside(code: CodeType | str, through: frozenset[CodeType] = frozenset()) -> float:
+        """Return what a function's calls of ours took, also through those without a name."""
+        spent = 0.0
+        for call in entries[code].calls or ():
+            if function(call.code):
+                spent += call.totaltime
+            elif isinstance(call.code, CodeType) and call.code not in through:
+                spent += min(call.totaltime, inside(call.code, through | {call.code}))
+        return spent
+
+    seconds = {
+        found: entry.totaltime - inside(code)
+        for code, entry in entries.items()
+        if (found := function(code))
+    }
+    if not seconds:
         raise QStepError("no function of QStep ran in Python; take another tool, such as cprofile")
-    return live[max(known, key=lambda place: ours[place])]
-
-
-def _place(function: FunctionType) -> Place:
-    code = function.__code__
-    return code.co_filename, code.co_firstlineno, code.co_name
+    return max(seconds, key=seconds.__getitem__)

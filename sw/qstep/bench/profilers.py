@@ -27,12 +27,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from qstep import extras
-from qstep.bench.heaviest import Place, heaviest
+from qstep.bench.heaviest import heaviest
 from qstep.errors import QStepError
 
 __all__ = ["TOOLS", "Profile", "Spot", "profile"]
 
 Work = Callable[[], object]
+
+_Place = tuple[str, int, str]
+"""File, line and name of a function, as cProfile has them."""
 
 
 @dataclass(frozen=True)
@@ -107,8 +110,7 @@ def profile(tool: str, work: Work) -> Profile:
 
 
 def _cprofile(work: Work) -> Profile:
-    stats = _called(work)
-    rows: dict[Place, Any] = stats.stats  # type: ignore[attr-defined]
+    rows: dict[_Place, Any] = pstats.Stats(_called(work)).stats  # type: ignore[attr-defined]
     total = sum(own for _, _, own, _, _ in rows.values())
     found = [
         Spot(_named(place), own, own / total, calls)
@@ -118,20 +120,18 @@ def _cprofile(work: Work) -> Profile:
     return Profile("cprofile", "the time", _sorted(found), ".prof", lambda: marshal.dumps(rows))
 
 
-def _called(work: Work) -> pstats.Stats:
+def _called(work: Work) -> cProfile.Profile:
     profiler = cProfile.Profile()
     profiler.runcall(work)
-    return pstats.Stats(profiler)
+    return profiler
 
 
 def _line(work: Work) -> Profile:
     profiler = extras.load("line_profiler", "profile").LineProfiler()
-    functions = heaviest(_called(work))
-    for function in functions:
-        profiler.add_function(function)
+    profiler.add_function(heaviest(_called(work)))
     profiler.runcall(work)
     stats = profiler.get_stats()
-    (((file, _, name), lines),) = stats.timings.items()  # they are of one code, so it adds them up
+    (((file, _, name), lines),) = stats.timings.items()
     total = sum(spent for _, _, spent in lines)
     if not total:
         raise QStepError(f"no line of {name} was seen; take another tool, such as cprofile")
@@ -228,7 +228,7 @@ def _sorted(spots: list[Spot]) -> tuple[Spot, ...]:
     return tuple(sorted(spots, key=lambda spot: spot.seconds, reverse=True))
 
 
-def _named(place: Place) -> str:
+def _named(place: _Place) -> str:
     """Return a function as one reads it: its name, and where it is."""
     file, line, name = place
     if file in ("", "~", "<built-in>"):  # what is not Python, as the profilers mark it
