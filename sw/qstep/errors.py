@@ -17,6 +17,7 @@ __all__ = [
     "ProtocolVersionError",
     "QStepError",
     "RefusedError",
+    "RunFolderError",
     "SessionLostError",
     "TableError",
     "ToolMissingError",
@@ -47,6 +48,10 @@ class FileFormatError(QStepError, ValueError):
 
 class CheckpointError(FileFormatError):
     """A checkpoint is damaged, or belongs to another run."""
+
+
+class RunFolderError(QStepError, RuntimeError):
+    """A folder holds a run that would be replaced, or one that another process is at."""
 
 
 class EnvironmentSpaceError(QStepError, ValueError):

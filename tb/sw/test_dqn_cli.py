@@ -19,7 +19,7 @@ from qstep import cli
 from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_plain import PlainDqn
 from qstep.deep.network import modules
-from qstep.errors import CheckpointError, ConfigError, QStepError, TorchDeviceError
+from qstep.errors import CheckpointError, ConfigError, QStepError, RunFolderError, TorchDeviceError
 
 pytestmark = pytest.mark.unit
 
@@ -82,7 +82,7 @@ def test_seeds_run_one_after_the_other_each_in_its_folder(tmp_path: Path) -> Non
     assert {path.name for path in tmp_path.iterdir()} == {"seed-0", "seed-1"}
     alone = report(dqn("cartpole", "--seed", "1", "--out", tmp_path / "x", "--json", *SHORT))
     assert alone["score"]["mean"] == both[1]["score"]["mean"]
-    words = dqn("cartpole", "--seeds", "2", "--out", tmp_path, *SHORT)
+    words = dqn("cartpole", "--seeds", "2", "--out", tmp_path, "--overwrite", *SHORT)
     assert "2 seeds: mean score" in words.stdout
     assert "solved by 0 of 2" in words.stdout
 
@@ -167,6 +167,15 @@ def test_resume_of_another_run_is_refused(tmp_path: Path) -> None:
     error = raised("cartpole", "--out", tmp_path, "--resume", "--variant", "single", *SHORT)
     assert isinstance(error, CheckpointError)
     assert "variant is 'double' in it and 'single' here" in str(error)
+
+
+def test_run_is_not_replaced_without_a_word(tmp_path: Path) -> None:
+    assert dqn("cartpole", "--out", tmp_path, *SHORT).exit_code == 0
+    plain = ("cartpole", "--form", "plain", "--out", tmp_path, *SHORT)
+    assert isinstance(dqn(*plain).exception, RunFolderError)
+    assert dqn(*plain, "--overwrite").exit_code == 0
+    # The plain form has no checkpoint, and that of another run is not among its results.
+    assert {path.name for path in tmp_path.iterdir()} == FILES - {"checkpoint.zip"}
 
 
 def test_resume_without_a_checkpoint_is_refused(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from qstep.errors import (
     FileFormatError,
     LinkError,
     QStepError,
+    RunFolderError,
 )
 from qstep.fixed import Rounding
 from qstep.npz import load_arrays
@@ -122,6 +123,31 @@ def test_interrupted_run_resumes_to_the_same_files(
         assert (whole / file).read_bytes() == (tmp_path / "cut" / file).read_bytes(), file
 
 
+@pytest.mark.parametrize("more", [(), ("--seed", "1")])
+def test_run_is_not_replaced_without_a_word(tmp_path: Path, more: tuple[str, ...]) -> None:
+    train("gridworld", "--out", tmp_path, *SHORT)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    refused = train("gridworld", "--out", tmp_path, *SHORT, *more)
+    assert isinstance(refused.exception, RunFolderError)
+    assert before == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert train("gridworld", "--out", tmp_path, "--overwrite", *SHORT, *more).exit_code == 0
+    after = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert (before == after) == (not more)
+
+
+def test_start_that_fails_leaves_no_folder(tmp_path: Path) -> None:
+    train("gridworld", "--device", "serial:/dev/absent", "--out", tmp_path / "runs" / "x")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_command_that_goes_on_does_not_overwrite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fail_at(monkeypatch, 1, KeyboardInterrupt())
+    stopped = train("gridworld", "--overwrite", "--out", tmp_path, *SHORT)
+    assert "go on with: qstep train gridworld --out" in stopped.stderr
+
+
 def test_device_failure_leaves_a_checkpoint_and_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,7 +203,8 @@ def test_rounding_is_that_of_the_configuration_unless_given(tmp_path: Path) -> N
     file = written(Config(25, 4, rounding=Rounding.FLOOR), tmp_path / "floor.toml")
     words = ("gridworld", "--out", tmp_path, "--config", file, "--json", *SHORT)
     assert json.loads(train(*words).stdout)["rounding"] == "floor"
-    assert json.loads(train(*words, "--rounding", "nearest").stdout)["rounding"] == "nearest"
+    words += ("--overwrite", "--rounding", "nearest")
+    assert json.loads(train(*words).stdout)["rounding"] == "nearest"
 
 
 @pytest.mark.parametrize(

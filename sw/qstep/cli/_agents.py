@@ -19,10 +19,10 @@ from qstep.cli._interrupt import command_line, on_interrupt
 from qstep.cli._training import optimum_in_words
 from qstep.envs import GridWorld, make
 from qstep.errors import ConfigError, EnvironmentSpaceError
-from qstep.files import make_folder
 from qstep.learn.plots import plot_policy
 from qstep.learn.results import optimum
 from qstep.learn.value_iteration import transition_model
+from qstep.run_folder import run_folder
 
 if TYPE_CHECKING:
     from qstep.baselines.torch_batched import AgentsCheckpoint
@@ -40,6 +40,7 @@ def learn(
     updates: int,
     out: Path | None,
     resume: bool,
+    overwrite: bool,
     as_json: bool,
     **hyper: Any,
 ) -> None:
@@ -57,29 +58,31 @@ def learn(
     module = extras.load(f"qstep.baselines.{_MODULES[form]}", "torch")
     device = extras.load("qstep.torch_device", "torch").choose(torch_device).type
     folder = out or Path("runs") / f"agents-{Path(env_id).stem}"
-    make_folder(folder)
 
     told: list[AgentsProgress] = []
     identity = {"run": "agents", "form": form, "device": device, "board": board.rows, **hyper}
-    saved = None if form == "plain" else _Saved(folder / "checkpoint.zip", identity, told)
-    kept = saved.options(resume) if saved else {}
-    before = told[-1].updates if told else 0
-    if saved:
-        on_interrupt(saved.in_words)
-    begun = time.monotonic()
-    with _watched(told, updates) as report:
-        table = module.learn(
-            board.deterministic_model(),
-            updates,
-            device=device,
-            report=report,
-            progress_every=-(-updates // _REPORTS),
-            **hyper,
-            **kept,
-        )
-    seconds = time.monotonic() - begun
-    q = extras.load("qstep.baselines.torch_batched", "torch").to_array(table)
-    plot_policy(folder / "policy.png", f"{env_id}: greedy policy", board, q)
+    with run_folder(folder, "checkpoint.zip", resume, overwrite) as file:
+        saved = None if form == "plain" else _Saved(file, identity, told)
+        kept = saved.options(resume) if saved else {}
+        before = told[-1].updates if told else 0
+        if saved:
+            on_interrupt(saved.in_words)
+        begun = time.monotonic()
+        with _watched(told, updates) as report:
+            table = module.learn(
+                board.deterministic_model(),
+                updates,
+                device=device,
+                report=report,
+                progress_every=-(-updates // _REPORTS),
+                **hyper,
+                **kept,
+            )
+        seconds = time.monotonic() - begun
+        q = extras.load("qstep.baselines.torch_batched", "torch").to_array(table)
+        if saved is None:
+            file.unlink(missing_ok=True)  # it is of a run that these results replace
+        plot_policy(folder / "policy.png", f"{env_id}: greedy policy", board, q)
     result = {
         "env_id": env_id,
         "form": form,

@@ -112,8 +112,11 @@ def on_interrupt(words: Callable[[], str | None]) -> None:
 
 
 def command_line(*more: str) -> str:
-    """Return the command as it was typed, with `more` at its end unless it is there already."""
-    typed = click.get_current_context().meta[TYPED]
+    """Return the command as it was typed, with `more` at its end unless it is there already.
+
+    What ``--overwrite`` was to replace has been replaced.
+    """
+    typed = [word for word in click.get_current_context().meta[TYPED] if word != "--overwrite"]
     return shlex.join(["qstep", *typed, *(word for word in more if word not in typed)])
 
 

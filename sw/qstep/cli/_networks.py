@@ -21,7 +21,7 @@ from qstep.deep.pqn_config import PqnConfig
 from qstep.deep.presets import PRESETS
 from qstep.deep.results import summary, write_results
 from qstep.deep.run import GAMES, Run, Score
-from qstep.files import make_folder
+from qstep.run_folder import run_folder
 
 __all__ = ["train"]
 
@@ -42,6 +42,7 @@ def train(
     seeds: int,
     out: Path | None,
     resume: bool,
+    overwrite: bool,
     as_json: bool,
 ) -> None:
     """Run the seeds one after the other and write what they give.
@@ -64,15 +65,17 @@ def train(
         every = evaluate_every or preset.evaluate_every[form]
         run = Run(name, form, config, device, every, episodes or preset.episodes)
         here = folder if seeds == 1 else folder / f"seed-{number}"
-        kept = None if form == "plain" else _Kept(run, here / "checkpoint.zip", resume)
-        make_folder(here)
-        if seeds > 1:  # --resume goes with one run
-            on_interrupt(lambda: _finished(reports))
-        elif kept is not None:
-            on_interrupt(kept.in_words)
-        with torch_device.one_thread():
-            _play(run, kept)
-        files = write_results(here, run)
+        with run_folder(here, "checkpoint.zip", resume, overwrite) as file:
+            kept = None if form == "plain" else _Kept(run, file, resume)
+            if seeds > 1:  # --resume goes with one run
+                on_interrupt(lambda: _finished(reports))
+            elif kept is not None:
+                on_interrupt(kept.in_words)
+            with torch_device.one_thread():
+                _play(run, kept)
+            if kept is None:
+                file.unlink(missing_ok=True)  # it is of a run that these results replace
+            files = write_results(here, run)
         reports.append({**summary(run), "files": {what: str(p) for what, p in files.items()}})
         if not as_json:
             click.echo(_in_words(reports[-1]))

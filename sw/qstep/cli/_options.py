@@ -17,6 +17,7 @@ __all__ = [
     "config_from",
     "config_options",
     "device_option",
+    "folder_options",
     "hyper_options",
     "network_options",
     "seeds_option",
@@ -58,6 +59,11 @@ def torch_device_option(default: str) -> Callable[[Decorated], Decorated]:
         help="Where PyTorch works: cpu, cuda, mps, or auto for the fastest that is present.",
     )
 
+
+folder_options = _stack(
+    click.option("--resume", is_flag=True, help="Go on from the checkpoint in the folder."),
+    click.option("--overwrite", is_flag=True, help="Replace the run that is in the folder."),
+)
 
 seeds_option = click.option(
     "--seeds",
@@ -131,7 +137,7 @@ def network_options(algorithm: str) -> Callable[[Decorated], Decorated]:
             type=click.Path(path_type=Path, file_okay=False),
             help=f"Folder of the results.  [default: runs/{algorithm}-SYSTEM]",
         ),
-        click.option("--resume", is_flag=True, help="Go on from the checkpoint in the folder."),
+        folder_options,
         click.option(
             "--json", "as_json", is_flag=True, help="Print the summaries as JSON on stdout."
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections import deque
@@ -18,12 +19,12 @@ from qstep.config import Config, Hyperparameters
 from qstep.devices import open_device
 from qstep.envs import make, table_size
 from qstep.errors import DeviceError
-from qstep.files import make_folder
 from qstep.fixed import Rounding
 from qstep.learn.checkpoint import load_checkpoint, save_checkpoint
 from qstep.learn.evaluate import Evaluation
 from qstep.learn.results import summary, write_results
 from qstep.learn.train import Learner, Plan, identity
+from qstep.run_folder import run_folder
 
 __all__ = ["configuration", "optimum_in_words", "train"]
 
@@ -48,6 +49,7 @@ def train(
     config: Config,
     folder: Path,
     resume: bool,
+    overwrite: bool,
     as_json: bool,
 ) -> None:
     """Run a plan on a device and write what it gives to a folder.
@@ -55,10 +57,10 @@ def train(
     A checkpoint is saved after every evaluation, when the run ends, on Ctrl-C and when the device
     fails; the last two name the command that goes on.
     """
-    file = folder / "checkpoint.npz"
-    snapshot = load_checkpoint(file, identity(plan, hyper, config)) if resume else None
-    make_folder(folder)
-    with open_device(url, config) as device:
+    with contextlib.ExitStack() as held:
+        file = held.enter_context(run_folder(folder, "checkpoint.npz", resume, overwrite))
+        snapshot = load_checkpoint(file, identity(plan, hyper, config)) if resume else None
+        device = held.enter_context(open_device(url, config))
         learner = Learner(device, plan, hyper, resume=snapshot)
         first = learner.snapshot.episode
         begun = time.monotonic()

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from qstep.cli._options import torch_device_option
+from qstep.cli._options import folder_options, torch_device_option
 
 __all__ = ["command"]
 
@@ -50,7 +50,7 @@ _POSITIVE = click.IntRange(min=1)
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder of the results.  [default: runs/agents-ENV_ID]",
 )
-@click.option("--resume", is_flag=True, help="Go on from the checkpoint in the folder.")
+@folder_options
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on stdout.")
 def command(env_id: str, **options: Any) -> None:
     """Let many agents learn one table of a grid world together, with PyTorch.

@@ -8,7 +8,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from qstep.cli._options import device_option, hyper_options
+from qstep.cli._options import device_option, folder_options, hyper_options
 from qstep.config import Hyperparameters
 from qstep.fixed import Rounding
 
@@ -78,7 +78,7 @@ _DEFAULTS: dict[str, dict[str, float | int | str]] = {
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder of the results.  [default: runs/ENV_ID]",
 )
-@click.option("--resume", is_flag=True, help="Go on from the checkpoint in the folder.")
+@folder_options
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON on stdout.")
 @click.pass_context
 def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
@@ -127,6 +127,7 @@ def _train(
     sync_steps: int,
     out: Path | None,
     resume: bool,
+    overwrite: bool,
     as_json: bool,
 ) -> None:
     # Gymnasium and Matplotlib take a second to load: only when they are needed.
@@ -144,5 +145,6 @@ def _train(
         config=config,
         folder=out or Path("runs") / Path(env_id).stem,
         resume=resume,
+        overwrite=overwrite,
         as_json=as_json,
     )

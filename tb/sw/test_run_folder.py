@@ -1,0 +1,82 @@
+"""The folder of a run is its own while it lasts, and nobody's run is replaced without a word."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from qstep.errors import FileFormatError, RunFolderError
+from qstep.run_folder import run_folder
+
+pytestmark = pytest.mark.unit
+
+HOLDER = """
+import os, signal, sys
+from pathlib import Path
+from qstep.run_folder import run_folder
+with run_folder(Path(sys.argv[1]), "c", False, False) as file:
+    print(os.getpid(), flush=True)
+    sys.stdin.read()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_second_run_in_a_folder_is_refused_with_the_process_that_is_there(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        number = int(other.stdout.readline())
+        for choice in ((False, False), (True, False), (False, True)):
+            with (
+                pytest.raises(
+                    RunFolderError, match=rf"run: process {number} of .* is at a run there"
+                ),
+                run_folder(folder, "c", *choice),
+            ):
+                pytest.fail("two runs in one folder")
+        other.communicate()
+        assert other.returncode == -signal.SIGKILL
+    with run_folder(folder, "c", False, False):  # a killed one holds nothing
+        assert (folder / "lock").exists()
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("choice", ["resume", "overwrite"])
+def test_run_that_is_there_is_replaced_only_on_request(tmp_path: Path, choice: str) -> None:
+    with run_folder(tmp_path, "c", False, False) as file:
+        file.write_bytes(b"first")
+    message = r"holds a run already: .* --resume, replace it by --overwrite, or .* --out"
+    with pytest.raises(RunFolderError, match=message), run_folder(tmp_path, "c", False, False):
+        pytest.fail("replaced without a word")
+    with run_folder(tmp_path, "c", choice == "resume", choice == "overwrite") as file:
+        assert file.read_bytes() == b"first"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["c"]
+
+
+def test_going_on_and_replacing_at_once_is_refused(tmp_path: Path) -> None:
+    with (
+        pytest.raises(RunFolderError, match="--resume goes on with a run and --overwrite replaces"),
+        run_folder(tmp_path / "run", "c", True, True),
+    ):
+        pytest.fail("both at once")
+    assert not (tmp_path / "run").exists()
+
+
+def test_folders_of_a_run_that_writes_nothing_are_removed(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    with pytest.raises(ZeroDivisionError), run_folder(tmp_path / "there/a/b", "c", False, False):
+        raise ZeroDivisionError
+    assert list((tmp_path / "there").iterdir()) == []
+
+
+def test_folder_that_takes_no_lock_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "lock").mkdir()
+    with (
+        pytest.raises(FileFormatError, match="cannot be written: Is a directory"),
+        run_folder(tmp_path, "c", False, False),
+    ):
+        pytest.fail("locked a folder")
