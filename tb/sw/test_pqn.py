@@ -14,15 +14,16 @@ from click.testing import CliRunner
 
 from qstep import torch_device
 from qstep.cli import pqn as cli
-from qstep.deep import snake
+from qstep.deep import pqn, snake
 from qstep.deep.checkpoint import load_state, save_state
 from qstep.deep.evaluate import play
 from qstep.deep.network import modules
-from qstep.deep.pqn import Pqn
+from qstep.deep.pqn import Pqn, lambda_returns
 from qstep.deep.pqn_config import PqnConfig
 from qstep.deep.run import Run
 from qstep.envs.cartpole_vector import CartPoleVectorEnv
 from qstep.envs.snake_vector import SnakeVectorEnv
+from qstep.envs.vector import VectorEnv
 from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError
 from qstep.learn.schedule import EpsilonSchedule
 
@@ -44,8 +45,9 @@ def learner(config: PqnConfig = SMALL, num_envs: int = 8) -> Pqn:
     return Pqn(CartPoleVectorEnv(num_envs, seed=3), config, CPU)
 
 
-def parameters(made: Pqn) -> list[Any]:
-    return [tensor.tolist() for tensor in made.network.parameters()]
+def parameters(made: Pqn) -> list[float]:
+    flat: list[float] = made.network.flat.flatten().tolist()
+    return flat
 
 
 def small_run(name: str = "cartpole") -> Run:
@@ -93,46 +95,67 @@ def test_rollout_keeps_what_the_environments_showed() -> None:
     made, envs = learner(), CartPoleVectorEnv(8, seed=3)
     made.step()
     for t in range(SMALL.num_steps):
-        assert (made._observation[t] == envs.observation).all()
+        assert (made._observation[t, :, :-1] == envs.observation).all()
         step = envs.step(made._action[t])
-        assert (made._next_observation[t] == step.next_observation).all()
+        assert (made._next_observation[t, :, :-1] == step.next_observation).all()
         assert (made._terminated[t] == step.terminated).all()
 
 
 def test_no_exploration_is_greedy() -> None:
     made = learner(replace(SMALL, epsilon=EpsilonSchedule(0, 0, 0)))
-    before = [layer.clone() for layer in made.network.parameters()]
+    fresh = made.to_modules()
     made.step()
-    fresh = learner().network
-    assert all(torch.equal(a, b) for a, b in zip(before, fresh.parameters(), strict=True))
     with torch.no_grad():
-        best = fresh(torch.from_numpy(made._observation)).argmax(dim=-1)
+        best = fresh(torch.from_numpy(made._observation[..., :-1])).argmax(dim=-1)
     assert (made._action == best.numpy()).all()
 
 
-def test_it_learns_cartpole_in_a_few_steps() -> None:
+def cartpole_score() -> float:
+    """Return the greedy score of PQN after 40,000 steps: 441 with this seed, 20 before the first."""
     config = PqnConfig(total_timesteps=40_000, epsilon=EpsilonSchedule(1.0, 0.05, 0.5), seed=1)
-    made = Pqn(CartPoleVectorEnv(32), config, CPU)
-    games = CartPoleVectorEnv(50)
-    before = play(games, made.greedy, 1 << 32).mean()
-    while made.steps < 20_000:
+    return greedy_score(Pqn(CartPoleVectorEnv(32), config, CPU), CartPoleVectorEnv(50))
+
+
+def snake_score() -> float:
+    """Return the greedy score of PQN after 80,000 steps: 16.7 with this seed, 0 before the first."""
+    schedule = EpsilonSchedule(1.0, 0.0, 0.5)
+    config = replace(snake.PQN, total_timesteps=80_000, hidden=(64,), epsilon=schedule, seed=1)
+    envs = SnakeVectorEnv(64, "features")
+    return greedy_score(Pqn(envs, config, CPU), SnakeVectorEnv(50, "features"))
+
+
+def greedy_score(made: Pqn, games: VectorEnv) -> float:
+    while made.steps < made.config.total_timesteps:
         made.step()
-    assert before < 20
-    assert play(games, made.greedy, 1 << 32).mean() > 80  # 221 where it was written
+    return float(play(games, made.policy(50), 1 << 32).mean())
+
+
+LEAST_CARTPOLE, LEAST_SNAKE = 330.0, 13.0
+"""Three quarters of what is reached; another processor rounds otherwise."""
+
+
+def test_it_learns_cartpole_in_a_few_steps() -> None:
+    assert cartpole_score() > LEAST_CARTPOLE
 
 
 def test_it_learns_snake_in_a_few_seconds() -> None:
-    config = replace(
-        snake.PQN, total_timesteps=80_000, hidden=(64,), epsilon=EpsilonSchedule(1.0, 0.0, 0.5)
-    )
-    made = Pqn(SnakeVectorEnv(64, "features"), config, CPU)
-    games = SnakeVectorEnv(50, "features")
-    before = play(games, made.greedy, 1 << 32).mean()
-    while made.steps < config.total_timesteps:
-        made.step()
-    assert before < 1
-    # Seeds 0, 1, 2 ended between 15 and 18 where it was written.
-    assert play(games, made.greedy, 1 << 32).mean() > 8
+    assert snake_score() > LEAST_SNAKE
+
+
+def test_returns_of_one_step_do_not_learn_cartpole_as_fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    def one_step(*parts: Any) -> Any:
+        return lambda_returns(*parts[:-1], q_lambda=0.0)
+
+    monkeypatch.setattr(pqn, "lambda_returns", one_step)
+    assert cartpole_score() < LEAST_CARTPOLE  # 147
+
+
+def test_returns_of_the_step_before_do_not_learn_snake(monkeypatch: pytest.MonkeyPatch) -> None:
+    def of_the_step_before(*parts: Any) -> Any:
+        return lambda_returns(*parts).roll(1, 0)
+
+    monkeypatch.setattr(pqn, "lambda_returns", of_the_step_before)
+    assert snake_score() < LEAST_SNAKE  # 6.6
 
 
 @pytest.mark.gpu
@@ -144,9 +167,8 @@ def test_first_rollouts_are_alike_on_an_accelerator() -> None:
     here = learner()
     for made in (there, here):
         made.step()
-    for one, other in zip(there.network.parameters(), here.network.parameters(), strict=True):
-        # eight updates in float32, sums in another order
-        torch.testing.assert_close(one.cpu(), other, rtol=1e-3, atol=1e-4)
+    # eight updates in float32, sums in another order
+    torch.testing.assert_close(there.network.flat.cpu(), here.network.flat, rtol=1e-3, atol=1e-4)
 
 
 def check_same(run: Run, other: Run) -> None:
@@ -212,11 +234,11 @@ def test_illegal_configuration_is_refused(changes: dict[str, Any], message: str)
         replace(SMALL, **changes)
 
 
-def test_more_minibatches_than_transitions_are_refused() -> None:
-    with pytest.raises(
-        ConfigError, match="num_minibatches is 65; a rollout has only 64 transitions"
-    ):
-        learner(replace(SMALL, num_minibatches=65))
+@pytest.mark.parametrize("pieces", [3, 65])
+def test_minibatches_that_are_not_equally_large_are_refused(pieces: int) -> None:
+    message = f"num_minibatches is {pieces}; it must divide the 64 transitions of a rollout"
+    with pytest.raises(ConfigError, match=message):
+        learner(replace(SMALL, num_minibatches=pieces))
 
 
 def test_environments_that_show_an_index_are_refused() -> None:

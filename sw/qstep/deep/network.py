@@ -1,4 +1,4 @@
-"""The networks: multi-layer perceptrons, as PyTorch's modules, and DQN's as one vector.
+"""The networks: multi-layer perceptrons, as PyTorch's modules and as one vector.
 
 `modules` makes what people write. A `Stack` holds the same numbers flat: a layer is a view of
 shape (out, in + 1) whose last column is the bias, so an optimiser step, or a copy of one network to
@@ -14,16 +14,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from qstep.deep.layer_norm import norm_for
 from qstep.errors import ConfigError
 
 __all__ = ["Greedy", "Pass", "Product", "Stack", "modules", "products", "through_copies"]
+
+_Module = TypeVar("_Module", bound=nn.Module)
 
 Product: TypeAlias = Callable[..., Tensor]
 """``product(a, b, out=c)`` writes the product of two matrices, or of stacks of them, and returns it."""
@@ -86,52 +89,68 @@ class Stack:
     sizes : sequence of int
         As for :func:`modules`.
     flat : Tensor of float32, shape (N, P)
-        Where the parameters of N networks are: layer after layer, row after row.
+        Where the parameters of N networks are: the layers one after the other, row after row, then
+        what normalises them.
+    normalise : bool
+        As for :func:`modules`.
 
     Attributes
     ----------
     layers : list of Tensor, shapes (N, out, in + 1)
         Views of it: weights, and the bias in the last column.
+    norms : list of Tensor, shapes (N, 2, units)
+        Views of it, one a hidden layer: gain and shift. Empty where nothing is normalised.
     """
 
-    def __init__(self, sizes: Sequence[int], flat: Tensor) -> None:
-        self.sizes, self.flat = tuple(sizes), flat
-        self.layers: list[Tensor] = []
-        first = 0
-        for inputs, outputs in pairwise(sizes):
-            last = first + outputs * (inputs + 1)
-            self.layers.append(flat[:, first:last].view(-1, outputs, inputs + 1))
-            first = last
+    def __init__(self, sizes: Sequence[int], flat: Tensor, normalise: bool = False) -> None:
+        self.sizes, self.flat, self.normalise = tuple(sizes), flat, normalise
+        shapes = _shapes(sizes, normalise)
+        parts = torch.split(flat, [rows * columns for rows, columns in shapes], 1)
+        views = [part.view(-1, *shape) for part, shape in zip(parts, shapes, strict=True)]
+        self.layers, self.norms = views[: len(sizes) - 1], views[len(sizes) - 1 :]
 
     @classmethod
-    def zeros(cls, sizes: Sequence[int], count: int, device: torch.device) -> Stack:
+    def zeros(
+        cls, sizes: Sequence[int], count: int, device: torch.device, normalise: bool = False
+    ) -> Stack:
         """Return `count` networks whose parameters are all 0."""
-        width = sum(outputs * (inputs + 1) for inputs, outputs in pairwise(sizes))
-        return cls(sizes, torch.zeros(count, width, device=device))
+        width = sum(rows * columns for rows, columns in _shapes(sizes, normalise))
+        return cls(sizes, torch.zeros(count, width, device=device), normalise)
 
     def __getitem__(self, index: int) -> Stack:
         """Return one of them, in the same memory."""
-        return Stack(self.sizes, self.flat[index : index + 1])
+        return Stack(self.sizes, self.flat[index : index + 1], self.normalise)
 
     def copy_modules(self, source: nn.Sequential) -> None:
         """Give every network the parameters of one from :func:`modules` of the same sizes."""
         with torch.no_grad():
-            for layer, linear in zip(self.layers, _linear(source), strict=True):
+            for layer, linear in zip(self.layers, _of(nn.Linear, source), strict=True):
                 layer[:, :, :-1] = linear.weight
                 layer[:, :, -1] = linear.bias
+            for norm, module in zip(self.norms, _of(nn.LayerNorm, source), strict=True):
+                norm[:, 0], norm[:, 1] = module.weight, module.bias
 
     def to_modules(self) -> nn.Sequential:
         """Return the first network as PyTorch's modules, on the CPU."""
-        made = modules(self.sizes, seed=0)
+        made = modules(self.sizes, seed=0, normalise=self.normalise)
         with torch.no_grad():
-            for layer, linear in zip(self.layers, _linear(made), strict=True):
+            for layer, linear in zip(self.layers, _of(nn.Linear, made), strict=True):
                 linear.weight.copy_(layer[0, :, :-1])
                 linear.bias.copy_(layer[0, :, -1])
+            for norm, module in zip(self.norms, _of(nn.LayerNorm, made), strict=True):
+                module.weight.copy_(norm[0, 0])
+                module.bias.copy_(norm[0, 1])
         return made
 
 
-def _linear(source: nn.Sequential) -> list[nn.Linear]:
-    return [module for module in source if isinstance(module, nn.Linear)]
+def _shapes(sizes: Sequence[int], normalise: bool) -> list[tuple[int, int]]:
+    """Return the shapes of the layers, then those of what normalises them."""
+    norms = [(2, units) for units in sizes[1:-1]] if normalise else []
+    return [(outputs, inputs + 1) for inputs, outputs in pairwise(sizes)] + norms
+
+
+def _of(kind: type[_Module], source: nn.Sequential) -> list[_Module]:
+    return [module for module in source if isinstance(module, kind)]
 
 
 class Pass:
@@ -140,7 +159,7 @@ class Pass:
     Parameters
     ----------
     networks : Stack
-        N of them. Read at each call.
+        N of them; 1 where they are normalised. Read at each call.
     samples : int
         Columns, C.
 
@@ -149,6 +168,8 @@ class Pass:
     hidden : list of Tensor of float32, shapes (N, units + 1, C)
         After ReLU. The last row is 1.
     values : Tensor of float32, shape (N, actions, C)
+    norms : list of Norm
+        What normalised the hidden layers. Empty where nothing is normalised.
     """
 
     def __init__(self, networks: Stack, samples: int) -> None:
@@ -157,10 +178,17 @@ class Pass:
         self.hidden = [torch.ones(count, n + 1, samples, device=device) for n in units]
         self.values = torch.empty(count, actions, samples, device=device)
         outputs = [hidden[:, :-1] for hidden in self.hidden]
+        self.norms = [
+            norm_for(parameters[0], output[0])
+            for parameters, output in zip(networks.norms, outputs, strict=False)
+        ]
         _, self._bmm = products(device)
-        self._first = networks.layers[0]
-        self._inner = list(zip(networks.layers[1:-1], self.hidden[:-1], outputs[1:], strict=True))
-        self._last, self._outputs = networks.layers[-1], outputs
+        activate: list[Callable[[], object]] = [output.relu_ for output in outputs]
+        if self.norms:
+            activate = [norm.forward for norm in self.norms]
+        layers = list(zip(networks.layers[:-1], outputs, activate, strict=True))
+        self._first, self._inner = layers[0], list(zip(self.hidden[:-1], layers[1:], strict=True))
+        self._last = networks.layers[-1]
 
     def __call__(self, columns: Tensor) -> Tensor:
         """Compute and return :attr:`values`.
@@ -170,9 +198,12 @@ class Pass:
         columns : Tensor of float32, shape (N, inputs + 1, C)
             What each network sees, one sample a column; the last row is 1.
         """
-        self._bmm(self._first, columns, out=self._outputs[0]).relu_()
-        for layer, hidden, output in self._inner:
-            self._bmm(layer, hidden, out=output).relu_()
+        layer, output, activate = self._first
+        self._bmm(layer, columns, out=output)
+        activate()
+        for hidden, (layer, output, activate) in self._inner:
+            self._bmm(layer, hidden, out=output)
+            activate()
         return self._bmm(self._last, self.hidden[-1], out=self.values)
 
 

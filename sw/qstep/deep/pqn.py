@@ -2,8 +2,9 @@
 
 What replay and target network do elsewhere, layer normalisation does here: it keeps the values from
 running away when the network learns from its own opinion of the next state. So the transitions of N
-environments over H steps can be learnt from as they come and be forgotten. In software it is what a stream of
-transitions into an accelerator is in hardware.
+environments over H steps can be learnt from as they come and be forgotten. In software it is what a
+stream of transitions into an accelerator is in hardware. An update is that of `pqn_plain`: the same
+numbers, less around them (`pqn_loss`, `radam`).
 
 Where it differs from the paper (Algorithm 1 and its appendix, and the authors' code):
 
@@ -20,19 +21,19 @@ M. Gallici et al., "Simplifying Deep Temporal Difference Learning", ICLR 2025 (a
 
 from __future__ import annotations
 
-import copy
 import time
 from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from qstep.deep.learner import Ended, NetworkLearner, Policy
-from qstep.deep.network import modules
+from qstep.deep.network import Greedy, Pass, Stack, modules
 from qstep.deep.pqn_config import PqnConfig
+from qstep.deep.pqn_loss import PqnLoss
+from qstep.deep.radam import RAdam, shorten
 from qstep.deep.ranges import learning_rate_at
 from qstep.envs.vector import VectorEnv
 from qstep.errors import ConfigError
@@ -84,41 +85,50 @@ class Pqn(NetworkLearner):
 
     Attributes
     ----------
-    network : torch.nn.Sequential
-        From observations (B, inputs) to values (B, actions), of scaled rewards.
+    network : Stack
+        One, from observations to values of scaled rewards.
 
     Raises
     ------
     EnvironmentSpaceError
         The environments' observations are indices into a table.
     ConfigError
-        There are more num_minibatches than transitions in a rollout.
+        The transitions of a rollout cannot be cut into that many equal minibatches.
     """
 
     def __init__(self, envs: VectorEnv, config: PqnConfig, device: torch.device) -> None:
         super().__init__(envs, device, config.seed)
         shape = (config.num_steps, envs.num_envs)
-        count = config.num_steps * envs.num_envs
-        if config.num_minibatches > count:
+        count, pieces = config.num_steps * envs.num_envs, config.num_minibatches
+        if count % pieces:
             raise ConfigError(
-                f"num_minibatches is {config.num_minibatches}; a rollout has only {count} transitions"
+                f"num_minibatches is {pieces}; it must divide the {count} transitions of a rollout"
             )
         self.config = config
         sizes = (envs.inputs, *config.hidden, envs.actions)
-        self.network = modules(sizes, config.seed, normalise=True).to(device)
-        self.optimiser = torch.optim.RAdam(self.network.parameters(), lr=config.learning_rate)
-        self._observation = np.zeros((*shape, envs.inputs), np.float32)
-        self._next_observation = np.zeros((*shape, envs.inputs), np.float32)
+        self.network = Stack.zeros(sizes, 1, device, normalise=True)
+        self.network.copy_modules(modules(sizes, config.seed, normalise=True))
+        self.optimiser = RAdam(self.network.flat)
+        self._acting = Greedy(self.network, envs.num_envs)
+        self._following = Pass(self.network, count)
+        # Observations have a last column of ones, which the biases multiply.
+        self._observation = np.ones((*shape, envs.inputs + 1), np.float32)
+        self._next_observation = np.ones((*shape, envs.inputs + 1), np.float32)
         self._action = np.zeros(shape, np.int64)
         self._reward = np.zeros(shape, np.float32)
         self._terminated = np.zeros(shape, np.bool_)
         self._truncated = np.zeros(shape, np.bool_)
+        # A rollout in the order of one epoch: what the loss reads.
+        self._shuffled = (
+            torch.zeros(envs.inputs + 1, count, device=device),
+            torch.zeros(count, dtype=torch.int64, device=device),
+            torch.zeros(count, device=device),
+        )
+        self._loss = PqnLoss(self.network, *self._shuffled, size=count // pieces)
 
     def step(self) -> Ended:
         """Take H steps with every environment and learn from them; return what ended."""
         epsilon = self.config.epsilon.at(self.steps, self.config.total_timesteps)
-        for group in self.optimiser.param_groups:
-            group["lr"] = learning_rate_at(self.config, self.steps)
         ended = [self._play(t, epsilon) for t in range(self.config.num_steps)]
         began = time.perf_counter()
         self._learn()
@@ -126,30 +136,23 @@ class Pqn(NetworkLearner):
         self.steps += self._reward.size
         return Ended(*(np.concatenate(columns) for columns in zip(*ended, strict=True)))
 
-    def greedy(self, observation: NDArray[np.float32]) -> NDArray[np.int64]:
-        """Return the actions of the highest values, shape (N,)."""
-        with torch.inference_mode():
-            values = self.network(self._on_device(observation))
-            best: NDArray[np.int64] = values.argmax(dim=1).cpu().numpy()
-        return best
-
     def policy(self, num_envs: int) -> Policy:
-        """Return :meth:`greedy`: it takes any number of environments."""
-        return self.greedy
+        """Return the greedy policy of :attr:`network` for so many environments."""
+        return Greedy(self.network, num_envs)
 
     def to_modules(self) -> nn.Sequential:
-        """Return a copy of :attr:`network`, on the CPU."""
-        return copy.deepcopy(self.network).cpu()
+        """Return a copy of :attr:`network` as PyTorch's modules, on the CPU."""
+        return self.network.to_modules()
 
     def _play(self, t: int, epsilon: float) -> Ended:
         """Take one step with every environment and write it down."""
         began = time.perf_counter()
-        self._observation[t] = self.envs.observation
-        self._action[t] = self._explore(self.greedy(self._observation[t]), epsilon)
+        self._observation[t, :, :-1] = self.envs.observation
+        self._action[t] = self._explore(self._acting(self.envs.observation), epsilon)
         selected = time.perf_counter()
         step = self.envs.step(self._action[t])
         stepped = time.perf_counter()
-        self._next_observation[t] = step.next_observation
+        self._next_observation[t, :, :-1] = step.next_observation
         self._reward[t] = step.reward
         self._terminated[t] = step.terminated
         self._truncated[t] = step.truncated
@@ -162,43 +165,42 @@ class Pqn(NetworkLearner):
     def _learn(self) -> None:
         """Go through the rollout, `update_epochs` times."""
         config = self.config
-        observation = self._on_device(self._observation).flatten(0, 1)
-        action = self._on_device(self._action).view(-1, 1)
-        with torch.no_grad():
-            following = self.network(self._on_device(self._next_observation).flatten(0, 1))
-            returns = lambda_returns(
-                self._on_device(self._reward) * config.reward_scale,
-                self._on_device(self._terminated),
-                self._on_device(self._truncated),
-                following.amax(dim=1).view(self._reward.shape),
-                config.gamma,
-                config.q_lambda,
-            ).view(-1, 1)
+        learning_rate = learning_rate_at(config, self.steps)
+        rollout = (
+            self._on_device(self._observation).flatten(0, 1).t(),
+            self._on_device(self._action).flatten(),
+            self._worth().flatten(),
+        )
         for _ in range(config.update_epochs):
             order = self._on_device(self.generator.permutation(self._reward.size))
-            for piece in order.tensor_split(config.num_minibatches):
-                taken = self.network(observation[piece]).gather(1, action[piece])
-                loss = F.mse_loss(taken, returns[piece])
-                self.optimiser.zero_grad(set_to_none=True)
-                loss.backward()  # type: ignore[no-untyped-call]
-                nn.utils.clip_grad_norm_(self.network.parameters(), config.max_grad_norm)
-                self.optimiser.step()
+            for part, shuffled in zip(rollout, self._shuffled, strict=True):
+                torch.index_select(part, -1, order, out=shuffled)
+            for minibatch in range(config.num_minibatches):
+                gradient = self._loss.gradient(minibatch)
+                shorten(gradient, config.max_grad_norm)
                 self.updates += 1
+                self.optimiser.step(gradient, learning_rate, self.updates)
+
+    def _worth(self) -> Tensor:
+        """Return what each step of the rollout was worth, shape (H, N)."""
+        config = self.config
+        rows = self._on_device(self._next_observation).flatten(0, 1)
+        value = self._following(rows.t()[None])[0].amax(0)
+        return lambda_returns(
+            self._on_device(self._reward) * config.reward_scale,
+            self._on_device(self._terminated),
+            self._on_device(self._truncated),
+            value.view(self._reward.shape),
+            config.gamma,
+            config.q_lambda,
+        )
 
     def _on_device(self, array: NDArray[Any]) -> Tensor:
         return torch.from_numpy(array).to(self.device)
 
     def _tensors(self) -> dict[str, Tensor]:
-        """Return the parameters, and for each the optimiser's means and count."""
-        tensors: dict[str, Tensor] = {}
-        for name, parameter in self.network.named_parameters():
-            tensors[name] = parameter
-            had = self.optimiser.state[parameter]
-            if not had:  # as the optimiser itself does before its first step
-                had["step"] = torch.zeros(())
-                had["exp_avg"] = torch.zeros_like(parameter)
-                had["exp_avg_sq"] = torch.zeros_like(parameter)
-            tensors |= {
-                f"radam.{name}.{key}": had[key] for key in ("step", "exp_avg", "exp_avg_sq")
-            }
-        return tensors
+        return {
+            "network": self.network.flat,
+            "radam.mean": self.optimiser.mean,
+            "radam.square": self.optimiser.square,
+        }

@@ -21,15 +21,13 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from qstep.deep.network import Pass, Stack, products
+from qstep.deep.backward import Backward
+from qstep.deep.network import Pass, Stack
 from qstep.deep.q_head import Columns, Values, head
 from qstep.deep.q_loss_plain import VARIANTS, Variant
 from qstep.errors import ConfigError
 
 __all__ = ["Batches", "QLoss"]
-
-_through_relu = torch.ops.aten.threshold_backward.grad_input
-"""What autograd calls for ReLU: clears a gradient, in place, where the output is 0."""
 
 
 class Batches(NamedTuple):
@@ -90,8 +88,6 @@ class QLoss:
         size = rows // 2
         self.loss = torch.zeros(count, device=device)
         self.td_error = torch.zeros(count, size, device=device)
-        self.gradient = Stack.zeros(online.sizes, 1, device)
-        self._mm, _ = products(device)
         # All views are made here: cutting one out takes as long as computing with it.
         if variant == "target":  # each network has its own half
             self._pass = Pass(networks, size)
@@ -108,24 +104,8 @@ class QLoss:
         self._back = torch.zeros(online.sizes[-1], size, device=device)
         parts = (*batches[1:], self.td_error, self.loss)
         self._head = head(values, [Columns(*part) for part in zip(*parts, strict=True)], self._back)
-        self._layers = self._backwards(online, size)
-        self._first_gradient = self.gradient.layers[0][0]
-
-    def _backwards(self, online: Stack, size: int) -> list[_Layer]:
-        """Return the layers but the first, the last one first."""
-        layers = []
-        for k in range(len(self._pass.hidden), 0, -1):
-            hidden = self._pass.hidden[k - 1][0][:, :size]
-            layers.append(
-                _Layer(
-                    self.gradient.layers[k][0],
-                    hidden.t(),
-                    online.layers[k][0][:, :-1].t(),
-                    hidden[:-1],
-                    torch.empty(online.sizes[k], size, device=hidden.device),
-                )
-            )
-        return layers
+        self._backward = Backward(online, self._pass, size)
+        self.gradient = self._backward.gradient
 
     def forward(self, batch: int = 0) -> Tensor:
         """Compute :attr:`loss` and :attr:`td_error` of a batch; return its loss, shape ()."""
@@ -135,33 +115,4 @@ class QLoss:
 
     def backward(self, batch: int = 0) -> Tensor:
         """Compute :attr:`gradient` of what :meth:`forward` has just computed; return it flat, (1, P)."""
-        handed = self._back
-        for gradient, hidden, weights, output, back in self._layers:
-            self._mm(handed, hidden, out=gradient)
-            self._mm(weights, handed, out=back)
-            handed = _through_relu(back, output, 0, grad_input=back)
-        self._mm(handed, self._observations[batch], out=self._first_gradient)
-        return self.gradient.flat
-
-
-class _Layer(NamedTuple):
-    """What the way back through a layer needs, as views.
-
-    Attributes
-    ----------
-    gradient : Tensor, shape (out, in + 1)
-        To be written.
-    hidden : Tensor, shape (B, in + 1)
-        What went in, a sample a row.
-    weights : Tensor, shape (in, out)
-    output : Tensor, shape (in, B)
-        What ReLU gave to this layer.
-    back : Tensor, shape (in, B)
-        To be written: what is handed to the layer below.
-    """
-
-    gradient: Tensor
-    hidden: Tensor
-    weights: Tensor
-    output: Tensor
-    back: Tensor
+        return self._backward(self._back, self._observations[batch])

@@ -1,0 +1,103 @@
+"""The gradient of a network by hand: two products of matrices a layer, and nothing allocated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from qstep.deep.network import Pass, Stack, products
+
+__all__ = ["Backward"]
+
+
+class Backward:
+    """The gradient of one network, written out by hand.
+
+    Parameters
+    ----------
+    network : Stack
+        One. Read at each call.
+    forward : Pass
+        Its pass, or one that it is the first network of.
+    samples : int
+        Columns of that pass, from the first one on, B.
+
+    Attributes
+    ----------
+    gradient : Stack
+        As of the last call; one network.
+    """
+
+    def __init__(self, network: Stack, forward: Pass, samples: int) -> None:
+        device = network.flat.device
+        self.gradient = Stack.zeros(network.sizes, 1, device, network.normalise)
+        self._mm, _ = products(device)
+        self._first = self.gradient.layers[0][0]
+        self._layers = []
+        for k in range(len(forward.hidden), 0, -1):
+            hidden = forward.hidden[k - 1][0][:, :samples]
+            back = torch.empty(network.sizes[k], samples, device=device)
+            activation = (
+                forward.norms[k - 1].backward(back, self.gradient.norms[k - 1][0])
+                if forward.norms
+                else _through_relu(back, hidden[:-1])
+            )
+            self._layers.append(
+                _Layer(
+                    self.gradient.layers[k][0],
+                    hidden.t(),
+                    network.layers[k][0][:, :-1].t(),
+                    back,
+                    activation,
+                )
+            )
+
+    def __call__(self, handed: Tensor, observations: Tensor) -> Tensor:
+        """Compute and return :attr:`gradient`, flat, shape (1, P).
+
+        Parameters
+        ----------
+        handed : Tensor of float32, shape (actions, B)
+            Gradient by the values of the last call of the pass.
+        observations : Tensor of float32, shape (B, inputs + 1)
+            What that call saw, a sample a row.
+        """
+        for gradient, hidden, weights, back, through in self._layers:
+            self._mm(handed, hidden, out=gradient)
+            self._mm(weights, handed, out=back)
+            through()
+            handed = back
+        self._mm(handed, observations, out=self._first)
+        return self.gradient.flat
+
+
+class _Layer(NamedTuple):
+    """What the way back through a layer needs, as views.
+
+    Attributes
+    ----------
+    gradient : Tensor, shape (out, in + 1)
+        To be written.
+    hidden : Tensor, shape (B, in + 1)
+        What went in, a sample a row.
+    weights : Tensor, shape (in, out)
+    back : Tensor, shape (in, B)
+        To be written: what is handed to the layer below.
+    through : callable
+        Takes `back` through what the layer below did to its sums.
+    """
+
+    gradient: Tensor
+    hidden: Tensor
+    weights: Tensor
+    back: Tensor
+    through: Callable[[], object]
+
+
+def _through_relu(back: Tensor, output: Tensor) -> Callable[[], object]:
+    """Return what clears a gradient, in place, where the output is 0: what autograd calls for ReLU."""
+    return partial(torch.ops.aten.threshold_backward.grad_input, back, output, 0, grad_input=back)

@@ -1,0 +1,175 @@
+"""The fast update of PQN gives what the plain one, autograd and PyTorch's RAdam give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from qstep import torch_device
+from qstep.deep import layer_norm, network
+from qstep.deep.layer_norm import CompiledNorm, TorchNorm
+from qstep.deep.network import Stack, modules
+from qstep.deep.pqn_loss import PqnLoss
+from qstep.deep.pqn_plain import pqn_loss, update
+from qstep.deep.radam import RAdam, shorten
+
+pytestmark = pytest.mark.unit
+
+CPU = torch.device("cpu")
+SHAPES = [((4, 128, 128, 2), 128), ((14, 32, 3), 5), ((1, 8, 8, 8, 4), 1)]
+MINIBATCHES = 3
+
+# float32: sums over up to 129 terms are taken in another order, and normalisation divides by a root.
+TOLERANCE = 2e-6
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    with torch_device.one_thread():
+        yield
+
+
+@pytest.fixture(params=[CompiledNorm, TorchNorm])
+def norm(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> type:
+    """Let networks be normalised by each form in turn."""
+    monkeypatch.setattr(network, "norm_for", request.param)
+    kind: type = request.param
+    return kind
+
+
+def sample(sizes: tuple[int, ...], size: int) -> tuple[Tensor, Tensor, Tensor]:
+    draw = torch.Generator().manual_seed(5)
+    seen = torch.ones(sizes[0] + 1, MINIBATCHES * size)
+    seen[:-1] = 3 * torch.randn(sizes[0], MINIBATCHES * size, generator=draw)
+    action = torch.randint(sizes[-1], (MINIBATCHES * size,), generator=draw)
+    return seen, action, 2 * torch.randn(MINIBATCHES * size, generator=draw)
+
+
+def both(sizes: tuple[int, ...]) -> tuple[nn.Sequential, Stack]:
+    """Return one network in both forms; gains and shifts are not those that it begins with."""
+    made = modules(sizes, seed=1, normalise=True)
+    draw = torch.Generator().manual_seed(2)
+    with torch.no_grad():
+        for module in made:
+            if isinstance(module, nn.LayerNorm):
+                module.weight.uniform_(0.5, 2, generator=draw)
+                module.bias.uniform_(-0.5, 0.5, generator=draw)
+    stack = Stack.zeros(sizes, 1, CPU, normalise=True)
+    stack.copy_modules(made)
+    return made, stack
+
+
+def minibatch(k: int, size: int, parts: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, ...]:
+    seen, action, returns = (part[..., k * size : (k + 1) * size] for part in parts)
+    return seen[:-1].t(), action, returns
+
+
+def gradient_of(made: nn.Sequential, sizes: tuple[int, ...]) -> Tensor:
+    """Return what autograd left in the modules, in the layout of a stack."""
+    with torch.no_grad():
+        for parameter in made.parameters():
+            assert parameter.grad is not None
+            parameter.copy_(parameter.grad)
+    stack = Stack.zeros(sizes, 1, CPU, normalise=True)
+    stack.copy_modules(made)
+    return stack.flat
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_loss_and_gradient_equal_autograds(shape: tuple[tuple[int, ...], int], norm: type) -> None:
+    sizes, size = shape
+    parts = sample(sizes, size)
+    for k in range(MINIBATCHES):
+        made, stack = both(sizes)
+        fast = PqnLoss(stack, *parts, size=size)
+        found = fast.gradient(k)
+        assert found is not None
+        expected = pqn_loss(made, *minibatch(k, size, parts))  # type: ignore[arg-type]
+        expected.backward()  # type: ignore[no-untyped-call]
+        torch.testing.assert_close(fast.loss, expected.detach(), rtol=TOLERANCE, atol=0)
+        wanted = gradient_of(made, sizes)
+        assert wanted.abs().max() > 0.1
+        torch.testing.assert_close(found, wanted, rtol=0, atol=TOLERANCE)
+
+
+def test_the_comparison_notices_a_gradient_that_goes_past_the_normalisation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Past(TorchNorm):
+        """Hands back what comes through gain and ReLU, without the mean that is subtracted."""
+
+        def _backward(self, back: Tensor, by_gain: Tensor, by_shift: Tensor) -> None:
+            torch.ops.aten.threshold_backward.grad_input(back, self._output, 0, grad_input=back)
+            back.mul_(self._gain).mul_(self._inverse)
+
+    monkeypatch.setattr(network, "norm_for", Past)
+    with pytest.raises(AssertionError, match="Tensor-likes are not close"):
+        test_loss_and_gradient_equal_autograds(SHAPES[0], Past)
+
+
+@pytest.mark.parametrize("max_grad_norm", [0.5, 1e9], ids=["shortened", "whole"])
+def test_updates_equal_those_of_pytorch(max_grad_norm: float, norm: type) -> None:
+    sizes, size = SHAPES[0]
+    parts = sample(sizes, size)
+    made, stack = both(sizes)
+    begun = stack.flat.clone()
+    theirs = torch.optim.RAdam(made.parameters(), lr=1e-3)
+    fast, ours = PqnLoss(stack, *parts, size=size), RAdam(stack.flat)
+    for count in range(1, 31):  # from the sixth on RAdam looks at the squares
+        k = count % MINIBATCHES
+        update(made, theirs, *minibatch(k, size, parts), max_grad_norm)  # type: ignore[arg-type]
+        gradient = fast.gradient(k)
+        shorten(gradient, max_grad_norm)
+        ours.step(gradient, 1e-3, count)
+    wanted = Stack.zeros(sizes, 1, CPU, normalise=True)
+    wanted.copy_modules(made)
+    # Thirty updates that amplify the differences of the gradients, and an update moves by up to 1e-3.
+    torch.testing.assert_close(stack.flat, wanted.flat, rtol=0, atol=1e-5)
+    assert (wanted.flat - begun).abs().max() > 2e-3
+
+
+@pytest.mark.parametrize(("count", "change"), [(1, -0.1), (5, -0.1 / (1 - 0.9**5) * 0.1)])
+def test_radam_looks_at_no_squares_in_its_first_five_steps(count: int, change: float) -> None:
+    flat = torch.zeros(1, 2)
+    RAdam(flat).step(torch.tensor([[1.0, 1.0]]), 0.1, count)
+    assert flat[0, 0].item() == pytest.approx(change, rel=1e-6)
+
+
+def test_gradient_is_shortened_to_the_length_that_is_asked_for_and_never_stretched() -> None:
+    long, short = torch.tensor([[3.0, 4.0]]), torch.tensor([[0.3, 0.4]])
+    for gradient in (long, short):
+        shorten(gradient, 1.0)
+    torch.testing.assert_close(long, torch.tensor([[0.6, 0.8]]))
+    assert torch.equal(short, torch.tensor([[0.3, 0.4]]))
+
+
+def test_the_error_is_halved_so_that_the_gradient_by_a_value_is_the_error() -> None:
+    class Constant(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.value = nn.Parameter(torch.tensor([5.0, 7.0]))
+
+        def forward(self, seen: Tensor) -> Tensor:
+            return self.value.expand(len(seen), 2)
+
+    made = Constant()
+    loss = pqn_loss(made, torch.zeros(1, 3), torch.tensor([1]), torch.tensor([4.0]))
+    loss.backward()  # type: ignore[no-untyped-call]
+    assert loss.item() == 4.5
+    assert made.value.grad is not None
+    assert made.value.grad.tolist() == [0.0, 3.0]
+
+
+def test_the_form_of_a_normalisation_goes_by_the_device() -> None:
+    for device, kind in (("cpu", CompiledNorm), ("meta", TorchNorm)):
+        output = torch.empty(8, 5, device=device)
+        assert type(layer_norm.norm_for(torch.empty(2, 8, device=device), output)) is kind
+
+
+def test_normalised_stack_gives_its_modules_back() -> None:
+    made, stack = both((4, 8, 8, 2))
+    seen = torch.randn(6, 4, generator=torch.Generator().manual_seed(1))
+    assert torch.equal(stack.to_modules()(seen), made(seen))
