@@ -19,7 +19,7 @@ __all__ = ["NAMES", "PROFILED", "TABLES", "find", "load"]
 TABLES = ("gridworld", "stream")
 """Systems whose forms fill a table, without PyTorch but for one; what ``qstep bench`` does unasked."""
 
-NAMES = (*TABLES, "torch", "cartpole", "snake", "qloss")
+NAMES = (*TABLES, "torch", "cartpole", "snake", "qloss", "pqn")
 """All systems, in the order in which they are listed; here, as importing them takes seconds."""
 
 PROFILED = tuple(name for name in NAMES if name != "stream")
