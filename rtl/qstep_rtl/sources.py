@@ -6,6 +6,7 @@ import ast
 import re
 from pathlib import Path
 
+import qstep.checks
 import qstep.config
 import qstep.errors
 import qstep.fixed
@@ -32,7 +33,14 @@ def includes() -> list[Path]:
 
 def generator() -> list[Path]:
     """Return the Python that turns a configuration into Verilog: this package and what it knows."""
-    description = (qstep.config, qstep.errors, qstep.fixed, qstep.noise, qstep.protocol)
+    description = (
+        qstep.checks,
+        qstep.config,
+        qstep.errors,
+        qstep.fixed,
+        qstep.noise,
+        qstep.protocol,
+    )
     package = sorted(Path(__file__).parent.glob("*.py"))
     return [*package, *(Path(module.__file__ or "") for module in description)]
 

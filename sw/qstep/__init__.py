@@ -1,7 +1,7 @@
 """QStep: Q-learning in hardware, exact, one update per clock."""
 
 from qstep.config import Config, Hyperparameters, Link
-from qstep.devices import open_device as open
+from qstep.devices import open_device
 from qstep.errors import QStepError
 from qstep.fixed import QFormat, Rounding
 from qstep.transitions import Transitions
@@ -14,6 +14,7 @@ __all__ = [
     "QStepError",
     "Rounding",
     "Transitions",
-    "open",
 ]
 __version__ = "0.1.0"
+
+open = open_device  # `qstep.open`; not in `__all__`, as `import *` must leave Python's own alone

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import operator
 import tomllib
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -15,16 +16,20 @@ from typing import Any, NamedTuple
 
 import tomli_w
 
+from qstep.checks import integer, shown
 from qstep.errors import ConfigError, FileFormatError
 from qstep.fixed import Coefficients, QFormat, Rounding, coefficients
 from qstep.noise import NoiseState
 
-__all__ = ["Config", "Hyperparameters", "Link", "TableType"]
+__all__ = ["Config", "Hyperparameters", "Link", "TableType", "checked_config"]
+
+_MOST_CHARACTERS = 1 << 16
+"""Of a TOML file: a hundred times what a configuration has."""
 
 
-def _check_range(name: str, value: object, low: int, high: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise ConfigError(f"{name} is {value!r}; it must be an integer from {low} to {high}")
+def _set_integer(owner: object, prefix: str, name: str, low: int, high: int) -> None:
+    """Replace a field of a frozen dataclass by an int in a range."""
+    object.__setattr__(owner, name, integer(f"{prefix}{name}", getattr(owner, name), low, high))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +52,9 @@ class Link:
     buffer_bytes: int = 4096
 
     def __post_init__(self) -> None:
-        _check_range("link.clock_hz", self.clock_hz, 1_000_000, 500_000_000)
-        _check_range("link.baud", self.baud, 9_600, self.clock_hz // 4)
-        _check_range("link.buffer_bytes", self.buffer_bytes, 512, 65536)
+        _set_integer(self, "link.", "clock_hz", 1_000_000, 500_000_000)
+        _set_integer(self, "link.", "baud", 9_600, self.clock_hz // 4)
+        _set_integer(self, "link.", "buffer_bytes", 512, 65536)
         if self.buffer_bytes & (self.buffer_bytes - 1):
             raise ConfigError(
                 f"link.buffer_bytes is {self.buffer_bytes}; it must be a power of two from 512 to 65536"
@@ -91,7 +96,7 @@ class Config:
     format : QFormat or str
         Number format of values and rewards, 8..32 bits wide; the default is Q8.8.
     rounding : Rounding or str
-        Rounding mode that :class:`Hyperparameters` take unless told otherwise.
+        Rounding mode of :class:`Hyperparameters` that name none.
     loop_depth : int
         Clocks of the dependence loop (an update that needs the result of another one waits until
         that one is `loop_depth` clocks ahead), 1..3. Deeper clocks faster and holds more often.
@@ -117,17 +122,16 @@ class Config:
     link: Link = field(default_factory=Link)
 
     def __post_init__(self) -> None:
-        _check_range("states", self.states, 2, 65536)
-        _check_range("actions", self.actions, 2, 64)
-        _check_range("loop_depth", self.loop_depth, 1, 3)
+        _set_integer(self, "", "states", 2, 65536)
+        _set_integer(self, "", "actions", 2, 64)
+        _set_integer(self, "", "loop_depth", 1, 3)
         if isinstance(self.format, str):
             object.__setattr__(self, "format", QFormat.parse(self.format))
-        if not isinstance(self.rounding, Rounding):
-            object.__setattr__(self, "rounding", Rounding.parse(self.rounding))
+        object.__setattr__(self, "rounding", Rounding.parse(self.rounding))
         for name, kind in (("format", QFormat), ("link", Link)):
             if not isinstance(getattr(self, name), kind):
                 raise ConfigError(
-                    f"{name} is {getattr(self, name)!r}; it must be a {kind.__name__}"
+                    f"{name} is {shown(getattr(self, name))}; it must be a {kind.__name__}"
                 )
 
     @property
@@ -168,15 +172,19 @@ class Config:
     @classmethod
     def from_dict(cls, tree: dict[str, Any]) -> Config:
         """Build a configuration from what :meth:`to_dict` returns; unknown keys are refused."""
+        if not isinstance(tree, dict):
+            raise ConfigError(f"configuration is {shown(tree)}; it must be a table")
         tree = dict(tree)
         link = tree.pop("link", {})
         if not isinstance(link, dict):
-            raise ConfigError(f"link is {link!r}; it must be a table")
+            raise ConfigError(f"link is {shown(link)}; it must be a table")
         for kind, given, prefix in ((cls, tree, ""), (Link, link, "link.")):
             known = [entry.name for entry in fields(kind)]
             for key in given:
                 if key not in known:
-                    raise ConfigError(f"unknown field {prefix}{key}; known are {', '.join(known)}")
+                    raise ConfigError(
+                        f"unknown field {prefix}{str(key)[:40]}; known are {', '.join(known)}"
+                    )
         for key in ("states", "actions"):
             if key not in tree:
                 raise ConfigError(f"{key} is missing; a configuration needs states and actions")
@@ -197,13 +205,17 @@ class Config:
         Raises
         ------
         FileFormatError
-            The file is absent or not TOML.
+            The file is absent, too long, or not TOML.
         ConfigError
             A value is illegal or unknown.
         """
         try:
-            tree = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as cause:
+            with open(path, encoding="utf-8") as file:
+                text = file.read(_MOST_CHARACTERS + 1)
+            if len(text) > _MOST_CHARACTERS:
+                raise ValueError(f"it has more than {_MOST_CHARACTERS} characters")
+            tree = tomllib.loads(text)
+        except (OSError, ValueError, RecursionError) as cause:  # TOMLDecodeError is a ValueError
             raise FileFormatError(
                 f"{path}: cannot be read as a TOML configuration: {cause}"
             ) from cause
@@ -217,25 +229,33 @@ class Hyperparameters:
     Parameters
     ----------
     alpha : float
-        Learning rate, 0..1.
+        Learning rate: 0, or 2^-16..1 (less would be rounded to 0).
     gamma : float
         Discount, 0..1.
-    rounding : Rounding or str
-        Rounding mode.
+    rounding : Rounding or str, optional
+        Rounding mode; without one, that of the configuration (:meth:`rounding_for`).
     seed : int
         Seed of the noise of stochastic rounding, 0..2^64-1.
+
+    Raises
+    ------
+    ConfigError
+        A value is illegal; the message names it and the legal range.
     """
 
     alpha: float = 0.5
     gamma: float = 0.9
-    rounding: Rounding = Rounding.NEAREST
+    rounding: Rounding | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
         coefficients(self.alpha, self.gamma)
-        if not isinstance(self.rounding, Rounding):
+        for name in ("alpha", "gamma"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+        if self.rounding is not None:
             object.__setattr__(self, "rounding", Rounding.parse(self.rounding))
         NoiseState.from_seed(self.seed)
+        object.__setattr__(self, "seed", operator.index(self.seed))
 
     @property
     def coefficients(self) -> Coefficients:
@@ -247,6 +267,19 @@ class Hyperparameters:
         """The generator's registers before the first draw."""
         return NoiseState.from_seed(self.seed)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values only."""
-        return {**asdict(self), "rounding": self.rounding.value}
+    def rounding_for(self, config: Config) -> Rounding:
+        """Return the rounding mode in which a device of `config` works with these."""
+        return config.rounding if self.rounding is None else self.rounding
+
+    def to_dict(self, config: Config) -> dict[str, Any]:
+        """Return plain values only, with the rounding mode that a device of `config` has."""
+        return {**asdict(self), "rounding": self.rounding_for(config).value}
+
+
+def checked_config(config: Config) -> Config:
+    """Return a configuration, or raise ConfigError if it is something else."""
+    if not isinstance(config, Config):
+        raise ConfigError(
+            f"configuration is {shown(config)}; it must be a Config, as Config.from_dict makes one"
+        )
+    return config

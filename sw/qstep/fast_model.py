@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from qstep.config import Config, Hyperparameters
+from qstep.config import Config, Hyperparameters, checked_config
 from qstep.devices.base import checked_table
 from qstep.fixed import COEFFICIENT_BITS, Rounding
 from qstep.noise import NOISE_BITS, WEYL, NoiseState
@@ -57,16 +57,17 @@ class FastModel:
     """
 
     def __init__(self, config: Config) -> None:
-        self.config = config
+        self.config = checked_config(config)
         self.table: NDArray[np.int32] = np.zeros((config.states, config.actions), np.int32)
-        self.configure(Hyperparameters(rounding=config.rounding))
+        self.configure(Hyperparameters())
 
     def configure(self, hyper: Hyperparameters) -> None:
         """Set coefficients and rounding mode, and restart the noise from its seed."""
         c = hyper.coefficients
         self._coefficients = tuple(np.int64(value) for value in (c.alpha, c.beta, c.kappa))
-        self._stochastic = hyper.rounding is Rounding.STOCHASTIC
-        self._bias = np.int64((1 << (COEFFICIENT_BITS - 1)) * (hyper.rounding is Rounding.NEAREST))
+        rounding = hyper.rounding_for(self.config)
+        self._stochastic = rounding is Rounding.STOCHASTIC
+        self._bias = np.int64((1 << (COEFFICIENT_BITS - 1)) * (rounding is Rounding.NEAREST))
         self.noise = hyper.noise
 
     def load(self, q_raw: NDArray[np.int32]) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from qstep.checks import integer, real, shown
 from qstep.errors import ConfigError, TransitionError
 
 __all__ = [
@@ -58,7 +59,7 @@ class Rounding(StrEnum):
             return cls(name)
         except ValueError:
             legal = ", ".join(mode.value for mode in cls)
-            raise ConfigError(f"rounding is {name!r}; it must be one of {legal}") from None
+            raise ConfigError(f"rounding is {shown(name)}; it must be one of {legal}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +85,12 @@ class QFormat:
     fraction: int
 
     def __post_init__(self) -> None:
-        for name in ("integer", "fraction"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool):
-                raise ConfigError(f"format {name} bits are {value!r}; they must be an integer")
-        if self.integer < 1 or self.fraction < 0 or not 8 <= self.width <= 32:
+        for name, least in (("integer", 1), ("fraction", 0)):
+            value = integer(f"{name} bits of the format", getattr(self, name), least, 32)
+            object.__setattr__(self, name, value)
+        if not 8 <= self.width <= 32:
             raise ConfigError(
-                f"format Q{self.integer}.{self.fraction} is {self.width} bits wide; Qm.F needs "
-                "m >= 1, F >= 0 and m + F from 8 to 32"
+                f"format {self} is {self.width} bits wide; m + F must be from 8 to 32"
             )
 
     @classmethod
@@ -99,7 +98,7 @@ class QFormat:
         """Return the format written as ``Qm.F``; raise :class:`ConfigError` for any other text."""
         match = re.fullmatch(r"[Qq](\d{1,2})\.(\d{1,2})", text)
         if match is None:
-            raise ConfigError(f"format is {text!r}; write it as Qm.F, for example Q8.8")
+            raise ConfigError(f"format is {shown(text)}; write it as Qm.F, for example Q8.8")
         return cls(int(match[1]), int(match[2]))
 
     def __str__(self) -> str:
@@ -131,7 +130,7 @@ class QFormat:
         Parameters
         ----------
         values : array_like of real
-            Any shape; NaN and infinities are refused.
+            Any shape, a single number too; NaN and infinities are refused.
         what : str
             What the values are called in the message of an error.
 
@@ -145,19 +144,23 @@ class QFormat:
         TransitionError
             A value is not a number or does not fit the format; nothing is saturated.
         """
-        array = np.asarray(values)
+        try:
+            array = np.asarray(values)
+        except ValueError as cause:  # lists in it are not equally long
+            raise TransitionError(f"{what} is no array of real numbers: {cause}") from cause
         if array.dtype.kind not in "fiub":
             raise TransitionError(f"{what} has dtype {array.dtype}; it must be real numbers")
-        real = array.astype(np.float64, copy=False)
-        raw = real * float(1 << self.fraction)
+        given = array.astype(np.float64, copy=False)
+        raw = np.multiply(given, float(1 << self.fraction), out=np.empty(given.shape))
         raw += 0.5
         np.floor(raw, out=raw)
         # NaN makes the minimum NaN, which compares false: it is caught here too.
         if raw.size and not (raw.min() >= self.minimum and raw.max() <= self.maximum):
             fits = (raw >= self.minimum) & (raw <= self.maximum)
-            where = int(np.flatnonzero(~fits.ravel())[0])
+            where = tuple(np.argwhere(~fits)[0].tolist())
+            place = f"[{', '.join(map(str, where))}]" if where else ""
             raise TransitionError(
-                f"{what}[{where}] is {real.ravel()[where]!s}; {self} holds "
+                f"{what}{place} is {given[where]}; {self} holds "
                 f"{self.minimum * self.resolution} to {self.maximum * self.resolution}"
             )
         return raw.astype(np.int32)
@@ -193,18 +196,19 @@ def coefficients(alpha: float, gamma: float) -> Coefficients:
     Raises
     ------
     ConfigError
-        alpha or gamma is not a number in [0, 1].
+        alpha or gamma is not a number in [0, 1], or alpha is so small that nothing would be learnt.
 
     Examples
     --------
     >>> coefficients(0.5, 0.9)
     Coefficients(alpha=16384, kappa=14746)
     """
-    for name, value in (("alpha", alpha), ("gamma", gamma)):
-        if isinstance(value, bool) or not isinstance(value, (int, float, np.floating)):
-            raise ConfigError(f"{name} is {value!r}; it must be a number from 0 to 1")
-        if not 0.0 <= value <= 1.0:
-            raise ConfigError(f"{name} is {value}; it must be from 0 to 1")
+    alpha, gamma = real("alpha", alpha), real("gamma", gamma)
+    if 0 < alpha < 0.5 / COEFFICIENT_ONE:
+        raise ConfigError(
+            f"alpha is {alpha}, which {COEFFICIENT_BITS} fractional bits round to 0; it must be 0 "
+            f"or at least {0.5 / COEFFICIENT_ONE}"
+        )
     return Coefficients(
         alpha=math.floor(alpha * COEFFICIENT_ONE + 0.5),
         kappa=math.floor(alpha * gamma * COEFFICIENT_ONE + 0.5),

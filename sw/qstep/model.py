@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.config import Config, Hyperparameters
+from qstep.config import Config, Hyperparameters, checked_config
 from qstep.devices.base import checked_table
 from qstep.fixed import COEFFICIENT_BITS, Coefficients, QFormat, Rounding
 from qstep.transitions import Transitions, checked_transitions
@@ -55,14 +55,14 @@ class Model:
     """
 
     def __init__(self, config: Config) -> None:
-        self.config = config
+        self.config = checked_config(config)
         self._q = [[0] * config.actions for _ in range(config.states)]
-        self.configure(Hyperparameters(rounding=config.rounding))
+        self.configure(Hyperparameters())
 
     def configure(self, hyper: Hyperparameters) -> None:
         """Set coefficients and rounding mode, and restart the noise from its seed."""
         self._coefficients = hyper.coefficients
-        self._rounding = hyper.rounding
+        self._rounding = hyper.rounding_for(self.config)
         self.noise = hyper.noise
 
     @property

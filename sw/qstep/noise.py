@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from qstep.checks import integer
 from qstep.errors import ConfigError
 
 __all__ = ["NOISE_BITS", "WEYL", "NoiseState"]
@@ -52,8 +53,7 @@ class NoiseState:
         ConfigError
             The seed is not an integer of that range.
         """
-        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= _MASK64:
-            raise ConfigError(f"seed is {seed!r}; it must be an integer from 0 to 2^64-1")
+        seed = integer("seed", seed, 0, _MASK64, "from 0 to 2^64-1")
         z = (seed + 0x9E3779B97F4A7C15) & _MASK64
         z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK64
         z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK64

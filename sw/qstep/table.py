@@ -50,7 +50,7 @@ def save_table(
     """
     q_raw = checked_table(config, q_raw)
     text = json.dumps(
-        {"config": config.to_dict(), "hyperparameters": hyper.to_dict()}, sort_keys=True
+        {"config": config.to_dict(), "hyperparameters": hyper.to_dict(config)}, sort_keys=True
     )
     arrays: tuple[NDArray[Any], ...] = (q_raw, config.format.to_float(q_raw), np.array(text))
     archive = io.BytesIO()
@@ -81,10 +81,10 @@ def load_table(path: str | Path, config: Config) -> NDArray[np.int32]:
     """
     arrays = load_arrays(path, _ARRAYS)
     try:
-        there = json.loads(str(arrays["config"]))["config"]["format"]
-    except (ValueError, KeyError, TypeError) as cause:
+        there = Config.from_dict(json.loads(str(arrays["config"]))["config"]).format
+    except (ValueError, KeyError, TypeError, RecursionError) as cause:
         raise FileFormatError(f"{path}: config is not the JSON text of a configuration") from cause
-    if there != str(config.format):
+    if there != config.format:
         raise TableError(f"{path}: holds {there} values; this configuration has {config.format}")
     try:
         return checked_table(config, arrays["q_raw"])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from qstep.config import Config, TableType
+from qstep.config import Config, TableType, checked_config
 from qstep.errors import TransitionError
 from qstep.fixed import QFormat
 from qstep.npz import load_arrays
@@ -145,10 +145,13 @@ class Transitions:
 
         Raises
         ------
+        ConfigError
+            `config` is no Config.
         TransitionError
             Unequal lengths, wrong dtype or dimension, NaN, a value out of range, a reward that does
             not fit; the message names the array, the index and the value.
         """
+        checked_config(config)
         given = zip(FIELDS, (state, action, reward, next_state, terminated), strict=True)
         arrays = {name: _column(name, values, _EMPTY[name]) for name, values in given}
         lengths = {name: len(array) for name, array in arrays.items()}

@@ -58,7 +58,7 @@ def test_what_is_no_configuration_is_refused_with_its_legal_range() -> None:
     assert isinstance(bits, Refused)
     assert rows.point == "icebreaker: 1 x 4, 16 bit, loop depth 3"
     assert rows.reason == "states is 1; it must be an integer from 2 to 65536"
-    assert "33 bits wide; Qm.F needs m >= 1, F >= 0 and m + F from 8 to 32" in bits.reason
+    assert "33 bits wide; m + F must be from 8 to 32" in bits.reason
 
 
 # The sweep, with stand-ins for the tools

@@ -1,12 +1,23 @@
 """Config and Hyperparameters: ranges, immutability, TOML, digest."""
 
+import builtins
 import dataclasses
+import json
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
-from qstep import Config, Hyperparameters, Link, QFormat, Rounding
+import qstep
+from qstep import Config, Hyperparameters, Link, QFormat, Rounding, Transitions
+from qstep.devices import open_device
+from qstep.devices.model_device import ModelDevice
+from qstep.envs import GridWorld
 from qstep.errors import ConfigError, FileFormatError
+from qstep.fast_model import FastModel
+from qstep.model import Model
 
 pytestmark = pytest.mark.unit
 
@@ -21,8 +32,10 @@ pytestmark = pytest.mark.unit
         ({"actions": 1}, "actions is 1; it must be an integer from 2 to 64"),
         ({"actions": 65}, "actions is 65; it must be an integer from 2 to 64"),
         ({"loop_depth": 4}, "loop_depth is 4; it must be an integer from 1 to 3"),
-        ({"format": "Q4.3"}, r"Q4.3 is 7 bits wide; Qm.F needs .* m \+ F from 8 to 32"),
-        ({"format": "Q0.8"}, r"m >= 1"),
+        ({"format": "Q4.3"}, r"Q4.3 is 7 bits wide; m \+ F must be from 8 to 32"),
+        ({"format": "Q0.8"}, "integer bits of the format is 0; it must be an integer from 1 to 32"),
+        ({"states": 16**5000}, "states is <int that cannot be printed>; it must be an integer"),
+        ({"states": "a" * 1000}, r"states is 'a{75} \.\.\.; it must be an integer"),
         ({"format": "Q20.13"}, "33 bits wide"),
         ({"format": "8.8"}, "format is '8.8'; write it as Qm.F"),
         ({"format": 8}, "format is 8; it must be a QFormat"),
@@ -108,6 +121,23 @@ def test_digest_depends_on_every_field(other: Config) -> None:
         ("states = 25\nactions = 4\n[link]\nbits = 9", ConfigError, "unknown field link.bits"),
         ("states = 25\nactions = 4\nlink = 3", ConfigError, "link is 3; it must be a table"),
         ("states = ", FileFormatError, "cannot be read as a TOML configuration"),
+        ("a = " + "[" * 5000, FileFormatError, "cannot be read as a TOML configuration"),
+        ("a = " + "{a=" * 5000, FileFormatError, "cannot be read as a TOML configuration"),
+        (f"states = {'9' * 5000}", FileFormatError, "cannot be read as a TOML configuration"),
+        (
+            f"states = 0x{'f' * 5000}\nactions = 4",
+            ConfigError,
+            "states is <int that cannot be printed>; it must be an integer",
+        ),
+        ("states = 1e400\nactions = 4", ConfigError, "states is inf; it must be an integer"),
+        ("states = 25\nactions = [[4]]", ConfigError, r"actions is \[\[4\]\]; it must be an"),
+        (
+            "states = 25\nactions = 4\nformat = 8.8",
+            ConfigError,
+            "format is 8.8; it must be a QFormat",
+        ),
+        (f"{'k' * 5000} = 1", ConfigError, "unknown field k{40}; known are"),
+        ("# " + "x" * (1 << 16), FileFormatError, "it has more than 65536 characters"),
     ],
 )
 def test_toml_refuses_what_it_does_not_know(
@@ -131,10 +161,93 @@ def test_a_missing_toml_file_is_named(tmp_path: Path) -> None:
         ({"alpha": float("nan")}, "alpha is nan; it must be from 0 to 1"),
         ({"gamma": -0.1}, "gamma is -0.1; it must be from 0 to 1"),
         ({"gamma": "high"}, "gamma is 'high'; it must be a number from 0 to 1"),
+        ({"alpha": True}, "alpha is True; it must be a number from 0 to 1"),
+        ({"alpha": 10**400}, "alpha is 1000.*; it must be from 0 to 1"),
+        (
+            {"alpha": 0.00001},
+            "alpha is 1e-05, which 15 fractional bits round to 0; .* 1.52587890625e-05",
+        ),
         ({"rounding": "up"}, "rounding is 'up'"),
+        ({"rounding": []}, r"rounding is \[\]; it must be one of nearest"),
+        ({"seed": 1.0}, "seed is 1.0; it must be an integer"),
         ({"seed": -1}, r"seed is -1; it must be an integer from 0 to 2\^64-1"),
     ],
 )
 def test_hyperparameters_refuse_an_illegal_value(fields: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         Hyperparameters(**fields)  # type: ignore[arg-type]
+
+
+def test_any_whole_number_is_kept_as_an_int() -> None:
+    given = Config(
+        np.int64(25), np.uint8(4), QFormat(np.int32(6), np.int64(10)), loop_depth=np.int8(2)
+    )
+    assert given == Config(25, 4, "Q6.10", loop_depth=2)
+    assert given.digest == Config(25, 4, "Q6.10", loop_depth=2).digest
+    assert {type(given.states), type(given.format.integer), type(given.loop_depth)} == {int}
+    link = Link(np.int64(12_000_000), np.int64(1_000_000), np.int64(512))
+    assert type(link.baud) is int
+    assert Hyperparameters(seed=np.uint64(2**64 - 1)).noise == Hyperparameters(seed=2**64 - 1).noise
+
+
+def test_any_real_number_is_kept_as_a_float() -> None:
+    hyper = Hyperparameters(np.float32(0.5), Fraction(3, 4), seed=np.int64(3))
+    assert hyper == Hyperparameters(0.5, 0.75, seed=3)
+    text = json.dumps(hyper.to_dict(Config(25, 4)))
+    assert json.loads(text) == {"alpha": 0.5, "gamma": 0.75, "rounding": "nearest", "seed": 3}
+
+
+def test_the_spaces_of_an_environment_make_a_config() -> None:
+    world = GridWorld("S.G")
+    sizes = world.observation_space.n, world.action_space.n
+    assert Config(*sizes) == Config(3, 4)
+
+
+def test_smallest_alpha_is_the_one_that_the_message_names() -> None:
+    assert Hyperparameters(alpha=1.52587890625e-05).coefficients.alpha == 1
+    assert Hyperparameters(alpha=0.0).coefficients.alpha == 0
+
+
+@pytest.mark.parametrize("make", [Model, FastModel, ModelDevice], ids=lambda kind: kind.__name__)
+def test_rounding_is_that_of_the_config_unless_told_otherwise(make: Any) -> None:
+    config = Config(25, 4, rounding=Rounding.FLOOR)
+    tables = {}
+    for name, hyper in {
+        "config": Hyperparameters(),
+        "floor": Hyperparameters(rounding=Rounding.FLOOR),
+        "nearest": Hyperparameters(rounding=Rounding.NEAREST),
+    }.items():
+        user = make(config)
+        user.configure(hyper)
+        user.apply(
+            Transitions.from_arrays(config, [1, 1], [2, 2], [0.3, 0.3], [3, 3], [True, True])
+        )
+        table = user.read() if isinstance(user, ModelDevice) else user.table
+        tables[name] = table.tolist()
+        assert hyper.to_dict(config)["rounding"] == hyper.rounding_for(config).value
+    assert tables["config"] == tables["floor"] != tables["nearest"]
+
+
+@pytest.mark.parametrize("config", [None, {"states": 25, "actions": 4}, (25, 4)], ids=repr)
+def test_what_is_no_config_is_refused_by_every_user_of_one(config: Any) -> None:
+    none = np.zeros(0, np.int64)
+    for use in (
+        Model,
+        FastModel,
+        lambda given: qstep.open("model", given),
+        lambda given: Transitions.from_arrays(given, none, none, none, none, none > 0),
+    ):
+        with pytest.raises(
+            ConfigError, match=r"configuration is .*; it must be a Config, as Config\.from"
+        ):
+            use(config)
+    if not isinstance(config, dict):
+        with pytest.raises(ConfigError, match=r"configuration is .*; it must be a table"):
+            Config.from_dict(config)
+
+
+def test_a_star_import_leaves_the_builtins_alone() -> None:
+    there: dict[str, object] = {}
+    exec("from qstep import *", there)
+    assert not set(dir(builtins)) & (set(there) - {"__builtins__"})
+    assert qstep.open is open_device

@@ -334,7 +334,7 @@ def test_environment_whose_spaces_do_not_fit_is_refused_before_it_is_reset(
         ({"hidden": ()}, r"hidden is \(\); it must be one layer or more"),
         ({"hidden": (8, 0)}, r"hidden is \(8, 0\); it must be one layer or more"),
         ({"variant": "triple"}, "variant is 'triple'; it must be one of single, target, double"),
-        ({"seed": -1}, "seed is -1; it must be 0 or more"),
+        ({"seed": -1}, r"seed is -1; it must be an integer from 0 to 2\^64-1"),
     ],
 )
 def test_illegal_configuration_is_refused(changes: dict[str, Any], message: str) -> None:

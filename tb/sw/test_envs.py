@@ -153,3 +153,10 @@ def test_visited_states_follow_the_allowed_actions() -> None:
 def test_no_model_where_there_is_no_table_or_states_are_shifted(shifted: gym.Env[Any, Any]) -> None:
     assert transition_model(shifted) is None
     assert transition_model(gym.make("CartPole-v1", disable_env_checker=True)) is None
+
+
+def test_an_environment_is_named_and_not_given() -> None:
+    with pytest.raises(
+        EnvironmentSpaceError, match=r"environment is <.*; it must be the name of one"
+    ):
+        make(GridWorld("S.G"), 0)  # type: ignore[arg-type]

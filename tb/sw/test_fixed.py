@@ -32,6 +32,12 @@ def test_raw_values_survive_the_way_to_floats_and_back(
     assert np.array_equal(q.quantise(q.to_float(raw)), raw)
 
 
+@pytest.mark.parametrize("value", [0.5, np.float32(0.5), np.array(0.5)], ids=repr)
+def test_a_single_number_is_quantised_too(value: float) -> None:
+    raw = QFormat(8, 8).quantise(value)
+    assert (raw.shape, raw.dtype, int(raw)) == ((), np.int32, 128)
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [
@@ -40,6 +46,9 @@ def test_raw_values_survive_the_way_to_floats_and_back(
         ([1.0, math.nan], r"reward\[1\] is nan; Q8.8 holds"),
         ([-math.inf], r"reward\[0\] is -inf; Q8.8 holds"),
         (["one"], "reward has dtype <U3; it must be real numbers"),
+        (500.0, r"reward is 500.0; Q8.8 holds"),
+        ([[0.0, 0.0], [0.0, -300]], r"reward\[1, 1\] is -300.0; Q8.8 holds"),
+        ([[1.0], [2.0, 3.0]], "reward is no array of real numbers: .* inhomogeneous"),
     ],
 )
 def test_a_reward_that_does_not_fit_is_refused(values: list[object], message: str) -> None:
@@ -47,7 +56,7 @@ def test_a_reward_that_does_not_fit_is_refused(values: list[object], message: st
         QFormat(8, 8).quantise(values)  # type: ignore[arg-type]
 
 
-@given(st.floats(0, 1), st.floats(0, 1))
+@given(st.just(0.0) | st.floats(2.0**-16, 1), st.floats(0, 1))
 def test_coefficients_keep_the_accumulator_in_range(alpha: float, gamma: float) -> None:
     c = coefficients(alpha, gamma)
     assert c.alpha + c.beta == COEFFICIENT_ONE

@@ -1,6 +1,7 @@
 """GridWorld does what its docstring says, and refuses what is not a board."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -168,3 +169,11 @@ def test_error_in_a_map_file_names_the_file(tmp_path: Path) -> None:
         EnvironmentSpaceError, match=r"board\.txt, line 1, column 2: '\?' is no cell"
     ):
         make(str(path), 0)
+
+
+@pytest.mark.parametrize("text", [["S.", "..G"], None, b"SG"], ids=repr)
+def test_map_that_is_no_text_is_refused(text: Any) -> None:
+    with pytest.raises(
+        EnvironmentSpaceError, match=r"map is .*; it must be text, one line for each"
+    ):
+        GridWorld(text)

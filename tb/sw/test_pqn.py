@@ -226,7 +226,7 @@ def test_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
         ({"reward_scale": float("inf")}, "reward_scale is inf; it must be finite"),
         ({"max_grad_norm": 0.0}, "max_grad_norm is 0.0; it must be above 0"),
         ({"hidden": ()}, r"hidden is \(\); it must be one layer or more"),
-        ({"seed": -1}, "seed is -1; it must be 0 or more"),
+        ({"seed": -1}, r"seed is -1; it must be an integer from 0 to 2\^64-1"),
     ],
 )
 def test_illegal_configuration_is_refused(changes: dict[str, Any], message: str) -> None:

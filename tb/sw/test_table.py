@@ -105,3 +105,31 @@ def test_file_that_is_not_a_table_is_refused(tmp_path):
     np.savez(tmp_path / "t.npz", q_raw=TABLE)
     with pytest.raises(FileFormatError, match="lacks q, config; it must hold q_raw, q, config"):
         load_table(tmp_path / "t.npz", CONFIG)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        "9" * 5000,
+        '{"config": 3}',
+        '{"config": {"format": "Q8.8"}}',
+        '{"config": {"states": 25, "actions": 4, "format": [[8]]}}',
+        "[]",
+        "null",
+        "",
+    ],
+    ids=lambda text: text[:20],
+)
+def test_table_whose_config_is_none_is_refused(tmp_path, text):
+    path = tmp_path / "t.npz"
+    np.savez(path, q_raw=TABLE, q=TABLE / 256, config=text)
+    with pytest.raises(FileFormatError, match="config is not the JSON text of a configuration"):
+        load_table(path, CONFIG)
+
+
+def test_hyperparameters_of_numpy_are_saved(tmp_path):
+    hyper = Hyperparameters(np.float32(0.5), np.float64(0.75), seed=np.int64(7))
+    save_table(tmp_path / "a.npz", TABLE, CONFIG, hyper)
+    save_table(tmp_path / "b.npz", TABLE, CONFIG, Hyperparameters(0.5, 0.75, "nearest", 7))
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()

@@ -269,8 +269,18 @@ def test_finished_run_has_nothing_left_to_do() -> None:
 
 @pytest.mark.parametrize("name", ["episodes", "sync_steps", "evaluate_every", "evaluate_episodes"])
 def test_plan_refuses_a_count_below_1(name: str) -> None:
-    with pytest.raises(ConfigError, match=f"{name} is 0; it must be 1 or more"):
-        replace(SHORT, **{name: 0})
+    for value in (0, 2.5, "many"):
+        message = f"{name} is {value!r}; it must be an integer of 1 or more"
+        with pytest.raises(ConfigError, match=message):
+            replace(SHORT, **{name: value})
+    assert type(getattr(replace(SHORT, **{name: np.int64(3)}), name)) is int
+
+
+def test_plan_takes_the_name_of_an_environment_and_a_schedule() -> None:
+    with pytest.raises(ConfigError, match=r"env_id is <.*; it must be the name of an environment"):
+        Plan(make("gridworld", 0))  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=r"epsilon is 0\.1; it must be an EpsilonSchedule"):
+        replace(SHORT, epsilon=0.1)  # type: ignore[arg-type]
 
 
 def test_epsilon_falls_linearly_over_its_share_then_stays() -> None:

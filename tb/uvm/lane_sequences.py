@@ -196,7 +196,7 @@ def tie_batches(rng: Generator, config: Config) -> Iterator[Batch]:
                 next_state=rng.integers(shape[0], size=n) * (rng.random(n) < 0.8),
                 terminated=False,
             ),
-            hyper=Hyperparameters(alpha=0.0),
+            hyper=Hyperparameters(0.0, rounding=Rounding.NEAREST),
             table=table if _is_small(config) or density == 0.5 else None,
         )
 
@@ -301,7 +301,7 @@ def walker_batch(rng: Generator, config: Config, n: int) -> Batch:
             next_state=next_state,
             terminated=terminated,
         ),
-        hyper=Hyperparameters(0.5, 0.9),
+        hyper=Hyperparameters(0.5, 0.9, Rounding.NEAREST),
     )
 
 

@@ -95,7 +95,7 @@ hyper_options = _stack(
     click.option(
         "--rounding",
         type=click.Choice([mode.value for mode in Rounding]),
-        help="Rounding of an update.  [default: nearest]",
+        help="Rounding of an update.  [default: the configuration's]",
     ),
     click.option(
         "--seed", type=int, default=0, show_default=True, help="Seed of every random choice."

@@ -77,7 +77,7 @@ def command(
       qstep replay more.npz --out table.npz --config maze.toml --init table.npz --alpha 0.1
     """
     config = config_from(config_file, states, actions, number_format, loop_depth)
-    mode = config.rounding if rounding is None else Rounding.parse(rounding)
+    mode = None if rounding is None else Rounding(rounding)
     hyper = Hyperparameters(alpha, gamma, mode, seed)
     transitions = Transitions.load(transitions_file, config)
     init = None if init_file is None else load_table(init_file, config)

@@ -141,7 +141,7 @@ def _train(
     train(
         url=url,
         plan=Plan(env_id, episodes, epsilon, sync_steps, evaluate_every),
-        hyper=Hyperparameters(alpha, gamma, mode or config.rounding, seed),
+        hyper=Hyperparameters(alpha, gamma, mode, seed),
         config=config,
         folder=out or Path("runs") / Path(env_id).stem,
         resume=resume,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from qstep.checks import integer
 from qstep.errors import ConfigError
 
 __all__ = ["Learning", "check", "learning_rate_at"]
@@ -52,8 +53,7 @@ def check(config: Learning, counts: tuple[str, ...], shares: tuple[str, ...]) ->
             raise ConfigError(f"{name} is {getattr(config, name)}; it must be finite, 0 or more")
     if not config.hidden or min(config.hidden) < 1:
         raise ConfigError(f"hidden is {config.hidden}; it must be one layer or more of 1 or more")
-    if config.seed < 0:
-        raise ConfigError(f"seed is {config.seed}; it must be 0 or more")
+    integer("seed", config.seed, 0, (1 << 64) - 1, "from 0 to 2^64-1")
 
 
 def learning_rate_at(config: Learning, step: int) -> float:

@@ -105,7 +105,7 @@ class Run:
         self.evaluate_every, self.episodes = evaluate_every, episodes
         self.learner: NetworkLearner | PlainDqn
         # Environment i begins with its seed + i, so neighbouring seeds would share environments.
-        first_seed = preset.num_envs * config.seed
+        first_seed = preset.num_envs * config.seed % (1 << 64)
         if isinstance(config, PqnConfig):
             self.learner = Pqn(preset.make_envs(preset.num_envs, first_seed), config, device)
         elif form == "plain":

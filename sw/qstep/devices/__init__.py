@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from qstep.config import Config
+from qstep.checks import shown
+from qstep.config import Config, checked_config
 from qstep.devices.base import Counters, Device, Status
 from qstep.errors import ConfigError
 
@@ -36,13 +37,13 @@ def open_device(url: str, config: Config) -> Device:
     Returns
     -------
     Device
-        Ready to use; hyperparameters are ``Hyperparameters(rounding=config.rounding)``. A model or a
+        Ready to use; hyperparameters are ``Hyperparameters()``. A model or a
         simulation starts with a table of zeros, a board with what is on it.
 
     Raises
     ------
     ConfigError
-        The name has none of these forms, or its rate or build can be none.
+        The name has none of these forms, or its rate or build can be none; `config` is no Config.
     DeviceError
         The device cannot be reached, or is not built from `config`.
     ToolMissingError
@@ -54,6 +55,9 @@ def open_device(url: str, config: Config) -> Device:
     ...     device.read().shape
     (25, 4)
     """
+    checked_config(config)
+    if not isinstance(url, str):
+        raise ConfigError(f"device is {shown(url)}; it must be {_FORMS}")
     kind, _, rest = url.partition(":")
     if kind == "model" and not rest:
         from qstep.devices.model_device import ModelDevice

@@ -47,7 +47,7 @@ _SLOWEST_CLOCK_HZ = 1_000_000
 class LinkDevice(Device):
     """The driver: a device reached through a port, as ``docs/link.md`` says.
 
-    Opening sets the hyperparameters to ``Hyperparameters(rounding=config.rounding)``. Table and count of
+    Opening sets the hyperparameters to ``Hyperparameters()``. Table and count of
     applied transitions stay as they are found, and so does the rounding noise of a device that has
     applied any, so that an interrupted run can be taken up again; :meth:`configure` restarts the
     noise, :meth:`clear` and :meth:`load` set the table.
@@ -94,7 +94,7 @@ class LinkDevice(Device):
         """Open a new session after an error; as on opening, what is on the device stays."""
         self._rewards.clear()
         self._check(self._session.open())
-        hyper = Hyperparameters(rounding=self.config.rounding)
+        hyper = Hyperparameters()
         if self._session.applied:
             self._configure(hyper)
         else:
@@ -139,7 +139,7 @@ class LinkDevice(Device):
 
     def _configure(self, hyper: Hyperparameters) -> None:
         c = hyper.coefficients
-        payload = _CONFIGURE.pack(c.alpha, c.kappa, hyper.rounding.code)
+        payload = _CONFIGURE.pack(c.alpha, c.kappa, hyper.rounding_for(self.config).code)
         self._session.send(Request.CONFIGURE, payload)
         self._session.drain()
 

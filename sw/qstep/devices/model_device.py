@@ -18,7 +18,7 @@ __all__ = ["ModelDevice"]
 class ModelDevice(Device):
     """The compiled golden model, which counts and digests transitions as the hardware does.
 
-    The table starts at 0, the hyperparameters at ``Hyperparameters(rounding=config.rounding)``.
+    The table starts at 0, the hyperparameters at ``Hyperparameters()``.
     """
 
     def __init__(self, config: Config) -> None:

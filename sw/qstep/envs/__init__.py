@@ -8,6 +8,7 @@ import gymnasium as gym
 from gymnasium.spaces import Discrete
 from gymnasium.wrappers import TimeLimit, TransformAction, TransformObservation
 
+from qstep.checks import shown
 from qstep.envs.cartpole_table import CartPoleTable
 from qstep.envs.gridworld import GridWorld
 from qstep.envs.maps import MAPS
@@ -78,6 +79,10 @@ def table_size(env: gym.Env[Any, Any]) -> tuple[int, int]:
 
 
 def _named(env_id: str) -> gym.Env[Any, Any]:
+    if not isinstance(env_id, str):
+        raise EnvironmentSpaceError(
+            f"environment is {shown(env_id)}; it must be the name of one, not an object"
+        )
     if env_id in MAPS:
         return GridWorld(MAPS[env_id], source=env_id)
     if env_id.endswith(".txt"):

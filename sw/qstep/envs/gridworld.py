@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
+from qstep.checks import shown
 from qstep.errors import EnvironmentSpaceError
 
 __all__ = ["FREE", "GOAL", "HOLE", "START", "WALL", "DeterministicModel", "GridWorld"]
@@ -88,6 +89,10 @@ class GridWorld(gym.Env[Any, Any]):
     metadata = {"render_modes": []}  # noqa: RUF012 - the form that Gymnasium prescribes
 
     def __init__(self, text: str, source: str = "map") -> None:
+        if not isinstance(text, str):
+            raise EnvironmentSpaceError(
+                f"{source} is {shown(text)}; it must be text, one line for each row"
+            )
         self.rows = _parse(text, source)
         self.shape = (len(self.rows), len(self.rows[0]))
         cells = "".join(self.rows)

@@ -74,7 +74,7 @@ def summary(learner: Learner) -> dict[str, Any]:
     model, gamma = learner.model, learner.hyper.gamma
     return {
         **asdict(learner.plan),
-        **learner.hyper.to_dict(),
+        **learner.hyper.to_dict(learner.device.config),
         "format": str(learner.device.config.format),
         "steps": sum(episode.length for episode in snapshot.episodes),
         "evaluation": asdict(snapshot.evaluations[-1]),

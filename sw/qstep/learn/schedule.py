@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from qstep.errors import ConfigError
+from qstep.checks import real
 
 __all__ = ["EpsilonSchedule"]
 
@@ -39,9 +39,7 @@ class EpsilonSchedule:
 
     def __post_init__(self) -> None:
         for name in ("start", "end", "share"):
-            value = getattr(self, name)
-            if not 0.0 <= value <= 1.0:
-                raise ConfigError(f"epsilon {name} is {value}; it must be from 0 to 1")
+            object.__setattr__(self, name, real(f"epsilon {name}", getattr(self, name)))
 
     def at(self, episode: int, of: int) -> float:
         """Return epsilon of an episode, counted from 0, in a run of `of` episodes."""

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qstep.checks import integer, shown
 from qstep.config import Config, Hyperparameters
 from qstep.devices.base import Device
 from qstep.envs import GridWorld, make, table_size
@@ -62,9 +63,14 @@ class Plan:
     evaluate_episodes: int = 100
 
     def __post_init__(self) -> None:
+        if not isinstance(self.env_id, str):
+            raise ConfigError(
+                f"env_id is {shown(self.env_id)}; it must be the name of an environment"
+            )
+        if not isinstance(self.epsilon, EpsilonSchedule):
+            raise ConfigError(f"epsilon is {shown(self.epsilon)}; it must be an EpsilonSchedule")
         for name in ("episodes", "sync_steps", "evaluate_every", "evaluate_episodes"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} is {getattr(self, name)}; it must be 1 or more")
+            object.__setattr__(self, name, integer(name, getattr(self, name), 1))
 
 
 def identity(plan: Plan, hyper: Hyperparameters, config: Config) -> dict[str, Any]:
@@ -75,7 +81,7 @@ def identity(plan: Plan, hyper: Hyperparameters, config: Config) -> dict[str, An
     world = make(plan.env_id, 0).unwrapped
     return {
         **asdict(plan),
-        **hyper.to_dict(),
+        **hyper.to_dict(config),
         "config": config.to_dict(),
         "map": list(world.rows) if isinstance(world, GridWorld) else None,
     }

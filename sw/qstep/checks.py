@@ -1,0 +1,73 @@
+"""Checks of single values: what passes becomes an int or a float, what does not is named."""
+
+from __future__ import annotations
+
+import operator
+from numbers import Real
+from typing import cast
+
+import numpy as np
+
+from qstep.errors import ConfigError
+
+__all__ = ["integer", "real", "shown"]
+
+_MOST_CHARACTERS = 80
+
+
+def shown(value: object) -> str:
+    """Return how a value looks in the message of an error: one that anybody may have sent."""
+    try:
+        text = repr(value.item() if isinstance(value, np.generic) else value)
+    except Exception:  # nested too deeply, more digits than Python prints, or a repr that fails
+        return f"<{type(value).__name__} that cannot be printed>"
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[: _MOST_CHARACTERS - 4]} ..."
+
+
+def integer(name: str, value: object, low: int, high: int | None = None, legal: str = "") -> int:
+    """Return a whole number of any type (int, NumPy's, whatever is an index) as an int.
+
+    Parameters
+    ----------
+    name : str
+        What the value is called in the message of an error.
+    value : object
+        A bool is no number.
+    low, high : int
+        The legal range; None is without end.
+    legal : str, optional
+        The range as a reader knows it, where that is not `low` to `high`.
+
+    Raises
+    ------
+    ConfigError
+        The value is no whole number, or out of the range.
+    """
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = None
+    if (
+        isinstance(value, bool)
+        or number is None
+        or number < low
+        or (high is not None and number > high)
+    ):
+        legal = legal or (f"from {low} to {high}" if high is not None else f"of {low} or more")
+        raise ConfigError(f"{name} is {shown(value)}; it must be an integer {legal}")
+    return number
+
+
+def real(name: str, value: object, low: int = 0, high: int = 1) -> float:
+    """Return a real number of any type in a range as a float.
+
+    Raises
+    ------
+    ConfigError
+        The value is no number, or out of the range.
+    """
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise ConfigError(f"{name} is {shown(value)}; it must be a number from {low} to {high}")
+    if not low <= cast(float, value) <= high:
+        raise ConfigError(f"{name} is {shown(value)}; it must be from {low} to {high}")
+    return float(value)
