@@ -71,6 +71,11 @@ class SimPort:
         """True while the device has nothing to do: it will send nothing before something is written."""
         return self._quiet_clocks >= self._work_clocks + 20 * self._link.divisor
 
+    @property
+    def waiting(self) -> int:
+        """Bytes that were written and that the device has not taken yet."""
+        return len(self._pending)
+
     def reset(self) -> None:
         """Reset the device, and forget what was written and not yet taken; the rate stays."""
         self._pending = bytearray()

@@ -1,6 +1,8 @@
 """The simulated device as a serial port of this computer: a pty, or a TCP port for ``socket://``.
 
-The device lives on between clients, and nothing runs while it has nothing to do.
+The device lives on between clients, and nothing runs while it has nothing to do. A TCP port has one
+client at a time: the next one waits until it has gone, or has been silent for a second, and then takes
+its place. What a client sends stays in its own buffers until the device takes it.
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 import os
 import select
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from typing import Protocol
@@ -21,6 +24,10 @@ LINKS = ("pty", "tcp")
 """The kinds of port that a device can be served as."""
 
 _CHUNK = 65536
+"""Bytes of a client that wait for the device at most, here and as much again in the system's buffer."""
+
+_SILENT_SECONDS = 1.0
+"""Less than for how long a driver repeats its first request: the next client is served in time."""
 
 
 class _Channel(Protocol):
@@ -34,6 +41,9 @@ class _Channel(Protocol):
 
     def send(self, data: bytes) -> int:
         """Send as much as fits and return how much that was."""
+
+
+_Clients = Iterator[_Channel]
 
 
 class _Pty:
@@ -74,23 +84,38 @@ class _Tcp:
             return len(data)
 
 
-def _exchange(device: SimPort, channel: _Channel) -> None:
-    """Carry bytes between a device and a client until the client has gone."""
+def _exchange(device: SimPort, channel: _Channel, next_one: socket.socket | None) -> None:
+    """Carry bytes between a device and a client until it has gone, or is silent and another one waits.
+
+    Parameters
+    ----------
+    device : SimPort
+    channel : _Channel
+    next_one : socket or None
+        Readable as soon as another client waits; None where there can be none.
+    """
     outgoing = b""
+    heard = time.monotonic()
     while True:
         # An answer that the client does not take holds the device up, as a full line would.
         must_wait = bool(outgoing) or device.idle
-        waiting_to_send = [channel] if outgoing else []
-        readable, writable, _ = select.select(
-            [channel], waiting_to_send, [], None if must_wait else 0
-        )
-        if readable:
+        silent = time.monotonic() - heard >= _SILENT_SECONDS
+        reading: list[_Channel | socket.socket] = [channel] if device.waiting < _CHUNK else []
+        if silent and must_wait and next_one is not None:
+            reading.append(next_one)
+        timeout = (None if silent else _SILENT_SECONDS) if must_wait else 0
+        readable, writable, _ = select.select(reading, [channel] if outgoing else [], [], timeout)
+        if channel in readable:
             data = channel.receive()
             if not data:
                 break
             device.write(data)
+        elif next_one in readable:
+            break
         if writable:
             outgoing = outgoing[channel.send(outgoing) :]
+        if readable or writable or not must_wait:
+            heard = time.monotonic()
         if not outgoing:
             outgoing = device.read(0)
     while not device.idle:  # what was received is carried out, as a board would
@@ -98,7 +123,7 @@ def _exchange(device: SimPort, channel: _Channel) -> None:
 
 
 @contextmanager
-def _pty() -> Iterator[tuple[str, Iterator[_Channel]]]:
+def _pty() -> Iterator[tuple[str, _Clients, None]]:
     if os.name != "posix":
         raise LinkError(f"a pty needs a POSIX system, this one is {os.name!r}; use --link tcp")
     import pty
@@ -109,18 +134,19 @@ def _pty() -> Iterator[tuple[str, Iterator[_Channel]]]:
         # Holding this side open too keeps the port alive between clients.
         tty.setraw(slave)
         os.set_blocking(master, False)
-        yield os.ttyname(slave), iter([_Pty(master)])
+        yield os.ttyname(slave), iter([_Pty(master)]), None
     finally:
         os.close(slave)
         os.close(master)
 
 
 @contextmanager
-def _tcp(port: int) -> Iterator[tuple[str, Iterator[_Channel]]]:
+def _tcp(port: int) -> Iterator[tuple[str, _Clients, socket.socket]]:
     if not 0 <= port <= 65535:
         raise ConfigError(f"port is {port}; it must be from 0 (a free one) to 65535")
     try:
-        listener = socket.create_server(("127.0.0.1", port), backlog=1)
+        listener = socket.create_server(("127.0.0.1", port))
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _CHUNK)  # connections inherit it
     except OSError as cause:
         raise LinkError(f"port {port} of 127.0.0.1 cannot be listened on: {cause}") from cause
 
@@ -133,7 +159,7 @@ def _tcp(port: int) -> Iterator[tuple[str, Iterator[_Channel]]]:
                 yield _Tcp(connection)
 
     with listener:
-        yield f"socket://127.0.0.1:{listener.getsockname()[1]}", clients()
+        yield f"socket://127.0.0.1:{listener.getsockname()[1]}", clients(), listener
 
 
 def serve(device: SimPort, link: str, port: int, ready: Callable[[str], None]) -> None:
@@ -161,7 +187,7 @@ def serve(device: SimPort, link: str, port: int, ready: Callable[[str], None]) -
     """
     if link not in LINKS:
         raise ConfigError(f"link is {link!r}; it must be one of {', '.join(LINKS)}")
-    with closing(device), _pty() if link == "pty" else _tcp(port) as (name, clients):
+    with closing(device), _pty() if link == "pty" else _tcp(port) as (name, clients, next_one):
         ready(name)
         for client in clients:
-            _exchange(device, client)
+            _exchange(device, client, next_one)

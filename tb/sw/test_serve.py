@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,6 +66,10 @@ def served(link: str) -> Iterator[str]:
     assert "byte EE is not allowed" in str(errors[0])
 
 
+def address(name: str) -> tuple[str, int]:
+    return "127.0.0.1", int(name.rpartition(":")[2])
+
+
 @pytest.mark.parametrize("link", LINKS)
 def test_bytes_go_through_unchanged(link: str) -> None:
     data = bytes(value for value in range(256) if value != 0xEE) * 20
@@ -91,9 +97,55 @@ def test_client_that_leaves_its_answer_does_not_stop_the_server() -> None:
             assert client.read(6) == b"\0next\0"
 
 
+def test_client_that_sends_and_never_reads_is_held_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answers of an echo that nobody takes hold the device up, and so the client."""
+    most = 0
+    write = SimPort.write
+
+    def counted(device: SimPort, data: bytes) -> None:
+        nonlocal most
+        write(device, data)
+        most = max(most, device.waiting)
+
+    monkeypatch.setattr(SimPort, "write", counted)
+    with served("tcp") as name:
+        with socket.create_connection(address(name)) as client:
+            client.settimeout(0.5)
+            with pytest.raises(TimeoutError):
+                client.sendall(b"more" * (16 << 20))
+        with serial.serial_for_url(name, timeout=30) as next_one:
+            next_one.write(b"\0next\0")
+            assert next_one.read(6) == b"\0next\0"
+    assert 0 < most <= 2 * 65536
+
+
+def test_silent_client_gives_way_to_the_next_one() -> None:
+    with served("tcp") as name, socket.create_connection(address(name), timeout=10) as silent:
+        silent.sendall(b"first\0")
+        assert silent.recv(6) == b"first\0"
+        with serial.serial_for_url(name, timeout=10) as client:
+            client.write(b"second\0")
+            assert client.read(7) == b"second\0"
+        assert silent.recv(1) == b""
+
+
+def test_client_that_talks_is_not_interrupted_by_the_next_one() -> None:
+    with served("tcp") as name, socket.create_connection(address(name), timeout=10) as talking:
+        waiting = socket.create_connection(address(name), timeout=10)
+        waiting.sendall(b"later\0")
+        began = time.monotonic()
+        while time.monotonic() - began < 1.5:
+            talking.sendall(b"word\0")
+            assert talking.recv(5) == b"word\0"
+            time.sleep(0.1)
+        talking.close()
+        with waiting:
+            assert waiting.recv(6) == b"later\0"
+
+
 def test_taken_tcp_port_is_named() -> None:
     with served("tcp") as name:
-        port = int(name.rpartition(":")[2])
+        _, port = address(name)
         with pytest.raises(LinkError, match=f"port {port} of 127.0.0.1 cannot be listened on"):
             serve(echo(), "tcp", port, print)
 

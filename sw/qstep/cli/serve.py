@@ -29,7 +29,8 @@ __all__ = ["command"]
 def command(link: str, port: int, uart: bool, as_json: bool, **geometry: Any) -> None:
     """Offer the simulated device as a serial port until Ctrl-C.
 
-    One client at a time; table and counters live on from one client to the next.
+    Table and counters live on from one client to the next. A TCP port has one client at a time: the
+    next one waits until it has gone or has been silent for a second, and then takes its place.
     """
     config = config_from(**geometry)
 
