@@ -1,15 +1,15 @@
 """The golden model compiled: equal to :mod:`qstep.model` bit for bit, at 100 million updates/s.
 
 One loop is compiled per number of actions, so that the maximum over a row unrolls; the rounding mode
-is a run-time number. The machine code is cached on disk by Numba.
+is a run-time number. The machine code is kept on disk (:mod:`qstep.compiled`).
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from qstep.compiled import compiled
 from qstep.config import Config, Hyperparameters, checked_config
 from qstep.devices.base import checked_table
 from qstep.fixed import COEFFICIENT_BITS, Rounding
@@ -21,7 +21,7 @@ __all__ = ["FastModel"]
 _M32 = np.int64(0xFFFFFFFF)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _update(q, columns, row, coefficients, bias, stochastic, noise, low, high):  # type: ignore[no-untyped-def]
     """Apply all transitions to `q` (flat, int32) in order; `noise` (x, w) advances in place.
 

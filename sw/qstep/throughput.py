@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from qstep.compiled import compiled
 
 __all__ = ["issue_clocks", "updates_per_clock"]
 
@@ -46,7 +47,7 @@ def updates_per_clock(
     return len(state) / (int(issue_clocks(loop_depth, state, action, next_state)[-1]) + 1)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _issue_clocks(loop_depth, state, action, next_state):  # type: ignore[no-untyped-def]
     clocks = np.zeros(len(state), np.int64)
     for i in range(1, len(state)):

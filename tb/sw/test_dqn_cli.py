@@ -76,6 +76,15 @@ def test_json_summary_agrees_with_the_files(tmp_path: Path) -> None:
     assert network(torch.zeros(1, 4)).shape == (1, 2)
 
 
+def test_largest_seed_is_the_one_that_is_reported(tmp_path: Path) -> None:
+    largest = str(2**64 - 1)
+    said = report(dqn("cartpole", "--out", tmp_path / "a", "--json", "--seed", largest, *SHORT))
+    assert said["seed"] == 2**64 - 1
+    refused = dqn("cartpole", "--out", tmp_path / "b", "--seed", str(2**64), *SHORT)
+    assert isinstance(refused.exception, ConfigError)
+    assert "seed is 18446744073709551616; it must be" in str(refused.exception)
+
+
 def test_seeds_run_one_after_the_other_each_in_its_folder(tmp_path: Path) -> None:
     both = report(dqn("cartpole", "--seeds", "2", "--out", tmp_path, "--json", *SHORT))
     assert [said["seed"] for said in both] == [0, 1]

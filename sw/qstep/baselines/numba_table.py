@@ -19,6 +19,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from qstep.baselines.problem import Stream
+from qstep.compiled import compiled
 from qstep.envs.gridworld import DeterministicModel
 from qstep.envs.splitmix_kernels import STEP, mix
 
@@ -46,7 +47,7 @@ def _best(q, state, row):  # type: ignore[no-untyped-def]
     return best, greedy
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _learn(q, row, model, updates, alpha, gamma, threshold, counter):  # type: ignore[no-untyped-def]
     """`row` is a tuple of A zeros: its length is part of its type, which unrolls the maximum."""
     next_state, reward, terminated, start = model
@@ -99,7 +100,7 @@ def learn(
     return q
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _replay(q, row, stream, alpha, gamma):  # type: ignore[no-untyped-def]
     state, action, reward, next_state, terminated = stream
     for i in range(len(state)):

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from qstep.baselines.problem import Stream
+from qstep.compiled import compiled
 from qstep.envs.gridworld import DeterministicModel
 from qstep.envs.splitmix_kernels import below
 
 __all__ = ["fill", "walk"]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _walk(stream, model, word):  # type: ignore[no-untyped-def]
     states, chosen, rewards, next_states, ends = stream
     next_state, reward, terminated, start = model

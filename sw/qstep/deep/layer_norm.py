@@ -24,9 +24,10 @@ from functools import partial
 
 import numpy as np
 import torch
-from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
+
+from qstep.compiled import compiled
 
 __all__ = ["CompiledNorm", "TorchNorm", "norm_for"]
 
@@ -113,7 +114,7 @@ def norm_for(parameters: Tensor, output: Tensor) -> TorchNorm | CompiledNorm:
 
 
 # Sums over the samples of a row are taken in the order that the processor is quickest at.
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})  # type: ignore[untyped-decorator]
+@compiled(fastmath={"reassoc", "contract"})
 def _forward(
     parameters: NDArray[np.float32],
     output: NDArray[np.float32],
@@ -144,7 +145,7 @@ def _forward(
             output[u, j] = max(gain * normalised[u, j] + shift, np.float32(0))
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})  # type: ignore[untyped-decorator]
+@compiled(fastmath={"reassoc", "contract"})
 def _backward(
     parameters: NDArray[np.float32],
     output: NDArray[np.float32],

@@ -16,9 +16,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from qstep.compiled import compiled
 from qstep.errors import ConfigError
 
 __all__ = ["Priorities"]
@@ -116,7 +116,7 @@ class Priorities:
         self._highest = float(snapshot["highest"])
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled
 def _store(
     tree: NDArray[np.float64],
     leaves: int,
@@ -131,7 +131,7 @@ def _store(
             tree[node] = tree[2 * node] + tree[2 * node + 1]
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled
 def _find(
     tree: NDArray[np.float64], leaves: int, place: NDArray[np.float64], rows: NDArray[np.int64]
 ) -> None:

@@ -15,9 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
+
+from qstep.compiled import compiled
 
 __all__ = ["Columns", "CompiledHead", "TorchHead", "Values", "head"]
 
@@ -109,7 +110,7 @@ def head(values: Values, batches: list[Columns], back: Tensor) -> TorchHead | Co
     return kind(values, batches, back)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def _head(
     value: NDArray[np.float32],
     chooser: NDArray[np.float32],

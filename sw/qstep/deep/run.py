@@ -105,7 +105,8 @@ class Run:
         self.evaluate_every, self.episodes = evaluate_every, episodes
         self.learner: NetworkLearner | PlainDqn
         # Environment i begins with its seed + i, so neighbouring seeds would share environments.
-        first_seed = preset.num_envs * config.seed % (1 << 64)
+        # Large ones go round, to where all environments have one below 2^64.
+        first_seed = preset.num_envs * config.seed % ((1 << 64) - preset.num_envs + 1)
         if isinstance(config, PqnConfig):
             self.learner = Pqn(preset.make_envs(preset.num_envs, first_seed), config, device)
         elif form == "plain":

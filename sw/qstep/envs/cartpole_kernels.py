@@ -13,9 +13,9 @@ import math
 from typing import NamedTuple, Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from qstep.compiled import compiled
 from qstep.envs.splitmix_kernels import below
 
 __all__ = ["ACTIONS", "INPUTS", "STEP_CAP", "CartPoles", "observe", "restart", "step"]
@@ -77,12 +77,12 @@ class CartPoles(NamedTuple):
         )
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _start(word, i):  # type: ignore[no-untyped-def]
     return _START * (2.0 * below(word, i, _START_STEPS) / _START_STEPS - 1.0)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def restart(poles, i):  # type: ignore[no-untyped-def]
     """Begin an episode on environment `i`."""
     poles.x[i] = _start(poles.word, i)
@@ -92,7 +92,7 @@ def restart(poles, i):  # type: ignore[no-untyped-def]
     poles.steps[i] = 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def observe(poles, i, seen):  # type: ignore[no-untyped-def]
     """Write the observation of environment `i`."""
     seen[i, 0] = poles.x[i]
@@ -101,7 +101,7 @@ def observe(poles, i, seen):  # type: ignore[no-untyped-def]
     seen[i, 3] = poles.theta_dot[i]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _move(poles, i, action, cosine, sine):  # type: ignore[no-untyped-def]
     """Push the cart of environment `i`; return whether the episode terminated."""
     x, x_dot, theta, theta_dot = poles.x[i], poles.x_dot[i], poles.theta[i], poles.theta_dot[i]
@@ -118,7 +118,7 @@ def _move(poles, i, action, cosine, sine):  # type: ignore[no-untyped-def]
     return abs(poles.x[i]) > _FARTHEST or abs(poles.theta[i]) > _STEEPEST
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def step(poles, actions, cosines, sines, seen, out):  # type: ignore[no-untyped-def]
     """Step every environment, and restart those whose episode ends.
 

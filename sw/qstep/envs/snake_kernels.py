@@ -7,8 +7,8 @@ CONTRIBUTING.md, "Check".
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from qstep.compiled import compiled
 from qstep.envs.snake_arrays import PITCH, RING
 from qstep.envs.snake_rules import (
     ACTIONS,
@@ -31,7 +31,7 @@ _OFFSETS = tuple(PITCH * down + right for down, right in MOVES)
 _FOOD_FEATURE = ACTIONS + len(MOVES)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _feed(snakes, i):  # type: ignore[no-untyped-def]
     """Put food on one of the free cells of game `i`; 0 if there is none."""
     snakes.food[i] = 0
@@ -47,7 +47,7 @@ def _feed(snakes, i):  # type: ignore[no-untyped-def]
             left -= 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def restart(snakes, i):  # type: ignore[no-untyped-def]
     """Begin an episode on game `i`."""
     grid = snakes.grid[i]
@@ -68,7 +68,7 @@ def restart(snakes, i):  # type: ignore[no-untyped-def]
     _feed(snakes, i)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _flood(snakes, grid, head, direction, free, shares):  # type: ignore[no-untyped-def]
     """Write for each action which share of the `free` cells is connected with the cell it enters.
 
@@ -103,7 +103,7 @@ def _flood(snakes, grid, head, direction, free, shares):  # type: ignore[no-unty
         shares[action] = count / free
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def observe(snakes, i, state, features):  # type: ignore[no-untyped-def]
     """Write the observation of game `i`: the state, and as many features as there is room for."""
     grid, ring = snakes.grid[i], snakes.ring[i]
@@ -130,7 +130,7 @@ def observe(snakes, i, state, features):  # type: ignore[no-untyped-def]
     grid[tail] = 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _move(snakes, i, action):  # type: ignore[no-untyped-def]
     """Move the snake of game `i`; return the reward and whether the episode terminated."""
     grid, ring = snakes.grid[i], snakes.ring[i]
@@ -154,7 +154,7 @@ def _move(snakes, i, action):  # type: ignore[no-untyped-def]
     return 0.0, False
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def step(snakes, actions, state, features, out):  # type: ignore[no-untyped-def]
     """Step every game, and restart those whose episode ends.
 

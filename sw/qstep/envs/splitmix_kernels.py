@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from qstep.compiled import compiled
 from qstep.envs.splitmix import GOLDEN, MIX_A, MIX_B
 
 __all__ = ["STEP", "below", "mix"]
@@ -25,7 +26,7 @@ def mix(word):  # type: ignore[no-untyped-def]
     return word ^ (word >> _31)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def below(word, i, bound):  # type: ignore[no-untyped-def]
     """Draw a number below `bound` from generator `i`, as `SplitMix64.below` does."""
     many = np.uint64(bound)

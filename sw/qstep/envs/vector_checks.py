@@ -30,8 +30,8 @@ def checked_num_envs(num_envs: int) -> int:
 
 
 def words(seed: int, num_envs: int) -> list[int]:
-    """Return the words of the generators of N environments: of seed, seed + 1, ..., modulo 2^64."""
-    return [SplitMix64((seed + i) % (1 << 64)).word for i in range(num_envs)]
+    """Return the words of the generators of N environments: those of seed, seed + 1, and so on."""
+    return [SplitMix64(seed + i).word for i in range(num_envs)]
 
 
 def checked_actions(actions: ArrayLike, num_envs: int) -> NDArray[Any]:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from qstep.compiled import compiled
 from qstep.config import Config
 from qstep.transitions import Transitions, checked_transitions
 
@@ -78,7 +78,7 @@ class Record(NamedTuple):
     terminated: bool
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _encode(out, byte_ends, record_ends, columns, reward, offsets, reward_mask, sizes, limit):  # type: ignore[no-untyped-def]
     """Write all records to `out` and where each payload ends; return the number of payloads."""
     state, action, next_state, terminated = columns

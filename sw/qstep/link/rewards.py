@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from qstep.compiled import compiled
 from qstep.link.records import CODES
 
 __all__ = ["RewardTable"]
@@ -15,7 +15,7 @@ _SLOTS = 1 << _SLOT_BITS
 _FREE = -1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _assign(rewards, codes, values, count, slots):  # type: ignore[no-untyped-def]
     """Write each reward's code; return how many codes are in use, or -1 when they do not suffice."""
     for i in range(len(rewards)):

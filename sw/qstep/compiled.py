@@ -1,0 +1,87 @@
+"""The one way in which QStep compiles a function: by Numba, kept on disk, and never out of date.
+
+Numba keeps machine code beside the module that a function is in, and uses it for as long as that one
+file is unchanged; but constants and functions of other modules are compiled into it as well. Here all
+that it can have been made from counts: the text of the module and of every module of this package that
+it imports when it is loaded, directly or through others. Code that was made from another text is
+compiled anew, in the place of the old.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, overload
+
+from numba import njit
+from numba.extending import is_jitted
+
+__all__ = ["compiled"]
+
+_PACKAGE = Path(__file__).parent
+
+
+@overload
+def compiled(function: Callable[..., Any], /) -> Any: ...
+@overload
+def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]: ...
+def compiled(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """Compile a function of this package in Numba's nopython mode, without Python's lock.
+
+    Use it as ``@compiled``, or with more options of :func:`numba.njit` as ``@compiled(fastmath=True)``.
+    """
+    if function is None:
+        return partial(compiled, **options)
+    made = njit(cache=True, nogil=True, **options)(function)
+    if is_jitted(made):  # not with NUMBA_DISABLE_JIT
+        # Numba has no public way to this; another attribute in a later version fails here, at once.
+        index = made._cache._cache_file
+        index._source_stamp = (
+            index._source_stamp,
+            _text_behind(Path(function.__code__.co_filename)),
+        )
+    return made
+
+
+def _text_behind(path: Path) -> str:
+    """SHA-256 over the names and texts of all modules behind a file, itself included."""
+    found, left = {path}, [path]
+    while left:
+        new = _imported(left.pop()) - found
+        found |= new
+        left += new
+    total = hashlib.sha256()
+    for path in sorted(found):
+        total.update(f"{path.name}\0{path.stat().st_size}\0".encode() + path.read_bytes())
+    return total.hexdigest()
+
+
+@cache
+def _imported(path: Path) -> frozenset[Path]:
+    """Files of the modules of this package that a file imports when it is loaded."""
+    names: set[str] = set()
+    for node in _run_on_loading(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute here"
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+            names.add(str(node.module))
+    found: set[Path] = set()
+    for name in names:
+        package, *parts = name.split(".")
+        place = _PACKAGE.joinpath(*parts)
+        files = (place.with_suffix(".py"), place / "__init__.py")
+        found.update(file for file in files if package == _PACKAGE.name and file.is_file())
+    return frozenset(found)
+
+
+def _run_on_loading(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield all nodes but those in the bodies of functions."""
+    yield node
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        for child in ast.iter_child_nodes(node):
+            yield from _run_on_loading(child)

@@ -1,0 +1,90 @@
+"""Machine code that is kept on disk is never that of another text."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import qstep
+from qstep import compiled as module
+
+pytestmark = pytest.mark.unit
+
+PACKAGE = Path(qstep.__file__).parent
+FILES = {
+    "__init__.py": "",
+    "rules.py": "FOOD = 10.0\n",
+    "game/__init__.py": "from qstep.rules import FOOD\nPAY = FOOD + 1\n",
+    "between.py": "if True:\n    from qstep import game\nTOTAL = 2 * game.PAY\n",
+    "other.py": "UNUSED = 1\n",
+    "kernel.py": (
+        "from qstep.compiled import compiled\n"
+        "from qstep.between import TOTAL\n"
+        "@compiled\n"
+        "def pay():\n"
+        "    return TOTAL\n"
+        "def later():\n"
+        "    import qstep.other\n"
+        "print(pay(), sum(pay.stats.cache_hits.values()))\n"
+    ),
+}
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A package of our name with a kernel and a constant that is three imports away from it."""
+    folder = tmp_path / "qstep"
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    shutil.copy(PACKAGE / "compiled.py", folder)
+    return folder
+
+
+def run(package: Path, **environment: str) -> str:
+    answer = subprocess.run(
+        [sys.executable, "-m", "qstep.kernel"],
+        cwd=package.parent,
+        env={**os.environ, "PYTHONPATH": str(package.parent), **environment},
+        capture_output=True,
+        text=True,
+    )
+    assert answer.returncode == 0, answer.stderr
+    return answer.stdout.strip()
+
+
+def test_code_is_made_anew_when_what_it_imports_has_changed(package: Path) -> None:
+    assert run(package) == "22.0 0"
+    assert run(package) == "22.0 1"  # kept
+    (package / "rules.py").write_text("FOOD = 20.0\n", encoding="utf-8")
+    assert run(package) == "42.0 0"
+    (package / "other.py").write_text("UNUSED = 2\n", encoding="utf-8")  # no part of the kernel
+    assert run(package) == "42.0 1"
+    assert len([*package.rglob("*.nbc")]) == 1  # in the place of the old one
+
+
+def test_code_that_numba_keeps_by_itself_goes_stale(package: Path) -> None:
+    kernel = package / "kernel.py"
+    plain = kernel.read_text(encoding="utf-8").replace("@compiled", "@njit(cache=True)")
+    kernel.write_text(f"from numba import njit\n{plain}", encoding="utf-8")
+    assert run(package) == "22.0 0"
+    (package / "rules.py").write_text("FOOD = 20.0\n", encoding="utf-8")
+    assert run(package) == "22.0 1"
+
+
+def test_settings_of_numba_hold(package: Path, tmp_path: Path) -> None:
+    place = tmp_path / "elsewhere"
+    assert run(package, NUMBA_CACHE_DIR=str(place)) == "22.0 0"
+    assert len([*place.rglob("*.nbc")]) == 1
+    kernel = package / "kernel.py"
+    plain = kernel.read_text(encoding="utf-8").replace(", sum(pay.stats.cache_hits.values())", "")
+    kernel.write_text(plain, encoding="utf-8")
+    assert run(package, NUMBA_DISABLE_JIT="1") == "22.0"
+
+
+def test_no_other_module_keeps_machine_code() -> None:
+    users = [path for path in PACKAGE.rglob("*.py") if "cache=True" in path.read_text("utf-8")]
+    assert users == [Path(module.__file__ or "")]
