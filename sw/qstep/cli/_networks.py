@@ -14,6 +14,8 @@ import click
 from qstep import torch_device
 from qstep.cli._bar import run_bar
 from qstep.cli._interrupt import command_line, held_back, on_interrupt
+from qstep.cli._json import JsonOutput
+from qstep.cli._room import room_for
 from qstep.deep.checkpoint import load_state, save_state
 from qstep.deep.dqn_config import DqnConfig
 from qstep.deep.measure import interval
@@ -43,7 +45,7 @@ def train(
     out: Path | None,
     resume: bool,
     overwrite: bool,
-    as_json: bool,
+    json_output: JsonOutput,
 ) -> None:
     """Run the seeds one after the other and write what they give.
 
@@ -65,7 +67,10 @@ def train(
         every = evaluate_every or preset.evaluate_every[form]
         run = Run(name, form, config, device, every, episodes or preset.episodes)
         here = folder if seeds == 1 else folder / f"seed-{number}"
-        with run_folder(here, "checkpoint.zip", resume, overwrite) as file:
+        with (
+            run_folder(here, "checkpoint.zip", resume, overwrite) as file,
+            room_for(json_output.file),
+        ):
             kept = None if form == "plain" else _Kept(run, file, resume)
             if seeds > 1:  # --resume goes with one run
                 on_interrupt(lambda: _finished(reports))
@@ -77,12 +82,14 @@ def train(
                 file.unlink(missing_ok=True)  # it is of a run that these results replace
             files = write_results(here, run)
         reports.append({**summary(run), "files": {what: str(p) for what, p in files.items()}})
-        if not as_json:
+        if not json_output.on_stdout:
             click.echo(_in_words(reports[-1]))
-    if as_json:
-        click.echo(json.dumps(reports if seeds > 1 else reports[0], indent=2))
-    elif seeds > 1:
-        click.echo(_all_in_words(reports))
+
+    def in_words() -> None:
+        if seeds > 1:
+            click.echo(_all_in_words(reports))
+
+    json_output.tell(json.dumps(reports if seeds > 1 else reports[0], indent=2), in_words)
 
 
 def _finished(reports: list[dict[str, Any]]) -> str | None:

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
+from qstep.cli._json import json_option
 from qstep.config import Config
 from qstep.errors import ConfigError
 from qstep.fixed import QFormat, Rounding
 
 __all__ = [
     "BITSTREAMS",
+    "FiniteRange",
     "config_from",
     "config_options",
     "device_option",
     "folder_options",
     "hyper_options",
     "network_options",
+    "seed_option",
     "seeds_option",
     "torch_device_option",
 ]
@@ -28,6 +32,18 @@ BITSTREAMS = Path("build/fpga")
 """Where ``qstep build`` writes to unless told otherwise, and ``qstep program`` looks."""
 
 Decorated = Callable[..., Any]
+
+
+class FiniteRange(click.FloatRange):
+    """A real number in a range; click's own takes NaN too."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        number: float = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
+        return number
 
 
 def _stack(*options: Callable[[Decorated], Decorated]) -> Callable[[Decorated], Decorated]:
@@ -64,6 +80,12 @@ folder_options = _stack(
     click.option("--resume", is_flag=True, help="Go on from the checkpoint in the folder."),
     click.option("--overwrite", is_flag=True, help="Replace the run that is in the folder."),
 )
+
+
+def seed_option(largest: int) -> Callable[[Decorated], Decorated]:
+    """Return the option for the seed of everything that a command draws, from 0 to `largest`."""
+    return click.option("--seed", type=click.IntRange(0, largest), default=0, show_default=True)
+
 
 seeds_option = click.option(
     "--seeds",
@@ -124,10 +146,11 @@ def network_options(algorithm: str) -> Callable[[Decorated], Decorated]:
             metavar="K",
             help="Play 100 greedy episodes every K episodes.  [default: the system's own]",
         ),
-        click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
+        # Times the number of environments this stays below the seeds of the evaluations, from 2^32 on.
+        seed_option((1 << 20) - 1),
         click.option(
             "--seeds",
-            type=positive,
+            type=click.IntRange(1, 1000),
             default=1,
             show_default=True,
             help="Runs, of SEED and the next ones.",
@@ -138,9 +161,7 @@ def network_options(algorithm: str) -> Callable[[Decorated], Decorated]:
             help=f"Folder of the results.  [default: runs/{algorithm}-SYSTEM]",
         ),
         folder_options,
-        click.option(
-            "--json", "as_json", is_flag=True, help="Print the summaries as JSON on stdout."
-        ),
+        json_option("the summaries"),
     )
 
 

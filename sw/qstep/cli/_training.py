@@ -14,7 +14,9 @@ import click
 
 from qstep.cli._bar import run_bar
 from qstep.cli._interrupt import command_line, on_interrupt, say_stopped
+from qstep.cli._json import JsonOutput
 from qstep.cli._options import config_from
+from qstep.cli._room import room_for
 from qstep.config import Config, Hyperparameters
 from qstep.devices import open_device
 from qstep.envs import make, table_size
@@ -50,7 +52,7 @@ def train(
     folder: Path,
     resume: bool,
     overwrite: bool,
-    as_json: bool,
+    json_output: JsonOutput,
 ) -> None:
     """Run a plan on a device and write what it gives to a folder.
 
@@ -59,6 +61,7 @@ def train(
     """
     with contextlib.ExitStack() as held:
         file = held.enter_context(run_folder(folder, "checkpoint.npz", resume, overwrite))
+        held.enter_context(room_for(json_output.file))
         snapshot = load_checkpoint(file, identity(plan, hyper, config)) if resume else None
         device = held.enter_context(open_device(url, config))
         learner = Learner(device, plan, hyper, resume=snapshot)
@@ -88,7 +91,7 @@ def train(
         "steps_per_second": round(steps / seconds),
         "files": {name: str(path) for name, path in files.items()},
     }
-    click.echo(json.dumps(report, indent=2) if as_json else _in_words(report))
+    json_output.tell(json.dumps(report, indent=2), lambda: click.echo(_in_words(report)))
 
 
 def _run(learner: Learner, file: Path) -> None:

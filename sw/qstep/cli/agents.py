@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
-from qstep.cli._options import folder_options, torch_device_option
+from qstep.cli._json import json_option
+from qstep.cli._options import FiniteRange, folder_options, seed_option, torch_device_option
 
 __all__ = ["command"]
 
-_SHARE = click.FloatRange(0, 1)
-_BELOW_ONE = click.FloatRange(0, 1, max_open=True)
+_SHARE = FiniteRange(0, 1)
+_BELOW_ONE = FiniteRange(0, 1, max_open=True)
 _POSITIVE = click.IntRange(min=1)
 
 
@@ -26,13 +27,19 @@ _POSITIVE = click.IntRange(min=1)
     help="As people write it, fast, or fast as a CUDA graph.",
 )
 @torch_device_option("auto")
-@click.option("--agents", type=_POSITIVE, default=512, show_default=True, help="Agents at once.")
+@click.option(
+    "--agents",
+    type=click.IntRange(1, 1 << 24),
+    default=512,
+    show_default=True,
+    help="Agents at once.",
+)
 @click.option(
     "--updates", type=_POSITIVE, default=2_000_000, show_default=True, help="Steps of all agents."
 )
 @click.option(
     "--episode-cap",
-    type=_POSITIVE,
+    type=click.IntRange(1, 1 << 30),
     default=50,
     show_default=True,
     help="Steps after which an episode is cut off.",
@@ -44,14 +51,14 @@ _POSITIVE = click.IntRange(min=1)
 @click.option(
     "--epsilon", type=_SHARE, default=0.1, show_default=True, help="Share of random actions, 0..1."
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@seed_option((1 << 64) - 1)
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder of the results.  [default: runs/agents-ENV_ID]",
 )
 @folder_options
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on stdout.")
+@json_option("the result")
 def command(env_id: str, **options: Any) -> None:
     """Let many agents learn one table of a grid world together, with PyTorch.
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from qstep.bench.systems import NAMES, TABLES
+from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import torch_device_option
-from qstep.files import make_room
+from qstep.cli._room import room_for
 from qstep.plotting import picture_format
 
 __all__ = ["command"]
@@ -26,7 +27,7 @@ __all__ = ["command"]
     help="What is done; may be repeated.",
 )
 @torch_device_option("cpu")
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write all repeats.")
+@json_option("all repeats")
 @click.option(
     "--plot",
     "plot_file",
@@ -47,7 +48,7 @@ def command(
     quick: bool,
     names: tuple[str, ...],
     torch_device: str,
-    json_file: Path | None,
+    json_output: JsonOutput,
     plot_file: Path | None,
     html_file: Path | None,
     reports: tuple[Path, ...],
@@ -69,23 +70,22 @@ def command(
     from qstep.bench.systems import load
     from qstep.bench.table import render
 
-    for file in filter(None, (json_file, plot_file, html_file)):
-        make_room(file)
     if plot_file is not None:
         picture_format(plot_file)
     builds = load_reports(reports)
     systems = [load(name, torch_device) for name in names]
     rounds, seconds = (3, 0.1) if quick else (9, 0.5)
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with (
+        room_for(json_output.file, plot_file, html_file),
+        Progress(console=Console(stderr=True), transient=True) as bar,
+    ):
         task = bar.add_task("bench")
 
         def progress(what: str, done: int, total: int) -> None:
             bar.update(task, description=what, completed=done, total=total)
 
         report = run(systems, rounds, seconds, progress, builds)
-    Console().print(render(report))
-    if json_file is not None:
-        report.write(json_file)
+    json_output.tell(report.to_json(), lambda: Console().print(render(report)))
     if plot_file is not None:
         plot(report, plot_file)
     if html_file is not None:

@@ -7,7 +7,9 @@ from pathlib import Path
 import click
 
 from qstep.cli._interrupt import command_line, on_interrupt
+from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import BITSTREAMS, seeds_option
+from qstep.cli._room import room_for
 from qstep.config import Config
 
 __all__ = ["command"]
@@ -38,7 +40,7 @@ __all__ = ["command"]
     is_flag=True,
     help="Write the bitstream even if no seed reaches the clock.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@json_option("the report")
 def command(
     board: str,
     config_file: Path | None,
@@ -46,7 +48,7 @@ def command(
     jobs: int,
     folder: Path,
     accept_unmet_clock: bool,
-    as_json: bool,
+    json_output: JsonOutput,
 ) -> None:
     """Build a bitstream for BOARD, and a report of its size and clock.
 
@@ -63,7 +65,10 @@ def command(
     chosen = load(board)
     config = chosen.config if config_file is None else Config.from_toml(config_file)
     on_interrupt(lambda: f"; finished placements are kept; go on with: {command_line()}")
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with (
+        room_for(folder / f"{board}.json", json_output.file),
+        Progress(console=Console(stderr=True), transient=True) as bar,
+    ):
         task = bar.add_task(board)
 
         def progress(what: str, done: int, total: int) -> None:
@@ -72,8 +77,9 @@ def command(
         report, bitstream = build(
             chosen, config, range(1, seeds + 1), jobs, folder, progress, accept_unmet_clock
         )
-    if as_json:
-        click.echo(report.to_json(), nl=False)
-        return
-    Console().print(render(report))
-    click.echo(f"{bitstream}  {bitstream.stat().st_size:,} bytes, from seed {report.seed}")
+
+    def in_words() -> None:
+        Console().print(render(report))
+        click.echo(f"{bitstream}  {bitstream.stat().st_size:,} bytes, from seed {report.seed}")
+
+    json_output.tell(report.to_json(), in_words)

@@ -10,25 +10,25 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from qstep.cli._json import JsonOutput, json_option
+from qstep.cli._room import room_for
 from qstep.doctor import Finding, examine, is_ready
 
 __all__ = ["command"]
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-def command(as_json: bool) -> None:
+@json_option("the findings")
+def command(json_output: JsonOutput) -> None:
     """Show what is installed, what is missing and how to get it.
 
     The exit status is 0 if learning on the simulated accelerator can run, else 1.
     """
     findings = examine()
     ready = is_ready(findings)
-    if as_json:
-        report = {"ready": ready, "findings": [asdict(finding) for finding in findings]}
-        click.echo(json.dumps(report, indent=2))
-    else:
-        _show(findings, ready)
+    report = {"ready": ready, "findings": [asdict(finding) for finding in findings]}
+    with room_for(json_output.file):
+        json_output.tell(json.dumps(report, indent=2), lambda: _show(findings, ready))
     sys.exit(0 if ready else 1)
 
 

@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from qstep.cli._interrupt import command_line, on_interrupt
+from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import seeds_option
-from qstep.files import make_room
+from qstep.cli._room import room_for
 from qstep.plotting import picture_format
 
 __all__ = ["command"]
@@ -50,7 +51,7 @@ def _axis(name: str, what: str, own: str) -> Callable[[Callable[..., Any]], Call
     show_default="one a processor",
     help="Tools at a time.",
 )
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write all figures.")
+@json_option("all figures")
 @click.option(
     "--plot",
     "plot_file",
@@ -68,7 +69,7 @@ def command(
     what: str,
     seeds: int,
     jobs: int,
-    json_file: Path | None,
+    json_output: JsonOutput,
     plot_file: Path,
 ) -> None:
     """Compare all combinations of the given sizes on each BOARD: area, clock, updates a second.
@@ -86,21 +87,24 @@ def command(
     from qstep_fpga.explore.sweep import explore
     from qstep_fpga.explore.table import render
 
-    for file in filter(None, (json_file, plot_file)):
-        make_room(file)
     picture_format(plot_file)
     chosen = [load(name) for name in dict.fromkeys(boards or names())]
     points = grid(chosen, states, actions, width, loop_depth or (1, 2, 3))
     on_interrupt(lambda: f"; finished placements are kept; go on with: {command_line()}")
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+
+    def say(line: str) -> None:
+        click.echo(line, err=json_output.on_stdout)
+
+    with (
+        room_for(json_output.file, plot_file),
+        Progress(console=Console(stderr=True), transient=True) as bar,
+    ):
         task = bar.add_task("explore")
 
         def progress(doing: str, done: int, total: int) -> None:
             bar.update(task, description=doing, completed=done, total=total)
 
-        exploration = explore(points, what, range(1, seeds + 1), jobs, click.echo, progress)
-    Console().print(render(exploration))
-    if json_file is not None:
-        exploration.write(json_file)
+        exploration = explore(points, what, range(1, seeds + 1), jobs, say, progress)
+    json_output.tell(exploration.to_json(), lambda: Console().print(render(exploration)))
     plot(exploration, plot_file)
-    click.echo(plot_file)
+    say(str(plot_file))

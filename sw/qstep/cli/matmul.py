@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from qstep import extras
-from qstep.files import make_room
+from qstep.cli._json import JsonOutput, json_option
+from qstep.cli._room import room_for
 from qstep.plotting import picture_format, write_picture
 
 __all__ = ["command"]
@@ -41,14 +42,16 @@ def _sizes(_: click.Context, __: click.Parameter, text: str) -> tuple[int, ...]:
 @click.option(
     "--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="Turns of a device."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON on stdout.")
+@json_option("everything")
 @click.option(
     "--plot",
     "plot_file",
     type=click.Path(path_type=Path),
     help="Write a picture: .png, .svg, .pdf or .jpg.",
 )
-def command(sizes: tuple[int, ...], rounds: int, as_json: bool, plot_file: Path | None) -> None:
+def command(
+    sizes: tuple[int, ...], rounds: int, json_output: JsonOutput, plot_file: Path | None
+) -> None:
     """Multiply square matrices on every device that PyTorch has here, and compare.
 
     Devices that this machine lacks are named and left out. What is printed is GFLOP/s: thousand million
@@ -58,20 +61,19 @@ def command(sizes: tuple[int, ...], rounds: int, as_json: bool, plot_file: Path 
     from rich.progress import Progress
 
     if plot_file is not None:
-        make_room(plot_file)
         picture_format(plot_file)
     matmul = extras.load("qstep.bench.matmul", "torch")
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with (
+        room_for(json_output.file, plot_file),
+        Progress(console=Console(stderr=True), transient=True) as bar,
+    ):
         task = bar.add_task("matmul")
 
         def progress(what: str, done: int, total: int) -> None:
             bar.update(task, description=what, completed=done, total=total)
 
         report = matmul.compare(sizes, rounds, progress=progress)
-    if as_json:
-        click.echo(json.dumps(asdict(report), indent=2))
-    else:
-        _show(report)
+    json_output.tell(json.dumps(asdict(report), indent=2), lambda: _show(report))
     if plot_file is not None:
         write_picture(matmul.draw(report), plot_file)
 

@@ -10,8 +10,10 @@ import click
 
 from qstep.bench.machine import machine, today, versions
 from qstep.bench.profilers import TOOLS, Profile, profile
-from qstep.cli._options import torch_device_option
-from qstep.files import make_folder, write_atomically
+from qstep.cli._json import JsonOutput, json_option
+from qstep.cli._options import FiniteRange, torch_device_option
+from qstep.cli._room import room_for
+from qstep.files import write_atomically
 
 __all__ = ["command"]
 
@@ -28,7 +30,7 @@ __all__ = ["command"]
 @torch_device_option("cpu")
 @click.option(
     "--seconds",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteRange(0, 3600, min_open=True),
     default=1.0,
     show_default=True,
     help="How long the work would take without a profiler.",
@@ -43,7 +45,7 @@ __all__ = ["command"]
     show_default=True,
     help="Folder of the profile's file.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print all places as JSON on stdout.")
+@json_option("all places")
 def command(
     backend: str | None,
     tool: str,
@@ -51,7 +53,7 @@ def command(
     seconds: float,
     top: int,
     out: Path,
-    as_json: bool,
+    json_output: JsonOutput,
 ) -> None:
     """Run a BACKEND under a profiler and say where its time goes.
 
@@ -78,31 +80,31 @@ def command(
                 click.echo(f"{form.name:26}{name}: {form.what}")
         return
     form = systems.find(backend, torch_device)
-    make_folder(out)
-    with Console(stderr=True).status(f"{backend}: warming up"):
-        amount = calibrate(form, seconds)
-    with Console(stderr=True).status(f"{backend}: under {tool}"):
-        found = profile(tool, lambda: form.run(amount))
+    with room_for(out / f"{backend}-{tool}", json_output.file):
+        with Console(stderr=True).status(f"{backend}: warming up"):
+            amount = calibrate(form, seconds)
+        with Console(stderr=True).status(f"{backend}: under {tool}"):
+            found = profile(tool, lambda: form.run(amount))
     file = out / f"{backend}-{tool}{found.suffix}"
     write_atomically(file, found.content())
-    if as_json:
-        spots = [asdict(spot) for spot in found.spots]
-        report = {
-            "backend": backend,
-            "tool": tool,
-            "amount": amount,
-            "sentence": found.sentence,
-            "date": today(),
-            "machine": machine(),
-            "versions": versions(),
-            "spots": spots,
-            "file": str(file),
-        }
-        click.echo(json.dumps(report, indent=2))
-        return
-    _show(found, top)
-    click.echo(f"{backend}: {found.sentence}")
-    click.echo(file)
+    report = {
+        "backend": backend,
+        "tool": tool,
+        "amount": amount,
+        "sentence": found.sentence,
+        "date": today(),
+        "machine": machine(),
+        "versions": versions(),
+        "spots": [asdict(spot) for spot in found.spots],
+        "file": str(file),
+    }
+
+    def in_words() -> None:
+        _show(found, top)
+        click.echo(f"{backend}: {found.sentence}")
+        click.echo(file)
+
+    json_output.tell(json.dumps(report, indent=2), in_words)
 
 
 def _show(found: Profile, top: int) -> None:

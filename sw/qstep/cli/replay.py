@@ -11,7 +11,9 @@ from pathlib import Path
 
 import click
 
+from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import config_from, config_options, device_option, hyper_options
+from qstep.cli._room import room_for
 from qstep.config import Hyperparameters
 from qstep.devices import Counters, Device, open_device
 from qstep.errors import DeviceError, FileFormatError
@@ -47,7 +49,7 @@ _QUIET_SECONDS = 2.0
     metavar="TABLE.npz",
     help="Table to begin with.  [default: zeros]",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON on stdout.")
+@json_option("the summary")
 def command(
     transitions_file: Path,
     out: Path,
@@ -62,7 +64,7 @@ def command(
     rounding: str | None,
     seed: int,
     init_file: Path | None,
-    as_json: bool,
+    json_output: JsonOutput,
 ) -> None:
     """Apply transitions to a Q-table, in order, and write the table.
 
@@ -83,7 +85,7 @@ def command(
     init = None if init_file is None else load_table(init_file, config)
     if not out.parent.is_dir():
         raise FileFormatError(f"{out}: the folder {out.parent} does not exist")
-    with open_device(url, config) as device:
+    with room_for(out, json_output.file), open_device(url, config) as device:
         device.configure(hyper)
         if init is None:
             device.clear()
@@ -94,19 +96,17 @@ def command(
         counters = device.counters()
         digest = device.status().digest
     rate = round(len(transitions) / seconds)
-    if as_json:
-        report = {
-            "device": url,
-            "transitions": len(transitions),
-            "seconds": round(seconds, 6),
-            "updates_per_second": rate,
-            "digest": f"{digest:08x}",
-            "counters": None if counters is None else dataclasses.asdict(counters),
-            "out": str(out),
-        }
-        click.echo(json.dumps(report, indent=2))
-    else:
-        click.echo(f"{len(transitions):,} transitions, {rate:,} updates/s{_words(counters)}: {out}")
+    report = {
+        "device": url,
+        "transitions": len(transitions),
+        "seconds": round(seconds, 6),
+        "updates_per_second": rate,
+        "digest": f"{digest:08x}",
+        "counters": None if counters is None else dataclasses.asdict(counters),
+        "out": str(out),
+    }
+    words = f"{len(transitions):,} transitions, {rate:,} updates/s{_words(counters)}: {out}"
+    json_output.tell(json.dumps(report, indent=2), lambda: click.echo(words))
 
 
 def _apply(device: Device, transitions: Transitions) -> float:

@@ -7,7 +7,9 @@ from typing import Any
 
 import click
 
+from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import config_from, config_options
+from qstep.cli._room import room_for
 
 __all__ = ["command"]
 
@@ -25,8 +27,8 @@ __all__ = ["command"]
 @click.option(
     "--uart", is_flag=True, help="Simulate the serial lines too, bit by bit, at link.baud."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON when ready.")
-def command(link: str, port: int, uart: bool, as_json: bool, **geometry: Any) -> None:
+@json_option("where the device is, when it is ready,")
+def command(link: str, port: int, uart: bool, json_output: JsonOutput, **geometry: Any) -> None:
     """Offer the simulated device as a serial port until Ctrl-C.
 
     Table and counters live on from one client to the next. A TCP port has one client at a time: the
@@ -39,15 +41,16 @@ def command(link: str, port: int, uart: bool, as_json: bool, **geometry: Any) ->
 
     def ready(name: str) -> None:
         url = f"serial:{name}"
-        if as_json:
-            click.echo(json.dumps({"url": url, "port": name, "digest": config.digest}))
-            return
-        options = _as_options(geometry)
-        click.echo(f"{name} is a device of {config.states} states x {config.actions} actions")
-        click.echo("Try, in another terminal (Ctrl-C here ends the device):")
-        click.echo(f"  qstep replay TRANSITIONS.npz --out TABLE.npz {options} --device {url}")
+        words = (
+            f"{name} is a device of {config.states} states x {config.actions} actions\n"
+            "Try, in another terminal (Ctrl-C here ends the device):\n"
+            f"  qstep replay TRANSITIONS.npz --out TABLE.npz {_as_options(geometry)} --device {url}"
+        )
+        report = {"url": url, "port": name, "digest": config.digest}
+        json_output.tell(json.dumps(report), lambda: click.echo(words))
 
-    serve(SimPort(config, uart=uart), link, port, ready)
+    with room_for(json_output.file):
+        serve(SimPort(config, uart=uart), link, port, ready)
 
 
 def _as_options(geometry: dict[str, Any]) -> str:

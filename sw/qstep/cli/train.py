@@ -8,6 +8,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import device_option, folder_options, hyper_options
 from qstep.config import Hyperparameters
 from qstep.fixed import Rounding
@@ -79,7 +80,7 @@ _DEFAULTS: dict[str, dict[str, float | int | str]] = {
     help="Folder of the results.  [default: runs/ENV_ID]",
 )
 @folder_options
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON on stdout.")
+@json_option("the summary")
 @click.pass_context
 def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
     """Learn the Q-table of an environment on a device.
@@ -128,7 +129,7 @@ def _train(
     out: Path | None,
     resume: bool,
     overwrite: bool,
-    as_json: bool,
+    json_output: JsonOutput,
 ) -> None:
     # Gymnasium and Matplotlib take a second to load: only when they are needed.
     from qstep.cli._training import configuration, train
@@ -146,5 +147,5 @@ def _train(
         folder=out or Path("runs") / Path(env_id).stem,
         resume=resume,
         overwrite=overwrite,
-        as_json=as_json,
+        json_output=json_output,
     )

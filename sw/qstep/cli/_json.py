@@ -1,0 +1,71 @@
+"""``--json``, the same in every command that has it: JSON on stdout, or in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from qstep.files import write_atomically
+
+__all__ = ["JsonOutput", "json_option"]
+
+_STDOUT = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class JsonOutput:
+    """Where a result goes as JSON.
+
+    Attributes
+    ----------
+    on_stdout : bool
+        Stdout gets JSON and no words.
+    file : Path or None
+        A file gets JSON, and stdout words.
+    """
+
+    on_stdout: bool = False
+    file: Path | None = None
+
+    def tell(self, text: str, in_words: Callable[[], object]) -> None:
+        """Put JSON where it belongs; call `in_words` to print the same for people.
+
+        Raises
+        ------
+        FileFormatError
+            The file cannot be written.
+        """
+        text = text.rstrip("\n")
+        if self.on_stdout:
+            click.echo(text)
+        else:
+            in_words()
+        if self.file is not None:
+            write_atomically(self.file, f"{text}\n".encode())
+
+
+def json_option(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option ``--json [FILE]``, the parameter ``json_output`` of a command."""
+    return click.option(
+        "--json",
+        "json_output",
+        is_flag=False,
+        flag_value=_STDOUT,
+        callback=_parse,
+        metavar="[FILE.json]",
+        help=f"Print {what} as JSON on stdout, or write it to a file.",
+    )
+
+
+def _parse(_: click.Context, __: click.Parameter, text: str | None) -> JsonOutput:
+    if text is None or text == _STDOUT:
+        return JsonOutput(on_stdout=text is not None)
+    if not text.endswith(".json"):  # else an argument that follows the option would be the file
+        raise click.BadParameter(
+            f"{text!r} does not end with .json; for JSON on stdout put --json last, or write --json=-"
+        )
+    return JsonOutput(file=Path(text))

@@ -1,0 +1,104 @@
+"""Options that commands share: ``--json``, seeds, ranges, and folders for results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from qstep import cli
+from qstep.cli._json import JsonOutput
+from qstep.errors import FileFormatError, QStepError
+
+pytestmark = pytest.mark.unit
+
+WITH_JSON = (
+    *("agents", "bench", "build", "doctor", "dqn", "explore", "matmul", "pqn", "profile"),
+    *("replay", "serve", "train"),
+)
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def qstep(words: str) -> Result:
+    return CliRunner().invoke(cli._qstep, words.split())
+
+
+@pytest.mark.parametrize("name", WITH_JSON)
+def test_json_takes_a_file_or_goes_to_stdout_in_every_command(name: str) -> None:
+    command = cli._qstep.get_command(None, name)  # type: ignore[arg-type]
+    assert command is not None
+    (option,) = [param for param in command.params if "--json" in param.opts]
+    known = {value: option.callback(None, option, value) for value in (None, "-", "a.json")}  # type: ignore[misc, arg-type]
+    assert known == {
+        None: JsonOutput(),
+        "-": JsonOutput(on_stdout=True),
+        "a.json": JsonOutput(file=Path("a.json")),
+    }
+
+
+def test_json_on_stdout_stands_alone_and_a_file_leaves_the_words() -> None:
+    words = qstep("doctor")
+    printed = qstep("doctor --json")
+    written = qstep("doctor --json new/report.json")
+    assert json.loads(printed.stdout)["findings"]
+    assert written.stdout == words.stdout
+    assert Path("new/report.json").read_text(encoding="utf-8") == printed.stdout
+
+
+def test_an_argument_after_json_is_not_taken_for_its_file() -> None:
+    result = qstep("agents --json gridworld-8x8")
+    assert result.exit_code == 2
+    assert "'gridworld-8x8' does not end with .json; for JSON on stdout put --json" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("agents --agents 1000000000000", "1000000000000 is not in the range 1<=x<=16777216"),
+        ("agents --episode-cap 99999999999999999999", "is not in the range 1<=x<=1073741824"),
+        ("agents --seed 18446744073709551616", "is not in the range 0<=x<=18446744073709551615"),
+        ("agents --alpha nan", "nan is not in the range 0<=x<=1"),
+        ("profile dictionary --seconds inf", "inf is not in the range 0<x<=3600"),
+        ("profile dictionary --seconds nan", "nan is not in the range 0<x<=3600"),
+        (
+            "dqn cartpole --seed 18446744073709551615",
+            "18446744073709551615 is not in the range 0<=x<=1048575",
+        ),
+        ("pqn cartpole --seeds 100000", "100000 is not in the range 1<=x<=1000"),
+    ],
+)
+def test_value_out_of_range_is_refused_as_it_was_typed(words: str, message: str) -> None:
+    result = qstep(words)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "train gridworld --device nothing --out new/run",
+        "train CliffWalking-v1 --format Q4.4 --out new/run",
+        "profile no-such-form --out new/run",
+        "build ulx3s-85f --config wide.toml --out new/run",
+    ],
+)
+def test_a_failed_start_leaves_no_empty_folder(words: str) -> None:
+    Path("wide.toml").write_text("states = 65536\nactions = 64\n", encoding="utf-8")
+    assert isinstance(qstep(words).exception, QStepError)
+    assert not Path("new").exists()
+
+
+def test_a_file_in_the_place_of_a_folder_is_refused_before_the_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("qstep_fpga.flow.build", lambda *_: pytest.fail("it built"))
+    Path("taken").write_text("", encoding="utf-8")
+    error = qstep("build icebreaker --out taken/run").exception
+    assert isinstance(error, FileFormatError)
+    assert "cannot be made" in str(error)
