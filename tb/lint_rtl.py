@@ -24,19 +24,19 @@ __all__ = [
     "BOARD_CLOCKS",
     "BOARD_WAIVER",
     "CORNERS",
-    "FRAME",
+    "LANE_WRAPPER",
     "RTL",
     "format_files",
     "lint",
     "lint_board",
-    "lint_frame",
+    "lint_lane_wrapper",
     "lint_style",
     "written_by_hand",
 ]
 
 RTL = Path(__file__).resolve().parents[1] / "rtl"
 BOARD = RTL.parent / "fpga/qstep_fpga/qs_board.sv"
-FRAME = BOARD.with_name("qs_lane_frame.sv")
+LANE_WRAPPER = BOARD.with_name("qs_lane_wrapper.sv")
 
 CORNERS = [
     {"States": states, "Actions": actions, "Width": width, "LoopDepth": depth}
@@ -97,9 +97,9 @@ def lint(
     return answer.stderr
 
 
-def lint_frame() -> str:
-    """Lint ``qs_lane_frame`` and the lane in it, both of which must have their default parameters."""
-    return lint("qs_lane_frame", {}, sources=[FRAME])
+def lint_lane_wrapper() -> str:
+    """Lint ``qs_lane_wrapper`` and the lane in it, both of which must have their default parameters."""
+    return lint("qs_lane_wrapper", {}, sources=[LANE_WRAPPER])
 
 
 def written_by_hand() -> list[Path]:
@@ -145,7 +145,7 @@ def _main() -> int:
         return 0
     runs = [(f"qs_lane with {corner}", partial(lint, "qs_lane", corner)) for corner in CORNERS]
     runs += [(f"qs_board at {clock} Hz", partial(lint_board, clock)) for clock in BOARD_CLOCKS]
-    runs += [("qs_lane_frame", lint_frame)]
+    runs += [("qs_lane_wrapper", lint_lane_wrapper)]
     files = written_by_hand()
     runs += [(path.name, partial(lint_style, path)) for path in files]
     for name, complaint in ((name, check()) for name, check in runs):

@@ -60,8 +60,6 @@ class Board:
         What openFPGALoader calls the board.
     pins : dict
         Pin of each of clock, rx (into the chip), tx, led and button.
-    limits : dict
-        How much the chip has of each resource that may run out.
     config : Config
         Its ``link.clock_hz`` is what the PLL makes.
     package, speed, pll_device : str
@@ -78,7 +76,6 @@ class Board:
     clock_hz: int
     programmer: str
     pins: dict[str, Pin]
-    limits: dict[str, int]
     config: Config
     package: str = ""
     speed: str = ""

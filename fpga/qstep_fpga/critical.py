@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from qstep_fpga.top import DEVICE, FRAME, LANE
+from qstep_fpga.pin_wrapper import DEVICE, LANE, LANE_WRAPPER
 
 __all__ = ["describe"]
 
@@ -31,4 +31,4 @@ def describe(report: dict[str, Any]) -> str:
 
 
 def _name(cell: str) -> str:
-    return _CELL.sub("", cell.removeprefix(DEVICE).removeprefix(LANE).removeprefix(FRAME))
+    return _CELL.sub("", cell.removeprefix(DEVICE).removeprefix(LANE).removeprefix(LANE_WRAPPER))

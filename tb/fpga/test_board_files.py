@@ -10,8 +10,8 @@ import pytest
 from qstep.errors import ConfigError
 from qstep_fpga.board import Board, load, names
 from qstep_fpga.families import FAMILIES
+from qstep_fpga.pin_wrapper import around_device
 from qstep_fpga.pins import ports
-from qstep_fpga.top import around_device
 
 pytestmark = pytest.mark.unit
 
@@ -67,12 +67,7 @@ def test_every_port_has_its_own_pin(board: Board) -> None:
         assert any(port in line and pin.at in line for line in constraints.splitlines())
 
 
-@pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.name)
-def test_limits_name_what_the_family_counts(board: Board) -> None:
-    assert set(board.limits) == set(FAMILIES[board.family].cells)
-
-
-def test_inverted_pins_are_inverted_in_the_top_module() -> None:
+def test_inverted_pins_are_inverted_in_the_module_around_them() -> None:
     assert "assign led = !lit;" in around_device(load("icebreaker"))
     assert ".button_i(!button)" in around_device(load("icebreaker"))
     assert "assign led = lit;" in around_device(load("ulx3s-85f"))

@@ -16,10 +16,10 @@ from qstep_fpga.board import load
 from qstep_fpga.critical import describe
 from qstep_fpga.families.base import PLACED, REPORT
 from qstep_fpga.fit import check_fit, check_table
+from qstep_fpga.pin_wrapper import WRAPPER
 from qstep_fpga.placement import Placement, place
 from qstep_fpga.render import markdown, origins
-from qstep_fpga.report import Report
-from qstep_fpga.top import TOP
+from qstep_fpga.report import BuildReport
 
 pytestmark = pytest.mark.unit
 
@@ -59,7 +59,7 @@ def netlist(folder: Path, **cells: int) -> Path:
         f"{kind}{index}": {"type": kind} for kind, count in cells.items() for index in range(count)
     }
     path = folder / "netlist.json"
-    path.write_text(json.dumps({"modules": {TOP: {"cells": entries}}}), encoding="utf-8")
+    path.write_text(json.dumps({"modules": {WRAPPER: {"cells": entries}}}), encoding="utf-8")
     return path
 
 
@@ -148,7 +148,7 @@ def placed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Placement]:
     return found
 
 
-def run(folder: Path, accept: bool = False) -> tuple[Report, Path]:
+def run(folder: Path, accept: bool = False) -> tuple[BuildReport, Path]:
     return flow.build(BOARD, BOARD.config, [1, 2, 3], 1, folder, lambda *a: None, accept)
 
 
@@ -158,7 +158,7 @@ def test_bitstream_comes_from_the_fastest_seed(placed: list[Placement], tmp_path
     assert bitstream == tmp_path / "out/icebreaker.bin"
     assert bitstream.read_text() == "2"
     assert report.spread == (24.5, 25.0, 31.0)
-    assert Report.read(tmp_path / "out/icebreaker.json") == report
+    assert BuildReport.read(tmp_path / "out/icebreaker.json") == report
     assert Config.from_toml(tmp_path / "out/icebreaker.toml").digest == report.digest
 
 
@@ -172,7 +172,7 @@ def test_unmet_clock_is_refused_and_an_older_bitstream_removed(
     ):
         run(tmp_path)
     assert not (tmp_path / "icebreaker.bin").exists()
-    assert not Report.read(tmp_path / "icebreaker.json").is_met
+    assert not BuildReport.read(tmp_path / "icebreaker.json").is_met
 
 
 def test_unmet_clock_can_be_accepted_by_name(placed: list[Placement], tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_full_disk_leaves_the_old_report(
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(FileFormatError, match=r"json: cannot be written: No space left"):
         report.write(tmp_path / "icebreaker.json")
-    assert Report.read(tmp_path / "icebreaker.json") == report
+    assert BuildReport.read(tmp_path / "icebreaker.json") == report
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_full_disk_leaves_the_old_report(
 def test_a_file_that_is_no_report_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text(text)
     with pytest.raises(FileFormatError, match=r"x\.json: is not a report of a build"):
-        Report.read(tmp_path / "x.json")
+        BuildReport.read(tmp_path / "x.json")
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_a_report_with_a_wrong_value_is_refused(
     tree = json.loads(file.read_text())
     file.write_text(json.dumps({**tree, field: value}))
     with pytest.raises(FileFormatError, match=f"icebreaker.json: is not a report .*{message}"):
-        Report.read(file)
+        BuildReport.read(file)
 
 
 # What is kept
@@ -297,12 +297,12 @@ def test_critical_path_is_told_without_paths_from_outside() -> None:
 
 def test_link_rates_follow_from_baud_and_record_lengths() -> None:
     config = replace(BOARD.config, states=1024)
-    report = Report.of(BOARD, config, [placement(1, 30.0)])
+    report = BuildReport.of(BOARD, config, [placement(1, 30.0)])
     assert report.link_rates == (0.3 / 4, 0.3 / 3)
 
 
 def test_tables_have_a_row_a_report() -> None:
-    report = Report.of(BOARD, BOARD.config, [placement(1, 25.0), placement(2, 31.0)])
+    report = BuildReport.of(BOARD, BOARD.config, [placement(1, 25.0), placement(2, 31.0)])
     *_, row = markdown([report]).splitlines()
     assert row == (
         "| icebreaker (iCE40UP5K-SG48) | 64 x 4, Q8.8, loop depth 3 | 1 / 2 | in the cells | 1 / 2 "

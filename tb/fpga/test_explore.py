@@ -24,9 +24,9 @@ from qstep_fpga.explore.result import Exploration, Result
 from qstep_fpga.explore.sweep import explore
 from qstep_fpga.explore.table import render
 from qstep_fpga.families.base import PLACED, REPORT
-from qstep_fpga.frame import frame_cells
+from qstep_fpga.lane_wrapper import wrapper_cells
 from qstep_fpga.netlist import synthesise_lane
-from qstep_fpga.top import LANE, TOP
+from qstep_fpga.pin_wrapper import LANE, WRAPPER
 
 ICE, ECP = load("icebreaker"), load("ulx3s-12f")
 
@@ -98,13 +98,13 @@ class Tools:
         cells |= {"out": flop("x", "b"), "shifted": flop("c", "o")}
         cells |= {"choose": lut("b", "c")}
         nets = {
-            "u_frame.chain_q": "i",
-            "u_frame.in_q": "a",
-            "u_frame.out_q": "b",
-            "u_frame.shifted_q": "o",
+            "u_wrapper.chain_q": "i",
+            "u_wrapper.in_q": "a",
+            "u_wrapper.out_q": "b",
+            "u_wrapper.shifted_q": "o",
         }
         module = {"cells": cells, "netnames": {name: {"bits": [bit]} for name, bit in nets.items()}}
-        tree = {"modules": {TOP: module}, "depth": config.loop_depth}
+        tree = {"modules": {WRAPPER: module}, "depth": config.loop_depth}
         path = self.folder / f"{config.digest}-{board.name}.json"
         path.write_text(json.dumps(tree), encoding="utf-8")
         return path
@@ -117,7 +117,7 @@ class Tools:
         if seed == self.broken:
             raise BuildError("nextpnr failed with status 1:\nInfo: so far so good\nERROR: no way")
         tree = json.loads((folder / "netlist.json").read_text("utf-8"))
-        counts = Counter(cell["type"] for cell in tree["modules"][TOP]["cells"].values())
+        counts = Counter(cell["type"] for cell in tree["modules"][WRAPPER]["cells"].values())
         use = {
             kind: {"used": counts[counted], "available": 1000}
             for kind, counted in (
@@ -392,10 +392,10 @@ def test_registers_around_the_lane_are_found_in_its_netlist(
     (point,) = grid([board], states=[16], actions=[2], widths=[8], loop_depths=[2])
     assert isinstance(point, Point)
     netlist = synthesise_lane(point.board, point.config)
-    module = json.loads(netlist.read_text("utf-8"))["modules"][TOP]
-    found = frame_cells(module)
+    module = json.loads(netlist.read_text("utf-8"))["modules"][WRAPPER]
+    found = wrapper_cells(module)
     inputs, outputs = (
-        len(module["netnames"][f"u_frame.{name}"]["bits"]) for name in ("in_q", "out_q")
+        len(module["netnames"][f"u_wrapper.{name}"]["bits"]) for name in ("in_q", "out_q")
     )
     # The first bit to be shifted is cleared, by a LUT or by the flip-flop's reset.
     assert sum(found[kind] for kind in found if "LUT" in kind) in (outputs - 1, outputs)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from qstep.errors import BuildError
 from qstep_fpga.board import load
+from qstep_fpga.chip import available
+from qstep_fpga.families import FAMILIES
 from qstep_fpga.flow import build
 from qstep_fpga.netlist import identity
 from qstep_fpga.render import main
-from qstep_fpga.report import Report
+from qstep_fpga.report import BuildReport
 
 ROOT = Path(__file__).parents[2]
 REPORTS = sorted((ROOT / "fpga/reports").glob("*.json"))
@@ -41,14 +45,31 @@ def test_what_is_no_report_is_named(tmp_path: Path) -> None:
 @pytest.mark.unit
 @pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.stem)
 def test_a_report_is_of_the_boards_own_configuration(path: Path) -> None:
-    assert Report.read(path).digest == load(path.stem).config.digest
+    assert BuildReport.read(path).digest == load(path.stem).config.digest
 
 
 @pytest.mark.unit
 @pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.stem)
 def test_a_report_is_of_the_sources_and_tools_as_they_are(path: Path) -> None:
     board = load(path.stem)
-    assert Report.read(path).build == identity(board, board.config)
+    assert BuildReport.read(path).build == identity(board, board.config)
+
+
+@pytest.mark.synth
+@pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.stem)
+def test_the_placer_says_what_a_chip_has_before_anything_is_placed(path: Path) -> None:
+    board = load(path.stem)
+    found = available(board)
+    assert set(found) == set(FAMILIES[board.family].cells)
+    resources = BuildReport.read(path).resources
+    assert found == {name: there for name, (_, there) in resources.items()}
+
+
+@pytest.mark.synth
+def test_a_chip_that_the_placer_does_not_know_is_an_error() -> None:
+    unknown = replace(load("icebreaker"), device="up9k")
+    with pytest.raises(BuildError, match="nextpnr-ice40 failed"):
+        available(unknown)
 
 
 @pytest.mark.synth
@@ -57,7 +78,7 @@ def test_a_fresh_build_of_the_smallest_board_gives_the_committed_figures(
 ) -> None:
     monkeypatch.setenv("QSTEP_CACHE", str(tmp_path / "cache"))
     board = load("icebreaker")
-    committed = Report.read(ROOT / "fpga/reports/icebreaker.json")
+    committed = BuildReport.read(ROOT / "fpga/reports/icebreaker.json")
     fresh, bitstream = build(board, board.config, [1], 1, tmp_path, lambda *a: None)
     # The tools are deterministic for a seed and a version, so nothing may differ.
     assert fresh.tools == committed.tools

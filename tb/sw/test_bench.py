@@ -38,7 +38,7 @@ from qstep.bench.yardstick import compiler_version
 from qstep.cli.bench import command
 from qstep.config import Config, Link
 from qstep.errors import FileFormatError, ToolMissingError, TorchDeviceError
-from qstep_fpga.report import Report as BuildReport
+from qstep_fpga.report import BuildReport
 
 pytestmark = pytest.mark.unit
 

@@ -23,7 +23,7 @@ from qstep.link.frames import encode_frame
 from qstep.link.session import Session
 from qstep.protocol import Request
 from qstep.transitions import Transitions
-from qstep_fpga.report import Report
+from qstep_fpga.report import BuildReport
 from qstep_sim.port import SimPort
 
 unit = pytest.mark.unit
@@ -223,7 +223,7 @@ def test_a_board_is_named_by_the_formula_of_its_own_line() -> None:
 # Boards
 
 
-def build(config: Config) -> Report:
+def build(config: Config) -> BuildReport:
     return replace(
         load_reports([])[0],
         board="made-up",

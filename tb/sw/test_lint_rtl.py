@@ -25,7 +25,7 @@ def test_what_is_around_the_device_has_no_warnings(clock_hz: int) -> None:
 
 
 def test_what_is_around_the_lane_alone_has_no_warnings() -> None:
-    assert lint_rtl.lint_frame() == ""
+    assert lint_rtl.lint_lane_wrapper() == ""
 
 
 def test_every_file_is_as_verible_formats_it() -> None:

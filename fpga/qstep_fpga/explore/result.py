@@ -55,8 +55,8 @@ class Result:
     walker: float
 
     @classmethod
-    def of(cls, point: Point, placements: Sequence[Placement], frame: dict[str, int]) -> Result:
-        """Sum up the placements of a point; what `frame` counts does not belong to it."""
+    def of(cls, point: Point, placements: Sequence[Placement], around: dict[str, int]) -> Result:
+        """Sum up the placements of a point; what `around` counts does not belong to it."""
         board, config = point.board, point.config
         best = max(placements, key=lambda placement: placement.fmax_mhz)
         return cls(
@@ -68,7 +68,7 @@ class Result:
             width=config.format.width,
             fmax_mhz={str(p.seed): round(p.fmax_mhz, 2) for p in placements},
             resources={
-                name: (used - frame.get(name, 0), available)
+                name: (used - around.get(name, 0), available)
                 for name, (used, available) in resources(board, best).items()
             },
             critical_path=describe(best.report),

@@ -39,14 +39,14 @@ class Candidate:
     netlist : Path
     target_hz : int
         The clock that it is placed for.
-    frame : dict
+    around : dict
         How much of each resource is there for the estimate only, and does not count.
     """
 
     point: Point
     netlist: Path
     target_hz: int
-    frame: dict[str, int]
+    around: dict[str, int]
 
 
 def explore(
@@ -110,7 +110,7 @@ def explore(
     if not placements:
         raise BuildError(f"none of {len(candidates)} points could be placed")
     results = [
-        Result.of(candidate.point, placements[candidate], candidate.frame)
+        Result.of(candidate.point, placements[candidate], candidate.around)
         for candidate in candidates
         if candidate in placements
     ]

@@ -32,7 +32,7 @@ class Family(Protocol):
         What people call a resource, and the names under which place and route reports it; they are
         added up.
     cells : dict
-        By the names of a board's limits, groups of cell types of a netlist. A resource is needed as
+        By the names of `resources`, groups of cell types of a netlist. A resource is needed as
         often as the cells of its largest group; cells of different groups can share one.
     block_bits : int
         Bits of a block RAM, with those that others call parity.

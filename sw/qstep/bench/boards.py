@@ -18,7 +18,7 @@ from qstep.throughput import updates_per_clock
 from qstep.transitions import Transitions
 
 if TYPE_CHECKING:
-    from qstep_fpga.report import Report as BuildReport
+    from qstep_fpga.report import BuildReport
 
 __all__ = ["BoardRate", "Hardware", "board_rate", "hardware", "load_reports"]
 
@@ -111,10 +111,10 @@ def load_reports(paths: Sequence[Path]) -> list[BuildReport]:
         A file is absent, or is not a report.
     """
     import qstep_fpga
-    from qstep_fpga.report import Report
+    from qstep_fpga.report import BuildReport
 
     kept = Path(qstep_fpga.__file__).parents[1] / "reports"
-    return [Report.read(path) for path in paths or sorted(kept.glob("*.json"))]
+    return [BuildReport.read(path) for path in paths or sorted(kept.glob("*.json"))]
 
 
 def board_rate(workload: Workload, report: BuildReport) -> BoardRate | Absent:

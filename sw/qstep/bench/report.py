@@ -15,7 +15,7 @@ from qstep.bench.tables import C_LOOP
 from qstep.bench.yardstick import compiler_version
 
 if TYPE_CHECKING:
-    from qstep_fpga.report import Report as BuildReport
+    from qstep_fpga.report import BuildReport
 
 __all__ = ["BenchReport", "run"]
 
@@ -68,7 +68,7 @@ def run(
         About how long one turn may take.
     progress : callable
         ``progress(what, done, total)``, called as work goes on.
-    builds : sequence of qstep_fpga.report.Report, optional
+    builds : sequence of qstep_fpga.report.BuildReport, optional
         Boards to compare tables with, and with them what the link allows; None leaves both out.
 
     Raises

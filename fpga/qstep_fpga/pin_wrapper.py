@@ -1,4 +1,4 @@
-"""The top module of a board: its pins, and what is between them."""
+"""The module whose ports are the pins of a board, around the device or around the lane alone."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 
 from qstep_fpga.board import Board
 
-__all__ = ["DEVICE", "FRAME", "LANE", "TOP", "around_device", "around_lane"]
+__all__ = ["DEVICE", "LANE", "LANE_WRAPPER", "WRAPPER", "around_device", "around_lane"]
 
-TOP = "board"
+WRAPPER = "board"
 """Name of the module; its ports are the names of the board's pins."""
 
 DEVICE = "u_board.u_top.design.device."
 """How the names of the device's cells begin in a netlist."""
 
-FRAME = "u_frame."
-LANE = "u_frame.u_lane."
+LANE_WRAPPER = "u_wrapper."
+LANE = "u_wrapper.u_lane."
 """How names around the lane, and inside it, begin in the netlist of the lane alone."""
 
 
@@ -40,12 +40,12 @@ def around_device(board: Board) -> str:
 
 
 def around_lane(board: Board, sizes: Mapping[str, int]) -> str:
-    """Return the module, around ``qs_lane_frame`` of these parameters: nothing to be used on a board."""
+    """Return the module, around ``qs_lane_wrapper`` of these parameters: not to be used on a board."""
     parameters = ", ".join(f".{name}({value})" for name, value in sizes.items())
     return _module(
         board,
         [
-            f"qs_lane_frame #({parameters}) u_frame (",
+            f"qs_lane_wrapper #({parameters}) u_wrapper (",
             "  .clk_i(clock), .din_i(rx), .load_i(button), .dout_o(tx)",
             ");",
             "assign led = 1'b0;",
@@ -60,7 +60,7 @@ def _module(board: Board, body: Sequence[str]) -> str:
     constants = [f"assign high{index} = 1'b1;" for index in range(len(board.high))]
     return "\n".join(
         [
-            f"module {TOP} (",
+            f"module {WRAPPER} (",
             ",\n".join(f"  {port}" for port in ports),
             ");",
             *(f"  {line}" for line in (*body, *constants)),

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from qstep_fpga.top import FRAME
+from qstep_fpga.pin_wrapper import LANE_WRAPPER
 
-__all__ = ["frame_cells"]
+__all__ = ["wrapper_cells"]
 
 _REGISTERS = ("chain_q", "in_q", "out_q", "shifted_q")
 
 
-def frame_cells(module: dict[str, Any]) -> Counter[str]:
-    """Return the types of the cells of ``qs_lane_frame``, in the netlist of the lane alone.
+def wrapper_cells(module: dict[str, Any]) -> Counter[str]:
+    """Return the types of the cells of ``qs_lane_wrapper``, in the netlist of the lane alone.
 
     They are the flip-flops of its four registers, and what chooses the next value of the last one.
     """
-    nets = {name: set(module["netnames"][FRAME + name]["bits"]) for name in _REGISTERS}
+    nets = {name: set(module["netnames"][LANE_WRAPPER + name]["bits"]) for name in _REGISTERS}
     cells = list(module["cells"].values())
     registers = [cell for cell in cells if _bits(cell, "output") & set.union(*nets.values())]
     shifting = [cell for cell in registers if _bits(cell, "output") & nets["shifted_q"]]

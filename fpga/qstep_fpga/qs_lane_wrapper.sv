@@ -15,9 +15,9 @@
 // Reference   none
 //
 // The lane is a module without parameters here: it has been elaborated before. This file is plain enough for
-// yosys' own Verilog reader. qstep_fpga.frame finds the registers in the netlist by their names.
+// yosys' own Verilog reader. qstep_fpga.lane_wrapper finds the registers in the netlist by their names.
 
-module qs_lane_frame #(
+module qs_lane_wrapper #(
     parameter int unsigned States = 64,  // of the lane, see qs_lane
     parameter int unsigned Actions = 4,
     parameter int unsigned Width = 16,

@@ -1,0 +1,60 @@
+"""What a chip has of each resource: the placer is asked, once, with a design of nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from qstep import cache
+from qstep_fpga import tools
+from qstep_fpga.board import Board
+from qstep_fpga.families import FAMILIES
+from qstep_fpga.families.base import CONSTRAINTS, NETLIST, REPORT
+
+__all__ = ["available", "counted"]
+
+_NOTHING = json.dumps(
+    {
+        "creator": "qstep",
+        "modules": {
+            "nothing": {"attributes": {"top": "1"}, "ports": {}, "cells": {}, "netnames": {}}
+        },
+    }
+)
+
+
+def available(board: Board) -> dict[str, int]:
+    """Return how much the chip of a board has, by the names of its family's resources.
+
+    It takes seconds the first time, and comes from the cache then.
+
+    Raises
+    ------
+    ToolMissingError
+        The FPGA tools are not installed.
+    BuildError
+        The placer does not know the chip.
+    """
+    family = FAMILIES[board.family]
+    command = [*family.place(board), "--json", NETLIST, "--report", REPORT, "--timing-allow-fail"]
+    parts = [_NOTHING, *command, str(tools.versions(family.packages))]
+
+    def make(folder: Path) -> Path:
+        (folder / NETLIST).write_text(_NOTHING, encoding="utf-8")
+        (folder / CONSTRAINTS).write_text("", encoding="utf-8")
+        tools.run(command, folder)
+        return folder / REPORT
+
+    file = cache.fetch(hashlib.sha256("\0".join(parts).encode()).hexdigest(), ".json", make)
+    return counted(board, json.loads(file.read_text(encoding="utf-8")), "available")
+
+
+def counted(board: Board, report: dict[str, Any], what: str) -> dict[str, int]:
+    """Return what a report of place and route says is ``used`` or ``available`` of each resource."""
+    use = report["utilization"]
+    return {
+        label: sum(use[name][what] for name in names)
+        for label, names in FAMILIES[board.family].resources.items()
+    }

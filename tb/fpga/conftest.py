@@ -1,0 +1,25 @@
+"""Tests without tools take what a chip has from the reports that are kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from qstep_fpga import chip
+from qstep_fpga.board import Board
+from qstep_fpga.report import BuildReport
+
+REPORTS = Path(__file__).parents[2] / "fpga/reports"
+
+
+def kept(board: Board) -> dict[str, int]:
+    """Return what the report of a board says that its chip has."""
+    resources = BuildReport.read(REPORTS / f"{board.name}.json").resources
+    return {name: there for name, (_, there) in resources.items()}
+
+
+@pytest.fixture(autouse=True)
+def _chips_of_the_reports(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.node.get_closest_marker("unit"):
+        monkeypatch.setattr(chip, "available", kept)
