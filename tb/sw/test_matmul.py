@@ -18,7 +18,7 @@ from qstep import torch_device  # noqa: E402
 from qstep.bench import matmul  # noqa: E402
 from qstep.bench.checks import WrongTableError  # noqa: E402
 from qstep.bench.matmul import MatmulReport, Row  # noqa: E402
-from qstep.bench.measure import Spread  # noqa: E402
+from qstep.bench.measure import Spread, Turn  # noqa: E402
 from qstep.cli.matmul import command  # noqa: E402
 from qstep.errors import FileFormatError, ToolMissingError  # noqa: E402
 
@@ -48,12 +48,12 @@ def two_devices(report: MatmulReport) -> MatmulReport:
 def test_an_addition_and_a_multiplication_are_counted_for_each_term(
     monkeypatch: pytest.MonkeyPatch, processor_only: None
 ) -> None:
-    # 3 products of 10 x 10 in 2 s, then in 4 s.
-    spent = iter([2.0, 4.0])
-    monkeypatch.setattr(matmul, "_timed", lambda *given: next(spent))
-    monkeypatch.setattr(matmul, "_calibrated", lambda *given: 3)
+    # 4 products of 10 x 10 in 2 s, then in 4 s.
+    turns = iter([Turn(4, 2.0, 1.0, {}), Turn(4, 4.0, 1.0, {})])
+    monkeypatch.setattr(matmul.measure, "_turn", lambda form, amount: next(turns))
+    monkeypatch.setattr(matmul.measure, "calibrate", lambda form, seconds: form.run(4))
     (row,) = matmul.compare([10], rounds=2).rows
-    assert row.rates == (3 * 2000 / 2.0 / 1e9, 3 * 2000 / 4.0 / 1e9)
+    assert row.rates == (4 * 2000 / 2.0 / 1e9, 4 * 2000 / 4.0 / 1e9)
     assert row.gflops.maximum == row.rates[0]
 
 
@@ -67,11 +67,11 @@ def test_every_size_is_measured_in_every_round(report: MatmulReport) -> None:
 
 def test_a_wrong_product_is_noticed() -> None:
     expected = torch.ones(100, dtype=torch.float64)
-    matmul._check(torch.ones(100), expected, "cuda")
+    assert matmul._checked(torch.ones(100), expected, "cuda") == "off by 0"
     with pytest.raises(WrongTableError, match=r"cuda multiplies wrong: off by 0\.1, allowed is"):
-        matmul._check(torch.full((100,), 1.1), expected, "cuda")
+        matmul._checked(torch.full((100,), 1.1), expected, "cuda")
     with pytest.raises(WrongTableError, match="off by nan"):
-        matmul._check(torch.full((100,), torch.nan), expected, "cuda")
+        matmul._checked(torch.full((100,), torch.nan), expected, "cuda")
 
 
 def test_absent_devices_are_named_and_left_out(report: MatmulReport) -> None:

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
 from qstep import torch_device
+from qstep.bench import measure
 from qstep.bench.checks import WrongTableError
 from qstep.bench.machine import gpus, machine, today, versions
-from qstep.bench.measure import Absent, Spread
+from qstep.bench.measure import Absent, Benchmark, Form, Spread
 
 __all__ = ["MatmulReport", "Row", "compare", "draw"]
 
 _GPUS = {"cuda": "NVIDIA GPU", "mps": "Apple GPU"}
-_SYNCHRONIZE: dict[str, Callable[[], None]] = {
-    "cpu": lambda: None,
-    "cuda": lambda: torch.cuda.synchronize(),
-    "mps": lambda: torch.mps.synchronize(),
-}
 _MARKS = {"cpu": ("#0072b2", "o"), "cuda": ("#009e73", "^"), "mps": ("#e69f00", "s")}
 
 
@@ -96,16 +92,15 @@ def compare(
     """
     here = torch_device.present()[::-1]  # the processor first
     rows = []
-    for number, size in enumerate(sizes):
-        progress(f"{size} x {size}", number, len(sizes))
-        pairs = {device: _factors(size, device) for device in here}
-        counts = {device: _calibrated(device, *pair, seconds) for device, pair in pairs.items()}
-        rates: dict[str, list[float]] = {device: [] for device in here}
-        for _ in range(rounds):
-            for device, pair in pairs.items():
-                spent = _timed(device, *pair, counts[device])
-                rates[device].append(2 * size**3 * counts[device] / spent / 1e9)
-        rows += [Row(name, size, Spread.of(found), tuple(found)) for name, found in rates.items()]
+    for size in sizes:
+        forms = tuple(_form(device, size) for device in here)
+        name = f"{size} x {size}"
+        timed = measure.compare(
+            Benchmark(name, "multiply matrices", "products", forms), rounds, seconds, progress
+        )
+        for form in timed.forms:
+            rates = [2 * size**3 * turn.done / turn.seconds / 1e9 for turn in form.turns]
+            rows.append(Row(form.name, size, Spread.of(rates), tuple(rates)))
     return MatmulReport(
         today(),
         rounds,
@@ -122,39 +117,36 @@ def compare(
     )
 
 
-def _factors(size: int, device: str) -> tuple[Tensor, Tensor, Tensor]:
-    """Return two factors and room for their product, which is checked once."""
-    generator = torch.Generator().manual_seed(size)
-    left, right = (torch.randn(size, size, generator=generator) for _ in range(2))
-    expected = left[0].double() @ right.double()
-    there = left.to(device), right.to(device), torch.empty(size, size, device=device)
-    _check(torch.mm(there[0], there[1], out=there[2])[0].cpu(), expected, device)
-    return there
+def _form(device: str, size: int) -> Form:
+    """Return products on a device, whose check takes the first row of the last one."""
+
+    @cache
+    def matrices() -> tuple[Tensor, Tensor, Tensor]:
+        generator = torch.Generator().manual_seed(size)
+        left, right = (torch.randn(size, size, generator=generator) for _ in range(2))
+        return left.to(device), right.to(device), torch.empty(size, size, device=device)
+
+    def run(amount: int) -> int:
+        left, right, product = matrices()
+        for _ in range(amount):
+            torch.mm(left, right, out=product)
+        torch_device.synchronise(torch.device(device))
+        return amount
+
+    def check() -> str:
+        left, right, product = (matrix.cpu() for matrix in matrices())
+        return _checked(product[0], left[0].double() @ right.double(), device)
+
+    return Form(device, f"products on {device}", run, check)
 
 
-def _check(row: Tensor, expected: Tensor, device: str) -> None:
+def _checked(row: Tensor, expected: Tensor, device: str) -> str:
     # Sums of `size` products of float32: an error of 1e-3 of their spread is far above rounding.
     bound = 1e-3 * len(expected) ** 0.5
     error = float((row.double() - expected).abs().max())
     if not error <= bound:
         raise WrongTableError(f"{device} multiplies wrong: off by {error:g}, allowed is {bound:g}")
-
-
-def _timed(device: str, left: Tensor, right: Tensor, product: Tensor, count: int) -> float:
-    synchronize = _SYNCHRONIZE[device]
-    synchronize()
-    begun = time.perf_counter()
-    for _ in range(count):
-        torch.mm(left, right, out=product)
-    synchronize()
-    return time.perf_counter() - begun
-
-
-def _calibrated(device: str, left: Tensor, right: Tensor, product: Tensor, seconds: float) -> int:
-    count = 1
-    while _timed(device, left, right, product, count) < 0.7 * seconds:
-        count *= 2
-    return count
+    return f"off by {error:.1g}"
 
 
 def _described(device: str) -> str:
