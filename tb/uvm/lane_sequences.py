@@ -58,6 +58,7 @@ class BatchSequence(uvm_sequence):
 def _transitions(config: Config, **columns: Any) -> Transitions:
     """Build transitions from raw rewards; scalars are repeated."""
     columns["reward"] = config.format.to_float(columns.pop("reward_raw"))
+    columns["terminated"] = np.asarray(columns["terminated"], np.bool_)
     n = max(np.size(column) for column in columns.values())
     return Transitions.from_arrays(
         config, **{name: np.broadcast_to(column, n) for name, column in columns.items()}
