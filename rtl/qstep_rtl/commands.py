@@ -30,7 +30,7 @@ from qstep_rtl.values import Task
 
 __all__ = ["Commands"]
 
-_STEPS = (Request.STEP_CODED, Request.STEP_RAW)
+_STEPS = (Request.APPLY_CODED, Request.APPLY_RAW)
 _LEAST_BYTES = {Request.REWARDS: 1, Request.LOAD: 4}  # values follow the arguments
 _TASKS = {
     Request.REWARDS: Task.REWARDS,
@@ -209,7 +209,10 @@ class Commands(Component):
                 ]
                 m.next = "check"
             elif request in _STEPS:
-                m.d.sync += [self.step_coded.eq(request == Request.STEP_CODED), stepping.eq(~spent)]
+                m.d.sync += [
+                    self.step_coded.eq(request == Request.APPLY_CODED),
+                    stepping.eq(~spent),
+                ]
                 m.next = "step"
             elif request == Request.COUNTERS:
                 m.d.comb += self.counters_start.eq(1)

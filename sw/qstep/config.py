@@ -20,6 +20,7 @@ from qstep.checks import integer, shown
 from qstep.errors import ConfigError, FileFormatError
 from qstep.fixed import Coefficients, QFormat, Rounding, coefficients
 from qstep.noise import NoiseState
+from qstep.protocol import LEAST_DIVISOR
 
 __all__ = ["Config", "Hyperparameters", "Link", "TableType", "checked_config"]
 
@@ -41,7 +42,7 @@ class Link:
     clock_hz : int
         Clock of the device in hertz, 1,000,000..500,000,000.
     baud : int
-        Line rate after reset in baud, 9,600..clock_hz / 4; can be changed at run time.
+        Line rate after reset in baud, 9,600..clock_hz / 8; can be changed at run time.
     buffer_bytes : int
         Receive buffer, which is also the credit that the host may have outstanding; a power of two,
         512..65536.
@@ -53,7 +54,7 @@ class Link:
 
     def __post_init__(self) -> None:
         _set_integer(self, "link.", "clock_hz", 1_000_000, 500_000_000)
-        _set_integer(self, "link.", "baud", 9_600, self.clock_hz // 4)
+        _set_integer(self, "link.", "baud", 9_600, self.clock_hz // LEAST_DIVISOR)
         _set_integer(self, "link.", "buffer_bytes", 512, 65536)
         if self.buffer_bytes & (self.buffer_bytes - 1):
             raise ConfigError(

@@ -1,49 +1,65 @@
-"""Numbers of the link protocol (``docs/link.md``): what driver and hardware must agree on."""
+"""Numbers and layouts of the link protocol (``docs/link.md``): what driver and hardware must agree on.
+
+Both are made from what is said here; the reference device of the tests is written from the document.
+"""
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from qstep.config import Config  # which needs LEAST_DIVISOR
 
 __all__ = [
     "ANSWER",
+    "ANSWERS",
+    "ARGUMENTS",
     "BITS_PER_BYTE",
+    "BREAK_BITS",
     "BUFFERS",
-    "BUILD_BYTES",
-    "COMMON_BYTES",
-    "CRC_BYTES",
-    "HEADER_BYTES",
+    "CODES",
+    "CODE_BITS",
+    "COMMON",
+    "CRC",
+    "HEADER",
+    "LEAST_DIVISOR",
     "OVERHEAD",
     "PROTOCOL_VERSION",
+    "REFUSALS",
+    "Layout",
+    "RecordLayout",
     "Request",
     "StatusCode",
     "max_payload",
 ]
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 """Version of the protocol that HELLO's answer carries."""
 
 ANSWER = 0x80
 """Added to the type of a request to give the type of its answer."""
 
+BUFFERS = 2
+"""How many of the largest requests the device's receive buffer holds at once."""
+
 BITS_PER_BYTE = 10
 """Of a byte on the serial line: a start bit, eight of data, a stop bit."""
 
-BUILD_BYTES = 8
-"""The identity of a build in HELLO's answer; all zeros where nothing was built, as in a simulation."""
+BREAK_BITS = 2 * BITS_PER_BYTE
+"""A line that is low for longer than this many bit times is a break: no byte looks like it."""
 
-HEADER_BYTES = 7
-"""type:1 seq:2 epoch:2 length:2."""
+LEAST_DIVISOR = 8
+"""Least clocks per bit: with fewer a sender whose rate is 2.6 % off is misread in some phases."""
 
-CRC_BYTES = 4
+CODE_BITS = 8
+"""Width of a reward code."""
 
-OVERHEAD = HEADER_BYTES + CRC_BYTES
-"""Bytes of a decoded frame beside its payload, 11."""
-
-COMMON_BYTES = 11
-"""status:1 expected:2 applied:8, the start of every answer's payload."""
-
-BUFFERS = 2
-"""How many of the largest requests the device's receive buffer holds at once."""
+CODES = 1 << CODE_BITS
+"""Entries of the device's reward table."""
 
 
 class Request(IntEnum):
@@ -56,8 +72,8 @@ class Request(IntEnum):
     CLEAR = 0x05
     LOAD = 0x06
     READ = 0x07
-    STEP_CODED = 0x08
-    STEP_RAW = 0x09
+    APPLY_CODED = 0x08
+    APPLY_RAW = 0x09
     STATUS = 0x0A
     COUNTERS = 0x0B
     BAUD = 0x0C
@@ -73,6 +89,152 @@ class StatusCode(IntEnum):
     BAD_TYPE = 4
     BAD_LENGTH = 5
     OUT_OF_RANGE = 6
+
+
+REFUSALS = (StatusCode.BAD_TYPE, StatusCode.BAD_LENGTH, StatusCode.OUT_OF_RANGE)
+"""What halts a session."""
+
+_FORMATS = {1: "B", 2: "H", 4: "I", 8: "Q"}
+
+
+class Layout:
+    """Unsigned numbers of 1, 2, 4 or 8 bytes one after the other, low byte first.
+
+    Attributes
+    ----------
+    sizes : dict of str to int
+        Bytes of each field, in order.
+    size : int
+        Bytes of all of them.
+    """
+
+    def __init__(self, **sizes: int) -> None:
+        self.sizes = sizes
+        self._struct = struct.Struct("<" + "".join(_FORMATS[size] for size in sizes.values()))
+        self.size = self._struct.size
+
+    def pack(self, *values: int) -> bytes:
+        """Return the bytes of the fields' values, given in order."""
+        return self._struct.pack(*values)
+
+    def unpack(self, data: bytes | memoryview) -> tuple[int, ...]:
+        """Return the values of the fields that `data` begins with, in order."""
+        return self._struct.unpack_from(data)
+
+    def named(self, data: bytes | memoryview) -> dict[str, int]:
+        """Return the values of the fields that `data` begins with, by name."""
+        return dict(zip(self.sizes, self.unpack(data), strict=True))
+
+
+HEADER = Layout(type=1, seq=2, epoch=4, length=2)
+"""What a decoded frame begins with; `length` is the payload's."""
+
+CRC = Layout(crc=4)
+"""What a decoded frame ends with."""
+
+OVERHEAD = HEADER.size + CRC.size
+"""Bytes of a decoded frame beside its payload, 13."""
+
+COMMON = Layout(status=1, expected=2, applied=8)
+"""What every answer's payload begins with."""
+
+_NONE = Layout()
+
+ARGUMENTS: Mapping[Request, Layout] = {
+    Request.HELLO: Layout(nonce=4),
+    Request.CONFIGURE: Layout(alpha=2, kappa=2, rounding=1),
+    Request.NOISE: Layout(x=4, w=4),
+    Request.REWARDS: Layout(first_code=1),
+    Request.CLEAR: _NONE,
+    Request.LOAD: Layout(first_state=2, first_action=1),
+    Request.READ: Layout(first_state=2, first_action=1, count=2),
+    Request.APPLY_CODED: _NONE,
+    Request.APPLY_RAW: _NONE,
+    Request.STATUS: _NONE,
+    Request.COUNTERS: _NONE,
+    Request.BAUD: Layout(divisor=2),
+}
+"""What the payload of a request begins with. Values follow in REWARDS and LOAD, records in APPLY."""
+
+ANSWERS: Mapping[Request, Layout] = {
+    # Other versions have `version` at this place and `nonce` at the end, whatever is between them.
+    Request.HELLO: Layout(
+        version=1,
+        digest=8,
+        states=4,
+        actions=1,
+        integer=1,
+        fraction=1,
+        buffer_bytes=4,
+        build=8,
+        crc=4,
+        nonce=4,
+    ),
+    Request.STATUS: Layout(crc=4, x=4, w=4),
+    Request.COUNTERS: Layout(
+        offered_clocks=8,
+        accepted=8,
+        held=8,
+        forwarded=8,
+        saturated=8,
+        frame_errors=8,
+        refused=8,
+    ),
+}
+"""What follows the common part in an answer of status OK; READ's are values, others have nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordLayout:
+    """Bits of a record, a transition as bytes of the link, for one configuration and kind of reward.
+
+    Attributes
+    ----------
+    action_bits, state_bits : int
+        1..6 and 1..16.
+    reward_bits : int
+        8 for a code, W for a raw reward.
+    """
+
+    action_bits: int
+    state_bits: int
+    reward_bits: int
+
+    @classmethod
+    def coded(cls, config: Config) -> RecordLayout:
+        """Return the layout of APPLY_CODED."""
+        return cls(config.action_bits, config.state_bits, CODE_BITS)
+
+    @classmethod
+    def raw(cls, config: Config) -> RecordLayout:
+        """Return the layout of APPLY_RAW, and of the records that the digest covers."""
+        return cls(config.action_bits, config.state_bits, config.format.width)
+
+    @property
+    def widths(self) -> dict[str, int]:
+        """Bits of the fields, low bit first; a continuing record ends before its `state`."""
+        return {
+            "continues": 1,
+            "action": self.action_bits,
+            "next_state": self.state_bits,
+            "terminated": 1,
+            "reward": self.reward_bits,
+            "state": self.state_bits,
+        }
+
+    @property
+    def offsets(self) -> dict[str, int]:
+        """Bits at which the fields begin."""
+        offsets, at = {}, 0
+        for name, width in self.widths.items():
+            offsets[name] = at
+            at += width
+        return offsets
+
+    def size(self, *, full: bool) -> int:
+        """Return the whole bytes of a record, 2..9: with its state, or continuing the one before."""
+        bits = self.offsets["state"] + (self.state_bits if full else 0)
+        return (bits + 7) // 8
 
 
 def max_payload(buffer_bytes: int) -> int:

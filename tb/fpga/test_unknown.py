@@ -56,7 +56,7 @@ def stimulus() -> bytes:
         (Request.CONFIGURE, struct.pack("<HHB", 3277, 2949, 2)),
         (Request.NOISE, struct.pack("<II", 12345, 678)),
         (Request.CLEAR, b""),
-        (Request.STEP_RAW, steps),
+        (Request.APPLY_RAW, steps),
         (Request.READ, struct.pack("<HBH", 0, 0, 40)),
         (Request.STATUS, b""),
     ]

@@ -37,7 +37,7 @@ def test_frame_comes_back_whole(frame):
 def test_frame_is_laid_out_as_documented():
     body = b"\x09\x02\x01\x04\x03\x02\x00\xaa\xbb"
     expected = cobs.encode(body + zlib.crc32(body).to_bytes(4, "little")) + b"\0"
-    assert encode_frame(Request.STEP_RAW, 0x0102, 0x0304, b"\xaa\xbb") == expected
+    assert encode_frame(Request.APPLY_RAW, 0x0102, 0x0304, b"\xaa\xbb") == expected
 
 
 def test_overhead_and_limit_are_as_documented():

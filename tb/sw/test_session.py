@@ -50,7 +50,7 @@ class AppliesTwice(ReferenceDevice):
     """A device that carries out a repeated STEP again."""
 
     def _carry_out(self, frame):
-        if frame.type == Request.STEP_CODED and (self._expected - frame.seq) % 65536 == 1:
+        if frame.type == Request.APPLY_CODED and (self._expected - frame.seq) % 65536 == 1:
             self._expected = frame.seq
         return super()._carry_out(frame)
 
@@ -111,7 +111,7 @@ def test_sequence_numbers_wrap():
     session.open()
     session._window.next = reference._expected = 65000
     for _ in range(1500):
-        session.send(Request.STEP_RAW)
+        session.send(Request.APPLY_RAW)
     session.drain()
     assert reference._expected == (65000 + 1500) % 65536
     assert len(session.ask(Request.STATUS, 12)) == 12
@@ -192,10 +192,10 @@ def test_more_than_256_rewards_travel_raw_and_known_codes_are_not_sent_again():
         parts = (part for data in port.written for part in data.split(DELIMITER) if part)
         return {Request(decode_frame(part).type).name for part in parts}
 
-    assert sent(transitions(50)) == {"REWARDS", "STEP_CODED"}
-    assert sent(transitions(50)) == {"STEP_CODED"}
-    assert sent(transitions(1500, rewards=np.linspace(-8, 8, 1000))) == {"STEP_RAW"}
-    assert sent(transitions(50)) == {"REWARDS", "STEP_CODED"}
+    assert sent(transitions(50)) == {"REWARDS", "APPLY_CODED"}
+    assert sent(transitions(50)) == {"APPLY_CODED"}
+    assert sent(transitions(1500, rewards=np.linspace(-8, 8, 1000))) == {"APPLY_RAW"}
+    assert sent(transitions(50)) == {"REWARDS", "APPLY_CODED"}
 
 
 def test_an_answer_of_the_wrong_size_is_not_data():

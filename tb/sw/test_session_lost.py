@@ -134,7 +134,7 @@ def test_refused_step_tells_how_much_of_it_was_applied():
     device = LinkDevice(DirectPort(reference), CONFIG, PATIENCE)
     batch = transitions(8)
     batch.action[5] = 3
-    with pytest.raises(RefusedError, match="refused STEP_CODED: OUT_OF_RANGE") as caught:
+    with pytest.raises(RefusedError, match="refused APPLY_CODED: OUT_OF_RANGE") as caught:
         device.apply(batch)
     assert caught.value.applied == 5
     assert device.status().applied == 5
@@ -145,12 +145,12 @@ def test_late_answers_of_an_earlier_session_are_not_taken():
     port = DirectPort(reference)
     session = Session(port, CONFIG, PATIENCE)
     session.open()
-    session.send(Request.STEP_RAW)
+    session.send(Request.APPLY_RAW)
     late = port.read(0)
     session.open()
-    session.send(Request.STEP_RAW)
+    session.send(Request.APPLY_RAW)
     port._arrived = late
-    with pytest.raises(DeadlineError, match="did not answer STEP_RAW"):
+    with pytest.raises(DeadlineError, match="did not answer APPLY_RAW"):
         _cut(port, session)
 
 

@@ -26,12 +26,14 @@ def test_silence_is_an_error_after_four_retries_and_in_time():
     port.frames = 0
     port.written.clear()
     began = time.monotonic()
-    with pytest.raises(DeadlineError, match=r"did not answer STEP_CODED within .* s, sent 5 times"):
+    with pytest.raises(
+        DeadlineError, match=r"did not answer APPLY_CODED within .* s, sent 5 times"
+    ):
         device.apply(transitions(10))
     limit = (2 ** (RETRIES + 1) - 1) * (PATIENCE + 2 * 512 * 10 / 12_000_000)
     assert time.monotonic() - began < 2 * limit + 0.5
     requests = [part for data in port.written for part in data.split(DELIMITER) if part]
-    steps = [part for part in requests if decode_frame(part).type == Request.STEP_CODED]
+    steps = [part for part in requests if decode_frame(part).type == Request.APPLY_CODED]
     assert len(steps) == 1 + RETRIES
     assert len(set(steps)) == 1
 

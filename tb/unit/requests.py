@@ -40,8 +40,8 @@ class RequestMaker:
             Request.CLEAR: lambda wrong: b"",
             Request.LOAD: self._load,
             Request.READ: self._read,
-            Request.STEP_CODED: lambda wrong: self._step(wrong, coded=True),
-            Request.STEP_RAW: lambda wrong: self._step(wrong, coded=False),
+            Request.APPLY_CODED: lambda wrong: self._step(wrong, coded=True),
+            Request.APPLY_RAW: lambda wrong: self._step(wrong, coded=False),
             Request.STATUS: lambda wrong: b"",
             Request.COUNTERS: lambda wrong: b"",
             Request.BAUD: lambda wrong: struct.pack("<H", rng.choice([3, 4, 16])),
@@ -49,7 +49,7 @@ class RequestMaker:
             0x20: lambda wrong: rng.randbytes(3),
             0xC8: lambda wrong: b"x",
         }
-        weights = [8 if kind in (Request.STEP_CODED, Request.STEP_RAW) else 2 for kind in makers]
+        weights = [8 if kind in (Request.APPLY_CODED, Request.APPLY_RAW) else 2 for kind in makers]
         (kind,) = rng.choices(list(makers), weights)
         payload = makers[kind](rng.random() < 0.25)
         if rng.random() < 0.04:

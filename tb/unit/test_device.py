@@ -175,7 +175,7 @@ def step_frames(config: Config, epoch: int, first_seq: int, frames: int) -> byte
     codes = rng.integers(0, 256, count, dtype=np.uint8)
     payloads = [bytes(view) for view, _ in encode_records(layout, walk, codes, limit)]
     return b"".join(
-        encode_frame(Request.STEP_CODED, first_seq + i, epoch, payload)
+        encode_frame(Request.APPLY_CODED, first_seq + i, epoch, payload)
         for i, payload in enumerate(payloads[:frames])
     )
 

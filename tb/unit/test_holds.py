@@ -42,7 +42,7 @@ class Overheard:
 
     def write(self, data: bytes) -> None:
         for frame in filter(None, map(decode_frame, data.split(DELIMITER))):
-            if frame.type == Request.STEP_CODED:
+            if frame.type == Request.APPLY_CODED:
                 self.frames.append(len(frame.payload) // RECORD_BYTES)
         self._port.write(data)
 

@@ -21,7 +21,7 @@ __all__ = ["DeviceScoreboard", "device_bins"]
 
 _COUNTS = struct.Struct("<7Q")
 _KNOWN = {kind.value: kind.name for kind in Request}
-_WITH_RANGE = ("CONFIGURE", "NOISE", "LOAD", "READ", "STEP_CODED", "STEP_RAW", "BAUD")
+_WITH_RANGE = ("CONFIGURE", "NOISE", "LOAD", "READ", "APPLY_CODED", "APPLY_RAW", "BAUD")
 _REPEATABLE = ("READ", "STATUS", "COUNTERS")
 _FRAME_END = b"\0"
 _BUILD = bytes.fromhex("0123456789abcdef")  # as in qs_device_bench.sv

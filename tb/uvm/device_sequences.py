@@ -125,8 +125,8 @@ class Host:
             Request.CLEAR: b"",
             Request.LOAD: struct.pack("<HB", config.states - 1, config.actions - 1) + value,
             Request.READ: struct.pack("<HBH", 0, 0, 5),
-            Request.STEP_CODED: steps[True] + follows[True],
-            Request.STEP_RAW: steps[False] + follows[False],
+            Request.APPLY_CODED: steps[True] + follows[True],
+            Request.APPLY_RAW: steps[False] + follows[False],
             Request.STATUS: b"",
             Request.COUNTERS: b"",
             Request.BAUD: struct.pack("<H", 4),
@@ -134,15 +134,15 @@ class Host:
         short = {kind: payload + b"x" for kind, payload in right.items()}
         short[Request.REWARDS] = b""
         short[Request.LOAD] = right[Request.LOAD][:3]
-        for kind, coded in ((Request.STEP_CODED, True), (Request.STEP_RAW, False)):
+        for kind, coded in ((Request.APPLY_CODED, True), (Request.APPLY_RAW, False)):
             short[kind] = right[kind] + steps[coded][:-1]
         outside = {
             Request.CONFIGURE: struct.pack("<HHB", 32769, 0, 0),
             Request.NOISE: struct.pack("<II", 0, 5),
             Request.LOAD: right[Request.LOAD] + value,
             Request.READ: struct.pack("<HBH", 0, 0, 0),
-            Request.STEP_CODED: follows[True],
-            Request.STEP_RAW: follows[False],
+            Request.APPLY_CODED: follows[True],
+            Request.APPLY_RAW: follows[False],
             Request.BAUD: struct.pack("<H", 3),
         }
         return right, short, outside

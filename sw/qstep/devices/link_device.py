@@ -232,9 +232,9 @@ class LinkDevice(Device):
         reward: NDArray[np.integer] = transitions.reward_raw
         assigned = self._rewards.assign(transitions.reward_raw)
         if assigned is None:
-            kind, layout = Request.STEP_RAW, RecordLayout.raw(self.config)
+            kind, layout = Request.APPLY_RAW, RecordLayout.raw(self.config)
         else:
-            kind, layout = Request.STEP_CODED, RecordLayout.coded(self.config)
+            kind, layout = Request.APPLY_CODED, RecordLayout.coded(self.config)
             reward, first_new = assigned
             self._send_rewards(first_new)
         for payload, count in encode_records(layout, transitions, reward, self._session.limit):

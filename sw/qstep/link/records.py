@@ -42,12 +42,12 @@ class RecordLayout:
 
     @classmethod
     def coded(cls, config: Config) -> RecordLayout:
-        """Return the layout of STEP_CODED."""
+        """Return the layout of APPLY_CODED."""
         return cls(config.action_bits, config.state_bits, _CODE_BITS)
 
     @classmethod
     def raw(cls, config: Config) -> RecordLayout:
-        """Return the layout of STEP_RAW, and of the records that the digest covers."""
+        """Return the layout of APPLY_RAW, and of the records that the digest covers."""
         return cls(config.action_bits, config.state_bits, config.format.width)
 
     @property
