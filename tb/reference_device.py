@@ -1,9 +1,10 @@
 """The device's side of ``docs/link.md`` as plain Python: the executable specification.
 
 It stands in for a device in the tests of the driver, and says what the hardware must answer, byte for
-byte. It shares the frame codec with the driver and nothing else; the arithmetic is the golden model's.
-Where the document leaves an order of checks open, it is fixed here: epoch, then sequence number, then
-type, then length, then values; in a STEP, record by record, so that what is wrong first is answered.
+byte. With the driver it shares the frame codec and the numbers of requests and statuses; layouts of payloads
+and records are written here anew, from the document. The arithmetic is the golden model's.
+Where the document leaves an order of checks open, it is fixed here: epoch, then an earlier refusal, then
+sequence number, type, length, values; in an APPLY, record by record, so that what is wrong first is answered.
 """
 
 from __future__ import annotations
@@ -17,25 +18,26 @@ import numpy as np
 
 from qstep.config import Config
 from qstep.fixed import Coefficients, Rounding
-from qstep.link.frames import Frame, FrameReader, encode_frame
-from qstep.link.records import CODES, RecordLayout, decode_record
+from qstep.link.frames import DELIMITER, Frame, FrameReader, encode_frame
 from qstep.model import updated_value
 from qstep.noise import NoiseState
 from qstep.protocol import (
     ANSWER,
-    BUILD_BYTES,
     OVERHEAD,
-    PROTOCOL_VERSION,
     Request,
     StatusCode,
     max_payload,
 )
+from tb.record_decoder import decode_record
 
 __all__ = ["ReferenceDevice"]
 
+_VERSION = 2
 _SEQUENCE = 1 << 16
+_COUNTS = 1 << 16
+_CODES = 256
 _REPEATABLE = (Request.READ, Request.STATUS, Request.COUNTERS)
-_LEAST_DIVISOR = 4
+_LEAST_DIVISOR = 8
 _ONE = 1 << 15
 
 
@@ -63,26 +65,32 @@ class ReferenceDevice:
         depend on the clock-by-clock timing of a real lane.
     """
 
-    def __init__(self, config: Config, build: bytes = bytes(BUILD_BYTES)) -> None:
+    def __init__(self, config: Config, build: bytes = bytes(8)) -> None:
         self.config = config
         self.build = build
-        self.epoch = 0
+        self.epoch = self._count = 0
         self._table = [0] * (config.states * config.actions)
-        self._rewards = [0] * CODES
+        self._rewards = [0] * _CODES
         self._most = max_payload(config.link.buffer_bytes)
         self.reset()
 
     def reset(self) -> None:
         """Reset as the hardware does: control and counts; table and reward table keep their contents."""
-        self.epoch = (self.epoch + 1) % _SEQUENCE
-        self.divisor = self.config.link.divisor
+        self._count = (self._count + 1) % _COUNTS
+        self.receive_break()
         self.applied = self.digest = self.refused = self.saturated = 0
         self.noise = NoiseState(1, 0)
         self.coefficients = Coefficients(0, 0)
         self.rounding = Rounding.NEAREST
         self._nonce: bytes | None = None
+        self._refusal: StatusCode | None = None
         self._expected = 0
+        self._unsent = DELIMITER
         self._reader = FrameReader(self._most + OVERHEAD)
+
+    def receive_break(self) -> None:
+        """Listen at the configured rate again."""
+        self.divisor = self.config.link.divisor
 
     @property
     def frame_errors(self) -> int:
@@ -95,8 +103,12 @@ class ReferenceDevice:
         return np.array(self._table, np.int32).reshape(self.config.states, self.config.actions)
 
     def receive(self, data: bytes) -> bytes:
-        """Take bytes in pieces of any size and return the answers to the requests they complete."""
-        return b"".join(self._answer(frame) for frame in self._reader.feed(data))
+        """Take bytes in pieces of any size and return the answers to the requests they complete.
+
+        After a reset a delimiter comes before them, so that no answer is glued to one that was cut off.
+        """
+        unsent, self._unsent = self._unsent, b""
+        return unsent + b"".join(self._answer(frame) for frame in self._reader.feed(data))
 
     def _answer(self, frame: Frame) -> bytes:
         status, data = self._carry_out(frame)
@@ -111,6 +123,8 @@ class ReferenceDevice:
             return self._hello(frame.payload)
         if self._nonce is None or frame.epoch != self.epoch:
             return StatusCode.STALE_EPOCH, b""
+        if self._refusal is not None:
+            return self._refusal, b""
         behind = (self._expected - frame.seq) % _SEQUENCE
         if behind >= _SEQUENCE // 2:
             return StatusCode.GAP, b""
@@ -121,6 +135,7 @@ class ReferenceDevice:
         try:
             return StatusCode.OK, self._handler(frame.type)(frame.payload)
         except _Refused as refusal:
+            self._refusal = refusal.status
             return refusal.status, b""
 
     def _hello(self, payload: bytes) -> tuple[StatusCode, bytes]:
@@ -128,13 +143,14 @@ class ReferenceDevice:
             return StatusCode.BAD_LENGTH, b""
         if payload != self._nonce:
             self._nonce = payload
-            self.epoch = (self.epoch + 1) % _SEQUENCE
+            self._count = (self._count + 1) % _COUNTS
+            self.epoch = int.from_bytes(payload, "little") ^ self._count
+            self._refusal = None
             self._expected = 0
         config = self.config
         return StatusCode.OK, struct.pack(
-            "<BH8sIBBBI8sI4s",
-            PROTOCOL_VERSION,
-            self.epoch,
+            "<B8sIBBBI8sI4s",
+            _VERSION,
             bytes.fromhex(config.digest)[:8],
             config.states,
             config.actions,
@@ -154,8 +170,8 @@ class ReferenceDevice:
             Request.CLEAR: self._clear,
             Request.LOAD: self._load,
             Request.READ: self._read,
-            Request.APPLY_CODED: self._step_coded,
-            Request.APPLY_RAW: self._step_raw,
+            Request.APPLY_CODED: self._apply_coded,
+            Request.APPLY_RAW: self._apply_raw,
             Request.STATUS: self._status,
             Request.COUNTERS: self._counters,
             Request.BAUD: self._baud,
@@ -185,7 +201,7 @@ class ReferenceDevice:
         if not payload:
             raise _Refused(StatusCode.BAD_LENGTH)
         values = self._values(payload[1:])
-        if payload[0] + len(values) > CODES:
+        if payload[0] + len(values) > _CODES:
             raise _Refused(StatusCode.BAD_LENGTH)
         self._rewards[payload[0] : payload[0] + len(values)] = values
         return b""
@@ -228,19 +244,19 @@ class ReferenceDevice:
         self.divisor = divisor
         return b""
 
-    def _step_coded(self, payload: bytes) -> bytes:
-        return self._step(
-            payload, RecordLayout.coded(self.config), lambda code: self._rewards[code]
-        )
+    def _apply_coded(self, payload: bytes) -> bytes:
+        return self._apply_records(payload, lambda code: self._rewards[code], coded=True)
 
-    def _step_raw(self, payload: bytes) -> bytes:
-        return self._step(payload, RecordLayout.raw(self.config), self._sign_extended)
+    def _apply_raw(self, payload: bytes) -> bytes:
+        return self._apply_records(payload, self._sign_extended, coded=False)
 
-    def _step(self, payload: bytes, layout: RecordLayout, reward_of: Callable[[int], int]) -> bytes:
+    def _apply_records(
+        self, payload: bytes, reward_of: Callable[[int], int], *, coded: bool
+    ) -> bytes:
         state = None
         at = 0
         while at < len(payload):
-            decoded = decode_record(layout, payload, at)
+            decoded = decode_record(self.config, payload, at, coded=coded)
             if decoded is None:
                 raise _Refused(StatusCode.BAD_LENGTH)
             record, at = decoded

@@ -11,8 +11,7 @@ from typing import Any
 from qstep.config import Config
 from qstep.errors import FileFormatError
 from qstep.files import write_atomically
-from qstep.link.records import RecordLayout
-from qstep.protocol import BITS_PER_BYTE
+from qstep.protocol import BITS_PER_BYTE, RecordLayout
 from qstep_fpga.board import Board
 from qstep_fpga.chip import counted
 from qstep_fpga.critical import describe
@@ -103,7 +102,8 @@ class BuildReport:
         config = Config.from_dict(self.config)
         layout = RecordLayout.coded(config)
         bytes_per_second = config.link.baud / BITS_PER_BYTE / 1e6
-        return bytes_per_second / layout.full_bytes, bytes_per_second / layout.continuing_bytes
+        full, continuing = layout.size(full=True), layout.size(full=False)
+        return bytes_per_second / full, bytes_per_second / continuing
 
     def to_json(self) -> str:
         """Return the report as JSON text."""

@@ -20,7 +20,7 @@ from qstep.checks import integer, shown
 from qstep.errors import ConfigError, FileFormatError
 from qstep.fixed import Coefficients, QFormat, Rounding, coefficients
 from qstep.noise import NoiseState
-from qstep.protocol import LEAST_DIVISOR
+from qstep.protocol import LEAST_BAUD, LEAST_DIVISOR
 
 __all__ = ["Config", "Hyperparameters", "Link", "TableType", "checked_config"]
 
@@ -54,7 +54,7 @@ class Link:
 
     def __post_init__(self) -> None:
         _set_integer(self, "link.", "clock_hz", 1_000_000, 500_000_000)
-        _set_integer(self, "link.", "baud", 9_600, self.clock_hz // LEAST_DIVISOR)
+        _set_integer(self, "link.", "baud", LEAST_BAUD, self.clock_hz // LEAST_DIVISOR)
         _set_integer(self, "link.", "buffer_bytes", 512, 65536)
         if self.buffer_bytes & (self.buffer_bytes - 1):
             raise ConfigError(

@@ -26,6 +26,7 @@ __all__ = [
     "COMMON",
     "CRC",
     "HEADER",
+    "LEAST_BAUD",
     "LEAST_DIVISOR",
     "OVERHEAD",
     "PROTOCOL_VERSION",
@@ -51,6 +52,9 @@ BITS_PER_BYTE = 10
 
 BREAK_BITS = 2 * BITS_PER_BYTE
 """A line that is low for longer than this many bit times is a break: no byte looks like it."""
+
+LEAST_BAUD = 9_600
+"""Least line rate, which says how long a break takes that is one at any rate."""
 
 LEAST_DIVISOR = 8
 """Least clocks per bit: with fewer a sender whose rate is 2.6 % off is misread in some phases."""

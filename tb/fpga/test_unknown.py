@@ -17,8 +17,8 @@ from qstep import processes
 from qstep.config import Config, Link
 from qstep.errors import BuildError
 from qstep.link.frames import encode_frame
-from qstep.link.records import RecordLayout, encode_records
-from qstep.protocol import Request, max_payload
+from qstep.link.records import encode_records
+from qstep.protocol import RecordLayout, Request, max_payload
 from qstep.transitions import Transitions
 from qstep_fpga.families import FAMILIES
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from dataclasses import replace
 
 import numpy as np
@@ -16,26 +15,15 @@ from qstep.errors import (
     LinkError,
     ProtocolVersionError,
 )
-from qstep.link.frames import COMMON
 from qstep.link.ports import Port, RatedPort
-from qstep.link.records import RecordLayout, encode_records
+from qstep.link.records import encode_records
 from qstep.link.rewards import RewardTable
 from qstep.link.session import PATIENCE, Session
 from qstep.noise import NoiseState
-from qstep.protocol import PROTOCOL_VERSION, Request
+from qstep.protocol import ANSWERS, ARGUMENTS, COMMON, PROTOCOL_VERSION, RecordLayout, Request
 from qstep.transitions import Transitions, checked_transitions
 
-__all__ = ["HELLO", "LinkDevice"]
-
-HELLO = struct.Struct("<BH8sIBBBI8sI4s")
-"""What HELLO's answer carries after the common part."""
-
-_CONFIGURE = struct.Struct("<HHB")
-_NOISE = struct.Struct("<II")
-_ENTRY = struct.Struct("<HB")
-_READ = struct.Struct("<HBH")
-_STATUS = struct.Struct("<III")
-_COUNTERS = struct.Struct("<7Q")
+__all__ = ["LinkDevice"]
 
 _BATCH_PER_BYTE = 16
 """Transitions that are encoded at a time, per byte of payload: some fifty frames."""
@@ -47,6 +35,7 @@ _SLOWEST_CLOCK_HZ = 1_000_000
 class LinkDevice(Device):
     """The driver: a device reached through a port, as ``docs/link.md`` says.
 
+    A device that does not answer is brought to the line rate of `config` by a break.
     Opening sets the hyperparameters to ``Hyperparameters()``. Table and count of
     applied transitions stay as they are found, and so does the rounding noise of a device that has
     applied any, so that an interrupted run can be taken up again; :meth:`configure` restarts the
@@ -106,24 +95,26 @@ class LinkDevice(Device):
                 f"the device speaks version {hello[0]} of the link protocol; "
                 f"this driver speaks version {PROTOCOL_VERSION}"
             )
-        if len(hello) != HELLO.size:
-            raise LinkError(f"the device answered HELLO with {len(hello)} bytes, not {HELLO.size}")
-        _, _, digest, states, actions, integer, fraction, buffer_bytes, build, _, _ = HELLO.unpack(
-            hello
-        )
-        config = self.config
+        layout = ANSWERS[Request.HELLO]
+        if len(hello) != layout.size:
+            raise LinkError(f"the device answered HELLO with {len(hello)} bytes, not {layout.size}")
+        device, config = layout.named(hello), self.config
         # What a person can make sense of comes first: the digest differs whenever anything does.
         for what, there, here in (
-            ("geometry", f"{states} x {actions}", f"{config.states} x {config.actions}"),
-            ("format", f"Q{integer}.{fraction}", str(config.format)),
-            ("buffer", f"{buffer_bytes} bytes", f"{config.link.buffer_bytes} bytes"),
-            ("configuration digest", digest.hex(), config.digest[:16]),
+            (
+                "geometry",
+                f"{device['states']} x {device['actions']}",
+                f"{config.states} x {config.actions}",
+            ),
+            ("format", f"Q{device['integer']}.{device['fraction']}", str(config.format)),
+            ("buffer", f"{device['buffer_bytes']} bytes", f"{config.link.buffer_bytes} bytes"),
+            ("configuration digest", _digits(device["digest"]), config.digest[:16]),
         ):
             if there != here:
                 raise ConfigMismatchError(
                     f"the device's {what} is {there}; this configuration has {here}"
                 )
-        self.build = build.hex()
+        self.build = _digits(device["build"])
         if self._expected_build not in (None, self.build):
             raise ConfigMismatchError(
                 f"the device's build is {self.build}, not {self._expected_build}: "
@@ -139,13 +130,15 @@ class LinkDevice(Device):
 
     def _configure(self, hyper: Hyperparameters) -> None:
         c = hyper.coefficients
-        payload = _CONFIGURE.pack(c.alpha, c.kappa, hyper.rounding_for(self.config).code)
+        payload = ARGUMENTS[Request.CONFIGURE].pack(
+            c.alpha, c.kappa, hyper.rounding_for(self.config).code
+        )
         self._session.send(Request.CONFIGURE, payload)
         self._session.drain()
 
     def set_noise(self, noise: NoiseState) -> None:
         """Continue the rounding noise from a saved state."""
-        self._session.send(Request.NOISE, _NOISE.pack(noise.x, noise.w))
+        self._session.send(Request.NOISE, ARGUMENTS[Request.NOISE].pack(noise.x, noise.w))
         self._session.drain()
 
     def set_baud(self, baud: int) -> None:
@@ -177,11 +170,13 @@ class LinkDevice(Device):
         values = checked_table(self.config, q_raw).reshape(-1)
         width = self.config.value_bytes
         data = _value_bytes(values, width)
+        place = ARGUMENTS[Request.LOAD]
         first = 0
         while first < values.size:
-            count = min((self._session.limit - _ENTRY.size) // width, values.size - first)
-            entry = _ENTRY.pack(*divmod(first, self.config.actions))
-            self._session.send(Request.LOAD, entry + data[first * width : (first + count) * width])
+            count = min((self._session.limit - place.size) // width, values.size - first)
+            payload = place.pack(*divmod(first, self.config.actions))
+            payload += data[first * width : (first + count) * width]
+            self._session.send(Request.LOAD, payload)
             first += count
         self._session.drain()
 
@@ -192,8 +187,8 @@ class LinkDevice(Device):
         data = bytearray()
         while (first := len(data) // width) < size:
             count = min((self._session.limit - COMMON.size) // width, size - first)
-            request = _READ.pack(*divmod(first, self.config.actions), count)
-            data += self._session.ask(Request.READ, count * width, request)
+            place = ARGUMENTS[Request.READ].pack(*divmod(first, self.config.actions), count)
+            data += self._session.ask(Request.READ, count * width, place)
         values = _values(data, width)
         return values.reshape(self.config.states, self.config.actions)
 
@@ -209,7 +204,8 @@ class LinkDevice(Device):
         TransitionError
             The transitions are for tables of another type; nothing has been sent.
         DeviceError
-            ``applied`` says how many of these transitions the device has confirmed as applied.
+            ``applied`` says how many of these transitions the device has confirmed as applied. After
+            a :class:`~qstep.errors.RefusedError` it is exact: these were applied, the others were not.
         """
         rest = checked_transitions(self.config, transitions)
         before = self._session.applied
@@ -243,26 +239,35 @@ class LinkDevice(Device):
     def _send_rewards(self, first: int) -> None:
         """Load the codes from `first` on."""
         width = self.config.value_bytes
+        place = ARGUMENTS[Request.REWARDS]
         while first < len(self._rewards):
-            count = min((self._session.limit - 1) // width, len(self._rewards) - first)
+            count = min((self._session.limit - place.size) // width, len(self._rewards) - first)
             values = self._rewards.values[first : first + count]
-            self._session.send(Request.REWARDS, bytes([first]) + _value_bytes(values, width))
+            self._session.send(Request.REWARDS, place.pack(first) + _value_bytes(values, width))
             first += count
 
     # What happened
 
     def status(self) -> Status:
         """Return what has been applied since the device was reset."""
-        digest, x, w = _STATUS.unpack(self._session.ask(Request.STATUS, _STATUS.size))
-        return Status(self._session.applied, digest, NoiseState(x, w))
+        crc, x, w = ANSWERS[Request.STATUS].unpack(self._ask(Request.STATUS))
+        return Status(self._session.applied, crc, NoiseState(x, w))
 
     def counters(self) -> Counters:
         """Return the hardware's counters."""
-        return Counters(*_COUNTERS.unpack(self._session.ask(Request.COUNTERS, _COUNTERS.size)))
+        return Counters(**ANSWERS[Request.COUNTERS].named(self._ask(Request.COUNTERS)))
+
+    def _ask(self, kind: Request) -> bytes:
+        return self._session.ask(kind, ANSWERS[kind].size)
 
     def close(self) -> None:
         """Close the port."""
         self._port.close()
+
+
+def _digits(number: int) -> str:
+    """Return eight bytes of HELLO's answer as hexadecimal digits, in the order in which they travel."""
+    return number.to_bytes(8, "little").hex()
 
 
 def _value_bytes(values: NDArray[np.int32], width: int) -> bytes:

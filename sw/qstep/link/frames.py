@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import struct
 import zlib
 from typing import NamedTuple
 
 from cobs import cobs
 
-from qstep.protocol import OVERHEAD
+from qstep.protocol import CRC, HEADER, OVERHEAD
 
 __all__ = [
-    "COMMON",
     "DELIMITER",
     "Frame",
     "FrameReader",
@@ -21,12 +19,6 @@ __all__ = [
 
 DELIMITER = b"\0"
 """Ends a frame; alone it is an empty frame, which is ignored."""
-
-COMMON = struct.Struct("<BHQ")
-"""What every answer's payload begins with: status, expected, applied."""
-
-_HEADER = struct.Struct("<BHHH")
-_CRC = struct.Struct("<I")
 
 
 class Frame(NamedTuple):
@@ -40,8 +32,8 @@ class Frame(NamedTuple):
 
 def encode_frame(kind: int, seq: int, epoch: int, payload: bytes | memoryview) -> bytes:
     """Return the bytes that go over the line, delimiter included."""
-    body = _HEADER.pack(kind, seq, epoch, len(payload)) + payload
-    return bytes(cobs.encode(body + _CRC.pack(zlib.crc32(body)))) + DELIMITER
+    body = HEADER.pack(kind, seq, epoch, len(payload)) + payload
+    return bytes(cobs.encode(body + CRC.pack(zlib.crc32(body)))) + DELIMITER
 
 
 def decode_frame(data: bytes) -> Frame | None:
@@ -52,11 +44,11 @@ def decode_frame(data: bytes) -> Frame | None:
         return None
     if len(body) < OVERHEAD:
         return None
-    kind, seq, epoch, length = _HEADER.unpack_from(body)
-    (crc,) = _CRC.unpack_from(body, len(body) - _CRC.size)
-    if length != len(body) - OVERHEAD or crc != zlib.crc32(memoryview(body)[: -_CRC.size]):
+    kind, seq, epoch, length = HEADER.unpack(body)
+    (crc,) = CRC.unpack(body[-CRC.size :])
+    if length != len(body) - OVERHEAD or crc != zlib.crc32(memoryview(body)[: -CRC.size]):
         return None
-    return Frame(kind, seq, epoch, body[_HEADER.size : -_CRC.size])
+    return Frame(kind, seq, epoch, body[HEADER.size : -CRC.size])
 
 
 class FrameReader:

@@ -9,11 +9,14 @@ from typing import Protocol, runtime_checkable
 import serial
 
 from qstep.errors import DeadlineError, LinkError
+from qstep.protocol import BITS_PER_BYTE, BREAK_BITS, LEAST_BAUD
 
 __all__ = ["Port", "RatedPort", "SerialPort"]
 
 _POLL_SECONDS = 0.02
 _CHUNK = 4096
+_BYTE_SECONDS = BITS_PER_BYTE / LEAST_BAUD
+_BREAK_SECONDS = 2 * BREAK_BITS / LEAST_BAUD  # twice what is needed at the least rate
 
 
 def _write_seconds(baud: int) -> float:
@@ -36,12 +39,15 @@ class Port(Protocol):
 
 @runtime_checkable
 class RatedPort(Port, Protocol):
-    """A port whose line rate can be changed; `baud` is the present one."""
+    """A port with a serial line; `baud` is its present rate."""
 
     baud: int
 
     def set_baud(self, baud: int) -> None:
         """Send and receive at `baud` from now on."""
+
+    def send_break(self) -> None:
+        """Hold the line low for longer than two bytes take, whatever the device's rate is."""
 
 
 class SerialPort:
@@ -136,6 +142,17 @@ class SerialPort:
         except (OSError, ValueError) as cause:
             raise LinkError(f"{self.url}: cannot be set to {baud} baud: {cause}") from cause
         self.baud = baud
+
+    def send_break(self) -> None:
+        """Send a break, upon which a device goes back to the rate that it was built for.
+
+        A pty or a socket has no line, and nothing happens.
+        """
+        with suppress(OSError):  # what a port that has failed does is told by the next write
+            self._serial.break_condition = True
+            time.sleep(_BREAK_SECONDS)
+            self._serial.break_condition = False
+            time.sleep(_BYTE_SECONDS)
 
     def close(self) -> None:
         """Release the port."""

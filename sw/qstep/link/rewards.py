@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.compiled import compiled
-from qstep.link.records import CODES
+from qstep.protocol import CODES
 
 __all__ = ["RewardTable"]
 

@@ -8,13 +8,15 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from qstep.config import Config
-from qstep.errors import DeadlineError, DeviceError, LinkError
-from qstep.link.frames import COMMON, DELIMITER, Frame, FrameReader, encode_frame
+from qstep.errors import DeadlineError, DeviceError, LinkError, SessionLostError
+from qstep.link.frames import DELIMITER, Frame, FrameReader, encode_frame
 from qstep.link.ports import Port, RatedPort
 from qstep.link.window import Window
 from qstep.protocol import (
     ANSWER,
+    ARGUMENTS,
     BITS_PER_BYTE,
+    COMMON,
     OVERHEAD,
     PROTOCOL_VERSION,
     Request,
@@ -31,6 +33,8 @@ PATIENCE = 0.1
 """Seconds, beside the time that the bytes take, before the first retry; each later one waits twice as
 long, so that a device which pauses for a second or two is not given up."""
 
+_COUNTS = 1 << 16  # of the device's resets and sessions, in its epoch
+
 T = TypeVar("T")
 
 
@@ -39,7 +43,8 @@ class Session:
 
     Nothing is ever returned in place of an answer that did not come. After a DeadlineError, LinkError
     or SessionLostError the session is closed, because requests under way may still be carried out;
-    :meth:`open` starts another, in which the device refuses whatever is left of this one.
+    :meth:`open` starts another, in which the device refuses whatever is left of this one. After a
+    RefusedError nothing is under way, and the next request opens another session by itself.
 
     Parameters
     ----------
@@ -49,27 +54,29 @@ class Session:
         Gives the device's buffer.
     patience : float
         Seconds before the first retry, beside the time on the line.
-
-    Attributes
-    ----------
-    baud : int
-        Line rate that the deadlines are reckoned with.
     """
 
     def __init__(self, port: Port, config: Config, patience: float = PATIENCE) -> None:
-        self.baud = port.baud if isinstance(port, RatedPort) else config.link.baud
         self._port = port
+        self._rated = port if isinstance(port, RatedPort) else None
+        self._baud = config.link.baud  # the device's after a reset or a break
         self._patience = patience
         self._buffer_bytes = config.link.buffer_bytes
         self._max_payload = max_payload(self._buffer_bytes)
         self._reader = FrameReader(self._max_payload + OVERHEAD)
         self._window = Window(self._buffer_bytes)
         self._gaps = 0  # repeats because of GAP, since a request was last known to be carried out
+        self._count = 0  # of the device, when it opened this session
 
     @property
     def applied(self) -> int:
         """Transitions that the device has confirmed as applied since its reset."""
         return self._window.applied
+
+    @property
+    def baud(self) -> int:
+        """Line rate that the deadlines are reckoned with."""
+        return self._rated.baud if self._rated else self._baud
 
     @property
     def limit(self) -> int:
@@ -79,6 +86,9 @@ class Session:
     def open(self) -> bytes:
         """Open a session and return HELLO's answer after the common part, whatever its length.
 
+        A device that does not answer may listen at another rate than the port: an earlier host left it
+        there, or it was reset. A break brings it back to the rate that it was built for.
+
         Raises
         ------
         DeadlineError, LinkError
@@ -86,22 +96,44 @@ class Session:
         """
         self._window.close()
         self._gaps = 0
-        nonce = secrets.token_bytes(4)
+        nonce = secrets.randbits(32)
+        payload = ARGUMENTS[Request.HELLO].pack(nonce)
         # The delimiter ends whatever an earlier host left unfinished on the line.
-        hello = DELIMITER + encode_frame(Request.HELLO, 0, 0, nonce)
+        hello = DELIMITER + encode_frame(Request.HELLO, 0, 0, payload)
 
         def accept(frame: Frame) -> Frame | None:
             if frame.type != Request.HELLO + ANSWER or len(frame.payload) <= COMMON.size:
                 return None
             # Another version may lay out the rest in another way: the driver is to see that it does.
             is_other = frame.payload[COMMON.size] != PROTOCOL_VERSION
-            return frame if is_other or frame.payload.endswith(nonce) else None
+            return frame if is_other or frame.payload.endswith(payload) else None
+
+        def resend() -> None:
+            if self._rated is not None:
+                self._rated.send_break()
+                if self._rated.baud != self._baud:
+                    self._rated.set_baud(self._baud)
+            self._write(hello)
 
         self._write(hello)
-        frame = self._wait("HELLO", accept, lambda: self._write(hello), 0.0)
-        _, expected, applied = COMMON.unpack_from(frame.payload)
+        frame = self._wait("HELLO", accept, resend, 0.0)
+        _, expected, applied = COMMON.unpack(frame.payload)
         self._window.open(frame.epoch, expected, applied)
+        self._count = (frame.epoch ^ nonce) % _COUNTS
         return frame.payload[COMMON.size :]
+
+    def _go_on(self) -> None:
+        """Open a session in place of one that a refusal has halted, if nobody has come between."""
+        if not self._window.is_halted:
+            return
+        applied, count = self.applied, (self._count + 1) % _COUNTS
+        self.open()
+        if (self.applied, self._count) != (applied, count):
+            self._window.close()
+            raise SessionLostError(
+                "session lost: since a request was refused, the device was reset, or another host "
+                "opened a session; read the table again before going on"
+            )
 
     def send(
         self,
@@ -125,10 +157,9 @@ class Session:
         """
         if len(payload) > self._max_payload:
             raise ValueError(f"payload has {len(payload)} bytes; at most {self._max_payload} fit")
+        self._go_on()
         while not self._window.has_room(len(payload)):
             self._await_progress()
-        if self._window.refusal is not None:
-            self.drain()
         self._start(kind, payload, transitions, seconds)
 
     def drain(self) -> None:
@@ -137,14 +168,10 @@ class Session:
         Raises
         ------
         RefusedError
-            One of them was refused; the others were carried out, and the session stays open.
+            One of them was refused; those before it were carried out, those after it were not.
         """
-        window = self._window
-        while window.pending:
+        while self._window.pending:
             self._await_progress()
-        if window.refusal is not None:
-            refusal, window.refusal = window.refusal, None
-            raise refusal
 
     def ask(self, kind: Request, size: int, payload: bytes = b"") -> bytes:
         """Carry out READ, STATUS or COUNTERS and return the `size` bytes that follow the common part.
@@ -155,13 +182,12 @@ class Session:
             The device answered with another number of bytes.
         """
         self.drain()
+        self._go_on()
         seq, epoch = self._window.next, self._window.epoch
         frame = self._start(kind, payload, 0, 0.0)
 
         def accept(answer: Frame) -> bytes | None:
             self._acknowledge(answer)
-            if self._window.refusal is not None:
-                self.drain()
             mine = (answer.type, answer.seq, answer.epoch) == (kind + ANSWER, seq, epoch)
             is_ok = answer.payload[:1] == bytes([StatusCode.OK])
             return answer.payload[COMMON.size :] if mine and is_ok else None
@@ -178,8 +204,9 @@ class Session:
         When the answer is lost it is not known at which rate the device listens: retries alternate.
         """
         self.drain()
+        self._go_on()
         old = self.baud
-        frame = self._start(Request.BAUD, divisor.to_bytes(2, "little"), 0, 0.0)
+        frame = self._start(Request.BAUD, ARGUMENTS[Request.BAUD].pack(divisor), 0, 0.0)
         rates = [old, baud] * RETRIES
 
         def resend() -> None:
@@ -187,9 +214,7 @@ class Session:
             self._write(self._window.repeated(frame))
 
         self._wait("BAUD", self._acknowledge, resend, 0.0)
-        self.drain()
         set_baud(baud)
-        self.baud = baud
 
     def _start(
         self, kind: Request, payload: bytes | memoryview, transitions: int, seconds: float
@@ -230,13 +255,13 @@ class Session:
         seconds: float,
     ) -> T:
         """Feed frames to `accept` until it returns something; repeat with `resend`, then give up."""
-        seconds += self._patience + 2 * self._buffer_bytes * BITS_PER_BYTE / self.baud
         waited = 0.0
         for attempt in range(RETRIES + 1):
             if attempt:
                 resend()
+            line = 2 * self._buffer_bytes * BITS_PER_BYTE / self.baud
             began = now = time.monotonic()
-            deadline = began + seconds * 2**attempt
+            deadline = began + (seconds + self._patience + line) * 2**attempt
             while now < deadline:
                 result = None
                 for frame in self._reader.feed(self._read(deadline - now)):

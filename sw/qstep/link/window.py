@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from enum import IntEnum
 from itertools import islice
 from typing import NamedTuple, NoReturn
 
 from qstep.errors import RefusedError, SessionLostError
-from qstep.link.frames import COMMON, DELIMITER, Frame, encode_frame
-from qstep.protocol import ANSWER, OVERHEAD, Request, StatusCode, max_payload
+from qstep.link.frames import DELIMITER, Frame, encode_frame
+from qstep.protocol import ANSWER, COMMON, OVERHEAD, REFUSALS, Request, StatusCode, max_payload
 
 __all__ = ["Pending", "Progress", "Window"]
 
@@ -18,7 +17,6 @@ _FIRST_LIMIT = 128
 _CLEAN_BYTES = 8192  # carried out without a retry before the limit doubles
 
 _SEQUENCE = 1 << 16
-_NOT_REFUSED = (StatusCode.OK, StatusCode.DUPLICATE, StatusCode.GAP)
 
 
 class Pending(NamedTuple):
@@ -63,8 +61,8 @@ class Window:
         Transitions that the device has confirmed as applied since its reset.
     limit : int
         How many bytes a payload, of a request or of an answer, should have at most for now.
-    refusal : RefusedError or None
-        The first refusal since this was last set to None.
+    is_halted : bool
+        The session is over because a request was refused: all before it were carried out, none after it.
     pending : deque of Pending
         Requests under way, oldest first.
     """
@@ -74,7 +72,7 @@ class Window:
         self.next = 0
         self.applied = 0
         self.limit = _FIRST_LIMIT
-        self.refusal: RefusedError | None = None
+        self.is_halted = False
         self.pending: deque[Pending] = deque()
         self._buffer_bytes = self._credit = buffer_bytes
         self._clean = 0  # bytes carried out since the limit last changed
@@ -87,7 +85,8 @@ class Window:
 
     def close(self) -> None:
         """Forget the session and what is under way in it."""
-        self.epoch = self.refusal = None
+        self.epoch = None
+        self.is_halted = False
         self.pending.clear()
         self._credit = self._buffer_bytes
 
@@ -119,10 +118,19 @@ class Window:
         return DELIMITER + (frame or b"".join(request.frame for request in self.pending))
 
     def acknowledge(self, answer: Frame) -> Progress:
-        """Take one answer into account; SessionLostError when it shows that the session is over."""
-        if answer.type < ANSWER or len(answer.payload) < COMMON.size:
+        """Take one answer into account.
+
+        Raises
+        ------
+        RefusedError
+            A request was refused, which halts the session; `applied` is exact.
+        SessionLostError
+            The session is over.
+        """
+        # HELLO's answer tells nothing of requests: it is the same in a session that is halted.
+        if answer.type <= Request.HELLO + ANSWER or len(answer.payload) < COMMON.size:
             return _NOTHING
-        status, expected, applied = COMMON.unpack_from(answer.payload)
+        status, expected, applied = COMMON.unpack(answer.payload)
         if status == StatusCode.STALE_EPOCH:
             self._lost("the device was reset, or another host opened a session", applied)
         if answer.epoch != self.epoch:
@@ -133,13 +141,10 @@ class Window:
             return _NOTHING  # late or doubled: what it tells is known
         if done > len(self.pending):
             self._lost(f"the device expects request {expected}, not {self.next}", applied)
+        if done and status in REFUSALS:
+            self._halt(done, applied, StatusCode(status))
         if done:
-            self._confirm(done, applied, refused=status not in _NOT_REFUSED)
-            if status not in _NOT_REFUSED and self.refusal is None:
-                self.refusal = RefusedError(
-                    f"the device refused {_name(Request, answer.type - ANSWER)}: "
-                    f"{_name(StatusCode, status)}"
-                )
+            self._confirm(done, applied)
         repeat = b""
         if status == StatusCode.GAP and self.pending:
             # Each request behind a lost one is answered GAP. Within one pass of the window these
@@ -150,10 +155,10 @@ class Window:
                 self._gap_at = offset
         return Progress(done > 0, repeat)
 
-    def _confirm(self, done: int, applied: int, refused: bool) -> None:
+    def _confirm(self, done: int, applied: int) -> None:
         """Take the `done` oldest requests off, if the count of transitions bears it out."""
-        should_be = self.applied + sum(r.transitions for r in islice(self.pending, done))
-        if applied != should_be and not (refused and self.applied <= applied < should_be):
+        should_be = self._applied_by(done)
+        if applied != should_be:
             self._lost(f"the device has applied {applied} transitions, not {should_be}", applied)
         self.applied = applied
         self._gap_at = _SEQUENCE
@@ -165,14 +170,27 @@ class Window:
             self._clean = 0
             self.limit = min(self.limit * 2, max_payload(self._buffer_bytes))
 
+    def _halt(self, done: int, applied: int, status: StatusCode) -> NoReturn:
+        """Close the session because the last of the `done` oldest requests was refused."""
+        refused = self.pending[done - 1]
+        least = self._applied_by(done - 1)
+        if not least <= applied <= least + refused.transitions:
+            self._lost(
+                f"the device has applied {applied} transitions, "
+                f"not {least} to {least + refused.transitions}",
+                applied,
+            )
+        self.close()
+        self.applied, self.is_halted = applied, True
+        raise RefusedError(f"the device refused {refused.kind.name}: {status.name}")
+
+    def _applied_by(self, done: int) -> int:
+        """Return what `applied` must be when the `done` oldest requests have been carried out."""
+        return self.applied + sum(request.transitions for request in islice(self.pending, done))
+
     def _lost(self, why: str, applied: int) -> NoReturn:
         """Close the session; `applied` counts only if it can be what this session has led to."""
-        if self.applied <= applied <= self.applied + sum(r.transitions for r in self.pending):
+        if self.applied <= applied <= self._applied_by(len(self.pending)):
             self.applied = applied
         self.close()
         raise SessionLostError(f"session lost: {why}; read the table again before going on")
-
-
-def _name(kind: type[IntEnum], number: int) -> str:
-    """Return the name of a number that another machine has sent."""
-    return kind(number).name if number in list(kind) else str(number)

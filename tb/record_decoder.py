@@ -1,0 +1,51 @@
+"""Records of ``docs/link.md`` read in plain Python, for checkers: it knows neither driver nor hardware."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from qstep.config import Config
+
+__all__ = ["Record", "decode_record"]
+
+
+class Record(NamedTuple):
+    """A decoded record; `state` is None in a continuing one, `reward` is not sign-extended."""
+
+    state: int | None
+    action: int
+    reward: int
+    next_state: int
+    terminated: bool
+
+
+def decode_record(
+    config: Config, payload: bytes, start: int, *, coded: bool
+) -> tuple[Record, int] | None:
+    """Read the record that begins at byte `start`; nothing is checked for range.
+
+    Returns
+    -------
+    (Record, int) or None
+        The record and where the next one begins; None where `payload` ends inside the record.
+    """
+    bits = int.from_bytes(payload[start:], "little")
+    taken = 0
+
+    def take(width: int) -> int:
+        nonlocal bits, taken
+        value = bits % 2**width
+        bits >>= width
+        taken += width
+        return value
+
+    continues = take(1) == 1
+    action = take(config.action_bits)
+    next_state = take(config.state_bits)
+    terminated = take(1) == 1
+    reward = take(8 if coded else config.format.width)
+    state = None if continues else take(config.state_bits)
+    end = start + -(-taken // 8)
+    if end > len(payload):
+        return None
+    return Record(state, action, reward, next_state, terminated), end
