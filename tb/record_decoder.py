@@ -1,4 +1,4 @@
-"""Records of ``docs/link.md`` read in plain Python, for checkers: it knows neither driver nor hardware."""
+"""Records of ``docs/link.md``, read in plain Python: it knows neither driver nor hardware."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """The device's side of ``docs/link.md`` as plain Python: the executable specification.
 
 It stands in for a device in the tests of the driver, and says what the hardware must answer, byte for
-byte. With the driver it shares the frame codec and the numbers of requests and statuses; layouts of payloads
-and records are written here anew, from the document. The arithmetic is the golden model's.
-Where the document leaves an order of checks open, it is fixed here: epoch, then an earlier refusal, then
-sequence number, type, length, values; in an APPLY, record by record, so that what is wrong first is answered.
+byte. It shares the frame codec and the numbers of requests and statuses with the driver; layouts of
+payloads and records are written from the document. The arithmetic is the golden model's. Where the
+document leaves an order of checks open, it is fixed here: epoch, then an earlier refusal, then sequence
+number, type, length, values; in an APPLY, record by record, so that what is wrong first is answered.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from tb.record_decoder import decode_record
 
 from qstep.config import Config
 from qstep.fixed import Coefficients, Rounding
@@ -28,7 +29,6 @@ from qstep.protocol import (
     StatusCode,
     max_payload,
 )
-from tb.record_decoder import decode_record
 
 __all__ = ["ReferenceDevice"]
 

@@ -55,6 +55,7 @@ struct Traffic {
 class Peer {
 public:
     uint32_t divisor = 16;  // clocks per bit
+    bool breaks = false;    // the line to the device is held low
 
     void reset(Vqstep& model) {
         *this = Peer(divisor);
@@ -62,6 +63,11 @@ public:
     }
 
     void drive(Vqstep& model, Traffic& traffic) {
+        if (breaks) {
+            send_left_ = 0;
+            model.rx = 0;
+            return;
+        }
         if (send_left_ == 0 && traffic.consumed < traffic.in_size) {
             send_bits_ = 0x200U | static_cast<uint32_t>(traffic.in[traffic.consumed++]) << 1;
             send_left_ = 10;
@@ -114,10 +120,11 @@ private:
 
 #else
 
-// The far end of the byte streams; bytes have no rate, so the divisor is not used.
+// The far end of the byte streams; bytes have no rate, and there is no line to break.
 class Peer {
 public:
     uint32_t divisor = 0;
+    bool breaks = false;
 
     void reset(Vqstep& model) {
         model.rx_valid = 0;
@@ -283,6 +290,9 @@ void qs_run(Device* device, const uint8_t* in, size_t in_size, size_t* consumed,
 
 // Sets the clocks per bit of the far end; no effect in the byte build.
 void qs_set_divisor(Device* device, uint32_t divisor) { device->peer.divisor = divisor; }
+
+// Holds the serial line to the device low from now on, or lets it go; no effect in the byte build.
+void qs_set_break(Device* device, int breaks) { device->peer.breaks = breaks != 0; }
 
 // Clocks simulated so far, resets included.
 uint64_t qs_clocks(const Device* device) { return device->clocks(); }

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from qstep.config import Config
 from qstep.errors import DeviceError, LinkError
+from qstep.protocol import BITS_PER_BYTE, BREAK_BITS, LEAST_BAUD
 from qstep_sim.build import build
 
 __all__ = ["SimPort"]
@@ -79,6 +80,7 @@ class SimPort:
     def reset(self) -> None:
         """Reset the device, and forget what was written and not yet taken; the rate stays."""
         self._pending = bytearray()
+        self._received = b""
         self._quiet_clocks = 0
         self._library.qs_reset(self._open())
         self._check()
@@ -94,6 +96,16 @@ class SimPort:
         self._link = replace(self._link, baud=baud)
         self.baud = baud
         self._library.qs_set_divisor(self._open(), self._link.divisor)
+
+    def send_break(self) -> None:
+        """Hold the line to the device low for longer than two bytes take at any rate, then high again."""
+        byte_clocks = BITS_PER_BYTE * self._link.clock_hz // LEAST_BAUD
+        for level, clocks in ((1, 2 * BREAK_BITS // BITS_PER_BYTE * byte_clocks), (0, byte_clocks)):
+            self._library.qs_set_break(self._open(), level)
+            end = self.clocks + clocks
+            while self.clocks < end:
+                self._received += self._simulate(b"")
+        self._quiet_clocks = 0
 
     def write(self, data: bytes) -> None:
         """Queue bytes for the device; it takes them, at its own pace, during :meth:`read`."""
@@ -128,9 +140,9 @@ class SimPort:
         """
         began = time.monotonic()
         end = self.clocks + timeout * self._link.clock_hz
-        received = b""
+        received, self._received = self._received, b""
         while not self.idle:
-            received += self._simulate()
+            received += self._simulate(bytes(self._pending[:_OUTPUT_BYTES]))
             if received.endswith(b"\0") or self.clocks >= end:
                 return received
         if not received:
@@ -141,9 +153,8 @@ class SimPort:
         """End the simulation; calling it twice is harmless."""
         self._release()
 
-    def _simulate(self) -> bytes:
+    def _simulate(self, offered: bytes) -> bytes:
         taken, sent = ctypes.c_size_t(), ctypes.c_size_t()
-        offered = bytes(self._pending[:_OUTPUT_BYTES])
         self._library.qs_run(
             self._open(),
             offered,
@@ -196,6 +207,7 @@ def _load(path: Path) -> ctypes.CDLL:
             ],
         ),
         "qs_set_divisor": (None, [pointer, ctypes.c_uint32]),
+        "qs_set_break": (None, [pointer, ctypes.c_int]),
         "qs_clocks": (ctypes.c_uint64, [pointer]),
         "qs_error": (ctypes.c_char_p, [pointer]),
     }

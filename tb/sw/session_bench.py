@@ -14,7 +14,7 @@ from qstep.model import Model
 __all__ = ["CONFIG", "PATIENCE", "assert_exact", "expected_table", "transitions"]
 
 # A fast line and little patience, so that retries cost milliseconds.
-CONFIG = Config(36, 3, "Q6.10", link=Link(baud=12_000_000, buffer_bytes=512))
+CONFIG = Config(36, 3, "Q6.10", link=Link(baud=6_000_000, buffer_bytes=512))
 PATIENCE = 0.002
 
 

@@ -25,7 +25,7 @@ from qstep.protocol import Request
 
 pytestmark = pytest.mark.unit
 
-CONFIG = Config(25, 4, link=Link(baud=12_000_000))
+CONFIG = Config(25, 4, link=Link(baud=6_000_000))
 PATIENCE = 0.002
 
 
@@ -53,9 +53,9 @@ def assert_refused(device, error, message):
 
 def test_another_protocol_version_is_refused():
     assert_refused(
-        Claims(CONFIG, 0, b"\x02"),
+        Claims(CONFIG, 0, b"\x03"),
         ProtocolVersionError,
-        r"the device speaks version 2 of the link protocol; this driver speaks version 1",
+        r"the device speaks version 3 of the link protocol; this driver speaks version 2",
     )
 
 
@@ -116,7 +116,7 @@ def test_hello_of_this_version_but_of_another_length_is_refused():
             status, data = super()._hello(payload)
             return status, data[:-4] + b"?" + data[-4:]
 
-    assert_refused(Longer(CONFIG), LinkError, "answered HELLO with 39 bytes, not 38")
+    assert_refused(Longer(CONFIG), LinkError, "answered HELLO with 37 bytes, not 36")
 
 
 def device():
@@ -147,7 +147,8 @@ def test_a_rate_that_the_clock_cannot_make_is_refused():
     connected = device()
     connected._port.baud = 3_000_000
     connected._port.set_baud = lambda baud: None
-    with pytest.raises(ConfigError, match=r"link\.baud is 20000000; it must be .* to 12000000"):
+    connected._port.send_break = lambda: None
+    with pytest.raises(ConfigError, match=r"link\.baud is 20000000; it must be .* to 6000000"):
         connected.set_baud(20_000_000)
 
 

@@ -35,14 +35,14 @@ def test_frame_comes_back_whole(frame):
 
 
 def test_frame_is_laid_out_as_documented():
-    body = b"\x09\x02\x01\x04\x03\x02\x00\xaa\xbb"
+    body = b"\x09\x02\x01\x06\x05\x04\x03\x02\x00\xaa\xbb"
     expected = cobs.encode(body + zlib.crc32(body).to_bytes(4, "little")) + b"\0"
-    assert encode_frame(Request.APPLY_RAW, 0x0102, 0x0304, b"\xaa\xbb") == expected
+    assert encode_frame(Request.APPLY_RAW, 0x0102, 0x03040506, b"\xaa\xbb") == expected
 
 
 def test_overhead_and_limit_are_as_documented():
-    assert OVERHEAD == 11
-    assert max_payload(2048) == 1013
+    assert OVERHEAD == 13
+    assert max_payload(2048) == 1011
 
 
 @given(frames, st.data())
@@ -54,7 +54,7 @@ def test_any_flipped_bit_is_noticed(frame, data):
 
 
 def test_length_is_checked_beside_the_crc():
-    body = struct.pack("<BHHH", 9, 1, 2, 5) + b"four"
+    body = struct.pack("<BHIH", 9, 1, 2, 5) + b"four"
     frame = cobs.encode(body + zlib.crc32(body).to_bytes(4, "little"))
     assert decode_frame(frame) is None
 

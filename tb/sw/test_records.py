@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tb.record_decoder import decode_record
 
 from qstep import Config, QFormat, Transitions
-from qstep.link.records import RecordLayout, decode_record, encode_records, extend_digest
+from qstep.link.records import encode_records, extend_digest
 from qstep.link.rewards import RewardTable
+from qstep.protocol import RecordLayout
 
 pytestmark = pytest.mark.unit
 
@@ -41,11 +43,11 @@ def batches(draw):
     )
 
 
-def decode(layout, payload):
+def decode(config, payload, coded):
     """Return the transitions of a payload as tuples, rewards unsigned."""
     found, state, at = [], None, 0
     while at < len(payload):
-        record, at = decode_record(layout, payload, at)
+        record, at = decode_record(config, payload, at, coded=coded)
         state = state if record.state is None else record.state
         found.append((state, record.action, record.reward, record.next_state, record.terminated))
         state = record.next_state
@@ -66,8 +68,9 @@ def test_records_come_back_within_the_limit(batch, limit, coded):
     payloads = list(encode_records(layout, transitions, rewards, limit))
     assert all(0 < len(payload) <= limit for payload, _ in payloads)
     assert all(payload[0] & 1 == 0 for payload, _ in payloads)
-    assert [count for _, count in payloads] == [len(decode(layout, bytes(p))) for p, _ in payloads]
-    found = [record for payload, _ in payloads for record in decode(layout, bytes(payload))]
+    decoded = [decode(config, bytes(payload), coded) for payload, _ in payloads]
+    assert [count for _, count in payloads] == [len(records) for records in decoded]
+    found = [record for records in decoded for record in records]
     assert found == as_tuples(
         transitions, rewards.astype(np.int64) & ((1 << layout.reward_bits) - 1)
     )
@@ -95,7 +98,7 @@ def test_record_sizes(config, coded, full, continuing):
     layout = RecordLayout.coded(config) if coded else RecordLayout.raw(config)
     transitions = walk(config, 10)
     ((payload, count),) = encode_records(layout, transitions, transitions.reward_raw, 1000)
-    assert (layout.full_bytes, layout.continuing_bytes) == (full, continuing)
+    assert (layout.size(full=True), layout.size(full=False)) == (full, continuing)
     assert (len(payload), count) == (full + 9 * continuing, 10)
 
 
@@ -117,10 +120,10 @@ def test_a_frame_begins_with_a_full_record_even_where_the_walk_goes_on():
 
 
 def test_record_cut_short_is_not_decoded():
-    layout = RecordLayout.coded(Config(1024, 4))
-    assert decode_record(layout, b"\x00\x00\x00", 0) is None
-    assert decode_record(layout, b"\x00\x00\x00\x00", 0) is not None
-    assert decode_record(layout, b"\x01\x00\x00", 0) is not None
+    config = Config(1024, 4)
+    assert decode_record(config, b"\x00\x00\x00", 0, coded=True) is None
+    assert decode_record(config, b"\x00\x00\x00\x00", 0, coded=True) is not None
+    assert decode_record(config, b"\x01\x00\x00", 0, coded=True) is not None
 
 
 @given(batches(), st.integers(0, 60))

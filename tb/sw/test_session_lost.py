@@ -9,7 +9,7 @@ from tb.sw.session_bench import CONFIG, PATIENCE, assert_exact, transitions
 
 from qstep import Hyperparameters
 from qstep.devices.link_device import LinkDevice
-from qstep.errors import DeadlineError, RefusedError, SessionLostError
+from qstep.errors import DeadlineError, SessionLostError
 from qstep.link.frames import DELIMITER
 from qstep.link.session import Session
 from qstep.protocol import Request
@@ -114,32 +114,6 @@ def test_another_host_takes_the_session_away():
         LinkDevice(DirectPort(reference), CONFIG, PATIENCE)
 
 
-def test_refused_request_is_an_error_and_the_session_goes_on():
-    reference = ReferenceDevice(CONFIG)
-    session = Session(DirectPort(reference), CONFIG, PATIENCE)
-    session.open()
-    session.send(Request.NOISE, bytes(8))
-    session.send(Request.CLEAR, b"x")
-    with pytest.raises(RefusedError, match="the device refused NOISE: OUT_OF_RANGE"):
-        session.drain()
-    with pytest.raises(RefusedError, match="the device refused READ: OUT_OF_RANGE"):
-        session.ask(Request.READ, 2, b"\xff\xff\x00\x01\x00")
-    session.send(Request.CLEAR)
-    session.drain()
-    assert reference.refused == 3
-
-
-def test_refused_step_tells_how_much_of_it_was_applied():
-    reference = ReferenceDevice(CONFIG)
-    device = LinkDevice(DirectPort(reference), CONFIG, PATIENCE)
-    batch = transitions(8)
-    batch.action[5] = 3
-    with pytest.raises(RefusedError, match="refused APPLY_CODED: OUT_OF_RANGE") as caught:
-        device.apply(batch)
-    assert caught.value.applied == 5
-    assert device.status().applied == 5
-
-
 def test_late_answers_of_an_earlier_session_are_not_taken():
     reference = ReferenceDevice(CONFIG)
     port = DirectPort(reference)
@@ -152,6 +126,60 @@ def test_late_answers_of_an_earlier_session_are_not_taken():
     port._arrived = late
     with pytest.raises(DeadlineError, match="did not answer APPLY_RAW"):
         _cut(port, session)
+
+
+def test_a_request_from_before_a_power_cycle_is_not_carried_out_in_another_hosts_session():
+    early = ReferenceDevice(CONFIG)
+    host = Session(DirectPort(early), CONFIG, PATIENCE)
+    host.open()
+    late = ReferenceDevice(CONFIG)  # the same device after power was off and on
+    other = LinkDevice(DirectPort(late), CONFIG, PATIENCE)
+    port = DirectPort(late)
+    host._port = port
+    # The first number that the device expects in the other session is that of its first request.
+    host._window.next = late._expected
+    host.send(Request.CLEAR)
+    with pytest.raises(SessionLostError, match="another host opened a session"):
+        host.drain()
+    other.apply(transitions(10))
+    assert_exact(other, late, transitions(10), Hyperparameters())
+
+
+def test_no_two_sessions_of_a_device_have_the_same_epoch(monkeypatch):
+    monkeypatch.setattr("secrets.randbits", lambda bits: 0x12345678)
+    reference = ReferenceDevice(CONFIG)
+    session = Session(DirectPort(reference), CONFIG, PATIENCE)
+    epochs = []
+    for _ in range(3):
+        session.open()
+        epochs.append(reference.epoch)
+        reference.reset()
+    assert len(set(epochs)) == 3
+    assert {epoch ^ 0x12345678 for epoch in epochs} == {2, 4, 6}
+
+
+def test_a_reset_in_the_middle_of_an_answer_does_not_cost_the_next_one():
+    class Cuts(DirectPort):
+        """The device is reset while it sends its next answer."""
+
+        cuts = False
+
+        def back(self, data):
+            if self.cuts and data:
+                self.cuts = False
+                reference.reset()
+                return data[: len(data) // 2]
+            return data
+
+    reference = ReferenceDevice(CONFIG)
+    port = Cuts(reference)
+    session = Session(port, CONFIG, PATIENCE)
+    session.open()
+    port.cuts = True
+    session.send(Request.STATUS)
+    port.written.clear()
+    session.open()
+    assert len(port.written) == 1
 
 
 def _cut(port, session):

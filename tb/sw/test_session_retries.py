@@ -30,7 +30,7 @@ def test_silence_is_an_error_after_four_retries_and_in_time():
         DeadlineError, match=r"did not answer APPLY_CODED within .* s, sent 5 times"
     ):
         device.apply(transitions(10))
-    limit = (2 ** (RETRIES + 1) - 1) * (PATIENCE + 2 * 512 * 10 / 12_000_000)
+    limit = (2 ** (RETRIES + 1) - 1) * (PATIENCE + 2 * 512 * 10 / 6_000_000)
     assert time.monotonic() - began < 2 * limit + 0.5
     requests = [part for data in port.written for part in data.split(DELIMITER) if part]
     steps = [part for part in requests if decode_frame(part).type == Request.APPLY_CODED]
@@ -69,7 +69,7 @@ def test_a_device_that_always_answers_gap_is_given_up_as_a_silent_one(kind):
     began = time.monotonic()
     with pytest.raises(DeadlineError, match=rf"answer {kind.name} within .* s, sent 9 times"):
         device.clear() if kind == Request.CLEAR else device.read()
-    seconds = PATIENCE + 2 * 512 * 10 / 12_000_000 + (36 * 3 / 1_000_000)
+    seconds = PATIENCE + 2 * 512 * 10 / 6_000_000 + (36 * 3 / 1_000_000)
     assert time.monotonic() - began < (2 ** (RETRIES + 1) - 1) * seconds + 0.5
     assert reference.received[kind] == 1 + RETRIES + RETRIES == 9
     with pytest.raises(SessionLostError, match="no session is open"):

@@ -35,11 +35,11 @@ _SLOWEST_CLOCK_HZ = 1_000_000
 class LinkDevice(Device):
     """The driver: a device reached through a port, as ``docs/link.md`` says.
 
-    A device that does not answer is brought to the line rate of `config` by a break.
     Opening sets the hyperparameters to ``Hyperparameters()``. Table and count of
     applied transitions stay as they are found, and so does the rounding noise of a device that has
     applied any, so that an interrupted run can be taken up again; :meth:`configure` restarts the
-    noise, :meth:`clear` and :meth:`load` set the table.
+    noise, :meth:`clear` and :meth:`load` set the table. Where the device does not answer, a break
+    brings it, and the port, to the line rate of `config`.
 
     Parameters
     ----------
