@@ -98,7 +98,7 @@ class SimPort:
         self._library.qs_set_divisor(self._open(), self._link.divisor)
 
     def send_break(self) -> None:
-        """Hold the line to the device low for longer than two bytes take at any rate, then high again."""
+        """Hold the line to the device low for longer than two bytes take at any rate, then high."""
         byte_clocks = BITS_PER_BYTE * self._link.clock_hz // LEAST_BAUD
         for level, clocks in ((1, 2 * BREAK_BITS // BITS_PER_BYTE * byte_clocks), (0, byte_clocks)):
             self._library.qs_set_break(self._open(), level)

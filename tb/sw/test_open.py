@@ -7,6 +7,7 @@ import select
 import socket
 import sys
 import threading
+import time
 import types
 from contextlib import contextmanager
 
@@ -96,6 +97,47 @@ def test_unknown_name_is_refused_with_the_legal_forms(url):
     assert str(caught.value).startswith(f"device is {url!r};")
 
 
+@pytest.mark.parametrize("url", [None, 5, b"model:"])
+def test_a_name_that_is_no_text_is_refused(url):
+    with pytest.raises(ConfigError, match=rf"device is {url!r}; it must be model:, sim:"):
+        qstep.open(url, CONFIG)
+
+
+@pytest.mark.parametrize(
+    ("config", "kind"), [({"states": 25, "actions": 4}, "dict"), (None, "NoneType")]
+)
+@pytest.mark.parametrize("url", ["model:", "sim:", "serial:/dev/absent"])
+def test_what_is_no_configuration_is_refused(url, config, kind):
+    with pytest.raises(ConfigError, match=f"config is a {kind}; it must be a Config, which"):
+        qstep.open(url, config)
+
+
+@pytest.mark.parametrize(
+    "name", ["socket://x", "socket://", "socket://:7", "socket://x:65536", "socket:x:7"]
+)
+def test_socket_without_host_or_port_is_refused(name):
+    with pytest.raises(ConfigError, match="its socket must be socket://HOST:PORT, PORT from 0"):
+        qstep.open(f"serial:{name}", CONFIG)
+
+
+def test_a_closed_model_answers_nothing():
+    device = qstep.open("model", CONFIG)
+    device.close()
+    device.close()
+    noise, table = Hyperparameters().noise, np.zeros((25, 4), np.int32)
+    for use in (
+        device.read,
+        device.clear,
+        device.status,
+        lambda: device.apply(walk(1)),
+        lambda: device.load(table),
+        lambda: device.configure(Hyperparameters()),
+        lambda: device.set_noise(noise),
+    ):
+        with pytest.raises(LinkError, match="the model is closed; open another"):
+            use()
+
+
 @pytest.mark.parametrize(
     "query", ["?build=0011223344556677", "?baud=115200&build=0011223344556677"]
 )
@@ -156,6 +198,12 @@ def test_serial_port_asks_for_low_latency_and_does_without(error, monkeypatch):
     assert asked == [True]
 
 
+@pytest.mark.parametrize("name", ["loop://x?y=1", "nonsense://x", "/dev/null", "\0"])
+def test_what_pyserial_cannot_open_is_a_link_error(name):
+    with pytest.raises(LinkError, match="cannot be opened at 3000000 baud"):
+        qstep.open(f"serial:{name}", CONFIG)
+
+
 def test_port_that_does_not_exist_is_a_link_error():
     with pytest.raises(LinkError, match="/dev/absent: cannot be opened at 3000000 baud"):
         qstep.open("serial:/dev/absent", CONFIG)
@@ -212,6 +260,27 @@ def test_serial_device_behind_a_pty():
         device.apply(batch)
         assert np.array_equal(device.read(), reference.table)
     assert reference.applied == len(batch)
+    with pytest.raises(LinkError, match="cannot be written"):
+        device.read()
+
+
+def test_serial_port_sends_a_break(monkeypatch):
+    levels = []
+    with pty_pair() as (_, name):
+        port = SerialPort(name, 115200)
+        monkeypatch.setattr(
+            port._serial,
+            "_update_break_state",
+            lambda: levels.append((port._serial.break_condition, time.monotonic())),
+        )
+        port.send_break()
+        monkeypatch.undo()
+        port.send_break()  # upon which a pty does nothing
+        port.close()
+        port.send_break()
+    (on, began), (off, ended) = levels
+    assert (on, off) == (True, False)
+    assert ended - began > 20 / 9600
 
 
 def test_serial_port_is_not_shared():

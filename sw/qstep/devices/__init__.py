@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import urlsplit
 
 from qstep.checks import shown
 from qstep.config import Config, checked_config
@@ -43,7 +44,7 @@ def open_device(url: str, config: Config) -> Device:
     Raises
     ------
     ConfigError
-        The name has none of these forms, or its rate or build can be none; `config` is no Config.
+        The name has none of these forms, or its rate, build or socket can be none; `config` is no Config.
     DeviceError
         The device cannot be reached, or is not built from `config`.
     ToolMissingError
@@ -74,9 +75,22 @@ def open_device(url: str, config: Config) -> Device:
         from qstep.link.ports import SerialPort
 
         options = _options(url, serial["options"])
+        if serial["port"].startswith("socket:") and not _is_socket(serial["port"]):
+            raise ConfigError(
+                f"device is {url!r}; its socket must be socket://HOST:PORT, PORT from 0 to 65535"
+            )
         baud = int(options.get("baud", config.link.baud))
         return LinkDevice(SerialPort(serial["port"], baud), config, build=options.get("build"))
     raise ConfigError(f"device is {url!r}; it must be {_FORMS}")
+
+
+def _is_socket(port: str) -> bool:
+    """Tell whether `port` names a host and a port of it."""
+    try:
+        parts = urlsplit(port)
+        return bool(parts.hostname) and parts.port is not None
+    except ValueError:  # a number out of range
+        return False
 
 
 def _options(url: str, text: str) -> dict[str, str]:

@@ -119,7 +119,10 @@ class Device(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Release the port or the simulation; calling it twice is harmless."""
+        """Release the port or the simulation; calling it twice is harmless.
+
+        A closed device has no table any more: :meth:`read` and the like raise a DeviceError.
+        """
 
     def __enter__(self) -> Self:
         return self

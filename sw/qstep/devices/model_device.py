@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from qstep.config import Config, Hyperparameters
 from qstep.devices.base import Device, Status
+from qstep.errors import LinkError
 from qstep.fast_model import FastModel
 from qstep.link.records import extend_digest
 from qstep.noise import NoiseState
@@ -23,9 +24,15 @@ class ModelDevice(Device):
 
     def __init__(self, config: Config) -> None:
         self.config = config
-        self._model = FastModel(config)
+        self._opened: FastModel | None = FastModel(config)
         self._applied = 0
         self._digest = 0
+
+    @property
+    def _model(self) -> FastModel:
+        if self._opened is None:
+            raise LinkError("the model is closed; open another")
+        return self._opened
 
     def configure(self, hyper: Hyperparameters) -> None:
         """Set learning rate, discount and rounding mode, and restart the noise from its seed."""
@@ -61,4 +68,5 @@ class ModelDevice(Device):
         """Return None: there is no hardware to count."""
 
     def close(self) -> None:
-        """Do nothing: a model holds nothing open."""
+        """Let go of the table; calling it twice is harmless."""
+        self._opened = None

@@ -78,7 +78,7 @@ class SerialPort:
                 write_timeout=_write_seconds(baud),
                 exclusive=True,
             )
-        except (OSError, ValueError) as cause:  # SerialException is an OSError
+        except Exception as cause:  # a handler of pyserial raises whatever it meets in its url
             raise LinkError(f"{url}: cannot be opened at {baud} baud: {cause}") from cause
         self._is_native = isinstance(self._serial, serial.Serial)
         if hasattr(self._serial, "set_low_latency_mode"):
