@@ -1,4 +1,4 @@
-"""A port to a reference device over a line that loses, changes, doubles, delays and invents bytes."""
+"""Ports for tests: to a reference device, and over a line that loses, changes, doubles and delays."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from tb.reference_device import ReferenceDevice
 
 from qstep.link.frames import DELIMITER
+from qstep.link.ports import Port
 
 __all__ = ["FAULTS", "DirectPort", "LossyPort", "NoisyPort", "Silent"]
 
@@ -28,8 +29,6 @@ class DirectPort:
 
     def read(self, timeout: float) -> bytes:
         if not self._arrived:
-            self._arrived = self.idle()
-        if not self._arrived:
             time.sleep(timeout)
         data, self._arrived = self._arrived, b""
         return data
@@ -44,10 +43,6 @@ class DirectPort:
     def back(self, data: bytes) -> bytes:
         """Return what the host receives of `data`."""
         return data
-
-    def idle(self) -> bytes:
-        """Return what the host receives when both sides wait."""
-        return b""
 
 
 class Silent(DirectPort):
@@ -89,39 +84,44 @@ FAULTS: dict[str, Fault] = {
     "insert": _insert,
     # The delimiter goes, and with it the boundary to the frame behind.
     "splice": lambda rng, frame: frame[: -1 - rng.randint(0, 4)],
-    "delay": lambda rng, frame: b"",  # and it comes later: see _mangle
+    "delay": lambda rng, frame: b"",  # and it comes later: see LossyPort
 }
 """What may happen to a frame, by name."""
 
 
-class LossyPort(DirectPort):
-    """Each frame, in each direction, meets one of `faults` with probability `rate`."""
+class LossyPort:
+    """Each frame on its way through `port`, in either direction, meets a fault with probability `rate`.
+
+    What is delayed comes behind a later frame, or when the other side waits.
+    """
 
     def __init__(
-        self,
-        device: ReferenceDevice,
-        seed: int,
-        rate: float,
-        faults: tuple[str, ...] = tuple(FAULTS),
+        self, port: Port, seed: int, rate: float, faults: tuple[str, ...] = tuple(FAULTS)
     ) -> None:
-        super().__init__(device)
+        self._port = port
         self._rng = random.Random(seed)
         self._rate = rate
         self._faults = faults
         self._late: dict[str, list[bytes]] = {"there": [], "back": []}
+        self._rest = b""  # of a frame whose end has not been read
         self.hits = dict.fromkeys(faults, 0)
 
-    def there(self, data: bytes) -> bytes:
-        return self._mangle("there", data)
+    def write(self, data: bytes) -> None:
+        self._port.write(self._mangled("there", data))
 
-    def back(self, data: bytes) -> bytes:
-        return self._mangle("back", data)
+    def read(self, timeout: float) -> bytes:
+        arrived = self._port.read(0)
+        if not arrived and self._late["there"]:
+            self._port.write(self._late["there"].pop(0))
+        whole, end, self._rest = (self._rest + (arrived or self._port.read(timeout))).rpartition(
+            DELIMITER
+        )
+        return self._mangled("back", whole + end)
 
-    def idle(self) -> bytes:
-        late, self._late["there"] = self._late["there"], []
-        return self._mangle("back", self.device.receive(b"".join(late)))
+    def close(self) -> None:
+        self._port.close()
 
-    def _mangle(self, direction: str, data: bytes) -> bytes:
+    def _mangled(self, direction: str, data: bytes) -> bytes:
         late = self._late[direction]
         out = b""
         for frame in data.split(DELIMITER)[:-1]:

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.unit
 def test_every_transition_is_applied_once_over_a_line_that(fault, seed):
     reference = ReferenceDevice(CONFIG)
     faults = tuple(FAULTS) if fault == "all" else (fault,)
-    port = LossyPort(reference, seed, 0.05, faults)
+    port = LossyPort(DirectPort(reference), seed, 0.05, faults)
     device = LinkDevice(port, CONFIG, PATIENCE)
     hyper = Hyperparameters(alpha=0.25, rounding="stochastic", seed=seed)
     device.configure(hyper)
@@ -56,7 +56,7 @@ class AppliesTwice(ReferenceDevice):
 
 
 def test_a_device_that_applies_twice_is_found_out():
-    port = LossyPort(AppliesTwice(CONFIG), 1, 0.2, ("duplicate",))
+    port = LossyPort(DirectPort(AppliesTwice(CONFIG)), 1, 0.2, ("duplicate",))
     device = LinkDevice(port, CONFIG, PATIENCE)
     with pytest.raises(SessionLostError, match=r"has applied \d+ transitions, not \d+"):
         device.apply(transitions(3000))
@@ -107,7 +107,7 @@ def test_payload_over_the_limit_is_a_programming_error():
 
 def test_sequence_numbers_wrap():
     reference = ReferenceDevice(CONFIG)
-    session = Session(LossyPort(reference, 3, 0.002), CONFIG, PATIENCE)
+    session = Session(LossyPort(DirectPort(reference), 3, 0.002), CONFIG, PATIENCE)
     session.open()
     session._window.next = reference._expected = 65000
     for _ in range(1500):

@@ -93,7 +93,7 @@ def test_what_is_applied_is_the_batch_up_to_the_illegal_transition(at):
 @pytest.mark.parametrize("seed", range(6))
 def test_over_a_bad_line_too(seed):
     reference = ReferenceDevice(CONFIG)
-    device = LinkDevice(LossyPort(reference, seed, 0.05), CONFIG, PATIENCE)
+    device = LinkDevice(LossyPort(DirectPort(reference), seed, 0.05), CONFIG, PATIENCE)
     batch = transitions(3000)
     for start in (0, 150):
         with pytest.raises(RefusedError) as caught:

@@ -123,3 +123,22 @@ def test_gaps_leave_the_retries_of_silence_as_they_are(lost):
         with pytest.raises(DeadlineError, match=r"did not answer CLEAR within .* s, sent 9 times"):
             device.clear()
     assert reference.received[Request.CLEAR] == RETRIES + (lost < RETRIES)
+
+
+def test_an_answer_that_loses_its_end_does_not_cost_the_next_one():
+    class Cuts(DirectPort):
+        """The next answer loses its delimiter and what is before it."""
+
+        cuts = False
+
+        def back(self, data):
+            kept = data[:-3] if self.cuts else data
+            self.cuts = False
+            return kept
+
+    port = Cuts(ReferenceDevice(CONFIG))
+    device = LinkDevice(port, CONFIG, PATIENCE)
+    port.cuts = True
+    port.written.clear()
+    device.clear()
+    assert len(port.written) == 2

@@ -73,6 +73,10 @@ class FrameReader:
         self._overlong = False
         self.errors = 0
 
+    def forget(self) -> None:
+        """Drop what has come of a frame: after a silence the next byte begins another one."""
+        self._rest, self._overlong = b"", False
+
     def feed(self, data: bytes) -> list[Frame]:
         """Take bytes as they arrive, in pieces of any size, and return the frames completed."""
         *whole, rest = (self._rest + data).split(DELIMITER)

@@ -258,6 +258,8 @@ class Session:
         waited = 0.0
         for attempt in range(RETRIES + 1):
             if attempt:
+                # Else an answer that has lost its end would cost the next one, too.
+                self._reader.forget()
                 resend()
             line = 2 * self._buffer_bytes * BITS_PER_BYTE / self.baud
             began = now = time.monotonic()
