@@ -11,7 +11,7 @@ from qstep.devices.link_device import LinkDevice
 from qstep.link.records import extend_digest
 from qstep.model import Model
 
-__all__ = ["CONFIG", "PATIENCE", "assert_exact", "expected_table", "transitions"]
+__all__ = ["CONFIG", "PATIENCE", "assert_exact", "expected_table", "spoiled", "transitions"]
 
 # A fast line and little patience, so that retries cost milliseconds.
 CONFIG = Config(36, 3, "Q6.10", link=Link(baud=6_000_000, buffer_bytes=512))
@@ -35,6 +35,15 @@ def transitions(
         next_state=next_state,
         terminated=rng.random(count) < 0.1,
     )
+
+
+def spoiled(count: int, at: int) -> Transitions:
+    """Return transitions of which the checks have not seen that one has an illegal action."""
+    batch = transitions(count)
+    action = batch.action.copy()
+    action[at] = CONFIG.actions
+    object.__setattr__(batch, "action", action)
+    return batch
 
 
 def expected_table(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tb.reference_device import ReferenceDevice
 from tb.sw.lossy_port import DirectPort, LossyPort
-from tb.sw.session_bench import CONFIG, PATIENCE, assert_exact, expected_table, transitions
+from tb.sw.session_bench import CONFIG, PATIENCE, assert_exact, expected_table, spoiled, transitions
 
 from qstep import Hyperparameters
 from qstep.devices.link_device import LinkDevice
@@ -17,15 +17,6 @@ from qstep.protocol import Request
 pytestmark = pytest.mark.unit
 
 ILLEGAL = bytes(8)  # NOISE with x = 0
-
-
-def spoiled(count, at):
-    """Return transitions of which the checks have not seen that one has an illegal action."""
-    batch = transitions(count)
-    action = batch.action.copy()
-    action[at] = CONFIG.actions
-    object.__setattr__(batch, "action", action)
-    return batch
 
 
 class LosesAnswers(DirectPort):
