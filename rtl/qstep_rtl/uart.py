@@ -4,23 +4,29 @@ Function    :class:`UartReceiver` samples each bit in its middle; :class:`UartSe
             out.
 Latency     Receiver: 9.5 bit times and four clocks from the falling edge to `valid`.
 Throughput  One byte per ten bit times in both directions.
-Reset       Both idle; a byte on its way is lost.
-Hazards     `divisor` (clocks per bit, 4 or more) is taken at each start bit: a byte under way keeps
-            its rate.
+Reset       Both idle; a byte on its way is lost. The sender then leaves the line high for the time of
+            one byte: the far end, which sees the rest of a byte that was cut off, is in step again.
+Hazards     `divisor` (clocks per bit, :data:`LEAST_DIVISOR` or more) is taken at each start bit: a
+            byte under way keeps its rate.
 Invariants  The line is high while the sender is idle. A byte without a stop bit is dropped, and the
             receiver then waits for the line to be high.
 """
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import Component, In, Out
 
-__all__ = ["UartReceiver", "UartSender"]
+from qstep.protocol import BITS_PER_BYTE
 
-_FRAME_BITS = 10
+__all__ = ["LEAST_DIVISOR", "UartReceiver", "UartSender"]
+
+LEAST_DIVISOR = 8
+"""Fewest clocks per bit: a sender 2.6 % fast or slow is understood at every phase, with a clock to spare."""
+
+_BREAK_BITS = 2 * BITS_PER_BYTE + 1
 
 
 class UartReceiver(Component):
@@ -31,9 +37,11 @@ class UartReceiver(Component):
     rx : In(1)
         The line, asynchronous; synchronised here with two flip-flops.
     divisor : In(16)
-        Clocks per bit, 4..65535.
+        Clocks per bit, LEAST_DIVISOR..65535.
     valid, data : Out(1), Out(8)
         A received byte.
+    line_break : Out(1)
+        For one clock: the line has been low for longer than two bytes take, which no byte is.
     """
 
     def __init__(self) -> None:
@@ -43,6 +51,7 @@ class UartReceiver(Component):
                 "divisor": In(16),
                 "valid": Out(1),
                 "data": Out(8),
+                "line_break": Out(1),
             }
         )
 
@@ -54,32 +63,40 @@ class UartReceiver(Component):
         period = Signal(16)
         timer = Signal(16)
         over = Signal()  # `timer` is 0
-        bits = Signal(
-            range(_FRAME_BITS + 1)
-        )  # bits still to be sampled, start and stop bit included
+        bits = Signal(range(BITS_PER_BYTE + 1))  # still to be sampled, start and stop bit included
         armed = Signal()  # the line has been high since the last byte
+        low = Signal(range(_BREAK_BITS))  # samples in a row at which the line was low
 
-        m.d.sync += self.valid.eq(0)
-        with m.If(bits == 0):
-            m.d.sync += armed.eq(line)
-            with m.If(armed & ~line):
-                # The middle of the start bit; one clock has gone by in seeing the edge.
+        m.d.sync += [self.valid.eq(0), self.line_break.eq(0)]
+        with m.If((bits == 0) & armed):
+            with m.If(~line):
+                # To the middle of the start bit, less the clock that went by in seeing the edge and
+                # the half clock that it had been there: late samples limit how fast a sender may be.
                 m.d.sync += [
                     period.eq(self.divisor - 1),
-                    timer.eq(self.divisor[1:] - 1),
+                    timer.eq((self.divisor - 3)[1:16]),
                     over.eq(0),
-                    bits.eq(_FRAME_BITS),
+                    bits.eq(BITS_PER_BYTE),
                     armed.eq(0),
                 ]
+        with m.Elif((bits == 0) & line):
+            m.d.sync += [armed.eq(1), low.eq(0)]
         with m.Elif(~over):
             m.d.sync += [timer.eq(timer - 1), over.eq(timer == 1)]
         with m.Else():
-            m.d.sync += [timer.eq(period), over.eq(0), bits.eq(bits - 1)]
-            with m.If((bits == _FRAME_BITS) & line):
+            m.d.sync += [
+                timer.eq(period),
+                over.eq(0),
+                low.eq(Mux(line, 0, low + 1)),
+                self.line_break.eq(~line & (low == _BREAK_BITS - 1)),
+            ]
+            with m.If(bits != 0):
+                m.d.sync += bits.eq(bits - 1)
+            with m.If((bits == BITS_PER_BYTE) & line):
                 m.d.sync += [bits.eq(0), armed.eq(1)]  # a glitch, not a start bit
             with m.Elif(bits == 1):
                 m.d.sync += [self.valid.eq(line), armed.eq(line)]
-            with m.Else():
+            with m.Elif(bits != 0):
                 m.d.sync += self.data.eq(Cat(self.data[1:], line))
         return m
 
@@ -92,7 +109,7 @@ class UartSender(Component):
     tx : Out(1)
         The line.
     divisor : In(16)
-        Clocks per bit, 4..65535.
+        Clocks per bit, LEAST_DIVISOR..65535.
     bytes : In(stream of 8)
         Bytes to send.
     """
@@ -111,8 +128,10 @@ class UartSender(Component):
         period = Signal(16)
         timer = Signal(16)
         over = Signal(init=1)  # `timer` is 0
-        shifter = Signal(_FRAME_BITS - 1)  # what follows the bit on the line, ones behind it
-        bits = Signal(range(_FRAME_BITS + 1))
+        # What follows the bit on the line, ones behind it.
+        shifter = Signal(BITS_PER_BYTE - 1, init=-1)
+        # Bits until the line is free; after a reset one more than a byte has, as nothing is timed yet.
+        bits = Signal(range(BITS_PER_BYTE + 2), init=BITS_PER_BYTE + 1)
 
         m.d.comb += self.bytes.ready.eq((bits == 0) | ((bits == 1) & over))
         with m.If(~over):
@@ -124,12 +143,14 @@ class UartSender(Component):
                 over.eq(0),
                 bits.eq(bits - 1),
             ]
+        with m.If(bits == BITS_PER_BYTE + 1):
+            m.d.sync += [period.eq(self.divisor - 1), timer.eq(self.divisor - 1)]
         with m.If(self.bytes.valid & self.bytes.ready):
             m.d.sync += [
                 Cat(self.tx, shifter).eq(Cat(Const(0, 1), self.bytes.payload, Const(1, 1))),
                 period.eq(self.divisor - 1),
                 timer.eq(self.divisor - 1),
                 over.eq(0),
-                bits.eq(_FRAME_BITS),
+                bits.eq(BITS_PER_BYTE),
             ]
         return m

@@ -10,7 +10,7 @@ from amaranth.hdl import Module
 from amaranth.lib.wiring import Component, In, Out
 from tb.unit.streams import collect_pulses, send, simulate
 
-from qstep_rtl.uart import UartReceiver, UartSender
+from qstep_rtl.uart import LEAST_DIVISOR, UartReceiver, UartSender
 
 pytestmark = pytest.mark.unit
 
@@ -53,11 +53,48 @@ def over_the_line(data: bytes, divisor: int, receiver_divisor: int, idle: float)
     return bytes(byte for (byte,) in received)
 
 
-@pytest.mark.parametrize("divisor", [4, 5, 7, 16])
+@pytest.mark.parametrize("divisor", [LEAST_DIVISOR, LEAST_DIVISOR + 1, 16])
 @pytest.mark.parametrize("idle", [0.0, 0.9], ids=["back-to-back", "idle"])
 def test_uart_carries_every_byte(divisor: int, idle: float) -> None:
     data = bytes(range(0, 256, 15)) + b"\xff\0\xff\xff\0\0"
     assert over_the_line(data, divisor, divisor, idle) == data
+
+
+HARD_BYTES = b"\x55\xaa\x00\xff\x0f\x80\x01"
+
+
+def line_of_another_clock(bit_clocks: float, phase: float, rng: random.Random) -> list[int]:
+    """Return the line, clock by clock, of a sender whose bits take `bit_clocks`.
+
+    An edge so near to the receiver's clock that the synchroniser may see it a clock later, does so one
+    time in two.
+    """
+    bits = "".join(f"0{f'{byte:08b}'[::-1]}1" for byte in HARD_BYTES)
+    seen = [1] * 12
+    level = 1
+    for clock in range(round(len(bits) * bit_clocks)):
+        now = int(bits[min(int((clock + phase) / bit_clocks), len(bits) - 1)])
+        seen.append(level if now != level and rng.random() < 0.5 else now)
+        level = now
+    return seen + [1] * round(2 * bit_clocks)
+
+
+@pytest.mark.parametrize("divisor", [LEAST_DIVISOR, LEAST_DIVISOR + 1])
+@pytest.mark.parametrize("rate", [1.026, 0.974], ids=["fast", "slow"])
+def test_uart_takes_a_sender_of_another_rate_at_every_phase(divisor: int, rate: float) -> None:
+    receiver = UartReceiver()
+    received: list[Any] = []
+    phases = [phase / 16 for phase in range(16)]
+
+    async def bench(ctx: Any) -> None:
+        ctx.set(receiver.divisor, divisor)
+        for phase in phases:
+            for level in line_of_another_clock(divisor / rate, phase, random.Random(14)):
+                ctx.set(receiver.rx, level)
+                await ctx.tick()
+
+    simulate(receiver, bench, collect_pulses(receiver.valid, (receiver.data,), received))
+    assert bytes(byte for (byte,) in received) == HARD_BYTES * len(phases)
 
 
 @pytest.mark.parametrize("receiver_divisor", [96, 104])
@@ -102,11 +139,62 @@ def test_uart_byte_under_way_keeps_its_rate() -> None:
         ctx.set(loop.receiver_divisor, 20)
         await ctx.tick().repeat(5)
         await send(ctx, loop.sender.bytes, b"\x5a", random.Random(13), 0.0)
-        ctx.set(loop.divisor, 5)
+        ctx.set(loop.divisor, 8)
         await send(ctx, loop.sender.bytes, b"\xa5", random.Random(13), 0.0)
         # The second start bit is on the line: the first byte has been sampled.
-        ctx.set(loop.receiver_divisor, 5)
-        await ctx.tick().repeat(60)
+        ctx.set(loop.receiver_divisor, 8)
+        await ctx.tick().repeat(90)
 
     simulate(loop, bench, collect_pulses(loop.receiver.valid, (loop.receiver.data,), received))
     assert received == [(0x5A,), (0xA5,)]
+
+
+@pytest.mark.parametrize(
+    ("bits", "breaks"), [(9, 0), (20, 0), (21.5, 1), (200, 1)], ids=lambda value: str(value)
+)
+def test_uart_reports_a_line_that_is_low_for_longer_than_two_bytes(
+    bits: float, breaks: int
+) -> None:
+    loop = Loop()
+    seen: list[Any] = []
+    received: list[Any] = []
+    divisor = 16
+
+    async def bench(ctx: Any) -> None:
+        ctx.set(loop.divisor, divisor)
+        ctx.set(loop.receiver_divisor, divisor)
+        # The line is low in zero bytes too, but never for so long at a time.
+        await send(ctx, loop.sender.bytes, bytes(4), random.Random(15), 0.0)
+        await ctx.tick().repeat(12 * divisor)
+        ctx.set(loop.cut, 1)
+        await ctx.tick().repeat(round(bits * divisor))
+        ctx.set(loop.cut, 0)
+        await ctx.tick().repeat(2 * divisor)
+        await send(ctx, loop.sender.bytes, b"R", random.Random(15), 0.0)
+        await ctx.tick().repeat(12 * divisor)
+
+    simulate(
+        loop,
+        bench,
+        collect_pulses(loop.receiver.valid, (loop.receiver.data,), received),
+        collect_pulses(loop.receiver.line_break, (), seen),
+    )
+    assert min(len(seen), 1) == breaks
+    assert bytes(byte for (byte,) in received).strip(b"\0\xff") == b"R"
+
+
+def test_uart_leaves_the_line_idle_for_a_byte_after_reset() -> None:
+    sender = UartSender()
+    divisor = 16
+
+    async def bench(ctx: Any) -> None:
+        ctx.set(sender.divisor, divisor)
+        ctx.set(sender.bytes.payload, 0)
+        ctx.set(sender.bytes.valid, 1)
+        clocks = 0
+        while ctx.get(sender.tx):
+            clocks += 1
+            await ctx.tick()
+        assert 10 * divisor <= clocks <= 11 * divisor
+
+    simulate(sender, bench)
