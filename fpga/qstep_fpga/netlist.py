@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from qstep import cache
 from qstep.config import Config
-from qstep.protocol import BUILD_BYTES
+from qstep.protocol import ANSWERS, Request
 from qstep_fpga import pll, tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
@@ -87,7 +87,8 @@ def identity(board: Board, config: Config) -> str:
         files = [generated, *sources.paths(), *sources.includes(), _BOARD]
         files += refinement_sources(family)
         parts += [sources.substance(path) for path in files]
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[: 2 * BUILD_BYTES]
+    digits = 2 * ANSWERS[Request.HELLO].sizes["build"]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:digits]
 
 
 def versions(board: Board) -> dict[str, str]:

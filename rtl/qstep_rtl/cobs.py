@@ -5,7 +5,8 @@ Latency     Decoder: one clock. Encoder: a block is sent once it is complete, at
             later.
 Throughput  One byte per clock; the encoder spends one clock more on each full block of 254 bytes
             and two on each frame.
-Reset       Drops what is inside, the encoder also what it has not sent.
+Reset       Drops what is inside, the encoder also what it has not sent. What it sends next is a
+            delimiter: what was cut off does not become part of the next frame.
 Hazards     The decoder cannot be held back: one input byte makes at most one output byte.
 Invariants  Between read pointer and placeholder every row of the encoder's ring is final.
 Reference   Cheshire and Baker, "Consistent Overhead Byte Stuffing", IEEE/ACM Trans. Networking 7
@@ -127,8 +128,9 @@ class CobsEncoder(Component):
         free = Signal(9, init=1)
         run = Signal(8, init=1)  # the code of the open block so far
         closing = Signal()  # end of frame: the last code is next
-        delimiting = Signal()  # then the delimiter
-        busy = Signal()  # the block is full, or the frame is at its end: no byte can be taken
+        delimiting = Signal(init=1)  # then the delimiter
+        # The block is full, or the frame is at its end, as after a reset: no byte can be taken.
+        busy = Signal(init=1)
         distance = Signal(9)  # from the free row to the one that is read
         space = Signal()  # a row is free; registered, so that it takes two to say so
         zero, last = Signal(), Signal()

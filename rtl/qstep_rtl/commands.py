@@ -2,12 +2,12 @@
 
 Function    One request at a time, in the order of arrival: header, session rules, length,
             arguments, work, answer.
-Latency     11 clocks from the first byte of a STEP frame to its first record; 4 from the lane's
+Latency     11 clocks from the first byte of a APPLY frame to its first record; 4 from the lane's
             last acceptance to the answer. Arguments are checked in two clocks of their own.
-Throughput  A STEP payload passes at one byte per clock, and 16 clocks more per frame; the line
+Throughput  A APPLY payload passes at one byte per clock, and 16 clocks more per frame; the line
             needs 13 and more for header, CRC and framing.
 Reset       Idle; alpha and kappa are 0, rounding is nearest, the divisor is the configured one.
-Hazards     A STEP frame is read while the answer before it is composed: its transitions must be
+Hazards     A APPLY frame is read while the answer before it is composed: its transitions must be
             kept from the lane while `answer_busy` is 1. Every other request waits until
             `answer_busy` is 0 and `lane_idle` is 1.
 Invariants  Each frame gets exactly one answer, and leaves no byte behind.
@@ -21,16 +21,16 @@ from amaranth.lib.wiring import Component, In, Out
 from amaranth.utils import exact_log2
 
 from qstep.config import Config
-from qstep.protocol import HEADER_BYTES, Request, StatusCode, max_payload
-from qstep_rtl.arguments import ARGUMENT_BYTES, MOST_ARGUMENTS, Arguments
-from qstep_rtl.responder import ANSWER
+from qstep.protocol import ARGUMENTS, HEADER, Request, StatusCode, max_payload
+from qstep_rtl.arguments import MOST_ARGUMENTS, Arguments
+from qstep_rtl.responder import ANSWERED
 from qstep_rtl.session import Session
 from qstep_rtl.sleep import SLEEPLESS
 from qstep_rtl.values import Task
 
 __all__ = ["Commands"]
 
-_STEPS = (Request.APPLY_CODED, Request.APPLY_RAW)
+_APPLYS = (Request.APPLY_CODED, Request.APPLY_RAW)
 _LEAST_BYTES = {Request.REWARDS: 1, Request.LOAD: 4}  # values follow the arguments
 _TASKS = {
     Request.REWARDS: Task.REWARDS,
@@ -55,12 +55,10 @@ class Commands(Component):
     ----------
     bytes : In(stream of 8)
         Good frames.
-    request, answer_busy, line_idle : Out, In(1), In(1)
-        To and from the responder; these may be a clock late.
-    lane_idle : In(1)
-        Neither lane nor digest works on a transition; may be a clock late.
-    asks_lane, asks_line : Out(1)
-        `lane_idle` and `answer_busy`, or `line_idle`, matter in the next clock.
+    request : Out(stream of ANSWERED)
+        Starts an answer.
+    quiet, asks_quiet : In(1), Out(1)
+        Lane, digest and line have nothing to do, as seen a clock ago; that matters in the next clock.
     step_start, step_coded, step_bytes, step_busy, step_partial, step_illegal
         To and from the records.
     task, first_code, first_state, first_action, read_count, value_bytes, values_check, values_move,
@@ -70,10 +68,12 @@ class Commands(Component):
         Send the totals; they are the data of the answer under way.
     noise_load, noise_x, noise_w, alpha, kappa, rounding, divisor
         Parameters of lane and line.
+    line_break : In(1)
+        Put the divisor back to the configured one.
     refused : Out(1)
         One clock for each request that was refused.
     busy : Out(1)
-        More is going on than that the payload of a STEP passes.
+        More is going on than that the payload of a APPLY passes.
     """
 
     def __init__(self, config: Config, counter_data_bytes: int) -> None:
@@ -82,12 +82,9 @@ class Commands(Component):
         super().__init__(
             {
                 "bytes": In(stream.Signature(8)),
-                "request": Out(stream.Signature(ANSWER)),
-                "answer_busy": In(1),
-                "line_idle": In(1),
-                "asks_line": Out(1),
-                "lane_idle": In(1),
-                "asks_lane": Out(1),
+                "request": Out(stream.Signature(ANSWERED)),
+                "quiet": In(1),
+                "asks_quiet": Out(1),
                 "step_start": Out(1),
                 "step_coded": Out(1),
                 "step_bytes": Out(stream.Signature(8)),
@@ -115,9 +112,10 @@ class Commands(Component):
                 "kappa": Out(16),
                 "rounding": Out(2),
                 "divisor": Out(16, init=config.link.divisor),
-                "epoch": Out(16),
+                "epoch": Out(32),
                 "expected": Out(16),
                 "nonce": Out(32),
+                "line_break": In(1),
                 "refused": Out(1),
                 "busy": Out(1),
             }
@@ -131,12 +129,11 @@ class Commands(Component):
 
         # Header, as it travels. No frame that is longer than the limit comes here, so the upper bits of
         # its length are 0. It counts down as the payload is taken; that it is 0 is known beforehand.
-        kind, seq, epoch = Signal(8), Signal(16), Signal(16)
+        kind, seq = Signal(8), Signal(16)
         left = Signal(len(self.payload_bytes), attrs=SLEEPLESS)
         spent = Signal(attrs=SLEEPLESS)
-        sort = kind[: len(arguments.sort)]  # tells known types apart
-        header = [kind, seq[:8], seq[8:], epoch[:8], epoch[8:], left[:8], left[8:]]
-        index = Signal(range(MOST_ARGUMENTS))
+        sort = kind[: len(arguments.request)]  # tells known types apart
+        index = Signal(range(max(MOST_ARGUMENTS, HEADER.size)))
         verdict = Signal(StatusCode)
 
         # Who takes the bytes; registered, as what is ready decides about all that the bytes go into.
@@ -157,21 +154,22 @@ class Commands(Component):
 
         m.d.comb += [
             session.seq.eq(seq),
-            session.claimed_epoch.eq(epoch),
-            session.greet_nonce.eq(fields.nonce),
-            arguments.sort.eq(sort),
+            session.byte.eq(self.bytes.payload),
+            session.status.eq(verdict),
+            session.greet_nonce.eq(fields.hello.nonce),
+            arguments.request.eq(sort),
             arguments.take.eq(take_mine & ~heading & has_arguments),
             arguments.index.eq(index),
             arguments.byte.eq(self.bytes.payload),
             self.epoch.eq(session.epoch),
             self.expected.eq(session.expected),
-            self.nonce.eq(session.nonce),
+            self.nonce.eq(fields.hello.nonce),
             self.step_bytes.payload.eq(self.bytes.payload),
             self.value_bytes.payload.eq(self.bytes.payload),
-            self.first_code.eq(fields.first_code),
-            self.first_state.eq(fields.entries.first_state),
-            self.first_action.eq(fields.entries.first_action),
-            self.read_count.eq(fields.entries.count),
+            self.first_code.eq(fields.rewards.first_code),
+            self.first_state.eq(fields.read.first_state),
+            self.first_action.eq(fields.read.first_action),
+            self.read_count.eq(fields.read.count),
             self.payload_bytes.eq(left),
             self.busy.eq(~stepping),
             self.noise_x.eq(fields.noise.x),
@@ -183,7 +181,7 @@ class Commands(Component):
             take_mine.eq(self.bytes.valid & mine),
             self.request.payload.type.eq(kind),
             self.request.payload.seq.eq(seq),
-            self.request.payload.verdict.eq(verdict),
+            self.request.payload.status.eq(verdict),
         ]
 
         def work(request: Request) -> None:
@@ -208,7 +206,7 @@ class Commands(Component):
                     self.values_check.eq(1),
                 ]
                 m.next = "check"
-            elif request in _STEPS:
+            elif request in _APPLYS:
                 m.d.sync += [
                     self.step_coded.eq(request == Request.APPLY_CODED),
                     stepping.eq(~spent),
@@ -236,14 +234,22 @@ class Commands(Component):
             ]
         with m.If(take_mine):
             m.d.sync += index.eq(index + 1)
+        position, places = 0, {}
+        for name, size in HEADER.sizes.items():
+            places[name] = range(position, position + size)
+            position += size
         with m.If(take_mine & heading):
-            for position, part in enumerate(header):
+            for register, name in ((kind, "type"), (seq, "seq"), (left, "length")):
+                for byte, position in enumerate(places[name]):
+                    with m.If(index == position):
+                        m.d.sync += register[8 * byte : 8 * byte + 8].eq(self.bytes.payload)
+            for byte, position in enumerate(places["epoch"]):
                 with m.If(index == position):
-                    m.d.sync += part.eq(self.bytes.payload)
+                    m.d.comb += [session.compare.eq(1), session.position.eq(byte)]
             # Type, sequence number and epoch are there two bytes before the end.
-            with m.If(index == HEADER_BYTES - 3):
+            with m.If(index == places["epoch"][-1]):
                 m.d.sync += session.judge.eq(1)
-            with m.If(index == HEADER_BYTES - 1):
+            with m.If(index == HEADER.size - 1):
                 m.d.sync += [
                     spent.eq((left[:8] == 0) & (self.bytes.payload == 0)),
                     index.eq(0),
@@ -256,22 +262,21 @@ class Commands(Component):
             m.d.sync += [known.eq(0), has_arguments.eq(0), is_step.eq(0)]
             m.d.sync += [session.is_hello.eq(0), session.repeatable.eq(0)]
             with m.Switch(kind):
-                for request, size in ARGUMENT_BYTES.items():
+                for request, layout in ARGUMENTS.items():
                     with m.Case(request):
                         m.d.sync += [
                             known.eq(1),
-                            has_arguments.eq(size != 0),
-                            last_argument.eq(max(size - 1, 0)),
-                            is_step.eq(request in _STEPS),
+                            has_arguments.eq(layout.size != 0),
+                            last_argument.eq(max(layout.size - 1, 0)),
+                            is_step.eq(request in _APPLYS),
                             session.is_hello.eq(request == Request.HELLO),
                             session.repeatable.eq(request in _REPEATABLE),
                         ]
 
         with m.FSM() as fsm:
-            m.d.comb += [
-                self.asks_lane.eq(judging | fsm.ongoing("decide")),
-                self.asks_line.eq(fsm.ongoing("answered") | fsm.ongoing("retune")),
-            ]
+            m.d.comb += self.asks_quiet.eq(
+                judging | fsm.ongoing("decide") | fsm.ongoing("answered") | fsm.ongoing("retune")
+            )
             with m.State("header"), m.If(judging):
                 m.d.sync += [
                     verdict.eq(session.verdict),
@@ -279,19 +284,19 @@ class Commands(Component):
                     length_fits.eq(0),
                 ]
                 with m.If(known), m.Switch(sort):
-                    for request, size in ARGUMENT_BYTES.items():
+                    for request, layout in ARGUMENTS.items():
                         with m.Case(request):
-                            if request in _STEPS:
+                            if request in _APPLYS:
                                 m.d.sync += length_fits.eq(1)
                             elif request in _LEAST_BYTES:
                                 # At least a power of two: no carry chain.
                                 low = exact_log2(_LEAST_BYTES[request])
                                 m.d.sync += length_fits.eq(left[low:].any())
                             else:
-                                m.d.sync += length_fits.eq(left == size)
+                                m.d.sync += length_fits.eq(left == layout.size)
                 m.next = "decide"
 
-            with m.State("decide"), m.If(is_step | (self.lane_idle & ~self.answer_busy)):
+            with m.State("decide"), m.If(is_step | self.quiet):
                 m.d.sync += mine.eq(~spent)
                 m.next = "discard"
                 with m.If(allowed & length_fits):
@@ -307,7 +312,7 @@ class Commands(Component):
                 m.next = "weigh"
 
             with m.State("weigh"):
-                m.d.comb += arguments.weigh.eq(1)
+                m.d.comb += arguments.check.eq(1)
                 m.next = "weighed"
             with m.State("weighed"):
                 m.next = "work"
@@ -371,12 +376,14 @@ class Commands(Component):
                             m.d.sync += mine.eq(0)
                             m.next = "answered"
 
-            # The line's idle is a clock late: here it is still that from before the answer.
+            # `quiet` is a clock late: here it is still that from before the answer.
             with m.State("answered"):
                 m.next = "retune"
-            with m.State("retune"), m.If(self.line_idle):
-                m.d.sync += [self.divisor.eq(fields.divisor), mine.eq(1)]
+            with m.State("retune"), m.If(self.quiet):
+                m.d.sync += [self.divisor.eq(fields.baud.divisor), mine.eq(1)]
                 m.next = "header"
+        with m.If(self.line_break):
+            m.d.sync += self.divisor.eq(self._config.link.divisor)
 
         with m.If(take & ~heading):
             m.d.sync += left.eq(left - 1)

@@ -3,7 +3,7 @@
 Function    Ports and behaviour of ``docs/link.md`` around the hand-written lane of
             ``docs/lane.md``.
 Latency     See the blocks.
-Throughput  One byte per clock; a stream of full STEP frames takes as many clocks as it has bytes.
+Throughput  One byte per clock; a stream of full APPLY frames takes as many clocks as it has bytes.
 Reset       Every session is lost; Q-table and reward table keep their contents.
 Hazards     None outside: whatever the host sends, it is answered or dropped and counted.
 Invariants  A transition is offered to the lane until it takes it, and is counted and digested
@@ -16,11 +16,10 @@ from amaranth.hdl import Cat, ClockSignal, Instance, Module, Mux, ResetSignal, S
 from amaranth.lib.wiring import Component, In, Out, connect
 
 from qstep.config import Config
-from qstep.protocol import BUILD_BYTES
+from qstep.protocol import ANSWERS, RecordLayout, Request
 from qstep_rtl.commands import Commands
-from qstep_rtl.counters import COUNTER_BYTES, Counters, wide_counter
+from qstep_rtl.counters import Counters, wide_counter
 from qstep_rtl.crc32 import RecordDigest
-from qstep_rtl.layout import RecordLayout
 from qstep_rtl.receiver import Receiver
 from qstep_rtl.records import Records, full_record
 from qstep_rtl.responder import Responder
@@ -29,7 +28,7 @@ from qstep_rtl.values import Values
 
 __all__ = ["ByteDevice", "UartDevice"]
 
-_EVENTS = 7
+_COUNTERS = ANSWERS[Request.COUNTERS]
 
 
 class ByteDevice(Component):
@@ -48,6 +47,8 @@ class ByteDevice(Component):
         Bytes to the host.
     divisor : Out(16)
         Clocks per bit that BAUD has set, for a UART around the device.
+    line_break : In(1)
+        Put the divisor back to the configured one.
     build : In(64)
         Identity of the build for HELLO, first byte lowest; constant.
     """
@@ -63,25 +64,25 @@ class ByteDevice(Component):
                 "tx_ready": In(1),
                 "tx_data": Out(8),
                 "divisor": Out(16),
-                "build": In(8 * BUILD_BYTES),
+                "line_break": In(1),
+                "build": In(64),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
-        layout = RecordLayout.of(config)
 
         m.submodules.receiver = receiver = Receiver(config.link.buffer_bytes)
-        m.submodules.commands = commands = Commands(config, COUNTER_BYTES * _EVENTS)
+        m.submodules.commands = commands = Commands(config, _COUNTERS.size)
         m.submodules.records = records = Records(config)
         m.submodules.values = values = Values(config)
         m.submodules.digest = digest = RecordDigest(
-            layout.size(coded=False, full=True),
+            RecordLayout.raw(config).size(full=True),
             # Records never come faster than this.
-            steps=layout.size(coded=True, full=False),
+            steps=RecordLayout.coded(config).size(full=False),
         )
-        m.submodules.counters = counters = Counters(_EVENTS)
+        m.submodules.counters = counters = Counters(len(_COUNTERS.sizes))
         m.submodules.responder = responder = Responder(config)
 
         # Line
@@ -91,6 +92,7 @@ class ByteDevice(Component):
             self.tx_data.eq(responder.line.payload),
             responder.line.ready.eq(self.tx_ready),
             self.divisor.eq(commands.divisor),
+            commands.line_break.eq(self.line_break),
         ]
         # Registered: nothing inside waits for a late input, and a Verilated model, which evaluates what
         # hangs on inputs more than once a clock, has little to evaluate.
@@ -155,13 +157,8 @@ class ByteDevice(Component):
 
         # Commands and what they drive. Busy may come a clock late: between the last transition or answer
         # and what waits for its end lies a header.
-        with m.If(commands.asks_lane):
-            m.d.sync += [
-                commands.lane_idle.eq(~lane_busy & ~digest.busy),
-                commands.answer_busy.eq(responder.reading),
-            ]
-        with m.If(commands.asks_line):
-            m.d.sync += commands.line_idle.eq(responder.idle)
+        with m.If(commands.asks_quiet):
+            m.d.sync += commands.quiet.eq(~lane_busy & ~digest.busy & responder.idle)
         m.d.sync += was_held.eq(hold)
         m.d.comb += [
             records.start.eq(commands.step_start),
@@ -185,11 +182,20 @@ class ByteDevice(Component):
             commands.values_data_bytes.eq(values.data_bytes),
         ]
 
-        # See `sleep`: while the payload of a STEP passes there is mostly nothing to do but to step.
+        # See `sleep`: while the payload of an APPLY passes there is mostly nothing to do but to apply.
         awake = Signal()
         m.d.comb += awake.eq(ResetSignal() | commands.busy | counters.busy | ~responder.idle)
 
         # Answers
+        events = {
+            "offered_clocks": offered,
+            "accepted": was_taken,
+            "held": was_held,
+            "forwarded": result & forwarded,
+            "saturated": result & saturated,
+            "frame_errors": receiver.dropped,
+            "refused": commands.refused,
+        }
         from_counters = commands.counters_answer
         m.d.comb += [
             responder.epoch.eq(commands.epoch),
@@ -207,17 +213,7 @@ class ByteDevice(Component):
             counters.totals.ready.eq(from_counters & responder.data.ready),
             values.bytes_out.ready.eq(~from_counters & responder.data.ready),
             counters.start.eq(commands.counters_start),
-            counters.events.eq(
-                Cat(
-                    offered,
-                    was_taken,
-                    was_held,
-                    result & forwarded,
-                    result & saturated,
-                    receiver.dropped,
-                    commands.refused,
-                )
-            ),
+            counters.events.eq(Cat(events[name] for name in _COUNTERS.sizes)),
         ]
         return m
 
@@ -244,7 +240,7 @@ class UartDevice(Component):
             {
                 "rx": In(1, init=1),
                 "tx": Out(1, init=1),
-                "build": In(8 * BUILD_BYTES),
+                "build": In(64),
             }
         )
 
@@ -256,6 +252,7 @@ class UartDevice(Component):
         m.d.comb += [
             receiver.rx.eq(self.rx),
             receiver.divisor.eq(device.divisor),
+            device.line_break.eq(receiver.line_break),
             device.rx_valid.eq(receiver.valid),
             device.rx_data.eq(receiver.data),
             self.tx.eq(sender.tx),

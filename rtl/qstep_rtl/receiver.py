@@ -7,7 +7,7 @@ Latency     Six clocks from the delimiter to the first byte of the frame on `byt
 Throughput  One byte per clock in and out at the same time.
 Reset       The buffer is empty; its memory keeps its contents.
 Hazards     Cannot be held back: a frame that does not fit is dropped and counted.
-Invariants  `bytes` carries 7 + length bytes per frame, back to back, and nothing of a frame before
+Invariants  `bytes` carries 9 + length bytes per frame, back to back, and nothing of a frame before
             it was checked.
 """
 
@@ -18,7 +18,7 @@ from amaranth.lib import stream
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Out
 
-from qstep.protocol import BUFFERS, CRC_BYTES, HEADER_BYTES
+from qstep.protocol import BUFFERS, CRC, HEADER
 from qstep_rtl.cobs import CobsDecoder
 from qstep_rtl.crc32 import Crc32
 from qstep_rtl.ring import UNORDERED, RingReader
@@ -68,14 +68,14 @@ class Receiver(Component):
         committed = Signal(len(store.addr))
         write = Signal(len(store.addr))
         following = Signal(len(store.addr))
-        index = Signal(range(HEADER_BYTES + 1))  # bytes of the header so far
+        index = Signal(range(HEADER.size + 1))  # bytes of the header so far
         left = Signal(17)  # bytes that must follow the header
         complete = Signal()  # they have
         too_long = Signal()  # they will not fit; known a clock late, which lets in one byte in vain
         bad = Signal()
         checking = Signal()  # the frame is over, `good` says how it went
         good = Signal()
-        most_left = self._buffer_bytes // BUFFERS - HEADER_BYTES
+        most_left = self._buffer_bytes // BUFFERS - HEADER.size
 
         m.d.comb += [
             decoder.in_valid.eq(self.in_valid),
@@ -99,31 +99,31 @@ class Receiver(Component):
             # One row stays free, so that a full ring differs from an empty one.
             with m.If(write == reader.before):
                 m.d.sync += bad.eq(1)
-            with m.If(index != HEADER_BYTES):
+            with m.If(index != HEADER.size):
                 m.d.sync += index.eq(index + 1)
-                with m.If(index == HEADER_BYTES - 2):
+                with m.If(index == HEADER.size - 2):
                     m.d.sync += left[:8].eq(decoder.data)
-                with m.If(index == HEADER_BYTES - 1):
-                    m.d.sync += left.eq((left[:8] | (decoder.data << 8)) + CRC_BYTES)
+                with m.If(index == HEADER.size - 1):
+                    m.d.sync += left.eq((left[:8] | (decoder.data << 8)) + CRC.size)
                     m.d.sync += complete.eq(0)
             with m.Else():
                 m.d.sync += [left.eq(left - 1), complete.eq(left == 1)]
                 with m.If(complete | too_long):
                     m.d.sync += bad.eq(1)
 
-        m.d.sync += too_long.eq((index == HEADER_BYTES) & (left > most_left))
+        m.d.sync += too_long.eq((index == HEADER.size) & (left > most_left))
 
         m.d.sync += checking.eq(decoder.end)
         with m.If(decoder.end):
             m.d.sync += [
-                good.eq(~bad & ~decoder.broken & (index == HEADER_BYTES) & complete & crc.matches),
+                good.eq(~bad & ~decoder.broken & (index == HEADER.size) & complete & crc.matches),
                 index.eq(0),
             ]
         # After `end` comes at least one code byte, which decodes to nothing: these two clocks are free.
         with m.If(checking):
             m.d.sync += bad.eq(0)
             with m.If(good):
-                m.d.sync += [write.eq(write - CRC_BYTES), committed.eq(write - CRC_BYTES)]
+                m.d.sync += [write.eq(write - CRC.size), committed.eq(write - CRC.size)]
             with m.Else():
                 m.d.sync += write.eq(committed)
         return m

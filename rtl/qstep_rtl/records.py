@@ -1,4 +1,4 @@
-"""Turns the bytes of a STEP payload into transitions.
+"""Turns the bytes of a APPLY payload into transitions.
 
 Function    Collects a record, looks its reward code up in a table in block RAM, fills in the state
             of a continuing record, checks the ranges.
@@ -20,7 +20,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Out
 
 from qstep.config import Config
-from qstep_rtl.layout import CODE_BITS, RecordLayout
+from qstep.protocol import CODE_BITS, CODES, RecordLayout
 from qstep_rtl.ring import UNORDERED
 
 __all__ = ["Records", "full_record", "transition_shape"]
@@ -28,15 +28,8 @@ __all__ = ["Records", "full_record", "transition_shape"]
 
 def transition_shape(config: Config) -> data.StructLayout:
     """Return the fields of a transition, in the order of a full record."""
-    return data.StructLayout(
-        {
-            "action": config.action_bits,
-            "next_state": config.state_bits,
-            "terminated": 1,
-            "reward": config.format.width,
-            "state": config.state_bits,
-        }
-    )
+    widths = RecordLayout.raw(config).widths
+    return data.StructLayout({name: widths[name] for name in widths if name != "continues"})
 
 
 def _at_least(value: Value, limit: int) -> Value:
@@ -92,11 +85,11 @@ class Records(Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
-        layout = RecordLayout.of(config)
-        most_bytes = max(layout.size(coded=True, full=True), layout.size(coded=False, full=True))
+        layouts = (RecordLayout.raw(config), RecordLayout.coded(config))
+        most_bytes = max(layout.size(full=True) for layout in layouts)
 
         m.submodules.rewards = rewards = Memory(
-            shape=config.format.width, depth=1 << CODE_BITS, init=[], attrs=UNORDERED
+            shape=config.format.width, depth=CODES, init=[], attrs=UNORDERED
         )
         store, look_up = rewards.write_port(), rewards.read_port()
         m.d.comb += [
@@ -118,8 +111,8 @@ class Records(Component):
         fields = Signal(transition_shape(config))
         offer = self.transitions
 
-        def field(offset: int, width: int) -> Value:
-            return record[offset : offset + width]
+        def field(name: str, layout: RecordLayout = layouts[0]) -> Value:
+            return record[layout.offsets[name] :][: layout.widths[name]]
 
         # Stage 0
         continuing = Signal()
@@ -134,10 +127,10 @@ class Records(Component):
             self.busy.eq(whole | s1_valid | offer.valid),
             self.partial.eq(count != 0),
         ]
-        for coded in (False, True):
+        for coded, layout in enumerate(layouts):
             for full in (False, True):
                 with m.If((self.coded == coded) & (continuing != full)):
-                    m.d.comb += last.eq(layout.size(coded=coded, full=full) - 1)
+                    m.d.comb += last.eq(layout.size(full=full) - 1)
         with m.If(s1_ready):
             m.d.sync += whole.eq(0)
         with m.If(self.bytes.valid & self.bytes.ready & ~self.illegal):
@@ -152,14 +145,8 @@ class Records(Component):
         # Stage 1
         state = Signal(config.state_bits)
         m.d.comb += [
-            state.eq(
-                Mux(
-                    self.coded,
-                    field(layout.state(coded=True), config.state_bits),
-                    field(layout.state(coded=False), config.state_bits),
-                )
-            ),
-            look_up.addr.eq(field(layout.reward, CODE_BITS)),
+            state.eq(Mux(self.coded, field("state", layouts[1]), field("state"))),
+            look_up.addr.eq(field("reward", layouts[1])),
             look_up.en.eq(s1_ready),
         ]
         with m.If(s1_ready):
@@ -168,11 +155,11 @@ class Records(Component):
                 m.d.sync += [
                     first.eq(0),
                     s1_coded.eq(self.coded),
-                    s1_raw.eq(field(layout.reward, config.format.width)),
+                    s1_raw.eq(field("reward")),
                     s1_illegal.eq(record[0] & first),
-                    fields.action.eq(field(layout.action, config.action_bits)),
-                    fields.next_state.eq(field(layout.next_state, config.state_bits)),
-                    fields.terminated.eq(record[layout.terminated]),
+                    fields.action.eq(field("action")),
+                    fields.next_state.eq(field("next_state")),
+                    fields.terminated.eq(field("terminated")),
                     # The next state of the record before, whose fields are still here.
                     fields.state.eq(Mux(record[0], fields.next_state, state)),
                 ]
@@ -204,5 +191,5 @@ class Records(Component):
 def full_record(config: Config, transition: data.View) -> Value:
     """Return a transition as the full raw record that the digest covers, padded to whole bytes."""
     bits = Cat(Const(0, 1), transition.as_value())
-    size = RecordLayout.of(config).size(coded=False, full=True)
+    size = RecordLayout.raw(config).size(full=True)
     return Cat(bits, Const(0, 8 * size - len(bits)))

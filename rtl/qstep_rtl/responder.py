@@ -11,36 +11,43 @@ Invariants  An answer has exactly the length that its header says.
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
+from collections.abc import Mapping
+
+from amaranth.hdl import Array, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import Component, In, Out
 
 from qstep.config import Config
 from qstep.protocol import (
-    BUILD_BYTES,
-    COMMON_BYTES,
-    CRC_BYTES,
-    HEADER_BYTES,
+    ANSWER,
+    ANSWERS,
+    COMMON,
+    CRC,
+    HEADER,
     PROTOCOL_VERSION,
+    Layout,
     Request,
     StatusCode,
 )
 from qstep_rtl.cobs import CobsEncoder
-from qstep_rtl.counters import COUNTER_BYTES
 from qstep_rtl.crc32 import Crc32
 
-__all__ = ["ANSWER", "Responder"]
+__all__ = ["ANSWERED", "Responder"]
 
-ANSWER = data.StructLayout({"type": 8, "seq": 16, "verdict": 3, "data_bytes": 16})
+ANSWERED = data.StructLayout({"type": 8, "seq": 16, "status": StatusCode, "data_bytes": 16})
 """What an answer is made from; `data_bytes` is the length of the streamed data."""
-
 
 _GROUP = 16  # fixed bytes of which one is chosen in a clock
 
 
-def _split(value: Value, count: int) -> list[Value]:
-    """Return a register as `count` bytes, low byte first."""
-    return [value[8 * i : 8 * i + 8] for i in range(count)]
+def _bytes(layout: Layout, values: Mapping[str, ValueLike]) -> list[Value]:
+    """Return the bytes of a layout's fields."""
+    fields = {name: Value.cast(values[name]) for name in layout.sizes}
+    return [
+        field[8 * i : 8 * i + 8]
+        for name, field in fields.items()
+        for i in range(layout.sizes[name])
+    ]
 
 
 class Responder(Component):
@@ -53,7 +60,7 @@ class Responder(Component):
 
     Attributes
     ----------
-    request : In(stream of ANSWER)
+    request : In(stream of ANSWERED)
         Starts an answer.
     reading : Out(1)
         Registers are being read.
@@ -73,58 +80,57 @@ class Responder(Component):
         self._config = config
         super().__init__(
             {
-                "request": In(stream.Signature(ANSWER)),
+                "request": In(stream.Signature(ANSWERED)),
                 "reading": Out(1),
                 "data": In(stream.Signature(8)),
-                "epoch": In(16),
+                "epoch": In(32),
                 "expected": In(16),
-                "applied": In(8 * COUNTER_BYTES),
+                "applied": In(64),
                 "digest": In(32),
                 "noise_x": In(32),
                 "noise_w": In(32),
                 "nonce": In(32),
-                "build": In(8 * BUILD_BYTES),
+                "build": In(64),
                 "line": Out(stream.Signature(8)),
                 "idle": Out(1),
             }
         )
-
-    def _identity(self) -> list[Value]:
-        config = self._config
-        numbers = (
-            bytes.fromhex(config.digest)[:8]
-            + config.states.to_bytes(4, "little")
-            + bytes([config.actions, config.format.integer, config.format.fraction])
-            + config.link.buffer_bytes.to_bytes(4, "little")
-        )
-        return [
-            Const(PROTOCOL_VERSION, 8),
-            *_split(self.epoch, 2),
-            *(Const(number, 8) for number in numbers),
-            *_split(self.build, BUILD_BYTES),
-        ]
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.crc = crc = Crc32()
         m.submodules.encoder = encoder = CobsEncoder()
 
-        answer = Signal(ANSWER)
+        answer = Signal(ANSWERED)
         length = Signal(16)
-        common = [
-            answer.type ^ 0x80,
-            *_split(answer.seq, 2),
-            *_split(self.epoch, 2),
-            *_split(length, 2),
-            answer.verdict,
-            *_split(self.expected, 2),
-            *_split(self.applied, COUNTER_BYTES),
-        ]
-        hello = [*self._identity(), *_split(self.digest, 4), *_split(self.nonce, 4)]
-        status = [*_split(self.digest, 4), *_split(self.noise_x, 4), *_split(self.noise_w, 4)]
+        config = self._config
+        values: dict[str, ValueLike] = {
+            "type": answer.type ^ ANSWER,
+            "seq": answer.seq,
+            "epoch": self.epoch,
+            "length": length,
+            "status": answer.status,
+            "expected": self.expected,
+            "applied": self.applied,
+            "version": PROTOCOL_VERSION,
+            "digest": int.from_bytes(bytes.fromhex(config.digest)[:8], "little"),
+            "states": config.states,
+            "actions": config.actions,
+            "integer": config.format.integer,
+            "fraction": config.format.fraction,
+            "buffer_bytes": config.link.buffer_bytes,
+            "build": self.build,
+            "crc": self.digest,
+            "nonce": self.nonce,
+            "x": self.noise_x,
+            "w": self.noise_w,
+        }
+        common = _bytes(HEADER, values) + _bytes(COMMON, values)
+        hello, status = (
+            _bytes(ANSWERS[request], values) for request in (Request.HELLO, Request.STATUS)
+        )
         fixed = [*common, *hello, *status]
-        assert len(common) == HEADER_BYTES + COMMON_BYTES
-        hello_at, status_at = len(common), len(common) + len(hello)
+        status_at = len(common) + len(hello)
 
         # The choice of a fixed byte takes two clocks: while the byte before is on its way, one of each
         # sixteen is chosen.
@@ -135,9 +141,9 @@ class Responder(Component):
         data_follow, crc_follows = Signal(), Signal()
         left = Signal(16)
         streaming = Signal()  # data are taken
-        tail = Signal(range(CRC_BYTES))
+        tail = Signal(range(CRC.size))
         is_hello, is_status, has_data = Signal(), Signal(), Signal()
-        ok = self.request.payload.verdict == StatusCode.OK
+        ok = self.request.payload.status == StatusCode.OK
 
         # One register between the wide choice of bytes and the encoder.
         byte, valid, is_crc, is_last = Signal(8), Signal(), Signal(), Signal()
@@ -200,7 +206,7 @@ class Responder(Component):
                     left.eq(answer.data_bytes),
                     has_data.eq(answer.data_bytes != 0),
                     length.eq(
-                        COMMON_BYTES
+                        COMMON.size
                         + Mux(is_hello, len(hello), Mux(is_status, len(status), answer.data_bytes))
                     ),
                 ]
@@ -224,7 +230,7 @@ class Responder(Component):
             with m.State("crc"), m.If(ready):
                 m.d.comb += crc.shift.eq(1)
                 m.d.sync += [valid.eq(1), is_crc.eq(1), tail.eq(tail + 1)]
-                with m.If(tail == CRC_BYTES - 1):
+                with m.If(tail == CRC.size - 1):
                     m.d.sync += is_last.eq(1)
                     m.next = "idle"
             m.d.comb += self.idle.eq(fsm.ongoing("idle") & ~valid & encoder.empty)
@@ -237,5 +243,4 @@ class Responder(Component):
                     Mux(fsm.ongoing("crc"), crc.crc, Array(chosen)[group]),
                 )
             )
-        assert hello_at + len(hello) == status_at
         return m

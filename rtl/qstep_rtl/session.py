@@ -3,12 +3,13 @@
 Function    The rules of ``docs/link.md``, "Session, epoch, sequence".
 Latency     `verdict` two clocks after `judge`, `epoch` two clocks after `greet`.
 Throughput  One request at a time.
-Reset       No session is open. The epoch survives and rises by one.
-Hazards     `judge` only after the `finish` of the request before, `finish` when there is a verdict.
-            `is_hello` and `repeatable` are steady from then on, `greet_nonce` from a clock before
+Reset       No session is open. The epoch and the count in it survive; the count rises by one.
+Hazards     `judge` in the clock after the epoch's last byte at the earliest, and only after the
+            `finish` of the request before; `finish` when the request has its status. `is_hello` and
+            `repeatable` are steady from a clock after `judge` on, `greet_nonce` from a clock before
             `greet` on.
 Invariants  `expected` rises exactly once for each request that is answered and was not carried out
-            before.
+            before, and no more after a refusal.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from __future__ import annotations
 from amaranth.hdl import Module, Mux, ResetSignal, Signal
 from amaranth.lib.wiring import Component, In, Out
 
-from qstep.protocol import StatusCode
+from qstep.protocol import HEADER, REFUSALS, StatusCode
 
 __all__ = ["Session"]
+
+_EPOCH_BYTES = HEADER.sizes["epoch"]
 
 
 class Session(Component):
@@ -26,42 +29,50 @@ class Session(Component):
 
     Attributes
     ----------
-    judge : In(1)
-        Compare `seq` and `claimed_epoch` now.
+    compare, position, byte : In(1), In(2), In(8)
+        `byte` is that of the request's epoch at `position`; they come in order.
+    judge, seq : In(1), In(16)
+        Compare the sequence number now.
     is_hello, repeatable : In(1)
         The request needs no session; it changes nothing and may be carried out once more.
     verdict : Out(StatusCode)
-        OK, DUPLICATE, GAP or STALE_EPOCH.
+        OK, DUPLICATE, GAP, STALE_EPOCH, or the refusal that halted the session.
     greet, greet_nonce : In(1), In(32)
         A HELLO is carried out.
-    finish : In(1)
-        The judged request is being answered.
-    epoch, expected, nonce : Out
+    finish, status : In(1), In(StatusCode)
+        The judged request is being answered, with this status.
+    epoch, expected : Out(32), Out(16)
         Registers.
     """
 
     def __init__(self) -> None:
         super().__init__(
             {
+                "compare": In(1),
+                "position": In(range(_EPOCH_BYTES)),
+                "byte": In(8),
                 "judge": In(1),
                 "seq": In(16),
-                "claimed_epoch": In(16),
                 "is_hello": In(1),
                 "repeatable": In(1),
                 "verdict": Out(StatusCode),
                 "greet": In(1),
                 "greet_nonce": In(32),
                 "finish": In(1),
-                "epoch": Out(16),
+                "status": In(StatusCode),
+                "epoch": Out(32),
                 "expected": Out(16),
-                "nonce": Out(32),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        epoch = Signal(16, reset_less=True)
+        # The epoch is the nonce with the count mixed in. While a session is open the count is that
+        # with which it was opened, so the two also say what the nonce was.
+        epoch = Signal(32, reset_less=True)
+        count, following = Signal(16, reset_less=True), Signal(16)
         counted_reset, open_ = Signal(), Signal()
+        halted = Signal(StatusCode)  # the refusal that halted the session, or OK
         ahead = Signal(16)  # seq - expected, modulo 2^16
         stale = Signal()
         fresh, latest, behind = Signal(), Signal(), Signal()
@@ -69,27 +80,30 @@ class Session(Component):
         differs = Signal(4)  # the nonces do, in this byte
 
         m.d.comb += [
+            following.eq(count + 1),
             self.epoch.eq(epoch),
             self.verdict.eq(
                 Mux(
-                    stale,
-                    StatusCode.STALE_EPOCH,
-                    Mux(
-                        fresh | (latest & self.repeatable),
-                        StatusCode.OK,
-                        Mux(behind, StatusCode.DUPLICATE, StatusCode.GAP),
-                    ),
+                    fresh | (latest & self.repeatable),
+                    StatusCode.OK,
+                    Mux(behind, StatusCode.DUPLICATE, StatusCode.GAP),
                 )
             ),
         ]
         with m.If(self.is_hello):
             m.d.comb += self.verdict.eq(StatusCode.OK)
+        with m.Elif(stale):
+            m.d.comb += self.verdict.eq(StatusCode.STALE_EPOCH)
+        with m.Elif(halted != StatusCode.OK):
+            m.d.comb += self.verdict.eq(halted)
 
+        with m.If(self.compare):
+            m.d.sync += stale.eq(
+                Mux(self.position == 0, ~open_, stale)
+                | (epoch.word_select(self.position, 8) != self.byte)
+            )
         with m.If(self.judge):
-            m.d.sync += [
-                ahead.eq(self.seq - self.expected),
-                stale.eq(~open_ | (self.claimed_epoch != epoch)),
-            ]
+            m.d.sync += ahead.eq(self.seq - self.expected)
         m.d.sync += judged.eq(self.judge)
         with m.If(judged):
             m.d.sync += [
@@ -97,15 +111,19 @@ class Session(Component):
                 latest.eq(ahead == 0xFFFF),
                 behind.eq(ahead > 0x8000),
             ]
-        with m.If(self.finish & fresh & ~stale & ~self.is_hello):
-            m.d.sync += self.expected.eq(self.expected + 1)
+        with m.If(self.finish & ~self.is_hello & ~stale & (halted == StatusCode.OK)):
+            with m.If(fresh):
+                m.d.sync += self.expected.eq(self.expected + 1)
+            for refusal in REFUSALS:
+                with m.If(self.status == refusal):
+                    m.d.sync += halted.eq(refusal)
         # Once for each reset, however long it lasts.
         with m.If(~counted_reset & ~ResetSignal()):
-            m.d.sync += [counted_reset.eq(1), epoch.eq(epoch + 1)]
+            m.d.sync += [counted_reset.eq(1), count.eq(following)]
         # Byte by byte first, as both have been there for some clocks.
         for position in range(len(differs)):
             ours, theirs = (
-                nonce.word_select(position, 8) for nonce in (self.nonce, self.greet_nonce)
+                nonce.word_select(position, 8) for nonce in (epoch ^ count, self.greet_nonce)
             )
             m.d.sync += differs[position].eq(ours != theirs)
         m.d.sync += greeted.eq(self.greet)
@@ -114,8 +132,9 @@ class Session(Component):
         with m.If(greeted & is_new):
             m.d.sync += [
                 open_.eq(1),
-                self.nonce.eq(self.greet_nonce),
-                epoch.eq(epoch + 1),
+                count.eq(following),
+                epoch.eq(self.greet_nonce ^ following),
                 self.expected.eq(0),
+                halted.eq(StatusCode.OK),
             ]
         return m

@@ -6,7 +6,7 @@ Latency     Receiver: 9.5 bit times and four clocks from the falling edge to `va
 Throughput  One byte per ten bit times in both directions.
 Reset       Both idle; a byte on its way is lost. The sender then leaves the line high for the time of
             one byte: the far end, which sees the rest of a byte that was cut off, is in step again.
-Hazards     `divisor` (clocks per bit, :data:`LEAST_DIVISOR` or more) is taken at each start bit: a
+Hazards     `divisor` (clocks per bit, ``protocol.LEAST_DIVISOR`` or more) is taken at each start bit: a
             byte under way keeps its rate.
 Invariants  The line is high while the sender is idle. A byte without a stop bit is dropped, and the
             receiver then waits for the line to be high.
@@ -19,14 +19,9 @@ from amaranth.lib import stream
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import Component, In, Out
 
-from qstep.protocol import BITS_PER_BYTE
+from qstep.protocol import BITS_PER_BYTE, BREAK_BITS
 
-__all__ = ["LEAST_DIVISOR", "UartReceiver", "UartSender"]
-
-LEAST_DIVISOR = 8
-"""Fewest clocks per bit: a sender 2.6 % fast or slow is understood at every phase, with a clock to spare."""
-
-_BREAK_BITS = 2 * BITS_PER_BYTE + 1
+__all__ = ["UartReceiver", "UartSender"]
 
 
 class UartReceiver(Component):
@@ -65,20 +60,19 @@ class UartReceiver(Component):
         over = Signal()  # `timer` is 0
         bits = Signal(range(BITS_PER_BYTE + 1))  # still to be sampled, start and stop bit included
         armed = Signal()  # the line has been high since the last byte
-        low = Signal(range(_BREAK_BITS))  # samples in a row at which the line was low
+        low = Signal(range(BREAK_BITS + 1))  # samples in a row at which the line was low
 
         m.d.sync += [self.valid.eq(0), self.line_break.eq(0)]
-        with m.If((bits == 0) & armed):
-            with m.If(~line):
-                # To the middle of the start bit, less the clock that went by in seeing the edge and
-                # the half clock that it had been there: late samples limit how fast a sender may be.
-                m.d.sync += [
-                    period.eq(self.divisor - 1),
-                    timer.eq((self.divisor - 3)[1:16]),
-                    over.eq(0),
-                    bits.eq(BITS_PER_BYTE),
-                    armed.eq(0),
-                ]
+        with m.If((bits == 0) & armed & ~line):
+            # To the middle of the start bit, less the clock that went by in seeing the edge and the
+            # half clock that it had been there: late samples limit how fast a sender may be.
+            m.d.sync += [
+                period.eq(self.divisor - 1),
+                timer.eq((self.divisor - 3)[1:16]),
+                over.eq(0),
+                bits.eq(BITS_PER_BYTE),
+                armed.eq(0),
+            ]
         with m.Elif((bits == 0) & line):
             m.d.sync += [armed.eq(1), low.eq(0)]
         with m.Elif(~over):
@@ -88,7 +82,7 @@ class UartReceiver(Component):
                 timer.eq(period),
                 over.eq(0),
                 low.eq(Mux(line, 0, low + 1)),
-                self.line_break.eq(~line & (low == _BREAK_BITS - 1)),
+                self.line_break.eq(~line & (low == BREAK_BITS)),
             ]
             with m.If(bits != 0):
                 m.d.sync += bits.eq(bits - 1)

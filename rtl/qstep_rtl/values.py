@@ -19,8 +19,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import Component, In, Out
 
 from qstep.config import Config
-from qstep.protocol import COMMON_BYTES, StatusCode, max_payload
-from qstep_rtl.layout import CODE_BITS
+from qstep.protocol import CODE_BITS, COMMON, StatusCode, max_payload
 
 __all__ = ["Task", "Values"]
 
@@ -106,7 +105,7 @@ class Values(Component):
         m = Module()
         config = self._config
         size = config.value_bytes
-        most_values = (max_payload(config.link.buffer_bytes) - COMMON_BYTES) // size
+        most_values = (max_payload(config.link.buffer_bytes) - COMMON.size) // size
 
         left = Signal(len(self.data_bytes))  # bytes still to be checked, moved or fetched
         outside = Signal()

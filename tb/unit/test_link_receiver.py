@@ -53,7 +53,7 @@ def received_through(
 
 def content(kind: int, payload: bytes) -> bytes:
     """Return what the command decoder sees of a frame."""
-    return struct.pack("<BHHH", kind, 3, 5, len(payload)) + payload
+    return struct.pack("<BHIH", kind, 3, 5, len(payload)) + payload
 
 
 def frame(kind: int, payload: bytes) -> bytes:
@@ -63,8 +63,8 @@ def frame(kind: int, payload: bytes) -> bytes:
 @pytest.mark.parametrize(("idle", "stall"), [(0.0, 0.0), (0.7, 0.4)], ids=["full-speed", "paced"])
 def test_receiver_delivers_good_frames_in_order(idle: float, stall: float) -> None:
     rng = random.Random(15)
-    payloads = [rng.randbytes(size) for size in (0, 1, 20, 245, 0, 100, 245, 3, 200, 244)]
-    assert max_payload(BUFFER_BYTES) == 245
+    payloads = [rng.randbytes(size) for size in (0, 1, 20, 243, 0, 100, 243, 3, 200, 244)]
+    assert max_payload(BUFFER_BYTES) == 243
     pieces = [frame(kind, payload) for kind, payload in enumerate(payloads)]
     out, dropped = received_through(pieces, idle, stall)
     assert out == b"".join(content(kind, payload) for kind, payload in enumerate(payloads))
@@ -88,19 +88,19 @@ def test_receiver_drops_every_single_byte_fault_and_recovers() -> None:
 @pytest.mark.parametrize("change", [-2, -1, 1, 256], ids=str)
 def test_receiver_drops_a_wrong_length_under_a_good_crc(change: int) -> None:
     payload = b"abcdef"
-    body = struct.pack("<BHHH", 1, 3, 5, len(payload) + change) + payload
+    body = struct.pack("<BHIH", 1, 3, 5, len(payload) + change) + payload
     bad = cobs.encode(body + struct.pack("<I", zlib.crc32(body))) + b"\0"
     out, dropped = received_through([bad, frame(2, b"good")])
     assert (out, dropped) == (content(2, b"good"), 1)
 
 
-@pytest.mark.parametrize("body", [b"", b"a", b"abcdefg", struct.pack("<BHHH", 1, 3, 5, 0)], ids=len)
+@pytest.mark.parametrize("body", [b"", b"a", b"abcdefghi", struct.pack("<BHIH", 1, 3, 5, 0)], ids=len)
 def test_receiver_drops_a_frame_that_is_too_short_for_its_crc(body: bytes) -> None:
     out, dropped = received_through([cobs.encode(body) + b"\0", frame(2, b"good")])
     assert (out, dropped) == (content(2, b"good"), 1)
 
 
-@pytest.mark.parametrize("size", [246, 247, 700])
+@pytest.mark.parametrize("size", [244, 245, 700])
 def test_receiver_drops_a_frame_longer_than_half_the_buffer(size: int) -> None:
     payload = random.Random(17).randbytes(size)
     out, dropped = received_through([frame(1, payload), frame(2, b"good")])
@@ -108,7 +108,7 @@ def test_receiver_drops_a_frame_longer_than_half_the_buffer(size: int) -> None:
 
 
 def test_receiver_keeps_what_credit_allows_and_drops_what_overflows() -> None:
-    payloads = [bytes([kind]) * 245 for kind in range(4)]
+    payloads = [bytes([kind]) * 243 for kind in range(4)]
     pieces = [frame(kind, payload) for kind, payload in enumerate(payloads)]
     out, dropped = received_through(pieces, blocked=True)
     assert (out, dropped) == (content(0, payloads[0]) + content(1, payloads[1]), 2)

@@ -1,4 +1,4 @@
-"""The session carries out each number once."""
+"""The session carries out each number once, and nothing after a refusal."""
 
 from __future__ import annotations
 
@@ -7,90 +7,129 @@ from typing import Any
 import pytest
 from tb.unit.streams import simulate
 
-from qstep.protocol import StatusCode
+from qstep.protocol import REFUSALS, StatusCode
 from qstep_rtl.session import Session
 
 pytestmark = pytest.mark.unit
 
+OK, DUPLICATE, GAP = StatusCode.OK, StatusCode.DUPLICATE, StatusCode.GAP
+STALE = StatusCode.STALE_EPOCH
 
-def verdicts(seqs: list[int], repeatable: bool) -> list[tuple[StatusCode, int]]:
-    """Open a session, judge and finish requests; return verdicts and what was expected then."""
+
+async def greet(ctx: Any, session: Session, nonce: int) -> int:
+    """Carry out a HELLO; return the epoch."""
+    ctx.set(session.greet_nonce, nonce)
+    await ctx.tick()
+    ctx.set(session.greet, 1)
+    await ctx.tick()
+    ctx.set(session.greet, 0)
+    await ctx.tick()
+    return int(ctx.get(session.epoch))
+
+
+async def judge(ctx: Any, session: Session, epoch: int, seq: int = 0) -> StatusCode:
+    """Return what is said of a request."""
+    ctx.set(session.compare, 1)
+    for position, byte in enumerate(epoch.to_bytes(4, "little")):
+        ctx.set(session.position, position)
+        ctx.set(session.byte, byte)
+        await ctx.tick()
+    ctx.set(session.compare, 0)
+    ctx.set(session.seq, seq)
+    ctx.set(session.judge, 1)
+    await ctx.tick()
+    ctx.set(session.judge, 0)
+    await ctx.tick()
+    return StatusCode(int(ctx.get(session.verdict)))
+
+
+async def finish(ctx: Any, session: Session, status: StatusCode) -> int:
+    """Answer the judged request; return the number that is expected then."""
+    ctx.set(session.status, status)
+    ctx.set(session.finish, 1)
+    await ctx.tick()
+    ctx.set(session.finish, 0)
+    return int(ctx.get(session.expected))
+
+
+def verdicts(
+    seqs: list[int], repeatable: bool = False, refusals: dict[int, StatusCode] | None = None
+) -> list[tuple[StatusCode, int]]:
+    """Open a session, judge and finish requests; return verdicts and what was expected then.
+
+    The requests at the places in `refusals` are refused, if they are allowed at all.
+    """
     session = Session()
     out = []
 
     async def bench(ctx: Any) -> None:
         await ctx.tick()
-        ctx.set(session.greet_nonce, 77)
-        await ctx.tick()
-        ctx.set(session.greet, 1)
-        await ctx.tick()
-        ctx.set(session.greet, 0)
-        await ctx.tick()
+        epoch = await greet(ctx, session, 77)
         ctx.set(session.repeatable, repeatable)
-        for seq in seqs:
-            ctx.set(session.claimed_epoch, ctx.get(session.epoch))
-            ctx.set(session.seq, seq)
-            ctx.set(session.judge, 1)
-            await ctx.tick()
-            ctx.set(session.judge, 0)
-            await ctx.tick()
-            verdict = ctx.get(session.verdict)
-            ctx.set(session.finish, 1)
-            await ctx.tick()
-            ctx.set(session.finish, 0)
-            out.append((StatusCode(int(verdict)), ctx.get(session.expected)))
+        for at, seq in enumerate(seqs):
+            verdict = await judge(ctx, session, epoch, seq)
+            status = (refusals or {}).get(at, verdict) if verdict == OK else verdict
+            out.append((verdict, await finish(ctx, session, status)))
 
     simulate(session, bench)
     return out
 
 
 def test_session_carries_out_each_number_once() -> None:
-    ok, duplicate, gap = StatusCode.OK, StatusCode.DUPLICATE, StatusCode.GAP
-    assert verdicts([0, 1, 1, 0, 3, 2, 2 + 32768, 4 + 65536 - 32768], False) == [
-        (ok, 1),
-        (ok, 2),
-        (duplicate, 2),
-        (duplicate, 2),
-        (gap, 2),
-        (ok, 3),
-        (gap, 3),
-        (duplicate, 3),
+    assert verdicts([0, 1, 1, 0, 3, 2, 2 + 32768, 4 + 65536 - 32768]) == [
+        (OK, 1),
+        (OK, 2),
+        (DUPLICATE, 2),
+        (DUPLICATE, 2),
+        (GAP, 2),
+        (OK, 3),
+        (GAP, 3),
+        (DUPLICATE, 3),
     ]
 
 
 def test_session_repeats_only_the_latest_reading_request() -> None:
-    ok, duplicate = StatusCode.OK, StatusCode.DUPLICATE
-    assert verdicts([0, 1, 1, 0], True) == [(ok, 1), (ok, 2), (ok, 2), (duplicate, 2)]
+    assert verdicts([0, 1, 1, 0], repeatable=True) == [(OK, 1), (OK, 2), (OK, 2), (DUPLICATE, 2)]
 
 
-def test_session_refuses_another_epoch_and_no_session() -> None:
+@pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: refusal.name)
+def test_session_says_after_a_refusal_only_how_it_was_refused(refusal: StatusCode) -> None:
+    for repeatable in (False, True):
+        seqs = [0, 1, 1, 2, 0, 9, 65535, 2]
+        found = verdicts(seqs, repeatable, {1: refusal})
+        assert found == [(OK, 1), (OK, 2), *[(refusal, 2)] * 6]
+
+
+def test_new_session_goes_on_after_a_refusal_and_a_repeated_hello_does_not() -> None:
     session = Session()
-
-    async def judged(ctx: Any, epoch: int) -> int:
-        ctx.set(session.claimed_epoch, epoch)
-        ctx.set(session.judge, 1)
-        await ctx.tick()
-        ctx.set(session.judge, 0)
-        await ctx.tick()
-        return int(ctx.get(session.verdict))
-
-    async def greet(ctx: Any, nonce: int) -> int:
-        ctx.set(session.greet_nonce, nonce)
-        await ctx.tick()
-        ctx.set(session.greet, 1)
-        await ctx.tick()
-        ctx.set(session.greet, 0)
-        await ctx.tick()
-        return int(ctx.get(session.epoch))
 
     async def bench(ctx: Any) -> None:
         await ctx.tick()
-        assert await judged(ctx, ctx.get(session.epoch)) == StatusCode.STALE_EPOCH
-        first = await greet(ctx, 0)
-        assert await judged(ctx, first) == StatusCode.OK
-        assert await greet(ctx, 0) == first
-        second = await greet(ctx, 1)
-        assert second != first
-        assert await judged(ctx, first) == StatusCode.STALE_EPOCH
+        first = await greet(ctx, session, 5)
+        assert await judge(ctx, session, first) == OK
+        assert await finish(ctx, session, StatusCode.OUT_OF_RANGE) == 1
+        assert await greet(ctx, session, 5) == first
+        assert await judge(ctx, session, first) == StatusCode.OUT_OF_RANGE
+        second = await greet(ctx, session, 6)
+        assert await judge(ctx, session, second) == OK
+        assert await judge(ctx, session, first) == STALE
+
+    simulate(session, bench)
+
+
+def test_epoch_is_the_nonce_with_the_count_of_sessions_mixed_in() -> None:
+    session = Session()
+
+    async def bench(ctx: Any) -> None:
+        await ctx.tick()
+        assert await judge(ctx, session, int(ctx.get(session.epoch))) == STALE, "no session is open"
+        # The reset at power-up is the first count. Repeats do not count.
+        for count, nonce in enumerate((0, 1, 0xDEADBEEF, 0), start=2):
+            for _ in range(2):
+                epoch = await greet(ctx, session, nonce)
+                assert epoch == nonce ^ count
+            assert await judge(ctx, session, epoch) == OK
+            for bit in range(32):
+                assert await judge(ctx, session, epoch ^ 1 << bit) == STALE
 
     simulate(session, bench)

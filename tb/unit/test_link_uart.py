@@ -10,7 +10,8 @@ from amaranth.hdl import Module
 from amaranth.lib.wiring import Component, In, Out
 from tb.unit.streams import collect_pulses, send, simulate
 
-from qstep_rtl.uart import LEAST_DIVISOR, UartReceiver, UartSender
+from qstep.protocol import LEAST_DIVISOR
+from qstep_rtl.uart import UartReceiver, UartSender
 
 pytestmark = pytest.mark.unit
 
