@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from qstep.config import Config
 from qstep.link.frames import encode_frame
-from qstep.link.records import RecordLayout
-from qstep.protocol import Request, max_payload
+
+from qstep.protocol import COMMON, RecordLayout, Request, max_payload
 
 __all__ = ["RequestMaker"]
 
@@ -30,8 +30,10 @@ class RequestMaker:
         self._rng = rng
         self._most = max_payload(config.link.buffer_bytes)
 
-    def request(self) -> tuple[int, bytes]:
-        """Return type and payload of any request but HELLO; about a quarter of them are wrong."""
+    def request(self, wrong: float = 0.1) -> tuple[int, bytes]:
+        """Return type and payload of any request but HELLO, out of range or of a wrong length with a
+        probability of about `wrong`.
+        """
         rng = self._rng
         makers: dict[int, Callable[[bool], bytes]] = {
             Request.CONFIGURE: self._configure,
@@ -40,19 +42,18 @@ class RequestMaker:
             Request.CLEAR: lambda wrong: b"",
             Request.LOAD: self._load,
             Request.READ: self._read,
-            Request.APPLY_CODED: lambda wrong: self._step(wrong, coded=True),
-            Request.APPLY_RAW: lambda wrong: self._step(wrong, coded=False),
+            Request.APPLY_CODED: lambda wrong: self._apply(wrong, coded=True),
+            Request.APPLY_RAW: lambda wrong: self._apply(wrong, coded=False),
             Request.STATUS: lambda wrong: b"",
             Request.COUNTERS: lambda wrong: b"",
-            Request.BAUD: lambda wrong: struct.pack("<H", rng.choice([3, 4, 16])),
-            0x00: lambda wrong: b"",
-            0x20: lambda wrong: rng.randbytes(3),
-            0xC8: lambda wrong: b"x",
+            Request.BAUD: lambda wrong: struct.pack("<H", 7 if wrong else rng.choice([8, 16])),
         }
+        if rng.random() < wrong / 4:
+            return rng.choice([(0x00, b""), (0x20, rng.randbytes(3)), (0xC8, b"x")])
         weights = [8 if kind in (Request.APPLY_CODED, Request.APPLY_RAW) else 2 for kind in makers]
         (kind,) = rng.choices(list(makers), weights)
-        payload = makers[kind](rng.random() < 0.25)
-        if rng.random() < 0.04:
+        payload = makers[kind](rng.random() < wrong)
+        if rng.random() < wrong / 4:
             payload = payload + b"x" if len(payload) < self._most else payload[:-1]
         return kind, payload
 
@@ -95,7 +96,7 @@ class RequestMaker:
         return struct.pack("<HB", state, action) + values
 
     def _read(self, wrong: bool) -> bytes:
-        most = (self._most - 11) // self._config.value_bytes
+        most = (self._most - COMMON.size) // self._config.value_bytes
         return struct.pack("<HBH", *self._entries(wrong, most + 2 * wrong))
 
     def _entries(self, wrong: bool, most: int) -> tuple[int, int, int]:
@@ -106,7 +107,7 @@ class RequestMaker:
         count = rng.choice([1, room + wrong, rng.randint(0 if wrong else 1, room)])
         return state, action, min(count, most)
 
-    def _step(self, wrong: bool, *, coded: bool) -> bytes:
+    def _apply(self, wrong: bool, *, coded: bool) -> bytes:
         rng = self._rng
         limit = rng.choice([0, 5, 30, 100, self._most])
         payload = b""
