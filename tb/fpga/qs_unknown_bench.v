@@ -29,6 +29,7 @@ module qs_unknown_bench #(
       .clk     (clk),
       .rst     (rst),
       .build   (64'b0),
+      .line_break(1'b0),
       .rx_data (rx_data),
       .rx_valid(rx_valid),
       .rx_ready(rx_ready),

@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 from qstep.config import Config
 from qstep.link.frames import encode_frame
-
 from qstep.protocol import COMMON, RecordLayout, Request, max_payload
 
 __all__ = ["RequestMaker"]

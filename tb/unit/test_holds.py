@@ -14,8 +14,7 @@ from qstep.devices.link_device import LinkDevice
 from qstep.devices.model_device import ModelDevice
 from qstep.errors import DeviceError
 from qstep.link.frames import DELIMITER, decode_frame
-from qstep.link.records import RecordLayout
-from qstep.protocol import Request
+from qstep.protocol import RecordLayout, Request
 from qstep.transitions import Transitions
 from qstep_rtl import sources
 from qstep_rtl.generate import generate
@@ -116,7 +115,7 @@ def check(stream: Transitions, library: Path | None = None) -> dict[str, int]:
 
 def test_records_come_faster_than_the_loop_turns() -> None:
     layout = RecordLayout.coded(CONFIG)
-    assert layout.full_bytes == layout.continuing_bytes == RECORD_BYTES
+    assert layout.size(full=True) == layout.size(full=False) == RECORD_BYTES
     assert CONFIG.loop_depth > RECORD_BYTES  # the decoder takes a byte a clock
 
 

@@ -94,7 +94,9 @@ def test_receiver_drops_a_wrong_length_under_a_good_crc(change: int) -> None:
     assert (out, dropped) == (content(2, b"good"), 1)
 
 
-@pytest.mark.parametrize("body", [b"", b"a", b"abcdefghi", struct.pack("<BHIH", 1, 3, 5, 0)], ids=len)
+@pytest.mark.parametrize(
+    "body", [b"", b"a", b"abcdefghi", struct.pack("<BHIH", 1, 3, 5, 0)], ids=len
+)
 def test_receiver_drops_a_frame_that_is_too_short_for_its_crc(body: bytes) -> None:
     out, dropped = received_through([cobs.encode(body) + b"\0", frame(2, b"good")])
     assert (out, dropped) == (content(2, b"good"), 1)

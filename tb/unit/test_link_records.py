@@ -10,7 +10,8 @@ import pytest
 from tb.unit.streams import PACES, collect, send, simulate
 
 from qstep.config import Config
-from qstep.link.records import RecordLayout, encode_records
+from qstep.link.records import encode_records
+from qstep.protocol import RecordLayout
 from qstep.transitions import Transitions
 from qstep_rtl.records import Records
 

@@ -19,12 +19,9 @@ from tb.uvm.device_items import Bytes, Clock
 
 __all__ = ["DeviceAgent"]
 
-_OUTSTANDING = 2
-"""Requests on their way: each may take half of the receive buffer."""
-
 
 class DeviceDriver(uvm_driver):
-    """Sends bytes; keeps to the credits with the count of unanswered requests that `answers` gives."""
+    """Sends bytes; keeps to the credits with the bytes of unanswered requests that `answers` counts."""
 
     def build_phase(self) -> None:
         self.dut = ConfigDB().get(self, "", "DUT")
@@ -32,6 +29,7 @@ class DeviceDriver(uvm_driver):
         config = ConfigDB().get(self, "", "CONFIG")
         # The longest request clears or reads the whole table; an answer may be stalled all the time.
         self._patience = 8 * config.states * config.actions + 20 * config.link.buffer_bytes
+        self._credit = config.link.buffer_bytes
         self._stall = 0.0
         self.answers: Any = None
 
@@ -64,7 +62,8 @@ class DeviceDriver(uvm_driver):
 
     async def _send(self, item: Bytes) -> None:
         self._stall = item.stall
-        await self._wait_for(0 if item.alone else _OUTSTANDING - 1)
+        # Encoded a request is longer than in the buffer, so this is on the safe side.
+        await self._wait_for(0 if item.alone else max(0, self._credit - len(item.data)))
         clock, rx = self.clock, self.dut.rx_i
         for byte in item.data:
             while item.idle and self.random.random() < item.idle:

@@ -13,9 +13,8 @@ from tb.uvm.covergroup import Covergroup
 from tb.uvm.device_items import Clock
 
 from qstep import Config
-from qstep.link.frames import COMMON, decode_frame
-from qstep.link.records import RecordLayout
-from qstep.protocol import ANSWER, Request, StatusCode
+from qstep.link.frames import decode_frame
+from qstep.protocol import ANSWER, COMMON, REFUSALS, RecordLayout, Request, StatusCode
 
 __all__ = ["DeviceScoreboard", "device_bins"]
 
@@ -29,14 +28,14 @@ _BUILD = bytes.fromhex("0123456789abcdef")  # as in qs_device_bench.sv
 
 def _can_hold(config: Config) -> bool:
     """Return whether transitions can come, a byte a clock, faster than the loop of the lane turns."""
-    return config.loop_depth > RecordLayout.coded(config).continuing_bytes
+    return config.loop_depth > RecordLayout.coded(config).size(full=False)
 
 
 def device_bins(config: Config) -> dict[str, list[Hashable]]:
     """Return the bins: every request with every status it can have, what lines and lane can do."""
     sequenced = [name for name in _KNOWN.values() if name != "HELLO"]
-    common = ("OK", "DUPLICATE", "GAP", "STALE_EPOCH", "BAD_LENGTH")
-    unknown = ("BAD_TYPE", "DUPLICATE", "GAP", "STALE_EPOCH")
+    common = ("OK", "DUPLICATE", "GAP", "STALE_EPOCH", "BAD_LENGTH", "halted")
+    unknown = ("BAD_TYPE", "DUPLICATE", "GAP", "STALE_EPOCH", "halted")
     answers: list[Hashable] = [
         *product(sequenced, common),
         *product(_WITH_RANGE, ["OUT_OF_RANGE"]),
@@ -47,7 +46,7 @@ def device_bins(config: Config) -> dict[str, list[Hashable]]:
     answers += [(name, "OK again") for name in _REPEATABLE]
     return {
         "answer": answers,
-        "line": ["idle clock inside a frame", "stalled answer", "two requests outstanding"],
+        "line": ["idle clock inside a frame", "stalled answer", "five requests outstanding"],
         "dropped": ["frame"],
         "reset": ["between frames", "inside a frame"],
         "lane": ["forwarded", "held"] if _can_hold(config) else ["forwarded"],
@@ -71,14 +70,16 @@ class DeviceScoreboard(uvm_subscriber):
         self._applied_before = 0
         self._taken = bytearray()
         self._given = bytearray()
-        self._expected: deque[bytes] = deque()
+        self._expected: deque[tuple[int, bytes]] = deque()
+        self._expected.append((1, self.reference.receive(b"")))
         self._in_reset = True
         self._latest: tuple[str, int, int] | None = None
+        self._halted: int | None = None
 
     @property
     def outstanding(self) -> int:
-        """Answers that the reference has given and the device has not."""
-        return len(self._expected)
+        """Bytes of the requests that the device has taken and not answered."""
+        return sum(size for size, _ in self._expected)
 
     @property
     def transitions(self) -> int:
@@ -120,29 +121,44 @@ class DeviceScoreboard(uvm_subscriber):
         self._latest = None
         self._applied_before += self.reference.applied
         self.reference.reset()
+        # A delimiter ends what was cut off; the driver waits for it as for an answer.
+        self._expected.append((1, self.reference.receive(b"")))
 
     def _frame_taken(self) -> None:
         errors = self.reference.frame_errors
+        size = len(self._taken)
         answer = self.reference.receive(bytes(self._taken))
         self._taken.clear()
         self.group.hit("dropped", "frame", self.reference.frame_errors - errors)
         if answer:
-            self._expected.append(answer)
-            if len(self._expected) == 2:
-                self.group.hit("line", "two requests outstanding")
+            self._expected.append((size, answer))
+            if len(self._expected) == 5:
+                self.group.hit("line", "five requests outstanding")
 
     def _frame_given(self) -> None:
         frame = bytes(self._given)
         self._given.clear()
         assert self._expected, f"an answer that nobody asked for: {_text(frame)}"
-        expected = self._expected.popleft()
+        _, expected = self._expected.popleft()
+        if expected == _FRAME_END:
+            assert frame == expected, f"after a reset {_text(frame)} instead of a delimiter"
+            return
         if frame != expected:
             assert _without_clocks(frame) == _without_clocks(expected), (
                 f"answer {self.compared}: {_text(frame)} instead of {_text(expected)}"
             )
+            self._check_errors(frame, expected)
         self.compared += 1
         self._cover(expected)
         self._cover_lane(frame)
+
+    def _check_errors(self, answer: bytes, expected: bytes) -> None:
+        """Frames may be dropped between a request and its answer: none of them may be lost."""
+        counts, least = _counts(answer), _counts(expected)
+        if counts and least:
+            *_, errors, _ = counts
+            *_, before, _ = least
+            assert before <= errors <= self.reference.frame_errors, f"{errors} frame errors"
 
     def _cover(self, answer: bytes) -> None:
         frame = decode_frame(answer[:-1])
@@ -154,6 +170,10 @@ class DeviceScoreboard(uvm_subscriber):
             status = "OK again"
         if status == "OK" and name != "HELLO":
             self._latest = this
+        if StatusCode(frame.payload[0]) in REFUSALS and name != "HELLO":
+            if frame.epoch == self._halted:
+                status = "halted"
+            self._halted = frame.epoch
         self.group.hit("answer", (name, status))
 
     def _cover_lane(self, answer: bytes) -> None:
@@ -187,11 +207,11 @@ def _without_clocks(data: bytes) -> tuple[object, ...]:
     payload = frame.payload
     counts = _counts(data)
     if counts is not None:
-        offered, accepted, held, forwarded, *rest = counts
+        offered, accepted, held, forwarded, saturated, _, refused = counts
         assert held <= offered, f"held {held} of {offered} clocks"
         assert accepted <= offered, f"accepted {accepted} in {offered} clocks"
         assert forwarded <= accepted, f"forwarded {forwarded} of {accepted}"
-        payload = payload[: COMMON.size] + repr((accepted, rest)).encode()
+        payload = payload[: COMMON.size] + repr((accepted, saturated, refused)).encode()
     return (*frame[:3], payload)
 
 

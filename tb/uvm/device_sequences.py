@@ -7,12 +7,13 @@ import struct
 from collections.abc import Iterable, Iterator
 
 from pyuvm import uvm_sequence
+from tb.reference_device import ReferenceDevice
 from tb.unit.requests import RequestMaker
 from tb.uvm.device_items import Bytes
 
 from qstep import Config
-from qstep.link.frames import encode_frame
-from qstep.protocol import Request
+from qstep.link.frames import decode_frame, encode_frame
+from qstep.protocol import COMMON, OVERHEAD, REFUSALS, Request, StatusCode, max_payload
 
 __all__ = ["BytesSequence", "Host"]
 
@@ -33,7 +34,7 @@ class BytesSequence(uvm_sequence):
 
 
 class Host:
-    """Makes frames, and knows which epoch and sequence number the device will expect with each.
+    """Makes frames, and knows what the device will say to each: it asks a reference of its own.
 
     Parameters
     ----------
@@ -47,38 +48,49 @@ class Host:
         self.config = config
         self.rng = rng
         self.maker = RequestMaker(config, rng)
-        self.epoch = 1
-        self.expected = 0
         self.idle = self.stall = 0.0
+        self.status, self.expected = StatusCode.OK, 0
+        """What the latest answer will say."""
+        self._device = ReferenceDevice(config)
+
+    @property
+    def epoch(self) -> int:
+        return self._device.epoch
+
+    @property
+    def halted(self) -> bool:
+        """Whether a refusal has ended the session."""
+        return self.status in REFUSALS
 
     def item(self, name: str, data: bytes, *, alone: bool = False, reset: bool = False) -> Bytes:
+        for frame in filter(None, self._device.receive(data).split(b"\0")):
+            answer = decode_frame(frame)
+            assert answer is not None
+            status, self.expected, _ = COMMON.unpack(answer.payload)
+            self.status = StatusCode(status)
+        if reset:
+            self._device.reset()
         return Bytes(name, data, idle=self.idle, stall=self.stall, alone=alone, reset=reset)
 
     def hello(self) -> Bytes:
-        self.epoch = (self.epoch + 1) % 65536
-        self.expected = 0
-        nonce = self.rng.randbytes(4)
-        # A nonce is new unless two in a row are equal, which one in four billion is.
-        return self.item("HELLO", encode_frame(Request.HELLO, 0, 0, nonce))
+        return self.item("HELLO", encode_frame(Request.HELLO, 0, 0, self.rng.randbytes(4)))
 
     def ask(self, kind: int, payload: bytes) -> Bytes:
         """Return the next request in sequence."""
         frame = encode_frame(kind, self.expected, self.epoch, payload)
-        self.expected = (self.expected + 1) % 65536
         return self.item(f"type {kind}", frame, alone=kind == Request.COUNTERS)
 
     def out_of_sequence(self, kind: int, payload: bytes, ahead: int) -> Bytes:
         """Return a request `ahead` (or behind) of the expected one."""
         frame = encode_frame(kind, (self.expected + ahead) % 65536, self.epoch, payload)
-        return self.item(f"type {kind}, {ahead} ahead", frame, alone=kind == Request.COUNTERS)
+        return self.item(f"type {kind}, {ahead} ahead", frame)
 
     def stale(self, kind: int, payload: bytes) -> Bytes:
-        frame = encode_frame(kind, self.expected, (self.epoch - 1) % 65536, payload)
+        frame = encode_frame(kind, self.expected, self.epoch ^ 1 << self.rng.randrange(32), payload)
         return self.item(f"type {kind}, stale", frame)
 
     def reset(self, before: bytes) -> Bytes:
         """Return a reset after some bytes of a frame."""
-        self.epoch = (self.epoch + 1) % 65536
         return self.item("reset", before, alone=True, reset=True)
 
     # Sequences
@@ -88,7 +100,7 @@ class Host:
         yield self.hello()
         yield self.ask(Request.CLEAR, b"")
         size = self.config.value_bytes
-        most = min(256, (self.config.link.buffer_bytes // 2 - 12) // size)
+        most = min(256, (max_payload(self.config.link.buffer_bytes) - 1) // size)
         for first in range(0, 256, most):
             values = self.rng.randbytes(min(most, 256 - first) * size)
             yield self.ask(Request.REWARDS, bytes([first]) + values)
@@ -99,18 +111,29 @@ class Host:
         right, short, outside = self._payloads()
         for kind in [*right, *_UNKNOWN]:
             payload = right.get(kind, b"")
-            yield self.ask(kind, payload)
+            if kind in right:
+                yield self.ask(kind, payload)
             yield self.out_of_sequence(kind, payload, -1)
             yield self.ask(Request.STATUS, b"")
             for ahead in (-2, -32767, 1, 32767, -32768):
                 if self.expected + ahead >= 0 or ahead < -2:
                     yield self.out_of_sequence(kind, payload, ahead)
             yield self.stale(kind, payload)
-            if kind in short:
-                yield self.ask(kind, short[kind])
-            if kind in outside:
-                yield self.ask(kind, outside[kind])
+            for wrong in (short, outside):
+                if kind in wrong:
+                    yield self.ask(kind, wrong[kind])
+                    yield from self.after_a_refusal(kind, payload)
+            if kind not in right:
+                yield self.ask(kind, payload)
+                yield from self.after_a_refusal(kind, payload)
         yield self.item("HELLO too long", encode_frame(Request.HELLO, 0, 0, b"12345"))
+
+    def after_a_refusal(self, kind: int, payload: bytes) -> Iterator[Bytes]:
+        """Send a repeat, the next and a later one to a halted session; then open another."""
+        assert self.halted
+        for ahead in (-1, 0, 5):
+            yield self.out_of_sequence(kind, payload, ahead)
+        yield self.hello()
 
     def _payloads(self) -> tuple[dict[int, bytes], dict[int, bytes], dict[int, bytes]]:
         """Return a right payload, one of a wrong length and one out of range for each type."""
@@ -129,7 +152,7 @@ class Host:
             Request.APPLY_RAW: steps[False] + follows[False],
             Request.STATUS: b"",
             Request.COUNTERS: b"",
-            Request.BAUD: struct.pack("<H", 4),
+            Request.BAUD: struct.pack("<H", 8),
         }
         short = {kind: payload + b"x" for kind, payload in right.items()}
         short[Request.REWARDS] = b""
@@ -143,7 +166,7 @@ class Host:
             Request.READ: struct.pack("<HBH", 0, 0, 0),
             Request.APPLY_CODED: follows[True],
             Request.APPLY_RAW: follows[False],
-            Request.BAUD: struct.pack("<H", 3),
+            Request.BAUD: struct.pack("<H", 7),
         }
         return right, short, outside
 
@@ -163,16 +186,34 @@ class Host:
             elif choice < 0.14:
                 frame = encode_frame(kind, self.expected, self.epoch, payload)
                 yield self.item("damaged", self.maker.damaged(frame) + b"\0")
-            elif choice < 0.16:
+            elif choice < (0.6 if self.halted else 0.16):
                 yield self.hello()
             else:
                 yield self.ask(kind, payload)
 
     def read_all(self) -> Iterator[Bytes]:
         """Read the whole table, and what else a device tells about itself."""
+        if self.halted:
+            yield self.hello()
         for state in range(self.config.states):
             yield self.ask(Request.READ, struct.pack("<HBH", state, 0, self.config.actions))
         yield self.ask(Request.STATUS, b"")
+        yield self.ask(Request.COUNTERS, b"")
+
+    def drops_while_totals_wait(self) -> Iterator[Bytes]:
+        """Drop more frames than a counter's low byte holds while the line takes no answer."""
+        config = self.config
+        values = min(
+            config.states * config.actions,
+            (max_payload(config.link.buffer_bytes) - COMMON.size) // config.value_bytes,
+        )
+        self.stall = 1.0
+        # More answers than the device has room for, so that the totals come into a full buffer.
+        for _ in range(700 // (values * config.value_bytes + OVERHEAD + COMMON.size) + 1):
+            yield self.ask(Request.READ, struct.pack("<HBH", 0, 0, values))
+        yield self.out_of_sequence(Request.COUNTERS, b"", 0)
+        yield self.item("300 broken frames", b"x\0" * 300)
+        self.stall = 0.0
         yield self.ask(Request.COUNTERS, b"")
 
     def resets(self) -> Iterator[Bytes]:

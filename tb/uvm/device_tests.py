@@ -64,6 +64,7 @@ class DeviceSuite(uvm_test):
         yield from host.every_answer()
         yield from host.anything(int(cocotb.plusargs.get("requests", 300)))
         yield from host.read_all()
+        yield from host.drops_while_totals_wait()
         yield from host.resets()
         host.idle, host.stall = 0.2, 0.5
         yield from host.anything(30)

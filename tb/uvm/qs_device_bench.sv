@@ -25,16 +25,17 @@ module qs_device_bench (
   logic [7:0] tx_data;
 
   qstep_device u_device (
-      .clk     (clk_i),
-      .rst     (rst_i),
-      .rx_valid(rx_i[8]),
-      .rx_ready(rx_ready),
-      .rx_data (rx_i[7:0]),
-      .tx_valid(tx_valid),
-      .tx_ready(tx_ready_i),
-      .tx_data (tx_data),
-      .divisor (divisor_o),
-      .build   (64'hEFCD_AB89_6745_2301)
+      .clk       (clk_i),
+      .rst       (rst_i),
+      .rx_valid  (rx_i[8]),
+      .rx_ready  (rx_ready),
+      .rx_data   (rx_i[7:0]),
+      .tx_valid  (tx_valid),
+      .tx_ready  (tx_ready_i),
+      .tx_data   (tx_data),
+      .divisor   (divisor_o),
+      .line_break(1'b0),
+      .build     (64'hEFCD_AB89_6745_2301)
   );
 
   initial seen_o = '0;
