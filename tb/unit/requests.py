@@ -113,13 +113,16 @@ class RequestMaker:
         while True:
             follows = payload != b"" or (wrong and rng.random() < 0.05)
             outside = wrong and rng.random() < 0.1
-            record = self._record(coded, follows and rng.random() < 0.6, outside)
+            record = self.record(
+                coded=coded, continuing=follows and rng.random() < 0.6, outside=outside
+            )
             if len(payload) + len(record) > min(limit, self._most):
                 break
             payload += record
         return payload[:-1] if wrong and rng.random() < 0.3 else payload
 
-    def _record(self, coded: bool, continuing: bool, outside: bool) -> bytes:
+    def record(self, *, coded: bool, continuing: bool, outside: bool = False) -> bytes:
+        """Return a random record; with `outside` its numbers may be more than the table has."""
         config, rng = self._config, self._rng
         layout = RecordLayout.coded(config) if coded else RecordLayout.raw(config)
         states = 1 << config.state_bits if outside else config.states

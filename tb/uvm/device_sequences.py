@@ -13,7 +13,7 @@ from tb.uvm.device_items import Bytes
 
 from qstep import Config
 from qstep.link.frames import decode_frame, encode_frame
-from qstep.protocol import COMMON, OVERHEAD, REFUSALS, Request, StatusCode, max_payload
+from qstep.protocol import COMMON, REFUSALS, Request, StatusCode, max_payload
 
 __all__ = ["BytesSequence", "Host"]
 
@@ -139,8 +139,10 @@ class Host:
         """Return a right payload, one of a wrong length and one out of range for each type."""
         config = self.config
         value = self.rng.randbytes(config.value_bytes)
-        steps = {coded: self.maker._record(coded, False, False) for coded in (True, False)}
-        follows = {coded: self.maker._record(coded, True, False) for coded in (True, False)}
+        steps = {coded: self.maker.record(coded=coded, continuing=False) for coded in (True, False)}
+        follows = {
+            coded: self.maker.record(coded=coded, continuing=True) for coded in (True, False)
+        }
         right = {
             Request.CONFIGURE: struct.pack("<HHB", 12000, 11000, 2),
             Request.NOISE: struct.pack("<II", 1, 0xFFFFFFFF),
@@ -202,15 +204,10 @@ class Host:
 
     def drops_while_totals_wait(self) -> Iterator[Bytes]:
         """Drop more frames than a counter's low byte holds while the line takes no answer."""
-        config = self.config
-        values = min(
-            config.states * config.actions,
-            (max_payload(config.link.buffer_bytes) - COMMON.size) // config.value_bytes,
-        )
         self.stall = 1.0
-        # More answers than the device has room for, so that the totals come into a full buffer.
-        for _ in range(700 // (values * config.value_bytes + OVERHEAD + COMMON.size) + 1):
-            yield self.ask(Request.READ, struct.pack("<HBH", 0, 0, values))
+        # Ten answers of 44 bytes leave too little room for the totals where the device keeps 512.
+        for _ in range(10):
+            yield self.ask(Request.READ, struct.pack("<HBH", 0, 0, 18 // self.config.value_bytes))
         yield self.out_of_sequence(Request.COUNTERS, b"", 0)
         yield self.item("300 broken frames", b"x\0" * 300)
         self.stall = 0.0
