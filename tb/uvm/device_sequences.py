@@ -209,7 +209,8 @@ class Host:
         for _ in range(10):
             yield self.ask(Request.READ, struct.pack("<HBH", 0, 0, 18 // self.config.value_bytes))
         yield self.out_of_sequence(Request.COUNTERS, b"", 0)
-        yield self.item("300 broken frames", b"x\0" * 300)
+        for _ in range(700):
+            yield self.item("broken frame", b"x\0")
         self.stall = 0.0
         yield self.ask(Request.COUNTERS, b"")
 
