@@ -73,9 +73,9 @@ def generate(config: Config, folder: Path) -> Manifest:
     """Write ``qstep_device.v``, ``qstep_top.v`` and ``manifest.json``.
 
     ``qstep_device`` has byte streams (clk, rst, rx_valid, rx_ready, rx_data[8], tx_valid, tx_ready,
-    tx_data[8], divisor[16], build[64]), ``qstep_top`` a UART around the same (clk, rst, rx, tx,
-    build[64]). `build` is what HELLO says about the build, first byte lowest. Each file is complete but
-    for the hand-written modules of :mod:`qstep_rtl.sources`; no module name occurs in both.
+    tx_data[8], divisor[16], line_break, build[64]), ``qstep_top`` a UART around the same (clk, rst, rx,
+    tx, build[64]). `build` is what HELLO says about the build, first byte lowest. Each file is complete
+    but for the hand-written modules of :mod:`qstep_rtl.sources`; no module name occurs in both.
 
     Parameters
     ----------

@@ -226,6 +226,18 @@ def test_uart_changes_its_rate_after_the_answer() -> None:
     port.close()
 
 
+def test_a_break_puts_the_rate_back() -> None:
+    config = CONFIGS[0]
+    port = SimPort(config, uart=True)
+    pair = Pair(port, config)
+    pair.compare(encode_frame(Request.HELLO, 0, 0, NONCE))
+    pair.ask(Request.BAUD, struct.pack("<H", 40))
+    assert exchange(port, encode_frame(Request.STATUS, pair.expected, 0, b""), 1) == []
+    port.send_break()
+    pair.ask(Request.STATUS)
+    port.close()
+
+
 def lint(folder: Path, top: str, *options: str) -> str:
     done = subprocess.run(
         [

@@ -34,6 +34,7 @@ PORTS = {
         "tx_ready": ("input", 1),
         "tx_data": ("output", 8),
         "divisor": ("output", 16),
+        "line_break": ("input", 1),
         "build": ("input", 64),
     },
     "qstep_top": {

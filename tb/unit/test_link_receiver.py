@@ -63,7 +63,7 @@ def frame(kind: int, payload: bytes) -> bytes:
 @pytest.mark.parametrize(("idle", "stall"), [(0.0, 0.0), (0.7, 0.4)], ids=["full-speed", "paced"])
 def test_receiver_delivers_good_frames_in_order(idle: float, stall: float) -> None:
     rng = random.Random(15)
-    payloads = [rng.randbytes(size) for size in (0, 1, 20, 243, 0, 100, 243, 3, 200, 244)]
+    payloads = [rng.randbytes(size) for size in (0, 1, 20, 243, 0, 100, 243, 3, 200, 242)]
     assert max_payload(BUFFER_BYTES) == 243
     pieces = [frame(kind, payload) for kind, payload in enumerate(payloads)]
     out, dropped = received_through(pieces, idle, stall)
