@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import socket
 import sys
@@ -103,12 +104,10 @@ def test_a_name_that_is_no_text_is_refused(url):
         qstep.open(url, CONFIG)
 
 
-@pytest.mark.parametrize(
-    ("config", "kind"), [({"states": 25, "actions": 4}, "dict"), (None, "NoneType")]
-)
+@pytest.mark.parametrize("config", [{"states": 25, "actions": 4}, None], ids=["dict", "None"])
 @pytest.mark.parametrize("url", ["model:", "sim:", "serial:/dev/absent"])
-def test_what_is_no_configuration_is_refused(url, config, kind):
-    with pytest.raises(ConfigError, match=f"config is a {kind}; it must be a Config, which"):
+def test_what_is_no_configuration_is_refused(url, config):
+    with pytest.raises(ConfigError, match=rf"is {re.escape(str(config))}; it must be a Config"):
         qstep.open(url, config)
 
 

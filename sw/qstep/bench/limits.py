@@ -26,8 +26,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from qstep.config import Config
-from qstep.link.records import RecordLayout
-from qstep.protocol import BITS_PER_BYTE, COMMON_BYTES, OVERHEAD, max_payload
+from qstep.protocol import BITS_PER_BYTE, COMMON, OVERHEAD, RecordLayout, max_payload
 from qstep.transitions import Transitions
 
 __all__ = [
@@ -42,7 +41,7 @@ __all__ = [
 BAUDS = (115_200, 1_000_000, 3_000_000, 12_000_000)
 """Line rates of the comparison."""
 
-ANSWER_BYTES = COMMON_BYTES + OVERHEAD + 2
+ANSWER_BYTES = COMMON.size + OVERHEAD + 2
 """A of the formula: too short for more than one byte of COBS."""
 
 _COBS_BLOCK = 254
@@ -74,7 +73,8 @@ def record_bytes(config: Config, transitions: Transitions) -> float:
     """Return r: the mean bytes of the records of transitions whose rewards the device knows."""
     layout = RecordLayout.coded(config)
     continues = (transitions.state[1:] == transitions.next_state[:-1]).mean()
-    return float(layout.full_bytes - continues * (layout.full_bytes - layout.continuing_bytes))
+    full, continuing = layout.size(full=True), layout.size(full=False)
+    return float(full - continues * (full - continuing))
 
 
 def line(config: Config, record: float, lane_clocks: float, answer_delay: float = 0.0) -> Line:

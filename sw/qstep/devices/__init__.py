@@ -44,7 +44,7 @@ def open_device(url: str, config: Config) -> Device:
     Raises
     ------
     ConfigError
-        The name has none of these forms, or its rate, build or socket can be none; `config` is no Config.
+        The name has none of these forms, or its rate, build or socket is none; `config` is no Config.
     DeviceError
         The device cannot be reached, or is not built from `config`.
     ToolMissingError
