@@ -64,7 +64,7 @@ def test_a_byte_takes_ten_bit_times_and_frames_wait_for_each_other() -> None:
     assert line.now == pytest.approx(arrived + worked + len(first) * 1e-4)
     # Answers are longer: the second waits for the first on the line back.
     second = line.read(1.0)
-    assert line.now == pytest.approx(arrived + worked + 2 * len(first) * 1e-4)
+    assert line.now == pytest.approx(arrived + worked + (len(first) + len(second)) * 1e-4)
     assert (line.to_device, line.to_host) == (2 * len(request), len(first) + len(second))
 
 

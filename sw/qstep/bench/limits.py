@@ -38,7 +38,7 @@ __all__ = [
     "record_bytes",
 ]
 
-BAUDS = (115_200, 1_000_000, 3_000_000, 12_000_000)
+BAUDS = (115_200, 1_000_000, 3_000_000, 6_000_000)
 """Line rates of the comparison."""
 
 ANSWER_BYTES = COMMON.size + OVERHEAD + 2
