@@ -46,6 +46,7 @@ class SimulatedLine:
         self._byte_seconds = BITS_PER_BYTE / config.link.baud
         self._clock_seconds = 1 / config.link.clock_hz
         self._device = ReferenceDevice(config)
+        self._device.receive(b"")  # what it says after its reset comes before anybody listens
         # When the last byte there will have arrived, been worked on, and the last byte back arrived.
         self._arrived = self._worked = self._answered = 0.0
         self._answers: deque[tuple[float, bytes]] = deque()
