@@ -22,9 +22,6 @@ __all__ = ["Candidate", "explore"]
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 
-Progress = Callable[[str, int, int], None]
-"""Called with what was done last, and how many of how many steps are done."""
-
 _LANE_TARGET_HZ = 150_000_000
 """What the lane alone is placed for; a target that is out of reach or passed hardly matters."""
 
@@ -55,7 +52,7 @@ def explore(
     seeds: Sequence[int],
     jobs: int,
     tell: Callable[[str], None],
-    progress: Progress,
+    progress: Callable[[str, int, int], None],
 ) -> Exploration:
     """Synthesise all points, place those that may fit with all seeds, and return the figures.
 
@@ -122,7 +119,7 @@ def _each(
     items: Sequence[Item],
     jobs: int,
     doing: str,
-    progress: Progress,
+    progress: Callable[[str, int, int], None],
 ) -> list[Outcome]:
     done = itertools.count(1)
     progress(doing, 0, len(items))
