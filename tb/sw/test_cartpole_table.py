@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from qstep.cli.train import command
-from qstep.envs import make, table_size
+from qstep.envs import cartpole_table, make, table_size
 from qstep.envs.cartpole_table import LIMITS, row_of
 
 
@@ -70,12 +70,29 @@ def test_falling_is_no_success_and_500_steps_are() -> None:
     assert 0 <= seen < 2048
 
 
+LEAST = 350.0
+"""Three quarters of what is reached; another processor's sines round otherwise."""
+
+
+def mean_return(folder: Path) -> float:
+    """Return that of the greedy policy after 600 episodes: 469; below 10 before the first."""
+    words = "--alpha 0.5 --episodes 600 --evaluate-every 600 --epsilon-start 0.3 --json"
+    report = json.loads(train(words, folder))
+    assert report["rounding"] == "stochastic"
+    return float(report["evaluation"]["mean_return"])
+
+
 @pytest.mark.unit
 def test_table_learns_to_balance(tmp_path: Path) -> None:
-    words = "--alpha 0.5 --episodes 600 --evaluate-every 600 --epsilon-start 0.3 --json"
-    report = json.loads(train(words, tmp_path))
-    assert report["rounding"] == "stochastic"
-    assert report["evaluation"]["mean_return"] > 50  # untrained, all to one side, it is below 10
+    assert mean_return(tmp_path) > LEAST
+
+
+@pytest.mark.unit
+def test_table_that_does_not_see_the_place_does_not_learn_to_balance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cartpole_table, "row_of", lambda numbers: row_of([0.0, *numbers[1:]]))
+    assert mean_return(tmp_path) < LEAST  # 144
 
 
 @pytest.mark.rtl

@@ -15,7 +15,7 @@ from gymnasium.spaces import Box, Discrete
 from tb.sw.torch_calls import Calls
 
 from qstep import torch_device
-from qstep.deep import network, q_loss
+from qstep.deep import backward, network, q_loss
 from qstep.deep.adam import Adam
 from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_config import DqnConfig
@@ -25,6 +25,8 @@ from qstep.deep.network import Greedy, Stack, modules, products, through_copies
 from qstep.deep.presets import PRESETS
 from qstep.deep.q_head import TorchHead
 from qstep.deep.ranges import learning_rate_at
+from qstep.deep.replay import Replay
+from qstep.deep.replay_plain import PlainReplay
 from qstep.deep.run import Run
 from qstep.envs.cartpole_vector import CartPoleVectorEnv
 from qstep.envs.snake_vector import SnakeVectorEnv
@@ -79,18 +81,20 @@ def test_a_seed_gives_the_same_network_bit_for_bit(variant: Any, prioritised: bo
     assert torch.isfinite(first.networks.flat).all()
 
 
-def test_fast_form_learns_cartpole_in_a_few_steps() -> None:
-    config = replace(PRESETS["cartpole"].configuration("fast", 0), total_timesteps=20_000)
-    games = CartPoleVectorEnv(100)
-    made = Dqn(CartPoleVectorEnv(32), config, CPU)
-    before = play(games, made.policy(100), 1 << 32).mean()
-    play_on(made, config.total_timesteps)
-    after = play(games, made.policy(100), 1 << 32).mean()
-    assert before < 30
-    assert after > 60  # 178 where it was written; other processors round otherwise
+def fast_score(prioritised: bool) -> float:
+    """Return the greedy score after 20,000 steps: 150, prioritised 165; below 30 before the first."""
+    changes: dict[str, Any] = {"total_timesteps": 20_000, "prioritised": prioritised}
+    made = Dqn(
+        CartPoleVectorEnv(32, seed=32),
+        replace(PRESETS["cartpole"].configuration("fast", 1), **changes),
+        CPU,
+    )
+    play_on(made, made.config.total_timesteps)
+    return float(play(CartPoleVectorEnv(100), made.policy(100), 1 << 32).mean())
 
 
-def test_plain_form_learns_cartpole_in_a_few_steps() -> None:
+def plain_returns() -> list[float]:
+    """Return those of 3,000 steps: 22 in the first 20 episodes, 172 in the last 5."""
     config = replace(
         PRESETS["cartpole"].configuration("plain", 0),
         total_timesteps=3_000,
@@ -105,9 +109,57 @@ def test_plain_form_learns_cartpole_in_a_few_steps() -> None:
     )
     made = PlainDqn(gym.make("CartPole-v1"), config, CPU, num_envs=32)
     returns = [r for _ in range(config.total_timesteps) if (r := made.step()) is not None]
-    assert np.mean(returns[-5:]) > 2 * np.mean(returns[:20])  # 339 and 20 where it was written
     assert made.episodes == len(returns)
     assert made.updates == (config.total_timesteps - config.learning_starts) // 4 + 1
+    return returns
+
+
+LEAST_FAST, LEAST_PLAIN = 112.0, 125.0
+"""Three quarters of what is reached; another processor rounds otherwise."""
+
+
+@pytest.mark.parametrize("prioritised", [False, True])
+def test_fast_form_learns_cartpole_in_a_few_steps(prioritised: bool) -> None:
+    assert fast_score(prioritised) > LEAST_FAST
+
+
+def test_plain_form_learns_cartpole_in_a_few_steps() -> None:
+    assert np.mean(plain_returns()[-5:]) > LEAST_PLAIN
+
+
+@pytest.mark.parametrize("prioritised", [False, True])
+def test_fast_form_does_not_learn_from_actions_of_another_environment(
+    prioritised: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def mixed_up(replay: Replay, seen: Any, action: Any, *rest: Any) -> Any:
+        return push_batch(replay, seen, np.roll(action, 1), *rest)
+
+    push_batch = Replay.push_batch
+    monkeypatch.setattr(Replay, "push_batch", mixed_up)
+    assert fast_score(prioritised) < LEAST_FAST  # 68, prioritised 33
+
+
+def test_plain_form_does_not_learn_without_the_next_observation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def without(
+        replay: PlainReplay, seen: Any, action: int, reward: float, following: Any, ended: bool
+    ) -> None:
+        push(replay, seen, action, reward, seen, ended)
+
+    push = PlainReplay.push
+    monkeypatch.setattr(PlainReplay, "push", without)
+    assert np.mean(plain_returns()[-5:]) < LEAST_PLAIN  # 46
+
+
+def test_plain_form_explores_and_replays_by_independent_generators() -> None:
+    made = PlainDqn(gym.make("CartPole-v1"), SMALL, CPU, num_envs=8)
+    explore, replay = (
+        [generator.random() for _ in range(1000)]
+        for generator in (made._random, made.replay._random)
+    )
+    # 1000 independent pairs: the standard deviation of their correlation is 0.03.
+    assert abs(np.corrcoef(explore, replay)[0, 1]) < 0.15
 
 
 def test_both_forms_begin_with_the_same_network() -> None:
@@ -407,7 +459,7 @@ def test_the_way_of_apples_gpu_multiplies_no_views_and_learns_the_same(
     config = replace(SMALL, variant=variant)
     views = learner(config)
     expected = counted(views)
-    for module in (network, q_loss):
+    for module in (network, backward):
         monkeypatch.setattr(module, "products", lambda device: (through_copies, through_copies))
     copies = learner(config)
     found = counted(copies)

@@ -85,12 +85,16 @@ class PlainDqn:
         self.online = modules(sizes, config.seed).to(device)
         self.target = modules(sizes, config.seed).to(device)
         self.optimiser = torch.optim.Adam(self.online.parameters(), lr=config.learning_rate)
-        self.replay = PlainReplay(config.buffer_size, config.seed)
+        exploring, replaying = (
+            int(sequence.generate_state(1)[0])
+            for sequence in np.random.SeedSequence(config.seed).spawn(2)
+        )
+        self.replay = PlainReplay(config.buffer_size, replaying)
         self.steps = self.episodes = self.updates = 0
         self._learn_every = num_envs // config.gradient_steps
         self._target_every = num_envs * config.target_update_interval
         self._actions = int(acts.n)
-        self._random = random.Random(config.seed)
+        self._random = random.Random(exploring)
         self._observation, _ = env.reset(seed=config.seed)
         self._return = 0.0
 

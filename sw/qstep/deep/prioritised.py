@@ -1,13 +1,15 @@
 """Which transitions to replay, by how wrong the network was about them (proportional variant).
 
-A complete binary tree of sums, compiled: storing or drawing costs log2(capacity) additions, and a
-whole batch is one call.
+A complete binary tree of sums and one of maxima, compiled: storing or drawing costs log2(capacity)
+steps, and a whole batch is one call.
 
 References
 ----------
 T. Schaul, J. Quan, I. Antonoglou, D. Silver, "Prioritized Experience Replay", ICLR 2016. As there: new
-transitions get the highest priority so far, a batch is drawn from strata of equal mass, weights are
-divided by the largest of their batch.
+transitions get the highest priority that there is (line 6 of Algorithm 1), a batch is drawn from strata
+of equal mass, weights are divided by the largest of their batch. The highest priority is of those that
+errors gave to the rows, as they are now: it is on the scale of the errors, whatever that of the rewards
+is, and falls as they do. Public implementations keep the highest ever seen, from 1 on.
 """
 
 from __future__ import annotations
@@ -54,7 +56,8 @@ class Priorities:
         # Node k is the sum of nodes 2 k and 2 k + 1; the leaves are the last half. float64, so that
         # sums that were updated a million times still equal the sum of their parts to 1e-9.
         self._tree = np.zeros(2 * self._leaves)
-        self._highest = 1.0
+        # The like for the maximum, where a leaf is 0 until an error was made on its row.
+        self._highest = np.zeros(2 * self._leaves)
 
     @property
     def total(self) -> float:
@@ -66,8 +69,9 @@ class Priorities:
         return self._tree[self._leaves + rows]
 
     def add(self, rows: NDArray[np.int64]) -> None:
-        """Give new rows the highest priority so far."""
-        _store(self._tree, self._leaves, rows, np.full(len(rows), self._highest))
+        """Give new rows the highest priority of those that errors gave, or 1 while there is none."""
+        priority = np.full(len(rows), self._highest[1] or 1.0)
+        _store(self._tree, self._highest, self._leaves, rows, priority, measured=False)
 
     def update(self, rows: NDArray[np.int64], td_error: NDArray[np.float32]) -> None:
         """Set the priorities of rows by the errors that were made on them.
@@ -80,8 +84,7 @@ class Priorities:
             As many; their signs do not matter.
         """
         priority = (np.abs(td_error).astype(np.float64).ravel() + _LEAST) ** self.exponent
-        self._highest = max(self._highest, float(priority.max()))
-        _store(self._tree, self._leaves, rows.ravel(), priority)
+        _store(self._tree, self._highest, self._leaves, rows.ravel(), priority, measured=True)
 
     def draw(self, batches: int, size: int, generator: np.random.Generator) -> NDArray[np.int64]:
         """Draw K batches of B rows, with repetition; every row of a batch is from its own stratum."""
@@ -108,27 +111,31 @@ class Priorities:
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
         """Return copies of what :meth:`restore` needs."""
-        return {"tree": self._tree.copy(), "highest": np.array(self._highest)}
+        return {"tree": self._tree.copy(), "highest": self._highest.copy()}
 
     def restore(self, snapshot: Mapping[str, NDArray[Any]]) -> None:
         """Go on from a :meth:`snapshot` of the same capacity."""
         self._tree[:] = snapshot["tree"]
-        self._highest = float(snapshot["highest"])
+        self._highest[:] = snapshot["highest"]
 
 
 @compiled
 def _store(
     tree: NDArray[np.float64],
+    highest: NDArray[np.float64],
     leaves: int,
     rows: NDArray[np.int64],
     priority: NDArray[np.float64],
+    measured: bool,
 ) -> None:
     for k in range(len(rows)):
         node = leaves + rows[k]
         tree[node] = priority[k]
+        highest[node] = priority[k] if measured else 0.0
         while node > 1:
             node >>= 1
             tree[node] = tree[2 * node] + tree[2 * node + 1]
+            highest[node] = max(highest[2 * node], highest[2 * node + 1])
 
 
 @compiled
