@@ -15,7 +15,6 @@ from amaranth.lib.wiring import Component, In
 from qstep.config import Config
 from qstep.files import make_folder, write_atomically
 from qstep_rtl import sources
-from qstep_rtl.clocked import clocked
 from qstep_rtl.device import ByteDevice, UartDevice
 from qstep_rtl.top import Top
 
@@ -102,7 +101,7 @@ def generate(config: Config, folder: Path) -> Manifest:
     for name, kind in _TOPS.items():
         top = Top(kind(config))
         text = verilog.convert(top, name=name, emit_src=False, strip_internal_attrs=True)
-        texts[f"{name}.v"] = clocked(text).encode()
+        texts[f"{name}.v"] = text.encode()
         tops[name] = {"file": f"{name}.v", "ports": _ports(top)}
 
     written_by_hand = {path.name: path.read_bytes() for path in sources.paths()}

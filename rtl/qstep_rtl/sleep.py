@@ -1,53 +1,8 @@
-"""Lets blocks of the device that have nothing to do stand still in a simulation.
-
-A Verilated model asks every block in every clock what it does, although most of them wait for the
-end of a STEP frame. Whether any of them moves is known from a few of their registers: the device's
-signal `awake`. Where it is 0 their registers keep what they hold, so a simulation may leave out the
-clock; the hardware has no use for the signal and loses it in synthesis. ``tb/unit/test_sleep.py``
-holds a device that sleeps to one that never does, clock by clock.
-"""
+"""Which registers must go on when a simulation puts blocks of the device to sleep."""
 
 from __future__ import annotations
 
-import re
-
-__all__ = ["SLEEPLESS", "sleeping"]
+__all__ = ["SLEEPLESS"]
 
 SLEEPLESS = {"sleepless": 1}
 """Attribute of a register that changes even while its block is asleep."""
-
-_SLEEPERS = ("commands", "counters", "responder", "values")
-
-_MODULE_END = re.compile(r"(?<=^endmodule\n)", re.MULTILINE)
-_DEVICE = re.compile(r"^module \\(\S+) (?:(?!^endmodule)[\s\S])*?^  wire awake;", re.MULTILINE)
-_SLEEPLESS = re.compile(
-    r"^  \(\* sleepless = .*\n(?:  (?:\(\*|output) .*\n)*  reg (?:\[\S+\] )?(\S+)", re.MULTILINE
-)
-_PROCESS = re.compile(
-    r"^  always @\(posedge clk\)(?P<body>(?: begin)?\n(?:    .*\n)*)", re.MULTILINE
-)
-_ASSIGNED = re.compile(r"^ +(\S+?) *(?:\[\S+\])? <= ", re.MULTILINE)
-
-
-def sleeping(verilog: str) -> str:
-    """Return a generated device in which the sleepers' registers have no clock while `awake` is 0."""
-    device = _DEVICE.search(verilog)
-    if device is None:
-        raise ValueError("the Verilog is not that of a device: it has no signal 'awake'")
-    path = device[1]
-    sleeper = re.compile(rf"^module \\{re.escape(path)}\.({'|'.join(_SLEEPERS)})[ .]", re.MULTILINE)
-    # Escaped, as a name may be a keyword.
-    awake = "".join(f"\\{part} ." for part in path.split(".")) + "awake"
-
-    def module(text: str) -> str:
-        sleepless = set(_SLEEPLESS.findall(text))
-
-        def process(match: re.Match[str]) -> str:
-            assigned = _ASSIGNED.search(match["body"])
-            if assigned is None or assigned[1] in sleepless:
-                return match[0]
-            return f"  always @(posedge clk iff {awake}){match['body']}"
-
-        return _PROCESS.sub(process, text) if sleeper.search(text) else text
-
-    return "".join(module(text) for text in _MODULE_END.split(verilog))

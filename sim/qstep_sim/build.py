@@ -20,11 +20,16 @@ from qstep.errors import DeviceError
 from qstep.processes import run, threads
 from qstep_rtl import sources
 from qstep_sim import verilator
+from qstep_sim.clocked import clocked
+from qstep_sim.sleep import sleeping
 
 __all__ = ["build", "compile_library"]
 
 _HERE = Path(__file__).parent
-_HARNESS = (_HERE / "harness.h", _HERE / "harness.cpp", Path(__file__))
+_HARNESS = (
+    *(_HERE / name for name in ("harness.h", "harness.cpp", "clocked.py", "sleep.py")),
+    Path(__file__),
+)
 
 # Everything starts as 0, as in an FPGA after configuration. Warnings are the linter's business. Branches
 # on registers that rarely change are faster than the tables that Verilator makes of them, and whole
@@ -76,13 +81,13 @@ def build(config: Config, uart: bool = False, trace: bool = False) -> Path:
     def prepare(folder: Path) -> list[Path]:
         # Takes a while to import, and a library in the cache is found without it.
         from qstep_rtl.generate import generate
-        from qstep_rtl.sleep import sleeping
 
         generate(config, folder)
         device = folder / f"{top}.v"
         # A waveform shows every clock.
         if not trace:
-            device.write_text(sleeping(device.read_text(encoding="utf-8")), encoding="utf-8")
+            text = device.read_text(encoding="utf-8")
+            device.write_text(sleeping(clocked(text)), encoding="utf-8")
         return [*sources.paths(), device]
 
     top = "qstep_top" if uart else "qstep_device"

@@ -15,11 +15,17 @@ from qstep.link.frames import encode_frame
 from qstep.protocol import OVERHEAD, Request
 from qstep_rtl import sources
 from qstep_rtl.generate import generate
-from qstep_rtl.sleep import sleeping
 from qstep_sim.build import compile_library
+from qstep_sim.clocked import clocked
 from qstep_sim.port import SimPort
+from qstep_sim.sleep import sleeping
 
 CONFIG = Config(states=25, actions=3, format="Q10.10", loop_depth=3)
+
+
+def rewritten(device: str) -> str:
+    """Return a generated device as it is simulated."""
+    return sleeping(clocked(device))
 
 
 def library(folder: Path, change: Callable[[str], str]) -> Path:
@@ -99,7 +105,7 @@ def test_device_that_sleeps_says_the_same_in_the_same_clocks(
     tmp_path: Path, never_asleep: list[tuple[bytes, int]]
 ) -> None:
     assert sum(len(answer) for answer, _ in never_asleep) > 5000
-    assert conversation(library(tmp_path, sleeping)) == never_asleep
+    assert conversation(library(tmp_path, rewritten)) == never_asleep
 
 
 @pytest.mark.rtl
@@ -112,7 +118,7 @@ def test_device_that_oversleeps_is_noticed(
         # Not the reset: it lasts several clocks here, and ends every STEP in the first.
         assert without.pop("rst")
         assert len(without) == 3
-        return sleeping(list(without.values())[number])
+        return rewritten(list(without.values())[number])
 
     assert conversation(library(tmp_path, oversleeping)) != never_asleep
 
@@ -127,7 +133,7 @@ def test_only_a_device_can_sleep() -> None:
 def test_sleepless_registers_keep_their_clock(tmp_path: Path) -> None:
     generate(CONFIG, tmp_path)
     for top in ("qstep_device", "qstep_top"):
-        text = sleeping((tmp_path / f"{top}.v").read_text())
+        text = rewritten((tmp_path / f"{top}.v").read_text())
         asleep = re.findall(r"@\(posedge clk iff .* begin\n(?:    .*\n)*", text)
         assert len(asleep) > 80
         assert not [

