@@ -22,7 +22,7 @@ from qstep.fixed import Coefficients, QFormat, Rounding, coefficients
 from qstep.noise import NoiseState
 from qstep.protocol import LEAST_BAUD, LEAST_DIVISOR
 
-__all__ = ["Config", "Hyperparameters", "Link", "TableType", "checked_config"]
+__all__ = ["Config", "Hyperparameters", "Link", "TableType", "checked_config", "checked_hyper"]
 
 _MOST_CHARACTERS = 1 << 16
 """Of a TOML file: a hundred times what a configuration has."""
@@ -216,7 +216,7 @@ class Config:
             if len(text) > _MOST_CHARACTERS:
                 raise ValueError(f"it has more than {_MOST_CHARACTERS} characters")
             tree = tomllib.loads(text)
-        except (OSError, ValueError, RecursionError) as cause:  # TOMLDecodeError is a ValueError
+        except (OSError, ValueError, TypeError, RecursionError) as cause:
             raise FileFormatError(
                 f"{path}: cannot be read as a TOML configuration: {cause}"
             ) from cause
@@ -284,3 +284,10 @@ def checked_config(config: Config) -> Config:
             f"configuration is {shown(config)}; it must be a Config, as Config.from_dict makes one"
         )
     return config
+
+
+def checked_hyper(hyper: Hyperparameters) -> Hyperparameters:
+    """Return hyperparameters, or raise ConfigError if they are something else."""
+    if not isinstance(hyper, Hyperparameters):
+        raise ConfigError(f"hyperparameters are {shown(hyper)}; they must be Hyperparameters")
+    return hyper

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.compiled import compiled
-from qstep.config import Config, Hyperparameters, checked_config
+from qstep.config import Config, Hyperparameters, checked_config, checked_hyper
 from qstep.devices.base import checked_table
 from qstep.fixed import COEFFICIENT_BITS, Rounding
 from qstep.noise import NOISE_BITS, WEYL, NoiseState
@@ -63,7 +63,7 @@ class FastModel:
 
     def configure(self, hyper: Hyperparameters) -> None:
         """Set coefficients and rounding mode, and restart the noise from its seed."""
-        c = hyper.coefficients
+        c = checked_hyper(hyper).coefficients
         self._coefficients = tuple(np.int64(value) for value in (c.alpha, c.beta, c.kappa))
         rounding = hyper.rounding_for(self.config)
         self._stochastic = rounding is Rounding.STOCHASTIC

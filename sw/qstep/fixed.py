@@ -96,7 +96,8 @@ class QFormat:
     @classmethod
     def parse(cls, text: str) -> QFormat:
         """Return the format written as ``Qm.F``; raise :class:`ConfigError` for any other text."""
-        match = re.fullmatch(r"[Qq](\d{1,2})\.(\d{1,2})", text)
+        pattern = r"[Qq](\d{1,2})\.(\d{1,2})"
+        match = re.fullmatch(pattern, text) if isinstance(text, str) else None
         if match is None:
             raise ConfigError(f"format is {shown(text)}; write it as Qm.F, for example Q8.8")
         return cls(int(match[1]), int(match[2]))

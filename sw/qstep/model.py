@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.config import Config, Hyperparameters, checked_config
+from qstep.config import Config, Hyperparameters, checked_config, checked_hyper
 from qstep.devices.base import checked_table
 from qstep.fixed import COEFFICIENT_BITS, Coefficients, QFormat, Rounding
 from qstep.transitions import Transitions, checked_transitions
@@ -61,7 +61,7 @@ class Model:
 
     def configure(self, hyper: Hyperparameters) -> None:
         """Set coefficients and rounding mode, and restart the noise from its seed."""
-        self._coefficients = hyper.coefficients
+        self._coefficients = checked_hyper(hyper).coefficients
         self._rounding = hyper.rounding_for(self.config)
         self.noise = hyper.noise
 

@@ -39,6 +39,11 @@ class NoiseState:
     w: int
 
     def __post_init__(self) -> None:
+        for name in ("x", "w"):
+            value = getattr(self, name)
+            if type(value) is not int:  # the usual case is quick: a state is made for every draw
+                value = integer(f"noise state {name}", value, 0, _MASK32, "from 0 to 2^32-1")
+                object.__setattr__(self, name, value)
         if not 1 <= self.x <= _MASK32 or not 0 <= self.w <= _MASK32:
             raise ConfigError(
                 f"noise state is x={self.x}, w={self.w}; x must be 1..2^32-1 and w 0..2^32-1"

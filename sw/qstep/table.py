@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.config import Config, Hyperparameters
+from qstep.config import Config, Hyperparameters, checked_config, checked_hyper
 from qstep.devices.base import checked_table
 from qstep.errors import FileFormatError, TableError
 from qstep.files import write_atomically
@@ -43,14 +43,17 @@ def save_table(
 
     Raises
     ------
+    ConfigError
+        `config` or `hyper` is something else.
     TableError
         The values are not a table of `config`.
     FileFormatError
         The file cannot be written.
     """
-    q_raw = checked_table(config, q_raw)
+    q_raw = checked_table(checked_config(config), q_raw)
     text = json.dumps(
-        {"config": config.to_dict(), "hyperparameters": hyper.to_dict(config)}, sort_keys=True
+        {"config": config.to_dict(), "hyperparameters": checked_hyper(hyper).to_dict(config)},
+        sort_keys=True,
     )
     arrays: tuple[NDArray[Any], ...] = (q_raw, config.format.to_float(q_raw), np.array(text))
     archive = io.BytesIO()
@@ -79,6 +82,7 @@ def load_table(path: str | Path, config: Config) -> NDArray[np.int32]:
     TableError
         The table has another shape or another number format than `config`, or values out of range.
     """
+    checked_config(config)
     arrays = load_arrays(path, _ARRAYS)
     try:
         there = Config.from_dict(json.loads(str(arrays["config"]))["config"]).format

@@ -9,15 +9,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tb.reference_device import ReferenceDevice
+from tb.sw.lossy_port import DirectPort
 
 import qstep
 from qstep import Config, Hyperparameters, Link, QFormat, Rounding, Transitions
 from qstep.devices import open_device
+from qstep.devices.link_device import LinkDevice
 from qstep.devices.model_device import ModelDevice
 from qstep.envs import GridWorld
 from qstep.errors import ConfigError, FileFormatError
 from qstep.fast_model import FastModel
 from qstep.model import Model
+from qstep.table import save_table
 
 pytestmark = pytest.mark.unit
 
@@ -39,6 +43,7 @@ pytestmark = pytest.mark.unit
         ({"format": "Q20.13"}, "33 bits wide"),
         ({"format": "8.8"}, "format is '8.8'; write it as Qm.F"),
         ({"format": 8}, "format is 8; it must be a QFormat"),
+        ({"format": None}, "format is None; it must be a QFormat"),
         ({"rounding": "up"}, "rounding is 'up'; it must be one of nearest, floor, stochastic"),
         ({"link": None}, "link is None; it must be a Link"),
     ],
@@ -149,6 +154,12 @@ def test_toml_refuses_what_it_does_not_know(
         Config.from_toml(path)
 
 
+@pytest.mark.parametrize("path", [None, 1.5, "a\0b"], ids=repr)
+def test_what_is_no_path_is_refused(path: Any) -> None:
+    with pytest.raises(FileFormatError, match="cannot be read as a TOML configuration"):
+        Config.from_toml(path)
+
+
 def test_a_missing_toml_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match=r"nowhere\.toml: cannot be read"):
         Config.from_toml(tmp_path / "nowhere.toml")
@@ -244,6 +255,20 @@ def test_what_is_no_config_is_refused_by_every_user_of_one(config: Any) -> None:
     if not isinstance(config, dict):
         with pytest.raises(ConfigError, match=r"configuration is .*; it must be a table"):
             Config.from_dict(config)
+
+
+@pytest.mark.parametrize("hyper", [None, {"alpha": 0.5}], ids=repr)
+def test_what_are_no_hyperparameters_is_refused_before_anything_changes(
+    hyper: Any, tmp_path: Path
+) -> None:
+    config = Config(25, 4)
+    over_the_link = LinkDevice(DirectPort(ReferenceDevice(config)), config)
+    for user in (Model(config), FastModel(config), ModelDevice(config), over_the_link):
+        with pytest.raises(ConfigError, match=r"hyperparameters are .*; they must be Hyperparam"):
+            user.configure(hyper)
+    with pytest.raises(ConfigError, match="they must be Hyperparameters"):
+        save_table(tmp_path / "t.npz", np.zeros((25, 4), np.int32), config, hyper)
+    assert not [*tmp_path.iterdir()]
 
 
 def test_a_star_import_leaves_the_builtins_alone() -> None:

@@ -160,3 +160,9 @@ def test_an_environment_is_named_and_not_given() -> None:
         EnvironmentSpaceError, match=r"environment is <.*; it must be the name of one"
     ):
         make(GridWorld("S.G"), 0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", [-1, None, 0.5], ids=repr)
+def test_a_seed_is_a_whole_number(seed: Any) -> None:
+    with pytest.raises(ConfigError, match=f"seed is {seed}; it must be an integer of 0 or more"):
+        make("gridworld", seed)

@@ -94,6 +94,19 @@ def test_noise_follows_its_documented_recurrence() -> None:
     assert state.advance() == NoiseState(0x42021, 0x9E3779B8)
 
 
+def test_a_noise_state_of_other_integers_is_kept_as_ints() -> None:
+    state = NoiseState(np.uint32(1), np.int64(0xFFFFFFFF)).advance()
+    assert state == NoiseState(0x42021, 0x9E3779B8)
+    assert type(state.x) is int
+    with pytest.raises(ConfigError, match=r"noise state x is '1'; it must be an integer from 0 to"):
+        NoiseState("1", 0)  # type: ignore[arg-type]
+
+
+def test_a_format_that_is_no_text_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"format is 8\.8; write it as Qm\.F"):
+        QFormat.parse(8.8)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(("x", "w"), [(0, 0), (1 << 32, 0), (1, -1), (1, 1 << 32)])
 def test_a_noise_state_out_of_range_is_refused(x: int, w: int) -> None:
     with pytest.raises(ConfigError, match=rf"noise state is x={x}, w={w}; x must be 1"):

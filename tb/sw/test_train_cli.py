@@ -229,7 +229,11 @@ def test_configuration_that_does_not_suit_is_refused(
     ("arguments", "error", "message"),
     [
         (("CartPole-v1",), EnvironmentSpaceError, "the observation space is Box"),
-        (("gridworld", "--episodes", "0"), ConfigError, "episodes is 0; it must be an integer of 1 or more"),
+        (
+            ("gridworld", "--episodes", "0"),
+            ConfigError,
+            "episodes is 0; it must be an integer of 1 or more",
+        ),
         (("gridworld", "--alpha", "1.5"), ConfigError, "alpha is 1.5; it must be from 0 to 1"),
         (("gridworld", "--epsilon-end", "2"), ConfigError, "epsilon end is 2.0"),
         (("gridworld", "--format", "8.8"), ConfigError, "format is '8.8'"),

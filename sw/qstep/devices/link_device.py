@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.config import Config, Hyperparameters
+from qstep.config import Config, Hyperparameters, checked_hyper
 from qstep.devices.base import Counters, Device, Status, checked_table
 from qstep.errors import (
     ConfigMismatchError,
@@ -129,7 +129,7 @@ class LinkDevice(Device):
         self.set_noise(hyper.noise)
 
     def _configure(self, hyper: Hyperparameters) -> None:
-        c = hyper.coefficients
+        c = checked_hyper(hyper).coefficients
         payload = ARGUMENTS[Request.CONFIGURE].pack(
             c.alpha, c.kappa, hyper.rounding_for(self.config).code
         )

@@ -8,7 +8,7 @@ import gymnasium as gym
 from gymnasium.spaces import Discrete
 from gymnasium.wrappers import TimeLimit, TransformAction, TransformObservation
 
-from qstep.checks import shown
+from qstep.checks import integer, shown
 from qstep.envs.cartpole_table import CartPoleTable
 from qstep.envs.gridworld import GridWorld
 from qstep.envs.maps import MAPS
@@ -54,10 +54,13 @@ def make(env_id: str, seed: int) -> gym.Env[Any, Any]:
 
     Raises
     ------
+    ConfigError
+        The seed is no integer, or negative.
     EnvironmentSpaceError
         The environment is unknown, cannot be made, or a space is not ``Discrete``; the message
         names the space. A map is malformed.
     """
+    seed = integer("seed", seed, 0)
     env = _named(env_id)
     for what, space in (("observation", env.observation_space), ("action", env.action_space)):
         if not isinstance(space, Discrete):

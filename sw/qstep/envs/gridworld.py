@@ -118,7 +118,7 @@ class GridWorld(gym.Env[Any, Any]):
         """
         try:
             text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as cause:
+        except (OSError, ValueError, TypeError) as cause:
             raise EnvironmentSpaceError(f"{path}: cannot be read as a map: {cause}") from cause
         return cls(text, source=str(path))
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.checks import integer, shown
-from qstep.config import Config, Hyperparameters
+from qstep.config import Config, Hyperparameters, checked_hyper
 from qstep.devices.base import Device
 from qstep.envs import GridWorld, make, table_size
 from qstep.errors import ConfigError, EnvironmentSpaceError
@@ -137,7 +137,7 @@ class Learner:
     ) -> None:
         self.device = device
         self.plan = plan
-        self.hyper = hyper
+        self.hyper = checked_hyper(hyper)
         self.env = make(plan.env_id, hyper.seed % MAX_SEED)
         self._evaluation_env = make(plan.env_id, hyper.seed % MAX_SEED)
         config = device.config
