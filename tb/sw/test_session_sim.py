@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tb.sw.lossy_port import FAULTS, LossyPort
-from tb.sw.session_bench import CONFIG, PATIENCE, expected_table, spoiled, transitions
+from tb.sw.session_bench import CONFIG, expected_table, spoiled, transitions
 
 from qstep import Hyperparameters
 from qstep.devices.link_device import LinkDevice
@@ -15,6 +15,9 @@ from qstep.protocol import Request
 from qstep_sim.port import SimPort
 
 pytestmark = pytest.mark.rtl
+
+# A simulation is slower than the clock on the wall, by which the driver gives up.
+PATIENCE = 0.02
 
 HYPER = Hyperparameters(alpha=0.25, rounding="stochastic", seed=3)
 
@@ -28,14 +31,14 @@ def assert_applied(device, batch):
 @pytest.mark.parametrize("fault", [*FAULTS, "all"])
 def test_hardware_applies_every_transition_once_over_a_line_that(fault):
     faults = tuple(FAULTS) if fault == "all" else (fault,)
-    port = LossyPort(SimPort(CONFIG, uart=True), 1, 0.1, faults)
+    port = LossyPort(SimPort(CONFIG, uart=True), 1, 0.05, faults)
     with LinkDevice(port, CONFIG, PATIENCE) as device:
         device.configure(HYPER)
         device.clear()
-        batch = transitions(600)
+        batch = transitions(1500)
         device.apply(batch)
         assert_applied(device, batch)
-    assert sum(port.hits.values()) > 5
+    assert sum(port.hits.values()) >= 5
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.05])
@@ -83,6 +86,6 @@ def test_hardware_reset_while_it_answers_does_not_lose_the_next_answer():
         port.write = lambda data: (sent.append(data), write(data))
         with pytest.raises(SessionLostError):
             device.status()
+        sent.clear()
         device.reconnect()
-        hellos = [data for data in sent if data[:1] == b"\0"]
-        assert len(hellos) == 1
+        assert len(sent) == 3  # HELLO, CONFIGURE, NOISE: each once
