@@ -17,7 +17,7 @@ from qstep.devices.base import Counters, Status
 from qstep.envs import MAPS, GridWorld
 from qstep.envs.gridworld import FREE, START
 from qstep.files import make_folder
-from qstep.learn.checkpoint import Episode, Snapshot
+from qstep.learn.checkpoint import Episode, TableCheckpoint
 from qstep.learn.plots import plot_learning_curve, plot_policy
 from qstep.learn.train import Learner, Plan
 
@@ -47,7 +47,7 @@ class Trained:
 
     Attributes
     ----------
-    snapshot : Snapshot
+    result : TableCheckpoint
         The learner's, after the last episode; it holds the table.
     status : Status
         The device's: transitions applied, their digest.
@@ -57,7 +57,7 @@ class Trained:
         Wall-clock time to open the device, and to train and evaluate on it.
     """
 
-    snapshot: Snapshot
+    result: TableCheckpoint
     status: Status
     counters: Counters | None
     open_seconds: float
@@ -79,18 +79,18 @@ def train(url: str, on_episode: Callable[[Episode], object]) -> Trained:
             on_episode(episode)
         done = time.perf_counter()
         return Trained(
-            learner.snapshot, device.status(), device.counters(), opened - begin, done - opened
+            learner.result, device.status(), device.counters(), opened - begin, done - opened
         )
 
 
 def differing_entries(one: Trained, other: Trained) -> int:
     """Return how many raw entries of two tables differ: 0 if they are equal bit for bit."""
-    return int(np.count_nonzero(one.snapshot.table != other.snapshot.table))
+    return int(np.count_nonzero(one.result.table != other.result.table))
 
 
 def is_optimal(trained: Trained) -> bool:
     """Whether the greedy policy is that of value iteration wherever it leads from the start."""
-    return WORKLOADS[PLAN.env_id]().solved(CONFIG.format.to_float(trained.snapshot.table))
+    return WORKLOADS[PLAN.env_id]().solved(CONFIG.format.to_float(trained.result.table))
 
 
 def draw(trained: Trained, folder: Path) -> list[Path]:
@@ -98,8 +98,8 @@ def draw(trained: Trained, folder: Path) -> list[Path]:
     make_folder(folder)
     curve, policy = folder / "learning_curve.png", folder / "policy.png"
     title = f"{PLAN.env_id}, {CONFIG.format}, simulated accelerator"
-    plot_learning_curve(curve, title, trained.snapshot.episodes, trained.snapshot.evaluations)
-    plot_policy(policy, title, board(), CONFIG.format.to_float(trained.snapshot.table))
+    plot_learning_curve(curve, title, trained.result.episodes, trained.result.evaluations)
+    plot_policy(policy, title, board(), CONFIG.format.to_float(trained.result.table))
     return [curve, policy]
 
 

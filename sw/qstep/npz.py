@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from qstep.errors import FileFormatError
 
-__all__ = ["MOST_BYTES", "load_arrays"]
+__all__ = ["MOST_BYTES", "decoded", "load_arrays"]
 
 MOST_BYTES = 1 << 31
 """How many bytes the arrays of a file may have together: 60 million transitions as NumPy makes them."""
@@ -48,7 +48,7 @@ def load_arrays(path: str | Path, names: tuple[str, ...]) -> dict[str, NDArray[A
                 raise FileFormatError(
                     f"{path}: unpacks to {size} bytes; it must be {MOST_BYTES} at most"
                 )
-            return {name: _decoded(_unpacked(archive, entry)) for name, entry in wanted.items()}
+            return {name: decoded(_unpacked(archive, entry)) for name, entry in wanted.items()}
     except FileFormatError:
         raise
     except Exception as cause:  # damage shows as any of a dozen kinds, and no library lists its own
@@ -68,7 +68,7 @@ def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
         return member.read(entry.file_size)
 
 
-def _decoded(member: bytes) -> NDArray[Any]:
+def decoded(member: bytes) -> NDArray[Any]:
     """Return the array of a ``.npy`` file, which is as long as its header says."""
     file = io.BytesIO(member)
     version = np.lib.format.read_magic(file)

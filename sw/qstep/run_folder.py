@@ -14,12 +14,13 @@ from qstep.locks import is_linked, lock
 
 __all__ = ["run_folder"]
 
+_CHECKPOINT = "checkpoint.npz"
 _LOCK = "lock"
 _NAME_BYTES = 300
 
 
 @contextlib.contextmanager
-def run_folder(folder: Path, checkpoint: str, resume: bool, overwrite: bool) -> Iterator[Path]:
+def run_folder(folder: Path, resume: bool, overwrite: bool) -> Iterator[Path]:
     """Make a folder for what a run writes, and keep other runs out of it until the end.
 
     A folder in which nothing was written is removed again.
@@ -27,15 +28,13 @@ def run_folder(folder: Path, checkpoint: str, resume: bool, overwrite: bool) -> 
     Parameters
     ----------
     folder : Path
-    checkpoint : str
-        Name of the file that says that the folder holds a run.
     resume, overwrite : bool
         Whether that run is gone on with, or may be replaced.
 
     Yields
     ------
     Path
-        Of the checkpoint.
+        Of the checkpoint: where that is, the folder holds a run.
 
     Raises
     ------
@@ -53,7 +52,7 @@ def run_folder(folder: Path, checkpoint: str, resume: bool, overwrite: bool) -> 
     make_folder(folder)
     try:
         with _locked(folder):
-            file = folder / checkpoint
+            file = folder / _CHECKPOINT
             if file.exists() and not (resume or overwrite):
                 raise RunFolderError(
                     f"{folder}: holds a run already: go on with it by --resume, replace it by "

@@ -14,8 +14,8 @@ pytest.importorskip("torch")
 
 from qstep import cli, extras, torch_device
 from qstep.baselines import torch_agents
+from qstep.cli import _agents
 from qstep.cli.agents import command
-from qstep.deep import checkpoint
 from qstep.errors import (
     CheckpointError,
     ConfigError,
@@ -81,7 +81,7 @@ def test_a_map_from_a_file_is_walked(tmp_path: Path) -> None:
         (("nowhere",), EnvironmentSpaceError, "nowhere: no such environment"),
         (("--form", "graph"), TorchDeviceError, "needs the device 'cuda', not 'cpu'"),
         (("--form", "plain", "--resume"), ConfigError, "the plain form keeps no checkpoint"),
-        (("--resume",), CheckpointError, r"agents-gridworld/checkpoint\.zip: cannot be read"),
+        (("--resume",), CheckpointError, r"agents-gridworld/checkpoint\.npz: cannot be read"),
         (("--out", "file/runs"), FileFormatError, "file/runs: cannot be made"),
     ],
 )
@@ -129,7 +129,7 @@ def test_a_checkpoint_of_another_device_is_refused(monkeypatch: pytest.MonkeyPat
 
 def test_an_altered_checkpoint_is_refused() -> None:
     agents("--updates", "5000")
-    file = Path("runs/agents-gridworld/checkpoint.zip")
+    file = Path("runs/agents-gridworld/checkpoint.npz")
     data = bytearray(file.read_bytes())
     data[len(data) // 2] ^= 1
     file.write_bytes(data)
@@ -175,14 +175,14 @@ def test_a_run_interrupted_in_a_save_goes_on_from_the_save_before(
         count += 1
         if count == save:
             raise KeyboardInterrupt
-        save_state(*given)
+        save_checkpoint(*given)
 
-    save_state = checkpoint.save_state
-    monkeypatch.setattr(checkpoint, "save_state", interrupt)
+    save_checkpoint = _agents.save_checkpoint
+    monkeypatch.setattr(_agents, "save_checkpoint", interrupt)
     result = agents("--updates", "100000")
     assert result.exit_code == 130
     assert said in result.stderr
-    assert Path("runs/agents-gridworld/checkpoint.zip").exists() == (save > 1)
+    assert Path("runs/agents-gridworld/checkpoint.npz").exists() == (save > 1)
     if save > 1:
         rest = told("--updates", "100000", "--out", str(Path("runs/agents-gridworld")), "--resume")
         assert rest == told("--updates", "100000", "--out", "whole")

@@ -1,9 +1,11 @@
 """Checkpoints: what was saved comes back whole, and anything else is refused."""
 
+import hashlib
 import io
 import json
 import os
 import zipfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,19 +13,27 @@ from typing import Any
 import numpy as np
 import pytest
 
+from qstep import checkpoint as module
+from qstep.checkpoint import Checkpoint, load_checkpoint, load_identity, save_checkpoint
+from qstep.config import Config
 from qstep.errors import CheckpointError, FileFormatError
-from qstep.learn import checkpoint
-from qstep.learn.checkpoint import Episode, Snapshot, load_checkpoint, save_checkpoint
+from qstep.learn.checkpoint import Episode, TableCheckpoint
 from qstep.learn.evaluate import Evaluation
 from qstep.noise import NoiseState
-from qstep.seal import write_sealed
 
 pytestmark = pytest.mark.unit
 
 IDENTITY: dict[str, Any] = {"env_id": "gridworld", "alpha": 0.5, "config": {"states": 3}}
 
-SNAPSHOT = Snapshot(
-    table=np.array([[1, -2], [3, -(2**31)], [5, 2**31 - 1]], np.int32),
+CHECKPOINT = Checkpoint(
+    {"word": 2**127 + 1, "seconds": 0.1},
+    {"table": np.arange(6, dtype=np.int32).reshape(3, 2), "flags": np.array([True, False])},
+)
+
+CONFIG = Config(3, 2)
+
+RUN = TableCheckpoint(
+    table=np.array([[1, -2], [3, -(2**15)], [5, 2**15 - 1]], np.int32),
     noise=NoiseState(0xDEADBEEF, 0),
     generators=(dict(np.random.PCG64(1).state), dict(np.random.PCG64(2).state)),
     pending=((0, 1, -1.5, 2, False), (2, 0, 1e-3, 1, True)),
@@ -36,27 +46,36 @@ SNAPSHOT = Snapshot(
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     file = tmp_path / "checkpoint.npz"
-    save_checkpoint(file, SNAPSHOT, IDENTITY)
+    save_checkpoint(file, CHECKPOINT, IDENTITY)
     return file
 
 
 def test_what_was_saved_comes_back(path: Path) -> None:
     back = load_checkpoint(path, IDENTITY)
+    assert back.head == CHECKPOINT.head
+    assert back.arrays.keys() == CHECKPOINT.arrays.keys()
+    for name, array in CHECKPOINT.arrays.items():
+        assert back.arrays[name].dtype == array.dtype
+        assert np.array_equal(back.arrays[name], array)
+    assert load_identity(path) == IDENTITY
+
+
+def test_run_of_train_comes_back() -> None:
+    back = TableCheckpoint.unpacked(RUN.packed(), CONFIG)
     assert back.table.dtype == np.int32
-    assert (back.table == SNAPSHOT.table).all()
-    assert replace(back, table=SNAPSHOT.table, history=()) == replace(SNAPSHOT, history=())
-    assert tuple(back.episodes) == SNAPSHOT.history
+    assert (back.table == RUN.table).all()
+    assert replace(back, table=RUN.table, history=()) == replace(RUN, history=())
+    assert tuple(back.episodes) == RUN.history
 
 
-def test_entries_after_the_snapshot_are_not_saved(tmp_path: Path) -> None:
-    file = tmp_path / "checkpoint.npz"
-    save_checkpoint(file, replace(SNAPSHOT, episode=1), IDENTITY)
-    assert tuple(load_checkpoint(file, IDENTITY).episodes) == SNAPSHOT.history[:1]
+def test_episodes_after_the_checkpoint_are_not_packed() -> None:
+    packed = replace(RUN, episode=1).packed()
+    assert tuple(TableCheckpoint.unpacked(packed, CONFIG).episodes) == RUN.history[:1]
 
 
 def test_file_is_a_plain_npz_without_pickles(path: Path) -> None:
     with np.load(path, allow_pickle=False) as archive:
-        assert (archive["table"] == SNAPSHOT.table).all()
+        assert (archive["table"] == CHECKPOINT.arrays["table"]).all()
         assert all(archive[name].dtype != object for name in archive)
 
 
@@ -85,7 +104,7 @@ def test_appended_byte_is_refused(path: Path) -> None:
 
 
 def test_other_npz_is_refused(tmp_path: Path) -> None:
-    np.savez(tmp_path / "table.npz", q_raw=SNAPSHOT.table)
+    np.savez(tmp_path / "table.npz", q_raw=RUN.table)
     with pytest.raises(CheckpointError, match=r"table\.npz: damaged or no checkpoint"):
         load_checkpoint(tmp_path / "table.npz", IDENTITY)
 
@@ -96,47 +115,100 @@ def test_absent_file_and_folder_are_refused(tmp_path: Path) -> None:
             load_checkpoint(file, IDENTITY)
 
 
-def test_foreign_run_is_refused_with_every_difference(path: Path) -> None:
-    other = {**IDENTITY, "alpha": 0.25, "config": {"states": 4}, "extra": 1}
+def test_foreign_run_is_refused_with_every_difference_by_its_name(path: Path) -> None:
+    other = {**IDENTITY, "alpha": 0.25, "config": {"states": 4}, "extra": list(range(99))}
     with pytest.raises(CheckpointError) as caught:
         load_checkpoint(path, other)
-    message = str(caught.value)
-    assert "is of another run: alpha is 0.5 in it and 0.25 here" in message
-    assert "config is {'states': 3} in it and {'states': 4} here" in message
-    assert "extra is None in it and 1 here" in message
-    assert "env_id" not in message
+    assert str(caught.value).partition("is of another run: ")[2] == (
+        "alpha is 0.5 in it and 0.25 here; config.states is 3 in it and 4 here; "
+        f"extra is None in it and {str(list(range(99)))[:76]} ... here"
+    )
 
 
-def test_checkpoint_of_another_version_is_refused(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+def test_no_more_than_five_differences_are_named(path: Path) -> None:
+    with pytest.raises(CheckpointError, match=r"f4 is None in it and 0 here; 6 more differ$"):
+        load_checkpoint(path, {f"f{k}": 0 for k in range(8)})
+
+
+def sealed(path: Path, compression: int = zipfile.ZIP_STORED, **arrays: Any) -> None:
+    """Write a zip of arrays with a right digest."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", compression) as file:
+        for name, array in arrays.items():
+            member = io.BytesIO()
+            np.save(member, array, allow_pickle=True)
+            file.writestr(f"{name}.npy", member.getvalue())
+        file.comment = b"0" * 64
+    content = buffer.getvalue()[:-64]
+    path.write_bytes(content + hashlib.sha256(content).hexdigest().encode())
+
+
+def head(**parts: Any) -> Any:
+    return np.array(json.dumps({"kind": module._KIND, "identity": {}, "head": {}, **parts}))
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"table": np.zeros(2)}, "no checkpoint, or of another version .*'head'"),
+        ({"head": np.array("{}")}, "no checkpoint, .*'kind'"),
+        ({"head": np.array("[" * 100_000)}, "no checkpoint, .*RecursionError"),
+        ({"head": np.array("9" * 5000)}, "no checkpoint"),
+        ({"head": np.array("[]")}, "no checkpoint"),
+        ({"head": head(identity=3)}, "no checkpoint, .*identity or head is no dictionary"),
+        ({"head": head(), "x": np.array([{}], object)}, "no checkpoint, .*unpickled"),
+        (
+            {"head": head(kind="qstep checkpoint 1")},
+            "is a 'qstep checkpoint 1'; this version reads",
+        ),
+    ],
+)
+def test_right_digest_and_wrong_content_is_refused(
+    tmp_path: Path, arrays: dict[str, Any], message: str
 ) -> None:
-    monkeypatch.setattr(checkpoint, "_KIND", "qstep checkpoint 2")
-    with pytest.raises(CheckpointError, match="is a 'qstep checkpoint 1'; this version reads"):
-        load_checkpoint(path, IDENTITY)
+    sealed(tmp_path / "c.npz", **arrays)
+    with pytest.raises(CheckpointError, match=message):
+        load_checkpoint(tmp_path / "c.npz", {})
 
 
-def test_sealed_file_of_another_kind_is_refused(path: Path) -> None:
-    sealed(path, "head.json", json.dumps({"kind": "qstep network checkpoint 1"}).encode())
-    with pytest.raises(
-        CheckpointError, match=r"checkpoint\.npz: is no checkpoint of qstep train; it has no head"
-    ):
-        load_checkpoint(path, IDENTITY)
+def test_file_that_would_unpack_to_more_than_it_is_is_refused(tmp_path: Path) -> None:
+    sealed(tmp_path / "c.npz", zipfile.ZIP_DEFLATED, head=head(), x=np.zeros(1_000_000))
+    with pytest.raises(CheckpointError, match="a part is compressed"):
+        load_checkpoint(tmp_path / "c.npz", {})
 
 
-def test_sealed_file_that_does_not_say_its_kind_is_refused(path: Path) -> None:
-    head = io.BytesIO()
-    np.save(head, np.array("{}"), allow_pickle=False)
-    sealed(path, "head.npy", head.getvalue())
-    with pytest.raises(CheckpointError, match="is a None; this version reads 'qstep checkpoint 1'"):
-        load_checkpoint(path, IDENTITY)
+def set_head(name: str, value: Any) -> Callable[[Checkpoint], None]:
+    return lambda packed: packed.head.update({name: value})
 
 
-def sealed(path: Path, name: str, content: bytes) -> None:
-    """Write a sealed zip of one part."""
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w") as file:
-        file.writestr(name, content)
-    write_sealed(path, archive.getvalue())
+def set_array(name: str, value: Any) -> Callable[[Checkpoint], None]:
+    return lambda packed: packed.arrays.update({name: np.array(value)})
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda packed: packed.head.clear(), "generators"),
+        (lambda packed: packed.arrays.clear(), "episodes_0"),
+        (set_head("noise", {"x": 0, "w": 0}), "noise state is x=0"),
+        (set_head("noise", {"y": 1}), "unexpected keyword"),
+        (set_head("generators", [{}]), "not enough values"),
+        (set_head("generators", [{}, {}]), "PCG64|state"),
+        (set_head("evaluations", [3]), "must be a mapping"),
+        (set_array("table", np.zeros((2, 2), np.int32)), r"table has shape \(2, 2\)"),
+        (set_array("table", np.full((3, 2), 1 << 20)), r"table\[0, 0\] is 1048576"),
+        (set_array("episodes_0", [2, 1]), "not numbered from 1"),
+        (set_array("episodes_3", [1.5, 2.5]), "column of episodes is float64"),
+        (set_array("pending_0", np.zeros(3, np.int32)), "argument"),
+    ],
+)
+def test_run_with_a_wrong_part_is_refused(
+    spoil: Callable[[Checkpoint], None], message: str
+) -> None:
+    packed = RUN.packed()
+    spoil(packed)
+    with pytest.raises(CheckpointError, match=f"does not hold a run of qstep train .*{message}"):
+        TableCheckpoint.unpacked(packed, CONFIG)
 
 
 def test_failed_write_leaves_the_old_file_and_nothing_else(
@@ -149,11 +221,11 @@ def test_failed_write_leaves_the_old_file_and_nothing_else(
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(FileFormatError, match=r"cannot be written: .*No space left"):
-        save_checkpoint(path, replace(SNAPSHOT, episode=1), IDENTITY)
+        save_checkpoint(path, Checkpoint({}, {}), IDENTITY)
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
 
 
 def test_missing_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match="cannot be written"):
-        save_checkpoint(tmp_path / "absent" / "checkpoint.npz", SNAPSHOT, IDENTITY)
+        save_checkpoint(tmp_path / "absent" / "checkpoint.npz", CHECKPOINT, IDENTITY)

@@ -23,7 +23,7 @@ def trained() -> demo.Trained:
 
 
 def with_table(trained: demo.Trained, table: Any) -> demo.Trained:
-    return replace(trained, snapshot=replace(trained.snapshot, table=table))
+    return replace(trained, result=replace(trained.result, table=table))
 
 
 def run_with(tables: dict[str, demo.Trained], monkeypatch: pytest.MonkeyPatch, out: Path) -> Result:
@@ -34,7 +34,7 @@ def run_with(tables: dict[str, demo.Trained], monkeypatch: pytest.MonkeyPatch, o
 
 def test_plan_is_enough_to_learn_the_best_way(trained: demo.Trained) -> None:
     assert demo.is_optimal(trained)
-    assert trained.snapshot.evaluations[-1].success == 1.0
+    assert trained.result.evaluations[-1].success == 1.0
 
 
 def test_every_episode_is_announced() -> None:
@@ -48,7 +48,7 @@ def test_untrained_table_is_not_called_optimal(trained: demo.Trained) -> None:
 
 
 def test_one_different_bit_is_counted(trained: demo.Trained) -> None:
-    table = trained.snapshot.table.copy()
+    table = trained.result.table.copy()
     table[7, 3] ^= 1
     assert demo.differing_entries(trained, trained) == 0
     assert demo.differing_entries(trained, with_table(trained, table)) == 1
@@ -75,7 +75,7 @@ def test_equal_tables_are_reported_and_pictures_drawn(
 def test_different_tables_end_with_status_1(
     trained: demo.Trained, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    table = trained.snapshot.table.copy()
+    table = trained.result.table.copy()
     table[0, 0] += 1
     tables = {"sim:": with_table(trained, table), "model": trained}
     result = run_with(tables, monkeypatch, tmp_path)

@@ -23,7 +23,7 @@ from qstep.errors import CheckpointError, ConfigError, QStepError, RunFolderErro
 
 pytestmark = pytest.mark.unit
 
-FILES = {"network.safetensors", "history.json", "learning_curve.png", "checkpoint.zip"}
+FILES = {"network.safetensors", "history.json", "learning_curve.png", "checkpoint.npz"}
 SHORT = ("--total-timesteps", "3000", "--evaluate-every", "50")
 
 
@@ -107,7 +107,7 @@ def test_run_is_saved_where_it_is_interrupted_and_resumed_to_the_same_network(
     command_line = shlex.join(["qstep", "dqn", *here, "--resume"])
     assert stopped.exit_code == 130
     assert stopped.stderr.endswith(f"stopped after {60 * 32} steps; go on with: {command_line}\n")
-    assert {path.name for path in (tmp_path / "run").iterdir()} == {"checkpoint.zip"}
+    assert {path.name for path in (tmp_path / "run").iterdir()} == {"checkpoint.npz"}
     resumed = report(dqn(*here, "--resume", "--json"))
     first, second = (load_file(said["files"]["network"]) for said in (whole, resumed))
     assert all(torch.equal(first[name], second[name]) for name in first)
@@ -150,7 +150,7 @@ def test_plain_form_writes_the_same_files_but_no_checkpoint(tmp_path: Path) -> N
         dqn("cartpole", "--form", "plain", "--total-timesteps", "1200", "--out", tmp_path, "--json")
     )
     assert said["form"] == "plain"
-    assert {path.name for path in tmp_path.iterdir()} == FILES - {"checkpoint.zip"}
+    assert {path.name for path in tmp_path.iterdir()} == FILES - {"checkpoint.npz"}
     history = json.loads((tmp_path / "history.json").read_text(encoding="utf-8"))
     evaluated = [score["episodes"] for score in history["evaluations"][:-1]]
     assert np.array_equal(evaluated, 10 * np.arange(1, len(evaluated) + 1))
@@ -184,13 +184,13 @@ def test_run_is_not_replaced_without_a_word(tmp_path: Path) -> None:
     assert isinstance(dqn(*plain).exception, RunFolderError)
     assert dqn(*plain, "--overwrite").exit_code == 0
     # The plain form has no checkpoint, and that of another run is not among its results.
-    assert {path.name for path in tmp_path.iterdir()} == FILES - {"checkpoint.zip"}
+    assert {path.name for path in tmp_path.iterdir()} == FILES - {"checkpoint.npz"}
 
 
 def test_resume_without_a_checkpoint_is_refused(tmp_path: Path) -> None:
     error = raised("cartpole", "--out", tmp_path / "none", "--resume")
     assert isinstance(error, CheckpointError)
-    assert f"{tmp_path / 'none' / 'checkpoint.zip'}: cannot be read: " in str(error)
+    assert f"{tmp_path / 'none' / 'checkpoint.npz'}: cannot be read: " in str(error)
     assert not (tmp_path / "none").exists()
 
 

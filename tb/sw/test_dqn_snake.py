@@ -18,9 +18,9 @@ import torch
 from click.testing import CliRunner
 
 from qstep import torch_device
+from qstep.checkpoint import load_checkpoint, save_checkpoint
 from qstep.cli import dqn as cli
 from qstep.deep import results
-from qstep.deep.checkpoint import load_state, save_state
 from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_plain import PlainDqn
 from qstep.deep.learner import PHASES
@@ -129,8 +129,8 @@ def test_resumed_run_ends_bit_for_bit_as_one_that_never_stopped(tmp_path: Path) 
     for number, _ in enumerate(stopped, start=1):
         if number == 30:
             break
-    save_state(tmp_path / "state.zip", stopped.snapshot(), stopped.identity)
-    resumed.restore(load_state(tmp_path / "state.zip", resumed.identity))
+    save_checkpoint(tmp_path / "checkpoint.npz", stopped.checkpoint(), stopped.identity)
+    resumed.restore(load_checkpoint(tmp_path / "checkpoint.npz", resumed.identity))
     for _ in resumed:
         pass
     assert isinstance(whole.learner, Dqn)

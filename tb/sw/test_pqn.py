@@ -13,9 +13,9 @@ import torch
 from click.testing import CliRunner
 
 from qstep import torch_device
+from qstep.checkpoint import load_checkpoint, save_checkpoint
 from qstep.cli import pqn as cli
 from qstep.deep import pqn, snake
-from qstep.deep.checkpoint import load_state, save_state
 from qstep.deep.evaluate import play
 from qstep.deep.network import modules
 from qstep.deep.pqn import Pqn, lambda_returns
@@ -187,8 +187,8 @@ def test_resumed_run_ends_bit_for_bit_as_one_that_never_stopped(name: str, tmp_p
     for number, _ in enumerate(stopped, start=1):
         if number == 9:
             break
-    save_state(tmp_path / "state.zip", stopped.snapshot(), stopped.identity)
-    resumed.restore(load_state(tmp_path / "state.zip", resumed.identity))
+    save_checkpoint(tmp_path / "checkpoint.npz", stopped.checkpoint(), stopped.identity)
+    resumed.restore(load_checkpoint(tmp_path / "checkpoint.npz", resumed.identity))
     assert resumed.learner.steps == stopped.learner.steps < whole.learner.steps
     for _ in resumed:
         pass
@@ -199,7 +199,7 @@ def test_resumed_run_ends_bit_for_bit_as_one_that_never_stopped(name: str, tmp_p
 
 def test_run_can_be_resumed_before_its_first_rollout() -> None:
     whole, resumed = small_run(), small_run()
-    resumed.restore(whole.snapshot())
+    resumed.restore(whole.checkpoint())
     for run in (whole, resumed):
         for _ in run:
             pass
@@ -208,9 +208,9 @@ def test_run_can_be_resumed_before_its_first_rollout() -> None:
 
 def test_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
     run, other = small_run(), Run("cartpole", "pqn", SMALL, CPU, evaluate_every=200)
-    save_state(tmp_path / "state.zip", run.snapshot(), run.identity)
+    save_checkpoint(tmp_path / "checkpoint.npz", run.checkpoint(), run.identity)
     with pytest.raises(CheckpointError, match="total_timesteps is 5120 in it and 2000 here"):
-        load_state(tmp_path / "state.zip", other.identity)
+        load_checkpoint(tmp_path / "checkpoint.npz", other.identity)
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_command_writes_its_files_and_goes_on_from_a_checkpoint(tmp_path: Path) 
         "network.safetensors",
         "history.json",
         "learning_curve.png",
-        "checkpoint.zip",
+        "checkpoint.npz",
     }
     again = CliRunner().invoke(cli.command, [*words, "--resume"])
     assert again.exit_code == 0, again.output

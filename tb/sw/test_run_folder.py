@@ -16,7 +16,7 @@ HOLDER = """
 import os, signal, sys
 from pathlib import Path
 from qstep.run_folder import run_folder
-with run_folder(Path(sys.argv[1]), "c", False, False) as file:
+with run_folder(Path(sys.argv[1]), False, False) as file:
     print(os.getpid(), flush=True)
     sys.stdin.read()
     os.kill(os.getpid(), signal.SIGKILL)
@@ -35,32 +35,32 @@ def test_second_run_in_a_folder_is_refused_with_the_process_that_is_there(tmp_pa
                 pytest.raises(
                     RunFolderError, match=rf"run: process {number} of .* is at a run there"
                 ),
-                run_folder(folder, "c", *choice),
+                run_folder(folder, *choice),
             ):
                 pytest.fail("two runs in one folder")
         other.communicate()
         assert other.returncode == -signal.SIGKILL
-    with run_folder(folder, "c", False, False):  # a killed one holds nothing
+    with run_folder(folder, False, False):  # a killed one holds nothing
         assert (folder / "lock").exists()
     assert list(folder.iterdir()) == []
 
 
 @pytest.mark.parametrize("choice", ["resume", "overwrite"])
 def test_run_that_is_there_is_replaced_only_on_request(tmp_path: Path, choice: str) -> None:
-    with run_folder(tmp_path, "c", False, False) as file:
+    with run_folder(tmp_path, False, False) as file:
         file.write_bytes(b"first")
     message = r"holds a run already: .* --resume, replace it by --overwrite, or .* --out"
-    with pytest.raises(RunFolderError, match=message), run_folder(tmp_path, "c", False, False):
+    with pytest.raises(RunFolderError, match=message), run_folder(tmp_path, False, False):
         pytest.fail("replaced without a word")
-    with run_folder(tmp_path, "c", choice == "resume", choice == "overwrite") as file:
+    with run_folder(tmp_path, choice == "resume", choice == "overwrite") as file:
         assert file.read_bytes() == b"first"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["c"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["checkpoint.npz"]
 
 
 def test_going_on_and_replacing_at_once_is_refused(tmp_path: Path) -> None:
     with (
         pytest.raises(RunFolderError, match="--resume goes on with a run and --overwrite replaces"),
-        run_folder(tmp_path / "run", "c", True, True),
+        run_folder(tmp_path / "run", True, True),
     ):
         pytest.fail("both at once")
     assert not (tmp_path / "run").exists()
@@ -68,7 +68,7 @@ def test_going_on_and_replacing_at_once_is_refused(tmp_path: Path) -> None:
 
 def test_folders_of_a_run_that_writes_nothing_are_removed(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
-    with pytest.raises(ZeroDivisionError), run_folder(tmp_path / "there/a/b", "c", False, False):
+    with pytest.raises(ZeroDivisionError), run_folder(tmp_path / "there/a/b", False, False):
         raise ZeroDivisionError
     assert list((tmp_path / "there").iterdir()) == []
 
@@ -77,6 +77,6 @@ def test_folder_that_takes_no_lock_is_refused(tmp_path: Path) -> None:
     (tmp_path / "lock").mkdir()
     with (
         pytest.raises(FileFormatError, match="cannot be written: Is a directory"),
-        run_folder(tmp_path, "c", False, False),
+        run_folder(tmp_path, False, False),
     ):
         pytest.fail("locked a folder")

@@ -17,9 +17,10 @@ from qstep import torch_device  # noqa: E402
 from qstep.baselines import torch_agents, torch_batched, torch_graph, torch_plain  # noqa: E402
 from qstep.baselines.problem import winning  # noqa: E402
 from qstep.baselines.progress import AgentsProgress  # noqa: E402
+from qstep.checkpoint import Checkpoint  # noqa: E402
 from qstep.envs.gridworld import DeterministicModel, GridWorld  # noqa: E402
 from qstep.envs.maps import MAPS  # noqa: E402
-from qstep.errors import TorchDeviceError  # noqa: E402
+from qstep.errors import CheckpointError, TorchDeviceError  # noqa: E402
 from qstep.learn.value_iteration import solve, transition_model  # noqa: E402
 
 pytestmark = pytest.mark.unit
@@ -200,8 +201,8 @@ def test_a_graph_learns_what_the_fast_form_learns() -> None:
 
 @pytest.mark.parametrize("stopped", [1, 63, 64, 150])
 def test_agents_that_go_on_end_as_if_they_had_not_stopped(stopped: int) -> None:
-    def to_the_end(kept: torch_batched.AgentsCheckpoint | None, steps: int) -> tuple[Any, Any, Any]:
-        last: list[torch_batched.AgentsCheckpoint] = []
+    def to_the_end(kept: Checkpoint | None, steps: int) -> tuple[Any, Any, Any]:
+        last: list[Checkpoint] = []
         options: dict[str, Any] = {"agents": 32, "seed": 6, "resume": kept, "keep": last.append}
         table, told = reports(torch_batched.learn, board(), 32 * steps, **options)
         return table, told, last[-1]
@@ -209,35 +210,56 @@ def test_agents_that_go_on_end_as_if_they_had_not_stopped(stopped: int) -> None:
     table, told, whole = to_the_end(None, 200)
     _, first, kept = to_the_end(None, stopped)
     resumed, rest, end = to_the_end(kept, 200)
-    assert kept.steps == stopped
+    assert kept.head["steps"] == stopped
     assert torch.equal(resumed, table)
     assert rest[-1].updates == told[-1].updates == 32 * 200
     assert sum(t.episodes for t in first + rest) == sum(t.episodes for t in told)
     assert sum(t.wins for t in first + rest) == sum(t.wins for t in told)
-    assert end.state.keys() == whole.state.keys()
-    for name, part in end.state.items():
+    assert end.arrays.keys() == whole.arrays.keys()
+    for name, part in end.arrays.items():
         if name not in ("_ended", "_visits"):
-            assert torch.equal(part, whole.state[name]), name
+            assert np.array_equal(part, whole.arrays[name]), name
 
 
 def test_agents_that_forget_where_they_were_end_elsewhere() -> None:
-    last: list[torch_batched.AgentsCheckpoint] = []
+    last: list[Checkpoint] = []
     options: dict[str, Any] = {"agents": 32, "seed": 6}
     torch_batched.learn(board(), 32 * 100, keep=last.append, **options)
     whole = torch_batched.learn(board(), 32 * 200, **options)
     for name in ("table", "_walkers", "generator", "_random"):
         kept = last[-1]
-        other = torch_batched.AgentsCheckpoint(kept.steps, {**kept.state, name: fresh(name)})
+        other = Checkpoint(kept.head, {**kept.arrays, name: fresh(name)})
         assert not torch.equal(
             torch_batched.learn(board(), 32 * 200, resume=other, **options), whole
         )
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "message"),
+    [
+        ("table", None, "the checkpoint has no 'table'"),
+        ("table", np.zeros((9, 4), np.float32), r"table .* \[9, 4\]; it must be .* \[25, 4\]"),
+        ("generator", "zeros", "generator of the checkpoint: "),
+    ],
+)
+def test_agents_refuse_a_checkpoint_with_a_wrong_part(name: str, part: Any, message: str) -> None:
+    walkers = fast_agents()
+    checkpoint = walkers.checkpoint(0)
+    if part is None:
+        del checkpoint.arrays[name]
+    elif isinstance(part, str):
+        checkpoint.arrays[name][:] = 255
+    else:
+        checkpoint.arrays[name] = part
+    with pytest.raises(CheckpointError, match=message):
+        walkers.restore(checkpoint)
 
 
 def fresh(name: str) -> Any:
     """Return a part of the state as it is before the first step, with numbers drawn."""
     walkers = fast_agents()
     walkers.walk(1)
-    return walkers.state()[name] if name != "table" else torch.zeros(25, 4)
+    return walkers.checkpoint(1).arrays[name] if name != "table" else np.zeros((25, 4), np.float32)
 
 
 class Questions(Calls):

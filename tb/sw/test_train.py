@@ -12,10 +12,11 @@ from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
 from qstep import Config, Hyperparameters, QFormat, Rounding, Transitions
+from qstep.checkpoint import load_checkpoint, save_checkpoint
 from qstep.devices.model_device import ModelDevice
 from qstep.envs import make, table_size
-from qstep.errors import ConfigError, EnvironmentSpaceError, TransitionError
-from qstep.learn.checkpoint import Snapshot, load_checkpoint, save_checkpoint
+from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError, TransitionError
+from qstep.learn.checkpoint import TableCheckpoint
 from qstep.learn.evaluate import is_success
 from qstep.learn.policy import epsilon_greedy, greedy
 from qstep.learn.schedule import EpsilonSchedule
@@ -56,7 +57,15 @@ def trained(plan: Plan, hyper: Hyperparameters | None = None, **options: Any) ->
     return learner
 
 
-def equal(one: Snapshot, other: Snapshot) -> bool:
+LONGER = replace(SHORT, episodes=SHORT.episodes + 10)
+
+
+def loaded(path: Path, learner: Learner) -> TableCheckpoint:
+    checkpoint = load_checkpoint(path, learner.identity)
+    return TableCheckpoint.unpacked(checkpoint, learner.device.config)
+
+
+def equal(one: TableCheckpoint, other: TableCheckpoint) -> bool:
     assert (one.table == other.table).all() == (one.table.tobytes() == other.table.tobytes())
     same = replace(one, table=other.table, history=()) == replace(other, history=())
     return same and (one.table == other.table).all() and list(one.episodes) == list(other.episodes)
@@ -68,26 +77,26 @@ def equal(one: Snapshot, other: Snapshot) -> bool:
 def test_greedy_policy_becomes_optimal(env_id: str, episodes: int) -> None:
     learner = trained(Plan(env_id, episodes))
     assert learner.model is not None
-    table = learner.snapshot.table
+    table = learner.result.table
     chosen = np.zeros(table.shape, np.bool_)
     chosen[np.arange(len(table)), table.argmax(axis=1)] = True
     visited = learner.model.visited(chosen)
     assert visited.sum() >= 8
     optimal = solve(learner.model, 0.9).optimal
     assert (chosen & optimal).any(axis=1)[visited].all()
-    assert learner.snapshot.evaluations[-1].success == 1.0
+    assert learner.result.evaluations[-1].success == 1.0
 
 
 def test_nothing_is_learnt_with_learning_rate_0() -> None:
     learner = trained(SHORT, Hyperparameters(alpha=0.0))
-    assert not learner.snapshot.table.any()
-    assert learner.snapshot.evaluations[-1].success == 0.0
+    assert not learner.result.table.any()
+    assert learner.result.evaluations[-1].success == 0.0
 
 
 def test_same_seed_gives_the_same_run_and_another_seed_another() -> None:
-    first, again = trained(SHORT).snapshot, trained(SHORT).snapshot
+    first, again = trained(SHORT).result, trained(SHORT).result
     assert equal(first, again)
-    assert not equal(first, trained(SHORT, Hyperparameters(seed=1)).snapshot)
+    assert not equal(first, trained(SHORT, Hyperparameters(seed=1)).result)
 
 
 @pytest.mark.parametrize("rounding", list(Rounding))
@@ -98,8 +107,8 @@ def test_table_is_the_interpreter_s_after_the_same_transitions(rounding: Roundin
     model.configure(hyper)
     for batch in learner.device.batches:
         model.apply(batch)
-    assert (learner.snapshot.table == model.table).all()
-    assert learner.snapshot.noise == model.noise
+    assert (learner.result.table == model.table).all()
+    assert learner.result.noise == model.noise
 
 
 @pytest.mark.parametrize("sync_steps", [1, 64])
@@ -118,11 +127,11 @@ def test_batches_are_as_long_as_asked_and_nothing_is_lost() -> None:
     lengths = [len(batch) for batch in learner.device.batches]
     assert set(lengths[:-1]) == {50}
     assert 1 <= lengths[-1] <= 50
-    assert sum(lengths) == sum(episode.length for episode in learner.snapshot.episodes)
+    assert sum(lengths) == sum(episode.length for episode in learner.result.episodes)
 
 
 def test_evaluation_does_not_change_the_training() -> None:
-    often, rarely = (trained(replace(SHORT, evaluate_every=k)).snapshot for k in (1, 1000))
+    often, rarely = (trained(replace(SHORT, evaluate_every=k)).result for k in (1, 1000))
     assert (often.table == rarely.table).all()
     assert [e.episode for e in often.evaluations] == list(range(1, 61))
     assert [e.episode for e in rarely.evaluations] == [60]
@@ -133,18 +142,18 @@ def test_truncated_episodes_bootstrap_and_are_no_success(tmp_path: Path) -> None
     path.write_text("S#G\n", encoding="utf-8")
     learner = trained(Plan(str(path), episodes=100), Hyperparameters(gamma=0.5))
     assert not any(batch.terminated.any() for batch in learner.device.batches)
-    assert {(e.length, e.terminated, e.success) for e in learner.snapshot.episodes} == {
+    assert {(e.length, e.terminated, e.success) for e in learner.result.episodes} == {
         (12, False, False)
     }
     # Had an end by truncation counted as termination, the value would hover above -1 / (1 - gamma).
-    assert learner.snapshot.table[0].max() == pytest.approx(-2 * 256, abs=3)
-    assert learner.snapshot.evaluations[-1].terminated == 0.0
+    assert learner.result.table[0].max() == pytest.approx(-2 * 256, abs=3)
+    assert learner.result.evaluations[-1].terminated == 0.0
 
 
 def test_terminated_transitions_are_marked() -> None:
     learner = trained(SHORT)
     ends = sum(int(batch.terminated.sum()) for batch in learner.device.batches)
-    assert ends == sum(episode.terminated for episode in learner.snapshot.episodes) > 0
+    assert ends == sum(episode.terminated for episode in learner.result.episodes) > 0
 
 
 def test_reward_that_does_not_fit_is_refused_before_anything_is_applied() -> None:
@@ -186,7 +195,7 @@ def test_reward_that_turns_up_later_is_refused_with_its_batch(rich: str) -> None
 
 def test_without_a_transition_model_every_termination_succeeds(rich: str) -> None:
     learner = trained(Plan(rich, 3), device=Spy(config_of(rich, "Q16.8")))
-    assert [(e.total, e.length, e.success) for e in learner.snapshot.episodes] == [
+    assert [(e.total, e.length, e.success) for e in learner.result.episodes] == [
         (2000.0, 6, True)
     ] * 3
 
@@ -217,11 +226,11 @@ def test_run_resumed_after_an_interrupt_is_the_uninterrupted_run(
     with pytest.raises(KeyboardInterrupt):
         for _ in learner:
             pass
-    assert learner.snapshot.episode < plan.episodes
+    assert learner.checkpoint.episode < plan.episodes
     path = tmp_path / "checkpoint.npz"
-    save_checkpoint(path, learner.snapshot, learner.identity)
-    resumed = trained(plan, hyper, resume=load_checkpoint(path, learner.identity))
-    assert equal(resumed.snapshot, whole.snapshot)
+    save_checkpoint(path, learner.checkpoint.packed(), learner.identity)
+    resumed = trained(plan, hyper, resume=loaded(path, learner))
+    assert equal(resumed.result, whole.result)
     assert len(resumed.device.batches) < len(whole.device.batches) or cut == 0
 
 
@@ -231,12 +240,42 @@ def test_run_resumed_at_every_episode_is_the_uninterrupted_run(tmp_path: Path) -
     whole = trained(plan, hyper)
     path = tmp_path / "checkpoint.npz"
     learner = Learner(Spy(whole.device.config), plan, hyper)
-    while learner.snapshot.episode < plan.episodes:
+    while learner.checkpoint.episode < plan.episodes:
         next(iter(learner))
-        save_checkpoint(path, learner.snapshot, learner.identity)
-        resume = load_checkpoint(path, learner.identity)
+        save_checkpoint(path, learner.checkpoint.packed(), learner.identity)
+        resume = loaded(path, learner)
         learner = Learner(Spy(whole.device.config), plan, hyper, resume)
-    assert equal(learner.snapshot, whole.snapshot)
+    assert all(False for _ in learner)
+    assert equal(learner.result, whole.result)
+
+
+@pytest.mark.parametrize("first", [1, 12, 20])  # at an evaluation, and not
+def test_run_that_goes_on_for_longer_is_the_longer_run(tmp_path: Path, first: int) -> None:
+    plan = replace(SHORT, episodes=33, evaluate_every=4, sync_steps=17, epsilon_episodes=40)
+    whole, short = trained(plan), trained(replace(plan, episodes=first))
+    path = tmp_path / "checkpoint.npz"
+    save_checkpoint(path, short.checkpoint.packed(), short.identity)
+    assert equal(trained(plan, resume=loaded(path, whole)).result, whole.result)
+    assert not equal(trained(plan, resume=short.result).result, whole.result)
+
+
+def test_longer_run_whose_epsilon_falls_otherwise_is_another_run(tmp_path: Path) -> None:
+    short, longer = trained(SHORT), Learner(Spy(config_of("gridworld")), LONGER, Hyperparameters())
+    path = tmp_path / "checkpoint.npz"
+    save_checkpoint(path, short.checkpoint.packed(), short.identity)
+    message = (
+        rf"another run: epsilon_episodes is {SHORT.episodes} in it and {LONGER.episodes} here$"
+    )
+    with pytest.raises(CheckpointError, match=message):
+        loaded(path, longer)
+
+
+def test_run_that_is_past_its_end_is_refused() -> None:
+    short = trained(SHORT)
+    with pytest.raises(
+        CheckpointError, match=rf"has {SHORT.episodes} episodes already; .* is 2 and"
+    ):
+        trained(replace(SHORT, episodes=2), resume=short.checkpoint)
 
 
 def test_interrupt_inside_an_evaluation_rolls_back_to_the_episode_before(
@@ -256,15 +295,15 @@ def test_interrupt_inside_an_evaluation_rolls_back_to_the_episode_before(
     with pytest.raises(KeyboardInterrupt):
         for _ in learner:
             pass
-    assert learner.snapshot.episode == 29
-    assert equal(trained(SHORT, resume=learner.snapshot).snapshot, whole.snapshot)
+    assert learner.checkpoint.episode == 30
+    assert equal(trained(SHORT, resume=learner.checkpoint).result, whole.result)
 
 
 def test_finished_run_has_nothing_left_to_do() -> None:
     whole = trained(SHORT)
-    resumed = trained(SHORT, resume=whole.snapshot)
-    assert resumed.device.batches == []
-    assert equal(resumed.snapshot, whole.snapshot)
+    resumed = trained(SHORT, resume=whole.checkpoint)
+    assert len(resumed.device.batches) == 1  # what the checkpoint says is pending
+    assert equal(resumed.result, whole.result)
 
 
 @pytest.mark.parametrize("name", ["episodes", "sync_steps", "evaluate_every", "evaluate_episodes"])

@@ -20,6 +20,7 @@ from qstep.errors import (
     RunFolderError,
 )
 from qstep.fixed import Rounding
+from qstep.model import Model
 from qstep.npz import load_arrays
 from qstep.transitions import Transitions
 from qstep_fpga.board import load
@@ -263,9 +264,37 @@ def test_help_shows_examples() -> None:
     assert "qstep train Taxi-v3" in train("--help").stdout
 
 
+def test_run_that_goes_on_for_longer_gives_the_files_of_the_longer_run(
+    tmp_path: Path, whole: Path
+) -> None:
+    shorter = (*SHORT[2:], "--episodes", "50", "--out", tmp_path)
+    train("gridworld", *shorter, "--epsilon-episodes", "80")
+    result = train("gridworld", "--out", tmp_path, *SHORT, "--resume")
+    assert result.exit_code == 0, result.output
+    for file in FILES:
+        assert (whole / file).read_bytes() == (tmp_path / file).read_bytes(), file
+    refused = train("gridworld", *shorter, "--resume")
+    assert "has 80 episodes already; episodes is 50" in str(refused.exception)
+
+
+def test_epsilon_of_a_longer_run_goes_on_as_it_was_planned(tmp_path: Path) -> None:
+    train("gridworld", "--out", tmp_path, "--episodes", "20")
+    words = ("gridworld", "--out", tmp_path, "--episodes", "40", "--resume")
+    refused = train(*words, "--epsilon-episodes", "40")
+    assert "epsilon_episodes is 20 in it and 40 here" in str(refused.exception)
+    assert train(*words).exit_code == 0
+    history = json.loads((tmp_path / "history.json").read_text(encoding="utf-8"))
+    assert history["episodes"]["epsilon"][5] == 1.0 - 0.95 * 5 / 10
+    assert set(history["episodes"]["epsilon"][10:]) == {0.05}
+
+
 def test_table_is_the_one_that_the_run_learnt(whole: Path) -> None:
     table = load_arrays(whole / "table.npz", ("q_raw", "q"))
-    saved = load_arrays(whole / "checkpoint.npz", ("table",))["table"]
-    assert (table["q_raw"] == saved).all()
-    assert (table["q"] == saved / 256).all()
-    assert np.count_nonzero(saved) > 20
+    model = Model(Config(25, 4))
+    saved = np.load(whole / "checkpoint.npz")
+    model.load(saved["table"])
+    pending = (saved[f"pending_{k}"] for k in range(5))
+    model.apply(Transitions.from_arrays(model.config, *pending))
+    assert (table["q_raw"] == model.table).all()
+    assert (table["q"] == model.table / 256).all()
+    assert np.count_nonzero(model.table) > 20

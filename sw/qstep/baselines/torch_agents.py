@@ -20,12 +20,15 @@ Values are float32.
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from qstep.baselines.problem import winning
 from qstep.baselines.progress import AgentsProgress
+from qstep.checkpoint import Checkpoint, check_parts
 from qstep.envs.gridworld import DeterministicModel
+from qstep.errors import CheckpointError
 
 __all__ = ["DRAWN_STEPS", "Agents"]
 
@@ -144,21 +147,31 @@ class Agents:
         self._ended.add_(over)
         self._visits.index_add_(0, entry, self._ones)
 
-    def state(self) -> dict[str, Tensor]:
-        """Return copies, on the host, of all that the rest of the walk depends on."""
-        kept = {name: getattr(self, name).cpu().clone() for name in _KEPT}
-        return {
-            **kept,
-            "generator": self.generator.get_state(),
-            "used": torch.tensor(self._used),
-        }
+    def checkpoint(self, steps: int) -> Checkpoint:
+        """Return copies of all that the rest of the walk depends on, after so many steps of each."""
+        kept = {name: getattr(self, name).cpu().clone().numpy() for name in _KEPT}
+        generator = self.generator.get_state().clone().numpy()
+        return Checkpoint(
+            {"steps": steps}, {**kept, "generator": generator, "used": np.array(self._used)}
+        )
 
-    def restore(self, state: dict[str, Tensor]) -> None:
-        """Go on from what :meth:`state` returned, for agents that were made alike."""
+    def restore(self, checkpoint: Checkpoint) -> int:
+        """Go on from a :meth:`checkpoint` of agents that were made alike; return its steps.
+
+        Raises
+        ------
+        CheckpointError
+            A part is missing, or is not what it must be.
+        """
+        check_parts(checkpoint, self.checkpoint(0))
         for name in _KEPT:
-            getattr(self, name).copy_(state[name])
-        self.generator.set_state(state["generator"])
-        self._used = int(state["used"])
+            getattr(self, name).copy_(torch.tensor(checkpoint.arrays[name]))
+        try:
+            self.generator.set_state(torch.tensor(checkpoint.arrays["generator"]))
+        except RuntimeError as cause:
+            raise CheckpointError(f"generator of the checkpoint: {cause}") from cause
+        self._used = int(checkpoint.arrays["used"])
+        return int(checkpoint.head["steps"])
 
     def progress(self, updates: int) -> AgentsProgress:
         """Return what happened since the last call; this waits for the device.

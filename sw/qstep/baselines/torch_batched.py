@@ -7,7 +7,6 @@ rounds of a run, its reports and its checkpoints.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,19 +15,10 @@ from torch import Tensor
 from qstep import torch_device
 from qstep.baselines.progress import PROGRESS_EVERY, OnProgress
 from qstep.baselines.torch_agents import Agents
+from qstep.checkpoint import Checkpoint
 from qstep.envs.gridworld import DeterministicModel
 
-__all__ = ["AgentsCheckpoint", "OnCheckpoint", "learn", "to_array"]
-
-
-class AgentsCheckpoint(NamedTuple):
-    """Agents between two steps: how many each has taken, and their :meth:`Agents.state`."""
-
-    steps: int
-    state: dict[str, Tensor]
-
-
-OnCheckpoint = Callable[[AgentsCheckpoint], None]
+__all__ = ["learn", "to_array"]
 
 
 def to_array(table: Tensor) -> NDArray[np.float64]:
@@ -49,8 +39,8 @@ def learn(
     device: str = "cpu",
     report: OnProgress | None = None,
     progress_every: int = PROGRESS_EVERY,
-    resume: AgentsCheckpoint | None = None,
-    keep: OnCheckpoint | None = None,
+    resume: Checkpoint | None = None,
+    keep: Callable[[Checkpoint], None] | None = None,
 ) -> Tensor:
     """Let many agents walk through `model` epsilon-greedily and return their table.
 
@@ -74,7 +64,7 @@ def learn(
         Called with the progress after about every `progress_every` updates and at the end.
     progress_every : int
         1 or more; each report waits for the device.
-    resume : AgentsCheckpoint, optional
+    resume : Checkpoint, optional
         Where to go on, with the same model and the same other parameters: to the same table, bit for
         bit on the processor. The steps before count as updates.
     keep : callable, optional
@@ -99,15 +89,14 @@ def learn(
         seed=seed,
         device=torch_device.choose(device),
     )
-    if resume:
-        walkers.restore(resume.state)
+    begun = walkers.restore(resume) if resume else 0
     steps = -(-updates // agents)
     between = -(-progress_every // agents) if report or keep else max(1, steps)
-    for first in range(resume.steps if resume else 0, steps, between):
+    for first in range(begun, steps, between):
         last = min(first + between, steps)
         walkers.walk(last - first)
         if report:
             report(walkers.progress(last * agents))
         if keep:
-            keep(AgentsCheckpoint(last, walkers.state()))
+            keep(walkers.checkpoint(last))
     return walkers.table

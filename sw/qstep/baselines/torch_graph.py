@@ -8,13 +8,15 @@ the same seed it draws the same numbers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
 from qstep import torch_device
 from qstep.baselines.progress import PROGRESS_EVERY, OnProgress
 from qstep.baselines.torch_agents import DRAWN_STEPS, Agents
-from qstep.baselines.torch_batched import AgentsCheckpoint, OnCheckpoint
+from qstep.checkpoint import Checkpoint
 from qstep.envs.gridworld import DeterministicModel
 from qstep.errors import TorchDeviceError
 
@@ -34,8 +36,8 @@ def learn(
     device: str = "cuda",
     report: OnProgress | None = None,
     progress_every: int = PROGRESS_EVERY,
-    resume: AgentsCheckpoint | None = None,
-    keep: OnCheckpoint | None = None,
+    resume: Checkpoint | None = None,
+    keep: Callable[[Checkpoint], None] | None = None,
 ) -> Tensor:
     """Let many agents walk through `model` epsilon-greedily and return their table.
 
@@ -66,9 +68,7 @@ def learn(
     whole = DRAWN_STEPS * agents
     launches = -(-updates // whole)
     between = -(-progress_every // whole)
-    if resume:
-        walkers.restore(resume.state)
-    first = resume.steps // DRAWN_STEPS if resume else 0
+    first = walkers.restore(resume) // DRAWN_STEPS if resume else 0
     graph = torch.cuda.CUDAGraph()
     for number in range(first + 1, launches + 1):
         if number == first + 1:
@@ -82,5 +82,5 @@ def learn(
             if report:
                 report(walkers.progress(number * whole))
             if keep:
-                keep(AgentsCheckpoint(number * DRAWN_STEPS, walkers.state()))
+                keep(walkers.checkpoint(number * DRAWN_STEPS))
     return walkers.table

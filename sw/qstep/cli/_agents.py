@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from rich.console import Console
@@ -15,19 +15,17 @@ from rich.progress import Progress as Bar
 
 from qstep import extras
 from qstep.baselines.progress import AgentsProgress, OnProgress
+from qstep.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from qstep.cli._interrupt import command_line, on_interrupt
 from qstep.cli._json import JsonOutput
 from qstep.cli._room import room_for
 from qstep.cli._training import optimum_in_words
 from qstep.envs import GridWorld, make
-from qstep.errors import ConfigError, EnvironmentSpaceError
+from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError
 from qstep.learn.plots import plot_policy
 from qstep.learn.results import optimum
 from qstep.learn.value_iteration import transition_model
 from qstep.run_folder import run_folder
-
-if TYPE_CHECKING:
-    from qstep.baselines.torch_batched import AgentsCheckpoint
 
 __all__ = ["learn"]
 
@@ -62,11 +60,15 @@ def learn(
     folder = out or Path("runs") / f"agents-{Path(env_id).stem}"
 
     told: list[AgentsProgress] = []
-    identity = {"run": "agents", "form": form, "device": device, "board": board.rows, **hyper}
-    with (
-        run_folder(folder, "checkpoint.zip", resume, overwrite) as file,
-        room_for(json_output.file),
-    ):
+    identity = {
+        "command": "agents",
+        "form": form,
+        "device": device,
+        "map": board.rows,
+        **hyper,
+        "torch": extras.load("torch", "torch").__version__,
+    }
+    with run_folder(folder, resume, overwrite) as file, room_for(json_output.file):
         saved = None if form == "plain" else _Saved(file, identity, told)
         kept = saved.options(resume) if saved else {}
         before = told[-1].updates if told else 0
@@ -111,19 +113,19 @@ class _Saved:
 
     def __init__(self, file: Path, identity: dict[str, Any], told: list[AgentsProgress]) -> None:
         self._file, self._identity, self._told = file, identity, told
-        self._checkpoint = extras.load("qstep.deep.checkpoint", "torch")
         self._updates: int | None = None
 
     def options(self, resume: bool) -> dict[str, Any]:
         """Return what makes a form's `learn` keep the checkpoint, and go on from it."""
         if not resume:
             return {"keep": self._keep}
-        from qstep.baselines.torch_batched import AgentsCheckpoint
-
-        state = self._checkpoint.load_state(self._file, self._identity)
-        self._told += [AgentsProgress(*entry) for entry in state.head["told"]]
-        self._updates = self._told[-1].updates
-        return {"keep": self._keep, "resume": AgentsCheckpoint(state.head["steps"], state.tensors)}
+        checkpoint = load_checkpoint(self._file, self._identity)
+        try:
+            self._told += [AgentsProgress(*entry) for entry in checkpoint.head["told"]]
+            self._updates = self._told[-1].updates
+        except (KeyError, IndexError, TypeError, AttributeError) as cause:
+            raise CheckpointError(f"{self._file}: does not say how far the run had come") from cause
+        return {"keep": self._keep, "resume": checkpoint}
 
     def in_words(self) -> str | None:
         """Return how far the run had come that the file goes on with; None where there is none."""
@@ -131,9 +133,9 @@ class _Saved:
             return None
         return f" after {self._updates} updates; go on with: {command_line('--resume')}"
 
-    def _keep(self, kept: AgentsCheckpoint) -> None:
-        state = self._checkpoint.State({"steps": kept.steps, "told": self._told}, kept.state, {})
-        self._checkpoint.save_state(self._file, state, self._identity)
+    def _keep(self, checkpoint: Checkpoint) -> None:
+        told = Checkpoint({**checkpoint.head, "told": self._told}, checkpoint.arrays)
+        save_checkpoint(self._file, told, self._identity)
         self._updates = self._told[-1].updates
 
 

@@ -12,11 +12,11 @@ from typing import Any
 import click
 
 from qstep import torch_device
+from qstep.checkpoint import load_checkpoint, save_checkpoint
 from qstep.cli._bar import run_bar
 from qstep.cli._interrupt import command_line, held_back, on_interrupt
 from qstep.cli._json import JsonOutput
 from qstep.cli._room import room_for
-from qstep.deep.checkpoint import load_state, save_state
 from qstep.deep.dqn_config import DqnConfig
 from qstep.deep.measure import interval
 from qstep.deep.pqn_config import PqnConfig
@@ -67,10 +67,7 @@ def train(
         every = evaluate_every or preset.evaluate_every[form]
         run = Run(name, form, config, device, every, episodes or preset.episodes)
         here = folder if seeds == 1 else folder / f"seed-{number}"
-        with (
-            run_folder(here, "checkpoint.zip", resume, overwrite) as file,
-            room_for(json_output.file),
-        ):
+        with run_folder(here, resume, overwrite) as file, room_for(json_output.file):
             kept = None if form == "plain" else _Kept(run, file, resume)
             if seeds > 1:  # --resume goes with one run
                 on_interrupt(lambda: _finished(reports))
@@ -115,13 +112,13 @@ class _Kept:
         self._run, self._file, self._saved = run, file, -math.inf
         self._steps: int | None = None
         if resume:
-            run.restore(load_state(file, run.identity))
+            run.restore(load_checkpoint(file, run.identity))
             self._steps = run.learner.steps
 
     def save_when_due(self, last: bool) -> None:
         """Save at the first call, every few seconds from then on, and after the `last` step."""
         if last or time.monotonic() - self._saved > _SAVE_SECONDS:
-            save_state(self._file, self._run.snapshot(), self._run.identity)
+            save_checkpoint(self._file, self._run.checkpoint(), self._run.identity)
             self._saved, self._steps = time.monotonic(), self._run.learner.steps
 
     def in_words(self) -> str | None:

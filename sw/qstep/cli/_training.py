@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from qstep.checkpoint import load_checkpoint, load_identity, save_checkpoint
 from qstep.cli._bar import run_bar
 from qstep.cli._interrupt import command_line, on_interrupt, say_stopped
 from qstep.cli._json import JsonOutput
@@ -22,7 +23,7 @@ from qstep.devices import open_device
 from qstep.envs import make, table_size
 from qstep.errors import DeviceError
 from qstep.fixed import Rounding
-from qstep.learn.checkpoint import load_checkpoint, save_checkpoint
+from qstep.learn.checkpoint import TableCheckpoint
 from qstep.learn.evaluate import Evaluation
 from qstep.learn.results import summary, write_results
 from qstep.learn.train import Learner, Plan, identity
@@ -60,30 +61,36 @@ def train(
     fails; the last two name the command that goes on.
     """
     with contextlib.ExitStack() as held:
-        file = held.enter_context(run_folder(folder, "checkpoint.npz", resume, overwrite))
+        file = held.enter_context(run_folder(folder, resume, overwrite))
         held.enter_context(room_for(json_output.file))
-        snapshot = load_checkpoint(file, identity(plan, hyper, config)) if resume else None
+        if resume and not plan.epsilon_episodes:
+            horizon = load_identity(file).get("epsilon_episodes", 0)
+            plan = replace(plan, epsilon_episodes=horizon)
+        kept = None
+        if resume:
+            checkpoint = load_checkpoint(file, identity(plan, hyper, config))
+            kept = TableCheckpoint.unpacked(checkpoint, config)
         device = held.enter_context(open_device(url, config))
-        learner = Learner(device, plan, hyper, resume=snapshot)
-        first = learner.snapshot.episode
+        learner = Learner(device, plan, hyper, resume=kept)
+        first = learner.checkpoint.episode
         begun = time.monotonic()
         try:
             _run(learner, file)
             seconds = time.monotonic() - begun
-            save_checkpoint(file, learner.snapshot, learner.identity)
+            _save(learner, file)
             files = write_results(folder, learner)
         except (KeyboardInterrupt, DeviceError) as error:
-            save_checkpoint(file, learner.snapshot, learner.identity)
+            _save(learner, file)
             on_interrupt(
                 lambda: (
-                    f" after episode {learner.snapshot.episode}; go on with: "
+                    f" after episode {learner.checkpoint.episode}; go on with: "
                     + command_line("--resume")
                 )
             )
             if isinstance(error, DeviceError):
                 say_stopped()
             raise
-    steps = sum(episode.length for episode in learner.snapshot.episodes[first:])
+    steps = sum(episode.length for episode in learner.result.episodes[first:])
     report = {
         "device": url,
         **summary(learner),
@@ -98,12 +105,12 @@ def _run(learner: Learner, file: Path) -> None:
     """Run the episodes that are left behind a progress bar on stderr."""
     recent: deque[tuple[float, bool]] = deque(maxlen=_RECENT)
     with run_bar() as progress:
-        done = learner.snapshot.episode
+        done = learner.checkpoint.episode
         bar = progress.add_task(
             learner.plan.env_id, total=learner.plan.episodes, completed=done, state=""
         )
         shown = 0.0
-        evaluations = len(learner.snapshot.evaluations)
+        told = len(learner.result.evaluations)
         for episode in learner:
             recent.append((episode.total, episode.success))
             last = episode.number == learner.plan.episodes
@@ -112,10 +119,15 @@ def _run(learner: Learner, file: Path) -> None:
                 total, success = (sum(column) / len(recent) for column in zip(*recent, strict=True))
                 state = f"epsilon {episode.epsilon:.2f}  return {total:.2f}  success {success:.0%}"
                 progress.update(bar, completed=episode.number, state=state)
-            if len(learner.snapshot.evaluations) > evaluations:
-                evaluations += 1
-                save_checkpoint(file, learner.snapshot, learner.identity)
-                progress.console.print(_line(learner.snapshot.evaluations[-1]), highlight=False)
+            if len(learner.result.evaluations) > told:
+                _save(learner, file)
+                for evaluation in learner.result.evaluations[told:]:
+                    progress.console.print(_line(evaluation), highlight=False)
+                told = len(learner.result.evaluations)
+
+
+def _save(learner: Learner, file: Path) -> None:
+    save_checkpoint(file, learner.checkpoint.packed(), learner.identity)
 
 
 def _line(evaluation: Evaluation) -> str:

@@ -65,7 +65,7 @@ def command(env_id: str, **options: Any) -> None:
     ENV_ID is gridworld, gridworld-8x8, gridworld-16x16 or a map file (.txt). Ten times on the way the
     command says how many episodes were won, while exploring, and what the start is worth; in the end
     it compares the greedy policy with value iteration's. The folder gets policy.png and, except of the
-    plain form, checkpoint.zip, from which --resume goes on with the same device and version of
+    plain form, checkpoint.npz, from which --resume goes on with the same device and version of
     PyTorch, on the CPU to exactly the same table; with more --updates, further.
 
     \b

@@ -80,7 +80,7 @@ def _train(console: Console, url: str, name: str) -> Trained:
 
 
 def _compare(console: Console, simulated: Trained, differing: int) -> None:
-    entries = simulated.snapshot.table.size
+    entries = simulated.result.table.size
     if differing:
         console.print(
             f"\n[bold red]{differing} of {entries} table entries differ.[/] This is a bug."
@@ -100,9 +100,9 @@ def _show_policy(console: Console, trained: Trained) -> None:
     from qstep import demo
 
     console.print("\nWhat it learnt (the move that it now thinks best, place by place):\n")
-    for row in demo.arrows(demo.board(), trained.snapshot.table):
+    for row in demo.arrows(demo.board(), trained.result.table):
         console.print(f"    {row}")
-    last = trained.snapshot.evaluations[-1]
+    last = trained.result.evaluations[-1]
     verdict = "is" if demo.is_optimal(trained) else "is not"
     console.print(
         f"\nFollowing the arrows reaches G in {last.success:.0%} of the walks, in "

@@ -31,7 +31,7 @@ def command(seeds: int, resume: bool, torch_device: str, **options: Any) -> None
     """Learn CartPole or Snake with a deep Q-network.
 
     SYSTEM is cartpole, snake (with the flood fill) or snake-features (without). The folder gets
-    network.safetensors, history.json, learning_curve.png and, with the fast form, checkpoint.zip.
+    network.safetensors, history.json, learning_curve.png and, with the fast form, checkpoint.npz.
     Ctrl-C leaves a checkpoint from which --resume goes on with the same device and version of PyTorch,
     on the CPU to exactly the same result. The score is that of the last network, not of the best one
     on the way.

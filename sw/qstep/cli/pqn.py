@@ -19,7 +19,7 @@ def command(seeds: int, resume: bool, torch_device: str, **options: Any) -> None
 
     SYSTEM is cartpole, snake (with the flood fill) or snake-features (without). Many environments, a
     network with layer normalisation, lambda returns; no replay, no target network. The folder gets
-    network.safetensors, history.json, learning_curve.png and checkpoint.zip. Ctrl-C leaves a checkpoint
+    network.safetensors, history.json, learning_curve.png and checkpoint.npz. Ctrl-C leaves a checkpoint
     from which --resume goes on with the same device and version of PyTorch, on the CPU to exactly the
     same result.
 

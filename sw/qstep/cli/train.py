@@ -60,6 +60,11 @@ _DEFAULTS: dict[str, dict[str, float | int | str]] = {
     help="Share of the episodes over which epsilon falls.",
 )
 @click.option(
+    "--epsilon-episodes",
+    type=click.IntRange(min=1),
+    help="Episodes that this is a share of.  [default: all; with --resume, those of the checkpoint]",
+)
+@click.option(
     "--evaluate-every",
     type=int,
     default=100,
@@ -88,7 +93,8 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
     ENV_ID is gridworld, gridworld-8x8, gridworld-16x16, snake, cartpole, a map file (.txt), or a
     Gymnasium id with discrete observations and actions. The folder gets table.npz, history.json,
     learning_curve.png, policy.png and checkpoint.npz. The same seed gives the same table on every
-    device. Ctrl-C leaves a checkpoint from which --resume goes on to exactly the same result.
+    device. Ctrl-C leaves a checkpoint from which --resume goes on to exactly the same result; with more
+    --episodes, for longer.
 
     \b
     Examples:
@@ -124,6 +130,7 @@ def _train(
     epsilon_start: float,
     epsilon_end: float,
     epsilon_share: float,
+    epsilon_episodes: int | None,
     evaluate_every: int,
     sync_steps: int,
     out: Path | None,
@@ -141,7 +148,14 @@ def _train(
     config = configuration(env_id, config_file, number_format, mode)
     train(
         url=url,
-        plan=Plan(env_id, episodes, epsilon, sync_steps, evaluate_every),
+        plan=Plan(
+            env_id,
+            episodes,
+            epsilon,
+            sync_steps,
+            evaluate_every,
+            epsilon_episodes=epsilon_episodes or 0,
+        ),
         hyper=Hyperparameters(alpha, gamma, mode, seed),
         config=config,
         folder=out or Path("runs") / Path(env_id).stem,

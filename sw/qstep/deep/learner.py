@@ -11,11 +11,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from qstep.deep.checkpoint import State, check_parts
+from qstep.checkpoint import Checkpoint, check_parts
 from qstep.envs.vector import VectorEnv, VectorStep
 from qstep.envs.vector_checks import check_numbers
+from qstep.errors import CheckpointError
 
 __all__ = ["PHASES", "Ended", "NetworkLearner", "Policy"]
+
+_NETWORKS = "networks"
+"""Before the names of the tensors in a checkpoint."""
 
 PHASES = ("select", "step", "store", "learn")
 
@@ -74,7 +78,7 @@ class NetworkLearner(ABC):
     """
 
     COUNTERS: ClassVar[tuple[str, ...]] = ("steps", "episodes", "updates")
-    """Attributes that a snapshot keeps in its head."""
+    """Attributes that a checkpoint keeps in its head."""
 
     def __init__(self, envs: VectorEnv, device: torch.device, seed: int) -> None:
         check_numbers(envs)
@@ -98,10 +102,10 @@ class NetworkLearner(ABC):
 
     @abstractmethod
     def _tensors(self) -> dict[str, Tensor]:
-        """Return the tensors that a snapshot keeps, themselves: networks and optimiser."""
+        """Return the tensors that a checkpoint keeps, themselves: networks and optimiser."""
 
     def _rooms(self) -> dict[str, Room]:
-        """Return what keeps its own arrays in a snapshot, by name."""
+        """Return what keeps its own arrays in a checkpoint, by name."""
         return {"envs": self.envs}
 
     def _explore(self, greedy: NDArray[np.int64], epsilon: float) -> NDArray[np.int64]:
@@ -120,25 +124,27 @@ class NetworkLearner(ABC):
         self.episodes += len(env)
         return ended
 
-    def snapshot(self) -> State:
+    def checkpoint(self) -> Checkpoint:
         """Return copies of all that the rest of the run depends on, for :meth:`restore`.
 
         Only between two steps: within one there is more.
         """
         rooms = {name: room.snapshot() for name, room in self._rooms().items()}
+        rooms[_NETWORKS] = {
+            name: tensor.detach().cpu().clone().numpy() for name, tensor in self._tensors().items()
+        }
         arrays = {f"{room}.{name}": a for room, kept in rooms.items() for name, a in kept.items()}
-        return State(
+        return Checkpoint(
             {
                 "counters": {name: getattr(self, name) for name in self.COUNTERS},
                 "generator": self.generator.bit_generator.state,
                 "phases": dict(self.seconds),
             },
-            {name: tensor.detach().cpu().clone() for name, tensor in self._tensors().items()},
             {**arrays, "returns": self._returns.copy()},
         )
 
-    def restore(self, state: State) -> None:
-        """Go on from a :meth:`snapshot` of a run with equal environments and configuration.
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Go on from a :meth:`checkpoint` of a run with equal environments and configuration.
 
         On the CPU, with the same version of PyTorch, the rest of the run is then bit for bit that of
         the one which went on.
@@ -146,19 +152,24 @@ class NetworkLearner(ABC):
         Raises
         ------
         CheckpointError
-            A part is missing, or is of another type or shape; then nothing has changed.
+            A part is missing, or is of another type or shape; then nothing has changed. Or a generator
+            is in no state that it can be in.
         """
-        check_parts(state, self.snapshot())
+        check_parts(checkpoint, self.checkpoint())
+        head, arrays = checkpoint.head, checkpoint.arrays
+        try:
+            self.generator.bit_generator.state = head["generator"]
+        except (ValueError, TypeError, OverflowError) as cause:
+            raise CheckpointError(f"generator of the checkpoint: {cause}") from cause
         for room, keeper in self._rooms().items():
             start = f"{room}."
             keeper.restore(
-                {n.removeprefix(start): a for n, a in state.arrays.items() if n.startswith(start)}
+                {n.removeprefix(start): a for n, a in arrays.items() if n.startswith(start)}
             )
-        self._returns[:] = state.arrays["returns"]
+        self._returns[:] = arrays["returns"]
         with torch.no_grad():
             for name, tensor in self._tensors().items():
-                tensor.copy_(state.tensors[name])
-        self.generator.bit_generator.state = state.head["generator"]
+                tensor.copy_(torch.tensor(arrays[f"{_NETWORKS}.{name}"]))
         for name in self.COUNTERS:
-            setattr(self, name, state.head["counters"][name])
-        self.seconds.update(state.head["phases"])
+            setattr(self, name, head["counters"][name])
+        self.seconds.update(head["phases"])

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from qstep.deep.checkpoint import State, check_parts
+from qstep.checkpoint import Checkpoint, check_parts
 from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_config import DqnConfig
 from qstep.deep.dqn_plain import PlainDqn
@@ -122,8 +122,12 @@ class Run:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What the run is, as plain values: a checkpoint is good for this one only."""
+        """What the run is, as plain values: a checkpoint is good for this one only.
+
+        With another version of PyTorch it would be another run, which may compute other sums.
+        """
         return {
+            "command": "pqn" if self.form == "pqn" else "dqn",
             "environment": self.name,
             "form": self.form,
             "device": self.learner.device.type,
@@ -133,6 +137,7 @@ class Run:
             "episodes": self.episodes,
             "evaluate_every": self.evaluate_every,
             **asdict(self.config),
+            "torch": torch.__version__,
         }
 
     @property
@@ -199,7 +204,7 @@ class Run:
             return self.learner.to_modules()
         return copy.deepcopy(self.learner.online).cpu()
 
-    def snapshot(self) -> State:
+    def checkpoint(self) -> Checkpoint:
         """Return all that the rest of the run depends on, and its history.
 
         Raises
@@ -211,22 +216,21 @@ class Run:
             raise ConfigError(
                 "the plain form has no checkpoints: a Gymnasium environment cannot say its state"
             )
-        state, own = self.learner.snapshot(), self._own()
-        return State({**state.head, **own.head}, state.tensors, {**state.arrays, **own.arrays})
+        learner, own = self.learner.checkpoint(), self._own()
+        return Checkpoint({**learner.head, **own.head}, {**learner.arrays, **own.arrays})
 
-    def _own(self) -> State:
-        """Return what a snapshot has beside the learner's."""
-        return State(
+    def _own(self) -> Checkpoint:
+        """Return what a checkpoint has beside the learner's."""
+        return Checkpoint(
             {name: getattr(self, name) for name in _CLOCKS},
-            {},
             {
                 "history.returns": np.array(self.returns, np.float64).reshape(-1, 2),
                 "history.scores": np.array([astuple(s) for s in self.scores]).reshape(-1, 7),
             },
         )
 
-    def restore(self, state: State) -> None:
-        """Go on from a :meth:`snapshot` of a run of the same :attr:`identity`.
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Go on from a :meth:`checkpoint` of a run of the same :attr:`identity`.
 
         Raises
         ------
@@ -235,15 +239,17 @@ class Run:
         """
         assert isinstance(self.learner, NetworkLearner)
         own = self._own()
-        check_parts(state, own, any_length=own.arrays)
-        self.learner.restore(state)  # which checks its parts
-        self.returns = [(int(f), total) for f, total in state.arrays["history.returns"].tolist()]
+        check_parts(checkpoint, own, any_length=own.arrays)
+        self.learner.restore(checkpoint)  # which checks its parts
+        self.returns = [
+            (int(f), total) for f, total in checkpoint.arrays["history.returns"].tolist()
+        ]
         self.scores = [
             Score(int(steps), int(episodes), *rest)
-            for steps, episodes, *rest in state.arrays["history.scores"].tolist()
+            for steps, episodes, *rest in checkpoint.arrays["history.scores"].tolist()
         ]
         for name in _CLOCKS:
-            setattr(self, name, state.head[name])
+            setattr(self, name, checkpoint.head[name])
 
 
 _CLOCKS = ("seconds", "processor_s", "learning_s")

@@ -1,28 +1,22 @@
-"""Checkpoints: all that the rest of a run depends on, in one file that is whole or refused.
-
-The file is an ordinary ``.npz`` (nothing pickled), sealed: see `qstep.seal`.
-"""
+"""What a run of `qstep train` is made of: its episodes, and the point from which it goes on."""
 
 from __future__ import annotations
 
-import io
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, astuple, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from qstep.checkpoint import Checkpoint
+from qstep.config import Config
+from qstep.devices.base import checked_table
 from qstep.errors import CheckpointError
 from qstep.learn.evaluate import Evaluation
 from qstep.noise import NoiseState
-from qstep.seal import check_head, read_sealed, write_sealed
 
-__all__ = ["Episode", "Snapshot", "load_checkpoint", "save_checkpoint"]
-
-_KIND = "qstep checkpoint 1"
+__all__ = ["Episode", "TableCheckpoint"]
 
 _PENDING_TYPES = (np.int32, np.int32, np.float64, np.int32, np.bool_)
 _EPISODE_TYPES = (np.int64, np.float64, np.float64, np.int64, np.bool_, np.bool_)
@@ -57,7 +51,7 @@ class Episode:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class TableCheckpoint:
     """A run at the end of an episode.
 
     Attributes
@@ -74,8 +68,8 @@ class Snapshot:
         Training episodes that are done.
     evaluations : tuple of Evaluation
     history : sequence of Episode
-        The first `episode` entries belong to this snapshot; a running learner appends to the same
-        list, which is what makes taking a snapshot cheap. Read :attr:`episodes` instead.
+        The first `episode` entries belong to this checkpoint; a running learner appends to the same
+        list, which is what makes taking a checkpoint cheap. Read :attr:`episodes` instead.
     """
 
     table: NDArray[np.int32]
@@ -91,65 +85,51 @@ class Snapshot:
         """The episodes that are done."""
         return self.history[: self.episode]
 
+    def packed(self) -> Checkpoint:
+        """Return it as a file takes it."""
+        head = {
+            "noise": asdict(self.noise),
+            "generators": self.generators,
+            "evaluations": [asdict(evaluation) for evaluation in self.evaluations],
+        }
+        arrays = {
+            "table": self.table,
+            **_columns("pending", self.pending, _PENDING_TYPES),
+            **_columns("episodes", [astuple(e) for e in self.episodes], _EPISODE_TYPES),
+        }
+        return Checkpoint(head, arrays)
 
-def save_checkpoint(path: str | Path, snapshot: Snapshot, identity: dict[str, Any]) -> None:
-    """Write a snapshot, atomically.
+    @classmethod
+    def unpacked(cls, checkpoint: Checkpoint, config: Config) -> TableCheckpoint:
+        """Return what :meth:`packed` has packed.
 
-    Parameters
-    ----------
-    path : str or Path
-        Replaced if it exists; its folder must exist.
-    snapshot : Snapshot
-    identity : dict of plain values
-        What the run is; :func:`load_checkpoint` refuses the file for any other.
-
-    Raises
-    ------
-    FileFormatError
-        The file cannot be written; what was there before is untouched.
-    """
-    head = {
-        "kind": _KIND,
-        "identity": identity,
-        "noise": asdict(snapshot.noise),
-        "generators": snapshot.generators,
-        "evaluations": [asdict(evaluation) for evaluation in snapshot.evaluations],
-    }
-    arrays = {
-        "head": np.array(json.dumps(head)),
-        "table": snapshot.table,
-        **_columns("pending", snapshot.pending, _PENDING_TYPES),
-        **_columns("episodes", [astuple(e) for e in snapshot.episodes], _EPISODE_TYPES),
-    }
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **arrays)
-    write_sealed(path, buffer.getvalue())
-
-
-def load_checkpoint(path: str | Path, identity: dict[str, Any]) -> Snapshot:
-    """Read a snapshot, all of it or nothing.
-
-    Raises
-    ------
-    CheckpointError
-        The file is absent, damaged or no such checkpoint; or it is of another run, and then the
-        message names each field of `identity` that differs with both values.
-    """
-    with np.load(io.BytesIO(read_sealed(path)), allow_pickle=False) as archive:
-        if "head" not in archive:
-            raise CheckpointError(f"{path}: is no checkpoint of qstep train; it has no head.npy")
-        head = json.loads(str(archive["head"]))
-        check_head(path, head, _KIND, identity)
-        history = [Episode(*row) for row in _rows(archive, "episodes", len(_EPISODE_TYPES))]
-        return Snapshot(
-            table=archive["table"],
-            noise=NoiseState(**head["noise"]),
-            generators=tuple(head["generators"]),
-            pending=tuple(_rows(archive, "pending", len(_PENDING_TYPES))),
-            episode=len(history),
-            evaluations=tuple(Evaluation(**entry) for entry in head["evaluations"]),
-            history=history,
-        )
+        Raises
+        ------
+        CheckpointError
+            A part is missing, or is not what it must be for a table of `config`.
+        """
+        head, arrays = checkpoint.head, checkpoint.arrays
+        try:
+            history = [Episode(*row) for row in _rows(arrays, "episodes", _EPISODE_TYPES)]
+            if [episode.number for episode in history] != list(range(1, len(history) + 1)):
+                raise ValueError("its episodes are not numbered from 1")
+            acting, evaluating = head["generators"]
+            for state in (acting, evaluating):
+                np.random.PCG64().state = state
+            return cls(
+                table=checked_table(config, arrays["table"]),
+                noise=NoiseState(**head["noise"]),
+                generators=(acting, evaluating),
+                pending=tuple(_rows(arrays, "pending", _PENDING_TYPES)),
+                episode=len(history),
+                evaluations=tuple(Evaluation(**entry) for entry in head["evaluations"]),
+                history=history,
+            )
+        except Exception as cause:  # what a part may be instead has no end
+            why = f"{type(cause).__name__}: {cause}"
+            raise CheckpointError(
+                f"the checkpoint does not hold a run of qstep train ({why})"
+            ) from cause
 
 
 def _columns(
@@ -160,5 +140,11 @@ def _columns(
     }
 
 
-def _rows(archive: Any, prefix: str, columns: int) -> list[tuple[Any, ...]]:
-    return list(zip(*(archive[f"{prefix}_{k}"].tolist() for k in range(columns)), strict=True))
+def _rows(
+    arrays: dict[str, NDArray[Any]], prefix: str, types: Sequence[type]
+) -> list[tuple[Any, ...]]:
+    columns = [arrays[f"{prefix}_{k}"] for k in range(len(types))]
+    for column, dtype in zip(columns, types, strict=True):
+        if column.dtype != dtype or column.ndim != 1:
+            raise TypeError(f"a column of {prefix} is {column.dtype} of shape {column.shape}")
+    return list(zip(*(column.tolist() for column in columns), strict=True))

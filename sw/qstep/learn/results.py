@@ -40,11 +40,11 @@ def write_results(folder: Path, learner: Learner) -> dict[str, Path]:
     FileFormatError
         A file cannot be written.
     """
-    snapshot, config, env_id = learner.snapshot, learner.device.config, learner.plan.env_id
+    result, config, env_id = learner.result, learner.device.config, learner.plan.env_id
     columns = [entry.name for entry in fields(Episode)]
     history = {
-        "episodes": {name: [getattr(e, name) for e in snapshot.episodes] for name in columns},
-        "evaluations": [asdict(evaluation) for evaluation in snapshot.evaluations],
+        "episodes": {name: [getattr(e, name) for e in result.episodes] for name in columns},
+        "evaluations": [asdict(evaluation) for evaluation in result.evaluations],
     }
     files = {
         "table": folder / "table.npz",
@@ -52,13 +52,13 @@ def write_results(folder: Path, learner: Learner) -> dict[str, Path]:
         "learning curve": folder / "learning_curve.png",
         "policy": folder / "policy.png",
     }
-    save_table(files["table"], snapshot.table, config, learner.hyper)
+    save_table(files["table"], result.table, config, learner.hyper)
     write_atomically(files["history"], (json.dumps(history) + "\n").encode())
     plot_learning_curve(
         files["learning curve"],
         f"{env_id}: learning curve",
-        snapshot.episodes,
-        snapshot.evaluations,
+        result.episodes,
+        result.evaluations,
     )
     plot_policy(files["policy"], f"{env_id}: greedy policy", learner.env, learner.q)
     return files
@@ -70,14 +70,14 @@ def summary(learner: Learner) -> dict[str, Any]:
     ``optimum`` is that of :func:`optimum`, or None where the environment has no transition model, or
     gamma is 1.
     """
-    snapshot = learner.snapshot
+    result = learner.result
     model, gamma = learner.model, learner.hyper.gamma
     return {
         **asdict(learner.plan),
         **learner.hyper.to_dict(learner.device.config),
         "format": str(learner.device.config.format),
-        "steps": sum(episode.length for episode in snapshot.episodes),
-        "evaluation": asdict(snapshot.evaluations[-1]),
+        "steps": sum(episode.length for episode in result.episodes),
+        "evaluation": asdict(result.evaluations[-1]),
         "optimum": (optimum(model, gamma, learner.q) if model is not None and gamma < 1 else None),
     }
 

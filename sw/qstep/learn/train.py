@@ -23,8 +23,8 @@ from qstep.checks import integer, shown
 from qstep.config import Config, Hyperparameters, checked_hyper
 from qstep.devices.base import Device
 from qstep.envs import GridWorld, make, table_size
-from qstep.errors import ConfigError, EnvironmentSpaceError
-from qstep.learn.checkpoint import Episode, Snapshot
+from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError
+from qstep.learn.checkpoint import Episode, TableCheckpoint
 from qstep.learn.evaluate import MAX_SEED, Evaluation, evaluate, is_success
 from qstep.learn.policy import epsilon_greedy
 from qstep.learn.schedule import EpsilonSchedule
@@ -53,6 +53,9 @@ class Plan:
         followed by one.
     evaluate_episodes : int
         Episodes of each evaluation, 1 or more.
+    epsilon_episodes : int
+        Episodes that ``epsilon.share`` is a share of; 0 for those of the run. A run that goes on for
+        longer than was planned keeps them, and so its epsilon.
     """
 
     env_id: str
@@ -61,6 +64,7 @@ class Plan:
     sync_steps: int = 64
     evaluate_every: int = 100
     evaluate_episodes: int = 100
+    epsilon_episodes: int = 0
 
     def __post_init__(self) -> None:
         if not isinstance(self.env_id, str):
@@ -71,16 +75,28 @@ class Plan:
             raise ConfigError(f"epsilon is {shown(self.epsilon)}; it must be an EpsilonSchedule")
         for name in ("episodes", "sync_steps", "evaluate_every", "evaluate_episodes"):
             object.__setattr__(self, name, integer(name, getattr(self, name), 1))
+        horizon = integer("epsilon_episodes", self.epsilon_episodes, 0)
+        object.__setattr__(self, "epsilon_episodes", horizon)
+
+    @property
+    def horizon(self) -> int:
+        """Episodes that ``epsilon.share`` is a share of."""
+        return self.epsilon_episodes or self.episodes
 
 
 def identity(plan: Plan, hyper: Hyperparameters, config: Config) -> dict[str, Any]:
     """Return what must be equal for a checkpoint to belong to a run, as plain values.
 
-    The device is not part of it: every device goes on with the same result.
+    The device is not part of it: every device goes on with the same result. Neither is the number of
+    episodes: a longer run begins as a shorter one does, if epsilon falls over as many.
     """
     world = make(plan.env_id, 0).unwrapped
+    own = asdict(plan)
+    del own["episodes"]
     return {
-        **asdict(plan),
+        "command": "train",
+        **own,
+        "epsilon_episodes": plan.horizon,
         **hyper.to_dict(config),
         "config": config.to_dict(),
         "map": list(world.rows) if isinstance(world, GridWorld) else None,
@@ -90,9 +106,10 @@ def identity(plan: Plan, hyper: Hyperparameters, config: Config) -> dict[str, An
 class Learner:
     """Trains a device's table; iterate over it to run, one training episode an iteration.
 
-    At the end of each episode :attr:`snapshot` holds all that the rest of the run depends on. A
+    At the end of each episode :attr:`checkpoint` holds all that the rest of the run depends on. A
     learner that was interrupted at any point, also inside an episode or a device call, is resumed
-    from its snapshot and ends with the same table and history as if it had never stopped.
+    from its checkpoint and ends with the same table and history as if it had never stopped; one that
+    has ended, with a plan of more episodes, as if it had been planned so from the beginning.
     Environments are reseeded for every episode, so nothing of them needs to be kept.
 
     Parameters
@@ -102,14 +119,16 @@ class Learner:
     plan : Plan
     hyper : Hyperparameters
         `hyper.seed` seeds the rounding noise, exploration, environments and evaluations.
-    resume : Snapshot, optional
-        Where to go on. It must be of a run with the same plan, hyperparameters and configuration;
-        :func:`~qstep.learn.checkpoint.load_checkpoint` checks that.
+    resume : TableCheckpoint, optional
+        Where to go on. It must be of a run of the same :attr:`identity`;
+        :func:`~qstep.checkpoint.load_checkpoint` checks that.
 
     Attributes
     ----------
-    snapshot : Snapshot
-        The run at the end of the last episode that is done.
+    checkpoint : TableCheckpoint
+        The run at the end of the last episode that is done, as if more were to come.
+    result : TableCheckpoint
+        The same, but after the last episode: its transitions are all applied, and its table evaluated.
     env : gymnasium.Env
         The training environment.
     identity : dict of plain values
@@ -122,6 +141,8 @@ class Learner:
     EnvironmentSpaceError
         The environment is unknown, has more states than the device's table has rows, or not as many
         actions.
+    CheckpointError
+        More episodes are done in it than are planned.
     TransitionError
         A reward of the environment does not fit the device's format. Where the environment has a
         transition model this is found here, before anything is applied; otherwise when the batch
@@ -133,7 +154,7 @@ class Learner:
         device: Device,
         plan: Plan,
         hyper: Hyperparameters,
-        resume: Snapshot | None = None,
+        resume: TableCheckpoint | None = None,
     ) -> None:
         self.device = device
         self.plan = plan
@@ -154,33 +175,46 @@ class Learner:
         if self.model is not None:
             config.format.quantise(self.model.reward)
             self._success_reward = self.model.success_reward
-        self.snapshot = resume or self._beginning()
-        self._restore(self.snapshot)
+        if resume is not None and resume.episode > plan.episodes:
+            raise CheckpointError(
+                f"the checkpoint has {resume.episode} episodes already; episodes is {plan.episodes} and "
+                "cannot be less"
+            )
+        self.checkpoint = self.result = resume or self._beginning()
+        self._restore(self.checkpoint)
 
     def __iter__(self) -> Iterator[Episode]:
-        """Run the episodes that are left; yield each after its snapshot has been taken."""
-        while self.snapshot.episode < self.plan.episodes:
-            number = self.snapshot.episode + 1
+        """Run the episodes that are left; yield each after its checkpoint has been taken."""
+        while self.checkpoint.episode < self.plan.episodes:
+            number = self.checkpoint.episode + 1
+            evaluations = self.checkpoint.evaluations
+            if number > 1 and (number - 1) % self.plan.evaluate_every == 0:
+                evaluations = (*evaluations, self._evaluate(number - 1))
             episode = self._play(number)
-            last = number == self.plan.episodes
-            if last:
-                self._sync()
-            evaluations = self.snapshot.evaluations
-            if last or number % self.plan.evaluate_every == 0:
-                evaluations = (*evaluations, self._evaluate(number))
             self._history.append(episode)
-            self.snapshot = self._take(number, evaluations)
+            self.checkpoint = self.result = self._take(number, evaluations)
+            if number == self.plan.episodes:
+                self._finish()
             yield episode
+        if self.result is self.checkpoint:
+            self._finish()
+
+    def _finish(self) -> None:
+        """Apply what is pending and evaluate; a run that goes on for longer does neither here."""
+        self._sync()
+        number = self.checkpoint.episode
+        evaluations = (*self.checkpoint.evaluations, self._evaluate(number))
+        self.result = self._take(number, evaluations)
 
     @property
     def q(self) -> NDArray[np.float64]:
-        """The snapshot's values of the environment's states, shape (S, A); rows beyond stay zero."""
+        """The result's values of the environment's states, shape (S, A); rows beyond stay zero."""
         states, _ = table_size(self.env)
-        return self.device.config.format.to_float(self.snapshot.table[:states])
+        return self.device.config.format.to_float(self.result.table[:states])
 
     def _play(self, number: int) -> Episode:
         """Run one training episode."""
-        epsilon = self.plan.epsilon.at(number - 1, self.plan.episodes)
+        epsilon = self.plan.epsilon.at(number - 1, self.plan.horizon)
         state, _ = self.env.reset(seed=int(self._acting.integers(MAX_SEED)))
         state = int(state)
         total = reward = 0.0
@@ -220,18 +254,18 @@ class Learner:
             number,
         )
 
-    def _beginning(self) -> Snapshot:
+    def _beginning(self) -> TableCheckpoint:
         acting, evaluating = np.random.SeedSequence(self.hyper.seed).spawn(2)
         config = self.device.config
-        return Snapshot(
+        return TableCheckpoint(
             table=np.zeros((config.states, config.actions), np.int32),
             noise=self.hyper.noise,
             generators=tuple(dict(np.random.PCG64(s).state) for s in (acting, evaluating)),
         )
 
-    def _take(self, number: int, evaluations: tuple[Evaluation, ...]) -> Snapshot:
-        """Collect references and small copies: taking a snapshot costs a few microseconds."""
-        return Snapshot(
+    def _take(self, number: int, evaluations: tuple[Evaluation, ...]) -> TableCheckpoint:
+        """Collect references and small copies: taking a checkpoint costs a few microseconds."""
+        return TableCheckpoint(
             table=self._table,
             noise=self._noise,
             generators=tuple(dict(g.bit_generator.state) for g in (self._acting, self._evaluating)),
@@ -241,15 +275,15 @@ class Learner:
             history=self._history,
         )
 
-    def _restore(self, snapshot: Snapshot) -> None:
+    def _restore(self, checkpoint: TableCheckpoint) -> None:
         self.device.configure(self.hyper)
-        self.device.load(snapshot.table)
-        self.device.set_noise(snapshot.noise)
-        self._table = snapshot.table
-        self._noise = snapshot.noise
-        self._pending: list[tuple[int, int, float, int, bool]] = list(snapshot.pending)
-        self._history = list(snapshot.episodes)
-        self._acting, self._evaluating = (_generator(state) for state in snapshot.generators)
+        self.device.load(checkpoint.table)
+        self.device.set_noise(checkpoint.noise)
+        self._table = checkpoint.table
+        self._noise = checkpoint.noise
+        self._pending: list[tuple[int, int, float, int, bool]] = list(checkpoint.pending)
+        self._history = list(checkpoint.episodes)
+        self._acting, self._evaluating = (_generator(state) for state in checkpoint.generators)
 
 
 def _generator(state: dict[str, Any]) -> np.random.Generator:

@@ -1,0 +1,189 @@
+"""Checkpoints: all that the rest of a run depends on, in one file that is whole or refused.
+
+The file is an ordinary ``.npz``, nothing pickled, whose comment is the SHA-256 of all before it. A file
+that was cut short or changed anywhere is refused, and at every moment either the old or the new one is
+in place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.checks import shown
+from qstep.errors import CheckpointError
+from qstep.files import write_atomically
+from qstep.npz import decoded
+
+__all__ = ["Checkpoint", "check_parts", "load_checkpoint", "load_identity", "save_checkpoint"]
+
+_KIND = "qstep checkpoint 3"
+_DIGEST_BYTES = 64
+_HEAD = "head"
+_MOST_NAMED = 5
+"""Differences that a message names: of another command's checkpoint everything differs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A run between two steps.
+
+    Attributes
+    ----------
+    head : dict
+        Plain values: counters, states of generators, seconds.
+    arrays : dict of str to ndarray
+        None is called ``head``.
+    """
+
+    head: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+
+
+def save_checkpoint(path: str | Path, checkpoint: Checkpoint, identity: dict[str, Any]) -> None:
+    """Write a checkpoint, atomically.
+
+    Parameters
+    ----------
+    path : str or Path
+        Replaced if it exists; its folder must exist.
+    checkpoint : Checkpoint
+    identity : dict of plain values
+        What the run is; :func:`load_checkpoint` refuses the file for any other.
+
+    Raises
+    ------
+    FileFormatError
+        The file cannot be written; what was there before is untouched.
+    """
+    head = json.dumps({"kind": _KIND, "identity": identity, "head": checkpoint.head})
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **{_HEAD: np.array(head)}, **checkpoint.arrays)
+    with zipfile.ZipFile(buffer, "a") as file:
+        file.comment = b"0" * _DIGEST_BYTES
+    content = buffer.getvalue()[:-_DIGEST_BYTES]
+    write_atomically(path, content + hashlib.sha256(content).hexdigest().encode())
+
+
+def load_checkpoint(path: str | Path, identity: dict[str, Any]) -> Checkpoint:
+    """Read a checkpoint, all of it or nothing.
+
+    Raises
+    ------
+    CheckpointError
+        The file is absent, damaged, no checkpoint or one of another version; or it is of another run,
+        and then the message names fields that differ with both values.
+    """
+    head, arrays = _read(path)
+    here = dict(_fields(json.loads(json.dumps(identity))))  # tuples become lists, as in the file
+    there = dict(_fields(head["identity"]))
+    differing = [
+        f"{name} is {shown(there.get(name))} in it and {shown(here.get(name))} here"
+        for name in [*here, *(name for name in there if name not in here)]
+        if there.get(name) != here.get(name)
+    ]
+    if differing:
+        more = len(differing) - _MOST_NAMED
+        tail = [f"{more} more differ"] if more > 0 else []
+        raise CheckpointError(
+            f"{path}: is of another run: {'; '.join(differing[:_MOST_NAMED] + tail)}"
+        )
+    return Checkpoint(head["head"], arrays)
+
+
+def load_identity(path: str | Path) -> dict[str, Any]:
+    """Return what the run of a checkpoint is; errors as for :func:`load_checkpoint`."""
+    identity: dict[str, Any] = _read(path)[0]["identity"]
+    return identity
+
+
+def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the head and the arrays of a file, once its digest is found right."""
+    try:
+        data = Path(path).read_bytes()
+    except OSError as cause:
+        raise CheckpointError(f"{path}: cannot be read: {cause}") from cause
+    content, digest = data[:-_DIGEST_BYTES], data[-_DIGEST_BYTES:]
+    if hashlib.sha256(content).hexdigest().encode() != digest:
+        raise CheckpointError(
+            f"{path}: damaged or no checkpoint; its SHA-256 does not match its {len(data)} bytes"
+        )
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as file:
+            # What is not compressed cannot unpack to more than there is.
+            if any(entry.compress_type != zipfile.ZIP_STORED for entry in file.infolist()):
+                raise ValueError("a part is compressed")
+            arrays = {
+                name.removesuffix(".npy"): decoded(file.read(name)) for name in file.namelist()
+            }
+        head = json.loads(str(arrays.pop(_HEAD)))
+        if head["kind"] == _KIND and not all(
+            isinstance(head[name], dict) for name in ("identity", "head")
+        ):
+            raise TypeError("identity or head is no dictionary")
+    except Exception as cause:  # a right digest says nothing of the content
+        why = f"{type(cause).__name__}: {cause}"
+        raise CheckpointError(f"{path}: no checkpoint, or of another version ({why})") from cause
+    if head["kind"] != _KIND:
+        raise CheckpointError(f"{path}: is a {head['kind']!r}; this version reads {_KIND!r}")
+    return head, arrays
+
+
+def _fields(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the values of a dictionary of dictionaries, named by their way from the top."""
+    for name, value in tree.items():
+        if isinstance(value, dict):
+            yield from _fields(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def check_parts(checkpoint: Checkpoint, like: Checkpoint, any_length: Collection[str] = ()) -> None:
+    """Compare a checkpoint with one that is known to be right.
+
+    Parameters
+    ----------
+    checkpoint : Checkpoint
+        May have more parts.
+    like : Checkpoint
+    any_length : collection of str
+        Arrays whose number of rows does not matter.
+
+    Raises
+    ------
+    CheckpointError
+        A part is missing, or is of another type or shape; the message names it.
+    """
+    _check_all(checkpoint.head, like.head)
+    _check_all(checkpoint.arrays, like.arrays, any_length)
+
+
+def _check_all(
+    there: Mapping[str, Any], here: Mapping[str, Any], any_length: Collection[str] = ()
+) -> None:
+    for name, mine in here.items():
+        if name not in there:
+            raise CheckpointError(f"the checkpoint has no {name!r}")
+        found, wanted = (_what(part, name in any_length) for part in (there[name], mine))
+        if found != wanted:
+            raise CheckpointError(f"{name} of the checkpoint is {found}; it must be {wanted}")
+        if isinstance(mine, dict):
+            _check_all(there[name], mine)
+
+
+def _what(part: Any, any_length: bool) -> str:
+    if not isinstance(part, np.ndarray):
+        return type(part).__name__
+    shape = [str(size) for size in part.shape]
+    if any_length:
+        shape[:1] = ["n"]
+    return f"{part.dtype} of shape [{', '.join(shape)}]"
