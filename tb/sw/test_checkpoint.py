@@ -39,7 +39,7 @@ RUN = TableCheckpoint(
     pending=((0, 1, -1.5, 2, False), (2, 0, 1e-3, 1, True)),
     episode=2,
     evaluations=(Evaluation(2, -1 / 3, 0.5, 1.0, 8.1),),
-    history=(Episode(1, 1.0, -7.0, 8, True, False), Episode(2, 0.1 + 0.2, 1 / 3, 4, True, True)),
+    history=(Episode(1, 1.0, -7.0, 8, True, False), Episode(2, 0.1 + 0.2, 1 / 3, 4, True, None)),
 )
 
 

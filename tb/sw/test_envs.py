@@ -1,5 +1,6 @@
 """Environments by name, and their exact optimum."""
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +11,7 @@ from gymnasium.spaces import Discrete
 
 from qstep.envs import STEP_CAP, GridWorld, make, table_size
 from qstep.errors import ConfigError, EnvironmentSpaceError
-from qstep.learn.value_iteration import solve, transition_model
+from qstep.learn.value_iteration import TransitionModel, solve, transition_model
 
 pytestmark = pytest.mark.unit
 
@@ -122,6 +123,41 @@ def test_value_iteration_solves_slippery_frozen_lake() -> None:
     backup = (model.probability * (model.reward + 0.99 * values[following])).sum(axis=2)
     np.testing.assert_allclose(backup.max(axis=1), solution.values, atol=1e-9)
     assert solution.values[0] == pytest.approx(0.5420, abs=1e-4)  # the published value of this map
+
+
+@pytest.mark.parametrize(("text", "value"), [("S#G", -1e6), ("S.#.G", -1e6), ("S.G", 0.0)])
+def test_value_iteration_ends_soon_where_an_episode_need_not(text: str, value: float) -> None:
+    model = transition_model(GridWorld(text))
+    assert model is not None
+    began = time.process_time()
+    solution = solve(model, 0.999999)
+    assert time.process_time() - began < 2
+    assert solution.values[0] == pytest.approx(value, rel=1e-9, abs=1e-5)
+    assert solution.optimal[0].tolist() == ([True] * 4 if value else [False, False, False, True])
+
+
+def test_solution_is_that_of_sweeps_alone() -> None:
+    for env_id in ("gridworld-16x16", "FrozenLake-v1"):
+        model = transition_model(make(env_id, 0))
+        assert model is not None
+        values = np.zeros(len(model.start))
+        for _ in range(3000):
+            worth = model.reward + 0.9 * ~model.terminated * values[model.next_state]
+            values = (model.probability * worth).sum(axis=2).max(axis=1)
+        np.testing.assert_allclose(solve(model, 0.9).values, values, atol=1e-9)
+
+
+def test_chance_in_too_many_states_is_refused() -> None:
+    shape = (4097, 2, 2)
+    model = TransitionModel(
+        np.full(shape, 0.5),
+        np.zeros(shape, np.int32),
+        np.zeros(shape),
+        np.zeros(shape, np.bool_),
+        np.eye(4097)[0],
+    )
+    with pytest.raises(ConfigError, match="chance in 4097 states; it can be solved for up to 4096"):
+        solve(model, 0.9)
 
 
 @pytest.mark.parametrize("gamma", [-0.1, 1.0, float("nan")])

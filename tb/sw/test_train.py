@@ -137,13 +137,15 @@ def test_evaluation_does_not_change_the_training() -> None:
     assert [e.episode for e in rarely.evaluations] == [60]
 
 
-def test_truncated_episodes_bootstrap_and_are_no_success(tmp_path: Path) -> None:
+def test_truncated_episodes_bootstrap_and_tell_no_success_where_none_can_end(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "walled.txt"
     path.write_text("S#G\n", encoding="utf-8")
     learner = trained(Plan(str(path), episodes=100), Hyperparameters(gamma=0.5))
     assert not any(batch.terminated.any() for batch in learner.device.batches)
     assert {(e.length, e.terminated, e.success) for e in learner.result.episodes} == {
-        (12, False, False)
+        (12, False, None)
     }
     # Had an end by truncation counted as termination, the value would hover above -1 / (1 - gamma).
     assert learner.result.table[0].max() == pytest.approx(-2 * 256, abs=3)
@@ -193,11 +195,12 @@ def test_reward_that_turns_up_later_is_refused_with_its_batch(rich: str) -> None
     assert device.status().applied == 2
 
 
-def test_without_a_transition_model_every_termination_succeeds(rich: str) -> None:
+def test_without_a_transition_model_no_termination_counts_as_success(rich: str) -> None:
     learner = trained(Plan(rich, 3), device=Spy(config_of(rich, "Q16.8")))
     assert [(e.total, e.length, e.success) for e in learner.result.episodes] == [
-        (2000.0, 6, True)
+        (2000.0, 6, None)
     ] * 3
+    assert learner.result.evaluations[-1].success is None
 
 
 def test_device_of_another_geometry_is_refused() -> None:
@@ -355,7 +358,8 @@ def test_only_the_best_termination_is_a_success() -> None:
     assert is_success({}, True, 1.0, 1.0)
     assert not is_success({}, True, -5.0, 1.0)
     assert not is_success({}, False, 1.0, 1.0)
-    assert is_success({}, True, -5.0, None)
+    assert is_success({}, True, -5.0, None) is None
+    assert is_success({}, False, 0.0, None) is None
 
 
 def test_environment_that_knows_says_what_success_is() -> None:

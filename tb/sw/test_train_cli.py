@@ -1,6 +1,7 @@
 """`qstep train` end to end on the model: files, summary, interruption, errors."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -178,6 +179,18 @@ def test_resume_refuses_a_map_that_was_changed(tmp_path: Path) -> None:
     assert "map is ['S.G'] in it and ['SHG'] here" in str(result.exception)
 
 
+def test_environment_without_a_goal_reports_its_return_and_no_success(tmp_path: Path) -> None:
+    result = train("snake", "--out", tmp_path, *SHORT)
+    assert "episode 80: greedy return " in result.stdout
+    assert "success" not in result.output
+    assert {path.name for path in tmp_path.iterdir()} == FILES - {"policy.png"}
+    history = json.loads((tmp_path / "history.json").read_text(encoding="utf-8"))
+    assert set(history["episodes"]["success"]) == {None}
+    assert {entry["success"] for entry in history["evaluations"]} == {None}
+    again = train("snake", "--out", tmp_path, *SHORT, "--resume")
+    assert again.exit_code == 0, again.output
+
+
 def test_frozen_lake_takes_its_own_defaults_unless_they_are_given(tmp_path: Path) -> None:
     words = ("FrozenLake-v1", "--out", tmp_path, "--json", "--episodes", "20")
     report = json.loads(train(*words, "--gamma", "0.5").stdout)
@@ -229,11 +242,15 @@ def test_configuration_that_does_not_suit_is_refused(
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        (("CartPole-v1",), EnvironmentSpaceError, "the observation space is Box"),
+        (
+            ("CartPole-v1",),
+            EnvironmentSpaceError,
+            "space is Box.*; cartpole is the same task",
+        ),
         (
             ("gridworld", "--episodes", "0"),
             ConfigError,
-            "episodes is 0; it must be an integer of 1 or more",
+            "episodes is 0; .* integer of 1 or more",
         ),
         (("gridworld", "--alpha", "1.5"), ConfigError, "alpha is 1.5; it must be from 0 to 1"),
         (("gridworld", "--epsilon-end", "2"), ConfigError, "epsilon end is 2.0"),
@@ -249,7 +266,7 @@ def test_bad_option_is_a_typed_error(
 ) -> None:
     result = train(*arguments, "--out", tmp_path)
     assert isinstance(result.exception, error)
-    assert message in str(result.exception)
+    assert re.search(message, str(result.exception))
     assert not {path.name for path in tmp_path.iterdir()} & FILES
 
 

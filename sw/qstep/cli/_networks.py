@@ -131,26 +131,28 @@ class _Kept:
 def _play(run: Run, kept: _Kept | None) -> None:
     """Run to the end, or until interrupted, behind a progress bar on stderr."""
     with run_bar() as progress, held_back() as asked_to_stop:
-        bar = progress.add_task(f"{run.name} seed {run.config.seed}", total=_total(run), state="")
+        bar = progress.add_task(state="", **_bound(run))
         shown = -math.inf
         for _ in run:
             stop = asked_to_stop()
             last = stop or run.done
             if last or time.monotonic() - shown > _REFRESH_SECONDS:
                 shown = time.monotonic()
-                progress.update(bar, completed=_completed(run), state=_state(run))
+                progress.update(bar, **_bound(run), state=_state(run))
             if kept is not None:
                 kept.save_when_due(last)
             if stop:
                 break
 
 
-def _total(run: Run) -> int:
-    return run.config.total_timesteps if run.episodes is None else run.episodes
-
-
-def _completed(run: Run) -> int:
-    return run.learner.steps if run.episodes is None else run.learner.episodes
+def _bound(run: Run) -> dict[str, Any]:
+    """Return what will end the run as far as can be told now, and how far it has come."""
+    bounds = [(run.learner.steps, run.config.total_timesteps, "steps")]
+    if run.episodes is not None:
+        bounds.append((run.learner.episodes, run.episodes, "episodes"))
+    completed, total, what = max(bounds, key=lambda bound: bound[0] / bound[1])
+    name = f"{run.name} seed {run.config.seed}, {what}"
+    return {"completed": completed, "total": total, "description": name}
 
 
 def _state(run: Run) -> str:

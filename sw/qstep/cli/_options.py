@@ -82,10 +82,13 @@ folder_options = _stack(
 )
 
 
-def seed_option(largest: int) -> Callable[[Decorated], Decorated]:
-    """Return the option for the seed of everything that a command draws, from 0 to `largest`."""
-    return click.option("--seed", type=click.IntRange(0, largest), default=0, show_default=True)
-
+seed_option = click.option(
+    "--seed",
+    type=click.IntRange(0, (1 << 64) - 1),
+    default=0,
+    show_default=True,
+    help="Seed of every random choice.",
+)
 
 seeds_option = click.option(
     "--seeds",
@@ -146,8 +149,7 @@ def network_options(algorithm: str) -> Callable[[Decorated], Decorated]:
             metavar="K",
             help="Play 100 greedy episodes every K episodes.  [default: the system's own]",
         ),
-        # Times the number of environments this stays below the seeds of the evaluations, from 2^32 on.
-        seed_option((1 << 20) - 1),
+        seed_option,
         click.option(
             "--seeds",
             type=click.IntRange(1, 1000),

@@ -24,7 +24,7 @@ from qstep.envs import make, table_size
 from qstep.errors import DeviceError
 from qstep.fixed import Rounding
 from qstep.learn.checkpoint import TableCheckpoint
-from qstep.learn.evaluate import Evaluation
+from qstep.learn.evaluate import Evaluation, share
 from qstep.learn.results import summary, write_results
 from qstep.learn.train import Learner, Plan, identity
 from qstep.run_folder import run_folder
@@ -103,7 +103,7 @@ def train(
 
 def _run(learner: Learner, file: Path) -> None:
     """Run the episodes that are left behind a progress bar on stderr."""
-    recent: deque[tuple[float, bool]] = deque(maxlen=_RECENT)
+    recent: deque[tuple[float, bool | None]] = deque(maxlen=_RECENT)
     with run_bar() as progress:
         done = learner.checkpoint.episode
         bar = progress.add_task(
@@ -116,8 +116,11 @@ def _run(learner: Learner, file: Path) -> None:
             last = episode.number == learner.plan.episodes
             if last or time.monotonic() - shown > _REFRESH_SECONDS:
                 shown = time.monotonic()
-                total, success = (sum(column) / len(recent) for column in zip(*recent, strict=True))
-                state = f"epsilon {episode.epsilon:.2f}  return {total:.2f}  success {success:.0%}"
+                totals, successes = zip(*recent, strict=True)
+                state = (
+                    f"{_rate(share(successes))}return {sum(totals) / len(totals):.2f}, "
+                    f"epsilon {episode.epsilon:.2f}"
+                )
                 progress.update(bar, completed=episode.number, state=state)
             if len(learner.result.evaluations) > told:
                 _save(learner, file)
@@ -133,8 +136,12 @@ def _save(learner: Learner, file: Path) -> None:
 def _line(evaluation: Evaluation) -> str:
     return (
         f"episode {evaluation.episode}: greedy return {evaluation.mean_return:.2f}, "
-        f"success {evaluation.success:.0%}, length {evaluation.mean_length:.1f}"
+        f"{_rate(evaluation.success)}length {evaluation.mean_length:.1f}"
     )
+
+
+def _rate(success: float | None) -> str:
+    return "" if success is None else f"success {success:.0%}, "
 
 
 def optimum_in_words(optimum: dict[str, Any]) -> str:

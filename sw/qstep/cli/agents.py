@@ -51,7 +51,7 @@ _POSITIVE = click.IntRange(min=1)
 @click.option(
     "--epsilon", type=_SHARE, default=0.1, show_default=True, help="Share of random actions, 0..1."
 )
-@seed_option((1 << 64) - 1)
+@seed_option
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),

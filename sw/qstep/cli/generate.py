@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from qstep.cli._options import config_from, config_options
+from qstep.files import write_atomically
 
 __all__ = ["command"]
 
@@ -18,13 +19,23 @@ __all__ = ["command"]
     "--out", "folder", type=click.Path(path_type=Path), required=True, help="Folder to write to."
 )
 def command(folder: Path, **geometry: Any) -> None:
-    """Write the Verilog of a configuration, and a manifest of what it is made of."""
+    """Write the Verilog of a configuration, whole, and a manifest of what it is made of.
+
+    The folder gets two tops to choose from, qstep_device.v with byte streams and qstep_top.v with a
+    UART, and the hand-written SystemVerilog that both instantiate.
+    """
     config = config_from(**geometry)
 
+    from qstep_rtl import sources
     from qstep_rtl.generate import MANIFEST_NAME, generate
 
     manifest = generate(config, folder)
+    for path in (*sources.paths(), *sources.includes()):
+        write_atomically(folder / path.name, path.read_bytes())
     for name, top in manifest.tops.items():
         click.echo(f"{folder / top['file']}  module {name}")
+    for source in manifest.sources:
+        click.echo(f"{folder / source}  to be read before those")
+    for path in sources.includes():
+        click.echo(f"{folder / path.name}  included by them")
     click.echo(f"{folder / MANIFEST_NAME}  digest {config.digest[:16]}")
-    click.echo(f"to be read before: {', '.join(manifest.sources)}")

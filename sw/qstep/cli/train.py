@@ -92,9 +92,9 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
 
     ENV_ID is gridworld, gridworld-8x8, gridworld-16x16, snake, cartpole, a map file (.txt), or a
     Gymnasium id with discrete observations and actions. The folder gets table.npz, history.json,
-    learning_curve.png, policy.png and checkpoint.npz. The same seed gives the same table on every
-    device. Ctrl-C leaves a checkpoint from which --resume goes on to exactly the same result; with more
-    --episodes, for longer.
+    learning_curve.png, checkpoint.npz and, where there is a map, policy.png. The same seed gives the
+    same table on every device. Ctrl-C leaves a checkpoint from which --resume goes on to exactly the
+    same result; with more --episodes, for longer.
 
     \b
     Examples:

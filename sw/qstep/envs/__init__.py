@@ -29,6 +29,8 @@ __all__ = [
 STEP_CAP = 1000
 """Steps after which an episode is truncated where the environment sets no limit of its own."""
 
+_CARTPOLES = ("CartPole-v0", "CartPole-v1")
+
 RENAMED = {"Taxi-v3": "Taxi-v4", "CliffWalking-v0": "CliffWalking-v1"}
 """Ids that newer Gymnasium releases dropped, and the id under which the same task went on.
 
@@ -67,6 +69,7 @@ def make(env_id: str, seed: int) -> gym.Env[Any, Any]:
             env.close()
             raise EnvironmentSpaceError(
                 f"{env_id}: the {what} space is {space}; a table needs a Discrete one"
+                + ("; cartpole is the same task, cut into cells" if env_id in _CARTPOLES else "")
             )
     env = _counted_from_zero(env)
     env.reset(seed=seed)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from qstep.noise import NoiseState
 __all__ = ["Episode", "TableCheckpoint"]
 
 _PENDING_TYPES = (np.int32, np.int32, np.float64, np.int32, np.bool_)
-_EPISODE_TYPES = (np.int64, np.float64, np.float64, np.int64, np.bool_, np.bool_)
+_EPISODE_TYPES = (np.int64, np.float64, np.float64, np.int64, np.bool_, np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Episode:
         Steps.
     terminated : bool
         It terminated rather than was truncated.
-    success : bool
+    success : bool or None
         See :func:`qstep.learn.evaluate.is_success`.
     """
 
@@ -47,7 +48,7 @@ class Episode:
     total: float
     length: int
     terminated: bool
-    success: bool
+    success: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ class TableCheckpoint:
         """
         head, arrays = checkpoint.head, checkpoint.arrays
         try:
-            history = [Episode(*row) for row in _rows(arrays, "episodes", _EPISODE_TYPES)]
+            history = [_episode(*row) for row in _rows(arrays, "episodes", _EPISODE_TYPES)]
             if [episode.number for episode in history] != list(range(1, len(history) + 1)):
                 raise ValueError("its episodes are not numbered from 1")
             acting, evaluating = head["generators"]
@@ -130,6 +131,12 @@ class TableCheckpoint:
             raise CheckpointError(
                 f"the checkpoint does not hold a run of qstep train ({why})"
             ) from cause
+
+
+def _episode(*row: Any) -> Episode:
+    """Return an episode from its row of numbers, where NaN stands for a success that is not known."""
+    success = None if math.isnan(row[-1]) else bool(row[-1])
+    return replace(Episode(*row), success=success)
 
 
 def _columns(

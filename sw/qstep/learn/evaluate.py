@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from qstep.learn.policy import greedy
 
-__all__ = ["Evaluation", "evaluate", "is_success"]
+__all__ = ["Evaluation", "evaluate", "is_success", "share"]
 
 MAX_SEED = 2**31
 
@@ -26,8 +27,9 @@ class Evaluation:
         Training episodes before it.
     mean_return : float
         Undiscounted return.
-    success : float
-        Share of the episodes that succeeded, see :func:`is_success`, 0..1.
+    success : float or None
+        Share of the episodes that succeeded, 0..1; None where nothing says what success is. See
+        :func:`is_success`.
     terminated : float
         Share of the episodes that terminated rather than were truncated, 0..1.
     mean_length : float
@@ -36,23 +38,31 @@ class Evaluation:
 
     episode: int
     mean_return: float
-    success: float
+    success: float | None
     terminated: float
     mean_length: float
 
 
 def is_success(
     info: dict[str, Any], terminated: bool, reward: float, success_reward: float | None
-) -> bool:
+) -> bool | None:
     """Whether an episode that ended so reached its goal.
 
     An environment that knows says so: ``info["is_success"]``. Else an episode succeeds if it
-    terminates with the highest reward that termination can pay: the goal, not a hole. Where no
-    transition model tells (`success_reward` is None), every termination counts.
+    terminates with the highest reward that termination can pay: the goal, not a hole. None where no
+    transition model tells what that is (`success_reward` is None): to die is to terminate, too.
     """
     if "is_success" in info:
         return bool(info["is_success"])
-    return terminated and (success_reward is None or reward == success_reward)
+    if success_reward is None:
+        return None
+    return terminated and reward == success_reward
+
+
+def share(successes: Sequence[bool | None]) -> float | None:
+    """Return the share of the episodes that succeeded; None if one of them cannot tell."""
+    known = [success for success in successes if success is not None]
+    return sum(known) / len(known) if known and len(known) == len(successes) else None
 
 
 def evaluate(
@@ -83,7 +93,7 @@ def evaluate(
     returns = np.zeros(episodes)
     lengths = np.zeros(episodes)
     terminations = np.zeros(episodes, np.bool_)
-    successes = np.zeros(episodes, np.bool_)
+    successes: list[bool | None] = []
     for k in range(episodes):
         state, _ = env.reset(seed=int(generator.integers(MAX_SEED)))
         terminated = truncated = False
@@ -92,11 +102,11 @@ def evaluate(
             returns[k] += float(reward)
             lengths[k] += 1
         terminations[k] = terminated
-        successes[k] = is_success(info, terminated, float(reward), success_reward)
+        successes.append(is_success(info, terminated, float(reward), success_reward))
     return Evaluation(
         episode,
         float(returns.mean()),
-        float(successes.mean()),
+        share(successes),
         float(terminations.mean()),
         float(lengths.mean()),
     )

@@ -9,7 +9,6 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
@@ -31,7 +30,7 @@ _MOST_ARROWS = 4096
 def plot_learning_curve(
     path: str | Path, title: str, episodes: Sequence[Episode], evaluations: Sequence[Evaluation]
 ) -> None:
-    """Write a PNG: return and success over the episodes, while exploring and when greedy.
+    """Write a PNG: return, and success where it is known, over the episodes, exploring and greedy.
 
     Parameters
     ----------
@@ -45,82 +44,84 @@ def plot_learning_curve(
     numbers = np.array([e.number for e in episodes])
     window = max(1, len(episodes) // 50)
     middle = numbers[window - 1 :] - (window - 1) / 2
-    figure = Figure(figsize=(8, 6), layout="constrained")
-    above, below = figure.subplots(2, 1, sharex=True)
+    has_goal = all(e.success is not None for e in episodes)
+    figure = Figure(figsize=(8, 6 if has_goal else 3.5), layout="constrained")
+    panels = figure.subplots(2 if has_goal else 1, 1, sharex=True, squeeze=False)[:, 0]
+    above, last = panels[0], panels[-1]
     returns = np.array([e.total for e in episodes])
     smooth = _moving_mean(returns, window)
-    above.plot(middle, smooth, color="tab:blue")
+    above.plot(middle, smooth, color="tab:blue", label=f"exploring, mean of {window}")
     above.set_ylabel("return of an episode")
     # Early episodes may be a hundred times worse than the last ones; keep both legible.
     settled = float(np.abs(smooth[len(smooth) // 2 :]).max())
     if np.abs(smooth).max() > 10 * settled:
         above.set_yscale("symlog", linthresh=max(settled, 1.0))
-    successes = np.array([e.success for e in episodes], np.float64)
-    below.plot(
-        middle,
-        _moving_mean(successes, window),
-        color="tab:blue",
-        label=f"exploring, mean of {window}",
-    )
-    below.set_ylabel("episodes that reach the goal")
-    below.set_ylim(-0.03, 1.03)
-    below.yaxis.set_major_formatter(PercentFormatter(1.0))
-    below.set_xlabel("episode")
+    if has_goal:
+        successes = np.array([e.success for e in episodes], np.float64)
+        last.plot(middle, _moving_mean(successes, window), color="tab:blue")
+        last.set_ylabel("episodes that reach the goal")
+        last.set_ylim(-0.03, 1.03)
+        last.yaxis.set_major_formatter(PercentFormatter(1.0))
+    last.set_xlabel("episode")
     at = [e.episode for e in evaluations]
     marker = "o-" if len(at) <= 50 else "-"
-    for axes, values in (
-        (above, [e.mean_return for e in evaluations]),
-        (below, [e.success for e in evaluations]),
-    ):
+    shown = [[e.mean_return for e in evaluations], [e.success for e in evaluations]]
+    for axes, values in zip(panels, shown, strict=False):
         axes.plot(at, values, marker, color="tab:orange", markersize=3, label="greedy evaluation")
         axes.grid(alpha=0.3)
-    below.legend(loc="lower right")
+    above.legend(loc="lower right")
     figure.suptitle(title)
     write_picture(figure, Path(path))
 
 
 def plot_policy(
     path: str | Path, title: str, env: gym.Env[Any, Any], q: NDArray[np.float64]
-) -> None:
-    """Write a PNG: the value of every state and the greedy action, on the board if there is one.
+) -> bool:
+    """Write a PNG: the value of every state and the greedy action, on the map of an environment.
 
     Parameters
     ----------
     path : str or Path
     title : str
     env : gymnasium.Env
-        Boards are known for GridWorld, FrozenLake and CliffWalking; any other table is folded into
-        a rectangle, state numbers running from left to right and from top to bottom.
+        Maps are known of GridWorld, FrozenLake and CliffWalking.
     q : ndarray of float64, shape (S, A)
         Values in real units. A state whose actions are all equal is left blank: nothing was learnt.
+
+    Returns
+    -------
+    bool
+        Whether there is a map. Elsewhere the numbers of states are no places, and nothing is written.
     """
-    board = _board(env)
-    figure = _folded(q, title) if board is None else _on_board(board, q, title)
-    write_picture(figure, Path(path))
+    grid = _map(env)
+    if grid is None:
+        return False
+    write_picture(_on_map(grid, q, title), Path(path))
+    return True
 
 
 @dataclass(frozen=True, slots=True)
-class _Board:
+class _Map:
     rows: tuple[str, ...]
     moves: tuple[tuple[int, int], ...]
 
 
-def _board(env: gym.Env[Any, Any]) -> _Board | None:
+def _map(env: gym.Env[Any, Any]) -> _Map | None:
     inner = env.unwrapped
     if isinstance(inner, GridWorld):
-        return _Board(inner.rows, (_UP, _DOWN, _LEFT, _RIGHT))
+        return _Map(inner.rows, (_UP, _DOWN, _LEFT, _RIGHT))
     description = getattr(inner, "desc", None)
     if type(inner).__name__ == "FrozenLakeEnv" and description is not None:
         rows = tuple(b"".join(row).decode().replace("F", ".") for row in description)
-        return _Board(rows, (_LEFT, _DOWN, _RIGHT, _UP))
+        return _Map(rows, (_LEFT, _DOWN, _RIGHT, _UP))
     if type(inner).__name__ == "CliffWalkingEnv":
         rows = ("............",) * 3 + ("SHHHHHHHHHHG",)
-        return _Board(rows, (_UP, _RIGHT, _DOWN, _LEFT))
+        return _Map(rows, (_UP, _RIGHT, _DOWN, _LEFT))
     return None
 
 
-def _on_board(board: _Board, q: NDArray[np.float64], title: str) -> Figure:
-    cells = np.array([list(row) for row in board.rows])
+def _on_map(grid: _Map, q: NDArray[np.float64], title: str) -> Figure:
+    cells = np.array([list(row) for row in grid.rows])
     height, width = cells.shape
     special = np.isin(cells, tuple(_COLOURS))
     learnt = (q.max(axis=1) != q.min(axis=1)).reshape(cells.shape) & ~special
@@ -137,7 +138,7 @@ def _on_board(board: _Board, q: NDArray[np.float64], title: str) -> Figure:
         mask = np.ma.masked_array(np.ones(cells.shape), mask=cells != kind)
         axes.imshow(mask, cmap=ListedColormap([colour]))
     if cells.size <= _MOST_ARROWS:
-        _arrows(axes, learnt, np.array(board.moves)[q.argmax(axis=1)].reshape(*cells.shape, 2))
+        _arrows(axes, learnt, np.array(grid.moves)[q.argmax(axis=1)].reshape(*cells.shape, 2))
         size = min(14.0, 40 * side * 0.45)
         for kind, text in ((START, "S"), (GOAL, "G"), (HOLE, "H")):
             for row, column in np.argwhere(cells == kind):
@@ -182,46 +183,9 @@ def _arrows(axes: Axes, shown: NDArray[np.bool_], direction: NDArray[np.int64]) 
     )
 
 
-def _folded(q: NDArray[np.float64], title: str) -> Figure:
-    states, actions = q.shape
-    width = _columns(states)
-    figure = Figure(figsize=(11, 5), layout="constrained")
-    figure.suptitle(title)
-    left, right = figure.subplots(1, 2)
-    values = left.imshow(_fold(q.max(axis=1), width), cmap="viridis", aspect="auto")
-    figure.colorbar(values, ax=left, label="value of the best action")
-    learnt = q.max(axis=1) != q.min(axis=1)
-    greedy = np.where(learnt, q.argmax(axis=1).astype(np.float64), np.nan)
-    palette = colormaps["tab10" if actions <= 10 else "turbo"].resampled(actions)
-    chosen = right.imshow(
-        _fold(greedy, width), cmap=palette, vmin=-0.5, vmax=actions - 0.5, aspect="auto"
-    )
-    bar = figure.colorbar(chosen, ax=right, label="greedy action (blank: nothing learnt)")
-    if actions <= 20:
-        bar.set_ticks(list(range(actions)))
-    for axes in (left, right):
-        axes.set_xlabel(f"state modulo {width}")
-        axes.set_ylabel(f"state divided by {width}")
-        _count(axes)
-    return figure
-
-
 def _count(axes: Axes) -> None:
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(integer=True))
-
-
-def _columns(states: int) -> int:
-    """Return the divisor nearest to the square root, or the root if that gave a thin strip."""
-    root = int(np.sqrt(states))
-    divisor = max(d for d in range(1, root + 1) if states % d == 0)
-    return states // divisor if states <= 4 * divisor * divisor else root
-
-
-def _fold(values: NDArray[np.float64], width: int) -> NDArray[np.float64]:
-    padded = np.full(-(-len(values) // width) * width, np.nan)
-    padded[: len(values)] = values
-    return padded.reshape(-1, width)
 
 
 def _moving_mean(values: NDArray[np.float64], window: int) -> NDArray[np.float64]:

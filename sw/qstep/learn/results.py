@@ -21,7 +21,7 @@ __all__ = ["optimum", "summary", "write_results"]
 
 
 def write_results(folder: Path, learner: Learner) -> dict[str, Path]:
-    """Write ``table.npz``, ``history.json``, ``learning_curve.png`` and ``policy.png``.
+    """Write ``table.npz``, ``history.json``, ``learning_curve.png``, and ``policy.png`` of a map.
 
     Parameters
     ----------
@@ -50,7 +50,6 @@ def write_results(folder: Path, learner: Learner) -> dict[str, Path]:
         "table": folder / "table.npz",
         "history": folder / "history.json",
         "learning curve": folder / "learning_curve.png",
-        "policy": folder / "policy.png",
     }
     save_table(files["table"], result.table, config, learner.hyper)
     write_atomically(files["history"], (json.dumps(history) + "\n").encode())
@@ -60,7 +59,9 @@ def write_results(folder: Path, learner: Learner) -> dict[str, Path]:
         result.episodes,
         result.evaluations,
     )
-    plot_policy(files["policy"], f"{env_id}: greedy policy", learner.env, learner.q)
+    policy = folder / "policy.png"
+    if plot_policy(policy, f"{env_id}: greedy policy", learner.env, learner.q):
+        files["policy"] = policy
     return files
 
 

@@ -16,6 +16,15 @@ from qstep.errors import ConfigError
 __all__ = ["Solution", "TransitionModel", "solve", "transition_model"]
 
 _TOLERANCE = 1e-10
+"""Of the largest value: what is closer is a tie."""
+
+_SWEEPS = 64
+"""Of value iteration, before the first look at the exact values of a policy; then twice as many."""
+
+_MOST_BY_CHANCE = 4096
+"""States of a model with chance: the equations of their values are solved as a full matrix."""
+
+_NEGLIGIBLE = 1e-17
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,30 +146,65 @@ def _from_table(
 
 
 def solve(model: TransitionModel, gamma: float) -> Solution:
-    """Iterate ``Q = E[reward + gamma * max Q[next]]`` from 0 until no value moves by 1e-10.
+    """Return the optimum: sweeps of value iteration, then the exact values of the greedy policy.
+
+    It ends when no action improves on those by more than 1e-10 of the largest value. How long that takes
+    depends on how far rewards travel, not on gamma: sweeps alone would take 20 million where an episode
+    need not end and gamma is 0.999999.
 
     Parameters
     ----------
     model : TransitionModel
     gamma : float
-        Discount, from 0 to below 1, so that the iteration contracts.
+        Discount, from 0 to below 1, so that every policy has a value.
 
     Raises
     ------
     ConfigError
-        gamma is out of that range.
+        gamma is out of that range; or there is chance in more than 4096 states.
     """
     if not 0.0 <= gamma < 1.0:
         raise ConfigError(f"gamma is {gamma}; value iteration needs it from 0 to below 1")
     reward = (model.probability * model.reward).sum(axis=2)
     weight = gamma * model.probability * ~model.terminated
+
+    def backed_up(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        q: NDArray[np.float64] = reward + (weight * values[model.next_state]).sum(axis=2)
+        return q
+
     q = reward
-    change = np.inf
-    while change > _TOLERANCE:
-        new = reward + (weight * q.max(axis=1)[model.next_state]).sum(axis=2)
-        change = np.abs(new - q).max()
-        q = new
-    values = q.max(axis=1)
-    # The error of q is below the tolerance over 1 - gamma, and so is that of a tie.
-    slack = 2 * _TOLERANCE / (1 - gamma)
-    return Solution(values, q, q >= values[:, None] - slack)
+    sweeps = _SWEEPS
+    while True:
+        for _ in range(sweeps):
+            q = backed_up(q.max(axis=1))
+        values = _values(model, q.argmax(axis=1), gamma)
+        q = backed_up(values)
+        slack = _TOLERANCE * max(1.0, float(np.abs(values).max()))
+        if (q.max(axis=1) <= values + slack).all():
+            return Solution(values, q, q >= values[:, None] - 2 * slack)
+        sweeps *= 2
+
+
+def _values(model: TransitionModel, policy: NDArray[np.int64], gamma: float) -> NDArray[np.float64]:
+    """Return what the states are worth, shape (S,), under a policy: its action in each of them."""
+    states = np.arange(len(policy))
+    probability = model.probability[states, policy]
+    values: NDArray[np.float64] = (probability * model.reward[states, policy]).sum(axis=1)
+    weight = gamma * probability * ~model.terminated[states, policy]
+    following = model.next_state[states, policy]
+    if (probability.max(axis=1) < 1.0).any():
+        if len(states) > _MOST_BY_CHANCE:
+            raise ConfigError(
+                f"the model has chance in {len(states)} states; it can be solved for up to "
+                f"{_MOST_BY_CHANCE}"
+            )
+        equations = np.eye(len(states))
+        np.subtract.at(equations, (states[:, None], following), weight)
+        return np.linalg.solve(equations, values).astype(np.float64, copy=False)
+    # Without chance: the rewards of 1, 2, 4, ... steps, each from two halves.
+    certain = probability.argmax(axis=1)
+    following, weight = following[states, certain], weight[states, certain]
+    while weight.max() > _NEGLIGIBLE:
+        values = values + weight * values[following]
+        weight, following = weight * weight[following], following[following]
+    return values
