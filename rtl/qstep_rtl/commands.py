@@ -2,43 +2,64 @@
 
 Function    One request at a time, in the order of arrival: header, session rules, length,
             arguments, work, answer.
-Latency     11 clocks from the first byte of a APPLY frame to its first record; 4 from the lane's
+Latency     11 clocks from the first byte of an APPLY frame to its first record; 4 from the lane's
             last acceptance to the answer. Arguments are checked in two clocks of their own.
-Throughput  A APPLY payload passes at one byte per clock, and 16 clocks more per frame; the line
+Throughput  An APPLY payload passes at one byte per clock, and 16 clocks more per frame; the line
             needs 13 and more for header, CRC and framing.
 Reset       Idle; alpha and kappa are 0, rounding is nearest, the divisor is the configured one.
-Hazards     A APPLY frame is read while the answer before it is composed: its transitions must be
-            kept from the lane while `answer_busy` is 1. Every other request waits until
-            `answer_busy` is 0 and `lane_idle` is 1.
+Hazards     An APPLY frame is read while the answer before it is composed: its transitions must be
+            kept from the lane while the responder reads. Every other request waits until all is
+            quiet.
 Invariants  Each frame gets exactly one answer, and leaves no byte behind.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream
-from amaranth.lib.wiring import Component, In, Out
+from amaranth.lib.wiring import Component, In, Out, Signature
 from amaranth.utils import exact_log2
 
 from qstep.config import Config
-from qstep.protocol import ARGUMENTS, HEADER, Request, StatusCode, max_payload
+from qstep.protocol import ANSWERS, ARGUMENTS, HEADER, Request, StatusCode
 from qstep_rtl.arguments import MOST_ARGUMENTS, Arguments
+from qstep_rtl.record_decoder import RecordsSignature
 from qstep_rtl.responder import ANSWERED
-from qstep_rtl.session import Session
+from qstep_rtl.session import Session, SessionSignature
 from qstep_rtl.sleep import SLEEPLESS
-from qstep_rtl.values import Task
+from qstep_rtl.table_access import AccessSignature, Task
 
-__all__ = ["Commands"]
+__all__ = ["Commands", "LaneSettings"]
 
-_APPLYS = (Request.APPLY_CODED, Request.APPLY_RAW)
+_APPLY = (Request.APPLY_CODED, Request.APPLY_RAW)
 _LEAST_BYTES = {Request.REWARDS: 1, Request.LOAD: 4}  # values follow the arguments
-_TASKS = {
-    Request.REWARDS: Task.REWARDS,
-    Request.LOAD: Task.LOAD,
-    Request.READ: Task.READ,
-    Request.CLEAR: Task.CLEAR,
-}
 _REPEATABLE = (Request.READ, Request.STATUS, Request.COUNTERS)
+
+
+class LaneSettings(Signature):
+    """What a host sets in the lane, seen from the commands.
+
+    Attributes
+    ----------
+    alpha, kappa, rounding : Out(16), Out(16), Out(2)
+        Coefficients and rounding mode; they change only while the lane is idle.
+    noise_load, noise_x, noise_w : Out(1), Out(32), Out(32)
+        Load the registers of the rounding noise.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "alpha": Out(16),
+                "kappa": Out(16),
+                "rounding": Out(2),
+                "noise_load": Out(1),
+                "noise_x": Out(32),
+                "noise_w": Out(32),
+            }
+        )
 
 
 class Commands(Component):
@@ -48,74 +69,48 @@ class Commands(Component):
     ----------
     config : Config
         Its link gives the divisor after reset.
-    counter_data_bytes : int
-        Length of the data of COUNTERS.
 
     Attributes
     ----------
     bytes : In(stream of 8)
         Good frames.
-    request : Out(stream of ANSWERED)
+    answers : Out(stream of ANSWERED)
         Starts an answer.
+    session : Out(SessionSignature)
+        Registers of the session that each answer holds.
+    records : Out(RecordsSignature)
+        The decoder of records.
+    access : Out(AccessSignature)
+        The access to the tables.
+    settings : Out(LaneSettings)
+        Parameters of the lane.
+    count : Out(1)
+        Send the totals of the counters once.
+    divisor, line_break : Out(16), In(1)
+        Clocks per bit; put them back to the configured ones.
     quiet, asks_quiet : In(1), Out(1)
         Lane, digest and line have nothing to do, as seen a clock ago; that matters in the next clock.
-    step_start, step_coded, step_bytes, step_busy, step_partial, step_illegal
-        To and from the records.
-    task, first_code, first_state, first_action, read_count, value_bytes, values_check, values_move,
-    values_busy, values_verdict, values_data_bytes, payload_bytes
-        To and from the values.
-    counters_start, counters_answer : Out(1)
-        Send the totals; they are the data of the answer under way.
-    noise_load, noise_x, noise_w, alpha, kappa, rounding, divisor
-        Parameters of lane and line.
-    line_break : In(1)
-        Put the divisor back to the configured one.
     refused : Out(1)
-        One clock for each request that was refused.
+        One clock for each request that was not carried out, but for repeats of those that were.
     busy : Out(1)
-        More is going on than that the payload of a APPLY passes.
+        Busy with anything other than the payload of an APPLY.
     """
 
-    def __init__(self, config: Config, counter_data_bytes: int) -> None:
+    def __init__(self, config: Config) -> None:
         self._config = config
-        self._counter_data_bytes = counter_data_bytes
         super().__init__(
             {
                 "bytes": In(stream.Signature(8)),
-                "request": Out(stream.Signature(ANSWERED)),
+                "answers": Out(stream.Signature(ANSWERED)),
+                "session": Out(SessionSignature()),
+                "records": Out(RecordsSignature()),
+                "access": Out(AccessSignature(config)),
+                "settings": Out(LaneSettings()),
+                "count": Out(1),
+                "divisor": Out(16, init=config.link.divisor),
+                "line_break": In(1),
                 "quiet": In(1),
                 "asks_quiet": Out(1),
-                "step_start": Out(1),
-                "step_coded": Out(1),
-                "step_bytes": Out(stream.Signature(8)),
-                "step_busy": In(1),
-                "step_partial": In(1),
-                "step_illegal": In(1),
-                "task": Out(Task),
-                "first_code": Out(8),
-                "first_state": Out(16),
-                "first_action": Out(8),
-                "payload_bytes": Out(range(max_payload(config.link.buffer_bytes) + 1)),
-                "read_count": Out(16),
-                "value_bytes": Out(stream.Signature(8, always_ready=True)),
-                "values_check": Out(1),
-                "values_move": Out(1),
-                "values_busy": In(1),
-                "values_verdict": In(StatusCode),
-                "values_data_bytes": In(16),
-                "counters_start": Out(1),
-                "counters_answer": Out(1),
-                "noise_load": Out(1),
-                "noise_x": Out(32),
-                "noise_w": Out(32),
-                "alpha": Out(16),
-                "kappa": Out(16),
-                "rounding": Out(2),
-                "divisor": Out(16, init=config.link.divisor),
-                "epoch": Out(32),
-                "expected": Out(16),
-                "nonce": Out(32),
-                "line_break": In(1),
                 "refused": Out(1),
                 "busy": Out(1),
             }
@@ -126,111 +121,135 @@ class Commands(Component):
         m.submodules.session = session = Session()
         m.submodules.arguments = arguments = Arguments()
         fields, in_range = arguments.fields, arguments.in_range
+        records, access, settings = self.records, self.access, self.settings
 
         # Header, as it travels. No frame that is longer than the limit comes here, so the upper bits of
         # its length are 0. It counts down as the payload is taken; that it is 0 is known beforehand.
         kind, seq = Signal(8), Signal(16)
-        left = Signal(len(self.payload_bytes), attrs=SLEEPLESS)
+        left = Signal(len(access.payload_bytes), attrs=SLEEPLESS)
         spent = Signal(attrs=SLEEPLESS)
-        sort = kind[: len(arguments.request)]  # tells known types apart
+        request = kind[: len(arguments.request)]  # tells known types apart
         index = Signal(range(max(MOST_ARGUMENTS, HEADER.size)))
         verdict = Signal(StatusCode)
 
         # Who takes the bytes; registered, as what is ready decides about all that the bytes go into.
-        # What is `mine` goes into the header while `heading`, to the values while `moving`, else to the
+        # What is `mine` goes into the header while `heading`, to the tables while `moving`, else to the
         # arguments while there are any, or nowhere.
-        mine, stepping, moving = Signal(init=1), Signal(attrs=SLEEPLESS), Signal()
+        mine, applying, moving = Signal(init=1), Signal(attrs=SLEEPLESS), Signal()
         heading = Signal(init=1)
+        # A break comes whenever it likes.
+        divisor = Signal(16, init=self._config.link.divisor, attrs=SLEEPLESS)
         judging = Signal()  # the header is there since this clock
         take, take_mine = Signal(), Signal()
 
         # What the type asks for, registered while the session judges; the length a clock later.
-        is_step = Signal()
+        is_apply = Signal()
         has_arguments = Signal()  # until they are there
         last_argument = Signal(range(MOST_ARGUMENTS))
         allowed = Signal()  # by the session
         known, length_fits = Signal(), Signal()  # only that of a known type does
-        configure = Signal()  # the arguments become the lane's parameters
+        is_configured = Signal()  # the arguments become the lane's parameters
 
         m.d.comb += [
             session.seq.eq(seq),
             session.byte.eq(self.bytes.payload),
             session.status.eq(verdict),
             session.greet_nonce.eq(fields.hello.nonce),
-            arguments.request.eq(sort),
+            arguments.request.eq(request),
             arguments.take.eq(take_mine & ~heading & has_arguments),
             arguments.index.eq(index),
             arguments.byte.eq(self.bytes.payload),
-            self.epoch.eq(session.epoch),
-            self.expected.eq(session.expected),
-            self.nonce.eq(fields.hello.nonce),
-            self.step_bytes.payload.eq(self.bytes.payload),
-            self.value_bytes.payload.eq(self.bytes.payload),
-            self.first_code.eq(fields.rewards.first_code),
-            self.first_state.eq(fields.read.first_state),
-            self.first_action.eq(fields.read.first_action),
-            self.read_count.eq(fields.read.count),
-            self.payload_bytes.eq(left),
-            self.busy.eq(~stepping),
-            self.noise_x.eq(fields.noise.x),
-            self.noise_w.eq(fields.noise.w),
-            self.step_bytes.valid.eq(self.bytes.valid & stepping),
-            self.value_bytes.valid.eq(self.bytes.valid & moving),
-            self.bytes.ready.eq(mine | (stepping & self.step_bytes.ready)),
+            self.session.epoch.eq(session.epoch),
+            self.session.expected.eq(session.expected),
+            self.session.nonce.eq(fields.hello.nonce),
+            records.bytes.payload.eq(self.bytes.payload),
+            access.values.payload.eq(self.bytes.payload),
+            access.first_code.eq(fields.rewards.first_code),
+            access.first_state.eq(fields.read.first_state),
+            access.first_action.eq(fields.read.first_action),
+            access.count.eq(fields.read.count),
+            access.payload_bytes.eq(left),
+            self.busy.eq(~applying),
+            self.divisor.eq(divisor),
+            settings.noise_x.eq(fields.noise.x),
+            settings.noise_w.eq(fields.noise.w),
+            records.bytes.valid.eq(self.bytes.valid & applying),
+            access.values.valid.eq(self.bytes.valid & moving),
+            self.bytes.ready.eq(mine | (applying & records.bytes.ready)),
             take.eq(self.bytes.valid & self.bytes.ready),
             take_mine.eq(self.bytes.valid & mine),
-            self.request.payload.type.eq(kind),
-            self.request.payload.seq.eq(seq),
-            self.request.payload.status.eq(verdict),
+            self.answers.payload.type.eq(kind),
+            self.answers.payload.seq.eq(seq),
+            self.answers.payload.status.eq(verdict),
         ]
 
-        def work(request: Request) -> None:
-            """Carry out a request whose arguments are there."""
-            if request in (Request.CONFIGURE, Request.NOISE, Request.BAUD):
-                with m.If(~in_range):
-                    m.d.sync += verdict.eq(StatusCode.OUT_OF_RANGE)
-            m.next = "answer"
-            if request == Request.HELLO:
-                m.d.sync += session.greet.eq(1)
-            elif request == Request.CONFIGURE:
-                m.d.sync += configure.eq(in_range)
-            elif request == Request.NOISE:
-                m.d.sync += self.noise_load.eq(in_range)
-            elif request == Request.CLEAR:
-                m.d.sync += [self.task.eq(Task.CLEAR), self.values_move.eq(1)]
-                m.next = "move"
-            elif request in _TASKS:
-                m.d.sync += [
-                    self.task.eq(_TASKS[request]),
-                    self.counters_answer.eq(0),
-                    self.values_check.eq(1),
-                ]
-                m.next = "check"
-            elif request in _APPLYS:
-                m.d.sync += [
-                    self.step_coded.eq(request == Request.APPLY_CODED),
-                    stepping.eq(~spent),
-                ]
-                m.next = "step"
-            elif request == Request.COUNTERS:
-                m.d.comb += self.counters_start.eq(1)
-                m.d.sync += self.counters_answer.eq(1)
+        # What is done when the arguments are there, one handler a request.
+        def hello() -> None:
+            m.d.sync += session.greet.eq(1)
+
+        def configure() -> None:
+            m.d.sync += is_configured.eq(in_range)
+            refuse_what_is_out_of_range()
+
+        def noise() -> None:
+            m.d.sync += settings.noise_load.eq(in_range)
+            refuse_what_is_out_of_range()
+
+        def clear() -> None:
+            m.d.sync += [access.task.eq(Task.CLEAR), access.move.eq(1)]
+            m.next = "move"
+
+        def entries(task: Task) -> None:
+            m.d.sync += [access.task.eq(task), access.check.eq(1)]
+            m.next = "check entries"
+
+        def apply(coded: bool) -> None:
+            m.d.sync += [records.coded.eq(coded), applying.eq(~spent)]
+            m.next = "apply"
+
+        def status() -> None:
+            """The responder has all that it says."""
+
+        def counters() -> None:
+            m.d.comb += self.count.eq(1)
+
+        def baud() -> None:
+            refuse_what_is_out_of_range()
+
+        def refuse_what_is_out_of_range() -> None:
+            with m.If(~in_range):
+                m.d.sync += verdict.eq(StatusCode.OUT_OF_RANGE)
+
+        handlers: dict[Request, Callable[[], None]] = {
+            Request.HELLO: hello,
+            Request.CONFIGURE: configure,
+            Request.NOISE: noise,
+            Request.REWARDS: lambda: entries(Task.REWARDS),
+            Request.CLEAR: clear,
+            Request.LOAD: lambda: entries(Task.LOAD),
+            Request.READ: lambda: entries(Task.READ),
+            Request.APPLY_CODED: lambda: apply(coded=True),
+            Request.APPLY_RAW: lambda: apply(coded=False),
+            Request.STATUS: status,
+            Request.COUNTERS: counters,
+            Request.BAUD: baud,
+        }
 
         m.d.sync += [
-            self.values_check.eq(0),
-            self.values_move.eq(0),
+            access.check.eq(0),
+            access.move.eq(0),
             self.refused.eq(0),
             session.greet.eq(0),
             session.judge.eq(0),
             session.finish.eq(0),
-            configure.eq(0),
+            is_configured.eq(0),
             judging.eq(0),
         ]
-        with m.If(configure):
+        with m.If(is_configured):
             m.d.sync += [
-                self.alpha.eq(fields.configure.alpha),
-                self.kappa.eq(fields.configure.kappa),
-                self.rounding.eq(fields.configure.rounding),
+                settings.alpha.eq(fields.configure.alpha),
+                settings.kappa.eq(fields.configure.kappa),
+                settings.rounding.eq(fields.configure.rounding),
             ]
         with m.If(take_mine):
             m.d.sync += index.eq(index + 1)
@@ -259,18 +278,18 @@ class Commands(Component):
                 ]
 
         with m.If(session.judge):
-            m.d.sync += [known.eq(0), has_arguments.eq(0), is_step.eq(0)]
+            m.d.sync += [known.eq(0), has_arguments.eq(0), is_apply.eq(0)]
             m.d.sync += [session.is_hello.eq(0), session.repeatable.eq(0)]
             with m.Switch(kind):
-                for request, layout in ARGUMENTS.items():
-                    with m.Case(request):
+                for number, layout in ARGUMENTS.items():
+                    with m.Case(number):
                         m.d.sync += [
                             known.eq(1),
                             has_arguments.eq(layout.size != 0),
                             last_argument.eq(max(layout.size - 1, 0)),
-                            is_step.eq(request in _APPLYS),
-                            session.is_hello.eq(request == Request.HELLO),
-                            session.repeatable.eq(request in _REPEATABLE),
+                            is_apply.eq(number in _APPLY),
+                            session.is_hello.eq(number == Request.HELLO),
+                            session.repeatable.eq(number in _REPEATABLE),
                         ]
 
         with m.FSM() as fsm:
@@ -283,20 +302,20 @@ class Commands(Component):
                     allowed.eq(session.verdict == StatusCode.OK),
                     length_fits.eq(0),
                 ]
-                with m.If(known), m.Switch(sort):
-                    for request, layout in ARGUMENTS.items():
-                        with m.Case(request):
-                            if request in _APPLYS:
+                with m.If(known), m.Switch(request):
+                    for number, layout in ARGUMENTS.items():
+                        with m.Case(number):
+                            if number in _APPLY:
                                 m.d.sync += length_fits.eq(1)
-                            elif request in _LEAST_BYTES:
+                            elif number in _LEAST_BYTES:
                                 # At least a power of two: no carry chain.
-                                low = exact_log2(_LEAST_BYTES[request])
+                                low = exact_log2(_LEAST_BYTES[number])
                                 m.d.sync += length_fits.eq(left[low:].any())
                             else:
                                 m.d.sync += length_fits.eq(left == layout.size)
                 m.next = "decide"
 
-            with m.State("decide"), m.If(is_step | self.quiet):
+            with m.State("decide"), m.If(is_apply | self.quiet):
                 m.d.sync += mine.eq(~spent)
                 m.next = "discard"
                 with m.If(allowed & length_fits):
@@ -309,42 +328,43 @@ class Commands(Component):
 
             with m.State("arguments"), m.If(take_mine), m.If(index == last_argument):
                 m.d.sync += [mine.eq(0), has_arguments.eq(0)]
-                m.next = "weigh"
+                m.next = "check arguments"
 
-            with m.State("weigh"):
+            with m.State("check arguments"):
                 m.d.comb += arguments.check.eq(1)
-                m.next = "weighed"
-            with m.State("weighed"):
+                m.next = "arguments checked"
+            with m.State("arguments checked"):
                 m.next = "work"
 
             with m.State("work"):
-                m.d.comb += self.step_start.eq(is_step)
-                with m.Switch(sort):
-                    for request in Request:
-                        with m.Case(request):
-                            work(request)
+                m.d.comb += records.start.eq(is_apply)
+                m.next = "answer"
+                with m.Switch(request):
+                    for number, handle in handlers.items():
+                        with m.Case(number):
+                            handle()
 
-            # The values are busy from the clock after `values_check` or `values_move` on.
-            with m.State("check"), m.If(~self.values_check & ~self.values_busy):
-                m.d.sync += verdict.eq(self.values_verdict)
+            # The access is busy from the clock after `check` or `move` on.
+            with m.State("check entries"), m.If(~access.check & ~access.busy):
+                m.d.sync += verdict.eq(access.verdict)
                 m.next = "move"
-                with m.If(self.values_verdict != StatusCode.OK):
+                with m.If(access.verdict != StatusCode.OK):
                     m.d.sync += mine.eq(~spent)
                     m.next = "discard"
-                with m.Elif(self.task == Task.READ):
+                with m.Elif(access.task == Task.READ):
                     m.next = "answer"
                 with m.Else():
-                    m.d.sync += self.values_move.eq(1)
-            with m.State("move"), m.If(~self.values_move):
+                    m.d.sync += access.move.eq(1)
+            with m.State("move"), m.If(~access.move):
                 m.d.sync += [mine.eq(~spent), moving.eq(~spent)]
                 m.next = "moving"
-            with m.State("moving"), m.If(~self.values_busy):
+            with m.State("moving"), m.If(~access.busy):
                 m.next = "answer"
 
-            with m.State("step"), m.If(spent & ~self.step_busy):
-                with m.If(self.step_illegal):
+            with m.State("apply"), m.If(spent & ~records.busy):
+                with m.If(records.illegal):
                     m.d.sync += verdict.eq(StatusCode.OUT_OF_RANGE)
-                with m.Elif(self.step_partial):
+                with m.Elif(records.partial):
                     m.d.sync += verdict.eq(StatusCode.BAD_LENGTH)
                 m.next = "answer"
 
@@ -352,14 +372,16 @@ class Commands(Component):
                 m.next = "answer"
 
             with m.State("answer"):
-                m.d.comb += self.request.valid.eq(1)
-                m.d.sync += [index.eq(0), self.noise_load.eq(0)]
+                m.d.comb += self.answers.valid.eq(1)
+                m.d.sync += [index.eq(0), settings.noise_load.eq(0)]
                 with m.If(verdict == StatusCode.OK):
-                    with m.If(sort == Request.READ):
-                        m.d.comb += self.request.payload.data_bytes.eq(self.values_data_bytes)
-                    with m.Elif(sort == Request.COUNTERS):
-                        m.d.comb += self.request.payload.data_bytes.eq(self._counter_data_bytes)
-                with m.If(self.request.ready):
+                    with m.If(request == Request.READ):
+                        m.d.comb += self.answers.payload.data_bytes.eq(access.data_bytes)
+                    with m.Elif(request == Request.COUNTERS):
+                        m.d.comb += self.answers.payload.data_bytes.eq(
+                            ANSWERS[Request.COUNTERS].size
+                        )
+                with m.If(self.answers.ready):
                     m.d.sync += [
                         session.finish.eq(1),
                         mine.eq(1),
@@ -370,9 +392,9 @@ class Commands(Component):
                     ]
                     m.next = "header"
                     with m.If(verdict == StatusCode.OK):
-                        with m.If(sort == Request.READ):
-                            m.d.sync += self.values_move.eq(1)
-                        with m.Elif(sort == Request.BAUD):
+                        with m.If(request == Request.READ):
+                            m.d.sync += access.move.eq(1)
+                        with m.Elif(request == Request.BAUD):
                             m.d.sync += mine.eq(0)
                             m.next = "answered"
 
@@ -380,13 +402,13 @@ class Commands(Component):
             with m.State("answered"):
                 m.next = "retune"
             with m.State("retune"), m.If(self.quiet):
-                m.d.sync += [self.divisor.eq(fields.baud.divisor), mine.eq(1)]
+                m.d.sync += [divisor.eq(fields.baud.divisor), mine.eq(1)]
                 m.next = "header"
         with m.If(self.line_break):
-            m.d.sync += self.divisor.eq(self._config.link.divisor)
+            m.d.sync += divisor.eq(self._config.link.divisor)
 
         with m.If(take & ~heading):
             m.d.sync += left.eq(left - 1)
             with m.If(left == 1):
-                m.d.sync += [spent.eq(1), mine.eq(0), stepping.eq(0), moving.eq(0)]
+                m.d.sync += [spent.eq(1), mine.eq(0), applying.eq(0), moving.eq(0)]
         return m

@@ -12,7 +12,7 @@ Invariants  A transition is offered to the lane until it takes it, and is counte
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, ClockSignal, Instance, Module, Mux, ResetSignal, Signal
+from amaranth.hdl import Cat, ClockSignal, Instance, Module, ResetSignal, Signal
 from amaranth.lib.wiring import Component, In, Out, connect
 
 from qstep.config import Config
@@ -21,10 +21,10 @@ from qstep_rtl.commands import Commands
 from qstep_rtl.counters import Counters, wide_counter
 from qstep_rtl.crc32 import RecordDigest
 from qstep_rtl.receiver import Receiver
-from qstep_rtl.records import Records, full_record
+from qstep_rtl.record_decoder import RecordDecoder, full_record
 from qstep_rtl.responder import Responder
+from qstep_rtl.table_access import TableAccess
 from qstep_rtl.uart import UartReceiver, UartSender
-from qstep_rtl.values import Values
 
 __all__ = ["ByteDevice", "UartDevice"]
 
@@ -74,9 +74,9 @@ class ByteDevice(Component):
         config = self._config
 
         m.submodules.receiver = receiver = Receiver(config.link.buffer_bytes)
-        m.submodules.commands = commands = Commands(config, _COUNTERS.size)
-        m.submodules.records = records = Records(config)
-        m.submodules.values = values = Values(config)
+        m.submodules.commands = commands = Commands(config)
+        m.submodules.decoder = decoder = RecordDecoder(config)
+        m.submodules.access = access = TableAccess(config)
         m.submodules.digest = digest = RecordDigest(
             RecordLayout.raw(config).size(full=True),
             # Records never come faster than this.
@@ -101,18 +101,22 @@ class ByteDevice(Component):
             receiver.in_data.eq(self.rx_data),
         ]
         connect(m, receiver.bytes, commands.bytes)
-        connect(m, commands.request, responder.request)
-        connect(m, commands.step_bytes, records.bytes)
-        connect(m, commands.value_bytes, values.bytes_in)
+        connect(m, commands.answers, responder.answers)
+        connect(m, commands.session, responder.session)
+        connect(m, commands.records, decoder.records)
+        connect(m, commands.access, access.request)
+        connect(m, access.rewards, decoder.rewards)
+        connect(m, access.values, responder.values)
+        connect(m, counters.totals, responder.totals)
 
         # Transitions: the digest takes each a clock after the lane, as it is late in a clock until it is
-        # known that the lane takes one. Until then it is still on `records.transitions`.
+        # known that the lane takes one. Until then it is still on `decoder.transitions`.
         offered, taken, ready, was_taken = Signal(), Signal(), Signal(), Signal()
-        transition = records.transitions.payload
+        transition = decoder.transitions.payload
         m.d.comb += [
-            offered.eq(records.transitions.valid & digest.soon_ready & ~responder.reading),
+            offered.eq(decoder.transitions.valid & digest.soon_ready & ~responder.reading),
             taken.eq(offered & ready),
-            records.transitions.ready.eq(taken),
+            decoder.transitions.ready.eq(taken),
             digest.records.valid.eq(was_taken),
             digest.records.payload.eq(full_record(config, transition)),
         ]
@@ -128,12 +132,12 @@ class ByteDevice(Component):
             p_LoopDepth=config.loop_depth,
             i_clk_i=ClockSignal(),
             i_rst_i=ResetSignal(),
-            i_alpha_i=commands.alpha,
-            i_kappa_i=commands.kappa,
-            i_rounding_i=commands.rounding,
-            i_noise_load_i=commands.noise_load,
-            i_noise_x_i=commands.noise_x,
-            i_noise_w_i=commands.noise_w,
+            i_alpha_i=commands.settings.alpha,
+            i_kappa_i=commands.settings.kappa,
+            i_rounding_i=commands.settings.rounding,
+            i_noise_load_i=commands.settings.noise_load,
+            i_noise_x_i=commands.settings.noise_x,
+            i_noise_w_i=commands.settings.noise_w,
             o_noise_x_o=responder.noise_x,
             o_noise_w_o=responder.noise_w,
             i_tr_valid_i=offered,
@@ -146,11 +150,11 @@ class ByteDevice(Component):
             o_res_valid_o=result,
             o_res_saturated_o=saturated,
             o_res_forwarded_o=forwarded,
-            i_host_write_i=values.write_table,
-            i_host_state_i=values.state,
-            i_host_action_i=values.action,
-            i_host_data_i=values.value,
-            o_host_data_o=values.table_value,
+            i_host_write_i=access.write_table,
+            i_host_state_i=access.state,
+            i_host_action_i=access.action,
+            i_host_data_i=access.value,
+            o_host_data_o=access.table_value,
             o_hold_o=hold,
             o_busy_o=lane_busy,
         )
@@ -160,27 +164,6 @@ class ByteDevice(Component):
         with m.If(commands.asks_quiet):
             m.d.sync += commands.quiet.eq(~lane_busy & ~digest.busy & responder.idle)
         m.d.sync += was_held.eq(hold)
-        m.d.comb += [
-            records.start.eq(commands.step_start),
-            records.coded.eq(commands.step_coded),
-            commands.step_busy.eq(records.busy),
-            commands.step_partial.eq(records.partial),
-            commands.step_illegal.eq(records.illegal),
-            records.reward_write.eq(values.write_reward),
-            records.reward_code.eq(values.code),
-            records.reward_value.eq(values.value),
-            values.task.eq(commands.task),
-            values.first_code.eq(commands.first_code),
-            values.first_state.eq(commands.first_state),
-            values.first_action.eq(commands.first_action),
-            values.payload_bytes.eq(commands.payload_bytes),
-            values.read_count.eq(commands.read_count),
-            values.check.eq(commands.values_check),
-            values.move.eq(commands.values_move),
-            commands.values_busy.eq(values.busy),
-            commands.values_verdict.eq(values.verdict),
-            commands.values_data_bytes.eq(values.data_bytes),
-        ]
 
         # See `sleep`: while the payload of an APPLY passes there is mostly nothing to do but to apply.
         awake = Signal()
@@ -196,23 +179,11 @@ class ByteDevice(Component):
             "frame_errors": receiver.dropped,
             "refused": commands.refused,
         }
-        from_counters = commands.counters_answer
         m.d.comb += [
-            responder.epoch.eq(commands.epoch),
-            responder.expected.eq(commands.expected),
-            responder.nonce.eq(commands.nonce),
             responder.build.eq(self.build),
             responder.applied.eq(wide_counter(m, was_taken, "applied")),
             responder.digest.eq(digest.crc),
-            responder.data.payload.eq(
-                Mux(from_counters, counters.totals.payload, values.bytes_out.payload)
-            ),
-            responder.data.valid.eq(
-                Mux(from_counters, counters.totals.valid, values.bytes_out.valid)
-            ),
-            counters.totals.ready.eq(from_counters & responder.data.ready),
-            values.bytes_out.ready.eq(~from_counters & responder.data.ready),
-            counters.start.eq(commands.counters_start),
+            counters.start.eq(commands.count),
             counters.events.eq(Cat(events[name] for name in _COUNTERS.sizes)),
         ]
         return m

@@ -1,8 +1,8 @@
 """Composes answers: header, common part, what belongs to the request, CRC; COBS around all.
 
-Function    `request` starts an answer. Its fixed parts are read from the device's registers byte by
+Function    `answers` starts an answer. Its fixed parts are read from the device's registers byte by
             byte, data of READ and COUNTERS come as a stream.
-Latency     Three clocks from `request` to the first byte in the encoder.
+Latency     Three clocks from `answers` to the first byte in the encoder.
 Throughput  One byte per clock.
 Reset       Drops the answer under way and what has not been sent.
 Hazards     While `reading` is 1 the registers on the inputs must not change.
@@ -31,6 +31,7 @@ from qstep.protocol import (
 )
 from qstep_rtl.cobs import CobsEncoder
 from qstep_rtl.crc32 import Crc32
+from qstep_rtl.session import SessionSignature
 
 __all__ = ["ANSWERED", "Responder"]
 
@@ -60,13 +61,14 @@ class Responder(Component):
 
     Attributes
     ----------
-    request : In(stream of ANSWERED)
+    answers : In(stream of ANSWERED)
         Starts an answer.
     reading : Out(1)
         Registers are being read.
-    data : In(stream of 8)
-        Streamed data.
-    epoch, expected, applied, digest, noise_x, noise_w, nonce : In
+    values, totals : In(stream of 8)
+        Data of READ and of COUNTERS.
+    session : In(SessionSignature)
+    applied, digest, noise_x, noise_w : In
         The device's registers.
     build : In(64)
         Identity of the build, first byte lowest; constant.
@@ -80,16 +82,15 @@ class Responder(Component):
         self._config = config
         super().__init__(
             {
-                "request": In(stream.Signature(ANSWERED)),
+                "answers": In(stream.Signature(ANSWERED)),
                 "reading": Out(1),
-                "data": In(stream.Signature(8)),
-                "epoch": In(32),
-                "expected": In(16),
+                "values": In(stream.Signature(8)),
+                "totals": In(stream.Signature(8)),
+                "session": In(SessionSignature()),
                 "applied": In(64),
                 "digest": In(32),
                 "noise_x": In(32),
                 "noise_w": In(32),
-                "nonce": In(32),
                 "build": In(64),
                 "line": Out(stream.Signature(8)),
                 "idle": Out(1),
@@ -107,10 +108,10 @@ class Responder(Component):
         values: dict[str, ValueLike] = {
             "type": answer.type ^ ANSWER,
             "seq": answer.seq,
-            "epoch": self.epoch,
+            "epoch": self.session.epoch,
             "length": length,
             "status": answer.status,
-            "expected": self.expected,
+            "expected": self.session.expected,
             "applied": self.applied,
             "version": PROTOCOL_VERSION,
             "digest": int.from_bytes(bytes.fromhex(config.digest)[:8], "little"),
@@ -121,7 +122,7 @@ class Responder(Component):
             "buffer_bytes": config.link.buffer_bytes,
             "build": self.build,
             "crc": self.digest,
-            "nonce": self.nonce,
+            "nonce": self.session.nonce,
             "x": self.noise_x,
             "w": self.noise_w,
         }
@@ -142,8 +143,9 @@ class Responder(Component):
         left = Signal(16)
         streaming = Signal()  # data are taken
         tail = Signal(range(CRC.size))
-        is_hello, is_status, has_data = Signal(), Signal(), Signal()
-        ok = self.request.payload.status == StatusCode.OK
+        is_hello, is_status, is_counters, has_data = Signal(), Signal(), Signal(), Signal()
+        data_valid = Signal()
+        ok = self.answers.payload.status == StatusCode.OK
 
         # One register between the wide choice of bytes and the encoder.
         byte, valid, is_crc, is_last = Signal(8), Signal(), Signal(), Signal()
@@ -152,7 +154,9 @@ class Responder(Component):
         m.d.comb += [
             ready.eq(~valid | encoder.frame.ready),
             sent.eq(valid & encoder.frame.ready),
-            self.data.ready.eq(streaming & ready),
+            self.values.ready.eq(streaming & ready & ~is_counters),
+            self.totals.ready.eq(streaming & ready & is_counters),
+            data_valid.eq(Mux(is_counters, self.totals.valid, self.values.valid)),
             encoder.frame.valid.eq(valid),
             encoder.frame.payload.data.eq(byte),
             encoder.frame.payload.last.eq(is_last),
@@ -191,12 +195,13 @@ class Responder(Component):
         with m.FSM() as fsm:
             m.d.comb += choose.eq(fsm.ongoing("measure") | (fsm.ongoing("fixed") & ready))
             with m.State("idle"):
-                m.d.comb += self.request.ready.eq(1)
-                with m.If(self.request.valid):
+                m.d.comb += self.answers.ready.eq(1)
+                with m.If(self.answers.valid):
                     m.d.sync += [
-                        answer.eq(self.request.payload),
-                        is_hello.eq(ok & (self.request.payload.type == Request.HELLO)),
-                        is_status.eq(ok & (self.request.payload.type == Request.STATUS)),
+                        answer.eq(self.answers.payload),
+                        is_hello.eq(ok & (self.answers.payload.type == Request.HELLO)),
+                        is_status.eq(ok & (self.answers.payload.type == Request.STATUS)),
+                        is_counters.eq(self.answers.payload.type == Request.COUNTERS),
                         index.eq(0),
                         self.reading.eq(1),
                     ]
@@ -219,7 +224,7 @@ class Responder(Component):
                 with m.Elif(crc_follows):
                     m.d.sync += self.reading.eq(0)
                     m.next = "last"
-            with m.State("data"), m.If(ready & self.data.valid):
+            with m.State("data"), m.If(ready & data_valid):
                 m.d.sync += [valid.eq(1), left.eq(left - 1)]
                 with m.If(left == 1):
                     m.d.sync += [streaming.eq(0), self.reading.eq(0)]
@@ -239,7 +244,7 @@ class Responder(Component):
             m.d.sync += byte.eq(
                 Mux(
                     fsm.ongoing("data"),
-                    self.data.payload,
+                    Mux(is_counters, self.totals.payload, self.values.payload),
                     Mux(fsm.ongoing("crc"), crc.crc, Array(chosen)[group]),
                 )
             )

@@ -15,13 +15,20 @@ Invariants  `expected` rises exactly once for each request that is answered and 
 from __future__ import annotations
 
 from amaranth.hdl import Module, Mux, ResetSignal, Signal
-from amaranth.lib.wiring import Component, In, Out
+from amaranth.lib.wiring import Component, In, Out, Signature
 
 from qstep.protocol import HEADER, REFUSALS, StatusCode
 
-__all__ = ["Session"]
+__all__ = ["Session", "SessionSignature"]
 
 _EPOCH_BYTES = HEADER.sizes["epoch"]
+
+
+class SessionSignature(Signature):
+    """Registers of the session that an answer holds, seen from the session; `nonce` is HELLO's."""
+
+    def __init__(self) -> None:
+        super().__init__({"epoch": Out(32), "expected": Out(16), "nonce": Out(32)})
 
 
 class Session(Component):

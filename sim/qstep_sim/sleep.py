@@ -16,7 +16,7 @@ import re
 
 __all__ = ["sleeping"]
 
-_SLEEPERS = ("commands", "counters", "responder", "values")
+_SLEEPERS = ("commands", "counters", "responder", "access")
 
 _MODULE_END = re.compile(r"(?<=^endmodule\n)", re.MULTILINE)
 _DEVICE = re.compile(r"^module \\(\S+) (?:(?!^endmodule)[\s\S])*?^  wire awake;", re.MULTILINE)

@@ -16,12 +16,13 @@ from enum import IntEnum
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream
-from amaranth.lib.wiring import Component, In, Out
+from amaranth.lib.wiring import Component, In, Out, Signature
 
 from qstep.config import Config
 from qstep.protocol import CODE_BITS, COMMON, StatusCode, max_payload
+from qstep_rtl.record_decoder import RewardsSignature
 
-__all__ = ["Task", "Values"]
+__all__ = ["AccessSignature", "TableAccess", "Task"]
 
 _READ_CLOCKS = 2  # of the lane's host port, from address to data
 
@@ -35,7 +36,57 @@ class Task(IntEnum):
     CLEAR = 3
 
 
-class Values(Component):
+class AccessSignature(Signature):
+    """What the commands ask of the access to the tables, seen from the commands.
+
+    Parameters
+    ----------
+    config : Config
+        Its link limits the bytes of a payload.
+
+    Attributes
+    ----------
+    task : Out(Task)
+    first_code, first_state, first_action : Out(8), Out(16), Out(8)
+        Where the request starts.
+    payload_bytes : Out
+        Bytes of values in a REWARDS or LOAD.
+    count : Out(16)
+        Values that a READ asks for.
+    check, move : Out(1)
+        Begin.
+    values : Out(stream of 8)
+        Values of a REWARDS or LOAD, as many bytes as `payload_bytes` says, the first two clocks after
+        `move` at the earliest.
+    busy : In(1)
+        A check or a move is under way.
+    verdict : In(StatusCode)
+        Result of the last check.
+    data_bytes : In
+        Bytes that the move takes or gives.
+    """
+
+    def __init__(self, config: Config) -> None:
+        payload_bits = max_payload(config.link.buffer_bytes).bit_length()
+        super().__init__(
+            {
+                "task": Out(Task),
+                "first_code": Out(CODE_BITS),
+                "first_state": Out(16),
+                "first_action": Out(8),
+                "payload_bytes": Out(payload_bits),
+                "count": Out(16),
+                "check": Out(1),
+                "move": Out(1),
+                "values": Out(stream.Signature(8, always_ready=True)),
+                "busy": In(1),
+                "verdict": In(StatusCode),
+                "data_bytes": In(payload_bits),
+            }
+        )
+
+
+class TableAccess(Component):
     """Host side of the Q-table and of the reward table.
 
     Parameters
@@ -45,86 +96,58 @@ class Values(Component):
 
     Attributes
     ----------
-    task : In(Task)
-    first_code, first_state, first_action : In(8), In(16), In(8)
-        Where the request starts.
-    payload_bytes : In(16)
-        Bytes of values in a REWARDS or LOAD.
-    read_count : In(16)
-        Values that a READ asks for.
-    check, move : In(1)
-        Begin.
-    busy : Out(1)
-        A check or a move is under way.
-    verdict : Out(3)
-        Result of the last check.
-    data_bytes : Out(16)
-        Bytes that the move takes or gives.
-    bytes_in, bytes_out : In(stream of 8), Out(stream of 8)
-        Values, `value_bytes` each; as many bytes come in as `payload_bytes` says, the first two clocks
-        after `move` at the earliest.
+    request : In(AccessSignature)
+    values : Out(stream of 8)
+        What READ has read, `value_bytes` each.
     state, action, value : Out
         Entry of the table and what is written to it.
-    write_table, write_reward : Out(1)
-    code : Out(8)
-        Entry of the reward table.
+    write_table : Out(1)
     table_value : In
         What the entry holds, two clocks after its address.
+    rewards : Out(RewardsSignature)
+        Write port of the reward table.
     """
 
     def __init__(self, config: Config) -> None:
         self._config = config
         width = config.format.width
-        payload_bits = max_payload(config.link.buffer_bytes).bit_length()
         super().__init__(
             {
-                "task": In(Task),
-                "first_code": In(CODE_BITS),
-                "first_state": In(16),
-                "first_action": In(8),
-                "payload_bytes": In(payload_bits),
-                "read_count": In(16),
-                "check": In(1),
-                "move": In(1),
-                "busy": Out(1),
-                "verdict": Out(StatusCode),
-                "data_bytes": Out(payload_bits),
-                "bytes_in": In(stream.Signature(8, always_ready=True)),
-                "bytes_out": Out(stream.Signature(8)),
+                "request": In(AccessSignature(config)),
+                "values": Out(stream.Signature(8)),
                 "state": Out(config.state_bits),
                 "action": Out(config.action_bits),
                 "value": Out(width),
                 "write_table": Out(1),
-                "write_reward": Out(1),
-                "code": Out(CODE_BITS),
                 "table_value": In(width),
+                "rewards": Out(RewardsSignature(width)),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config, request = self._config, self.request
         size = config.value_bytes
         most_values = (max_payload(config.link.buffer_bytes) - COMMON.size) // size
 
-        left = Signal(len(self.data_bytes))  # bytes still to be checked, moved or fetched
+        left = Signal(len(request.data_bytes))  # bytes still to be checked, moved or fetched
         outside = Signal()
         reading = Signal()
-        m.d.comb += reading.eq(self.task == Task.READ)
+        m.d.comb += reading.eq(request.task == Task.READ)
 
         # The walk: one entry further with `advance`.
         advance, restart, past_table, past_rewards = Signal(), Signal(), Signal(), Signal()
         with m.If(restart):
             m.d.sync += [
-                Cat(self.code, past_rewards).eq(self.first_code),
-                self.state.eq(Mux(self.task == Task.CLEAR, 0, self.first_state)),
-                self.action.eq(Mux(self.task == Task.CLEAR, 0, self.first_action)),
+                Cat(self.rewards.code, past_rewards).eq(request.first_code),
+                self.state.eq(Mux(request.task == Task.CLEAR, 0, request.first_state)),
+                self.action.eq(Mux(request.task == Task.CLEAR, 0, request.first_action)),
                 past_table.eq(0),
-                left.eq(self.data_bytes),
+                left.eq(request.data_bytes),
             ]
         with m.Elif(advance):
             m.d.sync += [
-                Cat(self.code, past_rewards).eq(Cat(self.code, past_rewards) + 1),
+                Cat(self.rewards.code, past_rewards).eq(Cat(self.rewards.code, past_rewards) + 1),
                 self.action.eq(self.action + 1),
             ]
             with m.If(self.action == config.actions - 1):
@@ -141,11 +164,12 @@ class Values(Component):
         have = Signal()
         m.d.comb += [
             self.value.eq(value),
+            self.rewards.value.eq(value),
             extended.eq(self.table_value.as_signed()),
-            self.write_table.eq(writing & (self.task != Task.REWARDS)),
-            self.write_reward.eq(writing & (self.task == Task.REWARDS)),
-            self.bytes_out.payload.eq(value[:8]),
-            self.bytes_out.valid.eq(have),
+            self.write_table.eq(writing & (request.task != Task.REWARDS)),
+            self.rewards.write.eq(writing & (request.task == Task.REWARDS)),
+            self.values.payload.eq(value[:8]),
+            self.values.valid.eq(have),
         ]
 
         def next_phase() -> None:
@@ -156,54 +180,54 @@ class Values(Component):
 
         m.d.sync += restart.eq(0)
         with m.FSM() as fsm:
-            m.d.comb += self.busy.eq(~fsm.ongoing("idle"))
+            m.d.comb += request.busy.eq(~fsm.ongoing("idle"))
             with m.State("idle"):
-                m.d.sync += restart.eq(self.check | self.move)
-                with m.If(self.check):
-                    m.d.sync += self.data_bytes.eq(
-                        Mux(reading, self.read_count * size, self.payload_bytes)
+                m.d.sync += restart.eq(request.check | request.move)
+                with m.If(request.check):
+                    m.d.sync += request.data_bytes.eq(
+                        Mux(reading, request.count * size, request.payload_bytes)
                     )
                     m.next = "measure"
-                with m.Elif(self.move):
+                with m.Elif(request.move):
                     m.next = "start"
             with m.State("start"):
                 m.d.sync += [value.eq(0), wait.eq(_READ_CLOCKS)]
                 with m.If(reading):
                     m.next = "read"
-                with m.Elif(self.task == Task.CLEAR):
+                with m.Elif(request.task == Task.CLEAR):
                     m.d.sync += writing.eq(1)
                     m.next = "clear"
                 with m.Else():
                     m.next = "write"
             with m.State("measure"):
-                bad_count = (self.read_count == 0) | (self.read_count > most_values)
-                no_entry = (self.first_state >= config.states) | (
-                    self.first_action >= config.actions
+                bad_count = (request.count == 0) | (request.count > most_values)
+                no_entry = (request.first_state >= config.states) | (
+                    request.first_action >= config.actions
                 )
                 m.d.sync += outside.eq(
-                    ((self.task != Task.REWARDS) & no_entry) | (reading & bad_count)
+                    ((request.task != Task.REWARDS) & no_entry) | (reading & bad_count)
                 )
                 m.next = "check"
             with m.State("check"):
                 m.d.comb += advance.eq(1)
-                with m.If(Mux(self.task == Task.REWARDS, past_rewards, past_table)):
+                with m.If(Mux(request.task == Task.REWARDS, past_rewards, past_table)):
                     m.d.sync += outside.eq(1)
                 with m.If((left < size) | (reading & outside)):
-                    m.d.sync += self.verdict.eq(
+                    m.d.sync += request.verdict.eq(
                         Mux(outside, StatusCode.OUT_OF_RANGE, StatusCode.OK)
                     )
-                    too_many = outside & (self.task == Task.REWARDS)
+                    too_many = outside & (request.task == Task.REWARDS)
                     with m.If(~reading & ((left != 0) | too_many)):
-                        m.d.sync += self.verdict.eq(StatusCode.BAD_LENGTH)
+                        m.d.sync += request.verdict.eq(StatusCode.BAD_LENGTH)
                     m.next = "idle"
                 with m.Else():
                     m.d.sync += left.eq(left - size)
             with m.State("write"):
                 m.d.comb += advance.eq(writing)
                 m.d.sync += writing.eq(0)
-                with m.If(self.bytes_in.valid):
+                with m.If(request.values.valid):
                     m.d.sync += [
-                        value.eq(Cat(value, self.bytes_in.payload)[8:]),
+                        value.eq(Cat(value, request.values.payload)[8:]),
                         writing.eq(phase == size - 1),
                         left.eq(left - 1),
                     ]
@@ -219,7 +243,7 @@ class Values(Component):
             with m.State("read"):
                 with m.If(wait != 0):
                     m.d.sync += wait.eq(wait - 1)
-                with m.If(have & self.bytes_out.ready):
+                with m.If(have & self.values.ready):
                     m.d.sync += [value.eq(value >> 8), have.eq(phase != size - 1)]
                     next_phase()
                 with m.If((wait == 0) & ~have):

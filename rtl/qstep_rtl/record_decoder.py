@@ -1,4 +1,4 @@
-"""Turns the bytes of a APPLY payload into transitions.
+"""Turns the bytes of an APPLY payload into transitions.
 
 Function    Collects a record, looks its reward code up in a table in block RAM, fills in the state
             of a continuing record, checks the ranges.
@@ -6,7 +6,7 @@ Latency     Three clocks from a record's last byte to `transitions.valid`.
 Throughput  One byte per clock, as long as transitions are taken as fast as records arrive; one
             transition in two clocks.
 Reset       No record inside; the reward table keeps its contents (all 0 after power-up).
-Hazards     `rewards_*` may be written only while `busy` is 0.
+Hazards     `rewards` may be written only while `busy` is 0.
 Invariants  A transition on `transitions` is legal, and stays until it is taken; its payload stays for
             one clock more. After a record that is not legal, `illegal` is 1 and nothing more comes
             until `start`; bytes are then swallowed.
@@ -17,13 +17,19 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import Component, In, Out
+from amaranth.lib.wiring import Component, In, Out, Signature
 
 from qstep.config import Config
 from qstep.protocol import CODE_BITS, CODES, RecordLayout
 from qstep_rtl.ring import UNORDERED
 
-__all__ = ["Records", "full_record", "transition_shape"]
+__all__ = [
+    "RecordDecoder",
+    "RecordsSignature",
+    "RewardsSignature",
+    "full_record",
+    "transition_shape",
+]
 
 
 def transition_shape(config: Config) -> data.StructLayout:
@@ -37,7 +43,52 @@ def _at_least(value: Value, limit: int) -> Value:
     return value >= limit if limit < 1 << len(value) else Const(0, 1)
 
 
-class Records(Component):
+class RewardsSignature(Signature):
+    """Write port of the reward table, seen from who writes.
+
+    Parameters
+    ----------
+    width : int
+        Bits of a value.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__({"write": Out(1), "code": Out(CODE_BITS), "value": Out(width)})
+
+
+class RecordsSignature(Signature):
+    """Payloads of APPLY, seen from the commands.
+
+    Attributes
+    ----------
+    start : Out(1)
+        Forget an unfinished record and `illegal`; the next record must be full.
+    coded : Out(1)
+        Records carry reward codes; steady while `busy`.
+    bytes : Out(stream of 8)
+        Payload.
+    busy : In(1)
+        A whole record is inside.
+    partial : In(1)
+        Some, but not all, bytes of a record have come.
+    illegal : In(1)
+        A record was out of range.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "start": Out(1),
+                "coded": Out(1),
+                "bytes": Out(stream.Signature(8)),
+                "busy": In(1),
+                "partial": In(1),
+                "illegal": In(1),
+            }
+        )
+
+
+class RecordDecoder(Component):
     """Bytes to transitions.
 
     Parameters
@@ -47,21 +98,10 @@ class Records(Component):
 
     Attributes
     ----------
-    start : In(1)
-        Forget an unfinished record and `illegal`; the next record must be full.
-    coded : In(1)
-        Records carry reward codes; steady while `busy`.
-    bytes : In(stream of 8)
-        Payload.
+    records : In(RecordsSignature)
     transitions : Out(stream)
         Legal transitions in order.
-    busy : Out(1)
-        A whole record is inside.
-    partial : Out(1)
-        Some, but not all, bytes of a record have come.
-    illegal : Out(1)
-        A record was out of range.
-    reward_write, reward_code, reward_value : In
+    rewards : In(RewardsSignature)
         Write port of the reward table.
     """
 
@@ -69,16 +109,9 @@ class Records(Component):
         self._config = config
         super().__init__(
             {
-                "start": In(1),
-                "coded": In(1),
-                "bytes": In(stream.Signature(8)),
+                "records": In(RecordsSignature()),
                 "transitions": Out(stream.Signature(transition_shape(config))),
-                "busy": Out(1),
-                "partial": Out(1),
-                "illegal": Out(1),
-                "reward_write": In(1),
-                "reward_code": In(CODE_BITS),
-                "reward_value": In(config.format.width),
+                "rewards": In(RewardsSignature(config.format.width)),
             }
         )
 
@@ -88,14 +121,15 @@ class Records(Component):
         layouts = (RecordLayout.raw(config), RecordLayout.coded(config))
         most_bytes = max(layout.size(full=True) for layout in layouts)
 
-        m.submodules.rewards = rewards = Memory(
+        records = self.records
+        m.submodules.rewards = memory = Memory(
             shape=config.format.width, depth=CODES, init=[], attrs=UNORDERED
         )
-        store, look_up = rewards.write_port(), rewards.read_port()
+        store, look_up = memory.write_port(), memory.read_port()
         m.d.comb += [
-            store.en.eq(self.reward_write),
-            store.addr.eq(self.reward_code),
-            store.data.eq(self.reward_value),
+            store.en.eq(self.rewards.write),
+            store.addr.eq(self.rewards.code),
+            store.data.eq(self.rewards.value),
         ]
 
         # Stage 0: bytes, each into its own lane. Stage 1: fields, with the reward being looked up.
@@ -122,21 +156,21 @@ class Records(Component):
             s2_ready.eq(~offer.valid),
             s1_ready.eq(~s1_valid | s2_ready),
             # After a record that is not legal nothing is on offer, so that it is always ready.
-            self.bytes.ready.eq(~whole | s1_ready),
-            continuing.eq(Mux(count == 0, self.bytes.payload[0], record[0])),
-            self.busy.eq(whole | s1_valid | offer.valid),
-            self.partial.eq(count != 0),
+            records.bytes.ready.eq(~whole | s1_ready),
+            continuing.eq(Mux(count == 0, records.bytes.payload[0], record[0])),
+            records.busy.eq(whole | s1_valid | offer.valid),
+            records.partial.eq(count != 0),
         ]
         for coded, layout in enumerate(layouts):
             for full in (False, True):
-                with m.If((self.coded == coded) & (continuing != full)):
+                with m.If((records.coded == coded) & (continuing != full)):
                     m.d.comb += last.eq(layout.size(full=full) - 1)
         with m.If(s1_ready):
             m.d.sync += whole.eq(0)
-        with m.If(self.bytes.valid & self.bytes.ready & ~self.illegal):
+        with m.If(records.bytes.valid & records.bytes.ready & ~records.illegal):
             for index in range(most_bytes):
                 with m.If(count == index):
-                    m.d.sync += record.word_select(index, 8).eq(self.bytes.payload)
+                    m.d.sync += record.word_select(index, 8).eq(records.bytes.payload)
             with m.If(count == last):
                 m.d.sync += [count.eq(0), whole.eq(1)]
             with m.Else():
@@ -145,7 +179,7 @@ class Records(Component):
         # Stage 1
         state = Signal(config.state_bits)
         m.d.comb += [
-            state.eq(Mux(self.coded, field("state", layouts[1]), field("state"))),
+            state.eq(Mux(records.coded, field("state", layouts[1]), field("state"))),
             look_up.addr.eq(field("reward", layouts[1])),
             look_up.en.eq(s1_ready),
         ]
@@ -154,7 +188,7 @@ class Records(Component):
             with m.If(whole):
                 m.d.sync += [
                     first.eq(0),
-                    s1_coded.eq(self.coded),
+                    s1_coded.eq(records.coded),
                     s1_raw.eq(field("reward")),
                     s1_illegal.eq(record[0] & first),
                     fields.action.eq(field("action")),
@@ -175,16 +209,16 @@ class Records(Component):
         with m.If(offer.ready):
             m.d.sync += offer.valid.eq(0)
         with m.If(s2_ready):
-            m.d.sync += offer.valid.eq(s1_valid & ~illegal & ~self.illegal)
+            m.d.sync += offer.valid.eq(s1_valid & ~illegal & ~records.illegal)
             with m.If(s1_valid):
                 m.d.sync += [
                     offer.payload.eq(fields),
                     offer.payload.reward.eq(Mux(s1_coded, look_up.data, s1_raw)),
-                    self.illegal.eq(self.illegal | illegal),
+                    records.illegal.eq(records.illegal | illegal),
                 ]
 
-        with m.If(self.start):
-            m.d.sync += [count.eq(0), first.eq(1), self.illegal.eq(0)]
+        with m.If(records.start):
+            m.d.sync += [count.eq(0), first.eq(1), records.illegal.eq(0)]
         return m
 
 

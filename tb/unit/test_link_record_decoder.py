@@ -13,7 +13,7 @@ from qstep.config import Config
 from qstep.link.records import encode_records
 from qstep.protocol import RecordLayout
 from qstep.transitions import Transitions
-from qstep_rtl.records import Records
+from qstep_rtl.record_decoder import RecordDecoder
 
 pytestmark = pytest.mark.unit
 
@@ -39,7 +39,8 @@ def run_records(
     stall: float = 0.0,
 ) -> tuple[list[tuple[int, ...]], bool, bool, int]:
     """Return transitions, illegal, partial, and the clocks that the payload took."""
-    records = Records(config)
+    decoder = RecordDecoder(config)
+    records = decoder.records
     out: list[Any] = []
     rng = random.Random(18)
     end: dict[str, Any] = {}
@@ -52,12 +53,12 @@ def run_records(
             clocks += 1
 
     async def bench(ctx: Any) -> None:
-        ctx.set(records.reward_write, 1)
+        ctx.set(decoder.rewards.write, 1)
         for code, value in enumerate(rewards):
-            ctx.set(records.reward_code, code)
-            ctx.set(records.reward_value, value)
+            ctx.set(decoder.rewards.code, code)
+            ctx.set(decoder.rewards.value, value)
             await ctx.tick()
-        ctx.set(records.reward_write, 0)
+        ctx.set(decoder.rewards.write, 0)
         ctx.set(records.coded, coded)
         ctx.set(records.start, 1)
         await ctx.tick()
@@ -69,7 +70,7 @@ def run_records(
             await ctx.tick().until(~records.busy)
         end["illegal"], end["partial"] = ctx.get(records.illegal), ctx.get(records.partial)
 
-    simulate(records, bench, count, collect(records.transitions, rng, stall, out))
+    simulate(decoder, bench, count, collect(decoder.transitions, rng, stall, out))
     fields = [
         (int(t.state), int(t.action), int(t.reward), int(t.next_state), int(t.terminated))
         for t in out
