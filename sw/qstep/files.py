@@ -40,6 +40,8 @@ def make_room(path: Path) -> None:
     make_folder(path.parent)
     if path.is_dir():
         raise FileFormatError(f"{path}: cannot be written: it is a folder")
+    if path.exists() and not path.is_file():
+        return  # a device or a pipe asks nothing of its folder
     if not os.access(path.parent, os.W_OK):
         raise FileFormatError(f"{path}: cannot be written: its folder takes no files")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from qstep.errors import FileFormatError
-from qstep.files import write_atomically
+from qstep.files import make_room, write_atomically
 
 pytestmark = pytest.mark.unit
 
@@ -98,6 +98,17 @@ def test_pipe_gets_the_bytes_and_stays_a_pipe(tmp_path: Path) -> None:
     reader.join(10)
     assert got == [b"through"]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_room_for_a_device_is_there_even_if_its_folder_takes_no_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    make_room(Path(os.devnull))
+    with pytest.raises(
+        FileFormatError, match=r"file: cannot be written: its folder takes no files"
+    ):
+        make_room(tmp_path / "file")
 
 
 def test_standard_output_gets_the_bytes(tmp_path: Path) -> None:
