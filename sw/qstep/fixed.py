@@ -86,7 +86,7 @@ class QFormat:
 
     def __post_init__(self) -> None:
         for name, least in (("integer", 1), ("fraction", 0)):
-            value = integer(f"{name} bits of the format", getattr(self, name), least, 32)
+            value = integer(f"number of {name} bits of the format", getattr(self, name), least, 32)
             object.__setattr__(self, name, value)
         if not 8 <= self.width <= 32:
             raise ConfigError(
