@@ -12,7 +12,7 @@ from qstep import Hyperparameters
 from qstep.devices.link_device import LinkDevice
 from qstep.errors import DeadlineError, RefusedError, SessionLostError
 from qstep.link.session import Session
-from qstep.protocol import Request
+from qstep.protocol import Request, StatusCode
 
 pytestmark = pytest.mark.unit
 
@@ -51,12 +51,29 @@ def test_a_refusal_is_that_of_the_refused_request_whichever_answer_tells_it():
     reference = ReferenceDevice(CONFIG)
     port = LosesAnswers(reference)
     session = opened(port)
+    port.deaf = 3
     session.send(Request.CLEAR)
-    port.deaf = 2
     session.send(Request.NOISE, ILLEGAL)
     session.send(Request.CONFIGURE, bytes(5))
     session.send(Request.CLEAR)  # only the answer to this one is heard
     with pytest.raises(RefusedError, match="refused NOISE: OUT_OF_RANGE"):
+        session.drain()
+
+
+@pytest.mark.parametrize(
+    "status", [StatusCode.BAD_TYPE, StatusCode.BAD_LENGTH, StatusCode.OUT_OF_RANGE]
+)
+def test_every_refusal_is_an_error_with_its_status(status):
+    class Refuses(ReferenceDevice):
+        def _carry_out(self, frame):
+            if frame.type == Request.CLEAR:
+                self._expected += 1
+                return status, b""
+            return super()._carry_out(frame)
+
+    session = opened(DirectPort(Refuses(CONFIG)))
+    session.send(Request.CLEAR)
+    with pytest.raises(RefusedError, match=f"the device refused CLEAR: {status.name}"):
         session.drain()
 
 
