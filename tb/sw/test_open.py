@@ -22,7 +22,13 @@ import qstep
 from qstep import Config, Hyperparameters, Transitions
 from qstep.devices.link_device import LinkDevice
 from qstep.devices.model_device import ModelDevice
-from qstep.errors import ConfigError, ConfigMismatchError, LinkError
+from qstep.errors import (
+    ConfigError,
+    ConfigMismatchError,
+    LinkError,
+    TableError,
+    TransitionError,
+)
 from qstep.link.ports import SerialPort
 from qstep.model import Model
 
@@ -117,6 +123,28 @@ def test_what_is_no_configuration_is_refused(url, config):
 def test_socket_without_host_or_port_is_refused(name):
     with pytest.raises(ConfigError, match="its socket must be socket://HOST:PORT, PORT from 0"):
         qstep.open(f"serial:{name}", CONFIG)
+
+
+def open_reference(config):
+    return LinkDevice(DirectPort(ReferenceDevice(config)), config)
+
+
+@pytest.mark.parametrize("make", [ModelDevice, open_reference])
+def test_what_is_of_another_type_is_refused_before_anything_is_changed(make):
+    with make(CONFIG) as device:
+        device.apply(walk(10))
+        table, status = device.read(), device.status()
+        for wrong in (None, (1, 2), "text"):
+            with pytest.raises(TransitionError, match=r"make them with Transitions\.from_arrays"):
+                device.apply(wrong)
+            with pytest.raises(ConfigError, match=r"hyperparameters are .*; they must be Hyper"):
+                device.configure(wrong)
+            with pytest.raises(ConfigError, match=r"noise is .*; it must be a NoiseState"):
+                device.set_noise(wrong)
+            with pytest.raises(TableError):
+                device.load(wrong)
+        assert np.array_equal(device.read(), table)
+        assert device.status() == status
 
 
 def test_a_closed_model_answers_nothing():

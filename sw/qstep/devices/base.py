@@ -10,12 +10,13 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from qstep.checks import shown
 from qstep.config import Config, Hyperparameters
-from qstep.errors import TableError
+from qstep.errors import ConfigError, TableError
 from qstep.noise import NoiseState
 from qstep.transitions import Transitions
 
-__all__ = ["Counters", "Device", "Status", "checked_table"]
+__all__ = ["Counters", "Device", "Status", "checked_noise", "checked_table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +135,13 @@ class Device(ABC):
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def checked_noise(noise: NoiseState) -> NoiseState:
+    """Return a state of the rounding noise, or raise ConfigError if it is something else."""
+    if not isinstance(noise, NoiseState):
+        raise ConfigError(f"noise is {shown(noise)}; it must be a NoiseState")
+    return noise
 
 
 def checked_table(config: Config, q_raw: NDArray[np.int32]) -> NDArray[np.int32]:

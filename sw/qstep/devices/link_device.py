@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.config import Config, Hyperparameters, checked_hyper
-from qstep.devices.base import Counters, Device, Status, checked_table
+from qstep.devices.base import Counters, Device, Status, checked_noise, checked_table
 from qstep.errors import (
     ConfigMismatchError,
     DeviceError,
@@ -138,7 +138,8 @@ class LinkDevice(Device):
 
     def set_noise(self, noise: NoiseState) -> None:
         """Continue the rounding noise from a saved state."""
-        self._session.send(Request.NOISE, ARGUMENTS[Request.NOISE].pack(noise.x, noise.w))
+        state = checked_noise(noise)
+        self._session.send(Request.NOISE, ARGUMENTS[Request.NOISE].pack(state.x, state.w))
         self._session.drain()
 
     def set_baud(self, baud: int) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.config import Config, Hyperparameters
-from qstep.devices.base import Device, Status
+from qstep.devices.base import Device, Status, checked_noise
 from qstep.errors import LinkError
 from qstep.fast_model import FastModel
 from qstep.link.records import extend_digest
@@ -40,7 +40,7 @@ class ModelDevice(Device):
 
     def set_noise(self, noise: NoiseState) -> None:
         """Continue the rounding noise from a saved state."""
-        self._model.noise = noise
+        self._model.noise = checked_noise(noise)
 
     def clear(self) -> None:
         """Set the whole table to 0."""
