@@ -21,14 +21,10 @@ def test_simulated_hardware_learns_the_same_files(options: str, tmp_path: Path) 
         words = f"{options} --rounding stochastic --device {device} --out".split()
         result = CliRunner().invoke(command, [*words, str(tmp_path / device)])
         assert result.exit_code == 0, result.output
-    names = sorted(path.name for path in (tmp_path / "model").iterdir())
-    assert names == [
-        "checkpoint.npz",
-        "history.json",
-        "learning_curve.png",
-        "policy.png",
-        "table.npz",
-    ]
+    names = {path.name for path in (tmp_path / "model").iterdir()}
+    always = {"checkpoint.npz", "history.json", "learning_curve.png", "table.npz"}
+    assert names - {"policy.png"} == always
+    assert ("policy.png" in names) == options.startswith("gridworld")  # others have no map
     assert load_arrays(tmp_path / "sim" / "table.npz", ("q_raw",))["q_raw"].any()
     for name in names:
         model, sim = ((tmp_path / device / name).read_bytes() for device in ("model", "sim"))
