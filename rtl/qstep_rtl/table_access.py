@@ -178,7 +178,8 @@ class TableAccess(Component):
             with m.Else():
                 m.d.sync += phase.eq(phase + 1)
 
-        m.d.sync += restart.eq(0)
+        last = Signal()  # the last entry of the table is cleared in this clock
+        m.d.sync += [restart.eq(0), last.eq(0)]
         with m.FSM() as fsm:
             m.d.comb += request.busy.eq(~fsm.ongoing("idle"))
             with m.State("idle"):
@@ -236,7 +237,10 @@ class TableAccess(Component):
                     m.next = "idle"
             with m.State("clear"):
                 m.d.comb += advance.eq(1)
-                last = (self.state == config.states - 1) & (self.action == config.actions - 1)
+                # Compared an entry early: the walk visits one in each clock here.
+                m.d.sync += last.eq(
+                    (self.state == config.states - 1) & (self.action == config.actions - 2)
+                )
                 with m.If(last):
                     m.d.sync += writing.eq(0)
                     m.next = "idle"
