@@ -161,8 +161,13 @@ class ByteDevice(Component):
 
         # Commands and what they drive. Busy may come a clock late: between the last transition or answer
         # and what waits for its end lies a header.
+        lane_quiet, line_quiet = Signal(), Signal()
         with m.If(commands.asks_quiet):
-            m.d.sync += commands.quiet.eq(~lane_busy & ~digest.busy & responder.idle)
+            m.d.sync += [
+                lane_quiet.eq(~lane_busy & ~digest.busy),
+                line_quiet.eq(responder.idle),
+            ]
+        m.d.comb += commands.quiet.eq(lane_quiet & line_quiet)
         m.d.sync += was_held.eq(hold)
 
         # See `sleep`: while the payload of an APPLY passes there is mostly nothing to do but to apply.

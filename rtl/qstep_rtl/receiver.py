@@ -108,9 +108,12 @@ class Receiver(Component):
                     m.d.sync += complete.eq(0)
             with m.Else():
                 m.d.sync += [left.eq(left - 1), complete.eq(left == 1)]
-                with m.If(complete | too_long):
+                with m.If(complete):
                     m.d.sync += bad.eq(1)
 
+        # At once, as a byte that is let in makes what is left fit.
+        with m.If(too_long):
+            m.d.sync += bad.eq(1)
         m.d.sync += too_long.eq((index == HEADER.size) & (left > most_left))
 
         m.d.sync += checking.eq(decoder.end)
