@@ -8,6 +8,8 @@ Sutton and Barto, 2018, eq. 6.8) in fixed point.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,7 +18,7 @@ from qstep.devices.base import checked_table
 from qstep.fixed import COEFFICIENT_BITS, Coefficients, QFormat, Rounding
 from qstep.transitions import Transitions, checked_transitions
 
-__all__ = ["Model", "updated_value"]
+__all__ = ["Model", "Update", "updated_value"]
 
 
 def updated_value(
@@ -35,9 +37,34 @@ def updated_value(
     bias : int
         What rounding adds before the shift, 0..2^15-1.
     """
-    acc = c.beta * q + c.alpha * reward + c.kappa * maximum
-    rounded = (acc + bias) >> COEFFICIENT_BITS
+    rounded = _rounded(c, q, reward, maximum, bias)
     return max(number_format.minimum, min(number_format.maximum, rounded))
+
+
+def _rounded(c: Coefficients, q: int, reward: int, maximum: int, bias: int) -> int:
+    acc = c.beta * q + c.alpha * reward + c.kappa * maximum
+    return (acc + bias) >> COEFFICIENT_BITS
+
+
+class Update(NamedTuple):
+    """What one transition did: what the lane shows with it, raw.
+
+    Attributes
+    ----------
+    value : int
+        The new Q[state, action].
+    maximum : int
+        The greatest value of row `next_state` just before, whether or not the transition terminated.
+    greedy : int
+        The lowest action that attains it.
+    saturated : bool
+        The rounded sum did not fit, and `value` is an end of the range.
+    """
+
+    value: int
+    maximum: int
+    greedy: int
+    saturated: bool
 
 
 class Model:
@@ -76,19 +103,21 @@ class Model:
 
     def update(
         self, state: int, action: int, reward_raw: int, next_state: int, terminated: bool
-    ) -> int:
-        """Apply one transition and return the new raw value of Q[state, action]."""
-        maximum = 0 if terminated else max(self._q[next_state])
-        new = updated_value(
-            self.config.format,
+    ) -> Update:
+        """Apply one transition and return what it did."""
+        row = self._q[next_state]
+        maximum = max(row)
+        greedy = row.index(maximum)
+        operands = (
             self._coefficients,
             self._q[state][action],
             reward_raw,
-            maximum,
+            0 if terminated else maximum,
             self._bias(),
         )
-        self._q[state][action] = new
-        return new
+        value = updated_value(self.config.format, *operands)
+        self._q[state][action] = value
+        return Update(value, maximum, greedy, saturated=value != _rounded(*operands))
 
     def _bias(self) -> int:
         if self._rounding is Rounding.NEAREST:

@@ -10,7 +10,7 @@ from qstep import Config, Hyperparameters, QFormat, Rounding, Transitions
 from qstep.errors import TableError
 from qstep.fast_model import FastModel
 from qstep.fixed import Coefficients, coefficients
-from qstep.model import Model, updated_value
+from qstep.model import Model, Update, updated_value
 from qstep.noise import NoiseState
 
 pytestmark = pytest.mark.unit
@@ -44,6 +44,17 @@ def test_an_update_worked_by_hand(model_class: type[Model] | type[FastModel]) ->
     # Terminated: (16384 * 512 + 16384 * 256 + 16384) >> 15 = 384
     model.apply(Transitions.from_arrays(config, [1], [0], [1.0], [0], [True]))
     assert model.table.tolist() == [[230, 0], [384, -256], [0, 0]]
+
+
+def test_an_update_tells_what_it_did() -> None:
+    model = Model(Config(3, 3, Q8))
+    model.configure(Hyperparameters(alpha=1.0, gamma=1.0))
+    model.load(np.array([[0, 0, 0], [-5, 7, 7], [-9, -9, -8]], np.int32))
+    assert model.update(0, 0, 100, 1, False) == Update(107, 7, 1, saturated=False)
+    assert model.update(0, 1, 127, 1, False) == Update(127, 7, 1, saturated=True)
+    # The row's own maximum, also where it does not count; before the update, also of the same row.
+    assert model.update(2, 0, -128, 2, True) == Update(-128, -8, 2, saturated=False)
+    assert model.update(0, 2, -128, 2, False) == Update(-128, -8, 2, saturated=True)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from tb.uvm.lane_pins import CLOCK, flag
 
 from qstep import Hyperparameters, Rounding
 from qstep.fixed import COEFFICIENT_BITS
-from qstep.model import Model
+from qstep.model import Model, Update
 from qstep.noise import NoiseState
 from qstep_rtl.timing import write_stage
 
@@ -166,8 +166,7 @@ class LaneScoreboard(uvm_scoreboard):
         expected = self._apply(offers)
         for name in ("value", "maximum", "greedy"):
             self._same(name, offers, results[name], expected[name])
-        clipped = expected["rounded"] != expected["value"]
-        self._same("saturated", offers, flag(results, "saturated"), clipped)
+        self._same("saturated", offers, flag(results, "saturated"), expected["saturated"])
         self.transitions += len(offers)
         assert self._hyper is not None
         self.ap.write(
@@ -183,7 +182,7 @@ class LaneScoreboard(uvm_scoreboard):
         )
 
     def _apply(self, offers: NDArray[np.void]) -> dict[str, NDArray[np.int64]]:
-        """Apply transitions to the model; return what the lane must show for each."""
+        """Apply transitions to the model; return what the lane must show, and what coverage asks for."""
         assert self._hyper is not None, "transitions came before coefficients"
         assert self._rows is not None, "transitions came before a table"
         model, rows, c = self._model, self._rows, self._hyper.coefficients
@@ -195,22 +194,19 @@ class LaneScoreboard(uvm_scoreboard):
         columns = [offers[name].tolist() for name in names] + [flag(offers, "terminated").tolist()]
         out = []
         for state, action, reward, next_state, terminated in zip(*columns, strict=True):
-            row = rows[next_state]
-            maximum = max(row)
+            row, old = rows[next_state], rows[state][action]
+            bias = model.noise.draw if stochastic else fixed_bias
+            update = model.update(state, action, reward, next_state, terminated)
+            maximum = update.maximum
             ties = 0
             for a, value in enumerate(row):
                 if value == maximum:
                     ties |= 1 << a
-            bias = model.noise.draw if stochastic else fixed_bias
-            acc = (
-                beta * rows[state][action] + alpha * reward + kappa * (0 if terminated else maximum)
-            )
-            value = model.update(state, action, reward, next_state, terminated)
-            rows[state][action] = value
-            greedy = (ties & -ties).bit_length() - 1
+            acc = beta * old + alpha * reward + kappa * (0 if terminated else maximum)
             rounded = (acc + bias) >> COEFFICIENT_BITS
-            out.append((value, maximum, greedy, ties, rounded, acc & low_bits))
-        results = ("value", "maximum", "greedy", "ties", "rounded", "surplus")
+            rows[state][action] = update.value
+            out.append((*update, ties, rounded, acc & low_bits))
+        results = (*Update._fields, "ties", "rounded", "surplus")
         return {
             name: np.array(column, np.uint64 if name == "ties" else np.int64)
             for name, column in zip(results, zip(*out, strict=True), strict=True)
