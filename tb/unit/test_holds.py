@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from tb.planted import plant
 
-from qstep.config import Config, Hyperparameters
+from qstep.config import Config, Hyperparameters, Link
 from qstep.devices.link_device import LinkDevice
 from qstep.devices.model_device import ModelDevice
 from qstep.errors import DeviceError
-from qstep.link.frames import DELIMITER, decode_frame
-from qstep.protocol import RecordLayout, Request
+from qstep.link.frames import DELIMITER, Frame, decode_frame, encode_frame
+from qstep.protocol import ANSWERS, RecordLayout, Request, StatusCode
 from qstep.transitions import Transitions
 from qstep_rtl import sources
 from qstep_rtl.generate import generate
@@ -25,8 +25,7 @@ from qstep_sim.port import SimPort
 pytestmark = pytest.mark.rtl
 
 CONFIG = Config(states=4, actions=3, loop_depth=3)
-"""A record with a reward code has two bytes, and the loop takes three clocks: only so can the link be
-too fast."""
+"""A record with a reward code has two bytes, and the loop takes three clocks: the link is too fast."""
 
 RECORD_BYTES = 2
 
@@ -111,6 +110,44 @@ def check(stream: Transitions, library: Path | None = None) -> dict[str, int]:
     for name, count in counts.items():
         assert getattr(found, name) == count, f"{name} is {getattr(found, name)}, not {count}"
     return counts
+
+
+@pytest.mark.parametrize(("loop_depth", "holds"), [(2, False), (3, True)])
+def test_records_that_waited_leave_every_second_clock(loop_depth: int, holds: bool) -> None:
+    config = Config(states=2, actions=64, loop_depth=loop_depth, link=Link(buffer_bytes=512))
+    size = RecordLayout.coded(config).size(full=False)
+    assert size == 3  # a byte a clock, so records that never waited make nothing hold
+    port = SimPort(config)
+
+    def ask(kind: Request, seq: int, payload: bytes = b"") -> None:
+        port.write(encode_frame(kind, seq, epoch, payload))
+
+    def answer() -> Frame:
+        data = b""
+        while not data.endswith(DELIMITER) or data == DELIMITER:
+            data = data.removeprefix(DELIMITER) + port.read(1000)
+        frame = decode_frame(data[:-1])
+        assert frame is not None
+        assert frame.payload[0] == StatusCode.OK
+        return frame
+
+    epoch = 0
+    ask(Request.HELLO, 0, bytes(4))
+    epoch = answer().epoch
+    ask(Request.CLEAR, 0)
+    answer()
+    for seq in range(1, 81, 2):
+        # The registers are read for the first answer while records come, all of one entry.
+        ask(Request.COUNTERS, seq)
+        ask(Request.APPLY_CODED, seq + 1, bytes(size * 8))
+        answer()
+        answer()
+    ask(Request.COUNTERS, 81)
+    layout = ANSWERS[Request.COUNTERS]
+    found = layout.named(answer().payload[-layout.size :])
+    port.close()
+    assert found["accepted"] == 40 * 8
+    assert (found["held"] > 0) == holds
 
 
 def test_records_come_faster_than_the_loop_turns() -> None:

@@ -277,21 +277,25 @@ def every_pair_batch(rng: Generator, config: Config) -> Batch:
 
 
 def walker_batch(rng: Generator, config: Config, n: int) -> Batch:
-    """Return one random walker on a square grid: each next state is the state that follows."""
-    side = max(2, min(8, int(config.states**0.5)))
-    assert side * side <= config.states, "the grid needs 4 states"
+    """Return one random walker on a square grid: each next state is the state that follows.
+
+    With fewer than four states the grid is a corridor.
+    """
+    rows = min(8, int(config.states**0.5))
+    columns = rows if rows > 1 else config.states
+    goal = rows * columns - 1
     moves = np.array([(0, -1), (1, 0), (0, 1), (-1, 0)])
     actions = rng.integers(min(config.actions, 4), size=n)
     state = np.zeros(n, np.int64)
     next_state = np.zeros(n, np.int64)
     x = y = 0
     for i, (dx, dy) in enumerate(moves[actions].tolist()):
-        state[i] = side * y + x
-        x, y = min(max(x + dx, 0), side - 1), min(max(y + dy, 0), side - 1)
-        next_state[i] = side * y + x
-        if next_state[i] == side * side - 1:
-            x, y = (int(v) for v in rng.integers(side, size=2))
-    terminated = next_state == side * side - 1
+        state[i] = columns * y + x
+        x, y = min(max(x + dx, 0), columns - 1), min(max(y + dy, 0), rows - 1)
+        next_state[i] = columns * y + x
+        if next_state[i] == goal:
+            x, y = (int(v) for v in rng.integers([columns, rows]))
+    terminated = next_state == goal
     return Batch(
         "walker",
         _transitions(
