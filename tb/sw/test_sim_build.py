@@ -188,7 +188,7 @@ def test_closed_port_says_so(port: SimPort) -> None:
 
 
 @pytest.mark.rtl
-@pytest.mark.parametrize("divisor", [4, 5, 16, 417])
+@pytest.mark.parametrize("divisor", [8, 9, 16, 417])
 def test_serial_lines_carry_every_byte_at_the_rate_of_the_divisor(divisor: int) -> None:
     link = Link(clock_hz=48_000_000, baud=48_000_000 // divisor)
     library = compile_library([ECHO], "echo_top", uart=True)
@@ -210,8 +210,8 @@ def test_rate_that_the_clock_cannot_make_is_refused() -> None:
     port = SimPort(CONFIG, library=compile_library([ECHO], "echo_top", uart=True))
     port.set_baud(115_200)
     assert port.baud == 115_200
-    with pytest.raises(ConfigError, match=r"link.baud is 11000000"):
-        port.set_baud(11_000_000)
+    with pytest.raises(ConfigError, match=r"link.baud is 5600000; .* misses it"):
+        port.set_baud(5_600_000)
     assert port.baud == 115_200
 
 
