@@ -22,7 +22,7 @@ from qstep.errors import FileFormatError, TableError
 from qstep.files import write_atomically
 from qstep.npz import load_arrays
 
-__all__ = ["load_table", "save_table"]
+__all__ = ["load_table", "save_table", "table_config"]
 
 _ARRAYS = ("q_raw", "q", "config")
 
@@ -84,13 +84,28 @@ def load_table(path: str | Path, config: Config) -> NDArray[np.int32]:
     """
     checked_config(config)
     arrays = load_arrays(path, _ARRAYS)
-    try:
-        there = Config.from_dict(json.loads(str(arrays["config"]))["config"]).format
-    except (ValueError, KeyError, TypeError, RecursionError) as cause:
-        raise FileFormatError(f"{path}: config is not the JSON text of a configuration") from cause
+    there = _config(path, arrays["config"]).format
     if there != config.format:
         raise TableError(f"{path}: holds {there} values; this configuration has {config.format}")
     try:
         return checked_table(config, arrays["q_raw"])
     except TableError as cause:
         raise TableError(f"{path}: {cause}") from cause
+
+
+def table_config(path: str | Path) -> Config:
+    """Return the configuration that the table of a file was learnt with.
+
+    Raises
+    ------
+    FileFormatError
+        As :func:`load_table`.
+    """
+    return _config(path, load_arrays(path, _ARRAYS)["config"])
+
+
+def _config(path: str | Path, text: NDArray[Any]) -> Config:
+    try:
+        return Config.from_dict(json.loads(str(text))["config"])
+    except (ValueError, KeyError, TypeError, RecursionError) as cause:
+        raise FileFormatError(f"{path}: config is not the JSON text of a configuration") from cause

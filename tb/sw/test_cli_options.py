@@ -15,8 +15,8 @@ from qstep.errors import FileFormatError, QStepError
 pytestmark = pytest.mark.unit
 
 WITH_JSON = (
-    *("agents", "bench", "build", "doctor", "dqn", "explore", "matmul", "pqn", "profile"),
-    *("replay", "serve", "train"),
+    *("agents", "bench", "build", "doctor", "dqn", "explore", "matmul", "play", "pqn"),
+    *("profile", "replay", "serve", "train"),
 )
 
 

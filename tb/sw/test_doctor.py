@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib import metadata
 from pathlib import Path
 
@@ -148,7 +149,25 @@ def test_table_of_a_ready_machine_ends_with_status_0() -> None:
     assert "Learning on the simulated accelerator can run here." in result.output
 
 
-def test_json_says_the_same() -> None:
-    report = json.loads(CliRunner().invoke(command, ["--json"]).output)
-    assert report["ready"] is True
-    assert [Finding(**finding) for finding in report["findings"]] == examine()
+def test_json_and_table_say_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = Finding("needle", "1.2.3", "sewing", "buy one", required=True)
+    missing = Finding("thread", None, "sewing", "spin some", required=True)
+    for findings, ready in (([here], True), ([here, missing], False)):
+        monkeypatch.setattr("qstep.cli.doctor.examine", lambda findings=findings: findings)
+        told = CliRunner().invoke(command, ["--json"])
+        shown = CliRunner().invoke(command)
+        assert told.exit_code == shown.exit_code == (0 if ready else 1)
+        entries = [
+            {
+                "name": finding.name,
+                "found": finding.found,
+                "needed_by": "sewing",
+                "remedy": finding.remedy,
+                "required": True,
+            }
+            for finding in findings
+        ]
+        assert json.loads(told.stdout) == {"ready": ready, "findings": entries}
+        assert re.search(r"^needle +1\.2\.3 +sewing *$", shown.stdout, re.MULTILINE)
+        assert ("  thread: spin some\n" in shown.stdout) == (not ready)
+        assert bool(re.search(r"^thread +missing +sewing *$", shown.stdout, re.MULTILINE)) != ready

@@ -186,4 +186,4 @@ def test_python_example_of_the_readme_runs() -> None:
         [sys.executable, "-W", "error", "-c", example], capture_output=True, text=True, check=False
     )
     assert answer.returncode == 0, answer.stderr
-    assert "-0.5" in answer.stdout
+    assert answer.stdout == "[[ 0.   0.   0.  -0.5]\n [ 0.   0.   0.   0.5]]\n"

@@ -32,8 +32,10 @@ AT_WORK = {
         "qstep_fpga.explore.sweep.explore",
         "finished placements are kept; go on with: ",
     ),
+    "export": ("table.npz --format csv --out t.csv", "qstep.cli.export.table_config", ""),
     "generate": (f"{SIZE} --out verilog", "qstep_rtl.generate.generate", ""),
     "matmul": ("--sizes 8,16", "qstep.bench.matmul.compare", ""),
+    "play": ("table.npz", "qstep.cli.play.table_config", ""),
     "pqn": ("cartpole", "qstep.cli._networks.Run.__init__", ""),
     "profile": ("dictionary", "qstep.cli.profile.profile", ""),
     "program": (

@@ -20,7 +20,7 @@ from qstep.learn.checkpoint import Episode
 from qstep.learn.evaluate import Evaluation
 from qstep.plotting import write_picture
 
-__all__ = ["plot_learning_curve", "plot_policy"]
+__all__ = ["GridMap", "map_of", "plot_learning_curve", "plot_policy"]
 
 _UP, _DOWN, _LEFT, _RIGHT = (0, 1), (0, -1), (-1, 0), (1, 0)
 _COLOURS = {HOLE: "#222222", WALL: "#8a8a8a", GOAL: "#2e8b57"}
@@ -93,7 +93,7 @@ def plot_policy(
     bool
         Whether there is a map. Elsewhere the numbers of states are no places, and nothing is written.
     """
-    grid = _map(env)
+    grid = map_of(env)
     if grid is None:
         return False
     write_picture(_on_map(grid, q, title), Path(path))
@@ -101,26 +101,29 @@ def plot_policy(
 
 
 @dataclass(frozen=True, slots=True)
-class _Map:
+class GridMap:
+    """Rows of letters, and where each action moves: (right, up)."""
+
     rows: tuple[str, ...]
     moves: tuple[tuple[int, int], ...]
 
 
-def _map(env: gym.Env[Any, Any]) -> _Map | None:
+def map_of(env: gym.Env[Any, Any]) -> GridMap | None:
+    """Return the map of an environment whose states are its places, row by row; else None."""
     inner = env.unwrapped
     if isinstance(inner, GridWorld):
-        return _Map(inner.rows, (_UP, _DOWN, _LEFT, _RIGHT))
+        return GridMap(inner.rows, (_UP, _DOWN, _LEFT, _RIGHT))
     description = getattr(inner, "desc", None)
     if type(inner).__name__ == "FrozenLakeEnv" and description is not None:
         rows = tuple(b"".join(row).decode().replace("F", ".") for row in description)
-        return _Map(rows, (_LEFT, _DOWN, _RIGHT, _UP))
+        return GridMap(rows, (_LEFT, _DOWN, _RIGHT, _UP))
     if type(inner).__name__ == "CliffWalkingEnv":
         rows = ("............",) * 3 + ("SHHHHHHHHHHG",)
-        return _Map(rows, (_UP, _RIGHT, _DOWN, _LEFT))
+        return GridMap(rows, (_UP, _RIGHT, _DOWN, _LEFT))
     return None
 
 
-def _on_map(grid: _Map, q: NDArray[np.float64], title: str) -> Figure:
+def _on_map(grid: GridMap, q: NDArray[np.float64], title: str) -> Figure:
     cells = np.array([list(row) for row in grid.rows])
     height, width = cells.shape
     special = np.isin(cells, tuple(_COLOURS))

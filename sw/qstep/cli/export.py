@@ -1,0 +1,50 @@
+"""``qstep export``: a learnt table for other tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from qstep.cli._room import room_for
+from qstep.export import EXPORTERS
+from qstep.files import write_atomically
+from qstep.table import load_table, table_config
+
+__all__ = ["command"]
+
+
+@click.command(short_help="Write a learnt table as CSV, C header or memory image.")
+@click.argument("table_file", metavar="TABLE.npz", type=click.Path(path_type=Path))
+@click.option(
+    "--format",
+    "name",
+    type=click.Choice(tuple(EXPORTERS)),
+    required=True,
+    help="CSV, a C header, or a memory image for Verilog's $readmemh.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    metavar="FILE",
+    help="The file.",
+)
+def command(table_file: Path, name: str, out: Path) -> None:
+    """Write a learnt table as text, every raw value exactly.
+
+    The first line says size and number format. A C header has the array qstep_table[state][action] of
+    the narrowest integers that hold the format; a memory image has a word a line, word
+    state * actions + action, in two's complement.
+
+    \b
+    Examples:
+      qstep export runs/gridworld/table.npz --format csv --out table.csv
+      qstep export runs/gridworld/table.npz --format c --out table.h
+      qstep export runs/gridworld/table.npz --format readmemh --out table.hex
+    """
+    config = table_config(table_file)
+    q_raw = load_table(table_file, config)
+    with room_for(out):
+        write_atomically(out, EXPORTERS[name](q_raw, config).encode())
+    click.echo(f"{config.states} states x {config.actions} actions, {config.format}: {out}")

@@ -1,0 +1,118 @@
+"""``qstep play``: watch what a learnt table does, and score it."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from qstep.cli._json import JsonOutput, json_option
+from qstep.cli._options import FiniteRange, seed_option
+from qstep.cli._room import room_for
+from qstep.errors import EnvironmentSpaceError
+from qstep.table import load_table, table_config
+
+__all__ = ["command"]
+
+
+@click.command(short_help="Watch what a learnt table does, and score it.")
+@click.argument("table_file", metavar="TABLE.npz", type=click.Path(path_type=Path))
+@click.argument("env_id", metavar="[WORLD]", default="gridworld")
+@click.option(
+    "--episodes",
+    type=click.IntRange(1, 1_000_000),
+    default=100,
+    show_default=True,
+    help="Greedy episodes of the score.",
+)
+@seed_option
+@click.option(
+    "--watch/--no-watch", default=None, help="Show an episode first.  [default: on a terminal]"
+)
+@click.option(
+    "--delay",
+    type=FiniteRange(0, 10),
+    default=0.2,
+    show_default=True,
+    help="Seconds between two steps that are shown.",
+)
+@json_option("the score")
+def command(
+    table_file: Path,
+    env_id: str,
+    episodes: int,
+    seed: int,
+    watch: bool | None,
+    delay: float,
+    json_output: JsonOutput,
+) -> None:
+    """Act greedily on a learnt table: show an episode step by step, then score many.
+
+    WORLD is what `qstep train` takes: gridworld (unless another is given), gridworld-8x8, snake,
+    cartpole, a map file (.txt) or a Gymnasium id. Nothing is learnt and nothing explored.
+
+    \b
+    Examples:
+      qstep play runs/gridworld/table.npz
+      qstep play runs/FrozenLake-v1/table.npz FrozenLake-v1 --episodes 1000 --json
+    """
+    import numpy as np
+
+    from qstep.envs import make, table_size
+    from qstep.learn.evaluate import MAX_SEED, evaluate
+    from qstep.learn.value_iteration import transition_model
+
+    config = table_config(table_file)
+    q = load_table(table_file, config)
+    env = make(env_id, seed % MAX_SEED)
+    states, actions = table_size(env)
+    if states > config.states or actions != config.actions:
+        raise EnvironmentSpaceError(
+            f"{env_id} has {states} states and {actions} actions; {table_file} is a table of "
+            f"{config.states} states and {config.actions} actions"
+        )
+    if sys.stdout.isatty() if watch is None else watch:
+        _show(env, q, seed % MAX_SEED, delay, to_stderr=json_output.on_stdout)
+    model = transition_model(env)
+    goal = None if model is None else model.success_reward
+    with room_for(json_output.file):
+        found = asdict(evaluate(env, q, episodes, np.random.default_rng(seed), goal))
+        del found["episode"]
+        report = {"table": str(table_file), "env_id": env_id, "episodes": episodes, "seed": seed}
+        rate = "" if found["success"] is None else f"success {found['success']:.0%}, "
+        words = (
+            f"{env_id}: {episodes} greedy episodes, mean return {found['mean_return']:.2f}, {rate}"
+            f"length {found['mean_length']:.1f}"
+        )
+        json_output.tell(json.dumps({**report, **found}, indent=2), lambda: click.echo(words))
+
+
+def _show(env: Any, q: Any, seed: int, delay: float, to_stderr: bool) -> None:
+    """Print an episode: the map with the walker on it, where there is one, and what was done."""
+    from qstep.learn.plots import map_of
+    from qstep.learn.policy import greedy
+
+    grid = map_of(env)
+    state, total, steps = int(env.reset(seed=seed)[0]), 0.0, 0
+    ended = False
+    while not ended:
+        action = greedy(q, state)
+        said = f"state {state}, action {action}"
+        if grid is not None:
+            width = len(grid.rows[0])
+            cells = list("".join(grid.rows))
+            cells[state] = "@"
+            lines = [" ".join(cells[at : at + width]) for at in range(0, len(cells), width)]
+            said = "\n".join([*lines, said])
+        following, reward, terminated, truncated, _ = env.step(action)
+        state, total, steps = int(following), total + float(reward), steps + 1
+        ended = bool(terminated or truncated)
+        click.echo(f"{said}, reward {float(reward):g}", err=to_stderr)
+        time.sleep(delay)
+    how = "terminated" if terminated else "truncated"
+    click.echo(f"{how} in state {state} after {steps} steps, return {total:g}", err=to_stderr)

@@ -1,0 +1,160 @@
+"""`qstep export` and `qstep play`: what can be done with a finished table."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from numpy.typing import NDArray
+
+from qstep import cli
+from qstep.config import Config, Hyperparameters
+from qstep.errors import EnvironmentSpaceError, FileFormatError
+from qstep.export import to_c, to_csv, to_readmemh
+from qstep.fixed import QFormat
+from qstep.table import load_table, save_table
+from qstep_sim import verilator
+
+pytestmark = pytest.mark.unit
+
+FORMATS = ("Q4.4", "Q5.8", "Q8.8", "Q8.16", "Q16.16")
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def qstep(words: str) -> Result:
+    return CliRunner().invoke(cli._qstep, words.split())
+
+
+def table(config: Config) -> NDArray[np.int32]:
+    """Return a table with the ends of the format, and whatever else."""
+    low, high = config.format.minimum, config.format.maximum
+    shape = (config.states, config.actions)
+    q_raw = np.random.default_rng(0).integers(low, high, shape, dtype=np.int32, endpoint=True)
+    q_raw[0, 0], q_raw[0, 1], q_raw[-1, -1] = low, high, -1
+    return q_raw
+
+
+def saved(name: str, config: Config) -> NDArray[np.int32]:
+    save_table(name, table(config), config, Hyperparameters())
+    return table(config)
+
+
+@pytest.mark.parametrize("number_format", FORMATS)
+def test_csv_holds_every_raw_value(number_format: str) -> None:
+    config = Config(7, 3, format=QFormat.parse(number_format))
+    text = to_csv(table(config), config)
+    about, names, *lines = text.splitlines()
+    assert about.startswith(f"# Q-table of QStep: 7 states x 3 actions, {number_format}: integers")
+    assert names == "state,action_0,action_1,action_2"
+    read = np.array([line.split(",") for line in lines], np.int64)
+    assert (read[:, 0] == np.arange(7)).all()
+    assert (read[:, 1:] == table(config)).all()
+
+
+@pytest.mark.parametrize("number_format", FORMATS)
+def test_memory_image_holds_every_raw_value_in_the_words_of_the_format(number_format: str) -> None:
+    config = Config(7, 3, format=QFormat.parse(number_format))
+    lines = to_readmemh(table(config), config).splitlines()
+    assert f"{number_format}: integers of {config.format.width} bits" in lines[0]
+    assert lines[1] == "// Word state * 3 + action."
+    width = config.format.width
+    words = [int(line, 16) for line in lines[2:]]
+    assert {len(line) for line in lines[2:]} == {-(-width // 4)}
+    values = [word - (1 << width) if word >> (width - 1) else word for word in words]
+    assert values == table(config).reshape(-1).tolist()
+
+
+def test_c_header_compiles_without_a_warning_to_every_raw_value() -> None:
+    for number_format in FORMATS:
+        config = Config(7, 3, format=QFormat.parse(number_format))
+        Path("table.h").write_text(to_c(table(config), config), encoding="utf-8")
+        Path("main.cpp").write_text(
+            '#include "table.h"\n#include "table.h"\n#include <cstdio>\n'
+            'int main() { std::printf("%zu %d\\n", sizeof **qstep_table, QSTEP_FRACTION_BITS);\n'
+            "for (int s = 0; s < QSTEP_STATES; ++s) for (int a = 0; a < QSTEP_ACTIONS; ++a)\n"
+            'std::printf("%ld\\n", long(qstep_table[s][a])); }\n',
+            encoding="utf-8",
+        )
+        compiler = [*verilator.compiler(), "-Wall", "-Wextra", "-Werror", "main.cpp", "-o", "main"]
+        subprocess.run(compiler, check=True)
+        said = subprocess.run(["./main"], capture_output=True, text=True, check=True).stdout
+        sizes, *values = said.splitlines()
+        bits = config.format.width
+        expected = 1 if bits <= 8 else 2 if bits <= 16 else 4
+        assert sizes == f"{expected} {config.format.fraction}"
+        assert list(map(int, values)) == table(config).reshape(-1).tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "write"), [("csv", to_csv), ("c", to_c), ("readmemh", to_readmemh)]
+)
+def test_export_writes_the_file(name: str, write: object) -> None:
+    config = Config(25, 4)
+    q_raw = saved("table.npz", config)
+    result = qstep(f"export table.npz --format {name} --out new/table.txt")
+    assert result.exit_code == 0, result.output
+    assert result.stdout == "25 states x 4 actions, Q8.8: new/table.txt\n"
+    assert Path("new/table.txt").read_text(encoding="utf-8") == write(q_raw, config)  # type: ignore[operator]
+
+
+def test_export_refuses_what_is_no_table() -> None:
+    Path("walk.npz").write_bytes(b"nothing")
+    for words in ("export walk.npz --format csv --out t.csv", "play absent.npz"):
+        assert isinstance(qstep(words).exception, FileFormatError)
+    assert not Path("t.csv").exists()
+    result = qstep("export walk.npz --format yaml --out t.csv")
+    assert result.exit_code == 2
+    assert "'yaml' is not one of 'csv', 'c', 'readmemh'" in result.stderr
+
+
+@pytest.fixture
+def learnt() -> Path:
+    result = qstep("train gridworld --episodes 300 --evaluate-every 300 --out run")
+    assert result.exit_code == 0, result.output
+    return Path("run/table.npz")
+
+
+def test_play_scores_the_greedy_policy_and_shows_it(learnt: Path) -> None:
+    result = qstep(f"play {learnt} --watch --delay 0 --episodes 10")
+    assert result.exit_code == 0, result.output
+    *shown, end, score = result.stdout.splitlines()
+    assert score == ("gridworld: 10 greedy episodes, mean return -6.00, success 100%, length 8.0")
+    assert end == "terminated in state 24 after 8 steps, return -6"
+    walked = [int(found[1]) for line in shown if (found := re.match(r"state (\d+), ", line))]
+    drawn = [position for position, line in enumerate(shown) if "@" in line]
+    assert walked[0] == 0
+    assert len(walked) == len(drawn) == 8
+    # A map has five rows and is followed by the line that says what was done.
+    for step, (state, line) in enumerate(zip(walked, drawn, strict=True)):
+        assert line - 6 * step == state // 5
+        assert shown[line].split().index("@") == state % 5
+
+
+def test_play_says_the_same_as_json_and_keeps_the_show_apart(learnt: Path) -> None:
+    result = qstep(f"play {learnt} gridworld --watch --delay 0 --episodes 10 --json")
+    report = json.loads(result.stdout)
+    assert (report["mean_return"], report["success"], report["mean_length"]) == (-6.0, 1.0, 8.0)
+    assert "@" in result.stderr
+    untrained = Config(25, 4)
+    save_table("zeros.npz", np.zeros((25, 4), np.int32), untrained, Hyperparameters())
+    assert not load_table("zeros.npz", untrained).any()
+    report = json.loads(qstep("play zeros.npz --episodes 3 --json").stdout)
+    assert (report["success"], report["mean_return"]) == (0.0, -100.0)
+
+
+def test_play_refuses_a_world_that_the_table_does_not_fit(learnt: Path) -> None:
+    error = qstep(f"play {learnt} FrozenLake8x8-v1").exception
+    assert isinstance(error, EnvironmentSpaceError)
+    assert str(error) == (
+        "FrozenLake8x8-v1 has 64 states and 4 actions; run/table.npz is a table of 25 states and "
+        "4 actions"
+    )
