@@ -137,6 +137,14 @@ def test_run_is_not_replaced_without_a_word(tmp_path: Path, more: tuple[str, ...
     assert (before == after) == (not more)
 
 
+def test_picture_of_a_replaced_run_does_not_stay(tmp_path: Path) -> None:
+    train("gridworld", "--out", tmp_path, *SHORT)
+    assert (tmp_path / "policy.png").exists()
+    words = ("Taxi-v3", "--out", tmp_path, "--overwrite", "--episodes", "1")
+    assert train(*words).exit_code == 0
+    assert {path.name for path in tmp_path.iterdir()} == FILES - {"policy.png"}
+
+
 def test_start_that_fails_leaves_no_folder(tmp_path: Path) -> None:
     train("gridworld", "--device", "serial:/dev/absent", "--out", tmp_path / "runs" / "x")
     assert list(tmp_path.iterdir()) == []

@@ -62,6 +62,8 @@ def write_results(folder: Path, learner: Learner) -> dict[str, Path]:
     policy = folder / "policy.png"
     if plot_policy(policy, f"{env_id}: greedy policy", learner.env, learner.q):
         files["policy"] = policy
+    else:
+        policy.unlink(missing_ok=True)  # it is of a run that these results replace
     return files
 
 
