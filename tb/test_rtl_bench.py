@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -92,6 +94,27 @@ def test_bench_modules_have_no_lint_warnings(bench: str) -> None:
         check=False,
     )
     assert (answer.returncode, answer.stderr) == (0, "")
+
+
+@pytest.mark.unit
+def test_a_test_that_never_ends_fails_and_ends_what_it_started(
+    tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    assert 0 < float(pytestconfig.getini("timeout")) < 3600
+    late = tmp_path / "late"
+    program = f"import pathlib, time; time.sleep(4); pathlib.Path({str(late)!r}).touch()"
+    (tmp_path / "test_endless.py").write_text(
+        "import subprocess, sys\n"
+        f"def test_endless(): subprocess.run([sys.executable, '-c', {program!r}])\n",
+        encoding="utf-8",
+    )
+    settings = ["-c", str(TB.parent / "pyproject.toml"), "-o", "timeout=1"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *settings]
+    answer = subprocess.run([*command, tmp_path], capture_output=True, text=True, check=False)
+    assert answer.returncode == 1
+    assert "Timeout (>1.0s)" in answer.stdout
+    time.sleep(4)
+    assert not late.exists()
 
 
 @pytest.mark.rtl
