@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from qstep.baselines import dictionary, numba_table, numpy_table, random_walk
+from qstep.baselines.learning import AgentsLearning, Learning
 from qstep.baselines.problem import Stream
 from qstep.envs.gridworld import DeterministicModel, GridWorld
 from qstep.envs.maps import MAPS
@@ -102,27 +103,27 @@ EXACT_REPLAYS = {
 def test_learning_the_grid_world_ends_with_an_optimal_action_in_every_state(
     learn: Callable[..., Any], updates: int, world: DeterministicModel, optimal: NDArray[np.bool_]
 ) -> None:
-    assert greedy_is_optimal(learn(world, updates, epsilon=0.5, seed=1), optimal)
+    assert greedy_is_optimal(learn(world, updates, Learning(epsilon=0.5, seed=1)), optimal)
 
 
 def test_batched_learning_ends_with_an_optimal_action_in_every_state(
     torch_batched: Any, world: DeterministicModel, optimal: NDArray[np.bool_]
 ) -> None:
-    table = torch_batched.learn(world, 300_000, epsilon=0.5, seed=1)
+    table = torch_batched.learn(world, 300_000, AgentsLearning(epsilon=0.5, seed=1))
     assert greedy_is_optimal(table, optimal)
 
 
 def test_the_check_of_optimality_can_fail(
     world: DeterministicModel, optimal: NDArray[np.bool_]
 ) -> None:
-    assert not greedy_is_optimal(numba_table.learn(world, 100, seed=1), optimal)
+    assert not greedy_is_optimal(numba_table.learn(world, 100, Learning(seed=1)), optimal)
 
 
 @pytest.mark.parametrize("learn", [dictionary.learn, numpy_table.learn, numba_table.learn])
 def test_a_seed_decides_the_whole_table(
     learn: Callable[..., Any], world: DeterministicModel
 ) -> None:
-    first, again, other = (array(learn(world, 2000, seed=seed)) for seed in (3, 3, 4))
+    first, again, other = (array(learn(world, 2000, Learning(seed=seed))) for seed in (3, 3, 4))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
 
@@ -141,17 +142,19 @@ def test_without_exploration_all_forms_walk_the_same_way(
     updates: int, world: DeterministicModel, torch_batched: Any
 ) -> None:
     # Nothing is drawn, so one wrong tie, unmasked end or missed restart leads to another table.
-    expected = array(dictionary.learn(world, updates, epsilon=0.0))
-    assert np.array_equal(numpy_table.learn(world, updates, epsilon=0.0), expected)
-    assert np.array_equal(numba_table.learn(world, updates, epsilon=0.0), expected)
-    table = torch_batched.learn(world, updates, epsilon=0.0, agents=1, episode_cap=updates + 1)
+    expected = array(dictionary.learn(world, updates, Learning(epsilon=0.0)))
+    assert np.array_equal(numpy_table.learn(world, updates, Learning(epsilon=0.0)), expected)
+    assert np.array_equal(numba_table.learn(world, updates, Learning(epsilon=0.0)), expected)
+    table = torch_batched.learn(
+        world, updates, AgentsLearning(epsilon=0.0, agents=1, episode_cap=updates + 1)
+    )
     # float32 against float64: a unit in the last place for each of the few updates of an entry.
     assert np.allclose(table.numpy(), expected, rtol=0, atol=1e-5)
 
 
 def test_ties_go_to_the_lowest_action(world: DeterministicModel) -> None:
     # Up against the board, then down into the hole: the first two actions, each worse than 0.
-    q = numba_table.learn(world, 2, epsilon=0.0)
+    q = numba_table.learn(world, 2, Learning(epsilon=0.0))
     assert q[0].tolist() == [-0.5, -2.5, 0.0, 0.0]
 
 
@@ -265,7 +268,7 @@ def corridor() -> DeterministicModel:
 
 def test_the_episode_cap_sends_agents_back_to_the_start(torch_batched: Any) -> None:
     def visited(cap: int) -> list[bool]:
-        table = torch_batched.learn(corridor(), 80, agents=8, episode_cap=cap)
+        table = torch_batched.learn(corridor(), 80, AgentsLearning(agents=8, episode_cap=cap))
         return [value != 0 for [value] in table.tolist()]
 
     assert visited(1) == [True, False, False]
@@ -277,11 +280,13 @@ def test_a_capped_episode_still_bootstraps(torch_batched: Any) -> None:
     stay = DeterministicModel(
         np.zeros((1, 1), np.int32), np.ones((1, 1)), np.zeros((1, 1), bool), 0
     )
-    table = torch_batched.learn(stay, 8 * 400, agents=8, episode_cap=1)
+    table = torch_batched.learn(stay, 8 * 400, AgentsLearning(agents=8, episode_cap=1))
     assert table.item() == pytest.approx(1 / (1 - 0.9), rel=1e-5)  # float32
 
 
 def test_updates_are_rounded_up_to_whole_rounds_of_agents(torch_batched: Any) -> None:
-    one, two = (torch_batched.learn(corridor(), n, agents=8, alpha=1.0) for n in (8, 9))
+    one, two = (
+        torch_batched.learn(corridor(), n, AgentsLearning(agents=8, alpha=1.0)) for n in (8, 9)
+    )
     assert [bool(value) for [value] in one.tolist()] == [True, False, False]
     assert [bool(value) for [value] in two.tolist()] == [True, True, False]

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from qstep.baselines import numba_table
+from qstep.baselines.learning import Learning
 from qstep.baselines.problem import Stream
 from qstep.bench import yardstick
 from qstep.bench.workloads import WORKLOADS
@@ -38,10 +39,10 @@ def board(name: str) -> DeterministicModel:
 @pytest.mark.parametrize("name", MAPS)
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 1.0])
 def test_c_and_numba_learn_the_same_table(name: str, epsilon: float, c_loop: Yardstick) -> None:
-    given = {"alpha": 0.3, "gamma": 0.95, "epsilon": epsilon, "seed": 7}
-    expected = numba_table.learn(board(name), 100_000, **given)  # type: ignore[arg-type]
+    how = Learning(alpha=0.3, gamma=0.95, epsilon=epsilon, seed=7)
+    expected = numba_table.learn(board(name), 100_000, how)
     assert np.count_nonzero(expected) > 60
-    assert np.array_equal(c_loop.learn(board(name), 100_000, **given), expected)  # type: ignore[arg-type]
+    assert np.array_equal(c_loop.learn(board(name), 100_000, how), expected)
 
 
 @pytest.mark.parametrize("actions", [1, 2, 4, 7])

@@ -257,9 +257,10 @@ def test_the_graph_says_that_recording_it_is_timed(monkeypatch: pytest.MonkeyPat
     torch = pytest.importorskip("torch")
     from qstep.baselines import torch_batched, torch_graph
 
-    def learn(*given: Any, device: str, **options: Any) -> Any:
+    def learn(model: Any, updates: int, how: Any, device: str, watch: Any) -> Any:
         assert device == "cuda"
-        return torch_batched.learn(*given, **options)  # the same algorithm, where there is no CUDA
+        # The same algorithm, where there is no CUDA.
+        return torch_batched.learn(model, updates, how, "cpu", watch)
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch_graph, "learn", learn)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from tb.sw.torch_calls import Calls  # noqa: E402
 
 from qstep import torch_device  # noqa: E402
 from qstep.baselines import torch_agents, torch_batched, torch_graph, torch_plain  # noqa: E402
+from qstep.baselines.learning import AgentsLearning, LearnTogether, Watch  # noqa: E402
 from qstep.baselines.problem import winning  # noqa: E402
 from qstep.baselines.progress import AgentsProgress  # noqa: E402
 from qstep.checkpoint import Checkpoint  # noqa: E402
@@ -83,11 +84,16 @@ def treadmill() -> DeterministicModel:
 
 
 def reports(
-    learn: Callable[..., Any], world: DeterministicModel, updates: int, **options: Any
+    learn: LearnTogether,
+    world: DeterministicModel,
+    updates: int,
+    how: AgentsLearning,
+    device: str = "cpu",
+    **options: Any,
 ) -> Any:
     """Return the table and everything that was reported."""
     told: list[AgentsProgress] = []
-    return learn(world, updates, report=told.append, **options), told
+    return learn(world, updates, how, device, Watch(report=told.append, **options)), told
 
 
 def assert_learnt(table: Any, told: list[AgentsProgress]) -> None:
@@ -99,25 +105,25 @@ def assert_learnt(table: Any, told: list[AgentsProgress]) -> None:
 
 
 @EVERY_FORM
-def test_the_greedy_policy_becomes_that_of_value_iteration(learn: Callable[..., Any]) -> None:
-    assert_learnt(*reports(learn, board(), 300_000, epsilon=0.5, seed=1))
+def test_the_greedy_policy_becomes_that_of_value_iteration(learn: LearnTogether) -> None:
+    assert_learnt(*reports(learn, board(), 300_000, AgentsLearning(epsilon=0.5, seed=1)))
 
 
 @pytest.mark.parametrize(("learn", "device"), ELSEWHERE)
-def test_every_device_learns_the_same_policy(learn: Callable[..., Any], device: str) -> None:
-    table, told = reports(learn, board(), 300_000, epsilon=0.5, seed=1, device=device)
+def test_every_device_learns_the_same_policy(learn: LearnTogether, device: str) -> None:
+    table, told = reports(learn, board(), 300_000, AgentsLearning(epsilon=0.5, seed=1), device)
     assert table.device.type == device
     assert_learnt(table, told)
 
 
 def test_the_check_of_the_policy_can_fail() -> None:
     with pytest.raises(AssertionError):
-        assert_learnt(*reports(torch_plain.learn, board(), 2000, seed=1))
+        assert_learnt(*reports(torch_plain.learn, board(), 2000, AgentsLearning(seed=1)))
 
 
 @EVERY_FORM
-def test_learning_shows_as_it_goes(learn: Callable[..., Any]) -> None:
-    _, told = reports(learn, board(), 400_000, progress_every=1 << 15, seed=3)
+def test_learning_shows_as_it_goes(learn: LearnTogether) -> None:
+    _, told = reports(learn, board(), 400_000, AgentsLearning(seed=3), every=1 << 15)
     assert told[0].win_rate < told[-1].win_rate
     # 8 moves, each of which may explore: 0.85 to 0.88, by which of the shortest ways was learnt.
     assert 0.75 < told[-1].win_rate < 0.95
@@ -129,7 +135,7 @@ def test_learning_shows_as_it_goes(learn: Callable[..., Any]) -> None:
 @pytest.mark.parametrize("name", MAPS)
 def test_both_forms_win_about_as_often(name: str) -> None:
     fast, plain = (
-        reports(learn, board(name), 600_000, episode_cap=100, progress_every=200_000)[1][
+        reports(learn, board(name), 600_000, AgentsLearning(episode_cap=100), every=200_000)[1][
             -1
         ].win_rate
         for learn in FORMS.values()
@@ -139,62 +145,62 @@ def test_both_forms_win_about_as_often(name: str) -> None:
 
 
 @EVERY_FORM
-def test_every_episode_of_a_corridor_is_counted_as_won(learn: Callable[..., Any]) -> None:
+def test_every_episode_of_a_corridor_is_counted_as_won(learn: LearnTogether) -> None:
     # 5 moves to the end, 8 agents, 30 moves each: 6 episodes an agent.
-    table, told = reports(learn, corridor(6), 8 * 30, agents=8, alpha=1.0)
+    table, told = reports(learn, corridor(6), 8 * 30, AgentsLearning(agents=8, alpha=1.0))
     assert told == [AgentsProgress(240, 48, 48, table[0, 0].item())]
     exact = -1 - 0.9 - 0.81 - 0.729 + 0.6561
     assert told[0].start_value == pytest.approx(exact, abs=1e-6)  # float32
 
 
 @EVERY_FORM
-def test_an_episode_is_cut_off_at_the_cap_and_counted_as_not_won(learn: Callable[..., Any]) -> None:
-    _, told = reports(learn, corridor(6), 8 * 30, agents=8, episode_cap=3)
+def test_an_episode_is_cut_off_at_the_cap_and_counted_as_not_won(learn: LearnTogether) -> None:
+    _, told = reports(learn, corridor(6), 8 * 30, AgentsLearning(agents=8, episode_cap=3))
     assert told[0][:3] == (240, 80, 0)
-    _, told = reports(learn, corridor(6), 8 * 30, agents=8, episode_cap=5)
+    _, told = reports(learn, corridor(6), 8 * 30, AgentsLearning(agents=8, episode_cap=5))
     assert told[0][:3] == (240, 48, 48)  # the last step that is allowed wins
 
 
 @EVERY_FORM
-def test_agents_that_never_finish_do_not_stop_the_rest(learn: Callable[..., Any]) -> None:
-    _, told = reports(learn, treadmill(), 4 * 500, agents=4)
+def test_agents_that_never_finish_do_not_stop_the_rest(learn: LearnTogether) -> None:
+    _, told = reports(learn, treadmill(), 4 * 500, AgentsLearning(agents=4))
     assert told[0][:3] == (2000, 4 * 10, 0)
 
 
 @EVERY_FORM
-def test_a_cut_off_episode_still_bootstraps(learn: Callable[..., Any]) -> None:
-    table = learn(treadmill(), 8 * 400, agents=8, episode_cap=1)
+def test_a_cut_off_episode_still_bootstraps(learn: LearnTogether) -> None:
+    table = learn(treadmill(), 8 * 400, AgentsLearning(agents=8, episode_cap=1))
     assert table.item() == pytest.approx(1 / (1 - 0.9), rel=1e-5)  # float32
 
 
 @EVERY_FORM
-def test_a_seed_decides_the_whole_table(learn: Callable[..., Any]) -> None:
-    first, again, other = (learn(board(), 3000, seed=seed, agents=16) for seed in (3, 3, 4))
+def test_a_seed_decides_the_whole_table(learn: LearnTogether) -> None:
+    first, again, other = (
+        learn(board(), 3000, AgentsLearning(seed=seed, agents=16)) for seed in (3, 3, 4)
+    )
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
 
 
 @pytest.mark.parametrize("learn", [*FORMS.values(), torch_graph.learn])
-def test_an_absent_device_is_refused(
-    learn: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_absent_device_is_refused(learn: LearnTogether, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch_device, "present", lambda: ["cpu"])
     with pytest.raises(TorchDeviceError, match="no device 'cuda' on this machine; it has cpu"):
-        learn(board(), 1, device="cuda")
+        learn(board(), 1, AgentsLearning(), "cuda")
 
 
 def test_a_graph_is_refused_on_the_processor() -> None:
     with pytest.raises(TorchDeviceError, match="needs the device 'cuda', not 'cpu'; PyTorch has"):
-        torch_graph.learn(board(), 1, device="cpu")
+        torch_graph.learn(board(), 1, AgentsLearning(), "cpu")
 
 
 @NO_CUDA
 @pytest.mark.gpu
 def test_a_graph_learns_what_the_fast_form_learns() -> None:
     steps = torch_agents.DRAWN_STEPS * 20
-    kwargs: dict[str, Any] = {"agents": 64, "seed": 5, "device": "cuda"}
-    table, told = reports(torch_graph.learn, board(), 64 * steps, **kwargs)
-    expected, known = reports(torch_batched.learn, board(), 64 * steps, **kwargs)
+    given = AgentsLearning(agents=64, seed=5), "cuda"
+    table, told = reports(torch_graph.learn, board(), 64 * steps, *given)
+    expected, known = reports(torch_batched.learn, board(), 64 * steps, *given)
     assert torch.equal(table, expected)
     assert told == known
 
@@ -203,8 +209,8 @@ def test_a_graph_learns_what_the_fast_form_learns() -> None:
 def test_agents_that_go_on_end_as_if_they_had_not_stopped(stopped: int) -> None:
     def to_the_end(kept: Checkpoint | None, steps: int) -> tuple[Any, Any, Any]:
         last: list[Checkpoint] = []
-        options: dict[str, Any] = {"agents": 32, "seed": 6, "resume": kept, "keep": last.append}
-        table, told = reports(torch_batched.learn, board(), 32 * steps, **options)
+        how, options = AgentsLearning(agents=32, seed=6), {"resume": kept, "keep": last.append}
+        table, told = reports(torch_batched.learn, board(), 32 * steps, how, **options)
         return table, told, last[-1]
 
     table, told, whole = to_the_end(None, 200)
@@ -223,14 +229,14 @@ def test_agents_that_go_on_end_as_if_they_had_not_stopped(stopped: int) -> None:
 
 def test_agents_that_forget_where_they_were_end_elsewhere() -> None:
     last: list[Checkpoint] = []
-    options: dict[str, Any] = {"agents": 32, "seed": 6}
-    torch_batched.learn(board(), 32 * 100, keep=last.append, **options)
-    whole = torch_batched.learn(board(), 32 * 200, **options)
+    how = AgentsLearning(agents=32, seed=6)
+    torch_batched.learn(board(), 32 * 100, how, watch=Watch(keep=last.append))
+    whole = torch_batched.learn(board(), 32 * 200, how)
     for name in ("table", "_walkers", "generator", "_random"):
         kept = last[-1]
         other = Checkpoint(kept.head, {**kept.arrays, name: fresh(name)})
         assert not torch.equal(
-            torch_batched.learn(board(), 32 * 200, resume=other, **options), whole
+            torch_batched.learn(board(), 32 * 200, how, watch=Watch(resume=other)), whole
         )
 
 
@@ -280,16 +286,7 @@ class Questions(Calls):
 
 
 def fast_agents(agents: int = 32) -> torch_agents.Agents:
-    return torch_agents.Agents(
-        board(),
-        agents,
-        alpha=0.5,
-        gamma=0.9,
-        epsilon=0.1,
-        episode_cap=50,
-        seed=0,
-        device=torch.device("cpu"),
-    )
+    return torch_agents.Agents(board(), AgentsLearning(agents=agents), torch.device("cpu"))
 
 
 def test_the_fast_loop_asks_the_device_nothing() -> None:
@@ -302,7 +299,7 @@ def test_the_fast_loop_asks_the_device_nothing() -> None:
 
 def test_questions_to_the_device_are_noticed() -> None:
     with Questions() as questions:
-        torch_plain.learn(board(), 100, agents=8)
+        torch_plain.learn(board(), 100, AgentsLearning(agents=8))
     assert {"_local_scalar_dense", "index_put_"} <= set(questions.asked)
 
 

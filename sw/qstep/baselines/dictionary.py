@@ -13,6 +13,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from qstep.baselines.learning import LEARNING, Learning
 from qstep.envs.gridworld import DeterministicModel
 
 __all__ = ["Table", "learn", "replay", "to_array", "zeros"]
@@ -32,32 +33,13 @@ def to_array(q: Table) -> NDArray[np.float64]:
     return np.array([[q[s, a] for a in range(actions)] for s in range(states)])
 
 
-def learn(
-    model: DeterministicModel,
-    updates: int,
-    *,
-    alpha: float = 0.5,
-    gamma: float = 0.9,
-    epsilon: float = 0.1,
-    seed: int = 0,
-) -> Table:
-    """Walk through `model` epsilon-greedily, learn from each step, and return the table.
-
-    Parameters
-    ----------
-    model : DeterministicModel
-        The environment.
-    updates : int
-        Steps to take, each with one update; an episode that ends is followed by the next.
-    alpha, gamma, epsilon : float
-        Learning rate, discount and share of random actions, each 0..1.
-    seed : int
-        Seed of the random numbers.
-    """
+def learn(model: DeterministicModel, updates: int, how: Learning = LEARNING) -> Table:
+    """Walk through `model` and return the table; see :class:`~qstep.baselines.learning.Learn`."""
     next_states, rewards, ends = (part.tolist() for part in model[:3])
     actions = range(len(next_states[0]))
     q = zeros(len(next_states), len(actions))
-    rng = random.Random(seed)
+    alpha, gamma, epsilon = how.alpha, how.gamma, how.epsilon
+    rng = random.Random(how.seed)
 
     state = model.start
     for _ in range(updates):

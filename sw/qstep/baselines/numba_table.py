@@ -18,6 +18,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from qstep.baselines.learning import LEARNING, Learning
 from qstep.baselines.problem import Stream
 from qstep.compiled import compiled
 from qstep.envs.gridworld import DeterministicModel
@@ -72,18 +73,10 @@ def _learn(q, row, model, updates, alpha, gamma, threshold, counter):  # type: i
         q[entry] += alpha * (target - q[entry])
 
 
-def learn(
-    model: DeterministicModel,
-    updates: int,
-    *,
-    alpha: float = 0.5,
-    gamma: float = 0.9,
-    epsilon: float = 0.1,
-    seed: int = 0,
-) -> NDArray[np.float64]:
-    """Walk through `model` epsilon-greedily and return the table, float64 of shape (S, A).
+def learn(model: DeterministicModel, updates: int, how: Learning = LEARNING) -> NDArray[np.float64]:
+    """Walk through `model` and return the table, float64 of shape (S, A).
 
-    Parameters are those of :func:`qstep.baselines.dictionary.learn`.
+    See :class:`~qstep.baselines.learning.Learn`.
     """
     next_state, reward, terminated, start = model
     q = np.zeros(next_state.shape)
@@ -92,10 +85,10 @@ def learn(
         (0,) * next_state.shape[1],
         (next_state.reshape(-1), reward.reshape(-1), terminated.reshape(-1), _U(start)),
         updates,
-        alpha,
-        gamma,
-        _U(round(epsilon * 2**32)),
-        _U(seed),
+        how.alpha,
+        how.gamma,
+        _U(round(how.epsilon * 2**32)),
+        _U(how.seed),
     )
     return q
 

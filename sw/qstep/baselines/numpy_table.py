@@ -9,28 +9,22 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from qstep.baselines.learning import LEARNING, Learning
 from qstep.baselines.problem import Stream
 from qstep.envs.gridworld import DeterministicModel
 
 __all__ = ["learn", "replay"]
 
 
-def learn(
-    model: DeterministicModel,
-    updates: int,
-    *,
-    alpha: float = 0.5,
-    gamma: float = 0.9,
-    epsilon: float = 0.1,
-    seed: int = 0,
-) -> NDArray[np.float64]:
-    """Walk through `model` epsilon-greedily and return the table, float64 of shape (S, A).
+def learn(model: DeterministicModel, updates: int, how: Learning = LEARNING) -> NDArray[np.float64]:
+    """Walk through `model` and return the table, float64 of shape (S, A).
 
-    Parameters are those of :func:`qstep.baselines.dictionary.learn`.
+    See :class:`~qstep.baselines.learning.Learn`.
     """
     actions = model.next_state.shape[1]
     q = np.zeros(model.next_state.shape)
-    rng = np.random.default_rng(seed)
+    alpha, gamma, epsilon = how.alpha, how.gamma, how.epsilon
+    rng = np.random.default_rng(how.seed)
 
     state = model.start
     for _ in range(updates):

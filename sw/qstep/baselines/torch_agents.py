@@ -24,6 +24,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from qstep.baselines.learning import AgentsLearning
 from qstep.baselines.problem import winning
 from qstep.baselines.progress import AgentsProgress
 from qstep.checkpoint import Checkpoint, check_parts
@@ -64,26 +65,17 @@ class Agents:
     """
 
     def __init__(
-        self,
-        model: DeterministicModel,
-        agents: int,
-        *,
-        alpha: float,
-        gamma: float,
-        epsilon: float,
-        episode_cap: int,
-        seed: int,
-        device: torch.device,
+        self, model: DeterministicModel, how: AgentsLearning, device: torch.device
     ) -> None:
         states, self._actions = model.next_state.shape
-        self._epsilon = epsilon
+        self._epsilon = how.epsilon
         self._next = torch.from_numpy(model.next_state).long().reshape(-1).to(device)
         self._reward = torch.from_numpy(model.reward).float().reshape(-1).to(device)
         self._winning = torch.from_numpy(winning(model)).reshape(-1).to(device)
         terminated = torch.from_numpy(model.terminated).reshape(-1).to(device)
-        self._discount = torch.where(terminated, 0.0, gamma)
+        self._discount = torch.where(terminated, 0.0, how.gamma)
         # The step that ends an episode makes it as old as the cap does: one comparison for both.
-        self._ageing = torch.where(terminated, episode_cap, 1)
+        self._ageing = torch.where(terminated, how.episode_cap, 1)
 
         self.table = torch.zeros(states, self._actions, device=device)
         self._q = self.table.reshape(-1)
@@ -91,8 +83,8 @@ class Agents:
         self._best = torch.empty(states, device=device)
         self._greedy = torch.empty(states, dtype=torch.int64, device=device)
 
-        self.generator = torch.Generator(device).manual_seed(seed)
-        drawn = (DRAWN_STEPS, agents)
+        self.generator = torch.Generator(device).manual_seed(how.seed)
+        drawn = (DRAWN_STEPS, how.agents)
         self._chance = torch.empty(drawn, device=device)
         self._explore = torch.empty(drawn, dtype=torch.bool, device=device)
         self._random = torch.empty(drawn, dtype=torch.int64, device=device)
@@ -100,16 +92,16 @@ class Agents:
         self._used = DRAWN_STEPS  # of the steps for which numbers are drawn
         # State, and age of the episode, in one tensor: a new episode is one write.
         self._fresh = torch.tensor([[model.start], [0]], device=device)
-        self._walkers = self._fresh.repeat(1, agents)
+        self._walkers = self._fresh.repeat(1, how.agents)
         self._state, self._age = self._walkers.unbind()
         self._action, self._entry, self._older = (torch.empty_like(self._state) for _ in range(3))
-        self._over = torch.empty(agents, dtype=torch.bool, device=device)
+        self._over = torch.empty(how.agents, dtype=torch.bool, device=device)
         self._ended = torch.zeros_like(self._state)
         self._visits = torch.zeros_like(self._q, dtype=torch.int32)
         # A Python number would be made a tensor in every call, which takes longer than the call.
-        self._cap = torch.full_like(self._state, episode_cap)
-        self._alphas = torch.full((agents,), alpha, device=device)
-        self._ones = torch.ones(agents, dtype=torch.int32, device=device)
+        self._cap = torch.full_like(self._state, how.episode_cap)
+        self._alphas = torch.full((how.agents,), how.alpha, device=device)
+        self._ones = torch.ones(how.agents, dtype=torch.int32, device=device)
 
     @torch.inference_mode()
     def walk(self, steps: int) -> None:

@@ -23,8 +23,9 @@ import torch
 from torch import Tensor
 
 from qstep import torch_device
+from qstep.baselines.learning import AGENTS, UNWATCHED, AgentsLearning, Watch
 from qstep.baselines.problem import winning
-from qstep.baselines.progress import PROGRESS_EVERY, AgentsProgress, OnProgress
+from qstep.baselines.progress import AgentsProgress
 from qstep.envs.gridworld import DeterministicModel
 
 __all__ = ["learn"]
@@ -33,35 +34,26 @@ __all__ = ["learn"]
 def learn(
     model: DeterministicModel,
     updates: int,
-    *,
-    alpha: float = 0.5,
-    gamma: float = 0.9,
-    epsilon: float = 0.1,
-    seed: int = 0,
-    agents: int = 512,
-    episode_cap: int = 50,
+    how: AgentsLearning = AGENTS,
     device: str = "cpu",
-    report: OnProgress | None = None,
-    progress_every: int = PROGRESS_EVERY,
+    watch: Watch = UNWATCHED,
 ) -> Tensor:
-    """Let many agents walk through `model` epsilon-greedily and return their table.
-
-    Parameters and result are those of :func:`qstep.baselines.torch_batched.learn`; learning, and a
-    report, wait for the end of the episodes that are under way.
-    """
+    """Let many agents walk; see :class:`~qstep.baselines.learning.LearnTogether`."""
+    alpha, gamma, epsilon = how.alpha, how.gamma, how.epsilon
+    agents, report = how.agents, watch.report
     on = torch_device.choose(device)
     next_states = torch.tensor(model.next_state, dtype=torch.int64, device=on)
     rewards = torch.tensor(model.reward, dtype=torch.float32, device=on)
     ends = torch.tensor(model.terminated, device=on)
     wins_there = torch.tensor(winning(model), device=on)
     q = torch.zeros(next_states.shape, device=on)
-    generator = torch.Generator(on).manual_seed(seed)
+    generator = torch.Generator(on).manual_seed(how.seed)
 
     done = reported = episodes = wins = 0
     while done < updates:
         state = torch.full((agents,), model.start, device=on)
         active = torch.ones(agents, dtype=torch.bool, device=on)
-        for _ in range(episode_cap):
+        for _ in range(how.episode_cap):
             action = q[state].argmax(dim=1)
             explore = torch.rand(agents, generator=generator, device=on) < epsilon
             count = int(explore.sum().item())
@@ -82,7 +74,7 @@ def learn(
                 break
         episodes += agents
 
-        if report and (done - reported >= progress_every or done >= updates):
+        if report and (done - reported >= watch.every or done >= updates):
             report(AgentsProgress(done, episodes, wins, q[model.start].max().item()))
             reported, episodes, wins = done, 0, 0
     return q

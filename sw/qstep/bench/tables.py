@@ -16,6 +16,7 @@ import numpy as np
 
 from qstep import extras
 from qstep.baselines import dictionary, numba_table, numpy_table, reference
+from qstep.baselines.learning import AgentsLearning, Learn
 from qstep.baselines.problem import Stream
 from qstep.bench.checks import (
     FLOAT32_BOUND,
@@ -108,7 +109,7 @@ class TableForm:
 class _Program:
     """Software: how it learns in an environment, what its replay takes, and how its table is read."""
 
-    learn: Callable[..., Any]
+    learn: Learn
     replay: Callable[..., None]
     encode: Callable[[Stream, tuple[int, int]], tuple[Any, Any]] = lambda stream, shape: (
         np.zeros(shape),
@@ -180,11 +181,12 @@ def benchmark(name: str, device: str) -> Benchmark:
 
 
 def _software(workload: Workload, program: Callable[[], _Program], verify: Check) -> TableForm:
-    hyper = {"alpha": workload.hyper.alpha, "gamma": workload.hyper.gamma}
+    hyper: dict[str, Any] = {"alpha": workload.hyper.alpha, "gamma": workload.hyper.gamma}
     shape = workload.config.states, workload.config.actions
 
     def learn(updates: int) -> Any:
-        return program().learn(workload.world, updates, epsilon=EPSILON, **hyper)
+        assert workload.world is not None
+        return program().learn(workload.world, updates, AgentsLearning(epsilon=EPSILON, **hyper))
 
     def replay(prepared: tuple[Any, Any]) -> Any:
         program().replay(*prepared, **hyper)

@@ -16,6 +16,7 @@ from numpy.ctypeslib import ndpointer
 from numpy.typing import NDArray
 
 from qstep import cache
+from qstep.baselines.learning import LEARNING, Learning
 from qstep.baselines.problem import Stream
 from qstep.envs.gridworld import DeterministicModel
 from qstep.errors import BuildError
@@ -59,19 +60,12 @@ class Yardstick:
             function.argtypes, function.restype = types, None
 
     def learn(
-        self,
-        world: DeterministicModel,
-        updates: int,
-        *,
-        alpha: float = 0.5,
-        gamma: float = 0.9,
-        epsilon: float = 0.1,
-        seed: int = 0,
+        self, model: DeterministicModel, updates: int, how: Learning = LEARNING
     ) -> NDArray[np.float64]:
         """Return what :func:`qstep.baselines.numba_table.learn` returns, to the last bit."""
-        q = np.zeros(world.next_state.shape)
-        threshold = round(epsilon * 2**32)
-        self._learn(q, *world, updates, alpha, gamma, threshold, seed)
+        q = np.zeros(model.next_state.shape)
+        threshold = round(how.epsilon * 2**32)
+        self._learn(q, *model, updates, how.alpha, how.gamma, threshold, how.seed)
         return q
 
     def replay(

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import Progress as Bar
 
 from qstep import extras
+from qstep.baselines.learning import AgentsLearning, Watch
 from qstep.baselines.progress import AgentsProgress, OnProgress
 from qstep.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from qstep.cli._interrupt import command_line, on_interrupt
@@ -48,10 +49,10 @@ def learn(
 
     `hyper` are the other parameters of the form's `learn`. A checkpoint is saved after every report.
     """
-    board = make(env_id, 0).unwrapped
-    if not isinstance(board, GridWorld):
-        raise EnvironmentSpaceError(f"{env_id} is no grid world; agents walk on a board only")
-    model = transition_model(board)
+    grid = make(env_id, 0).unwrapped
+    if not isinstance(grid, GridWorld):
+        raise EnvironmentSpaceError(f"{env_id} is no grid world; agents walk on a map only")
+    model = transition_model(grid)
     assert model is not None
     if resume and form == "plain":
         raise ConfigError("the plain form keeps no checkpoint to resume; fast and graph do")
@@ -64,7 +65,7 @@ def learn(
         "command": "agents",
         "form": form,
         "device": device,
-        "map": board.rows,
+        "map": grid.rows,
         **hyper,
         "torch": extras.load("torch", "torch").__version__,
     }
@@ -77,19 +78,17 @@ def learn(
         begun = time.monotonic()
         with _watched(told, updates) as report:
             table = module.learn(
-                board.deterministic_model(),
+                grid.deterministic_model(),
                 updates,
-                device=device,
-                report=report,
-                progress_every=-(-updates // _REPORTS),
-                **hyper,
-                **kept,
+                AgentsLearning(**hyper),
+                device,
+                Watch(report=report, every=-(-updates // _REPORTS), **kept),
             )
         seconds = time.monotonic() - begun
         q = extras.load("qstep.baselines.torch_batched", "torch").to_array(table)
         if saved is None:
             file.unlink(missing_ok=True)  # it is of a run that these results replace
-        plot_policy(folder / "policy.png", f"{env_id}: greedy policy", board, q)
+        plot_policy(folder / "policy.png", f"{env_id}: greedy policy", grid, q)
     result = {
         "env_id": env_id,
         "form": form,

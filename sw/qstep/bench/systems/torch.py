@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor
 
 from qstep import torch_device
 from qstep.baselines import torch_batched, torch_graph, torch_plain
+from qstep.baselines.learning import AgentsLearning, LearnTogether, Watch
 from qstep.baselines.progress import AgentsProgress
 from qstep.bench.checks import solved
 from qstep.bench.measure import Absent, Benchmark, Form
@@ -45,13 +44,15 @@ def benchmark(device: str) -> Benchmark:
     )
 
 
-def _form(name: str, what: str, learn: Callable[..., Tensor], on: str, note: str = "") -> Form:
+def _form(name: str, what: str, learn: LearnTogether, on: str, note: str = "") -> Form:
     workload = WORKLOADS["gridworld"]()
     last: list[tuple[Tensor, AgentsProgress]] = []
 
     def run(amount: int) -> int:
         told: list[AgentsProgress] = []
-        table = learn(workload.world, amount, epsilon=EPSILON, device=on, report=told.append)
+        assert workload.world is not None
+        how = AgentsLearning(epsilon=EPSILON)
+        table = learn(workload.world, amount, how, on, Watch(report=told.append))
         last[:] = [(table, told[-1])]
         return told[-1].updates
 
