@@ -28,12 +28,13 @@ def rewritten(device: str) -> str:
     return sleeping(clocked(device))
 
 
-def library(folder: Path, change: Callable[[str], str]) -> Path:
+def library(folder: Path, change: Callable[[str], str], trace: bool = False) -> Path:
     """Return a simulated device of which `change` has rewritten the Verilog."""
     generate(CONFIG, folder)
     device = folder / "qstep_device.v"
     device.write_text(change(device.read_text(encoding="utf-8")), encoding="utf-8")
-    return compile_library([*sources.paths(), device], "qstep_device", optimise=False)
+    verilog = [*sources.paths(), device]
+    return compile_library(verilog, "qstep_device", trace=trace, optimise=False)
 
 
 def conversation(path: Path) -> list[tuple[bytes, int]]:
@@ -121,6 +122,14 @@ def test_device_that_oversleeps_is_noticed(
         return rewritten(list(without.values())[number])
 
     assert conversation(library(tmp_path, oversleeping)) != never_asleep
+
+
+@pytest.mark.rtl
+def test_direct_evaluation_says_what_verilators_own_loop_says(
+    tmp_path: Path, never_asleep: list[tuple[bytes, int]]
+) -> None:
+    # A traced build calls the public Vqstep::eval, any other calls its parts.
+    assert conversation(library(tmp_path, str, trace=True)) == never_asleep
 
 
 @pytest.mark.unit
