@@ -8,8 +8,8 @@ Latency     The totals are sent at most 227 clocks after `start`, after about 40
 Throughput  One event per clock on each counter.
 Reset       All totals are 0: the first pass after a reset starts from 0 instead of what the RAM
             holds.
-Hazards     While the totals are sent there are no passes: no event may happen more than 140 times
-            then.
+Hazards     While the totals are sent there are no passes: they must be taken within 140 clocks, so
+            that no event happens more often then.
 Invariants  A low byte never overflows twice between two visits: a pass takes at most 113 clocks, and
             the next one starts 128 clocks later, or at once after the totals were sent.
 """
@@ -21,6 +21,7 @@ from amaranth.lib import stream
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Out
 
+from qstep_rtl.invariants import GENERATED, invariant
 from qstep_rtl.ring import UNORDERED
 from qstep_rtl.sleep import SLEEPLESS
 
@@ -32,6 +33,7 @@ _SLOTS = 8
 _PASS = _SLOTS * COUNTER_BYTES
 _CHUNK = 16
 _REST = 128  # clocks between two passes
+_MOST_SENDING = 140  # clocks
 
 
 def wide_counter(m: Module, event: Value, name: str) -> Signal:
@@ -153,6 +155,10 @@ class Counters(Component):
                     with m.If(position == COUNTER_BYTES * self._count % _PASS):
                         m.d.sync += [position.eq(0), sending.eq(0)]
                         m.next = "load"
+        waited = Signal(range(_MOST_SENDING + 2))  # clocks since the last pass
+        if platform is not GENERATED:
+            m.d.sync += waited.eq(Mux(sending & self.totals.valid, waited + 1, 0))
+        invariant(m, platform, waited <= _MOST_SENDING, "the totals were not taken in time")
         # A pass sees every event before it; one that is under way has passed some counters already.
         with m.If(self.start):
             m.d.sync += requested.eq(1)

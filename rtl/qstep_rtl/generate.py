@@ -16,6 +16,7 @@ from qstep.config import Config
 from qstep.files import make_folder, write_atomically
 from qstep_rtl import sources
 from qstep_rtl.device import ByteDevice, UartDevice
+from qstep_rtl.invariants import GENERATED
 from qstep_rtl.top import Top
 
 __all__ = ["MANIFEST_NAME", "Manifest", "generate"]
@@ -100,7 +101,9 @@ def generate(config: Config, folder: Path) -> Manifest:
     tops, texts = {}, {}
     for name, kind in _TOPS.items():
         top = Top(kind(config))
-        text = verilog.convert(top, name=name, emit_src=False, strip_internal_attrs=True)
+        text = verilog.convert(
+            top, name=name, platform=GENERATED, emit_src=False, strip_internal_attrs=True
+        )
         texts[f"{name}.v"] = text.encode()
         tops[name] = {"file": f"{name}.v", "ports": _ports(top)}
 

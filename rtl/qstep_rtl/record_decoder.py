@@ -21,6 +21,7 @@ from amaranth.lib.wiring import Component, In, Out, Signature
 
 from qstep.config import Config
 from qstep.protocol import CODE_BITS, CODES, RecordLayout
+from qstep_rtl.invariants import invariant
 from qstep_rtl.ring import UNORDERED
 
 __all__ = [
@@ -132,6 +133,8 @@ class RecordDecoder(Component):
             store.data.eq(self.rewards.value),
         ]
 
+        with m.If(self.rewards.write):
+            invariant(m, platform, ~records.busy, "the reward table is written under a record")
         # Stage 0: bytes, each into its own lane. Stage 1: fields, with the reward being looked up.
         # Stage 2: on offer.
         record = Signal(8 * most_bytes)
@@ -217,6 +220,12 @@ class RecordDecoder(Component):
                     records.illegal.eq(records.illegal | illegal),
                 ]
 
+        legal = ~(
+            _at_least(offer.payload.state, config.states)
+            | _at_least(offer.payload.next_state, config.states)
+            | _at_least(offer.payload.action, config.actions)
+        )
+        invariant(m, platform, ~offer.valid | legal, "an illegal transition is on offer")
         with m.If(records.start):
             m.d.sync += [count.eq(0), first.eq(1), records.illegal.eq(0)]
         return m

@@ -18,6 +18,7 @@ from amaranth.hdl import Module, Mux, ResetSignal, Signal
 from amaranth.lib.wiring import Component, In, Out, Signature
 
 from qstep.protocol import HEADER, REFUSALS, StatusCode
+from qstep_rtl.invariants import GENERATED, invariant
 
 __all__ = ["Session", "SessionSignature"]
 
@@ -84,6 +85,7 @@ class Session(Component):
         stale = Signal()
         fresh, latest, behind = Signal(), Signal(), Signal()
         judged, greeted, is_new = Signal(), Signal(), Signal()
+        finished = Signal(init=1)  # nothing has been judged since the last answer
         differs = Signal(4)  # the nonces do, in this byte
 
         m.d.comb += [
@@ -124,6 +126,10 @@ class Session(Component):
             for refusal in REFUSALS:
                 with m.If(self.status == refusal):
                     m.d.sync += halted.eq(refusal)
+        with m.If(self.finish):
+            invariant(m, platform, ~finished, "one request is answered twice")
+        if platform is not GENERATED:
+            m.d.sync += finished.eq((finished | self.finish) & ~self.judge)
         # Once for each reset, however long it lasts.
         with m.If(~counted_reset & ~ResetSignal()):
             m.d.sync += [counted_reset.eq(1), count.eq(following)]

@@ -20,6 +20,7 @@ from amaranth.lib.wiring import Component, In, Out, Signature
 
 from qstep.config import Config
 from qstep.protocol import CODE_BITS, COMMON, StatusCode, max_payload
+from qstep_rtl.invariants import invariant
 from qstep_rtl.record_decoder import RewardsSignature
 
 __all__ = ["AccessSignature", "TableAccess", "Task"]
@@ -179,6 +180,8 @@ class TableAccess(Component):
                 m.d.sync += phase.eq(phase + 1)
 
         last = Signal()  # the last entry of the table is cleared in this clock
+        with m.If(request.check | request.move):
+            invariant(m, platform, ~request.busy, "a check or a move began in another")
         m.d.sync += [restart.eq(0), last.eq(0)]
         with m.FSM() as fsm:
             m.d.comb += request.busy.eq(~fsm.ongoing("idle"))

@@ -19,7 +19,8 @@ from amaranth.lib import stream
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import Component, In, Out
 
-from qstep.protocol import BITS_PER_BYTE, BREAK_BITS
+from qstep.protocol import BITS_PER_BYTE, BREAK_BITS, LEAST_DIVISOR
+from qstep_rtl.invariants import invariant
 
 __all__ = ["UartReceiver", "UartSender"]
 
@@ -127,6 +128,9 @@ class UartSender(Component):
         # Bits until the line is free; after a reset one more than a byte has, as nothing is timed yet.
         bits = Signal(range(BITS_PER_BYTE + 2), init=BITS_PER_BYTE + 1)
 
+        invariant(m, platform, (bits != 0) | self.tx, "the line is low while the sender is idle")
+        with m.If(self.bytes.valid & self.bytes.ready):
+            invariant(m, platform, self.divisor >= LEAST_DIVISOR, "the divisor is too small")
         m.d.comb += self.bytes.ready.eq((bits == 0) | ((bits == 1) & over))
         with m.If(~over):
             m.d.sync += [timer.eq(timer - 1), over.eq(timer == 1)]
