@@ -2,10 +2,10 @@
 
 Function    One request at a time, in the order of arrival: header, session rules, length,
             arguments, work, answer.
-Latency     11 clocks from the first byte of an APPLY frame to its first record; 4 from the lane's
+Latency     13 clocks from the first byte of an APPLY frame to its first record; 4 from the lane's
             last acceptance to the answer. Arguments are checked in two clocks of their own.
-Throughput  An APPLY payload passes at one byte per clock, and 16 clocks more per frame; the line
-            needs 13 and more for header, CRC and framing.
+Throughput  An APPLY payload passes at one byte per clock, and 18 clocks more per frame; the line
+            needs 15 and more for header, CRC and framing.
 Reset       Idle; alpha and kappa are 0, rounding is nearest, the divisor is the configured one.
 Hazards     An APPLY frame is read while the answer before it is composed: its transitions must be
             kept from the lane while the responder reads. Every other request waits until all is

@@ -171,7 +171,7 @@ def test_reset_ends_the_session_and_keeps_the_table(pair: Pair) -> None:
 
 
 def step_frames(config: Config, epoch: int, first_seq: int, frames: int) -> bytes:
-    """Return coded STEP frames that are as full as they can be, of one long walk."""
+    """Return coded APPLY frames that are as full as they can be, of one long walk."""
     rng = np.random.default_rng(5)
     layout = RecordLayout.coded(config)
     limit = max_payload(config.link.buffer_bytes)
@@ -205,8 +205,8 @@ def test_a_stream_of_full_frames_takes_about_as_many_clocks_as_bytes() -> None:
     while answers.count(b"\0") < frames:
         answers += port.read(1.0)
     clocks = port.clocks - before
-    # A frame is applied only when all of it is there, so the last one adds its length. 16 clocks a frame
-    # are not payload; the line needs 13, and one more for each 254 bytes without a zero.
+    # A frame is applied only when all of it is there, so the last one adds its length. 18 clocks a frame
+    # are not payload; the line needs 15, and one more for each 254 bytes without a zero.
     last = max_payload(config.link.buffer_bytes) + 60
     assert clocks <= len(data) + 3 * frames + last
     assert answers == pair.reference.receive(data)

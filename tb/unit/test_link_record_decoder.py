@@ -1,4 +1,4 @@
-"""Records of STEP become the transitions that the host encoded."""
+"""Records of APPLY become the transitions that the host encoded."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def test_device_that_oversleeps_is_noticed(
 ) -> None:
     def oversleeping(device: str) -> str:
         without = causes(device)
-        # Not the reset: it lasts several clocks here, and ends every STEP in the first.
+        # Not the reset: it lasts several clocks here, and ends every APPLY in the first.
         assert without.pop("rst")
         assert len(without) == 3
         return rewritten(list(without.values())[number])
