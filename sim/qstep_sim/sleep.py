@@ -1,7 +1,7 @@
 """Lets blocks of the device that have nothing to do stand still in a simulation.
 
 A Verilated model asks every block in every clock what it does, although most of them wait for the
-end of a STEP frame. Whether any of them moves is known from a few of their registers: the device's
+end of an APPLY frame. Whether any of them moves is known from a few of their registers: the device's
 signal `awake`. Where it is 0 their registers keep what they hold, so a simulation may leave out the
 clock; the hardware has no use for the signal and loses it in synthesis. What has the attribute
 ``qstep_rtl.sleep.SLEEPLESS`` keeps its clock.

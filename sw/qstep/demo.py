@@ -1,4 +1,4 @@
-"""The demonstration: learn a small board on the simulated accelerator, and check it bit for bit."""
+"""The demonstration: learn a small map on the simulated accelerator, and check it bit for bit."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ __all__ = [
     "PLAN",
     "Trained",
     "arrows",
-    "board",
     "differing_entries",
     "draw",
     "is_optimal",
     "train",
+    "world",
 ]
 
 PLAN = Plan("gridworld", episodes=500)
@@ -64,8 +64,8 @@ class Trained:
     train_seconds: float
 
 
-def board() -> GridWorld:
-    """Return the board on which the demonstration learns."""
+def world() -> GridWorld:
+    """Return the grid world in which the demonstration learns."""
     return GridWorld(MAPS[PLAN.env_id], source=PLAN.env_id)
 
 
@@ -99,12 +99,12 @@ def draw(trained: Trained, folder: Path) -> list[Path]:
     curve, policy = folder / "learning_curve.png", folder / "policy.png"
     title = f"{PLAN.env_id}, {CONFIG.format}, simulated accelerator"
     plot_learning_curve(curve, title, trained.result.episodes, trained.result.evaluations)
-    plot_policy(policy, title, board(), CONFIG.format.to_float(trained.result.table))
+    plot_policy(policy, title, world(), CONFIG.format.to_float(trained.result.table))
     return [curve, policy]
 
 
 def arrows(world: GridWorld, q: NDArray[np.int32]) -> list[str]:
-    """Return the board, a text line a row, with the greedy action of each cell that was learnt.
+    """Return the map, a text line a row, with the greedy action of each cell that was learnt.
 
     Parameters
     ----------

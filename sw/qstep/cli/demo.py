@@ -1,4 +1,4 @@
-"""`qstep demo`: what the accelerator does, shown on a small board."""
+"""`qstep demo`: what the accelerator does, shown on a small map."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command(short_help="Learn a small board and check it bit for bit.")
+@click.command(short_help="Learn a small map and check it bit for bit.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
@@ -26,7 +26,7 @@ __all__ = ["command"]
 )
 @click.pass_context
 def command(ctx: click.Context, out: Path) -> None:
-    """Learn a small board on the simulated accelerator and check it bit for bit.
+    """Learn a small map on the simulated accelerator and check it bit for bit.
 
     The same training then runs on the model that defines the right answer, and the speed is compared
     with ways to do it on a processor. The exit status is 0 if both tables are equal, else 1.
@@ -55,7 +55,7 @@ def _introduce(console: Console) -> None:
         "A walker starts at S and looks for G. A step costs 1, a hole H costs 5 and ends\n"
         "the walk, G pays 1. Nobody tells it the way:\n"
     )
-    for row in demo.board().rows:
+    for row in demo.world().rows:
         console.print(f"    {' '.join(row)}")
     console.print()
 
@@ -100,7 +100,7 @@ def _show_policy(console: Console, trained: Trained) -> None:
     from qstep import demo
 
     console.print("\nWhat it learnt (the move that it now thinks best, place by place):\n")
-    for row in demo.arrows(demo.board(), trained.result.table):
+    for row in demo.arrows(demo.world(), trained.result.table):
         console.print(f"    {row}")
     last = trained.result.evaluations[-1]
     verdict = "is" if demo.is_optimal(trained) else "is not"

@@ -20,7 +20,7 @@ _DEFAULTS: dict[str, dict[str, float | int | str]] = {
     "FrozenLake-v1": {"alpha": 0.1, "gamma": 0.99, "episodes": 5000},
     # It has no step limit, so the first walks are long; few episodes are enough.
     "CliffWalking-v1": {"episodes": 500},
-    # 11 bits stand for many boards, so values must be averaged; and one random move can end a game.
+    # 11 bits stand for many grids, so values must be averaged; and one random move can end a game.
     "snake": {"alpha": 0.05, "epsilon_end": 0.0, "episodes": 3000},
     # A row stands for many states, so values are means of many small corrections; rounding to the
     # nearest would drop those that are below half of 2^-8.
