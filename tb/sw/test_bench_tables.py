@@ -93,7 +93,7 @@ def test_a_device_that_loses_one_transition_is_caught(monkeypatch: pytest.Monkey
 
 @unit
 def test_a_policy_that_is_not_optimal_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numba_table, "learn", lambda world, updates, **hyper: np.zeros((25, 4)))
+    monkeypatch.setattr(numba_table, "learn", lambda world, updates, how: np.zeros((25, 4)))
     with pytest.raises(WrongTableError, match="policy on gridworld is not optimal"):
         checked(form("gridworld", "numba"))
 
