@@ -47,7 +47,7 @@ CORNERS = [
 """Parameters of `qs_lane`: each at its ends, with sizes that are and are not powers of two."""
 
 
-BOARD_CLOCKS = [4_000, 12_000_000, 45_000_000, 2**30]
+BOARD_CLOCKS = [4_000, 12_000_000, 42_000_000, 2**30]
 """Values of `ClockHz` of `qs_board`: what it divides by is and is not a power of two."""
 
 BOARD_WAIVER = "-Wno-PROCASSINIT"

@@ -146,6 +146,7 @@ class Commands(Component):
         is_apply = Signal()
         has_arguments = Signal()  # until they are there
         last_argument = Signal(range(MOST_ARGUMENTS))
+        at_last = Signal()  # `index` is at it; compared a byte early
         allowed = Signal()  # by the session
         known, length_fits = Signal(), Signal()  # only that of a known type does
         is_configured = Signal()  # the arguments become the lane's parameters
@@ -252,7 +253,7 @@ class Commands(Component):
                 settings.rounding.eq(fields.configure.rounding),
             ]
         with m.If(take_mine):
-            m.d.sync += index.eq(index + 1)
+            m.d.sync += [index.eq(index + 1), at_last.eq(index + 1 == last_argument)]
         position, places = 0, {}
         for name, size in HEADER.sizes.items():
             places[name] = range(position, position + size)
@@ -272,6 +273,7 @@ class Commands(Component):
                 m.d.sync += [
                     spent.eq((left[:8] == 0) & (self.bytes.payload == 0)),
                     index.eq(0),
+                    at_last.eq(last_argument == 0),
                     mine.eq(0),
                     heading.eq(0),
                     judging.eq(1),
@@ -326,7 +328,7 @@ class Commands(Component):
                 with m.Elif(allowed):
                     m.d.sync += verdict.eq(Mux(known, StatusCode.BAD_LENGTH, StatusCode.BAD_TYPE))
 
-            with m.State("arguments"), m.If(take_mine), m.If(index == last_argument):
+            with m.State("arguments"), m.If(take_mine & at_last):
                 m.d.sync += [mine.eq(0), has_arguments.eq(0)]
                 m.next = "check arguments"
 

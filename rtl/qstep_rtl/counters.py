@@ -146,14 +146,14 @@ class Counters(Component):
                 m.next = "load"
             with m.State("fetch"):
                 m.d.comb += load.en.eq(1)
-                m.d.sync += position.eq(1)
+                m.d.sync += [position.eq(1), self.totals.valid.eq(1)]
                 m.next = "send"
             with m.State("send"):
-                m.d.comb += [self.totals.valid.eq(1), load.en.eq(self.totals.ready)]
+                m.d.comb += load.en.eq(self.totals.ready)
                 with m.If(self.totals.ready):
                     m.d.sync += position.eq(position + 1)
                     with m.If(position == COUNTER_BYTES * self._count % _PASS):
-                        m.d.sync += [position.eq(0), sending.eq(0)]
+                        m.d.sync += [position.eq(0), sending.eq(0), self.totals.valid.eq(0)]
                         m.next = "load"
         waited = Signal(range(_MOST_SENDING + 2))  # clocks since the last pass
         if platform is not GENERATED:
