@@ -173,7 +173,7 @@ def benchmark(name: str, device: str) -> Benchmark:
             f"compiled golden model, {workload.config.format}",
             _model(workload, near(partial(float_table, workload), exact, "numba")),
         ),
-        form(SIMULATED, "RTL in Verilator: the speed of the simulation", simulated(workload)),
+        form(SIMULATED, "RTL in Verilator, in process", simulated(workload)),
     ]
     if workload.world:
         forms.insert(1, form("reference", "Python, as people run it today", _reference(workload)))
