@@ -231,6 +231,7 @@ def build(config: Config) -> BuildReport:
         digest=config.digest,
         clock_mhz=24.0,
         fmax_mhz={"1": 30.0, "2": 20.0, "3": 70.0},
+        seed=3,
     )
 
 
