@@ -102,6 +102,7 @@ def made_up_build() -> BuildReport:
         config=config.to_dict(),
         digest=config.digest,
         fmax_mhz={"1": 30.0, "2": 20.0, "3": 70.0},
+        seed=3,
     )
 
 
