@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import tomli_w
 
+from qstep.acting.config import Acting
 from qstep.checks import integer, shown
 from qstep.errors import ConfigError, FileFormatError
 from qstep.fixed import Coefficients, QFormat, Rounding, coefficients
@@ -103,6 +104,8 @@ class Config:
         that one is `loop_depth` clocks ahead), 1..3. Deeper clocks faster and holds more often.
     link : Link
         How the host reaches the device.
+    acting : Acting, optional
+        The agents of a device that acts by itself; without, the host acts and streams transitions.
 
     Raises
     ------
@@ -121,6 +124,7 @@ class Config:
     rounding: Rounding = Rounding.NEAREST
     loop_depth: int = 1
     link: Link = field(default_factory=Link)
+    acting: Acting | None = None
 
     def __post_init__(self) -> None:
         _set_integer(self, "", "states", 2, 65536)
@@ -129,8 +133,9 @@ class Config:
         if isinstance(self.format, str):
             object.__setattr__(self, "format", QFormat.parse(self.format))
         object.__setattr__(self, "rounding", Rounding.parse(self.rounding))
-        for name, kind in (("format", QFormat), ("link", Link)):
-            if not isinstance(getattr(self, name), kind):
+        for name, kind in (("format", QFormat), ("link", Link), ("acting", Acting)):
+            absent = name == "acting" and self.acting is None
+            if not absent and not isinstance(getattr(self, name), kind):
                 raise ConfigError(
                     f"{name} is {shown(getattr(self, name))}; it must be a {kind.__name__}"
                 )
@@ -168,6 +173,10 @@ class Config:
         tree = asdict(self)
         tree["format"] = str(self.format)
         tree["rounding"] = self.rounding.value
+        if self.acting is None:
+            del tree["acting"]  # a tree of TOML has no word for nothing
+        else:
+            tree["acting"]["algorithm"] = self.acting.algorithm.value
         return tree
 
     @classmethod
@@ -176,10 +185,16 @@ class Config:
         if not isinstance(tree, dict):
             raise ConfigError(f"configuration is {shown(tree)}; it must be a table")
         tree = dict(tree)
-        link = tree.pop("link", {})
-        if not isinstance(link, dict):
-            raise ConfigError(f"link is {shown(link)}; it must be a table")
-        for kind, given, prefix in ((cls, tree, ""), (Link, link, "link.")):
+        parts = {name: tree.pop(name) for name in ("link", "acting") if name in tree}
+        for name, part in parts.items():
+            if not isinstance(part, dict):
+                raise ConfigError(f"{name} is {shown(part)}; it must be a table")
+        link, acting = parts.get("link", {}), parts.get("acting", {})
+        for kind, given, prefix in (
+            (cls, tree, ""),
+            (Link, link, "link."),
+            (Acting, acting, "acting."),
+        ):
             known = [entry.name for entry in fields(kind)]
             for key in given:
                 if key not in known:
@@ -189,7 +204,11 @@ class Config:
         for key in ("states", "actions"):
             if key not in tree:
                 raise ConfigError(f"{key} is missing; a configuration needs states and actions")
-        return cls(**tree, link=Link(**link))
+        return cls(
+            **tree,
+            link=Link(**link),
+            acting=Acting(**acting) if "acting" in parts else None,
+        )
 
     def to_json(self) -> str:
         """Return the canonical JSON text: sorted keys, no spaces."""

@@ -18,7 +18,7 @@ from qstep.devices.base import checked_table
 from qstep.fixed import COEFFICIENT_BITS, Coefficients, QFormat, Rounding
 from qstep.transitions import Transitions, checked_transitions
 
-__all__ = ["Model", "Update", "updated_value"]
+__all__ = ["Model", "Update", "exact_value", "updated_value"]
 
 
 def updated_value(
@@ -37,11 +37,12 @@ def updated_value(
     bias : int
         What rounding adds before the shift, 0..2^15-1.
     """
-    rounded = _rounded(c, q, reward, maximum, bias)
-    return max(number_format.minimum, min(number_format.maximum, rounded))
+    exact = exact_value(c, q, reward, maximum, bias)
+    return max(number_format.minimum, min(number_format.maximum, exact))
 
 
-def _rounded(c: Coefficients, q: int, reward: int, maximum: int, bias: int) -> int:
+def exact_value(c: Coefficients, q: int, reward: int, maximum: int, bias: int) -> int:
+    """Return the new value of an entry before saturation; parameters as in :func:`updated_value`."""
     acc = c.beta * q + c.alpha * reward + c.kappa * maximum
     return (acc + bias) >> COEFFICIENT_BITS
 
@@ -117,7 +118,7 @@ class Model:
         )
         value = updated_value(self.config.format, *operands)
         self._q[state][action] = value
-        return Update(value, maximum, greedy, saturated=value != _rounded(*operands))
+        return Update(value, maximum, greedy, saturated=value != exact_value(*operands))
 
     def _bias(self) -> int:
         if self._rounding is Rounding.NEAREST:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from qstep.checks import integer
 from qstep.errors import ConfigError
+from qstep.splitmix import GOLDEN, mixed
 
 __all__ = ["NOISE_BITS", "WEYL", "NoiseState"]
 
@@ -59,10 +60,7 @@ class NoiseState:
             The seed is not an integer of that range.
         """
         seed = integer("seed", seed, 0, _MASK64, "from 0 to 2^64-1")
-        z = (seed + 0x9E3779B97F4A7C15) & _MASK64
-        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK64
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK64
-        z ^= z >> 31
+        z = mixed((seed + GOLDEN) & _MASK64)
         return cls(x=(z & _MASK32) or 1, w=z >> 32)
 
     @property

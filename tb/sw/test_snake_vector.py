@@ -14,8 +14,9 @@ from tb.sw.test_snake import along_the_cycle
 from qstep.envs import Snake
 from qstep.envs.snake_rules import MOVES, TURNS, Cell, Observation
 from qstep.envs.snake_vector import SnakeVectorEnv
-from qstep.envs.splitmix import GOLDEN, SplitMix64
+from qstep.envs.splitmix import SplitMix64
 from qstep.errors import EnvironmentSpaceError
+from qstep.splitmix import GOLDEN
 
 pytestmark = pytest.mark.unit
 

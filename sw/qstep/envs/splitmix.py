@@ -9,14 +9,9 @@ where the 32 bits are uniform, so is the number, exactly.
 from __future__ import annotations
 
 from qstep.errors import EnvironmentSpaceError
+from qstep.splitmix import GOLDEN, mixed
 
-__all__ = ["GOLDEN", "MIX_A", "MIX_B", "SplitMix64"]
-
-GOLDEN = 0x9E3779B97F4A7C15
-"""Increment of the word: 2^64 divided by the golden ratio, odd."""
-
-MIX_A = 0xBF58476D1CE4E5B9
-MIX_B = 0x94D049BB133111EB
+__all__ = ["SplitMix64"]
 
 _MASK32 = (1 << 32) - 1
 _MASK64 = (1 << 64) - 1
@@ -44,18 +39,12 @@ class SplitMix64:
     def __init__(self, seed: int) -> None:
         if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= _MASK64:
             raise EnvironmentSpaceError(f"seed is {seed!r}; it must be an integer from 0 to 2^64-1")
-        self.word = _mix(seed)
+        self.word = mixed(seed)
 
     def below(self, bound: int) -> int:
         """Return a uniform number from 0 to `bound` - 1; `bound` is 1..2^32-1."""
         while True:
             self.word = (self.word + GOLDEN) & _MASK64
-            product = (_mix(self.word) >> 32) * bound
+            product = (mixed(self.word) >> 32) * bound
             if product & _MASK32 >= (1 << 32) % bound:
                 return product >> 32
-
-
-def _mix(word: int) -> int:
-    word = ((word ^ (word >> 30)) * MIX_A) & _MASK64
-    word = ((word ^ (word >> 27)) * MIX_B) & _MASK64
-    return word ^ (word >> 31)

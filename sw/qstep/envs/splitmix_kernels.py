@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from qstep.compiled import compiled
-from qstep.envs.splitmix import GOLDEN, MIX_A, MIX_B
+from qstep.splitmix import GOLDEN, MIX_A, MIX_B
 
 __all__ = ["STEP", "below", "mix"]
 

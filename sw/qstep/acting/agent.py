@@ -1,0 +1,115 @@
+"""What an agent is set to, what it keeps from step to step, and what it counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from qstep.acting.draws import first_word
+from qstep.acting.epsilon import Epsilon
+from qstep.checks import shown
+from qstep.errors import ConfigError
+from qstep.fixed import Coefficients, coefficients
+
+__all__ = ["AgentCounters", "AgentSettings", "AgentState"]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSettings:
+    """What an agent learns with; each may have its own, so that one run is a sweep.
+
+    Parameters
+    ----------
+    alpha, gamma : float
+        As in :class:`~qstep.Hyperparameters`.
+    epsilon : Epsilon
+        Exploration; 1 is the random policy and 0 the greedy one.
+    seed : int
+        0..2^64-1. Agents of one seed draw differently, as their numbers differ.
+
+    Raises
+    ------
+    ConfigError
+        A value is illegal; the message names it and the legal range.
+    """
+
+    alpha: float = 0.5
+    gamma: float = 0.9
+    epsilon: Epsilon = field(default_factory=Epsilon)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        coefficients(self.alpha, self.gamma)
+        first_word(self.seed, 0)
+        if not isinstance(self.epsilon, Epsilon):
+            raise ConfigError(f"epsilon is {shown(self.epsilon)}; it must be an Epsilon")
+
+    @property
+    def coefficients(self) -> Coefficients:
+        """alpha, beta and kappa as the hardware takes them."""
+        return coefficients(self.alpha, self.gamma)
+
+
+@dataclass(slots=True)
+class AgentState:
+    """What an agent keeps from one step to the next; with the table, all that a run goes on from.
+
+    Attributes
+    ----------
+    word : int
+        The generator's, 1..2^64-1.
+    epsilon : int
+        0..2^24.
+    epsilon_count : int
+        Units since epsilon last fell, 0..65534.
+    begun : bool
+        The first start state and its action are drawn.
+    state, action : int
+        Where the agent is and what it does next.
+    explored : bool
+        `action` was drawn at random.
+    episode_steps : int
+        Steps of the episode so far, 0..65534; stays 0 where the world has no limit of steps.
+    """
+
+    word: int
+    epsilon: int
+    epsilon_count: int = 0
+    begun: bool = False
+    state: int = 0
+    action: int = 0
+    explored: bool = False
+    episode_steps: int = 0
+
+    @classmethod
+    def first(cls, settings: AgentSettings, agent: int) -> AgentState:
+        """Return the state of agent number `agent` before its first step."""
+        return cls(first_word(settings.seed, agent), settings.epsilon.code.start)
+
+
+@dataclass(slots=True)
+class AgentCounters:
+    """What an agent has done so far.
+
+    Attributes
+    ----------
+    steps : int
+        48 bits.
+    terminations, truncations : int
+        Episodes that ended so, 48 bits each; :attr:`episodes` is their sum.
+    saturations : int
+        Updates whose rounded sum did not fit, 48 bits.
+    return_sum : int
+        Returns of all episodes, the unfinished one included, not discounted: the exact sum of the raw
+        rewards, 64 bits, two's complement.
+    """
+
+    steps: int = 0
+    terminations: int = 0
+    truncations: int = 0
+    saturations: int = 0
+    return_sum: int = 0
+
+    @property
+    def episodes(self) -> int:
+        """Episodes that have ended."""
+        return self.terminations + self.truncations

@@ -1,0 +1,136 @@
+"""Epsilon of an agent: constant, or falling linearly or exponentially, by steps or by episodes.
+
+On the device it is an unsigned fraction of :data:`EPSILON_BITS` bits of which the upper 16 decide
+(:func:`threshold`). After every unit, which is a step or an episode, a counter counts; when it reaches
+`period` it starts again and
+
+    epsilon = max(end, epsilon - decrement - (epsilon >> shift))
+
+where a shift of 0 takes nothing away. So a linear schedule has a decrement and an exponential one a
+shift, and neither needs a multiplier.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from qstep.acting.draws import DRAW_BITS
+from qstep.checks import integer, real, shown
+from qstep.errors import ConfigError
+
+__all__ = ["EPSILON_BITS", "KINDS", "UNITS", "Epsilon", "EpsilonCode", "threshold"]
+
+EPSILON_BITS = 24
+"""Fractional bits of epsilon on the device: 1 is 2^24."""
+
+KINDS = ("constant", "linear", "exponential")
+UNITS = ("steps", "episodes")
+
+_ONE = 1 << EPSILON_BITS
+_MOST_PERIOD = (1 << 16) - 1
+_FINE = 256
+"""Decrement from which its rounding is less than 0.2 %."""
+
+_SHIFTS = range(1, 13)
+
+
+def threshold(epsilon: int) -> int:
+    """Return what a draw of 16 bits must be below for an agent to explore, 0..65536."""
+    return epsilon >> (EPSILON_BITS - DRAW_BITS)
+
+
+class EpsilonCode(NamedTuple):
+    """A schedule as the device takes it.
+
+    Attributes
+    ----------
+    start, end : int
+        0..2^24.
+    decrement : int
+        0..2^24.
+    shift : int
+        0..12; 0 for none.
+    period : int
+        1..65535 units.
+    by_episodes : bool
+        The unit: an episode, else a step.
+    """
+
+    start: int
+    end: int
+    decrement: int
+    shift: int
+    period: int
+    by_episodes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Epsilon:
+    """How much an agent explores.
+
+    Parameters
+    ----------
+    start, end : float
+        First and last epsilon, 0..1, `end` not above `start`. Constant schedules have `start` only.
+    kind : str
+        ``constant``, ``linear`` (reaches `end` after `over` units) or ``exponential`` (falls by the same
+        factor in every unit, and to a hundredth of `start` after `over` units, if `end` permits).
+    over : int
+        Units, 1..2^32; of no use to a constant one.
+    unit : str
+        ``steps`` or ``episodes``, the agent's own.
+
+    Raises
+    ------
+    ConfigError
+        A value is illegal; the message names it and the legal range.
+    """
+
+    start: float = 0.1
+    end: float = 0.0
+    kind: str = "constant"
+    over: int = 1
+    unit: str = "steps"
+
+    def __post_init__(self) -> None:
+        for name in ("start", "end"):
+            object.__setattr__(self, name, real(f"epsilon {name}", getattr(self, name)))
+        for name, names in (("kind", KINDS), ("unit", UNITS)):
+            given = getattr(self, name)
+            if given not in names:
+                raise ConfigError(
+                    f"epsilon {name} is {shown(given)}; it must be one of {', '.join(names)}"
+                )
+        object.__setattr__(self, "over", integer("epsilon over", self.over, 1, 1 << 32))
+        if self.kind != "constant" and self.end > self.start:
+            raise ConfigError(
+                f"epsilon end is {self.end}; it must not be above epsilon start, {self.start}"
+            )
+
+    @property
+    def code(self) -> EpsilonCode:
+        """The schedule in integers, as near as they come."""
+        start, end = (math.floor(value * _ONE + 0.5) for value in (self.start, self.end))
+        by_episodes = self.unit == "episodes"
+        if self.kind == "constant" or start == end:
+            return EpsilonCode(start, start, 0, 0, 1, by_episodes)
+        if self.kind == "linear":
+            wanted = math.ceil(_FINE * self.over / (start - end))
+            period = min(max(1, wanted), _MOST_PERIOD, self.over)
+            decrement = max(1, round((start - end) * period / self.over))
+            return EpsilonCode(start, end, decrement, 0, period, by_episodes)
+        # exponential: 2^-shift of it goes in a period, which is a whole number of units
+        rate = math.log(100) / self.over
+
+        def units(shift: int) -> float:
+            return -math.log1p(-(2.0**-shift)) / rate
+
+        def error(shift: int) -> float:
+            period = min(max(1, round(units(shift))), _MOST_PERIOD)
+            return abs(math.log(period / units(shift))) + 2.0**-shift / 16
+
+        shift = min(_SHIFTS, key=error)
+        period = min(max(1, round(units(shift))), _MOST_PERIOD)
+        return EpsilonCode(start, end, 0, shift, period, by_episodes)
