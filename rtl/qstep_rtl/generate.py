@@ -16,8 +16,8 @@ from qstep.config import Config
 from qstep.files import make_folder, write_atomically
 from qstep_rtl import sources
 from qstep_rtl.device import ByteDevice, UartDevice
+from qstep_rtl.generated_top import GeneratedTop
 from qstep_rtl.invariants import GENERATED
-from qstep_rtl.top import Top
 
 __all__ = ["MANIFEST_NAME", "Manifest", "generate"]
 
@@ -100,7 +100,7 @@ def generate(config: Config, folder: Path) -> Manifest:
     """
     tops, texts = {}, {}
     for name, kind in _TOPS.items():
-        top = Top(kind(config))
+        top = GeneratedTop(kind(config))
         text = verilog.convert(
             top, name=name, platform=GENERATED, emit_src=False, strip_internal_attrs=True
         )

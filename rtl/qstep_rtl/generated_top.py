@@ -1,4 +1,4 @@
-"""Gives a design its clock and reset ports.
+"""The top of a generated file: gives a design its clock and reset ports.
 
 Function    The wrapped design's ports, and `clk` and `rst` for its domain.
 Latency     The reset arrives one clock late. It is registered to keep a late or heavily loaded
@@ -14,11 +14,11 @@ from __future__ import annotations
 from amaranth.hdl import ClockDomain, Module, Signal
 from amaranth.lib.wiring import Component, In
 
-__all__ = ["Top"]
+__all__ = ["GeneratedTop"]
 
 
-class Top(Component):
-    """A design with all its ports.
+class GeneratedTop(Component):
+    """The top of a generated file: a design, and its clock and reset as ports.
 
     Parameters
     ----------
