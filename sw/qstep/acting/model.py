@@ -155,7 +155,7 @@ class ActingModel:
         counters.return_sum += reward
         if ended:
             own.episode_steps = 0
-        self._lower_epsilon(own, settings, ended)
+        self.lower_epsilon(own, settings, ended)
         return Step(
             agent, state, action, reward, next_state, terminated, truncated, explored, number
         )
@@ -202,7 +202,8 @@ class ActingModel:
         return (1 << (COEFFICIENT_BITS - 1)) * (self.config.rounding is Rounding.NEAREST)
 
     @staticmethod
-    def _lower_epsilon(own: AgentState, settings: AgentSettings, ended: bool) -> None:
+    def lower_epsilon(own: AgentState, settings: AgentSettings, ended: bool) -> None:
+        """Count a unit of the schedule that is over, and lower epsilon where its period is."""
         code = settings.epsilon.code
         own.epsilon_count += ended or not code.by_episodes
         if own.epsilon_count == code.period:

@@ -1,0 +1,78 @@
+"""Epsilon's schedules in integers come as near as they can to what was asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from qstep.acting.agent import AgentSettings, AgentState
+from qstep.acting.epsilon import Epsilon, threshold
+from qstep.acting.model import ActingModel
+from qstep.errors import ConfigError
+
+pytestmark = pytest.mark.unit
+
+
+def after(epsilon: Epsilon, units: int) -> float:
+    """Return epsilon after units of the schedule, by the model's own rule."""
+    settings = AgentSettings(epsilon=epsilon)
+    own = AgentState.first(settings, 0)
+    for _ in range(units):
+        ActingModel.lower_epsilon(own, settings, ended=True)
+    return own.epsilon / (1 << 24)
+
+
+@pytest.mark.parametrize("over", [1, 7, 100, 12345])
+def test_linear_schedule_is_linear(over: int) -> None:
+    epsilon = Epsilon(1.0, 0.1, "linear", over)
+    near = 0.002 + 0.9 * epsilon.code.period / over  # the decrement's rounding, and whole periods
+    for units in (0, over // 3, over // 2, over):
+        assert after(epsilon, units) == pytest.approx(1 - 0.9 * units / over, abs=near)
+    assert after(epsilon, over + over // 100 + 1) == pytest.approx(0.1, abs=2**-24)
+
+
+@pytest.mark.parametrize("over", [50, 1000, 20000])
+def test_exponential_schedule_falls_to_a_hundredth(over: int) -> None:
+    epsilon = Epsilon(0.8, 0.0, "exponential", over, "episodes")
+    for units in (over // 2, over):
+        assert after(epsilon, units) == pytest.approx(
+            0.8 * 0.01 ** (units / over), rel=0.1
+        )  # 2^-shift
+
+
+def test_exponential_schedule_ends_where_it_is_told() -> None:
+    assert after(Epsilon(0.8, 0.25, "exponential", 100), 100) == 0.25
+
+
+def test_constant_schedule_stays() -> None:
+    assert after(Epsilon(0.3), 1000) == pytest.approx(0.3, abs=2**-24)
+
+
+def test_schedule_by_episodes_waits_for_their_ends() -> None:
+    settings = AgentSettings(epsilon=Epsilon(1.0, 0.0, "linear", 2, "episodes"))
+    own = AgentState.first(settings, 0)
+    for ended in (False, False, True, False):
+        ActingModel.lower_epsilon(own, settings, ended)
+    assert own.epsilon == 1 << 23
+
+
+def test_threshold_of_one_is_never_reached_by_a_draw() -> None:
+    assert threshold(1 << 24) == 1 << 16
+    assert threshold(0) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"start": 1.5}, "epsilon start is 1.5; it must be from 0 to 1"),
+        ({"kind": "cosine"}, "epsilon kind is 'cosine'; it must be one of constant, linear, expon"),
+        ({"unit": "years"}, "epsilon unit is 'years'; it must be one of steps, episodes"),
+        ({"over": 0}, "epsilon over is 0; it must be an integer from 1 to 4294967296"),
+        (
+            {"start": 0.1, "end": 0.2, "kind": "linear"},
+            "epsilon end is 0.2; it must not be above epsilon start, 0.1",
+        ),
+    ],
+)
+def test_bad_schedules_are_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Epsilon(**options)  # type: ignore[arg-type]
