@@ -120,8 +120,7 @@ def test_run_is_saved_where_it_is_interrupted_and_resumed_to_the_same_network(
     ("kind", "step", "arguments", "said"),
     [
         (PlainDqn, 60, ("--form", "plain"), "stopped; nothing is kept\n"),
-        (Dqn, 60, ("--seeds", "2"), "stopped; nothing is kept\n"),
-        (Dqn, 100, ("--seeds", "2"), "stopped; finished: run/seed-0\n"),
+        (PlainDqn, 3001, ("--form", "plain", "--seeds", "2"), "stopped; finished: run/seed-0\n"),
     ],
 )
 def test_interrupted_run_that_cannot_be_resumed_says_what_is_there(
@@ -167,13 +166,41 @@ def test_plain_form_writes_the_same_files_but_no_checkpoint(tmp_path: Path) -> N
     assert np.array_equal(evaluated, 10 * np.arange(1, len(evaluated) + 1))
 
 
-@pytest.mark.parametrize(
-    "arguments", [("--seeds", "2", "--resume"), ("--form", "plain", "--resume")]
-)
-def test_resume_of_what_has_no_checkpoint_is_refused(arguments: tuple[str, ...]) -> None:
-    result = dqn("cartpole", *arguments)
+def test_seeds_are_resumed_and_those_that_are_finished_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    whole = report(dqn("cartpole", "--seeds", "3", "--out", "whole", "--json", *SHORT))
+    here = ("cartpole", *SHORT, "--seeds", "3", "--out", "run")
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, Dqn, 100)  # 94 steps a seed
+        stopped = dqn(*here)
+    command_line = shlex.join(["qstep", "dqn", *here, "--resume"])
+    assert stopped.stderr.endswith(
+        f"stopped after {6 * 32} steps; finished: run/seed-0; go on with: {command_line}\n"
+    )
+    taken = []
+    with monkeypatch.context() as patch:
+        step = Dqn.step
+        patch.setattr(Dqn, "step", lambda learner: (taken.append(learner), step(learner))[1])
+        resumed = report(dqn(*here, "--resume", "--json"))
+    assert len(taken) == 88 + 94  # of seeds 1 and 2; none of seed 0
+    for first, second in zip(whole, resumed, strict=True):
+        assert (first["seed"], first["score"]["mean"]) == (second["seed"], second["score"]["mean"])
+        networks = [load_file(said["files"]["network"]) for said in (first, second)]
+        assert all(torch.equal(networks[0][name], networks[1][name]) for name in networks[0])
+
+
+def test_resume_of_seeds_that_have_not_begun_is_refused(tmp_path: Path) -> None:
+    error = raised("cartpole", "--seeds", "2", "--resume", "--out", tmp_path / "none", *SHORT)
+    assert isinstance(error, CheckpointError)
+    assert f"{tmp_path / 'none' / 'seed-0' / 'checkpoint.npz'}: cannot be read: " in str(error)
+
+
+def test_resume_of_what_has_no_checkpoint_is_refused() -> None:
+    result = dqn("cartpole", "--form", "plain", "--resume")
     assert result.exit_code == 2
-    assert "--resume goes with one run of the fast form" in result.stderr
+    assert "--resume goes with the fast form" in result.stderr
 
 
 def raised(*arguments: str | Path) -> QStepError:

@@ -264,9 +264,3 @@ def test_command_writes_its_files_and_goes_on_from_a_checkpoint(tmp_path: Path) 
     assert again.exit_code == 0, again.output
     resumed = json.loads(again.stdout)
     assert (resumed["updates"], resumed["score"]) == (report["updates"], report["score"])
-
-
-def test_command_does_not_resume_several_seeds() -> None:
-    result = CliRunner().invoke(cli.command, ["cartpole", "--seeds", "2", "--resume"])
-    assert result.exit_code == 2
-    assert "--resume goes with one run" in result.output

@@ -6,6 +6,7 @@ import json
 import math
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,9 @@ def train(
 ) -> None:
     """Run the seeds one after the other and write what they give.
 
-    A checkpoint is saved every ten seconds, at the end, and when the run is interrupted.
+    A checkpoint is saved every ten seconds, at the end, and when the run is interrupted. Of several
+    seeds `resume` keeps those that are finished, goes on with the one that was interrupted, and begins
+    the others; the first one must have begun.
     """
     device = torch_device.choose(torch_device_name)
     folder = out or Path("runs") / f"{'pqn' if form == 'pqn' else 'dqn'}-{name}"
@@ -68,11 +71,9 @@ def train(
         run = Run(name, form, config, device, every, episodes or preset.episodes)
         here = folder if seeds == 1 else folder / f"seed-{number}"
         with run_folder(here, resume, overwrite) as file, room_for(json_output.file):
-            kept = None if form == "plain" else _Kept(run, file, resume)
-            if seeds > 1:  # --resume goes with one run
-                on_interrupt(lambda: _finished(reports))
-            elif kept is not None:
-                on_interrupt(kept.in_words)
+            begun = resume and (number == seed or file.exists())
+            kept = None if form == "plain" else _Kept(run, file, begun)
+            on_interrupt(partial(_kept_in_words, kept, reports))
             with torch_device.one_thread():
                 _play(run, kept)
             if kept is None:
@@ -89,12 +90,16 @@ def train(
     json_output.tell(json.dumps(reports if seeds > 1 else reports[0], indent=2), in_words)
 
 
-def _finished(reports: list[dict[str, Any]]) -> str | None:
-    """Return which of several seeds have their results; the others start over."""
-    if not reports:
-        return None
+def _kept_in_words(kept: _Kept | None, reports: list[dict[str, Any]]) -> str | None:
+    """Return which seeds have their results, and where the checkpoint of this one stands."""
     folders = ", ".join(str(Path(report["files"]["history"]).parent) for report in reports)
-    return f"; finished: {folders}"
+    steps = None if kept is None else kept.steps
+    words = "" if steps is None else f" after {steps} steps"
+    if reports:
+        words += f"; finished: {folders}"
+    if words and kept is not None:
+        words += f"; go on with: {command_line('--resume')}"
+    return words or None
 
 
 class _Kept:
@@ -106,26 +111,25 @@ class _Kept:
     file : Path
     resume : bool
         Go on from the file.
+
+    Attributes
+    ----------
+    steps : int or None
+        After which the run was saved last; None as long as there is no checkpoint.
     """
 
     def __init__(self, run: Run, file: Path, resume: bool) -> None:
         self._run, self._file, self._saved = run, file, -math.inf
-        self._steps: int | None = None
+        self.steps: int | None = None
         if resume:
             run.restore(load_checkpoint(file, run.identity))
-            self._steps = run.learner.steps
+            self.steps = run.learner.steps
 
     def save_when_due(self, last: bool) -> None:
         """Save at the first call, every few seconds from then on, and after the `last` step."""
         if last or time.monotonic() - self._saved > _SAVE_SECONDS:
             save_checkpoint(self._file, self._run.checkpoint(), self._run.identity)
-            self._saved, self._steps = time.monotonic(), self._run.learner.steps
-
-    def in_words(self) -> str | None:
-        """Return where the checkpoint stands, and how to go on; None as long as there is none."""
-        if self._steps is None:
-            return None
-        return f" after {self._steps} steps; go on with: {command_line('--resume')}"
+            self._saved, self.steps = time.monotonic(), self._run.learner.steps
 
 
 def _play(run: Run, kept: _Kept | None) -> None:

@@ -131,23 +131,23 @@ hyper_options = _stack(
 def network_options(algorithm: str) -> Callable[[Decorated], Decorated]:
     """Return what every command that trains a network takes; `algorithm` names its folder."""
     positive = click.IntRange(min=1)
-    systems = click.Choice(("cartpole", "snake", "snake-features"))
+    environments = click.Choice(("cartpole", "snake", "snake-features"))
     return _stack(
-        click.argument("name", metavar="SYSTEM", type=systems),
+        click.argument("name", metavar="ENVIRONMENT", type=environments),
         torch_device_option("cpu"),
         click.option(
             "--total-timesteps",
             type=positive,
-            help="Length of the run.  [default: the system's own]",
+            help="Length of the run.  [default: the environment's own]",
         ),
         click.option(
-            "--episodes", type=positive, help="End after so many.  [default: the system's own]"
+            "--episodes", type=positive, help="End after so many.  [default: the environment's own]"
         ),
         click.option(
             "--evaluate-every",
             type=positive,
             metavar="K",
-            help="Play 100 greedy episodes every K episodes.  [default: the system's own]",
+            help="Play 100 greedy episodes every K episodes.  [default: the environment's own]",
         ),
         seed_option,
         click.option(
@@ -160,7 +160,7 @@ def network_options(algorithm: str) -> Callable[[Decorated], Decorated]:
         click.option(
             "--out",
             type=click.Path(path_type=Path, file_okay=False),
-            help=f"Folder of the results.  [default: runs/{algorithm}-SYSTEM]",
+            help=f"Folder of the results.  [default: runs/{algorithm}-ENVIRONMENT]",
         ),
         folder_options,
         json_option("the summaries"),

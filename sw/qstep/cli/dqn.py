@@ -24,17 +24,17 @@ __all__ = ["command"]
 @click.option(
     "--variant",
     type=click.Choice(("single", "target", "double")),
-    help="Of the loss.  [default: the system's own]",
+    help="Of the loss.  [default: the environment's own]",
 )
 @click.option("--prioritised", is_flag=True, help="Replay what the network is wrong about.")
-def command(seeds: int, resume: bool, torch_device: str, **options: Any) -> None:
+def command(resume: bool, torch_device: str, **options: Any) -> None:
     """Learn CartPole or Snake with a deep Q-network.
 
-    SYSTEM is cartpole, snake (with the flood fill) or snake-features (without). The folder gets
+    ENVIRONMENT is cartpole, snake (with the flood fill) or snake-features (without). The folder gets
     network.safetensors, history.json, learning_curve.png and, with the fast form, checkpoint.npz.
     Ctrl-C leaves a checkpoint from which --resume goes on with the same device and version of PyTorch,
-    on the CPU to exactly the same result. The score is that of the last network, not of the best one
-    on the way.
+    on the CPU to exactly the same result; of several seeds the finished ones are kept. The score is
+    that of the last network, not of the best one on the way.
 
     \b
     Examples:
@@ -44,15 +44,13 @@ def command(seeds: int, resume: bool, torch_device: str, **options: Any) -> None
       qstep dqn snake --seeds 5
       qstep dqn snake-features --form plain --episodes 1000
     """
-    if resume and (seeds > 1 or options["form"] == "plain"):
+    if resume and options["form"] == "plain":
         raise click.UsageError(
-            "--resume goes with one run of the fast form: several seeds start over, and a Gymnasium "
-            "environment cannot say its state"
+            "--resume goes with the fast form: a Gymnasium environment cannot say its state"
         )
     # PyTorch and Matplotlib take seconds to load: only when they are needed.
     train = extras.load("qstep.cli._networks", "torch").train
     train(
-        seeds=seeds,
         resume=resume,
         torch_device_name=torch_device,
         **options,

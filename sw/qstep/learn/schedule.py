@@ -11,16 +11,17 @@ __all__ = ["EpsilonSchedule"]
 
 @dataclass(frozen=True, slots=True)
 class EpsilonSchedule:
-    """Epsilon falls linearly over a share of the episodes, then stays.
+    """Epsilon falls linearly over a share of a run, then stays.
 
-    The budget of a run is counted in episodes, so the decay is too; epsilon is constant within one.
+    A run with a table is counted in episodes, and epsilon is constant within one; a run with a network
+    is counted in steps.
 
     Parameters
     ----------
     start, end : float
         First and last epsilon, each 0..1.
     share : float
-        Share of the episodes over which it falls, 0..1; 0 means `end` from the first episode on.
+        Share of the run over which it falls, 0..1; 0 means `end` from the beginning.
 
     Raises
     ------
@@ -41,9 +42,9 @@ class EpsilonSchedule:
         for name in ("start", "end", "share"):
             object.__setattr__(self, name, real(f"epsilon {name}", getattr(self, name)))
 
-    def at(self, episode: int, of: int) -> float:
-        """Return epsilon of an episode, counted from 0, in a run of `of` episodes."""
+    def at(self, done: int, of: int) -> float:
+        """Return epsilon once `done` of the `of` episodes, or steps, of a run are done."""
         falling = self.share * of
-        if episode >= falling:
+        if done >= falling:
             return self.end
-        return self.start + (self.end - self.start) * (episode / falling)
+        return self.start + (self.end - self.start) * (done / falling)
