@@ -1,9 +1,10 @@
 """QStep: Q-learning in hardware, exact, one update per clock."""
 
-from qstep.config import Config, Hyperparameters, Link
+from qstep.config import Config, Link
 from qstep.devices import open_device
 from qstep.errors import QStepError
 from qstep.fixed import QFormat, Rounding
+from qstep.hyperparameters import Hyperparameters
 from qstep.transitions import Transitions
 
 __all__ = [

@@ -1,14 +1,14 @@
 """`Config`: the one object that describes an accelerator.
 
 Golden model, RTL, simulated device, driver, benchmark and report are all made from it. It is
-immutable and complete: what it does not say is changed at run time (:class:`Hyperparameters`).
+immutable and complete: what it does not say is changed at run time
+(:class:`~qstep.hyperparameters.Hyperparameters`).
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import operator
 import tomllib
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -19,11 +19,10 @@ import tomli_w
 from qstep.acting.config import Acting
 from qstep.checks import integer, shown
 from qstep.errors import ConfigError, FileFormatError
-from qstep.fixed import Coefficients, QFormat, Rounding, coefficients
-from qstep.noise import NoiseState
+from qstep.fixed import QFormat, Rounding
 from qstep.protocol import LEAST_BAUD, LEAST_DIVISOR
 
-__all__ = ["Config", "Hyperparameters", "Link", "TableType", "checked_config", "checked_hyper"]
+__all__ = ["Config", "Link", "TableType", "checked_config"]
 
 _MOST_CHARACTERS = 1 << 16
 """Of a TOML file: a hundred times what a configuration has."""
@@ -98,7 +97,7 @@ class Config:
     format : QFormat or str
         Number format of values and rewards, 8..32 bits wide; the default is Q8.8.
     rounding : Rounding or str
-        Rounding mode of :class:`Hyperparameters` that name none.
+        Rounding mode of :class:`~qstep.hyperparameters.Hyperparameters` that name none.
     loop_depth : int
         Clocks of the dependence loop (an update that needs the result of another one waits until
         that one is `loop_depth` clocks ahead), 1..3. Deeper clocks faster and holds more often.
@@ -242,60 +241,6 @@ class Config:
         return cls.from_dict(tree)
 
 
-@dataclass(frozen=True, slots=True)
-class Hyperparameters:
-    """What is changed at run time: learning rate, discount, rounding mode, seed of the rounding noise.
-
-    Parameters
-    ----------
-    alpha : float
-        Learning rate: 0, or 2^-16..1 (less would be rounded to 0).
-    gamma : float
-        Discount, 0..1.
-    rounding : Rounding or str, optional
-        Rounding mode; without one, that of the configuration (:meth:`rounding_for`).
-    seed : int
-        Seed of the noise of stochastic rounding, 0..2^64-1.
-
-    Raises
-    ------
-    ConfigError
-        A value is illegal; the message names it and the legal range.
-    """
-
-    alpha: float = 0.5
-    gamma: float = 0.9
-    rounding: Rounding | None = None
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        coefficients(self.alpha, self.gamma)
-        for name in ("alpha", "gamma"):
-            object.__setattr__(self, name, float(getattr(self, name)))
-        if self.rounding is not None:
-            object.__setattr__(self, "rounding", Rounding.parse(self.rounding))
-        NoiseState.from_seed(self.seed)
-        object.__setattr__(self, "seed", operator.index(self.seed))
-
-    @property
-    def coefficients(self) -> Coefficients:
-        """alpha, beta and kappa as the hardware takes them."""
-        return coefficients(self.alpha, self.gamma)
-
-    @property
-    def noise(self) -> NoiseState:
-        """The generator's registers before the first draw."""
-        return NoiseState.from_seed(self.seed)
-
-    def rounding_for(self, config: Config) -> Rounding:
-        """Return the rounding mode in which a device of `config` works with these."""
-        return config.rounding if self.rounding is None else self.rounding
-
-    def to_dict(self, config: Config) -> dict[str, Any]:
-        """Return plain values only, with the rounding mode that a device of `config` has."""
-        return {**asdict(self), "rounding": self.rounding_for(config).value}
-
-
 def checked_config(config: Config) -> Config:
     """Return a configuration, or raise ConfigError if it is something else."""
     if not isinstance(config, Config):
@@ -303,10 +248,3 @@ def checked_config(config: Config) -> Config:
             f"configuration is {shown(config)}; it must be a Config, as Config.from_dict makes one"
         )
     return config
-
-
-def checked_hyper(hyper: Hyperparameters) -> Hyperparameters:
-    """Return hyperparameters, or raise ConfigError if they are something else."""
-    if not isinstance(hyper, Hyperparameters):
-        raise ConfigError(f"hyperparameters are {shown(hyper)}; they must be Hyperparameters")
-    return hyper

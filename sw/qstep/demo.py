@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.bench.workloads import WORKLOADS
-from qstep.config import Config, Hyperparameters
+from qstep.config import Config
 from qstep.devices import open_device
 from qstep.devices.base import Counters, Status
 from qstep.envs import MAPS, GridWorld
 from qstep.envs.gridworld import FREE, START
 from qstep.files import make_folder
+from qstep.hyperparameters import Hyperparameters
 from qstep.learn.checkpoint import Episode, TableCheckpoint
 from qstep.learn.plots import plot_learning_curve, plot_policy
 from qstep.learn.train import Learner, Plan

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.compiled import compiled
-from qstep.config import Config, Hyperparameters, checked_config, checked_hyper
+from qstep.config import Config, checked_config
 from qstep.devices.base import checked_table
 from qstep.fixed import COEFFICIENT_BITS, Rounding
+from qstep.hyperparameters import Hyperparameters, checked_hyper
 from qstep.noise import NOISE_BITS, WEYL, NoiseState
 from qstep.transitions import Transitions, checked_transitions
 

@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.config import Config, Hyperparameters, checked_config, checked_hyper
+from qstep.config import Config, checked_config
 from qstep.devices.base import checked_table
 from qstep.fixed import COEFFICIENT_BITS, Coefficients, QFormat, Rounding
+from qstep.hyperparameters import Hyperparameters, checked_hyper
 from qstep.transitions import Transitions, checked_transitions
 
 __all__ = ["Model", "Update", "exact_value", "updated_value"]

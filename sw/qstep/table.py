@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.config import Config, Hyperparameters, checked_config, checked_hyper
+from qstep.config import Config, checked_config
 from qstep.devices.base import checked_table
 from qstep.errors import FileFormatError, TableError
 from qstep.files import write_atomically
+from qstep.hyperparameters import Hyperparameters, checked_hyper
 from qstep.npz import load_arrays
 
 __all__ = ["load_table", "save_table", "table_config"]

@@ -12,9 +12,10 @@ from tb.fpga.netlists import cells, on_netlist
 from tb.fpga.netlists import device as synthesised
 from tb.uvm.lane_runs import NETLISTS
 
-from qstep.config import Config, Hyperparameters, Link
+from qstep.config import Config, Link
 from qstep.devices.link_device import LinkDevice
 from qstep.devices.model_device import ModelDevice
+from qstep.hyperparameters import Hyperparameters
 from qstep.transitions import Transitions
 from qstep_fpga.families import FAMILIES
 from qstep_sim.build import compile_library

@@ -17,9 +17,10 @@ from pathlib import Path
 import pytest
 import serial
 
-from qstep.config import Config, Hyperparameters
+from qstep.config import Config
 from qstep.devices import open_device
 from qstep.errors import ConfigError, DeviceError, LinkError
+from qstep.hyperparameters import Hyperparameters
 from qstep.transitions import Transitions
 from qstep_sim.build import compile_library
 from qstep_sim.port import SimPort

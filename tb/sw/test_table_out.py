@@ -13,10 +13,11 @@ from click.testing import CliRunner, Result
 from numpy.typing import NDArray
 
 from qstep import cli
-from qstep.config import Config, Hyperparameters
+from qstep.config import Config
 from qstep.errors import EnvironmentSpaceError, FileFormatError
 from qstep.export import to_c, to_csv, to_readmemh
 from qstep.fixed import QFormat
+from qstep.hyperparameters import Hyperparameters
 from qstep.table import load_table, save_table
 from qstep_sim import verilator
 

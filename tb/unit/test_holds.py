@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from tb.planted import plant
 
-from qstep.config import Config, Hyperparameters, Link
+from qstep.config import Config, Link
 from qstep.devices.link_device import LinkDevice
 from qstep.devices.model_device import ModelDevice
 from qstep.errors import DeviceError
+from qstep.hyperparameters import Hyperparameters
 from qstep.link.frames import DELIMITER, Frame, decode_frame, encode_frame
 from qstep.protocol import ANSWERS, RecordLayout, Request, StatusCode
 from qstep.transitions import Transitions

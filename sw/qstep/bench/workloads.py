@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from qstep.baselines.problem import Stream
 from qstep.baselines.random_walk import fill
 from qstep.bench.systems import TABLES
-from qstep.config import Config, Hyperparameters
+from qstep.config import Config
 from qstep.envs.gridworld import DeterministicModel, GridWorld
 from qstep.envs.maps import MAPS
+from qstep.hyperparameters import Hyperparameters
 from qstep.learn.value_iteration import solve, transition_model
 
 __all__ = ["EPSILON", "WORKLOADS", "Workload"]

@@ -18,11 +18,12 @@ from qstep.cli._interrupt import command_line, on_interrupt, say_stopped
 from qstep.cli._json import JsonOutput
 from qstep.cli._options import config_from
 from qstep.cli._room import room_for
-from qstep.config import Config, Hyperparameters
+from qstep.config import Config
 from qstep.devices import open_device
 from qstep.envs import make, table_size
 from qstep.errors import DeviceError
 from qstep.fixed import Rounding
+from qstep.hyperparameters import Hyperparameters
 from qstep.learn.checkpoint import TableCheckpoint
 from qstep.learn.evaluate import Evaluation, share
 from qstep.learn.results import summary, write_results

@@ -14,10 +14,10 @@ import click
 from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import config_from, config_options, device_option, hyper_options
 from qstep.cli._room import room_for
-from qstep.config import Hyperparameters
 from qstep.devices import Counters, Device, open_device
 from qstep.errors import DeviceError, FileFormatError
 from qstep.fixed import Rounding
+from qstep.hyperparameters import Hyperparameters
 from qstep.table import load_table, save_table
 from qstep.transitions import Transitions
 

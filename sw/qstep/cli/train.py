@@ -10,8 +10,8 @@ from click.core import ParameterSource
 
 from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import device_option, folder_options, hyper_options
-from qstep.config import Hyperparameters
 from qstep.fixed import Rounding
+from qstep.hyperparameters import Hyperparameters
 
 __all__ = ["command"]
 

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.checks import shown
-from qstep.config import Config, Hyperparameters
+from qstep.config import Config
 from qstep.errors import ConfigError, TableError
+from qstep.hyperparameters import Hyperparameters
 from qstep.noise import NoiseState
 from qstep.transitions import Transitions
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.config import Config, Hyperparameters, checked_hyper
+from qstep.config import Config
 from qstep.devices.base import Counters, Device, Status, checked_noise, checked_table
 from qstep.errors import (
     ConfigMismatchError,
@@ -15,6 +15,7 @@ from qstep.errors import (
     LinkError,
     ProtocolVersionError,
 )
+from qstep.hyperparameters import Hyperparameters, checked_hyper
 from qstep.link.ports import Port, RatedPort
 from qstep.link.records import encode_records
 from qstep.link.rewards import RewardTable

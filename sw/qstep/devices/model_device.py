@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.config import Config, Hyperparameters
+from qstep.config import Config
 from qstep.devices.base import Device, Status, checked_noise
 from qstep.errors import LinkError
 from qstep.fast_model import FastModel
+from qstep.hyperparameters import Hyperparameters
 from qstep.link.records import extend_digest
 from qstep.noise import NoiseState
 from qstep.transitions import Transitions

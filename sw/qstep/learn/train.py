@@ -20,10 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.checks import integer, shown
-from qstep.config import Config, Hyperparameters, checked_hyper
+from qstep.config import Config
 from qstep.devices.base import Device
 from qstep.envs import GridWorld, make, table_size
 from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError
+from qstep.hyperparameters import Hyperparameters, checked_hyper
 from qstep.learn.checkpoint import Episode, TableCheckpoint
 from qstep.learn.evaluate import MAX_SEED, Evaluation, evaluate, is_success
 from qstep.learn.policy import epsilon_greedy

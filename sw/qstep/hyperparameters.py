@@ -1,0 +1,76 @@
+"""`Hyperparameters`: what of an accelerator is changed at run time."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from qstep.checks import shown
+from qstep.config import Config
+from qstep.errors import ConfigError
+from qstep.fixed import Coefficients, Rounding, coefficients
+from qstep.noise import NoiseState
+
+__all__ = ["Hyperparameters", "checked_hyper"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hyperparameters:
+    """What is changed at run time: learning rate, discount, rounding mode, seed of the rounding noise.
+
+    Parameters
+    ----------
+    alpha : float
+        Learning rate: 0, or 2^-16..1 (less would be rounded to 0).
+    gamma : float
+        Discount, 0..1.
+    rounding : Rounding or str, optional
+        Rounding mode; without one, that of the configuration (:meth:`rounding_for`).
+    seed : int
+        Seed of the noise of stochastic rounding, 0..2^64-1.
+
+    Raises
+    ------
+    ConfigError
+        A value is illegal; the message names it and the legal range.
+    """
+
+    alpha: float = 0.5
+    gamma: float = 0.9
+    rounding: Rounding | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        coefficients(self.alpha, self.gamma)
+        for name in ("alpha", "gamma"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+        if self.rounding is not None:
+            object.__setattr__(self, "rounding", Rounding.parse(self.rounding))
+        NoiseState.from_seed(self.seed)
+        object.__setattr__(self, "seed", operator.index(self.seed))
+
+    @property
+    def coefficients(self) -> Coefficients:
+        """alpha, beta and kappa as the hardware takes them."""
+        return coefficients(self.alpha, self.gamma)
+
+    @property
+    def noise(self) -> NoiseState:
+        """The generator's registers before the first draw."""
+        return NoiseState.from_seed(self.seed)
+
+    def rounding_for(self, config: Config) -> Rounding:
+        """Return the rounding mode in which a device of `config` works with these."""
+        return config.rounding if self.rounding is None else self.rounding
+
+    def to_dict(self, config: Config) -> dict[str, Any]:
+        """Return plain values only, with the rounding mode that a device of `config` has."""
+        return {**asdict(self), "rounding": self.rounding_for(config).value}
+
+
+def checked_hyper(hyper: Hyperparameters) -> Hyperparameters:
+    """Return hyperparameters, or raise ConfigError if they are something else."""
+    if not isinstance(hyper, Hyperparameters):
+        raise ConfigError(f"hyperparameters are {shown(hyper)}; they must be Hyperparameters")
+    return hyper
