@@ -170,14 +170,14 @@ def check_parts(checkpoint: Checkpoint, like: Checkpoint, any_length: Collection
 def _check_all(
     there: Mapping[str, Any], here: Mapping[str, Any], any_length: Collection[str] = ()
 ) -> None:
-    for name, mine in here.items():
+    for name, part in here.items():
         if name not in there:
             raise CheckpointError(f"the checkpoint has no {name!r}")
-        found, wanted = (_what(part, name in any_length) for part in (there[name], mine))
+        found, wanted = (_what(it, name in any_length) for it in (there[name], part))
         if found != wanted:
             raise CheckpointError(f"{name} of the checkpoint is {found}; it must be {wanted}")
-        if isinstance(mine, dict):
-            _check_all(there[name], mine)
+        if isinstance(part, dict):
+            _check_all(there[name], part)
 
 
 def _what(part: Any, any_length: bool) -> str:

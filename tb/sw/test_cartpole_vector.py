@@ -21,8 +21,8 @@ NUMBERS = ("x", "x_dot", "theta", "theta_dot")
 
 
 def numbers(envs: CartPoleVectorEnv, index: int) -> list[float]:
-    snapshot = envs.snapshot()
-    return [float(snapshot[name][index]) for name in NUMBERS]
+    checkpoint = envs.checkpoint()
+    return [float(checkpoint[name][index]) for name in NUMBERS]
 
 
 class Pole:
@@ -88,7 +88,7 @@ def test_long_episodes_go_as_in_gymnasium_and_are_truncated_after_500_steps() ->
 
 def test_step_that_terminates_is_not_truncated_where_it_is_the_last_one() -> None:
     envs = CartPoleVectorEnv(1)
-    falling = {**envs.snapshot(), "theta": np.array([0.2]), "theta_dot": np.array([3.0])}
+    falling = {**envs.checkpoint(), "theta": np.array([0.2]), "theta_dot": np.array([3.0])}
     envs.restore({**falling, "steps": np.array([499], np.int32)})
     outcome = envs.step([0])
     assert (outcome.terminated[0], outcome.truncated[0]) == (True, False)
@@ -117,7 +117,7 @@ def test_start_states_are_the_documented_draws() -> None:
 
 def test_autoreset_shows_the_new_episode_and_keeps_where_the_old_one_ended() -> None:
     envs = CartPoleVectorEnv(1)
-    envs.restore({**envs.snapshot(), "x": np.array([2.39]), "x_dot": np.array([3.0])})
+    envs.restore({**envs.checkpoint(), "x": np.array([2.39]), "x_dot": np.array([3.0])})
     outcome = envs.step([1])
     assert outcome.terminated[0]
     assert outcome.next_observation[0, 0] > 2.4
@@ -144,12 +144,12 @@ def test_restored_environments_go_on_as_the_saved_ones() -> None:
         envs.step(row)
         other.step(row)
     assert (other.observation != envs.observation).any()
-    assert (other.restore(envs.snapshot()) == envs.observation).all()
+    assert (other.restore(envs.checkpoint()) == envs.observation).all()
     ends = 0
     for row in actions[60:]:
         for one, two in zip(envs.step(row), other.step(row), strict=True):
             assert (one == two).all()
-        ends += (envs.snapshot()["steps"] == 0).sum()
+        ends += (envs.checkpoint()["steps"] == 0).sum()
         assert (envs.observation == other.observation).all()
     assert ends > 5  # so the generators were restored too
 
@@ -163,17 +163,17 @@ def test_reset_starts_over() -> None:
     assert (envs.reset(10) != first).all()
 
 
-def test_snapshot_that_does_not_fit_is_refused_and_nothing_changes() -> None:
+def test_checkpoint_that_does_not_fit_is_refused_and_nothing_changes() -> None:
     envs = CartPoleVectorEnv(2)
-    good, before = envs.snapshot(), envs.snapshot()
-    message = r"word of the snapshot is uint64 of shape \(3,\); it must be uint64 of shape \(2,\)"
+    good, before = envs.checkpoint(), envs.checkpoint()
+    message = r"word of the checkpoint is uint64 of shape \(3,\); it must be uint64 of shape \(2,\)"
     with pytest.raises(EnvironmentSpaceError, match=message):
-        envs.restore(CartPoleVectorEnv(3).snapshot())
-    with pytest.raises(EnvironmentSpaceError, match="theta of the snapshot is float32"):
+        envs.restore(CartPoleVectorEnv(3).checkpoint())
+    with pytest.raises(EnvironmentSpaceError, match="theta of the checkpoint is float32"):
         envs.restore({**good, "x": good["x"] + 1, "theta": np.zeros(2, np.float32)})
-    with pytest.raises(EnvironmentSpaceError, match="the snapshot has no 'word'"):
+    with pytest.raises(EnvironmentSpaceError, match="the checkpoint has no 'word'"):
         envs.restore({"x": good["x"] + 1})
-    assert all((array == before[name]).all() for name, array in envs.snapshot().items())
+    assert all((array == before[name]).all() for name, array in envs.checkpoint().items())
 
 
 @pytest.mark.parametrize("envs", [0, -1, 2.0, True])
@@ -193,10 +193,10 @@ def test_bad_number_of_environments_is_refused(envs: Any) -> None:
 )
 def test_bad_actions_are_refused_and_nothing_moves(actions: Any, message: str) -> None:
     envs = CartPoleVectorEnv(3)
-    before = envs.snapshot()
+    before = envs.checkpoint()
     with pytest.raises(EnvironmentSpaceError, match=message):
         envs.step(actions)
-    assert all((array == before[name]).all() for name, array in envs.snapshot().items())
+    assert all((array == before[name]).all() for name, array in envs.checkpoint().items())
 
 
 @pytest.mark.parametrize(

@@ -185,7 +185,7 @@ def test_replay_gets_what_the_environments_showed() -> None:
     envs = CartPoleVectorEnv(8, seed=3)
     for first in range(0, 56, 8):
         made.step()
-        kept = made.replay.snapshot()
+        kept = made.replay.checkpoint()
         rows = slice(first, first + 8)
         seen, next_seen = kept["seen"].reshape(2, 4096, -1)[:, rows, :-1]
         assert np.array_equal(seen, envs.observation)
@@ -220,7 +220,7 @@ def test_discount_is_zero_only_where_an_episode_terminated() -> None:
 
     made = Dqn(Ends(), replace(SMALL, batch_size=8, learning_starts=64), CPU)  # type: ignore[arg-type]
     ended = [len(made.step().env) for _ in range(6)]
-    kept = made.replay.snapshot()
+    kept = made.replay.checkpoint()
     gamma = np.float32(SMALL.gamma)
     assert kept["discount"][:6].tolist() == [0, gamma, gamma] * 2
     assert (kept["reward"][:6] == np.float32(SMALL.reward_scale)).all()
@@ -272,7 +272,7 @@ def test_no_exploration_is_greedy() -> None:
     with torch.no_grad():
         best = network(torch.from_numpy(seen)).argmax(1)
     made.step()
-    assert np.array_equal(made.replay.snapshot()["action"][: len(seen)], best.numpy())
+    assert np.array_equal(made.replay.checkpoint()["action"][: len(seen)], best.numpy())
 
 
 def test_evaluation_leaves_a_run_alone() -> None:

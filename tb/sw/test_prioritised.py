@@ -103,12 +103,12 @@ def test_restored_priorities_draw_alike() -> None:
     priorities, other = Priorities(50), Priorities(50)
     priorities.add(np.arange(50))
     priorities.update(np.arange(50), errors(50))
-    other.restore(priorities.snapshot())
+    other.restore(priorities.checkpoint())
     draws = [p.draw(2, 16, np.random.default_rng(4)) for p in (priorities, other)]
     assert np.array_equal(*draws)
     for memory in (priorities, other):
         memory.add(np.array([7]))
-    assert np.array_equal(priorities.snapshot()["tree"], other.snapshot()["tree"])
+    assert np.array_equal(priorities.checkpoint()["tree"], other.checkpoint()["tree"])
 
 
 def test_illegal_parameters_are_refused() -> None:

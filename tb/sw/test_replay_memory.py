@@ -78,13 +78,13 @@ def test_restored_replay_goes_on_alike() -> None:
     replay, other = Replay(10, 3, 1, 5), Replay(10, 3, 1, 5)
     replay.push_batch(*numbered(0, 10))
     replay.push_batch(*numbered(10, 4))
-    other.restore(replay.snapshot())
+    other.restore(replay.checkpoint())
     for memory in (replay, other):
         memory.push_batch(*numbered(14, 3))
     rows = np.arange(10).reshape(2, 5)[:1]
     assert np.array_equal(replay.sample(rows).seen, other.sample(rows).seen)
-    for name, array in replay.snapshot().items():
-        assert np.array_equal(array, other.snapshot()[name]), name
+    for name, array in replay.checkpoint().items():
+        assert np.array_equal(array, other.checkpoint()[name]), name
 
 
 def test_batch_larger_than_the_replay_is_refused() -> None:

@@ -122,9 +122,9 @@ def test_discarded_draw_goes_alike() -> None:
     snakes[0]._chance = SplitMix64(0)
     snakes[0]._chance.word = word
     envs.place(0, body, (5, 6))
-    envs.restore({**envs.snapshot(), "word": np.array([word], np.uint64)})
+    envs.restore({**envs.checkpoint(), "word": np.array([word], np.uint64)})
     assert check_step(snakes, envs, np.array([0])) == [(10.0, False, False)]
-    assert snakes[0]._chance.word == envs.snapshot()["word"][0] == GOLDEN  # two draws later
+    assert snakes[0]._chance.word == envs.checkpoint()["word"][0] == GOLDEN  # two draws later
 
 
 class Rigid(Snake):
@@ -203,35 +203,35 @@ def test_restored_environments_go_on_as_the_saved_ones(kind: Observation) -> Non
     for row in actions[:30]:
         envs.step(row)
         other.step(row)
-    assert envs.snapshot()["food"].tolist() != other.snapshot()["food"].tolist()
-    assert (other.restore(envs.snapshot()) == envs.observation).all()
+    assert envs.checkpoint()["food"].tolist() != other.checkpoint()["food"].tolist()
+    assert (other.restore(envs.checkpoint()) == envs.observation).all()
     for row in actions[30:]:
         for one, two in zip(envs.step(row), other.step(row), strict=True):
             assert (one == two).all()
         assert (envs.observation == other.observation).all()
 
 
-def test_snapshot_is_a_copy() -> None:
+def test_checkpoint_is_a_copy() -> None:
     envs = SnakeVectorEnv(1)
-    saved = envs.snapshot()
+    saved = envs.checkpoint()
     before = {name: array.tolist() for name, array in saved.items()}
     envs.step([0])
     assert {name: array.tolist() for name, array in saved.items()} == before
-    assert envs.snapshot()["head"].tolist() != before["head"]
+    assert envs.checkpoint()["head"].tolist() != before["head"]
 
 
-def test_snapshot_that_does_not_fit_is_refused_and_nothing_changes() -> None:
+def test_checkpoint_that_does_not_fit_is_refused_and_nothing_changes() -> None:
     envs = SnakeVectorEnv(2)
-    good, before = envs.snapshot(), envs.snapshot()
-    message = r"word of the snapshot is uint64 of shape \(3,\); it must be uint64 of shape \(2,\)"
+    good, before = envs.checkpoint(), envs.checkpoint()
+    message = r"word of the checkpoint is uint64 of shape \(3,\); it must be uint64 of shape \(2,\)"
     with pytest.raises(EnvironmentSpaceError, match=message):
-        envs.restore(SnakeVectorEnv(3).snapshot())
-    with pytest.raises(EnvironmentSpaceError, match="food of the snapshot is float64"):
+        envs.restore(SnakeVectorEnv(3).checkpoint())
+    with pytest.raises(EnvironmentSpaceError, match="food of the checkpoint is float64"):
         envs.restore({**good, "word": good["word"] + 1, "food": np.zeros(2)})
     del good["food"]
-    with pytest.raises(EnvironmentSpaceError, match="the snapshot has no 'food'"):
+    with pytest.raises(EnvironmentSpaceError, match="the checkpoint has no 'food'"):
         envs.restore({**good, "word": good["word"] + 1})
-    assert all((array == before[name]).all() for name, array in envs.snapshot().items())
+    assert all((array == before[name]).all() for name, array in envs.checkpoint().items())
 
 
 @pytest.mark.parametrize("envs", [0, -1, 2.0, True])

@@ -46,8 +46,8 @@ class Ended(NamedTuple):
 class Room(Protocol):
     """What keeps arrays of its own: envs, a replay memory."""
 
-    def snapshot(self) -> dict[str, NDArray[Any]]: ...
-    def restore(self, snapshot: Mapping[str, NDArray[Any]], /) -> object: ...
+    def checkpoint(self) -> dict[str, NDArray[Any]]: ...
+    def restore(self, checkpoint: Mapping[str, NDArray[Any]], /) -> object: ...
 
 
 class NetworkLearner(ABC):
@@ -129,7 +129,7 @@ class NetworkLearner(ABC):
 
         Only between two steps: within one there is more.
         """
-        rooms = {name: room.snapshot() for name, room in self._rooms().items()}
+        rooms = {name: room.checkpoint() for name, room in self._rooms().items()}
         rooms[_NETWORKS] = {
             name: tensor.detach().cpu().clone().numpy() for name, tensor in self._tensors().items()
         }

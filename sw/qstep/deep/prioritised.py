@@ -109,14 +109,14 @@ class Priorities:
         share: NDArray[np.float64] = weight / weight.max(axis=1, keepdims=True)
         return share.astype(np.float32)
 
-    def snapshot(self) -> dict[str, NDArray[Any]]:
+    def checkpoint(self) -> dict[str, NDArray[Any]]:
         """Return copies of what :meth:`restore` needs."""
         return {"tree": self._tree.copy(), "highest": self._highest.copy()}
 
-    def restore(self, snapshot: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from a :meth:`snapshot` of the same capacity."""
-        self._tree[:] = snapshot["tree"]
-        self._highest[:] = snapshot["highest"]
+    def restore(self, checkpoint: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from a :meth:`checkpoint` of the same capacity."""
+        self._tree[:] = checkpoint["tree"]
+        self._highest[:] = checkpoint["highest"]
 
 
 @compiled

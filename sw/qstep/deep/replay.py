@@ -148,7 +148,7 @@ class Replay:
         shape = self._rows[:, 0].shape
         return self.sample(generator.integers(self._length, size=shape))
 
-    def snapshot(self) -> dict[str, NDArray[Any]]:
+    def checkpoint(self) -> dict[str, NDArray[Any]]:
         """Return copies of the whole memory, the rows that are free included, for :meth:`restore`."""
         return {
             "seen": self._seen.copy(),
@@ -159,10 +159,10 @@ class Replay:
             "place": np.array(self._place),
         }
 
-    def restore(self, snapshot: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from a :meth:`snapshot` of a replay of the same capacity and inputs."""
-        self._seen[:] = snapshot["seen"]
-        self._action[:] = snapshot["action"]
-        self._reward[:] = snapshot["reward"]
-        self._discount[:] = snapshot["discount"]
-        self._length, self._place = int(snapshot["length"]), int(snapshot["place"])
+    def restore(self, checkpoint: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from a :meth:`checkpoint` of a replay of the same capacity and inputs."""
+        self._seen[:] = checkpoint["seen"]
+        self._action[:] = checkpoint["action"]
+        self._reward[:] = checkpoint["reward"]
+        self._discount[:] = checkpoint["discount"]
+        self._length, self._place = int(checkpoint["length"]), int(checkpoint["place"])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from qstep.envs.compiled_vector import CompiledVectorEnv
 from qstep.envs.snake_arrays import PITCH, RING, SCRATCH, Outcome, Snakes
 from qstep.envs.snake_kernels import observe, restart, step
 from qstep.envs.snake_rules import (
@@ -20,13 +21,7 @@ from qstep.envs.snake_rules import (
     checked_placement,
 )
 from qstep.envs.vector import VectorStep
-from qstep.envs.vector_checks import (
-    check_action,
-    checked_actions,
-    checked_num_envs,
-    restore_arrays,
-    words,
-)
+from qstep.envs.vector_checks import checked_num_envs
 
 __all__ = ["SnakeVectorEnv"]
 
@@ -35,12 +30,13 @@ Observations: TypeAlias = NDArray[np.float32] | NDArray[np.int32]
 _WIDTHS = {"state": 0, "features": FEATURES, "flood": FLOOD_FEATURES}
 
 
-class SnakeVectorEnv:
+class SnakeVectorEnv(CompiledVectorEnv):
     """N environments of :class:`~qstep.envs.snake.Snake`, stepped in one compiled call.
 
-    The rules, rewards and observations are those of `Snake`. Environment i goes move for move as one
-    `Snake` that is first reset with ``seed + i`` and, whenever an episode ends, without a seed. The
-    score is the food eaten in the episode.
+    The rules, rewards and observations are those of `Snake`; action 0 goes straight on, 1 turns to the
+    right, 2 to the left. Environment i goes move for move as one `Snake` that is first reset with
+    ``seed + i`` and, whenever an episode ends, without a seed. The score is the food eaten in the
+    episode.
 
     **Autoreset.** An environment whose episode ends is reset within the same step. The step's
     ``next_observation`` is still what the last move led to; :attr:`observation`, on which the next
@@ -73,31 +69,25 @@ class SnakeVectorEnv:
     (4,)
     """
 
+    actions = ACTIONS
+
     def __init__(self, num_envs: int, observation: Observation = "features", seed: int = 0) -> None:
         self.kind = checked_observation(observation)
-        self._arrays = Snakes.empty(checked_num_envs(num_envs))
+        arrays = Snakes.empty(checked_num_envs(num_envs))
         width = _WIDTHS[observation]
-        # Two of them: the one that was acted on is kept while the other one is written.
-        self._seen = tuple(
-            (np.zeros(num_envs, np.int32), np.zeros((num_envs, width), np.float32))
-            for _ in range(2)
-        )
+
+        def shown() -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+            return np.zeros(num_envs, np.int32), np.zeros((num_envs, width), np.float32)
+
         self._out = Outcome(
-            np.zeros(num_envs, np.int32),
-            np.zeros((num_envs, width), np.float32),
+            *shown(),
             np.zeros(num_envs, np.float32),
             np.zeros(num_envs, np.bool_),
             np.zeros(num_envs, np.bool_),
             np.zeros(num_envs, np.int32),
         )
-        self._step = VectorStep(self._pick(*self._out[:2]), *self._out[2:])
-        self._actions = np.zeros(num_envs, np.int64)
-        self.reset(seed)
-
-    @property
-    def num_envs(self) -> int:
-        """N."""
-        return len(self._actions)
+        returned = VectorStep(self._pick(*self._out[:2]), *self._out[2:])
+        super().__init__(arrays, (shown(), shown()), returned, seed)
 
     @property
     def inputs(self) -> int:
@@ -105,57 +95,9 @@ class SnakeVectorEnv:
         return _WIDTHS[self.kind]
 
     @property
-    def actions(self) -> int:
-        """Actions an environment can take."""
-        return ACTIONS
-
-    @property
     def observation(self) -> Observations:
         """What every environment shows now, to choose the next actions on."""
         return self._pick(*self._seen[0])
-
-    def reset(self, seed: int) -> Observations:
-        """Start over as new environments with that seed would; return the observation."""
-        self._arrays.word[:] = words(seed, self.num_envs)
-        for i in range(self.num_envs):
-            restart(self._arrays, i)
-        return self._observe_all()
-
-    def step(self, actions: ArrayLike) -> VectorStep:
-        """Move every snake.
-
-        Parameters
-        ----------
-        actions : array_like of int, shape (N,)
-            0 straight, 1 right, 2 left.
-
-        Raises
-        ------
-        EnvironmentSpaceError
-            Shape, type or a value is wrong; then nothing has moved.
-        """
-        given = checked_actions(actions, self.num_envs)
-        self._actions[:] = given
-        bad = step(self._arrays, self._actions, *self._seen[1], self._out)
-        check_action(bad, given, ACTIONS)
-        self._seen = self._seen[::-1]
-        return self._step
-
-    def snapshot(self) -> dict[str, NDArray[Any]]:
-        """Return copies of all that the games depend on, for :meth:`restore`."""
-        return {name: array.copy() for name, array in self._kept().items()}
-
-    def restore(self, snapshot: Mapping[str, NDArray[Any]]) -> Observations:
-        """Go on from a :meth:`snapshot`; return the observation.
-
-        Raises
-        ------
-        EnvironmentSpaceError
-            An array is missing, or is of another number of environments or another type; then nothing
-            has changed.
-        """
-        restore_arrays(self._kept(), snapshot)
-        return self._observe_all()
 
     def body(self, index: int) -> list[Cell]:
         """Return the (row, column) of a snake's cells, from head to tail."""
@@ -182,17 +124,21 @@ class SnakeVectorEnv:
         arrays.direction[index] = direction
         arrays.hunger[index] = 0
         arrays.food[index] = _number(food)
-        observe(arrays, index, *self._seen[0])
+        self._observe(index)
         return self.observation
+
+    def _restart(self, index: int) -> None:
+        restart(self._arrays, index)
+
+    def _observe(self, index: int) -> None:
+        observe(self._arrays, index, *self._seen[0])
+
+    def _advance(self) -> int:
+        bad: int = step(self._arrays, self._actions, *self._seen[1], self._out)
+        return bad
 
     def _kept(self) -> dict[str, NDArray[Any]]:
-        fields = self._arrays._asdict().items()
-        return {name: array for name, array in fields if name not in SCRATCH}
-
-    def _observe_all(self) -> Observations:
-        for i in range(self.num_envs):
-            observe(self._arrays, i, *self._seen[0])
-        return self.observation
+        return {name: array for name, array in super()._kept().items() if name not in SCRATCH}
 
     def _pick(self, state: NDArray[np.int32], features: NDArray[np.float32]) -> Observations:
         return state if self.kind == "state" else features

@@ -74,14 +74,14 @@ class VectorEnv(Protocol):
             Shape, type or a value is wrong; then nothing has moved.
         """
 
-    def snapshot(self) -> dict[str, NDArray[Any]]:
+    def checkpoint(self) -> dict[str, NDArray[Any]]:
         """Return copies of all that the environments depend on, generators included."""
 
-    def restore(self, snapshot: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-        """Go on from a :meth:`snapshot`; return the observation.
+    def restore(self, checkpoint: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+        """Go on from a :meth:`checkpoint`; return the observation.
 
         Raises
         ------
         EnvironmentSpaceError
-            The snapshot is not of such environments; then nothing has changed.
+            The checkpoint is not of such environments; then nothing has changed.
         """

@@ -1,4 +1,4 @@
-"""What every kind of environments checks at its door, and how it takes a snapshot back."""
+"""What every kind of environments checks at its door, and how it takes a checkpoint back."""
 
 from __future__ import annotations
 
@@ -62,23 +62,23 @@ def check_numbers(envs: VectorEnv) -> None:
 
 
 def restore_arrays(
-    arrays: Mapping[str, NDArray[Any]], snapshot: Mapping[str, NDArray[Any]]
+    arrays: Mapping[str, NDArray[Any]], checkpoint: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Write a snapshot into the arrays that it was taken of, all of it or nothing.
+    """Write a checkpoint into the arrays that it was taken of, all of it or nothing.
 
     Raises
     ------
     EnvironmentSpaceError
         An array is missing, or is of another number of environments or another type.
     """
-    for name, mine in arrays.items():
-        if name not in snapshot:
-            raise EnvironmentSpaceError(f"the snapshot has no {name!r}")
-        given = snapshot[name]
-        if (given.dtype, given.shape) != (mine.dtype, mine.shape):
+    for name, array in arrays.items():
+        if name not in checkpoint:
+            raise EnvironmentSpaceError(f"the checkpoint has no {name!r}")
+        given = checkpoint[name]
+        if (given.dtype, given.shape) != (array.dtype, array.shape):
             raise EnvironmentSpaceError(
-                f"{name} of the snapshot is {given.dtype} of shape {given.shape}; it must be "
-                f"{mine.dtype} of shape {mine.shape}"
+                f"{name} of the checkpoint is {given.dtype} of shape {given.shape}; it must be "
+                f"{array.dtype} of shape {array.shape}"
             )
-    for name, mine in arrays.items():
-        mine[:] = snapshot[name]
+    for name, array in arrays.items():
+        array[:] = checkpoint[name]
