@@ -145,6 +145,12 @@ class Config:
         return TableType(self.states, self.actions, self.format)
 
     @property
+    def table_shape(self) -> tuple[int, ...]:
+        """Of what a device learns: (S, A), behind the axes of its agents if it has any."""
+        before = () if self.acting is None else self.acting.tables
+        return (*before, self.states, self.actions)
+
+    @property
     def state_bits(self) -> int:
         """Bits of a state number, ceil(log2(states))."""
         return (self.states - 1).bit_length()

@@ -1,8 +1,9 @@
 """A learnt table as a file: raw values, real values, and what they were learnt with.
 
-The file is a ``.npz`` of three arrays, none of them pickled: ``q_raw`` (int32, shape (S, A)), ``q``
-(float64, the same values) and ``config`` (JSON text: the configuration and the hyperparameters). It
-names no device and no time, so the same transitions give the same bytes on every device.
+The file is a ``.npz`` of three arrays, none of them pickled: ``q_raw`` (int32, shape (S, A), behind the
+axes of agents if there are any), ``q`` (float64, the same values) and ``config`` (JSON text: the
+configuration, and the hyperparameters or the settings of each agent). It names no device and no time, so
+the same run gives the same bytes on every device.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from qstep.acting.agent import AgentSettings
 from qstep.config import Config, checked_config
 from qstep.devices.base import checked_table
 from qstep.errors import FileFormatError, TableError
@@ -29,7 +33,10 @@ _ARRAYS = ("q_raw", "q", "config")
 
 
 def save_table(
-    path: str | Path, q_raw: NDArray[np.int32], config: Config, hyper: Hyperparameters
+    path: str | Path,
+    q_raw: NDArray[np.int32],
+    config: Config,
+    learnt_with: Hyperparameters | Sequence[AgentSettings],
 ) -> None:
     """Write a table; a file that is there already is replaced whole or not at all.
 
@@ -37,25 +44,28 @@ def save_table(
     ----------
     path : str or Path
         Where to; the name is taken as it is.
-    q_raw : ndarray of int32, shape (S, A)
+    q_raw : ndarray of int32, shape `Config.table_shape`
         Raw values.
-    config, hyper : Config, Hyperparameters
-        What they were learnt with.
+    config : Config
+    learnt_with : Hyperparameters or sequence of AgentSettings
+        The latter where ``config.acting`` has agents.
 
     Raises
     ------
     ConfigError
-        `config` or `hyper` is something else.
+        `config` or `learnt_with` is something else.
     TableError
         The values are not a table of `config`.
     FileFormatError
         The file cannot be written.
     """
     q_raw = checked_table(checked_config(config), q_raw)
-    text = json.dumps(
-        {"config": config.to_dict(), "hyperparameters": checked_hyper(hyper).to_dict(config)},
-        sort_keys=True,
-    )
+    told: dict[str, Any] = {"config": config.to_dict()}
+    if isinstance(learnt_with, Sequence):
+        told["agents"] = [asdict(own) for own in learnt_with]
+    else:
+        told["hyperparameters"] = checked_hyper(learnt_with).to_dict(config)
+    text = json.dumps(told, sort_keys=True)
     arrays: tuple[NDArray[Any], ...] = (q_raw, config.format.to_float(q_raw), np.array(text))
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as file:
@@ -74,7 +84,7 @@ def load_table(path: str | Path, config: Config) -> NDArray[np.int32]:
 
     Returns
     -------
-    ndarray of int32, shape (S, A)
+    ndarray of int32, shape `Config.table_shape`
 
     Raises
     ------

@@ -150,15 +150,17 @@ def checked_table(config: Config, q_raw: NDArray[np.int32]) -> NDArray[np.int32]
     try:
         array = np.asarray(q_raw)
     except ValueError as cause:  # rows that are not equally long
-        raise TableError(f"table is not two-dimensional: {cause}") from cause
-    shape = (config.states, config.actions)
-    if array.shape != shape:
-        raise TableError(f"table has shape {array.shape}; this configuration needs {shape}")
+        raise TableError(f"table is no array: {cause}") from cause
+    if array.shape != config.table_shape:
+        raise TableError(
+            f"table has shape {array.shape}; this configuration needs {config.table_shape}"
+        )
     if array.dtype.kind not in "iu":
         raise TableError(f"table has dtype {array.dtype}; raw values are integers")
     low, high = config.format.minimum, config.format.maximum
     bad = (array < low) | (array > high)
     if bad.any():
-        s, a = (int(i) for i in np.argwhere(bad)[0])
-        raise TableError(f"table[{s}, {a}] is {array[s, a]}; {config.format} holds {low} to {high}")
+        at = tuple(int(i) for i in np.argwhere(bad)[0])
+        place = ", ".join(map(str, at))
+        raise TableError(f"table[{place}] is {array[at]}; {config.format} holds {low} to {high}")
     return np.ascontiguousarray(array, dtype=np.int32)
