@@ -20,15 +20,14 @@ from click.testing import CliRunner
 from qstep import torch_device
 from qstep.checkpoint import load_checkpoint, save_checkpoint
 from qstep.cli import dqn as cli
-from qstep.deep import results
 from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_plain import PlainDqn
 from qstep.deep.learner import PHASES
 from qstep.deep.measure import interval
 from qstep.deep.presets import PRESETS
 from qstep.deep.replay import Replay
-from qstep.deep.results import summary
 from qstep.deep.run import Run, Score
+from qstep.deep.summary import summary
 
 pytestmark = pytest.mark.unit
 
@@ -181,7 +180,7 @@ def test_short_run_has_no_first_and_last_thousand() -> None:
 
 
 def test_the_comparison_of_thousands_notices_hundreds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(results, "_THOUSAND", 500)
+    monkeypatch.setattr("qstep.deep.summary._THOUSAND", 500)
     with pytest.raises(AssertionError):
         test_long_run_says_how_its_first_thousand_episodes_compare_with_the_last()
 

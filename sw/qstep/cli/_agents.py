@@ -24,7 +24,7 @@ from qstep.cli._training import optimum_in_words
 from qstep.envs import GridWorld, make
 from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError
 from qstep.learn.plots import plot_policy
-from qstep.learn.results import optimum
+from qstep.learn.summary import optimum
 from qstep.learn.value_iteration import transition_model
 from qstep.run_folder import run_folder
 

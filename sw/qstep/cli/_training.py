@@ -26,8 +26,9 @@ from qstep.fixed import Rounding
 from qstep.hyperparameters import Hyperparameters
 from qstep.learn.checkpoint import TableCheckpoint
 from qstep.learn.evaluate import Evaluation, share
-from qstep.learn.results import summary, write_results
+from qstep.learn.summary import results, summary
 from qstep.learn.train import Learner, Plan, identity
+from qstep.results import write_results
 from qstep.run_folder import run_folder
 
 __all__ = ["configuration", "optimum_in_words", "train"]
@@ -79,7 +80,7 @@ def train(
             _run(learner, file)
             seconds = time.monotonic() - begun
             _save(learner, file)
-            files = write_results(folder, learner)
+            files = write_results(folder, results(learner))
         except (KeyboardInterrupt, DeviceError) as error:
             _save(learner, file)
             on_interrupt(
@@ -146,7 +147,7 @@ def _rate(success: float | None) -> str:
 
 
 def optimum_in_words(optimum: dict[str, Any]) -> str:
-    """Return what :func:`qstep.learn.results.optimum` found, as a sentence."""
+    """Return what :func:`qstep.learn.summary.optimum` found, as a sentence."""
     return (
         f"greedy action optimal in {optimum['optimal']} of the {optimum['visited']} states that "
         f"the greedy policy visits; value of the start {optimum['start_value']:.3f}, "

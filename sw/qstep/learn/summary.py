@@ -1,8 +1,7 @@
-"""What is left of a finished run: table, history, pictures, summary."""
+"""What a finished run with a table gives: its files, and what it was in plain values."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -10,61 +9,45 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.files import write_atomically
 from qstep.learn.checkpoint import Episode
 from qstep.learn.plots import plot_learning_curve, plot_policy
 from qstep.learn.train import Learner
 from qstep.learn.value_iteration import TransitionModel, solve
+from qstep.results import Results
 from qstep.table import save_table
 
-__all__ = ["optimum", "summary", "write_results"]
+__all__ = ["optimum", "results", "summary"]
 
 
-def write_results(folder: Path, learner: Learner) -> dict[str, Path]:
-    """Write ``table.npz``, ``history.json``, ``learning_curve.png``, and ``policy.png`` of a map.
+def results(learner: Learner) -> Results:
+    """Return ``table.npz``, the history, the learning curve and, of a map, the policy.
 
     Parameters
     ----------
-    folder : Path
-        Must exist; files of these names in it are replaced.
     learner : Learner
         After at least one episode.
-
-    Returns
-    -------
-    dict of str to Path
-        The files by what they hold.
-
-    Raises
-    ------
-    FileFormatError
-        A file cannot be written.
     """
-    result, config, env_id = learner.result, learner.device.config, learner.plan.env_id
+    result, env_id = learner.result, learner.plan.env_id
     columns = [entry.name for entry in fields(Episode)]
-    history = {
-        "episodes": {name: [getattr(e, name) for e in result.episodes] for name in columns},
-        "evaluations": [asdict(evaluation) for evaluation in result.evaluations],
-    }
-    files = {
-        "table": folder / "table.npz",
-        "history": folder / "history.json",
-        "learning curve": folder / "learning_curve.png",
-    }
-    save_table(files["table"], result.table, config, learner.hyper)
-    write_atomically(files["history"], (json.dumps(history) + "\n").encode())
-    plot_learning_curve(
-        files["learning curve"],
-        f"{env_id}: learning curve",
-        result.episodes,
-        result.evaluations,
+
+    def table(path: Path) -> None:
+        save_table(path, result.table, learner.device.config, learner.hyper)
+
+    def learning_curve(path: Path) -> None:
+        title = f"{env_id}: learning curve"
+        plot_learning_curve(path, title, result.episodes, result.evaluations)
+
+    def policy(path: Path) -> bool:
+        return plot_policy(path, f"{env_id}: greedy policy", learner.env, learner.q)
+
+    return Results(
+        learnt={"table.npz": table},
+        history={
+            "episodes": {name: [getattr(e, name) for e in result.episodes] for name in columns},
+            "evaluations": [asdict(evaluation) for evaluation in result.evaluations],
+        },
+        pictures={"learning_curve.png": learning_curve, "policy.png": policy},
     )
-    policy = folder / "policy.png"
-    if plot_policy(policy, f"{env_id}: greedy policy", learner.env, learner.q):
-        files["policy"] = policy
-    else:
-        policy.unlink(missing_ok=True)  # it is of a run that these results replace
-    return files
 
 
 def summary(learner: Learner) -> dict[str, Any]:

@@ -1,0 +1,81 @@
+"""What a finished run with a network gives: its files, and what it was in plain values."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import save
+
+from qstep.deep.plots import plot_learning_curve
+from qstep.deep.presets import PRESETS
+from qstep.deep.run import Run, Score
+from qstep.files import write_atomically
+from qstep.results import Results
+
+__all__ = ["results", "summary"]
+
+_THOUSAND = 1000
+"""Episodes at the beginning and at the end of a run that are compared."""
+
+
+def results(run: Run) -> Results:
+    """Return ``network.safetensors``, the history and the learning curve of a run after its end.
+
+    The network is that of :func:`qstep.deep.network.modules`, with PQN normalised, by PyTorch's names.
+    """
+
+    def network(path: Path) -> None:
+        write_atomically(path, save(run.network.state_dict()))
+
+    def learning_curve(path: Path) -> None:
+        plot_learning_curve(path, run)
+
+    return Results(
+        learnt={"network.safetensors": network},
+        history={"returns": run.returns, "evaluations": [asdict(score) for score in run.scores]},
+        pictures={"learning_curve.png": learning_curve},
+    )
+
+
+def summary(run: Run) -> dict[str, Any]:
+    """Return what a run was and how well it learnt, as plain values.
+
+    ``solved_at`` is the first evaluation, in steps, that reached the threshold of the environment; the
+    score is that of the last network, whatever came before. ``first_and_last`` says how a long run
+    went on: microseconds of processor time a step, and peak memory, over the first thousand episodes
+    and the last thousand; None where there were fewer than two thousand.
+    """
+    learner, threshold = run.learner, PRESETS[run.name].solved
+    first = [s.steps for s in run.scores if threshold is not None and s.mean >= threshold]
+    return {
+        **run.identity,
+        "steps_played": learner.steps,
+        "episodes_played": learner.episodes,
+        "updates": learner.updates,
+        "score": asdict(run.scores[-1]),
+        "solved": None if threshold is None else run.scores[-1].mean >= threshold,
+        "solved_at": first[0] if first else None,
+        "seconds": round(run.seconds, 2),
+        "processor_s": round(run.processor_s, 2),
+        "phases": {name: round(s, 2) for name, s in run.phases.items()},
+        "first_and_last": _first_and_last(run.scores),
+    }
+
+
+def _first_and_last(scores: list[Score]) -> dict[str, list[float]] | None:
+    last = scores[-1]
+    early = [score for score in scores if score.episodes >= _THOUSAND]
+    late = [score for score in scores if score.episodes <= last.episodes - _THOUSAND]
+    if not early or not late or early[0].episodes > late[-1].episodes:
+        return None
+    first, before = early[0], late[-1]
+    spent = (last.learning_s - before.learning_s) / (last.steps - before.steps)
+    return {
+        "us_per_step": [
+            round(first.learning_s / first.steps * 1e6, 2),
+            round(spent * 1e6, 2),
+        ],
+        "peak_mib": [round(first.peak_mib, 1), round(last.peak_mib, 1)],
+    }
