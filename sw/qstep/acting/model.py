@@ -10,6 +10,7 @@ Seijen et al., 2009) and Double Q-learning (van Hasselt, 2010); Sutton and Barto
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ from qstep.errors import ConfigError
 from qstep.fixed import COEFFICIENT_BITS, Rounding
 from qstep.model import exact_value
 
-__all__ = ["ActingModel", "Step", "expected"]
+__all__ = ["ActingModel", "Step", "checked_agents", "expected"]
 
 Row = list[int]
 
@@ -57,6 +58,23 @@ def expected(row: Row, epsilon: int) -> int:
     return max(row) - ((share * below + (1 << 15)) >> 16)
 
 
+def checked_agents(config: Config, settings: Sequence[AgentSettings]) -> Acting:
+    """Return ``config.acting``.
+
+    Raises
+    ------
+    ConfigError
+        `config` does not act, or the number of settings is not that of its agents.
+    """
+    if not isinstance(config.acting, Acting):
+        raise ConfigError("acting is None; agents need a configuration that has it")
+    if len(settings) != config.acting.agents:
+        raise ConfigError(
+            f"settings are for {len(settings)} agents; the configuration has {config.acting.agents}"
+        )
+    return config.acting
+
+
 class ActingModel:
     """Agents in a world, with tables of their own or one that they share.
 
@@ -83,17 +101,10 @@ class ActingModel:
     def __init__(
         self, config: Config, world: WorldTable, settings: Sequence[AgentSettings]
     ) -> None:
-        if not isinstance(config.acting, Acting):
-            raise ConfigError("acting is None; agents need a configuration that has it")
-        if len(settings) != config.acting.agents:
-            raise ConfigError(
-                f"settings are for {len(settings)} agents; the configuration has {config.acting.agents}"
-            )
+        acting = checked_agents(config, settings)
         self.config, self.world, self.settings = config, world, tuple(settings)
-        self._algorithm = config.acting.algorithm
-        self._q = np.zeros(
-            (*config.acting.tables, config.states, config.actions), np.int32
-        ).tolist()
+        self._algorithm = acting.algorithm
+        self._q = np.zeros((*acting.tables, config.states, config.actions), np.int32).tolist()
         self.states = [AgentState.first(own, agent) for agent, own in enumerate(settings)]
         self.counters = [AgentCounters() for _ in settings]
 
@@ -105,6 +116,17 @@ class ActingModel:
     def load(self, q_raw: NDArray[np.int32]) -> None:
         """Replace all tables by values of the same shape."""
         self._q = q_raw.tolist()
+
+    def restore(
+        self,
+        table: NDArray[np.int32],
+        states: Sequence[AgentState],
+        counters: Sequence[AgentCounters],
+    ) -> None:
+        """Go on from what :attr:`table`, :attr:`states` and :attr:`counters` were."""
+        self.load(table)
+        self.states = [replace(state) for state in states]
+        self.counters = [replace(count) for count in counters]
 
     def run(self, steps: int) -> Iterator[Step]:
         """Let every agent make `steps` steps, in turns; yield each as it is made."""

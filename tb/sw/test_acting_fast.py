@@ -1,0 +1,215 @@
+"""The compiled model of agents is the plain one, to the last bit of all that can be read."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qstep.acting.agent import AgentSettings
+from qstep.acting.config import Acting, Algorithm
+from qstep.acting.epsilon import KINDS, UNITS, Epsilon
+from qstep.acting.fast_model import FastActingModel
+from qstep.acting.model import ActingModel
+from qstep.acting.world_table import WorldTable
+from qstep.config import Config
+from qstep.errors import ConfigError, TableError
+from qstep.fixed import QFormat, Rounding
+
+pytestmark = pytest.mark.unit
+
+ACTIONS = (2, 3)
+"""Few, as one loop is compiled for each."""
+
+SEEDS = st.integers(0, 2**64 - 1)
+Pair = tuple[ActingModel, FastActingModel]
+
+
+def random_world(config: Config, limit: int, rng: np.random.Generator) -> WorldTable:
+    """A world of outcomes, starts and splits at random: the least and the greatest are among them."""
+    acting = config.acting
+    assert acting is not None
+    outcomes = (config.states, config.actions, acting.outcomes)
+    number_format = config.format
+
+    def splits(shape: tuple[int, ...]) -> Any:
+        most = 65536 // shape[-1]
+        drawn = rng.integers(0, most + 1, shape)
+        return np.where(rng.random(shape) < 0.5, drawn, rng.choice([0, most], shape)).astype(
+            np.int32
+        )
+
+    return WorldTable(
+        split=splits(outcomes),
+        next_state=rng.integers(0, config.states, (*outcomes, 2), np.int32),
+        reward=rng.integers(
+            number_format.minimum, number_format.maximum, (*outcomes, 2), np.int32, endpoint=True
+        ),
+        terminated=rng.random((*outcomes, 2)) < 0.1,
+        start_split=splits((acting.starts,)),
+        start_state=rng.integers(0, config.states, (acting.starts, 2), np.int32),
+        max_episode_steps=limit,
+    )
+
+
+def epsilons() -> st.SearchStrategy[Epsilon]:
+    share = st.sampled_from([0.0, 0.03, 0.4, 1.0])
+    return st.builds(
+        lambda low, high, *others: Epsilon(max(low, high), min(low, high), *others),
+        share,
+        share,
+        st.sampled_from(KINDS),
+        st.integers(1, 300),
+        st.sampled_from(UNITS),
+    )
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> Pair:
+    acting = Acting(
+        agents=draw(st.integers(1, 3)),
+        algorithm=draw(st.sampled_from(Algorithm)),
+        shared_table=draw(st.booleans()),
+        outcomes=draw(st.sampled_from([1, 2, 8])),
+        starts=draw(st.sampled_from([1, 4])),
+    )
+    config = Config(
+        draw(st.integers(2, 9)),
+        draw(st.sampled_from(ACTIONS)),
+        QFormat.parse(draw(st.sampled_from(["Q4.4", "Q8.8", "Q16.16"]))),
+        rounding=draw(st.sampled_from(Rounding)),
+        acting=acting,
+    )
+    own = [
+        AgentSettings(draw(st.sampled_from([0.1, 0.5, 1.0])), 0.95, draw(epsilons()), draw(SEEDS))
+        for _ in range(acting.agents)
+    ]
+    world = random_world(
+        config, draw(st.sampled_from([0, 1, 7])), np.random.default_rng(draw(SEEDS))
+    )
+    return ActingModel(config, world, own), FastActingModel(config, world, own)
+
+
+def assert_equal(plain: ActingModel, fast: FastActingModel) -> None:
+    """Everything that can be read is equal."""
+    assert fast.table.shape == plain.table.shape
+    assert (fast.table == plain.table).all()
+    assert fast.states == plain.states
+    assert fast.counters == plain.counters
+
+
+@settings(max_examples=150)
+@given(pairs(), st.integers(0, 60), st.integers(1, 60))
+def test_compiled_model_is_the_plain_one(pair: Pair, first: int, second: int) -> None:
+    plain, fast = pair
+    for steps in (first, second):
+        lived = list(plain.run(steps))
+        traced = fast.run(steps, trace=True)
+        assert list(zip(*(column.tolist() for column in traced), strict=True)) == lived
+        assert_equal(plain, fast)
+
+
+@settings(max_examples=30)
+@given(pairs(), st.lists(st.integers(0, 40), max_size=5))
+def test_pieces_of_a_run_are_the_run(pair: Pair, pieces: list[int]) -> None:
+    plain, fast = pair
+    for steps in pieces:
+        fast.run(steps)
+    list(plain.run(sum(pieces)))
+    assert_equal(plain, fast)
+
+
+@settings(max_examples=30)
+@given(pairs())
+def test_either_model_goes_on_from_what_the_other_was(pair: Pair) -> None:
+    plain, fast = pair
+    fast.run(40)
+    plain.restore(fast.table, fast.states, fast.counters)
+    assert_equal(plain, fast)
+    list(plain.run(40))
+    fast.run(7)  # and that is undone
+    fast.restore(plain.table, plain.states, plain.counters)
+    assert_equal(plain, fast)
+    list(plain.run(5))
+    fast.run(5)
+    assert_equal(plain, fast)
+
+
+def grid(algorithm: Algorithm, shared: bool, rounding: Rounding = Rounding.NEAREST) -> Pair:
+    """A pair of two agents in a larger random world without chance."""
+    acting = Acting(agents=2, algorithm=algorithm, shared_table=shared)
+    config = Config(40, 3, rounding=rounding, acting=acting)
+    own = [AgentSettings(epsilon=Epsilon(1, 0.05, "exponential", 9000)), AgentSettings(0.2)]
+    world = random_world(config, 50, np.random.default_rng(7))
+    return ActingModel(config, world, own), FastActingModel(config, world, own)
+
+
+@pytest.mark.parametrize("algorithm", Algorithm)
+def test_models_are_equal_after_25000_steps(algorithm: Algorithm) -> None:
+    plain, fast = grid(algorithm, shared=algorithm is Algorithm.SARSA, rounding=Rounding.STOCHASTIC)
+    for _ in plain.run(12_500):
+        pass
+    with ThreadPoolExecutor() as thread:
+        thread.submit(fast.run, 12_500).result()
+    assert_equal(plain, fast)
+    assert all(count.saturations and count.truncations for count in fast.counters)
+
+
+@pytest.mark.parametrize(
+    "fault", ["word", "epsilon", "episode_steps", "explored", "return_sum", "table"]
+)
+def test_comparison_sees_a_planted_fault(fault: str) -> None:
+    plain, fast = grid(Algorithm.SARSA, shared=False)
+    list(plain.run(10))
+    fast.run(10)
+    states, counters, table = fast.states, fast.counters, fast.table.copy()
+    if fault == "table":
+        table[1, 39, 2] += 1
+    elif fault == "return_sum":
+        counters[1].return_sum += 1
+    else:
+        old = getattr(states[1], fault)
+        setattr(states[1], fault, not old if fault == "explored" else old ^ 1)
+    fast.restore(table, states, counters)
+    with pytest.raises(AssertionError):
+        assert_equal(plain, fast)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        ({"state": 40}, "state of agent 1 is 40; it must be an integer from 0 to 39"),
+        ({"action": -1}, "action of agent 1 is -1; it must be an integer from 0 to 2"),
+        ({"word": 0}, r"word of agent 1 is 0; it must be an integer from 1 to 2\^64-1"),
+    ],
+)
+def test_agent_out_of_range_is_refused(wrong: dict[str, Any], text: str) -> None:
+    _, fast = grid(Algorithm.SARSA, shared=False)
+    states = [fast.states[0], replace(fast.states[1], **wrong)]
+    with pytest.raises(ConfigError, match=text):
+        fast.restore(fast.table + 1, states, fast.counters)
+    assert not fast.table.any()
+
+
+def test_what_is_not_of_these_agents_is_refused() -> None:
+    _, fast = grid(Algorithm.SARSA, shared=False)
+    states, counters = fast.states, fast.counters
+    with pytest.raises(ConfigError, match="states are of 1 agents; these are 2"):
+        fast.restore(fast.table, states[1:], counters)
+    with pytest.raises(ConfigError, match="counters are of 0 agents; these are 2"):
+        fast.restore(fast.table, states, [])
+    with pytest.raises(
+        TableError, match=r"table has shape \(40, 3\); these agents need \(2, 40, 3\)"
+    ):
+        fast.load(fast.table[0])
+    with pytest.raises(TableError, match=r"\[0, 0\] is 40000; Q8.8 holds -32768 to 32767"):
+        fast.load(np.full((2, 40, 3), 40000, np.int32))
+    with pytest.raises(ConfigError, match=r"steps is -1; it must be an integer from 0 to 2\^48"):
+        fast.run(-1)
+    with pytest.raises(ConfigError, match="settings are for 3 agents; the configuration has 2"):
+        FastActingModel(fast.config, fast.world, [AgentSettings()] * 3)
