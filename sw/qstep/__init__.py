@@ -1,5 +1,6 @@
 """QStep: Q-learning in hardware, exact, one update per clock."""
 
+from qstep.acting.world import World
 from qstep.config import Config, Link
 from qstep.devices import open_device
 from qstep.errors import QStepError
@@ -15,6 +16,7 @@ __all__ = [
     "QStepError",
     "Rounding",
     "Transitions",
+    "World",
 ]
 __version__ = "0.1.0"
 

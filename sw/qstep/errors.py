@@ -23,6 +23,8 @@ __all__ = [
     "ToolMissingError",
     "TorchDeviceError",
     "TransitionError",
+    "WorldError",
+    "WorldWarning",
 ]
 
 
@@ -36,6 +38,14 @@ class ConfigError(QStepError, ValueError):
 
 class TransitionError(QStepError, ValueError):
     """Transitions are malformed: lengths, dtype, NaN, out of range, reward does not fit."""
+
+
+class WorldError(QStepError, ValueError):
+    """A world is malformed, cannot be had from an environment, or does not fit a configuration."""
+
+
+class WorldWarning(UserWarning):
+    """A world is legal, but has a part that is surely a mistake."""
 
 
 class TableError(QStepError, ValueError):

@@ -1,4 +1,5 @@
-"""Arrays out of a ``.npz`` file: nothing is unpickled, and nothing larger than the limit is unpacked."""
+"""Arrays in ``.npz`` files: the same bytes for the same arrays; nothing is unpickled, or unpacked
+beyond the limit."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from qstep.errors import FileFormatError
 
-__all__ = ["MOST_BYTES", "decoded", "load_arrays"]
+__all__ = ["MOST_BYTES", "archived", "decoded", "load_arrays"]
 
 MOST_BYTES = 1 << 31
 """How many bytes the arrays of a file may have together: 60 million transitions as NumPy makes them."""
@@ -25,8 +26,24 @@ _HEADER_READERS = {
 }
 
 
-def load_arrays(path: str | Path, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
-    """Read the named arrays of a ``.npz`` file, all read-only.
+def archived(arrays: dict[str, NDArray[Any]]) -> bytes:
+    """Return the content of a ``.npz`` file; it names no time and no system."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        for name, array in arrays.items():
+            member = io.BytesIO()
+            np.lib.format.write_array(member, array, allow_pickle=False)
+            # A ZipInfo made by hand carries a fixed date; the system is named alike everywhere.
+            info = zipfile.ZipInfo(f"{name}.npy")
+            info.create_system = 3
+            file.writestr(info, member.getvalue(), zipfile.ZIP_DEFLATED)
+    return archive.getvalue()
+
+
+def load_arrays(
+    path: str | Path, names: tuple[str, ...], optional: tuple[str, ...] = ()
+) -> dict[str, NDArray[Any]]:
+    """Read the named arrays of a ``.npz`` file, all read-only, and of `optional` those that it has.
 
     Raises
     ------
@@ -42,7 +59,8 @@ def load_arrays(path: str | Path, names: tuple[str, ...]) -> dict[str, NDArray[A
                 raise FileFormatError(
                     f"{path}: lacks {', '.join(missing)}; it must hold {', '.join(names)}"
                 )
-            wanted = {name: members[f"{name}.npy"] for name in names}
+            there = (name for name in optional if f"{name}.npy" in members)
+            wanted = {name: members[f"{name}.npy"] for name in (*names, *there)}
             size = sum(entry.file_size for entry in wanted.values())
             if size > MOST_BYTES:
                 raise FileFormatError(

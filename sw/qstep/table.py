@@ -8,9 +8,7 @@ the same run gives the same bytes on every device.
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -25,7 +23,7 @@ from qstep.devices.base import checked_table
 from qstep.errors import FileFormatError, TableError
 from qstep.files import write_atomically
 from qstep.hyperparameters import Hyperparameters, checked_hyper
-from qstep.npz import load_arrays
+from qstep.npz import archived, load_arrays
 
 __all__ = ["load_table", "save_table", "table_config"]
 
@@ -67,16 +65,7 @@ def save_table(
         told["hyperparameters"] = checked_hyper(learnt_with).to_dict(config)
     text = json.dumps(told, sort_keys=True)
     arrays: tuple[NDArray[Any], ...] = (q_raw, config.format.to_float(q_raw), np.array(text))
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w") as file:
-        for name, array in zip(_ARRAYS, arrays, strict=True):
-            member = io.BytesIO()
-            np.lib.format.write_array(member, array, allow_pickle=False)
-            # A ZipInfo made by hand carries a fixed date; the system is named alike everywhere.
-            info = zipfile.ZipInfo(f"{name}.npy")
-            info.create_system = 3
-            file.writestr(info, member.getvalue(), zipfile.ZIP_DEFLATED)
-    write_atomically(path, archive.getvalue())
+    write_atomically(path, archived(dict(zip(_ARRAYS, arrays, strict=True))))
 
 
 def load_table(path: str | Path, config: Config) -> NDArray[np.int32]:

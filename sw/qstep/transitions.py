@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from qstep.columns import booleans, columns, frozen, integers
 from qstep.config import Config, TableType, checked_config
 from qstep.errors import TransitionError
 from qstep.fixed import QFormat
@@ -26,39 +27,6 @@ _BLOCK = 1 << 16
 """Rewards that are quantised at once: half a megabyte of float64."""
 
 
-def _column(name: str, values: ArrayLike, dtype: DTypeLike) -> NDArray[Any]:
-    if isinstance(values, list | tuple) and not values:
-        return np.empty(0, dtype)  # what is in an empty list has no type of its own
-    try:
-        array = np.asarray(values)
-    except ValueError as cause:  # lists in it are not equally long
-        raise TransitionError(f"{name} is not one-dimensional: {cause}") from cause
-    if array.ndim != 1:
-        raise TransitionError(f"{name} has shape {array.shape}; it must be one-dimensional")
-    return array
-
-
-def _integers(name: str, array: NDArray[Any], limit: int) -> NDArray[np.int32]:
-    """Return an own copy of integers that are all from 0 to `limit` - 1."""
-    if array.dtype.kind not in "iu":
-        raise TransitionError(f"{name} has dtype {array.dtype}; it must be integers")
-    # Unsigned, a negative number is a large one: one pass finds both.
-    unsigned = array.view(array.dtype.str.replace("i", "u"))
-    if len(array) and unsigned.max() >= limit:
-        where = int(np.flatnonzero(unsigned >= limit)[0])
-        raise TransitionError(
-            f"{name}[{where}] is {array[where]}; it must be from 0 to {limit - 1}"
-        )
-    return np.array(array, dtype=np.int32, order="C")
-
-
-def _booleans(name: str, array: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return an own copy of booleans, each of which is the byte 0 or 1."""
-    if array.dtype != np.bool_:
-        raise TransitionError(f"{name} has dtype {array.dtype}; it must be bool")
-    return np.not_equal(array.view(np.uint8), 0, order="C")
-
-
 def _quantised(format: QFormat, reward: NDArray[Any]) -> NDArray[np.int32]:
     """Quantise block by block, so that what is written on the way stays in the cache."""
     if len(reward) <= _BLOCK:
@@ -72,12 +40,6 @@ def _quantised(format: QFormat, reward: NDArray[Any]) -> NDArray[np.int32]:
         format.quantise(reward)  # its message counts from the first reward, not from the block's
         raise
     return raw
-
-
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a view of an array through which nobody can write, nor make it writable again."""
-    array.setflags(write=False)
-    return array.view()
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
@@ -119,7 +81,7 @@ class Transitions:
         made = object.__new__(cls)
         object.__setattr__(made, "table_type", table_type)
         for name, column in zip(_COLUMNS, columns, strict=True):
-            object.__setattr__(made, name, _frozen(column))
+            object.__setattr__(made, name, frozen(column))
         return made
 
     @classmethod
@@ -152,19 +114,15 @@ class Transitions:
             not fit; the message names the array, the index and the value.
         """
         checked_config(config)
-        given = zip(FIELDS, (state, action, reward, next_state, terminated), strict=True)
-        arrays = {name: _column(name, values, _EMPTY[name]) for name, values in given}
-        lengths = {name: len(array) for name, array in arrays.items()}
-        if len(set(lengths.values())) != 1:
-            listed = ", ".join(f"{name} {length}" for name, length in lengths.items())
-            raise TransitionError(f"arrays differ in length ({listed}); they must be equally long")
+        given = dict(zip(FIELDS, (state, action, reward, next_state, terminated), strict=True))
+        arrays = columns(given, _EMPTY, TransitionError)
         return cls._of(
             config.table_type,
-            _integers("state", arrays["state"], config.states),
-            _integers("action", arrays["action"], config.actions),
+            integers("state", arrays["state"], config.states, TransitionError),
+            integers("action", arrays["action"], config.actions, TransitionError),
             _quantised(config.format, arrays["reward"]),
-            _integers("next_state", arrays["next_state"], config.states),
-            _booleans("terminated", arrays["terminated"]),
+            integers("next_state", arrays["next_state"], config.states, TransitionError),
+            booleans("terminated", arrays["terminated"], TransitionError),
         )
 
     @classmethod

@@ -1,0 +1,73 @@
+"""Which states an agent gets to, and what of a world is surely a mistake."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from qstep.acting.world import World
+
+__all__ = ["doubts", "visited"]
+
+
+def visited(world: World, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return the states, bool of shape (S,), in which a policy can have to act.
+
+    Parameters
+    ----------
+    world : World
+    allowed : ndarray of bool, shape (S, A)
+        The actions that the policy may take in each state.
+    """
+    leads = allowed[world.state, world.action] & ~world.terminated
+    first = np.searchsorted(world.state[leads], np.arange(world.states + 1)).tolist()
+    following = world.next_state[leads].tolist()
+    seen = [False] * world.states
+    waiting = world.start_state.tolist()
+    for state in waiting:
+        seen[state] = True
+    while waiting:
+        state = waiting.pop()
+        for after in following[first[state] : first[state + 1]]:
+            if not seen[after]:
+                seen[after] = True
+                waiting.append(after)
+    return np.array(seen)
+
+
+def doubts(world: World) -> list[str]:
+    """Return what is surely a mistake in a world that somebody wrote down.
+
+    - A state that no agent gets to, though the world says how it is left: an outcome or a start state is
+      missing.
+    - A state that an agent cannot leave, where all actions pay the same and no episode ends: most often
+      `terminated` is missing.
+    """
+    acts = visited(world, np.ones((world.states, world.actions), np.bool_))
+    gets_to = acts.copy()
+    gets_to[world.next_state[acts[world.state]]] = True
+    left = np.zeros(world.states, np.bool_)
+    left[world.state[world.next_state != world.state]] = True
+    ends = np.zeros(world.states, np.bool_)
+    ends[world.state[world.terminated]] = True
+    least, most = np.full((2, world.states), np.inf)
+    np.minimum.at(least, world.state, world.reward)
+    np.minimum.at(most, world.state, -world.reward)
+
+    found = []
+    unreached = np.flatnonzero(~gets_to & left)
+    if len(unreached):
+        found.append(
+            f"state {unreached[0]} cannot be reached from a start state, though it can be left "
+            f"(states like it: {len(unreached)}); is an outcome or a start state missing?"
+        )
+    stuck = np.flatnonzero(acts & ~left & ~ends & (least == -most))
+    if len(stuck):
+        found.append(
+            f"state {stuck[0]} cannot be left, pays the same for every action and ends no episode "
+            f"(states like it: {len(stuck)}); should what leads there be terminated?"
+        )
+    return found

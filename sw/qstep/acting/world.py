@@ -1,0 +1,330 @@
+"""`World`: a finite environment as a table, from arrays, files, maps and Gymnasium."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qstep.acting.alias import TOTAL
+from qstep.acting.config import Acting, Algorithm
+from qstep.acting.outcomes import outcome_rows, start_rows
+from qstep.acting.reach import doubts
+from qstep.acting.world_compile import compiled, power_of_two
+from qstep.acting.world_table import WorldTable
+from qstep.checks import integer, shown
+from qstep.columns import frozen
+from qstep.config import Config
+from qstep.errors import ConfigError, WorldError, WorldWarning
+from qstep.files import write_atomically
+from qstep.npz import archived, load_arrays
+
+if TYPE_CHECKING:
+    import gymnasium as gym
+
+__all__ = ["World"]
+
+_OUTCOMES = ("state", "action", "weight", "next_state", "reward", "terminated")
+_STARTS = ("start_state", "start_weight")
+_LIMIT = "max_episode_steps"
+"""Names of the arrays in a world file; the last may be absent."""
+
+_MOST_LIMIT = (1 << 48) - 1
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class World:
+    """What every action in every state can lead to, and where episodes start.
+
+    Made by :meth:`from_arrays`, :meth:`from_env`, :meth:`from_file` and :meth:`named` only. It never
+    changes: its arrays are read-only. Its rows are ordered by state, action, next state, reward and
+    `terminated`, and no two are equal, so that the same world has the same rows wherever it came from.
+
+    Attributes
+    ----------
+    states, actions : int
+        S, 2..65536, and A, 2..64.
+    state, action, next_state : ndarray of int32, shape (n,)
+        Every pair of state and action has a row at least.
+    weight : ndarray of int32, shape (n,)
+        1..65536, the probability of an outcome in units of 2^-16. Those of a pair sum to 65536.
+    reward : ndarray of float64, shape (n,)
+    terminated : ndarray of bool, shape (n,)
+        The episode ends with this outcome, and the next state has no value.
+    start_state, start_weight : ndarray of int32, shape (m,)
+        Where an episode starts, ascending, with weights that sum to 65536.
+    max_episode_steps : int
+        Steps after which an episode is truncated; 0 for no limit.
+    """
+
+    states: int
+    actions: int
+    state: NDArray[np.int32]
+    action: NDArray[np.int32]
+    weight: NDArray[np.int32]
+    next_state: NDArray[np.int32]
+    reward: NDArray[np.float64]
+    terminated: NDArray[np.bool_]
+    start_state: NDArray[np.int32]
+    start_weight: NDArray[np.int32]
+    max_episode_steps: int
+
+    def __init__(self, *given: object, **named: object) -> None:
+        raise WorldError(
+            "a world is made by World.from_arrays, from_env, from_file or named, which check it"
+        )
+
+    @classmethod
+    def from_arrays(
+        cls,
+        *,
+        state: ArrayLike,
+        action: ArrayLike,
+        next_state: ArrayLike,
+        reward: ArrayLike,
+        terminated: ArrayLike,
+        start_state: ArrayLike,
+        weight: ArrayLike | None = None,
+        probability: ArrayLike | None = None,
+        start_weight: ArrayLike | None = None,
+        start_probability: ArrayLike | None = None,
+        states: int | None = None,
+        actions: int | None = None,
+        max_episode_steps: int = 0,
+    ) -> Self:
+        """Make a world of outcomes, a row each, in any order.
+
+        Equal outcomes of a pair become one. Probabilities then become weights by largest remainder, ties
+        to the lowest row in the world's order, so that none is off by 2^-16. One that would become 0 is
+        refused.
+
+        Parameters
+        ----------
+        state, action, next_state : array_like of int, shape (n,)
+            From 0. Every pair needs a row, those of states where episodes end too (they may lead to
+            themselves and terminate).
+        reward : array_like of real, shape (n,)
+            Finite.
+        terminated : array_like of bool, shape (n,)
+        start_state : array_like of int, shape (m,)
+        weight, probability : array_like of int or of real, shape (n,)
+            One of them; neither where every pair has one outcome. The weights of a pair sum to 65536,
+            its probabilities to 1.
+        start_weight, start_probability : array_like of int or of real, shape (m,)
+            One of them; neither where all rows of `start_state` are as likely.
+        states, actions : int, optional
+            Where absent, as many as the rows name.
+        max_episode_steps : int
+            0 for no limit.
+
+        Raises
+        ------
+        WorldError
+            The rows are no world; the message says where, and what is legal.
+        ConfigError
+            `states`, `actions` or `max_episode_steps` is out of range.
+
+        Warns
+        -----
+        WorldWarning
+            A part of it is surely a mistake: :func:`qstep.acting.reach.doubts`.
+
+        Examples
+        --------
+        >>> world = World.from_arrays(
+        ...     state=[0, 0, 0, 1, 1], action=[0, 1, 1, 0, 1], next_state=[0, 1, 0, 1, 1],
+        ...     reward=[-1, 1, -1, 0, 0], terminated=[False, True, False, True, True],
+        ...     probability=[1, 0.75, 0.25, 1, 1], start_state=[0],
+        ... )
+        >>> world.next_state.tolist(), world.weight.tolist()
+        ([0, 0, 1, 1, 1], [65536, 16384, 49152, 65536, 65536])
+        """
+        outcomes = {
+            "state": state,
+            "action": action,
+            "next_state": next_state,
+            "reward": reward,
+            "terminated": terminated,
+            "weight": weight,
+            "probability": probability,
+        }
+        starts = {
+            "start_state": start_state,
+            "start_weight": start_weight,
+            "start_probability": start_probability,
+        }
+        world = cls._of(outcomes, starts, states, actions, max_episode_steps)
+        for doubt in doubts(world):
+            warnings.warn(doubt, WorldWarning, stacklevel=2)
+        return world
+
+    @classmethod
+    def from_env(cls, env: gym.Env[Any, Any]) -> Self:
+        """Take the world out of an environment that has one, with its limit of steps.
+
+        Those are :class:`~qstep.envs.GridWorld` and every environment with Gymnasium's transition table:
+        ``P`` and ``initial_state_distrib``, as FrozenLake, CliffWalking and Taxi have them.
+
+        Raises
+        ------
+        WorldError
+            There is no table, its spaces do not count from 0, or it is no world.
+        """
+        from qstep.acting.world_env import arrays_of
+
+        return cls._of(*arrays_of(env))
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> Self:
+        """Read a world file, as :meth:`save` writes it.
+
+        Raises
+        ------
+        FileFormatError
+            The file is absent, not a ``.npz``, lacks an array, or unpacks to more than 2 GiB.
+        WorldError
+            What it holds is no world.
+        """
+        arrays = load_arrays(path, _OUTCOMES + _STARTS, optional=(_LIMIT,))
+        limit = arrays.pop(_LIMIT, np.array(0))
+        starts = {name: arrays.pop(name) for name in _STARTS}
+        try:
+            if limit.ndim or limit.dtype.kind not in "iu":
+                raise WorldError(f"{_LIMIT} is {shown(limit)}; it must be a single integer")
+            return cls._of({**arrays}, {**starts}, None, None, int(limit))
+        except (WorldError, ConfigError) as cause:
+            raise WorldError(f"{path}: {cause}") from cause
+
+    @classmethod
+    def named(cls, name: str) -> Self:
+        """Return the world of a name, as the command line takes it.
+
+        Parameters
+        ----------
+        name : str
+            The path of a world file (``.npz``), or what :func:`qstep.envs.make` takes: the path of a map
+            (``.txt``), a name of ours such as ``gridworld``, or a Gymnasium id.
+
+        Raises
+        ------
+        WorldError
+            It has no transition table (``snake``), or is no world.
+        EnvironmentSpaceError
+            There is no such environment or map, or its spaces are not ``Discrete``.
+        FileFormatError
+            As :meth:`from_file`.
+        """
+        if isinstance(name, str) and name.endswith(".npz"):
+            return cls.from_file(name)
+        from qstep.envs import make
+
+        env = make(name, seed=0)
+        try:
+            return cls.from_env(env)
+        except WorldError as cause:
+            raise WorldError(f"{name}: {cause}") from cause
+        finally:
+            env.close()
+
+    @classmethod
+    def _of(
+        cls,
+        outcomes: dict[str, Any],
+        starts: dict[str, Any],
+        states: int | None,
+        actions: int | None,
+        max_episode_steps: int,
+    ) -> Self:
+        """Check columns and put them together."""
+        states, actions, rows = outcome_rows(outcomes, states, actions)
+        rows |= start_rows(starts, states)
+        limit = integer(_LIMIT, max_episode_steps, 0, _MOST_LIMIT)
+        made = object.__new__(cls)
+        fields = {"states": states, "actions": actions, _LIMIT: limit}
+        for name, value in {**fields, **{name: frozen(rows[name]) for name in rows}}.items():
+            object.__setattr__(made, name, value)
+        return made
+
+    def save(self, path: str | Path) -> None:
+        """Write a world file; one that is there already is replaced whole or not at all.
+
+        Raises
+        ------
+        FileFormatError
+            The file cannot be written.
+        """
+        write_atomically(path, archived(self._arrays))
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of all that a world is, 64 hexadecimal digits: the same for equal worlds only."""
+        whole = hashlib.sha256()
+        for name, array in self._arrays.items():
+            whole.update(f"{name} {array.dtype.str} {array.shape}".encode())
+            whole.update(array.tobytes())
+        return whole.hexdigest()
+
+    @property
+    def probability(self) -> NDArray[np.float64]:
+        """The probability of each outcome, exactly; float64, shape (n,)."""
+        return self.weight / TOTAL
+
+    @cached_property
+    def first(self) -> NDArray[np.int64]:
+        """The first row of each pair, int64, shape (S * A,); pairs count as `state * A + action`."""
+        pair = self.state.astype(np.int64) * self.actions + self.action
+        return frozen(np.searchsorted(pair, np.arange(self.states * self.actions)))
+
+    @property
+    def outcomes(self) -> int:
+        """The most outcomes that a pair has."""
+        return int(np.diff(self.first, append=len(self.state)).max())
+
+    def acting(
+        self,
+        *,
+        agents: int = 1,
+        algorithm: Algorithm | str = Algorithm.Q_LEARNING,
+        shared_table: bool = False,
+    ) -> Acting:
+        """Return agents with the least room that holds this world.
+
+        Raises
+        ------
+        ConfigError
+            A value is illegal, or a pair has more than 64 outcomes.
+        """
+        return Acting(
+            agents=agents,
+            algorithm=Algorithm.parse(algorithm),
+            shared_table=shared_table,
+            outcomes=power_of_two(self.outcomes),
+            starts=power_of_two(len(self.start_state)),
+        )
+
+    def table(self, config: Config) -> WorldTable:
+        """Return the memories of a device of `config` that hold this world.
+
+        States of `config` beyond the world's own are never entered.
+
+        Raises
+        ------
+        ConfigError
+            `config` is no Config, or does not act.
+        WorldError
+            The world does not fit: its states, actions, outcomes, start states, rewards or limit of
+            steps; the message says what there is room for.
+        """
+        return compiled(self, config)
+
+    @property
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays of a world file."""
+        arrays = {name: getattr(self, name) for name in _OUTCOMES + _STARTS}
+        return {**arrays, _LIMIT: np.array(self.max_episode_steps, np.int64)}

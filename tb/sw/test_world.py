@@ -1,0 +1,142 @@
+"""`World`: what it is made of, what it refuses, and its file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qstep import World
+from qstep.errors import ConfigError, QStepError, WorldError
+
+pytestmark = pytest.mark.unit
+
+COIN: dict[str, Any] = {
+    "state": [0, 0, 0, 1, 1],
+    "action": [0, 1, 1, 0, 1],
+    "next_state": [0, 1, 0, 1, 1],
+    "reward": [-1.0, 1.0, -1.0, 0.0, 0.0],
+    "terminated": [False, True, False, True, True],
+    "start_state": [0],
+}
+"""In state 0, action 0 stays; action 1 gets to state 1, where the episode ends, or stays."""
+
+HALF: dict[str, Any] = {**COIN, "probability": [1.0, 0.5, 0.5, 1.0, 1.0]}
+
+
+def test_rows_are_ordered_and_weighted() -> None:
+    world = World.from_arrays(**HALF, max_episode_steps=7)
+    assert (world.states, world.actions, world.max_episode_steps) == (2, 2, 7)
+    assert world.next_state.tolist() == [0, 0, 1, 1, 1]
+    assert world.weight.tolist() == [65536, 32768, 32768, 65536, 65536]
+    assert world.probability.tolist() == [1.0, 0.5, 0.5, 1.0, 1.0]
+    assert world.first.tolist() == [0, 1, 3, 4]
+    assert (world.start_state.tolist(), world.start_weight.tolist()) == ([0], [65536])
+
+
+@given(st.permutations(range(5)))
+def test_the_order_of_rows_does_not_matter(order: list[int]) -> None:
+    shuffled = {n: np.array(v)[order] for n, v in HALF.items() if n != "start_state"}
+    world = World.from_arrays(**shuffled, start_state=[0])
+    assert world.digest == World.from_arrays(**HALF).digest
+
+
+def test_equal_outcomes_become_one() -> None:
+    rows = {name: [*values, values[-1]] for name, values in COIN.items() if name != "start_state"}
+    world = World.from_arrays(
+        **rows, weight=[65536, 1, 65535, 65536, 536, 65000], start_state=[1, 0, 1]
+    )
+    assert world.weight.tolist() == [65536, 65535, 1, 65536, 65536]
+    assert world.outcomes == 2
+    assert world.start_weight.tolist() == [21845, 43691]
+    assert world.digest != World.from_arrays(**HALF).digest
+
+
+def test_nothing_of_a_world_can_be_changed() -> None:
+    reward = np.array(COIN["reward"])
+    world = World.from_arrays(**{**HALF, "reward": reward})
+    reward[:] = 5
+    assert world.reward.max() == 1
+    with pytest.raises(ValueError, match="read-only"):
+        world.weight[0] = 1
+    with pytest.raises(AttributeError):
+        world.states = 3  # type: ignore[misc]
+    with pytest.raises(WorldError, match=r"a world is made by World\.from_arrays"):
+        World(2, 2)
+
+
+@given(st.lists(st.integers(1, 1000), min_size=1, max_size=40))
+def test_probabilities_become_weights_by_largest_remainder(shares: list[int]) -> None:
+    n, whole = len(shares), sum(shares)
+    world = World.from_arrays(
+        state=[0] * n + [0] + list(range(1, n + 1)) * 2,
+        action=[0] * n + [1] + [0] * n + [1] * n,
+        next_state=[*range(1, n + 1), 0, *range(1, n + 1), *range(1, n + 1)],
+        reward=[0.0] * (3 * n + 1),
+        terminated=[True] * (3 * n + 1),
+        probability=[share / whole for share in shares] + [1.0] * (2 * n + 1),
+        start_state=[0],
+    )
+    # in whole numbers: what each is due is floor, and one more for the largest remainders
+    parts = [divmod(65536 * share, whole) for share in shares]
+    left = 65536 - sum(floor for floor, _ in parts)
+    most = sorted(range(n), key=lambda i: (-parts[i][1], i))[:left]
+    assert world.weight[:n].tolist() == [parts[i][0] + (i in most) for i in range(n)]
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"probability": None, "weight": [65536, 1, 2, 65536, 65536]}, WorldError,
+         r"the weights of state 0, action 1 sum to 3, 65533 too little; they must sum to 65536"),
+        ({"probability": [1, 0.5, 0.6, 1, 1]}, WorldError,
+         r"the probabilities of state 0, action 1 sum to 1.1, 0.1 too much; they must sum to 1$"),
+        ({"probability": [1, 0.5, 0.499, 1, 1]}, WorldError, "sum to 0.999, 0.001 too little"),
+        ({"probability": [1, 1.5, -0.5, 1, 1]}, WorldError,
+         r"probability\[1\] is 1.5; it must be from 0 to 1"),
+        ({"probability": [1, float("nan"), 0.5, 1, 1]}, WorldError,
+         r"probability\[1\] is nan; it must be finite"),
+        ({"probability": [1, 1 - 1e-6, 1e-6, 1, 1]}, WorldError,
+         "an outcome of state 0, action 1 has the probability 1e-06, which would be rounded to 0; it "
+         r"must be 0 or at least 2\^-16, 1.526e-05"),
+        ({"probability": None, "weight": [65536, 65537, -1, 65536, 65536]}, WorldError,
+         r"weight\[1\] is 65537; it must be from 0 to 65536"),
+        ({"probability": None, "weight": [65536, 65536, -1, 65536, 65536]}, WorldError,
+         r"weight\[2\] is -1; it must be from 0 to 65536"),
+        ({"weight": [65536] * 5}, WorldError,
+         "weight and probability are given; it must be one of them"),
+        ({"start_weight": [65536], "start_probability": [1.0]}, WorldError,
+         "start_weight and start_probability are given"),
+        ({"start_weight": [65535]}, WorldError,
+         "the weights of the start states sum to 65535, 1 too little; they must sum to 65536"),
+        ({"start_state": []}, WorldError, "start_state is empty; a world needs a state to start in"),
+        ({"start_state": [2]}, WorldError, r"start_state\[0\] is 2; it must be from 0 to 1"),
+        ({"next_state": [0, 1, 0, 1, 2]}, WorldError,
+         r"state 2, action 0 has no outcome \(missing pairs: 2\); each pair of the 3 states and 2 "
+         "actions needs one"),
+        ({"next_state": [0, 1, 0, 1, 2], "states": 2}, WorldError,
+         r"next_state\[4\] is 2; it must be from 0 to 1"),
+        ({"next_state": [0, 1, 0, 1, -1]}, WorldError,
+         r"next_state\[4\] is -1; it must be from 0 to 65535"),
+        ({"state": [0, 0, 0, 1, 0.5]}, WorldError, "state has dtype float64; it must be integers"),
+        ({"action": [0, 1, 1, 0, 64]}, WorldError, r"action\[4\] is 64; it must be from 0 to 63"),
+        ({"actions": 1}, ConfigError, "actions is 1; it must be an integer from 2 to 64"),
+        ({"states": 65537}, ConfigError, "states is 65537; it must be an integer from 2 to 65536"),
+        ({"reward": [0, 0, float("inf"), 0, 0]}, WorldError, r"reward\[2\] is inf; it must be finite"),
+        ({"reward": ["a"] * 5}, WorldError, "reward has dtype <U1; it must be real numbers"),
+        ({"terminated": [0, 1, 0, 1, 1]}, WorldError, "terminated has dtype int64; it must be bool"),
+        ({"reward": [0.0]}, WorldError, r"arrays differ in length \(state 5, .*reward 1"),
+        ({"reward": [[0.0]]}, WorldError, r"reward has shape \(1, 1\); it must be one-dimensional"),
+        ({name: [] for name in HALF}, WorldError, "there are no rows"),
+        ({"max_episode_steps": -1}, ConfigError,
+         "max_episode_steps is -1; it must be an integer from 0 to"),
+    ],
+)  # fmt: skip
+def test_what_is_no_world_is_refused(
+    change: dict[str, Any], error: type[QStepError], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        World.from_arrays(**{**HALF, **change})
