@@ -52,24 +52,26 @@ def synthesise(board: Board, config: Config) -> Path:
     All files lie in one folder and are named without it, so that the netlist does not tell where it
     was made.
     """
-    build = identity(board, config)
-    given = {
-        "ClockHz": config.link.clock_hz,
-        "Build": f"64'h{bytes.fromhex(build)[::-1].hex()}",  # its first byte is sent first
-    }
+    with TemporaryDirectory() as staged:
+        stage(config, Path(staged))
+        build = _identity_of(board, config, Path(staged))
+        given = {
+            "ClockHz": config.link.clock_hz,
+            "Build": f"64'h{bytes.fromhex(build)[::-1].hex()}",  # its first byte is sent first
+        }
 
-    def prepare(folder: Path) -> None:
-        pll.make(board, config, folder)  # first, as it takes a second to say no
-        stage(config, folder)
-        shutil.copy(_BOARD, folder)
+        def prepare(folder: Path) -> None:
+            pll.make(board, config, folder)
+            shutil.copytree(staged, folder, dirs_exist_ok=True)
+            shutil.copy(_BOARD, folder)
 
-    # SystemVerilog up to `qs_board`, and plain Verilog around it: only the synthesis command knows the
-    # vendor's cells that the PLL is made of.
-    reading = [
-        read("qs_board", "qstep_top.v", _BOARD.name, options=_set(given)),
-        f"read_verilog {pll.PLL} {WRAPPER}.v",
-    ]
-    return _mapped(board, around_device(board), reading, [build], prepare)
+        # SystemVerilog up to `qs_board`, and plain Verilog around it: only the synthesis command knows
+        # the vendor's cells that the PLL is made of.
+        reading = [
+            read("qs_board", "qstep_top.v", _BOARD.name, options=_set(given)),
+            f"read_verilog {pll.PLL} {WRAPPER}.v",
+        ]
+        return _mapped(board, around_device(board), reading, [build], prepare)
 
 
 def identity(board: Board, config: Config) -> str:
@@ -78,15 +80,19 @@ def identity(board: Board, config: Config) -> str:
     The device says it in HELLO. What counts is the Verilog, not the Python that wrote it; comments do
     not count, and neither does the placement.
     """
+    with TemporaryDirectory() as folder:
+        generate(config, Path(folder))
+        return _identity_of(board, config, Path(folder))
+
+
+def _identity_of(board: Board, config: Config, folder: Path) -> str:
+    """Return the identity of a build whose generated Verilog is in a folder."""
     family = FAMILIES[board.family]
     parts = [board.name, config.digest, around_device(board), family.synthesis]
     parts += [*pll.pll_command(board, config), str(sorted(versions(board).items()))]
-    with TemporaryDirectory() as folder:
-        generate(config, Path(folder))
-        generated = Path(folder) / "qstep_top.v"
-        files = [generated, *sources.paths(), *sources.includes(), _BOARD]
-        files += refinement_sources(family)
-        parts += [sources.substance(path) for path in files]
+    files = [folder / "qstep_top.v", *sources.paths(), *sources.includes(), _BOARD]
+    files += refinement_sources(family)
+    parts += [sources.substance(path) for path in files]
     digits = 2 * ANSWERS[Request.HELLO].sizes["build"]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:digits]
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from qstep.config import Config, Link
 from qstep.devices.link_device import LinkDevice
 from qstep_fpga import netlist
-from qstep_fpga.board import load
+from qstep_fpga.board import Board, load
 from qstep_rtl import sources
 from qstep_rtl.generate import generate
 from qstep_sim.build import compile_library
@@ -74,6 +75,31 @@ def test_identity_tells_boards_configurations_and_sources_apart(
     builds.append(netlist.identity(small, config))
     assert len(set(builds)) == 5
     assert all(len(bytes.fromhex(build)) == 8 for build in builds)
+
+
+@pytest.mark.unit
+def test_verilog_that_is_synthesised_is_what_the_identity_is_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = []
+
+    def another_each_time(config: Config, folder: Path) -> None:
+        generate(config, folder)
+        written.append(folder / "qstep_top.v")
+        with written[-1].open("a", encoding="utf-8") as file:
+            file.write(f"module other_{len(written)}; endmodule\n")
+
+    def mapped(board: Board, top: str, reading: Any, depends: list[str], prepare: Any) -> Path:
+        prepare(tmp_path)
+        return tmp_path
+
+    monkeypatch.setattr(netlist, "generate", another_each_time)
+    monkeypatch.setattr(netlist, "_mapped", mapped)
+    monkeypatch.setattr(netlist.pll, "make", lambda *arguments: None)
+    board = load("ulx3s-12f")
+    netlist.synthesise(board, board.config)
+    assert len(written) == 1
+    assert "module other_1;" in (tmp_path / "qstep_top.v").read_text(encoding="utf-8")
 
 
 @pytest.mark.rtl
