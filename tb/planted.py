@@ -1,14 +1,16 @@
-"""Copies of the RTL with a fault planted in them, to show that a bench can fail."""
+"""Copies of the hardware with a fault planted in them, to show that a bench or an assertion can fail."""
 
 from __future__ import annotations
 
+import inspect
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
+from types import ModuleType
 
 from tb.bench import RTL
 
-__all__ = ["plant"]
+__all__ = ["plant", "plant_python"]
 
 
 def plant(folder: Path, file: str, old: str, new: str, extra: Iterable[Path] = ()) -> Path:
@@ -26,3 +28,18 @@ def plant(folder: Path, file: str, old: str, new: str, extra: Iterable[Path] = (
     assert text.count(old) == 1, f"{file} no longer holds {old!r} once"
     changed.write_text(text.replace(old, new), encoding="utf-8")
     return folder
+
+
+def plant_python(module: ModuleType, old: str, new: str) -> ModuleType:
+    """Return a copy of a module of which one text has been replaced.
+
+    Raises
+    ------
+    AssertionError
+        The module does not hold the text exactly once: the fault no longer applies.
+    """
+    text = inspect.getsource(module)
+    assert text.count(old) == 1, f"{module.__name__} no longer holds {old!r} once"
+    planted = ModuleType(module.__name__)
+    exec(compile(text.replace(old, new), f"planted {module.__name__}", "exec"), planted.__dict__)
+    return planted

@@ -8,7 +8,8 @@ Throughput  One byte per clock; the encoder spends one clock more on each full b
 Reset       Drops what is inside, the encoder also what it has not sent. What it sends next is a
             delimiter: what was cut off does not become part of the next frame.
 Hazards     The decoder cannot be held back: one input byte makes at most one output byte.
-Invariants  Between read pointer and placeholder every row of the encoder's ring is final.
+Invariants  A byte and the end of its frame never come together. Between read pointer and placeholder
+            every row of the encoder's ring is final.
 Reference   Cheshire and Baker, "Consistent Overhead Byte Stuffing", IEEE/ACM Trans. Networking 7
             (1999).
 """
@@ -20,6 +21,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Out
 
+from qstep_rtl.invariants import invariant
 from qstep_rtl.ring import UNORDERED, RingReader
 
 __all__ = ["FRAME_BYTE", "CobsDecoder", "CobsEncoder"]
@@ -65,6 +67,7 @@ class CobsDecoder(Component):
         inside = Signal()
         at_code = Signal(init=1)  # `left` is 0
 
+        invariant(m, platform, ~(self.valid & self.end), "a byte comes with the end of a frame")
         m.d.sync += [self.valid.eq(0), self.end.eq(0)]
         with m.If(self.in_valid):
             m.d.sync += [
@@ -159,6 +162,9 @@ class CobsEncoder(Component):
                 & ~delimiting
             ),
         ]
+        with m.If(store.en):
+            ahead, final = ((row - reader.read)[:9] for row in (store.addr, placeholder))
+            invariant(m, platform, ahead >= final, "a row that is final is written again")
         m.d.sync += space.eq(distance[1:] != 0)
         with m.If(move):
             m.d.sync += free.eq(free + 1)

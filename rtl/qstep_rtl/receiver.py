@@ -8,7 +8,7 @@ Throughput  One byte per clock in and out at the same time.
 Reset       The buffer is empty; its memory keeps its contents.
 Hazards     Cannot be held back: a frame that does not fit is dropped and counted.
 Invariants  `bytes` carries 9 + length bytes per frame, back to back, and nothing of a frame before
-            it was checked.
+            it was checked. What has been committed is not written again before it was read.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from amaranth.lib.wiring import Component, In, Out
 from qstep.protocol import BUFFERS, CRC, HEADER
 from qstep_rtl.cobs import CobsDecoder
 from qstep_rtl.crc32 import Crc32
+from qstep_rtl.invariants import invariant
 from qstep_rtl.ring import UNORDERED, RingReader
 
 __all__ = ["Receiver"]
@@ -111,6 +112,9 @@ class Receiver(Component):
                 with m.If(complete):
                     m.d.sync += bad.eq(1)
 
+        with m.If(store.en):
+            ahead, unread = ((row - reader.read)[: len(write)] for row in (write, committed))
+            invariant(m, platform, ahead >= unread, "a good frame is overwritten")
         # At once, as a byte that is let in makes what is left fit.
         with m.If(too_long):
             m.d.sync += bad.eq(1)

@@ -31,6 +31,7 @@ from qstep.protocol import (
 )
 from qstep_rtl.cobs import CobsEncoder
 from qstep_rtl.crc32 import Crc32
+from qstep_rtl.invariants import GENERATED, invariant
 from qstep_rtl.session import SessionSignature
 
 __all__ = ["ANSWERED", "Responder"]
@@ -167,6 +168,13 @@ class Responder(Component):
             self.line.valid.eq(encoder.line.valid),
             encoder.line.ready.eq(self.line.ready),
         ]
+        total = Signal(17)  # bytes of the frame that have been sent
+        with m.If(sent & is_last):
+            said = length + HEADER.size + CRC.size - 1
+            invariant(m, platform, total == said, "an answer has another length than it says")
+        if platform is not GENERATED:
+            with m.If(sent):
+                m.d.sync += total.eq(Mux(is_last, 0, total + 1))
         with m.If(sent):
             m.d.sync += [valid.eq(0), is_crc.eq(0), is_last.eq(0)]
 

@@ -6,8 +6,8 @@ Throughput  One row per clock.
 Reset       The ring is empty; the memory keeps its contents.
 Hazards     `limit` may only be moved over a row in a clock after the one in which the row was
             written.
-Invariants  Rows below `read` may be overwritten: the one on offer is held in the memory's output
-            register.
+Invariants  No row is sent past `limit`, which never moves back. Rows below `read` may be overwritten:
+            the one on offer is held in the memory's output register.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import stream
 from amaranth.lib.memory import ReadPort
 from amaranth.lib.wiring import Component, In, Out
+
+from qstep_rtl.invariants import invariant
 
 __all__ = ["UNORDERED", "RingReader"]
 
@@ -66,6 +68,7 @@ class RingReader(Component):
             self._port.en.eq(~self.rows.valid | self.rows.ready),
             self.rows.payload.eq(self._port.data),
         ]
+        invariant(m, platform, ~more | (self.read != self.limit), "the ring is read past its limit")
         with m.If(self._port.en):
             m.d.sync += self.rows.valid.eq(more)
             with m.If(more):

@@ -90,7 +90,7 @@ def test_credit_is_never_overdrawn():
             waiting.clear()
             return super().read(timeout)
 
-    session._port = Watch(reference)
+    session._exchange._port = Watch(reference)
     for size in (201, 243, 1, 1, 243, 101, 243, 243, 9) * 3:
         session.send(Request.REWARDS, bytes(size))
     session.drain()

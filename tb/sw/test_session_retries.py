@@ -12,8 +12,8 @@ from tb.sw.session_bench import CONFIG, PATIENCE, transitions
 
 from qstep.devices.link_device import LinkDevice
 from qstep.errors import DeadlineError, SessionLostError
+from qstep.link.exchange import RETRIES
 from qstep.link.frames import DELIMITER, decode_frame
-from qstep.link.session import RETRIES
 from qstep.protocol import Request, StatusCode
 
 pytestmark = pytest.mark.unit

@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import gc
+import random
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component
-from tb.unit.streams import simulate
+from tb.planted import plant_python
+from tb.unit.streams import pulse_bytes, send, simulate
 
 from qstep.config import Config
+from qstep.link.frames import encode_frame
+from qstep.protocol import HEADER, Request
+from qstep_rtl import cobs, handle_settings, receiver, record_decoder, uart
+from qstep_rtl.cobs import CobsDecoder, CobsEncoder
+from qstep_rtl.commands import Commands
 from qstep_rtl.counters import Counters
 from qstep_rtl.generate import generate
+from qstep_rtl.handle_rate import RateHandler
+from qstep_rtl.handle_settings import SettingsHandler
+from qstep_rtl.receiver import Receiver
 from qstep_rtl.record_decoder import RecordDecoder
+from qstep_rtl.request_reader import RequestReader
+from qstep_rtl.responder import Responder
+from qstep_rtl.ring import RingReader
 from qstep_rtl.session import Session
 from qstep_rtl.table_access import TableAccess, Task
 from qstep_rtl.uart import UartSender
@@ -22,6 +37,7 @@ from qstep_rtl.uart import UartSender
 pytestmark = pytest.mark.unit
 
 CONFIG = Config(states=25, actions=3)
+MEMORY = Memory(shape=8, depth=16, init=[])
 
 
 async def leave_the_totals(ctx: Any, counters: Counters) -> None:
@@ -58,6 +74,51 @@ async def send_with_too_small_a_divisor(ctx: Any, sender: UartSender) -> None:
     await ctx.tick().repeat(200)
 
 
+async def move_the_limit_back(ctx: Any, reader: RingReader) -> None:
+    ctx.set(reader.limit, 3)
+    await ctx.tick().repeat(4)
+    ctx.set(reader.limit, ctx.get(reader.read))
+    await ctx.tick().repeat(3)
+
+
+async def give_data_to_an_answer_that_has_none(ctx: Any, responder: Responder) -> None:
+    ctx.set(responder.line.ready, 1)
+    ctx.set(responder.values.valid, 1)
+    ctx.set(responder.answers.payload, {"type": Request.STATUS, "data_bytes": 5})
+    ctx.set(responder.answers.valid, 1)
+    await ctx.tick().repeat(100)
+
+
+async def take_a_request_before_its_payload(ctx: Any, reader: RequestReader) -> None:
+    ctx.set(reader.quiet, 1)
+    ctx.set(reader.request.ready, 1)
+    await send(ctx, reader.bytes, HEADER.pack(Request.CLEAR, 0, 0, 2), random.Random(1), 0.0)
+    await ctx.tick().repeat(6)
+
+
+async def load_without_taking_the_values(ctx: Any, commands: Commands) -> None:
+    ctx.set(commands.quiet, 1)
+    hello = HEADER.pack(Request.HELLO, 0, 0, 4) + bytes(4)
+    ctx.set(commands.answers.ready, 1)
+    await send(ctx, commands.bytes, hello, random.Random(1), 0.0)
+    await ctx.tick().until(commands.bytes.ready)
+    ctx.set(commands.answers.ready, 0)
+    load = HEADER.pack(Request.LOAD, 0, 2, 5) + bytes(3)
+    await send(ctx, commands.bytes, load, random.Random(1), 0.0)
+    await ctx.tick().repeat(20)
+
+
+async def answer_ok_to_too_small_a_divisor(ctx: Any, handler: RateHandler) -> None:
+    port = handler.request
+    ctx.set(port.fields.baud.divisor, 7)
+    ctx.set(handler.quiet, 1)
+    for pulse in (port.start, port.answered):
+        ctx.set(pulse, 1)
+        await ctx.tick()
+        ctx.set(pulse, 0)
+    await ctx.tick().repeat(5)
+
+
 # The simulator leaves a coroutine behind that it cannot end.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize(
@@ -68,8 +129,20 @@ async def send_with_too_small_a_divisor(ctx: Any, sender: UartSender) -> None:
         (TableAccess(CONFIG), begin_a_move_in_another, "began in another"),
         (Session(), answer_twice, "answered twice"),
         (UartSender(), send_with_too_small_a_divisor, "the divisor is too small"),
+        (
+            RingReader(Memory(shape=8, depth=16, init=[]).read_port()),
+            move_the_limit_back,
+            "read past its limit",
+        ),
+        (Responder(CONFIG), give_data_to_an_answer_that_has_none, "another length than it says"),
+        (RequestReader(CONFIG), take_a_request_before_its_payload, "before its payload"),
+        (Commands(CONFIG), load_without_taking_the_values, "of a payload are left behind"),
+        (RateHandler(CONFIG), answer_ok_to_too_small_a_divisor, "the divisor is too small"),
     ],
-    ids=["counters", "records", "tables", "session", "uart"],
+    ids=[
+        *("counters", "records", "tables", "session", "uart"),
+        *("ring", "responder", "request-reader", "commands", "rate"),
+    ],
 )
 def test_misuse_of_a_block_is_noticed(
     block: Component, misuse: Callable[[Any, Any], Any], message: str
@@ -79,6 +152,104 @@ def test_misuse_of_a_block_is_noticed(
 
     with pytest.raises(AssertionError, match=message):
         simulate(block, bench)
+    gc.collect()
+
+
+async def send_an_action_too_many(ctx: Any, decoder: RecordDecoder) -> None:
+    ctx.set(decoder.records.start, 1)
+    await ctx.tick()
+    ctx.set(decoder.records.start, 0)
+    record = (3 << 1).to_bytes(5, "little")
+    await send(ctx, decoder.records.bytes, record, random.Random(1), 0.0)
+    await ctx.tick().repeat(6)
+
+
+async def send_a_byte(ctx: Any, sender: UartSender) -> None:
+    ctx.set(sender.divisor, 8)
+    await send(ctx, sender.bytes, b"a", random.Random(1), 0.0)
+    await ctx.tick().repeat(200)
+
+
+async def receive_a_zero_at_the_end(ctx: Any, decoder: CobsDecoder) -> None:
+    line = b"\2a\1\0"
+    await pulse_bytes(ctx, decoder.in_valid, decoder.in_data, line, random.Random(1), 0.0)
+    await ctx.tick().repeat(3)
+
+
+async def send_more_than_the_line_takes(ctx: Any, encoder: CobsEncoder) -> None:
+    ctx.set(encoder.frame.payload.data, 1)
+    ctx.set(encoder.frame.valid, 1)
+    await ctx.tick().repeat(700)
+
+
+async def receive_more_than_is_taken(ctx: Any, receiver: Receiver) -> None:
+    frames = encode_frame(Request.STATUS, 0, 0, bytes(240)) * 3
+    await pulse_bytes(ctx, receiver.in_valid, receiver.in_data, frames, random.Random(1), 0.0)
+
+
+async def configure_with_kappa_above_alpha(ctx: Any, handler: SettingsHandler) -> None:
+    ctx.set(handler.request.type, Request.CONFIGURE)
+    ctx.set(handler.request.fields.configure.kappa, 1)
+    ctx.set(handler.request.start, 1)
+    await ctx.tick()
+    ctx.set(handler.request.start, 0)
+    await ctx.tick().repeat(5)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize(
+    ("module", "old", "new", "block", "use", "message"),
+    [
+        (
+            *(record_decoder, "            | _at_least(fields.action, config.actions)\n", ""),
+            *(lambda planted: planted.RecordDecoder(CONFIG), send_an_action_too_many),
+            "an illegal transition is on offer",
+        ),
+        (
+            *(uart, "Cat(shifter, Const(1, 1)))", "Cat(shifter, Const(0, 1)))"),
+            *(lambda planted: planted.UartSender(), send_a_byte),
+            "the line is low while the sender is idle",
+        ),
+        (
+            *(cobs, "self.end.eq(inside),", "self.end.eq(inside), self.valid.eq(pending_zero),"),
+            *(lambda planted: planted.CobsDecoder(), receive_a_zero_at_the_end),
+            "a byte comes with the end of a frame",
+        ),
+        (
+            *(cobs, "space.eq(distance[1:] != 0)", "space.eq(1)"),
+            *(lambda planted: planted.CobsEncoder(), send_more_than_the_line_takes),
+            "a row that is final is written again",
+        ),
+        (
+            *(receiver, "with m.If(write == reader.before):", "with m.If(0):"),
+            *(lambda planted: planted.Receiver(512), receive_more_than_is_taken),
+            "a good frame is overwritten",
+        ),
+        (
+            *(handle_settings, "configure.kappa <= configure.alpha", "1"),
+            *(lambda planted: planted.SettingsHandler(CONFIG), configure_with_kappa_above_alpha),
+            "kappa is above alpha",
+        ),
+    ],
+    ids=["records", "uart", "decoder", "encoder", "receiver", "settings"],
+)
+def test_a_planted_fault_breaks_the_invariant(
+    module: ModuleType,
+    old: str,
+    new: str,
+    block: Callable[[Any], Component],
+    use: Callable[[Any, Any], Any],
+    message: str,
+) -> None:
+    def run(made: Component) -> None:
+        async def bench(ctx: Any) -> None:
+            await use(ctx, made)
+
+        simulate(made, bench)
+
+    run(block(module))
+    with pytest.raises(AssertionError, match=message):
+        run(block(plant_python(module, old, new)))
     gc.collect()
 
 

@@ -9,19 +9,17 @@ from numpy.typing import NDArray
 
 from qstep.config import Config
 from qstep.devices.base import Counters, Device, Status, checked_noise, checked_table
-from qstep.errors import (
-    ConfigMismatchError,
-    DeviceError,
-    LinkError,
-    ProtocolVersionError,
-)
+from qstep.errors import DeviceError, LinkError
 from qstep.hyperparameters import Hyperparameters, checked_hyper
+from qstep.link.exchange import PATIENCE
+from qstep.link.hello import checked_hello
 from qstep.link.ports import Port, RatedPort
 from qstep.link.records import encode_records
 from qstep.link.rewards import RewardTable
-from qstep.link.session import PATIENCE, Session
+from qstep.link.session import Session
+from qstep.link.values import value_bytes, values_of
 from qstep.noise import NoiseState
-from qstep.protocol import ANSWERS, ARGUMENTS, COMMON, PROTOCOL_VERSION, RecordLayout, Request
+from qstep.protocol import ANSWERS, ARGUMENTS, COMMON, RecordLayout, Request
 from qstep.transitions import Transitions, checked_transitions
 
 __all__ = ["LinkDevice"]
@@ -83,44 +81,13 @@ class LinkDevice(Device):
     def reconnect(self) -> None:
         """Open a new session after an error; as on opening, what is on the device stays."""
         self._rewards.clear()
-        self._check(self._session.open())
+        hello = self._session.open()
+        self.build = checked_hello(self.config, hello, self._expected_build)
         hyper = Hyperparameters()
         if self._session.applied:
             self._configure(hyper)
         else:
             self.configure(hyper)
-
-    def _check(self, hello: bytes) -> None:
-        if hello[0] != PROTOCOL_VERSION:
-            raise ProtocolVersionError(
-                f"the device speaks version {hello[0]} of the link protocol; "
-                f"this driver speaks version {PROTOCOL_VERSION}"
-            )
-        layout = ANSWERS[Request.HELLO]
-        if len(hello) != layout.size:
-            raise LinkError(f"the device answered HELLO with {len(hello)} bytes, not {layout.size}")
-        device, config = layout.named(hello), self.config
-        # What a person can make sense of comes first: the digest differs whenever anything does.
-        for what, there, here in (
-            (
-                "geometry",
-                f"{device['states']} x {device['actions']}",
-                f"{config.states} x {config.actions}",
-            ),
-            ("format", f"Q{device['integer']}.{device['fraction']}", str(config.format)),
-            ("buffer", f"{device['buffer_bytes']} bytes", f"{config.link.buffer_bytes} bytes"),
-            ("configuration digest", _digits(device["digest"]), config.digest[:16]),
-        ):
-            if there != here:
-                raise ConfigMismatchError(
-                    f"the device's {what} is {there}; this configuration has {here}"
-                )
-        self.build = _digits(device["build"])
-        if self._expected_build not in (None, self.build):
-            raise ConfigMismatchError(
-                f"the device's build is {self.build}, not {self._expected_build}: "
-                "program it again, or expect the build that it is"
-            )
 
     # Settings
 
@@ -171,7 +138,7 @@ class LinkDevice(Device):
         """Replace the table by raw values of shape (S, A); raises TableError if they do not fit."""
         values = checked_table(self.config, q_raw).reshape(-1)
         width = self.config.value_bytes
-        data = _value_bytes(values, width)
+        data = value_bytes(values, width)
         place = ARGUMENTS[Request.LOAD]
         first = 0
         while first < values.size:
@@ -191,7 +158,7 @@ class LinkDevice(Device):
             count = min((self._session.limit - COMMON.size) // width, size - first)
             place = ARGUMENTS[Request.READ].pack(*divmod(first, self.config.actions), count)
             data += self._session.ask(Request.READ, count * width, place)
-        values = _values(data, width)
+        values = values_of(data, width)
         return values.reshape(self.config.states, self.config.actions)
 
     # Learning
@@ -245,7 +212,7 @@ class LinkDevice(Device):
         while first < len(self._rewards):
             count = min((self._session.limit - place.size) // width, len(self._rewards) - first)
             values = self._rewards.values[first : first + count]
-            self._session.send(Request.REWARDS, place.pack(first) + _value_bytes(values, width))
+            self._session.send(Request.REWARDS, place.pack(first) + value_bytes(values, width))
             first += count
 
     # What happened
@@ -265,21 +232,3 @@ class LinkDevice(Device):
     def close(self) -> None:
         """Close the port."""
         self._port.close()
-
-
-def _digits(number: int) -> str:
-    """Return eight bytes of HELLO's answer as hexadecimal digits, in the order in which they travel."""
-    return number.to_bytes(8, "little").hex()
-
-
-def _value_bytes(values: NDArray[np.int32], width: int) -> bytes:
-    """Return the low `width` bytes of each value, little endian."""
-    return values.astype("<i4").view(np.uint8).reshape(-1, 4)[:, :width].tobytes()
-
-
-def _values(data: bytearray, width: int) -> NDArray[np.int32]:
-    """Undo :func:`_value_bytes`."""
-    wide = np.zeros((len(data) // width, 4), np.uint8)
-    wide[:, 4 - width :] = np.frombuffer(data, np.uint8).reshape(-1, width)
-    # The value lies in the upper bytes: shifting it down extends its sign.
-    return (wide.reshape(-1).view("<i4") >> 8 * (4 - width)).astype(np.int32)

@@ -3,39 +3,27 @@
 from __future__ import annotations
 
 import secrets
-import time
 from collections.abc import Callable
-from typing import TypeVar
 
 from qstep.config import Config
-from qstep.errors import DeadlineError, DeviceError, LinkError, SessionLostError
-from qstep.link.frames import DELIMITER, Frame, FrameReader, encode_frame
-from qstep.link.ports import Port, RatedPort
+from qstep.errors import LinkError, SessionLostError
+from qstep.link.exchange import PATIENCE, RETRIES, Exchange
+from qstep.link.frames import DELIMITER, Frame, encode_frame
+from qstep.link.ports import Port
 from qstep.link.window import Window
 from qstep.protocol import (
     ANSWER,
     ARGUMENTS,
-    BITS_PER_BYTE,
     COMMON,
-    OVERHEAD,
     PROTOCOL_VERSION,
     Request,
     StatusCode,
     max_payload,
 )
 
-__all__ = ["PATIENCE", "RETRIES", "Session"]
-
-RETRIES = 4
-"""How often an unanswered request is sent again, and how often, beside that, one that GAP asks for."""
-
-PATIENCE = 0.1
-"""Seconds, beside the time that the bytes take, before the first retry; each later one waits twice as
-long, so that a device which pauses for a second or two is not given up."""
+__all__ = ["Session"]
 
 _COUNTS = 1 << 16  # of the device's resets and sessions, in its epoch
-
-T = TypeVar("T")
 
 
 class Session:
@@ -57,15 +45,9 @@ class Session:
     """
 
     def __init__(self, port: Port, config: Config, patience: float = PATIENCE) -> None:
-        self._port = port
-        self._rated = port if isinstance(port, RatedPort) else None
-        self._baud = config.link.baud  # the device's after a reset or a break
-        self._patience = patience
-        self._buffer_bytes = config.link.buffer_bytes
-        self._max_payload = max_payload(self._buffer_bytes)
-        self._reader = FrameReader(self._max_payload + OVERHEAD)
-        self._window = Window(self._buffer_bytes)
-        self._gaps = 0  # repeats because of GAP, since a request was last known to be carried out
+        self._max_payload = max_payload(config.link.buffer_bytes)
+        self._window = Window(config.link.buffer_bytes)
+        self._exchange = Exchange(port, config, patience, self._window.close)
         self._count = 0  # of the device, when it opened this session
 
     @property
@@ -76,7 +58,7 @@ class Session:
     @property
     def baud(self) -> int:
         """Line rate that the deadlines are reckoned with."""
-        return self._rated.baud if self._rated else self._baud
+        return self._exchange.baud
 
     @property
     def limit(self) -> int:
@@ -95,7 +77,7 @@ class Session:
             There is no device, or the port failed.
         """
         self._window.close()
-        self._gaps = 0
+        self._exchange.progress()
         nonce = secrets.randbits(32)
         payload = ARGUMENTS[Request.HELLO].pack(nonce)
         # The delimiter ends whatever an earlier host left unfinished on the line.
@@ -109,14 +91,11 @@ class Session:
             return frame if is_other or frame.payload.endswith(payload) else None
 
         def resend() -> None:
-            if self._rated is not None:
-                self._rated.send_break()
-                if self._rated.baud != self._baud:
-                    self._rated.set_baud(self._baud)
-            self._write(hello)
+            self._exchange.wake()
+            self._exchange.write(hello)
 
-        self._write(hello)
-        frame = self._wait("HELLO", accept, resend, 0.0)
+        self._exchange.write(hello)
+        frame = self._exchange.wait("HELLO", accept, resend)
         _, expected, applied = COMMON.unpack(frame.payload)
         self._window.open(frame.epoch, expected, applied)
         self._count = (frame.epoch ^ nonce) % _COUNTS
@@ -186,6 +165,9 @@ class Session:
         seq, epoch = self._window.next, self._window.epoch
         frame = self._start(kind, payload, 0, 0.0)
 
+        def resend() -> None:
+            self._exchange.write(self._window.repeated(frame))
+
         def accept(answer: Frame) -> bytes | None:
             self._acknowledge(answer)
             mine = (answer.type, answer.seq, answer.epoch) == (kind + ANSWER, seq, epoch)
@@ -193,7 +175,7 @@ class Session:
             return answer.payload[COMMON.size :] if mine and is_ok else None
 
         # The request itself is repeated even if it is known to be carried out: its data is missing.
-        data = self._wait(kind.name, accept, lambda: self._write(self._window.repeated(frame)), 0.0)
+        data = self._exchange.wait(kind.name, accept, resend)
         if len(data) != size:
             raise LinkError(f"the device answered {kind.name} with {len(data)} bytes, not {size}")
         return data
@@ -211,84 +193,33 @@ class Session:
 
         def resend() -> None:
             set_baud(rates.pop())
-            self._write(self._window.repeated(frame))
+            self._exchange.write(self._window.repeated(frame))
 
-        self._wait("BAUD", self._acknowledge, resend, 0.0)
+        self._exchange.wait("BAUD", self._acknowledge, resend)
         set_baud(baud)
 
     def _start(
         self, kind: Request, payload: bytes | memoryview, transitions: int, seconds: float
     ) -> bytes:
         if not self._window.pending:
-            self._gaps = 0
+            self._exchange.progress()
         frame = self._window.add(kind, payload, transitions, seconds)
-        self._write(frame)
+        self._exchange.write(frame)
         return frame
-
-    # Waiting, and the port
 
     def _await_progress(self) -> None:
         """Return as soon as at least one more request is known to be carried out."""
         oldest = self._window.pending[0]
-        self._wait(oldest.kind.name, self._acknowledge, self._go_back, oldest.seconds)
+        self._exchange.wait(oldest.kind.name, self._acknowledge, self._go_back, oldest.seconds)
 
     def _acknowledge(self, answer: Frame) -> bool | None:
         """Take an answer into account; return True if more requests are known to be carried out."""
         progress = self._window.acknowledge(answer)
         if progress.more_done and self._window.pending:
-            self._gaps = 0
-        # A device that answers nothing but GAP is not obeyed for ever: then it is as if it were silent.
-        if progress.repeat and self._gaps < RETRIES:
-            self._gaps += 1
-            self._write(progress.repeat)
+            self._exchange.progress()
+        self._exchange.repeat(progress.repeat)
         return True if progress.more_done else None
 
     def _go_back(self) -> None:
         """Send again whatever has not been answered."""
-        self._write(self._window.repeated())
-
-    def _wait(
-        self,
-        what: str,
-        accept: Callable[[Frame], T | None],
-        resend: Callable[[], None],
-        seconds: float,
-    ) -> T:
-        """Feed frames to `accept` until it returns something; repeat with `resend`, then give up."""
-        waited = 0.0
-        for attempt in range(RETRIES + 1):
-            if attempt:
-                # Else an answer that has lost its end would cost the next one, too.
-                self._reader.forget()
-                resend()
-            line = 2 * self._buffer_bytes * BITS_PER_BYTE / self.baud
-            began = now = time.monotonic()
-            deadline = began + (seconds + self._patience + line) * 2**attempt
-            while now < deadline:
-                result = None
-                for frame in self._reader.feed(self._read(deadline - now)):
-                    accepted = accept(frame)
-                    result = accepted if result is None else result
-                if result is not None:
-                    return result
-                now = time.monotonic()
-            waited += now - began
-        self._window.close()
-        sent = 1 + RETRIES + self._gaps
-        raise DeadlineError(
-            f"the device did not answer {what} within {waited:.2g} s, sent {sent} times"
-        )
-
-    def _read(self, timeout: float) -> bytes:
-        try:
-            return self._port.read(timeout)
-        except DeviceError:
-            self._window.close()
-            raise
-
-    def _write(self, data: bytes) -> None:
-        try:
-            self._port.write(data)
-        except DeviceError:
-            self._window.close()
-            raise
+        self._exchange.write(self._window.repeated())

@@ -1,0 +1,82 @@
+"""Carries out BAUD: sets the line rate once the answer has left at the old one.
+
+Function    The clocks per bit, as the host sets them, or the configured ones after a break.
+Latency     The divisor is compared in one clock; it is set when the line is quiet.
+Throughput  One request at a time.
+Reset       The divisor is the configured one.
+Hazards     `quiet` is that of a clock ago.
+Invariants  The divisor is one that the UART can work with.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib.wiring import Component, In, Out
+
+from qstep.config import Config
+from qstep.protocol import LEAST_DIVISOR, Request, StatusCode
+from qstep_rtl.handler import HandlerSignature
+from qstep_rtl.invariants import invariant
+from qstep_rtl.sleep import SLEEPLESS
+
+__all__ = ["RateHandler"]
+
+
+class RateHandler(Component):
+    """The handler of the line rate.
+
+    Parameters
+    ----------
+    config : Config
+        Its link gives the divisor after reset.
+
+    Attributes
+    ----------
+    request : In(HandlerSignature)
+    divisor, line_break : Out(16), In(1)
+        Clocks per bit; put them back to the configured ones.
+    quiet : In(1)
+        All answers have left, as seen a clock ago.
+    """
+
+    requests: ClassVar = (Request.BAUD,)
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "request": In(HandlerSignature(config)),
+                "divisor": Out(16, init=config.link.divisor),
+                "line_break": In(1),
+                "quiet": In(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        request, asked = self.request, self.request.fields.baud.divisor
+        # A break comes whenever it likes.
+        divisor = Signal(16, init=self._config.link.divisor, attrs=SLEEPLESS)
+        waiting = Signal()  # a divisor that fits waits for its answer to leave
+        m.d.comb += [
+            self.divisor.eq(divisor),
+            request.status.eq(Mux(waiting, StatusCode.OK, StatusCode.OUT_OF_RANGE)),
+            request.lingers.eq(waiting),
+        ]
+        with m.If(request.start):
+            m.d.sync += waiting.eq(asked >= LEAST_DIVISOR)
+        with m.FSM():
+            # `quiet` is a clock late: in the first it is still that from before the answer.
+            with m.State("idle"), m.If(request.answered):
+                m.next = "answered"
+            with m.State("answered"):
+                m.next = "retune"
+            with m.State("retune"), m.If(self.quiet):
+                m.d.sync += [divisor.eq(asked), waiting.eq(0)]
+                m.next = "idle"
+        with m.If(self.line_break):
+            m.d.sync += divisor.eq(self._config.link.divisor)
+        invariant(m, platform, divisor >= LEAST_DIVISOR, "the divisor is too small")
+        return m

@@ -1,0 +1,226 @@
+"""Reads requests: header, session rules, type, length, arguments.
+
+Function    The checks of ``docs/link.md`` that every request has, in their order: epoch, an earlier
+            refusal, sequence number, type, length. A request that passes them is offered once its
+            arguments are there, any other at once, with the status of the first check that failed.
+Latency     3 clocks from the last byte of a header to `request`, where nothing is waited for and
+            there are no arguments.
+Throughput  One byte per clock, one request at a time.
+Reset       Waits for a header.
+Hazards     Arguments are registers that the blocks behind use until the answer has left: every request
+            but APPLY waits for `quiet` before its arguments are read.
+Invariants  A request is taken only after the last byte of its payload.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Shape, Signal
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import Component, In, Out
+from amaranth.utils import exact_log2
+
+from qstep.config import Config
+from qstep.protocol import ARGUMENTS, HEADER, Request, StatusCode
+from qstep_rtl.handler import FIELDS, KNOWN_TYPE, payload_bits
+from qstep_rtl.invariants import invariant
+from qstep_rtl.session import Session, SessionSignature
+from qstep_rtl.sleep import SLEEPLESS
+
+__all__ = ["REQUEST", "RequestReader"]
+
+REQUEST = data.StructLayout({"type": 8, "seq": 16, "status": StatusCode})
+"""A request that has been read; `status` is OK where it may be carried out."""
+
+_APPLY = (Request.APPLY_CODED, Request.APPLY_RAW)
+_LEAST_BYTES = {Request.REWARDS: 1, Request.LOAD: 4}  # values follow the arguments
+_REPEATABLE = (Request.READ, Request.STATUS, Request.COUNTERS)
+
+_MOST_ARGUMENTS = max(layout.size for layout in ARGUMENTS.values())
+
+
+def _places() -> dict[str, range]:
+    """Return where in a header the bytes of each field are."""
+    places, at = {}, 0
+    for name, size in HEADER.sizes.items():
+        places[name] = range(at, at + size)
+        at += size
+    return places
+
+
+class RequestReader(Component):
+    """Bytes of good frames to requests that have been judged.
+
+    Parameters
+    ----------
+    config : Config
+        Its link limits the bytes of a payload.
+
+    Attributes
+    ----------
+    bytes : In(stream of 8)
+        Good frames.
+    request : Out(stream of REQUEST)
+        Requests, each on offer until it has been answered and its payload taken.
+    fields : Out(FIELDS)
+        Its arguments.
+    payload : Out(stream of 8)
+        What follows the arguments; of a request that is refused, the whole payload.
+    left, spent : Out, Out(1)
+        Bytes of it that have not been taken; there are none.
+    quiet, asks_quiet : In(1), Out(1)
+        All before this request has left the device, as seen a clock ago; that matters in the next
+        clock.
+    greet : In(1)
+        A HELLO is carried out.
+    answered, status : In(1), In(StatusCode)
+        The request's answer has just begun; its status, steady for one clock more.
+    session : Out(SessionSignature)
+        Registers of the session that each answer holds.
+    """
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(
+            {
+                "bytes": In(stream.Signature(8)),
+                "request": Out(stream.Signature(REQUEST)),
+                "fields": Out(FIELDS),
+                "payload": Out(stream.Signature(8)),
+                "left": Out(payload_bits(config)),
+                "spent": Out(1),
+                "quiet": In(1),
+                "asks_quiet": Out(1),
+                "greet": In(1),
+                "answered": In(1),
+                "status": In(StatusCode),
+                "session": Out(SessionSignature()),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.session = session = Session()
+        places = _places()
+
+        # As they travel. No frame that is longer than the limit comes here, so the upper bits of its
+        # length are 0. It counts down as the payload is taken; that it is 0 is known beforehand.
+        kind, seq, status = Signal(8), Signal(16), Signal(StatusCode)
+        left = Signal(len(self.left), attrs=SLEEPLESS)
+        spent = Signal(attrs=SLEEPLESS)
+        index = Signal(range(max(_MOST_ARGUMENTS, HEADER.size)))
+
+        # Who takes the bytes; registered, as what is ready decides about all that they go into.
+        mine, heading, passing = Signal(init=1), Signal(init=1), Signal(attrs=SLEEPLESS)
+        take, take_mine = Signal(), Signal()
+
+        # What the type asks for, registered while the session judges; the length a clock later.
+        known, length_fits, is_apply = Signal(), Signal(), Signal()
+        has_arguments = Signal()
+        last_argument = Signal(range(_MOST_ARGUMENTS))
+        at_last = Signal()  # `index` is at it; compared a byte early
+
+        m.d.comb += [
+            session.seq.eq(seq),
+            session.byte.eq(self.bytes.payload),
+            session.status.eq(self.status),
+            session.greet.eq(self.greet),
+            session.greet_nonce.eq(self.fields.hello.nonce),
+            self.session.epoch.eq(session.epoch),
+            self.session.expected.eq(session.expected),
+            self.session.nonce.eq(self.fields.hello.nonce),
+            self.request.payload.type.eq(kind),
+            self.request.payload.seq.eq(seq),
+            self.request.payload.status.eq(status),
+            self.left.eq(left),
+            self.spent.eq(spent),
+            self.payload.payload.eq(self.bytes.payload),
+            self.payload.valid.eq(self.bytes.valid & passing),
+            self.bytes.ready.eq(mine | (passing & self.payload.ready)),
+            take.eq(self.bytes.valid & self.bytes.ready),
+            take_mine.eq(self.bytes.valid & mine),
+        ]
+        m.d.sync += [session.judge.eq(0), session.finish.eq(self.answered)]
+
+        with m.If(take_mine):
+            m.d.sync += [index.eq(index + 1), at_last.eq(index + 1 == last_argument)]
+        with m.If(take & ~heading):
+            m.d.sync += left.eq(left - 1)
+            with m.If(left == 1):
+                m.d.sync += [spent.eq(1), passing.eq(0)]
+        with m.If(take_mine & heading):
+            for register, name in ((kind, "type"), (seq, "seq"), (left, "length")):
+                for byte, place in enumerate(places[name]):
+                    with m.If(index == place):
+                        m.d.sync += register[8 * byte : 8 * byte + 8].eq(self.bytes.payload)
+            for byte, place in enumerate(places["epoch"]):
+                with m.If(index == place):
+                    m.d.comb += [session.compare.eq(1), session.position.eq(byte)]
+            # Type, sequence number and epoch are there two bytes before the end.
+            with m.If(index == places["epoch"][-1]):
+                m.d.sync += session.judge.eq(1)
+        with m.Elif(take_mine):
+            for place in range(_MOST_ARGUMENTS):
+                with m.If(index == place):
+                    m.d.sync += self.fields.as_value().word_select(place, 8).eq(self.bytes.payload)
+
+        with m.If(session.judge):
+            m.d.sync += [known.eq(0), has_arguments.eq(0), is_apply.eq(0)]
+            m.d.sync += [session.is_hello.eq(0), session.repeatable.eq(0)]
+            with m.Switch(kind):
+                for number, layout in ARGUMENTS.items():
+                    with m.Case(number):
+                        m.d.sync += [
+                            known.eq(1),
+                            has_arguments.eq(layout.size != 0),
+                            last_argument.eq(max(layout.size - 1, 0)),
+                            is_apply.eq(number in _APPLY),
+                            session.is_hello.eq(number == Request.HELLO),
+                            session.repeatable.eq(number in _REPEATABLE),
+                        ]
+
+        with m.FSM() as fsm:
+            m.d.comb += [
+                self.request.valid.eq(fsm.ongoing("offer")),
+                self.asks_quiet.eq(fsm.ongoing("judge") | fsm.ongoing("decide")),
+            ]
+            with m.State("header"), m.If(take_mine & (index == HEADER.size - 1)):
+                m.d.sync += [
+                    spent.eq((left[:8] == 0) & (self.bytes.payload == 0)),
+                    index.eq(0),
+                    at_last.eq(last_argument == 0),
+                    mine.eq(0),
+                    heading.eq(0),
+                ]
+                m.next = "judge"
+            with m.State("judge"):
+                m.d.sync += [status.eq(session.verdict), length_fits.eq(0)]
+                with m.If(known), m.Switch(kind[: Shape.cast(KNOWN_TYPE).width]):
+                    for number, layout in ARGUMENTS.items():
+                        with m.Case(number):
+                            if number in _APPLY:
+                                m.d.sync += length_fits.eq(1)
+                            elif number in _LEAST_BYTES:
+                                # At least a power of two: no carry chain.
+                                low = exact_log2(_LEAST_BYTES[number])
+                                m.d.sync += length_fits.eq(left[low:].any())
+                            else:
+                                m.d.sync += length_fits.eq(left == layout.size)
+                m.next = "decide"
+            with m.State("decide"), m.If(is_apply | self.quiet):
+                m.d.sync += passing.eq(~spent)
+                m.next = "offer"
+                with m.If(status == StatusCode.OK):
+                    with m.If(~length_fits):
+                        m.d.sync += status.eq(
+                            Mux(known, StatusCode.BAD_LENGTH, StatusCode.BAD_TYPE)
+                        )
+                    with m.Elif(has_arguments):
+                        m.d.sync += [mine.eq(1), passing.eq(0)]
+                        m.next = "arguments"
+            with m.State("arguments"), m.If(take_mine & at_last):
+                m.d.sync += [mine.eq(0), passing.eq(left != 1)]
+                m.next = "offer"
+            with m.State("offer"), m.If(self.request.ready):
+                invariant(m, platform, spent, "a request is taken before its payload")
+                m.d.sync += [index.eq(0), mine.eq(1), heading.eq(1)]
+                m.next = "header"
+        return m

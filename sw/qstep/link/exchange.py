@@ -1,0 +1,141 @@
+"""Bytes to the device and frames from it: deadlines, retries and their limits. No session, no window."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from qstep.config import Config
+from qstep.errors import DeadlineError, DeviceError
+from qstep.link.frames import Frame, FrameReader
+from qstep.link.ports import Port, RatedPort
+from qstep.protocol import BITS_PER_BYTE, OVERHEAD, max_payload
+
+__all__ = ["PATIENCE", "RETRIES", "Exchange"]
+
+RETRIES = 4
+"""How often an unanswered request is sent again, and how often, beside that, one that GAP asks for."""
+
+PATIENCE = 0.1
+"""Seconds, beside the time that the bytes take, before the first retry; each later one waits twice as
+long, so that a device which pauses for a second or two is not given up."""
+
+T = TypeVar("T")
+
+
+class Exchange:
+    """Writes to a port, and waits for the frames that answer.
+
+    Parameters
+    ----------
+    port : Port
+        Where the bytes go.
+    config : Config
+        Gives the device's buffer, and its line rate after a reset.
+    patience : float
+        Seconds before the first retry, beside the time on the line.
+    failed : callable
+        Called before an error of the port, or of a deadline, is raised.
+    """
+
+    def __init__(
+        self, port: Port, config: Config, patience: float, failed: Callable[[], None]
+    ) -> None:
+        self._port = port
+        self._rated = port if isinstance(port, RatedPort) else None
+        self._device_baud = config.link.baud
+        self._patience = patience
+        self._failed = failed
+        self._buffer_bytes = config.link.buffer_bytes
+        self._reader = FrameReader(max_payload(self._buffer_bytes) + OVERHEAD)
+        self._gaps = 0  # repeats because of GAP, since a request was last known to be carried out
+
+    @property
+    def baud(self) -> int:
+        """Line rate that the deadlines are reckoned with."""
+        return self._rated.baud if self._rated else self._device_baud
+
+    def wake(self) -> None:
+        """Bring a device that listens at another rate, and the port, to the rate after a reset."""
+        if self._rated is not None:
+            self._rated.send_break()
+            if self._rated.baud != self._device_baud:
+                self._rated.set_baud(self._device_baud)
+
+    def write(self, data: bytes) -> None:
+        """Write bytes; an error of the port is raised after `failed`."""
+        try:
+            self._port.write(data)
+        except DeviceError:
+            self._failed()
+            raise
+
+    def progress(self) -> None:
+        """Begin to count the repeats anew: a request is known to be carried out."""
+        self._gaps = 0
+
+    def repeat(self, data: bytes) -> None:
+        """Write again what a GAP asks for.
+
+        A device that answers nothing but GAP is not obeyed for ever: then it is as if it were silent.
+        """
+        if data and self._gaps < RETRIES:
+            self._gaps += 1
+            self.write(data)
+
+    def wait(
+        self,
+        what: str,
+        accept: Callable[[Frame], T | None],
+        resend: Callable[[], None],
+        seconds: float = 0.0,
+    ) -> T:
+        """Feed frames to `accept` until it returns something; repeat with `resend`, then give up.
+
+        Parameters
+        ----------
+        what : str
+            What is waited for, as the error calls it.
+        accept : callable
+            Gets each frame; None means that it is not the one.
+        resend : callable
+            Called before each retry.
+        seconds : float
+            How much longer than others the device may take.
+
+        Raises
+        ------
+        DeadlineError
+            Nothing was accepted, however often it was sent.
+        """
+        waited = 0.0
+        for attempt in range(RETRIES + 1):
+            if attempt:
+                # Else an answer that has lost its end would cost the next one, too.
+                self._reader.forget()
+                resend()
+            line = 2 * self._buffer_bytes * BITS_PER_BYTE / self.baud
+            began = now = time.monotonic()
+            deadline = began + (seconds + self._patience + line) * 2**attempt
+            while now < deadline:
+                result = None
+                for frame in self._reader.feed(self._read(deadline - now)):
+                    accepted = accept(frame)
+                    result = accepted if result is None else result
+                if result is not None:
+                    return result
+                now = time.monotonic()
+            waited += now - began
+        self._failed()
+        sent = 1 + RETRIES + self._gaps
+        raise DeadlineError(
+            f"the device did not answer {what} within {waited:.2g} s, sent {sent} times"
+        )
+
+    def _read(self, timeout: float) -> bytes:
+        try:
+            return self._port.read(timeout)
+        except DeviceError:
+            self._failed()
+            raise
