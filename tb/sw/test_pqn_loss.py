@@ -14,13 +14,14 @@ from qstep.deep.layer_norm import CompiledNorm, TorchNorm
 from qstep.deep.network import Stack, modules
 from qstep.deep.pqn_loss import PqnLoss
 from qstep.deep.pqn_plain import pqn_loss, update
-from qstep.deep.radam import RAdam, shorten
+from qstep.deep.radam import CompiledRAdam, RAdam, TorchRAdam, radam_for
 
 pytestmark = pytest.mark.unit
 
 CPU = torch.device("cpu")
 SHAPES = [((4, 128, 128, 2), 128), ((14, 32, 3), 5), ((1, 8, 8, 8, 4), 1)]
 MINIBATCHES = 3
+KINDS = [CompiledRAdam, TorchRAdam]
 
 # float32: sums over up to 129 terms are taken in another order, and normalisation divides by a root.
 TOLERANCE = 2e-6
@@ -111,19 +112,20 @@ def test_the_comparison_notices_a_gradient_that_goes_past_the_normalisation(
 
 
 @pytest.mark.parametrize("max_grad_norm", [0.5, 1e9], ids=["shortened", "whole"])
-def test_updates_equal_those_of_pytorch(max_grad_norm: float, norm: type) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_updates_equal_those_of_pytorch(
+    kind: type[RAdam], max_grad_norm: float, norm: type
+) -> None:
     sizes, size = SHAPES[0]
     parts = sample(sizes, size)
     made, stack = both(sizes)
     begun = stack.flat.clone()
     theirs = torch.optim.RAdam(made.parameters(), lr=1e-3)
-    fast, ours = PqnLoss(stack, *parts, size=size), RAdam(stack.flat)
+    fast, ours = PqnLoss(stack, *parts, size=size), kind(stack.flat)
     for count in range(1, 31):  # from the sixth on RAdam looks at the squares
         k = count % MINIBATCHES
         update(made, theirs, *minibatch(k, size, parts), max_grad_norm)  # type: ignore[arg-type]
-        gradient = fast.gradient(k)
-        shorten(gradient, max_grad_norm)
-        ours.step(gradient, 1e-3, count)
+        ours.step(fast.gradient(k), 1e-3, count, max_grad_norm)
     wanted = Stack.zeros(sizes, 1, CPU, normalise=True)
     wanted.copy_modules(made)
     # Thirty updates that amplify the differences of the gradients, and an update moves by up to 1e-3.
@@ -132,18 +134,23 @@ def test_updates_equal_those_of_pytorch(max_grad_norm: float, norm: type) -> Non
 
 
 @pytest.mark.parametrize(("count", "change"), [(1, -0.1), (5, -0.1 / (1 - 0.9**5) * 0.1)])
-def test_radam_looks_at_no_squares_in_its_first_five_steps(count: int, change: float) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_radam_looks_at_no_squares_in_its_first_five_steps(
+    kind: type[RAdam], count: int, change: float
+) -> None:
     flat = torch.zeros(1, 2)
-    RAdam(flat).step(torch.tensor([[1.0, 1.0]]), 0.1, count)
+    kind(flat).step(torch.tensor([[1.0, 1.0]]), 0.1, count, 10.0)
     assert flat[0, 0].item() == pytest.approx(change, rel=1e-6)
 
 
-def test_gradient_is_shortened_to_the_length_that_is_asked_for_and_never_stretched() -> None:
-    long, short = torch.tensor([[3.0, 4.0]]), torch.tensor([[0.3, 0.4]])
-    for gradient in (long, short):
-        shorten(gradient, 1.0)
-    torch.testing.assert_close(long, torch.tensor([[0.6, 0.8]]))
-    assert torch.equal(short, torch.tensor([[0.3, 0.4]]))
+@pytest.mark.parametrize("kind", KINDS)
+def test_gradient_is_shortened_to_the_length_that_is_asked_for_and_never_stretched(
+    kind: type[RAdam],
+) -> None:
+    for given, counted in (([3.0, 4.0], [0.6, 0.8]), ([0.3, 0.4], [0.3, 0.4])):
+        made = kind(torch.zeros(1, 2))
+        made.step(torch.tensor([given]), 0.1, 1, 1.0)
+        torch.testing.assert_close(made.mean, 0.1 * torch.tensor([counted]))
 
 
 def test_the_error_is_halved_so_that_the_gradient_by_a_value_is_the_error() -> None:
@@ -163,10 +170,12 @@ def test_the_error_is_halved_so_that_the_gradient_by_a_value_is_the_error() -> N
     assert made.value.grad.tolist() == [0.0, 3.0]
 
 
-def test_the_form_of_a_normalisation_goes_by_the_device() -> None:
-    for device, kind in (("cpu", CompiledNorm), ("meta", TorchNorm)):
+def test_the_forms_of_normalisation_and_optimiser_go_by_the_device() -> None:
+    forms = {"cpu": (CompiledNorm, CompiledRAdam), "meta": (TorchNorm, TorchRAdam)}
+    for device, (norm, optimiser) in forms.items():
         output = torch.empty(8, 5, device=device)
-        assert type(layer_norm.norm_for(torch.empty(2, 8, device=device), output)) is kind
+        assert type(layer_norm.norm_for(torch.empty(2, 8, device=device), output)) is norm
+        assert type(radam_for(output)) is optimiser
 
 
 def test_normalised_stack_gives_its_modules_back() -> None:

@@ -223,15 +223,15 @@ class Greedy:
         self._pass = Pass(network, num_envs)
         rows = torch.ones(num_envs, network.sizes[0] + 1, device=device)
         self._seen, self._columns = rows[:, :-1], rows.t()[None]
-        self._best = torch.empty(num_envs, dtype=torch.int64, device=device)
 
     def __call__(self, observation: NDArray[np.float32]) -> NDArray[np.int64]:
-        """Return the actions, shape (N,); overwritten by the next call.
+        """Return the actions, shape (N,).
 
         Parameters
         ----------
         observation : ndarray of float32, shape (N, inputs)
         """
         self._seen.copy_(torch.from_numpy(observation))
-        torch.argmax(self._pass(self._columns)[0], 0, out=self._best)
-        return self._best.cpu().numpy()
+        # NumPy is five times as quick at it as PyTorch.
+        best: NDArray[np.int64] = self._pass(self._columns)[0].cpu().numpy().argmax(0)
+        return best

@@ -33,7 +33,7 @@ from qstep.deep.learner import Ended, NetworkLearner, Policy
 from qstep.deep.network import Greedy, Pass, Stack, modules
 from qstep.deep.pqn_config import PqnConfig
 from qstep.deep.pqn_loss import PqnLoss
-from qstep.deep.radam import RAdam, shorten
+from qstep.deep.radam import radam_for
 from qstep.deep.ranges import learning_rate_at
 from qstep.envs.vector import VectorEnv
 from qstep.errors import ConfigError
@@ -108,7 +108,7 @@ class Pqn(NetworkLearner):
         sizes = (envs.inputs, *config.hidden, envs.actions)
         self.network = Stack.zeros(sizes, 1, device, normalise=True)
         self.network.copy_modules(modules(sizes, config.seed, normalise=True))
-        self.optimiser = RAdam(self.network.flat)
+        self.optimiser = radam_for(self.network.flat)
         self._acting = Greedy(self.network, envs.num_envs)
         self._following = Pass(self.network, count)
         # Observations have a last column of ones, which the biases multiply.
@@ -177,9 +177,8 @@ class Pqn(NetworkLearner):
                 torch.index_select(part, -1, order, out=shuffled)
             for minibatch in range(config.num_minibatches):
                 gradient = self._loss.gradient(minibatch)
-                shorten(gradient, config.max_grad_norm)
                 self.updates += 1
-                self.optimiser.step(gradient, learning_rate, self.updates)
+                self.optimiser.step(gradient, learning_rate, self.updates, config.max_grad_norm)
 
     def _worth(self) -> Tensor:
         """Return what each step of the rollout was worth, shape (H, N)."""

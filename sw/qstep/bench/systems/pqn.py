@@ -13,7 +13,7 @@ from qstep.deep.network import Stack, modules
 from qstep.deep.pqn_config import PqnConfig
 from qstep.deep.pqn_loss import PqnLoss
 from qstep.deep.pqn_plain import update
-from qstep.deep.radam import RAdam, shorten
+from qstep.deep.radam import radam_for
 
 __all__ = ["benchmark"]
 
@@ -76,7 +76,7 @@ class _Pair:
         self._theirs = torch.optim.RAdam(self._modules.parameters(), lr=_RATE)
         self._stack = Stack.zeros(_SIZES, 1, self._device, normalise=True)
         self._stack.copy_modules(self._modules)
-        self._ours, self._count = RAdam(self._stack.flat), 0
+        self._ours, self._count = radam_for(self._stack.flat), 0
         self._loss = PqnLoss(self._stack, self._seen, self._action, self._returns, _BATCH)
 
     def plain(self) -> None:
@@ -85,9 +85,8 @@ class _Pair:
 
     def fast(self) -> None:
         gradient = self._loss.gradient(0)
-        shorten(gradient, _MAX_GRAD_NORM)
         self._count += 1
-        self._ours.step(gradient, _RATE, self._count)
+        self._ours.step(gradient, _RATE, self._count, _MAX_GRAD_NORM)
 
     def check(self) -> str:
         """Begin again, and compare the networks after a few updates."""
