@@ -20,7 +20,7 @@ from qstep.acting.world_table import WorldTable
 from qstep.checks import integer
 from qstep.config import Config
 from qstep.devices.base import checked_table
-from qstep.errors import ConfigError, TableError
+from qstep.errors import ConfigError
 from qstep.fixed import COEFFICIENT_BITS, Rounding
 
 __all__ = ["FastActingModel", "Trace"]
@@ -108,13 +108,7 @@ class FastActingModel:
 
     def load(self, q_raw: NDArray[np.int32]) -> None:
         """Replace all tables by values of the same shape; raises TableError if they do not fit."""
-        if np.shape(q_raw) != self.table.shape:
-            raise TableError(
-                f"table has shape {np.shape(q_raw)}; these agents need {self.table.shape}"
-            )
-        one = (self.config.states, self.config.actions)
-        checked = [checked_table(self.config, table) for table in np.reshape(q_raw, (-1, *one))]
-        self.table[...] = np.reshape(checked, self.table.shape)
+        self.table[...] = checked_table(self.config, q_raw)
 
     def restore(
         self,
@@ -164,7 +158,7 @@ class FastActingModel:
             self.table.reshape(agents if self._own_tables else 1, -1),
             entries,
             (0,) * self.config.actions,
-            self._algorithm,
+            (0,) * self._algorithm,
             self._rounding,
             (self.config.format.minimum, self.config.format.maximum),
             self._world,

@@ -1,9 +1,9 @@
 """The loop of :mod:`qstep.acting.fast_model`: the steps of all agents, compiled.
 
-One loop is compiled per number of actions, so that a row's maximum unrolls. All else is decided by
-numbers that stay the same during a run, which the processor predicts. A step waits for the way from a
-state through its row to an action, and on through the world to the next state; the generator runs beside
-that. So there is no branch on what is drawn, and no index that Numba would have to test for its sign.
+One loop is compiled per algorithm and number of actions, so that a row's maximum unrolls. All else is
+decided by numbers that stay the same during a run, which the processor predicts. A step waits for the way
+from a state through its row to an action, and on through the world to the next state; the generator runs
+beside that. So no branch depends on what is drawn, and Numba need not test an index for its sign.
 """
 
 from __future__ import annotations
@@ -21,10 +21,15 @@ from qstep.fixed import COEFFICIENT_BITS
 
 __all__ = ["AGENT", "ALGORITHMS", "SETTINGS", "SLOT_WORDS", "SURE", "run"]
 
-ALGORITHMS = tuple(Algorithm)
+ALGORITHMS = (
+    Algorithm.Q_LEARNING,
+    Algorithm.SARSA,
+    Algorithm.EXPECTED_SARSA,
+    Algorithm.DOUBLE_Q_LEARNING,
+)
 """An algorithm's number in the loop is its place here."""
 
-_Q_LEARNING, _SARSA, _EXPECTED, _DOUBLE = range(len(ALGORITHMS))
+_, _SARSA, _EXPECTED, _DOUBLE = range(4)
 
 AGENT = np.dtype(
     [
@@ -67,19 +72,22 @@ def _advanced(word):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def _rotated(half, by):  # type: ignore[no-untyped-def]
+    return np.uint32(half << np.uint32(by)) | (half >> np.uint32(32 - by))
+
+
+@compiled
 def _mixing(half):  # type: ignore[no-untyped-def]
-    """Return f of a half. In two copies side by side, a rotation is one shift."""
-    twice = half | (half << 32)
-    return (((twice >> 31) & (twice >> 24)) ^ (twice >> 30)) & _M32
+    return np.uint32((_rotated(half, 1) & _rotated(half, 8)) ^ _rotated(half, 2))
 
 
 @compiled
 def _drawn(word):  # type: ignore[no-untyped-def]
-    """Return the halves of what is drawn."""
-    high, low = (word >> 32) & _M32, word & _M32
+    """Return the halves of what is drawn, and the extra round."""
+    high, low = np.uint32(word >> 32), np.uint32(word)
     for _ in range(ROUNDS):
-        high, low = low ^ _mixing(high), high
-    return high, low
+        high, low = np.uint32(low ^ _mixing(high)), high
+    return np.int64(high), np.int64(low), np.int64(np.uint32(low ^ _mixing(high)))
 
 
 @compiled
@@ -138,7 +146,7 @@ def _chosen(q, base, size, lower, threshold, algorithm, row):  # type: ignore[no
 
     Double Q-learning's policy has no use for the maximum of one row: it is 0 there.
     """
-    if algorithm == _DOUBLE:
+    if len(algorithm) == _DOUBLE:
         best, lowest = np.int64(0), _greedy_in_sum(q, base, base + size, row)
     else:
         best, lowest = _greedy(q, base, row)
@@ -173,8 +181,9 @@ def run(  # type: ignore[no-untyped-def]
     size : int
         Entries of one table; two tables follow each other where the algorithm has two.
     row : tuple of int
-        A zeros: their number is part of the type.
-    algorithm : int
+        A zeros: how many they are is part of a tuple's type.
+    algorithm : tuple of int
+        As many zeros as the algorithm's number.
     rounding : int
         What is added before rounding; -1 for what is drawn.
     ends : tuple of int
@@ -189,61 +198,58 @@ def run(  # type: ignore[no-untyped-def]
     """
     actions = np.int64(len(row))
     low, high = ends
-    with_extra = algorithm == _DOUBLE or rounding < 0
     t_state, t_action, t_reward, t_next, t_terminated, t_truncated, t_explored, t_table = trace
     for turn in range(turns):
         for number in range(len(agents)):
             q = tables[number if len(tables) > 1 else 0]
             agent, own = agents[number], settings[number]
             word, epsilon, count = np.int64(agent.word), agent.epsilon, agent.epsilon_count
-            base, action, explored = agent.state * actions, agent.action, agent.explored
+            entry, explored = (agent.state * actions + agent.action) & _INDEX, agent.explored
             if not agent.begun:
                 word = _advanced(word)
-                upper, lower = _drawn(word)
-                base = _outcome(starts, 0, upper & _M16)[1]
+                upper, lower, _ = _drawn(word)
+                start = _outcome(starts, 0, upper & _M16)[1]
                 threshold = epsilon >> (EPSILON_BITS - DRAW_BITS)
-                action, explored, _ = _chosen(q, base, size, lower, threshold, algorithm, row)
+                action, explored, _ = _chosen(q, start, size, lower, threshold, algorithm, row)
+                entry = start + action
                 agent.begun = 1
             episode_steps = agent.episode_steps
             terminations, truncations = agent.terminations, agent.truncations
             saturations, return_sum = agent.saturations, agent.return_sum
             for step in range(steps):
                 word = _advanced(word)
-                upper, lower = _drawn(word)
-                extra = lower ^ _mixing(upper) if with_extra else np.int64(0)
+                upper, lower, extra = _drawn(word)
                 threshold = epsilon >> (EPSILON_BITS - DRAW_BITS)
                 start = _outcome(starts, 0, upper & _M16)[1]
 
-                base &= _INDEX
-                entry = base + (action & _M16)
                 reward, next_base, terminated = _outcome(world, entry, upper >> DRAW_BITS)
                 episode_steps += limit > 0
                 truncated = (1 - terminated) & (limit > 0) & (episode_steps == limit)
-                onward = start if terminated else next_base
+                onward = next_base ^ ((next_base ^ start) & -terminated)
 
                 following, exploring, target = _chosen(
                     q, onward, size, lower, threshold, algorithm, row
                 )
                 table = np.int64(0)
-                if algorithm == _SARSA:
+                if len(algorithm) == _SARSA:
                     target = np.int64(q[onward + following])
-                elif algorithm == _EXPECTED:
+                elif len(algorithm) == _EXPECTED:
                     target = _expected(q, onward, target, threshold, row)
-                elif algorithm == _DOUBLE:
+                elif len(algorithm) == _DOUBLE:
                     table = (extra >> 16) & 1
                     greedy = _greedy(q, onward + table * size, row)[1]
                     target = np.int64(q[onward + (1 - table) * size + greedy])
-                    entry += table * size
-                target = np.int64(0) if terminated else target
+                target &= terminated - 1
                 if truncated:
                     onward = start
                     following, _, _ = _chosen(q, onward, size, lower, threshold, algorithm, row)
 
                 bias = extra >> 17 if rounding < 0 else rounding
-                exact = own.beta * np.int64(q[entry]) + own.alpha * reward + own.kappa * target
+                place = entry + table * size
+                exact = own.beta * np.int64(q[place]) + own.alpha * reward + own.kappa * target
                 exact = (exact + bias) >> COEFFICIENT_BITS
                 value = min(max(exact, low), high)
-                q[entry] = value
+                q[place] = value
 
                 ended = terminated | truncated
                 terminations += terminated
@@ -258,16 +264,16 @@ def run(  # type: ignore[no-untyped-def]
                     epsilon = max(own.end, epsilon - fall)
                 if len(t_state):
                     i = (turn * steps + step) * len(agents) + number
-                    t_state[i], t_action[i], t_reward[i] = base // actions, action, reward
+                    t_state[i], t_action[i], t_reward[i] = entry // actions, entry % actions, reward
                     t_next[i], t_terminated[i], t_truncated[i] = (
                         next_base // actions,
                         terminated,
                         truncated,
                     )
                     t_explored[i], t_table[i] = explored, table
-                base, action, explored = onward, following, exploring
+                entry, explored = onward + following, exploring
             agent.word, agent.epsilon, agent.epsilon_count = np.uint64(word), epsilon, count
-            agent.state, agent.action, agent.explored = base // actions, action, explored
+            agent.state, agent.action, agent.explored = entry // actions, entry % actions, explored
             agent.episode_steps = episode_steps
             agent.steps += steps
             agent.terminations, agent.truncations = terminations, truncations
