@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from qstep import doctor
+from qstep.cli import doctor as cli_doctor
 from qstep.cli.doctor import command
 from qstep.doctor import Finding, examine, is_ready
 
@@ -149,7 +153,8 @@ def test_table_of_a_ready_machine_ends_with_status_0() -> None:
     assert "Learning on the simulated accelerator can run here." in result.output
 
 
-def test_json_and_table_say_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def check_what_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compare what the command says with what there is to be found, all of it and a part of it."""
     here = Finding("needle", "1.2.3", "sewing", "buy one", required=True)
     missing = Finding("thread", None, "sewing", "spin some", required=True)
     for findings, ready in (([here], True), ([here, missing], False)):
@@ -171,3 +176,33 @@ def test_json_and_table_say_what_was_found(monkeypatch: pytest.MonkeyPatch) -> N
         assert re.search(r"^needle +1\.2\.3 +sewing *$", shown.stdout, re.MULTILINE)
         assert ("  thread: spin some\n" in shown.stdout) == (not ready)
         assert bool(re.search(r"^thread +missing +sewing *$", shown.stdout, re.MULTILINE)) != ready
+
+
+def test_json_and_table_say_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_what_is_told(monkeypatch)
+
+
+def shown_with(**wrong: str) -> Callable[[list[Finding], bool], None]:
+    """Return the table of findings of which every one that there is has wrong fields."""
+    show = cli_doctor._show
+    return lambda findings, ready: show([replace(f, **wrong) for f in findings], ready)
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("asdict", lambda finding: {**asdict(finding), "remedy": "buy one"}),
+        ("asdict", lambda finding: {**asdict(finding), "found": "1.2.3"}),
+        ("is_ready", lambda findings: True),
+        ("_show", lambda findings, ready: None),
+        ("_show", shown_with(found="1.2.3")),
+        ("_show", shown_with(remedy="buy one")),
+    ],
+    ids=["remedy-json", "found-json", "ready", "table", "found-table", "remedy-table"],
+)
+def test_wrong_findings_are_noticed(
+    name: str, fault: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cli_doctor, name, fault)
+    with pytest.raises(AssertionError):
+        check_what_is_told(monkeypatch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import shlex
 import subprocess
@@ -179,11 +180,36 @@ def test_python_example_of_the_readme_uses_public_names_only() -> None:
     assert "qstep.open(" in example
 
 
-@pytest.mark.rtl
-def test_python_example_of_the_readme_runs() -> None:
-    (example,) = blocks("README.md", "python")
+def printed_and_said(page: str) -> tuple[Any, Any]:
+    """Return the table that a page's example prints, and the one that the prose says it does."""
+    (example,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     answer = subprocess.run(
         [sys.executable, "-W", "error", "-c", example], capture_output=True, text=True, check=False
     )
     assert answer.returncode == 0, answer.stderr
-    assert answer.stdout == "[[ 0.   0.   0.  -0.5]\n [ 0.   0.   0.   0.5]]\n"
+    rows = [
+        [float(entry) for entry in re.findall(r"[^][ ]+", row)]
+        for row in answer.stdout.splitlines()
+    ]
+    said = re.search(r"`(\[\[.*?\]\])`", page[page.index(example) :])
+    assert said is not None
+    return rows, json.loads(said[1])
+
+
+@pytest.mark.rtl
+def test_python_example_of_the_readme_prints_what_the_readme_says() -> None:
+    printed, said = printed_and_said(read("README.md"))
+    assert printed == said
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("reward=[-1.0, 1.0]", "reward=[-2.0, 1.0]"), ("[0, 0, 0, -0.5]", "[0, 0, 0, 0.5]")],
+    ids=["example", "prose"],
+)
+def test_example_that_prints_something_else_is_noticed(before: str, after: str) -> None:
+    page = read("README.md").replace('"sim:"', '"model:"')
+    assert page.count(before) == 1
+    printed, said = printed_and_said(page.replace(before, after))
+    assert printed != said
