@@ -14,6 +14,7 @@ __all__ = [
     "EnvironmentSpaceError",
     "FileFormatError",
     "LinkError",
+    "NoTableError",
     "ProtocolVersionError",
     "QStepError",
     "RefusedError",
@@ -42,6 +43,10 @@ class TransitionError(QStepError, ValueError):
 
 class WorldError(QStepError, ValueError):
     """A world is malformed, cannot be had from an environment, or does not fit a configuration."""
+
+
+class NoTableError(WorldError):
+    """An environment has no transition table, so that only the host can act in it."""
 
 
 class WorldWarning(UserWarning):

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.acting.agent import AgentSettings
+from qstep.acting.config import Algorithm
 from qstep.config import Config, checked_config
 from qstep.devices.base import checked_table
 from qstep.errors import FileFormatError, TableError
@@ -25,7 +26,7 @@ from qstep.files import write_atomically
 from qstep.hyperparameters import Hyperparameters, checked_hyper
 from qstep.npz import archived, load_arrays
 
-__all__ = ["load_table", "save_table", "table_config"]
+__all__ = ["load_table", "policy_table", "save_table", "table_config"]
 
 _ARRAYS = ("q_raw", "q", "config")
 
@@ -91,6 +92,17 @@ def load_table(path: str | Path, config: Config) -> NDArray[np.int32]:
         return checked_table(config, arrays["q_raw"])
     except TableError as cause:
         raise TableError(f"{path}: {cause}") from cause
+
+
+def policy_table(config: Config, q_raw: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return what the greedy policy of each table takes the maximum of, int64, shape (tables, S, A).
+
+    A table is that of an agent, or the only one; of Double Q-learning's two it is the sum.
+    """
+    rows = q_raw.astype(np.int64)
+    if config.acting is not None and config.acting.algorithm is Algorithm.DOUBLE_Q_LEARNING:
+        rows = rows.sum(axis=-3)
+    return rows.reshape(-1, config.states, config.actions)
 
 
 def table_config(path: str | Path) -> Config:

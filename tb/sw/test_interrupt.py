@@ -49,7 +49,7 @@ AT_WORK = {
         "",
     ),
     "serve": (SIZE, "qstep_sim.port.build", ""),
-    "train": ("gridworld", "qstep.devices.model_device.ModelDevice.configure", ""),
+    "train": ("gridworld --act host", "qstep.devices.model_device.ModelDevice.configure", ""),
 }
 """What is typed after a command, what the signal interrupts, and what the command says of it."""
 
@@ -163,7 +163,16 @@ def test_signal_while_a_simulation_is_built_ends_its_compilers_and_leaves_nothin
     tmp_path: Path,
 ) -> None:
     cache = tmp_path / "cache"
-    words = ("train", "gridworld", "--device", "sim", "--out", str(tmp_path / "run"))
+    words = (
+        "train",
+        "gridworld",
+        "--act",
+        "host",
+        "--device",
+        "sim",
+        "--out",
+        str(tmp_path / "run"),
+    )
     with started(*words, QSTEP_CACHE=str(cache)) as process:
         assert process.stderr is not None
         assert "building the simulated device" in process.stderr.readline()

@@ -119,7 +119,7 @@ def test_export_refuses_what_is_no_table() -> None:
 
 @pytest.fixture
 def learnt() -> Path:
-    result = qstep("train gridworld --episodes 300 --evaluate-every 300 --out run")
+    result = qstep("train gridworld --agents 2 --episodes 300 --out run")
     assert result.exit_code == 0, result.output
     return Path("run/table.npz")
 

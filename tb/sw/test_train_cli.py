@@ -1,4 +1,4 @@
-"""`qstep train` end to end on the model: files, summary, interruption, errors."""
+"""`qstep train` where the host acts, end to end on the model: files, summary, interruption, errors."""
 
 import json
 import re
@@ -33,7 +33,7 @@ SHORT = ("--episodes", "80", "--evaluate-every", "20", "--epsilon-share", "0.2")
 
 
 def train(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(cli._qstep, ["train", *map(str, arguments)])
+    return CliRunner().invoke(cli._qstep, ["train", *map(str, arguments), "--act", "host"])
 
 
 def written(config: Config, file: Path) -> Path:

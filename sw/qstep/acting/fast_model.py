@@ -140,6 +140,8 @@ class FastActingModel:
     def run(self, steps: int, *, trace: Literal[False] = False) -> None: ...
     @overload
     def run(self, steps: int, *, trace: Literal[True]) -> Trace: ...
+    @overload
+    def run(self, steps: int, *, trace: bool) -> Trace | None: ...
     def run(self, steps: int, *, trace: bool = False) -> Trace | None:
         """Let every agent make `steps` steps, in turns; return what they lived through if asked.
 
@@ -172,6 +174,9 @@ class FastActingModel:
         if not trace:
             return None
         return Trace(np.tile(np.arange(agents, dtype=np.int32), steps), *columns)
+
+    def close(self) -> None:
+        """Do nothing: a model holds no port or process, as other devices do."""
 
     def _parts(self, kind: type[_Part]) -> list[_Part]:
         def value(field: Any, number: int) -> Any:

@@ -228,7 +228,7 @@ class World:
         try:
             return cls.from_env(env)
         except WorldError as cause:
-            raise WorldError(f"{name}: {cause}") from cause
+            raise type(cause)(f"{name}: {cause}") from cause
         finally:
             env.close()
 

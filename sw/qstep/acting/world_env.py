@@ -10,7 +10,7 @@ from gymnasium.spaces import Discrete
 from gymnasium.wrappers import TimeLimit
 
 from qstep.envs.gridworld import GridWorld
-from qstep.errors import WorldError
+from qstep.errors import NoTableError, WorldError
 
 __all__ = ["arrays_of"]
 
@@ -23,8 +23,10 @@ def arrays_of(env: gym.Env[Any, Any]) -> Arrays:
 
     Raises
     ------
+    NoTableError
+        There is none.
     WorldError
-        There is no table, or its spaces do not count from 0.
+        Its spaces do not count from 0.
     """
     inner = env.unwrapped
     if isinstance(inner, GridWorld):
@@ -32,7 +34,7 @@ def arrays_of(env: gym.Env[Any, Any]) -> Arrays:
     table = getattr(inner, "P", None)
     distribution = getattr(inner, "initial_state_distrib", None)
     if not isinstance(table, dict) or distribution is None:
-        raise WorldError(
+        raise NoTableError(
             f"{type(inner).__name__} has no transition table, P and initial_state_distrib; so the host "
             "has to act in it"
         )

@@ -8,15 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
+from numpy.typing import NDArray
 
 from qstep.cli._json import json_option
 from qstep.config import Config
-from qstep.errors import ConfigError
+from qstep.errors import ConfigError, TableError
 from qstep.fixed import QFormat, Rounding
+from qstep.table import policy_table
 
 __all__ = [
     "BITSTREAMS",
     "FiniteRange",
+    "agent_option",
     "config_from",
     "config_options",
     "device_option",
@@ -25,6 +29,7 @@ __all__ = [
     "network_options",
     "seed_option",
     "seeds_option",
+    "table_of",
     "torch_device_option",
 ]
 
@@ -74,6 +79,15 @@ def torch_device_option(default: str) -> Callable[[Decorated], Decorated]:
         metavar="NAME",
         help="Where PyTorch works: cpu, cuda, mps, or auto for the fastest that is present.",
     )
+
+
+agent_option = click.option(
+    "--agent",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Whose table, if each agent has its own.",
+)
 
 
 folder_options = _stack(
@@ -165,6 +179,18 @@ def network_options(algorithm: str) -> Callable[[Decorated], Decorated]:
         folder_options,
         json_option("the summaries"),
     )
+
+
+def table_of(config: Config, q_raw: NDArray[np.int32], agent: int, path: Path) -> NDArray[np.int64]:
+    """Return what the greedy policy of an agent takes the maximum of, int64, shape (S, A).
+
+    Raises TableError where there is no such agent.
+    """
+    tables = policy_table(config, q_raw)
+    if agent >= len(tables):
+        raise TableError(f"--agent is {agent}; {path} has the tables 0 to {len(tables) - 1}")
+    chosen: NDArray[np.int64] = tables[agent]
+    return chosen
 
 
 def config_from(

@@ -5,8 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+import numpy as np
 
+from qstep.acting.config import Algorithm
+from qstep.cli._options import agent_option, table_of
 from qstep.cli._room import room_for
+from qstep.errors import TableError
 from qstep.export import EXPORTERS
 from qstep.files import write_atomically
 from qstep.table import load_table, table_config
@@ -30,7 +34,8 @@ __all__ = ["command"]
     metavar="FILE",
     help="The file.",
 )
-def command(table_file: Path, name: str, out: Path) -> None:
+@agent_option
+def command(table_file: Path, name: str, out: Path, agent: int) -> None:
     """Write a learnt table as text, every raw value exactly.
 
     The first line says size and number format. A C header has the array qstep_table[state][action] of
@@ -44,7 +49,12 @@ def command(table_file: Path, name: str, out: Path) -> None:
       qstep export runs/gridworld/table.npz --format readmemh --out table.hex
     """
     config = table_config(table_file)
-    q_raw = load_table(table_file, config)
+    if config.acting is not None and config.acting.algorithm is Algorithm.DOUBLE_Q_LEARNING:
+        raise TableError(
+            f"{table_file}: holds the two tables of Double Q-learning, whose sum is the policy's; "
+            "one table is exported"
+        )
+    q_raw = table_of(config, load_table(table_file, config), agent, table_file).astype(np.int32)
     with room_for(out):
         write_atomically(out, EXPORTERS[name](q_raw, config).encode())
     click.echo(f"{config.states} states x {config.actions} actions, {config.format}: {out}")

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from qstep.cli._json import JsonOutput, json_option
-from qstep.cli._options import FiniteRange, seed_option
+from qstep.cli._options import FiniteRange, agent_option, seed_option, table_of
 from qstep.cli._room import room_for
 from qstep.errors import EnvironmentSpaceError
 from qstep.table import load_table, table_config
@@ -30,6 +30,7 @@ __all__ = ["command"]
     show_default=True,
     help="Greedy episodes of the score.",
 )
+@agent_option
 @seed_option
 @click.option(
     "--watch/--no-watch", default=None, help="Show an episode first.  [default: on a terminal]"
@@ -46,6 +47,7 @@ def command(
     table_file: Path,
     env_id: str,
     episodes: int,
+    agent: int,
     seed: int,
     watch: bool | None,
     delay: float,
@@ -68,7 +70,7 @@ def command(
     from qstep.learn.value_iteration import transition_model
 
     config = table_config(table_file)
-    q = load_table(table_file, config)
+    q = table_of(config, load_table(table_file, config), agent, table_file)
     env = make(env_id, seed % MAX_SEED)
     states, actions = table_size(env)
     if states > config.states or actions != config.actions:

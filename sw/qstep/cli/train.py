@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
+from qstep.acting.config import Algorithm
 from qstep.cli._json import JsonOutput, json_option
-from qstep.cli._options import device_option, folder_options, hyper_options
+from qstep.cli._options import config_from, device_option, folder_options, hyper_options
+from qstep.errors import NoTableError
 from qstep.fixed import Rounding
 from qstep.hyperparameters import Hyperparameters
 
+if TYPE_CHECKING:
+    from qstep.acting.world import World
+
 __all__ = ["command"]
 
-_DEFAULTS: dict[str, dict[str, float | int | str]] = {
+_HOST_DEFAULTS: dict[str, dict[str, float | int | str]] = {
     # Slippery: outcomes must be averaged, and a reward of 1 many steps ahead must stay above 2^-8.
     "FrozenLake-v1": {"alpha": 0.1, "gamma": 0.99, "episodes": 5000},
     # It has no step limit, so the first walks are long; few episodes are enough.
@@ -33,14 +38,42 @@ _DEFAULTS: dict[str, dict[str, float | int | str]] = {
         "evaluate_every": 500,
     },
 }
+_DEVICE_DEFAULTS: dict[str, dict[str, float | int | str]] = {
+    # Slippery: with so many steps a second, a small alpha averages well.
+    "FrozenLake-v1": {"alpha": 0.03, "gamma": 0.99, "episodes": 20_000},
+    "CliffWalking-v1": {"episodes": 500},
+    "Taxi-v3": {"episodes": 5000},
+}
 """Options that are not given, where they must differ from the command's own for learning to work."""
+
+_DEVICE_ONLY = ("steps", "agents", "shared_table", "algorithm", "trace")
+_HOST_ONLY = ("epsilon_episodes", "evaluate_every", "sync_steps")
 
 
 @click.command("train")
-@click.argument("env_id", metavar="ENV_ID")
+@click.argument("env_id", metavar="WORLD")
 @device_option
 @click.option(
-    "--episodes", type=int, default=2000, show_default=True, help="Training episodes, 1 or more."
+    "--act",
+    type=click.Choice(("device", "host")),
+    help="Who acts.  [default: the device, in a world that has a transition table]",
+)
+@click.option(
+    "--episodes",
+    type=int,
+    default=2000,
+    show_default=True,
+    help="Training episodes, 1 or more, of each agent.",
+)
+@click.option("--steps", type=int, help="Training steps of each agent, instead of episodes.")
+@click.option("--agents", type=int, help="Agents on the device, 1..256.  [default: 8]")
+@click.option("--shared-table", is_flag=True, help="All agents on the device learn one table.")
+@click.option(
+    "--algorithm",
+    type=click.Choice([algorithm.value for algorithm in Algorithm]),
+    default=Algorithm.Q_LEARNING.value,
+    show_default=True,
+    help="What agents on the device learn by.",
 )
 @hyper_options
 @click.option(
@@ -49,7 +82,12 @@ _DEFAULTS: dict[str, dict[str, float | int | str]] = {
     type=click.Path(path_type=Path),
     help="The accelerator as TOML: of a board, what qstep build wrote.  [default: one that fits]",
 )
-@click.option("--format", "number_format", metavar="Qm.F", help="Number format.  [default: Q8.8]")
+@click.option(
+    "--format",
+    "number_format",
+    metavar="Qm.F",
+    help="Number format.  [default: on the device 16 bits that hold the world, else Q8.8]",
+)
 @click.option("--epsilon-start", type=float, default=1.0, show_default=True, help="First epsilon.")
 @click.option("--epsilon-end", type=float, default=0.05, show_default=True, help="Last epsilon.")
 @click.option(
@@ -57,12 +95,13 @@ _DEFAULTS: dict[str, dict[str, float | int | str]] = {
     type=float,
     default=0.5,
     show_default=True,
-    help="Share of the episodes over which epsilon falls.",
+    help="Share of the run over which epsilon falls.",
 )
 @click.option(
     "--epsilon-episodes",
     type=click.IntRange(min=1),
-    help="Episodes that this is a share of.  [default: all; with --resume, those of the checkpoint]",
+    help="Episodes that this is a share of, host only.  "
+    "[default: all; with --resume, those of the checkpoint]",
 )
 @click.option(
     "--evaluate-every",
@@ -70,54 +109,140 @@ _DEFAULTS: dict[str, dict[str, float | int | str]] = {
     default=100,
     show_default=True,
     metavar="K",
-    help="Play 100 greedy episodes and save a checkpoint every K episodes.",
+    help="Play 100 greedy episodes and save a checkpoint every K episodes, host only.",
 )
 @click.option(
     "--sync-steps",
     type=int,
     default=64,
     show_default=True,
-    help="Transitions between two reads of the table: fewer is fresher, more is faster.",
+    help="Transitions between two reads of the table, host only: fewer is fresher, more is faster.",
+)
+@click.option(
+    "--trace",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.npz",
+    help="Write every step that agents on the device make.",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Folder of the results.  [default: runs/ENV_ID]",
+    help="Folder of the results.  [default: runs/WORLD]",
 )
 @folder_options
 @json_option("the summary")
 @click.pass_context
 def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
-    """Learn the Q-table of an environment on a device.
+    """Learn the Q-table of a world on a device.
 
-    ENV_ID is gridworld, gridworld-8x8, gridworld-16x16, snake, cartpole, a map file (.txt), or a
-    Gymnasium id with discrete observations and actions. The folder gets table.npz, history.json,
-    learning_curve.png, checkpoint.npz and, where there is a map, policy.png. The same seed gives the
-    same table on every device. Ctrl-C leaves a checkpoint from which --resume goes on to exactly the
-    same result; with more --episodes, for longer.
+    WORLD is gridworld, gridworld-8x8, gridworld-16x16, gridworld-32x32, snake, cartpole, a map (.txt), a
+    world file (.npz), or a Gymnasium id with discrete observations and actions.
+
+    Where a world has a transition table, agents act beside their tables on the device, and only counters
+    and tables come back: several million steps a second and more. Elsewhere, and with --act host, the
+    host acts and streams what happened. The folder gets table.npz, history.json, learning_curve.png,
+    checkpoint.npz and, where there is a map, policy.png. The same seed gives the same tables on every
+    device. Ctrl-C leaves a checkpoint from which --resume goes on to exactly the same result.
 
     \b
     Examples:
       qstep train gridworld
+      qstep train FrozenLake-v1 --agents 16 --algorithm expected-sarsa
+      qstep train Taxi-v3 --steps 1000000 --json
       qstep train gridworld --device sim --out runs/simulated
-      qstep train gridworld --device serial:/dev/ttyUSB1 --config build/fpga/icebreaker.toml
-      qstep train FrozenLake-v1 --seed 3
-      qstep train CliffWalking-v1 --epsilon-start 0.5
+      qstep train gridworld --act host --device serial:/dev/ttyUSB1 --config build/fpga/icebreaker.toml
       qstep train snake
       qstep train cartpole
-      qstep train Taxi-v3 --episodes 3000 --format Q8.16 --json
 
-    Unless given, FrozenLake-v1 takes --alpha 0.1 --gamma 0.99 --episodes 5000, CliffWalking-v1
-    --episodes 500, snake --alpha 0.05 --epsilon-end 0 --episodes 3000, and cartpole --alpha 0.1
-    --gamma 0.99 --rounding stochastic --epsilon-end 0 --episodes 3000 --evaluate-every 500.
+    Unless given, on the device FrozenLake-v1 takes --alpha 0.03 --gamma 0.99 --episodes 20000,
+    CliffWalking-v1 --episodes 500 and Taxi-v3 --episodes 5000; on the host FrozenLake-v1 takes
+    --alpha 0.1 --gamma 0.99 --episodes 5000, CliffWalking-v1 --episodes 500, snake --alpha 0.05
+    --epsilon-end 0 --episodes 3000, and cartpole --alpha 0.1 --gamma 0.99 --rounding stochastic
+    --epsilon-end 0 --episodes 3000 --evaluate-every 500.
     """
-    for name, value in _DEFAULTS.get(env_id, {}).items():
+    # Gymnasium and Numba take a second to load: only when they are needed.
+    from qstep.acting.world import World
+
+    act = options.pop("act")
+    world = None
+    if act != "host":
+        try:
+            world = World.named(env_id)
+        except NoTableError:
+            if act == "device":
+                raise
+    others = _DEVICE_ONLY if world is None else _HOST_ONLY
+    for name in others:
+        if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            who = "device" if world is None else "host"
+            raise click.UsageError(
+                f"--{name.replace('_', '-')} is for runs in which the {who} acts"
+            )
+        del options[name]
+    defaults = _HOST_DEFAULTS if world is None else _DEVICE_DEFAULTS
+    for name, value in defaults.get(env_id, {}).items():
         if ctx.get_parameter_source(name) is ParameterSource.DEFAULT:
             options[name] = value
-    _train(env_id, **options)
+    if world is None:
+        _act_on_host(env_id, **options)
+        return
+    if options["steps"] is not None:
+        if ctx.get_parameter_source("episodes") is ParameterSource.COMMANDLINE:
+            raise click.UsageError("--steps and --episodes were both given; give one of them")
+        options["episodes"] = None
+    _act_on_device(env_id, world, **options)
 
 
-def _train(
+def _act_on_device(
+    name: str,
+    world: World,
+    url: str,
+    episodes: int | None,
+    steps: int | None,
+    agents: int | None,
+    shared_table: bool,
+    algorithm: str,
+    alpha: float,
+    gamma: float,
+    rounding: str | None,
+    seed: int,
+    config_file: Path | None,
+    number_format: str | None,
+    epsilon_start: float,
+    epsilon_end: float,
+    epsilon_share: float,
+    trace: Path | None,
+    out: Path | None,
+    resume: bool,
+    overwrite: bool,
+    json_output: JsonOutput,
+) -> None:
+    from qstep.acting.agent import AgentSettings
+    from qstep.acting.plan import falling_epsilon, planned
+    from qstep.acting.training import Budget
+    from qstep.cli._agents_training import train_agents
+
+    budget = Budget(steps, episodes)
+    epsilon = falling_epsilon(budget, epsilon_start, epsilon_end, epsilon_share)
+    config = None
+    if config_file is not None:
+        config = config_from(config_file, None, None, number_format, None)
+    plan = planned(
+        world,
+        budget=budget,
+        agents=agents,
+        algorithm=algorithm,
+        shared_table=shared_table,
+        settings=AgentSettings(alpha, gamma, epsilon, seed),
+        number_format=number_format,
+        rounding=rounding or Rounding.NEAREST,
+        config=config,
+    )
+    folder = out or Path("runs") / Path(name).stem
+    train_agents(url, name, plan, folder, resume, overwrite, json_output, trace)
+
+
+def _act_on_host(
     env_id: str,
     url: str,
     episodes: int,
@@ -138,7 +263,6 @@ def _train(
     overwrite: bool,
     json_output: JsonOutput,
 ) -> None:
-    # Gymnasium and Matplotlib take a second to load: only when they are needed.
     from qstep.cli._training import configuration, train
     from qstep.learn.schedule import EpsilonSchedule
     from qstep.learn.train import Plan

@@ -67,7 +67,7 @@ def share(successes: Sequence[bool | None]) -> float | None:
 
 def evaluate(
     env: gym.Env[Any, Any],
-    q: NDArray[np.int32],
+    q: NDArray[np.integer],
     episodes: int,
     generator: np.random.Generator,
     success_reward: float | None,
@@ -79,7 +79,7 @@ def evaluate(
     ----------
     env : gymnasium.Env
         With states and actions that count from 0; reseeded for each episode.
-    q : ndarray of int32, shape (S, A)
+    q : ndarray of integers, shape (S, A)
         Raw or real values: only their order matters.
     episodes : int
         1 or more.

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 __all__ = ["epsilon_greedy", "greedy"]
 
 
-def greedy(q: NDArray[np.int32], state: int) -> int:
+def greedy(q: NDArray[np.integer], state: int) -> int:
     """Return the lowest action that attains the maximum of a row of the table."""
     return int(q[state].argmax())
 
 
 def epsilon_greedy(
-    q: NDArray[np.int32], state: int, epsilon: float, generator: np.random.Generator
+    q: NDArray[np.integer], state: int, epsilon: float, generator: np.random.Generator
 ) -> int:
     """Return a uniform random action with probability `epsilon`, else the greedy one.
 

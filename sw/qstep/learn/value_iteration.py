@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 import numpy as np
@@ -13,7 +13,17 @@ from numpy.typing import NDArray
 from qstep.envs.gridworld import GridWorld
 from qstep.errors import ConfigError
 
-__all__ = ["Solution", "TransitionModel", "solve", "transition_model"]
+if TYPE_CHECKING:
+    from qstep.acting.world import World
+
+__all__ = [
+    "Solution",
+    "TransitionModel",
+    "model_of",
+    "policy_values",
+    "solve",
+    "transition_model",
+]
 
 _TOLERANCE = 1e-10
 """Of the largest value: what is closer is a tie."""
@@ -119,6 +129,26 @@ def transition_model(env: gym.Env[Any, Any]) -> TransitionModel | None:
     return _from_table(table, np.asarray(distribution, np.float64))
 
 
+def model_of(world: World) -> TransitionModel:
+    """Return the model of a world, its probabilities as they are on a device."""
+    shape = (world.states, world.actions, world.outcomes)
+    rank = np.arange(len(world.state)) - world.first[world.state * world.actions + world.action]
+    at = world.state, world.action, rank
+    model = TransitionModel(
+        np.zeros(shape),
+        np.zeros(shape, np.int32),
+        np.zeros(shape),
+        np.zeros(shape, np.bool_),
+        np.zeros(world.states),
+    )
+    model.probability[at] = world.probability
+    model.next_state[at] = world.next_state
+    model.reward[at] = world.reward
+    model.terminated[at] = world.terminated
+    model.start[world.start_state] = world.start_weight / world.start_weight.sum()
+    return model
+
+
 def _from_table(
     table: dict[int, dict[int, list[tuple[float, int, float, bool]]]], start: NDArray[np.float64]
 ) -> TransitionModel:
@@ -177,7 +207,7 @@ def solve(model: TransitionModel, gamma: float) -> Solution:
     while True:
         for _ in range(sweeps):
             q = backed_up(q.max(axis=1))
-        values = _values(model, q.argmax(axis=1), gamma)
+        values = policy_values(model, q.argmax(axis=1), gamma)
         q = backed_up(values)
         slack = _TOLERANCE * max(1.0, float(np.abs(values).max()))
         if (q.max(axis=1) <= values + slack).all():
@@ -185,8 +215,13 @@ def solve(model: TransitionModel, gamma: float) -> Solution:
         sweeps *= 2
 
 
-def _values(model: TransitionModel, policy: NDArray[np.int64], gamma: float) -> NDArray[np.float64]:
-    """Return what the states are worth, shape (S,), under a policy: its action in each of them."""
+def policy_values(
+    model: TransitionModel, policy: NDArray[np.int64], gamma: float
+) -> NDArray[np.float64]:
+    """Return what the states are worth, shape (S,), under a policy: its action in each of them.
+
+    Raises ConfigError as :func:`solve` does.
+    """
     states = np.arange(len(policy))
     probability = model.probability[states, policy]
     values: NDArray[np.float64] = (probability * model.reward[states, policy]).sum(axis=1)

@@ -1,0 +1,79 @@
+"""Devices whose agents act by themselves, opened by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
+from qstep.acting.fast_model import FastActingModel, Trace
+from qstep.acting.world_table import WorldTable
+from qstep.checks import shown
+from qstep.config import Config
+from qstep.errors import ConfigError
+
+__all__ = ["AgentsDevice", "open_agents"]
+
+
+class AgentsDevice(Protocol):
+    """Agents in a world: the compiled model, a simulation or a board.
+
+    Attributes
+    ----------
+    config : Config
+    """
+
+    config: Config
+
+    @property
+    def table(self) -> NDArray[np.int32]:
+        """A copy of all tables as raw values, shape (*Acting.tables, S, A)."""
+
+    @property
+    def states(self) -> list[AgentState]:
+        """What each agent goes on from."""
+
+    @property
+    def counters(self) -> list[AgentCounters]:
+        """What each agent has done so far."""
+
+    def run(self, steps: int, *, trace: bool) -> Trace | None:
+        """Let every agent make `steps` steps, and wait for the last; return them if asked to."""
+
+    def restore(
+        self,
+        table: NDArray[np.int32],
+        states: Sequence[AgentState],
+        counters: Sequence[AgentCounters],
+    ) -> None:
+        """Go on from what the properties of these names gave."""
+
+    def close(self) -> None:
+        """Let go of the device."""
+
+
+def open_agents(
+    url: str, config: Config, world: WorldTable, settings: Sequence[AgentSettings]
+) -> AgentsDevice:
+    """Open a device by name, with a world and one setting for each agent; its tables are 0.
+
+    Parameters
+    ----------
+    url : str
+        As for :func:`qstep.open`.
+
+    Raises
+    ------
+    ConfigError
+        The name has none of these forms, or `settings` are for another number of agents.
+    """
+    if not isinstance(url, str):
+        raise ConfigError(f"device is {shown(url)}; it must be the name of a device")
+    if url.removesuffix(":") == "model":
+        model = FastActingModel(config, world, settings)
+        model.run(0)  # its machine code is loaded here, not in the first step
+        return model
+    raise ConfigError(f"device is {url!r}; agents act on model: so far")

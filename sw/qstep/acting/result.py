@@ -1,0 +1,207 @@
+"""What agents have learnt, and how it compares with the optimum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.acting.agent import AgentCounters
+from qstep.acting.plan import AgentsPlan
+from qstep.acting.training import Point, Training
+from qstep.learn.value_iteration import TransitionModel, model_of, solve
+from qstep.table import policy_table
+
+__all__ = ["Greedy", "TrainingResult", "played"]
+
+_EXACT = 1e-9
+"""Of the optimum: what is closer is it, computed another way."""
+
+_NEAR = 0.01
+_MOST_STEPS = 1000
+_REST = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Greedy:
+    """What a greedy policy reaches in an episode, exactly: no episode was played.
+
+    Attributes
+    ----------
+    mean_return : float
+        Undiscounted.
+    success : float or None
+        Probability that an episode terminates with the highest reward that termination can pay; None
+        in a world in which none terminates.
+    mean_length : float
+    """
+
+    mean_return: float
+    success: float | None
+    mean_length: float
+
+
+def played(model: TransitionModel, policy: NDArray[np.int64], limit: int) -> Greedy:
+    """Return what a policy (shape (S,)) reaches within `limit` steps, or 1000 where that is 0."""
+    states = np.arange(len(policy))
+    probability, reward = model.probability[states, policy], model.reward[states, policy]
+    terminated = model.terminated[states, policy]
+    following = model.next_state[states, policy]
+    goal = model.success_reward
+    won = (probability * (terminated & (reward == goal))).sum(axis=1)
+    gain = (probability * reward).sum(axis=1)
+    at = model.start
+    total = success = length = 0.0
+    for _ in range(limit or _MOST_STEPS):
+        total += float(at @ gain)
+        success += float(at @ won)
+        length += float(at.sum())
+        on = at[:, None] * probability * ~terminated
+        at = np.bincount(following.ravel(), on.ravel(), len(policy)).astype(np.float64)
+        if at.sum() < _REST:
+            break
+    return Greedy(total, None if goal is None else success, length)
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """A run of agents that is over.
+
+    Attributes
+    ----------
+    plan : AgentsPlan
+    table : ndarray of int32, shape (*Acting.tables, S, A)
+        Raw values.
+    counters : tuple of AgentCounters
+    points : tuple of Point
+    seconds : float
+        Of acting and learning, in this process; without start-up and looks.
+    steps : int
+        Of all agents in this process.
+    """
+
+    plan: AgentsPlan
+    table: NDArray[np.int32]
+    counters: tuple[AgentCounters, ...]
+    points: tuple[Point, ...]
+    seconds: float
+    steps: int
+
+    @classmethod
+    def of(cls, plan: AgentsPlan, training: Training) -> TrainingResult:
+        """Return the result of a run that has ended."""
+        device = training.device
+        return cls(
+            plan,
+            np.array(device.table),
+            tuple(device.counters),
+            tuple(training.points),
+            training.seconds,
+            training.steps,
+        )
+
+    @cached_property
+    def model(self) -> TransitionModel:
+        """The world, for value iteration."""
+        return model_of(self.plan.world)
+
+    @property
+    def q(self) -> NDArray[np.float64]:
+        """The tables in real units."""
+        return self.plan.config.format.to_float(self.table)
+
+    @property
+    def steps_per_second(self) -> float:
+        """Of all agents together."""
+        return self.steps / self.seconds if self.seconds else float("nan")
+
+    @cached_property
+    def policy_q(self) -> NDArray[np.float64]:
+        """What the greedy policy of each table takes the maximum of, in real units, (tables, S, A)."""
+        return self.plan.config.format.to_float(policy_table(self.plan.config, self.table))
+
+    @cached_property
+    def policies(self) -> NDArray[np.int64]:
+        """The greedy action of every table and state, shape (tables, S)."""
+        chosen: NDArray[np.int64] = self.policy_q.argmax(axis=-1)
+        return chosen
+
+    @cached_property
+    def optimum(self) -> tuple[float, ...]:
+        """What the optimal policy is worth where episodes start, by agent; empty where gamma is 1."""
+        model = self.model
+        worth = {
+            gamma: float(model.start @ solve(model, gamma).values)
+            for gamma in {own.gamma for own in self.plan.settings}
+            if gamma < 1
+        }
+        return tuple(worth[own.gamma] for own in self.plan.settings if own.gamma < 1)
+
+    def optimal_after(self, within: float = 0.0) -> tuple[int | None, ...]:
+        """Return after how many of its steps each agent's policy was, and stayed, optimal.
+
+        Parameters
+        ----------
+        within : float
+            What it may be worth less where episodes start, as a share of the optimum.
+
+        Returns
+        -------
+        tuple of int or None
+            At the first look from which on it was so until the end; None where it never was.
+        """
+        slack = [_EXACT + max(within, _EXACT) * abs(best) for best in self.optimum]
+        first: list[int | None] = []
+        for agent, best in enumerate(self.optimum):
+            steps = None
+            for point in reversed(self.points):
+                if point.value[agent] < best - slack[agent]:
+                    break
+                steps = point.steps
+            first.append(steps)
+        return tuple(first)
+
+    @property
+    def median_agent(self) -> int:
+        """The agent whose greedy policy is worth the median; 0 where agents share a table."""
+        values: Sequence[float] = self.points[-1].value
+        if len(self.policies) == 1 or not values:
+            return 0
+        return int(np.argsort(values, kind="stable")[(len(values) - 1) // 2])
+
+    def summary(self) -> dict[str, Any]:
+        """Return what was learnt, and how well, as plain values."""
+        plan, last = self.plan, self.points[-1]
+        model = self.model
+        episodes = [own.episodes for own in self.counters]
+        greedy = [played(model, policy, plan.world.max_episode_steps) for policy in self.policies]
+        successes = [entry.success for entry in greedy if entry.success is not None]
+        acting = plan.config.acting
+        assert acting is not None
+        return {
+            "agents": acting.agents,
+            "algorithm": acting.algorithm.value,
+            "shared_table": acting.shared_table,
+            "format": str(plan.config.format),
+            "rounding": plan.config.rounding.value,
+            "steps_per_agent": self.counters[0].steps,
+            "episodes": sum(episodes),
+            "terminations": sum(own.terminations for own in self.counters),
+            "truncations": sum(own.truncations for own in self.counters),
+            "saturations": sum(own.saturations for own in self.counters),
+            "greedy_return": float(np.median([entry.mean_return for entry in greedy])),
+            "success": float(np.median(successes)) if successes else None,
+            "value": list(last.value),
+            "optimum": list(self.optimum),
+            "optimal_agents": sum(at is not None for at in self.optimal_after()),
+            "optimal_after": list(self.optimal_after()),
+            "near_agents": sum(at is not None for at in self.optimal_after(_NEAR)),
+            "near_after": list(self.optimal_after(_NEAR)),
+            "steps": self.steps,
+            "seconds": self.seconds,
+            "steps_per_second": self.steps_per_second,
+        }

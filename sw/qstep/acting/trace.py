@@ -1,0 +1,36 @@
+"""What agents lived through, as a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from qstep.acting.config import Algorithm
+from qstep.acting.fast_model import Trace
+from qstep.config import Config
+from qstep.files import write_atomically
+from qstep.npz import archived
+
+__all__ = ["save_trace"]
+
+
+def save_trace(path: str | Path, config: Config, lived: Sequence[Trace]) -> None:
+    """Write the steps of a run, in the order in which they were applied, as a ``.npz``.
+
+    Its arrays, all of one length: ``agent``, ``state``, ``action``, ``reward`` (float64),
+    ``next_state``, ``terminated``, ``truncated`` and ``explored``, and ``table`` where there are Double
+    Q-learning's two.
+
+    Raises
+    ------
+    FileFormatError
+        The file cannot be written.
+    """
+    assert config.acting is not None
+    columns = Trace(*(np.concatenate(parts) for parts in zip(*lived, strict=True)))._asdict()
+    columns["reward"] = config.format.to_float(columns["reward"])
+    if config.acting.algorithm is not Algorithm.DOUBLE_Q_LEARNING:
+        del columns["table"]
+    write_atomically(path, archived(columns))

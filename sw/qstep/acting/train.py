@@ -1,0 +1,100 @@
+"""`qstep.train`: agents learn a world, in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from qstep.acting.agent import AgentSettings
+from qstep.acting.config import Algorithm
+from qstep.acting.device import open_agents
+from qstep.acting.plan import planned
+from qstep.acting.result import TrainingResult
+from qstep.acting.training import Budget, Point, Training
+from qstep.acting.world import World
+from qstep.config import Config
+from qstep.fixed import QFormat, Rounding
+
+__all__ = ["train"]
+
+
+def train(
+    world: World | str,
+    *,
+    device: str = "model",
+    steps: int | None = None,
+    episodes: int | None = None,
+    agents: int | None = None,
+    algorithm: Algorithm | str = Algorithm.Q_LEARNING,
+    shared_table: bool = False,
+    settings: AgentSettings | Sequence[AgentSettings] | None = None,
+    number_format: QFormat | str | None = None,
+    rounding: Rounding | str = Rounding.NEAREST,
+    config: Config | None = None,
+    progress: Callable[[Point], object] | None = None,
+) -> TrainingResult:
+    """Let agents learn a world beside their tables: on the model, a simulation or a board.
+
+    Parameters
+    ----------
+    world : World or str
+        A name is taken as by :meth:`World.named`.
+    device : str
+        As for :func:`qstep.open`.
+    steps, episodes : int, optional
+        How long every agent learns: one of them; without any, 2000 episodes. Episodes are counted at
+        looks, so that some agents make more.
+    agents : int, optional
+        P, 1..256; without, as many as `settings` are for, or 8.
+    algorithm : Algorithm or str
+        ``q-learning``, ``sarsa``, ``expected-sarsa`` or ``double-q``.
+    shared_table : bool
+        All agents learn one table; else each has its own.
+    settings : AgentSettings or sequence of AgentSettings, optional
+        Of all agents, or of each. Without, alpha is 0.5, gamma 0.9, and epsilon falls from 1 to 0.05
+        over the first half of the run.
+    number_format : QFormat or str, optional
+        Without, 16 bits with as many fraction bits as the world permits
+        (:func:`qstep.acting.plan.fitting_format`).
+    rounding : Rounding or str
+    config : Config, optional
+        That of a device that is there; it has what `agents` to `rounding` would say.
+    progress : callable, optional
+        Called with each :class:`~qstep.acting.training.Point` of the run.
+
+    Returns
+    -------
+    TrainingResult
+
+    Raises
+    ------
+    ConfigError, WorldError, DeviceError
+        A value is illegal, the world does not fit, or the device fails.
+
+    Examples
+    --------
+    >>> result = train("gridworld", episodes=500)
+    >>> result.table.shape
+    (8, 25, 4)
+    """
+    if steps is None and episodes is None:
+        episodes = 2000
+    plan = planned(
+        world,
+        budget=Budget(steps, episodes),
+        agents=agents,
+        algorithm=algorithm,
+        shared_table=shared_table,
+        settings=settings,
+        number_format=number_format,
+        rounding=rounding,
+        config=config,
+    )
+    opened = open_agents(device, plan.config, plan.world.table(plan.config), plan.settings)
+    try:
+        training = Training(opened, plan.world, [own.gamma for own in plan.settings], plan.budget)
+        for point in training:
+            if progress is not None:
+                progress(point)
+        return TrainingResult.of(plan, training)
+    finally:
+        opened.close()

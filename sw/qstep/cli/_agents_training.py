@@ -1,0 +1,162 @@
+"""What `qstep train` does where agents act on the device: progress, checkpoints, results."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from qstep.acting.device import open_agents
+from qstep.acting.plan import AgentsPlan
+from qstep.acting.result import TrainingResult
+from qstep.acting.trace import save_trace
+from qstep.acting.training import Point, Training
+from qstep.checkpoint import load_checkpoint, save_checkpoint
+from qstep.cli._bar import run_bar
+from qstep.cli._interrupt import command_line, on_interrupt, say_stopped
+from qstep.cli._json import JsonOutput
+from qstep.cli._room import room_for
+from qstep.errors import ConfigError, DeviceError
+from qstep.files import write_atomically
+from qstep.run_folder import run_folder
+from qstep.table import save_table
+
+__all__ = ["train_agents"]
+
+
+def train_agents(
+    url: str,
+    name: str,
+    plan: AgentsPlan,
+    folder: Path,
+    resume: bool,
+    overwrite: bool,
+    json_output: JsonOutput,
+    trace: Path | None,
+) -> None:
+    """Run a plan on a device and write what it gives to a folder.
+
+    A checkpoint is saved when the run ends, on Ctrl-C and when the device fails. `trace` is the file for
+    every step, if it is wanted.
+
+    Raises
+    ------
+    ConfigError
+        A trace is wanted of a run whose beginning is not made here, or that is too long for one.
+    """
+    if trace is not None and resume:
+        raise ConfigError("--trace and --resume were both given; a trace is of a whole run")
+    with contextlib.ExitStack() as held:
+        file = held.enter_context(run_folder(folder, resume, overwrite))
+        held.enter_context(room_for(json_output.file))
+        held.enter_context(room_for(trace))
+        kept = load_checkpoint(file, plan.identity) if resume else None
+        device = open_agents(url, plan.config, plan.world.table(plan.config), plan.settings)
+        held.callback(device.close)
+        gammas = [own.gamma for own in plan.settings]
+        training = Training(device, plan.world, gammas, plan.budget, traced=trace is not None)
+        if kept is not None:
+            training.restore(kept)
+        try:
+            _run(training, name)
+            save_checkpoint(file, training.checkpoint, plan.identity)
+            result = TrainingResult.of(plan, training)
+            files = _write(folder, name, result)
+            if trace is not None:
+                save_trace(trace, plan.config, training.lived)
+                files["trace"] = trace
+        except (KeyboardInterrupt, DeviceError) as error:
+            if training.points:
+                save_checkpoint(file, training.checkpoint, plan.identity)
+                on_interrupt(
+                    lambda: (
+                        f" after {training.points[-1].steps} steps of each agent; go on with: "
+                        + command_line("--resume")
+                    )
+                )
+            if isinstance(error, DeviceError):
+                say_stopped()
+            raise
+    report = {
+        "world": name,
+        "device": url,
+        **result.summary(),
+        "files": {what: str(path) for what, path in files.items()},
+    }
+    json_output.tell(json.dumps(report, indent=2), lambda: click.echo(_in_words(report)))
+
+
+def _run(training: Training, name: str) -> None:
+    """Run what is left behind a progress bar on stderr."""
+    budget = training.budget
+    total = budget.steps or budget.episodes
+    with run_bar() as progress:
+        bar = progress.add_task(name, total=total, state="")
+        for point in training:
+            done = point.steps if budget.steps else min(point.episodes)
+            progress.update(bar, completed=min(done, total or done), state=_state(point))
+
+
+def _state(point: Point) -> str:
+    import numpy as np
+
+    known = [value for value in point.mean_return if not math.isnan(value)]
+    return f"return {np.median(known):.2f}" if known else ""
+
+
+def _write(folder: Path, name: str, result: TrainingResult) -> dict[str, Path]:
+    """Write table, history and pictures; return the files by what they hold."""
+    from qstep.acting.plots import plot_agents
+    from qstep.envs import make
+    from qstep.learn.plots import plot_policy
+
+    files = {
+        "table": folder / "table.npz",
+        "history": folder / "history.json",
+        "learning curve": folder / "learning_curve.png",
+    }
+    save_table(files["table"], result.table, result.plan.config, result.plan.settings)
+    history = {"points": [_known(asdict(point)) for point in result.points]}
+    write_atomically(files["history"], (json.dumps(history) + "\n").encode())
+    plot_agents(files["learning curve"], f"{name}: learning curve", result)
+    policy = folder / "policy.png"
+    q = result.policy_q[result.median_agent]
+    env = None if name.endswith(".npz") else make(name, 0)
+    if env is not None and plot_policy(policy, f"{name}: policy of the median agent", env, q):
+        files["policy"] = policy
+    else:
+        policy.unlink(missing_ok=True)  # it is of a run that these results replace
+    return files
+
+
+def _known(point: dict[str, Any]) -> dict[str, Any]:
+    """Return a point with null where JSON has no number."""
+    returns = [None if math.isnan(value) else value for value in point["mean_return"]]
+    return {**point, "mean_return": returns}
+
+
+def _in_words(report: dict[str, Any]) -> str:
+    agents, learnt = report["agents"], report["near_agents"]
+    who = "1 agent" if agents == 1 else f"{agents} agents"
+    lines = [
+        f"{report['world']} on {report['device']}: {who}, {report['algorithm']}, {report['format']}: "
+        f"{report['steps']} steps in {report['seconds']:.3g} s, "
+        f"{report['steps_per_second'] / 1e6:.3g} million steps/s",
+        f"{report['episodes']} episodes; greedy: return {report['greedy_return']:.3f}"
+        + ("" if report["success"] is None else f", success {report['success']:.1%}"),
+    ]
+    if report["optimum"]:
+        first = [at for at in report["near_after"] if at is not None]
+        when = f", the first after {min(first)} steps" if first else ""
+        exact = report["optimal_agents"]
+        lines.append(
+            f"policy worth within 1 % of the optimum (value iteration): {learnt} of {agents}{when}; "
+            f"optimal: {exact} of {agents}"
+        )
+    lines += [f"{name}: {path}" for name, path in report["files"].items()]
+    return "\n".join(lines)

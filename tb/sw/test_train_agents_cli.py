@@ -1,0 +1,270 @@
+"""`qstep train` where agents act on the device, end to end on the model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from numpy.typing import NDArray
+
+import qstep
+from qstep import cli
+from qstep.acting.agent import AgentSettings
+from qstep.acting.fast_model import FastActingModel
+from qstep.acting.model import ActingModel
+from qstep.acting.plan import falling_epsilon, fitting_format, planned
+from qstep.acting.result import played
+from qstep.acting.training import Budget
+from qstep.acting.world import World
+from qstep.errors import CheckpointError, ConfigError, NoTableError, QStepError, RunFolderError
+from qstep.learn.value_iteration import model_of, solve
+from qstep.npz import load_arrays
+from qstep.table import load_table, table_config
+
+pytestmark = pytest.mark.unit
+
+FILES = {"table.npz", "history.json", "learning_curve.png", "policy.png", "checkpoint.npz"}
+SHORT = ("--steps", "4000", "--agents", "3")
+
+
+def train(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(cli._qstep, ["train", *map(str, arguments)])
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run that was never interrupted."""
+    folder = tmp_path_factory.mktemp("whole") / "run"
+    result = train("gridworld", *SHORT, "--out", folder)
+    assert result.exit_code == 0, result.output
+    assert "gridworld on model: 3 agents, q-learning, Q4.12: 12000 steps in" in result.stdout
+    assert "within 1 % of the optimum (value iteration): 3 of 3" in result.stdout
+    return folder
+
+
+def test_run_leaves_its_files(whole: Path) -> None:
+    assert {path.name for path in whole.iterdir()} == FILES
+    points = json.loads((whole / "history.json").read_text(encoding="utf-8"))["points"]
+    steps = [point["steps"] for point in points]
+    assert steps[:3] == [128, 256, 384]
+    assert steps[-1] == 4000
+    assert steps == sorted(steps)
+
+
+def plain_table(name: str, **options: object) -> NDArray[np.int32]:
+    """Return what the plain model learns in 4000 steps of 3 agents by the defaults of the command."""
+    epsilon = falling_epsilon(Budget(4000), 1.0, 0.05, 0.5)
+    plan = planned(
+        name,
+        budget=Budget(4000),
+        agents=3,
+        settings=AgentSettings(0.5, 0.9, epsilon),
+        **options,  # type: ignore[arg-type]
+    )
+    model = ActingModel(plan.config, plan.world.table(plan.config), plan.settings)
+    for _ in model.run(4000):
+        pass
+    return model.table
+
+
+def test_table_is_that_of_the_plain_model(whole: Path) -> None:
+    config = table_config(whole / "table.npz")
+    assert (load_table(whole / "table.npz", config) == plain_table("gridworld")).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "shape"),
+    [
+        (("--algorithm", "double-q"), (3, 2, 25, 4)),
+        (("--algorithm", "sarsa", "--shared-table"), (25, 4)),
+        (("--algorithm", "expected-sarsa", "--rounding", "stochastic"), (3, 25, 4)),
+    ],
+    ids=["double-q", "sarsa", "expected-sarsa"],
+)
+def test_json_says_what_was_learnt(
+    options: tuple[str, ...], shape: tuple[int, ...], tmp_path: Path
+) -> None:
+    result = train("gridworld", *SHORT, *options, "--out", tmp_path / "run", "--json")
+    report = json.loads(result.stdout)
+    assert report["algorithm"] == options[1]
+    assert (report["agents"], report["steps"], report["steps_per_agent"]) == (3, 12000, 4000)
+    assert report["steps_per_second"] == pytest.approx(report["steps"] / report["seconds"])
+    assert load_arrays(report["files"]["table"], ("q_raw",))["q_raw"].shape == shape
+    assert report["optimum"] == pytest.approx([-4.7387341] * 3)  # 7 moves and a win, discounted
+
+
+def interrupted(monkeypatch: pytest.MonkeyPatch, piece: int, error: BaseException) -> None:
+    """Make the model raise in one piece of the run, counted from 0, after it was made."""
+    run = FastActingModel.run
+    count = -1  # the first call loads the machine code
+
+    def failing(model: FastActingModel, steps: int, *, trace: bool = False) -> object:
+        nonlocal count
+        made = run(model, steps, trace=trace)
+        if count == piece:
+            raise error
+        count += 1
+        return made
+
+    monkeypatch.setattr(FastActingModel, "run", failing)
+
+
+def test_interrupted_run_resumes_to_the_same_files(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        interrupted(patch, 7, KeyboardInterrupt())
+        stopped = train("gridworld", *SHORT, "--out", tmp_path)
+    assert stopped.exit_code == 130
+    assert "stopped after 896 steps of each agent; go on with: qstep" in stopped.stderr
+    assert (
+        train("gridworld", *SHORT, "--out", tmp_path)
+        .exception.args[0]
+        .endswith("or take another folder by --out")
+    )
+    resumed = train("gridworld", *SHORT, "--out", tmp_path, "--resume")
+    assert resumed.exit_code == 0, resumed.output
+    for name in FILES:
+        assert (tmp_path / name).read_bytes() == (whole / name).read_bytes(), name
+
+
+def test_longer_run_goes_on_from_a_shorter_one(tmp_path: Path) -> None:
+    fixed = ("--agents", "2", "--epsilon-start", "0.2", "--epsilon-end", "0.2")
+    train("gridworld", "--steps", "1000", *fixed, "--out", tmp_path / "a")
+    result = train("gridworld", "--steps", "3000", *fixed, "--out", tmp_path / "a", "--resume")
+    assert result.exit_code == 0, result.output
+    train("gridworld", "--steps", "3000", *fixed, "--out", tmp_path / "b")
+    one, other = ((tmp_path / run / "table.npz").read_bytes() for run in "ab")
+    assert one == other
+
+
+def test_resume_of_another_run_is_refused(whole: Path) -> None:
+    error = train("gridworld", *SHORT, "--alpha", "0.25", "--out", whole, "--resume").exception
+    assert isinstance(error, CheckpointError)
+    assert "is of another run: settings is" in str(error)
+
+
+def test_run_by_episodes_ends_when_every_agent_has_made_them(tmp_path: Path) -> None:
+    run = ("--episodes", "50", "--agents", "2", "--out", tmp_path / "run", "--json")
+    report = json.loads(train("gridworld", *run).stdout)
+    points = json.loads((tmp_path / "run/history.json").read_text(encoding="utf-8"))["points"]
+    assert min(points[-1]["episodes"]) >= 50 > min(points[-2]["episodes"])
+    assert report["episodes"] == sum(points[-1]["episodes"])
+
+
+def test_trace_is_what_was_lived_through(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.npz"
+    result = train("FrozenLake-v1", *SHORT, "--trace", trace, "--out", tmp_path / "run", "--json")
+    report = json.loads(result.stdout)
+    names = ("agent", "state", "action", "reward", "next_state")
+    flags = ("terminated", "truncated", "explored")
+    lived = load_arrays(trace, names + flags)
+    assert report["files"]["trace"] == str(trace)
+    assert len(lived["agent"]) == 12000
+    assert lived["agent"][:6].tolist() == [0, 1, 2, 0, 1, 2]
+    assert lived["terminated"].sum() == report["terminations"]
+    assert lived["truncated"].sum() == report["truncations"]
+    assert lived["reward"].sum() == ((lived["next_state"] == 15) & lived["terminated"]).sum()
+    assert "table" not in np.load(trace)
+
+
+def test_python_call_learns_the_same(whole: Path) -> None:
+    seen = []
+    result = qstep.train(
+        "gridworld",
+        steps=4000,
+        agents=3,
+        settings=AgentSettings(0.5, 0.9, falling_epsilon(Budget(4000), 1.0, 0.05, 0.5)),
+        progress=seen.append,
+    )
+    config = table_config(whole / "table.npz")
+    assert result.plan.config == config
+    assert (result.table == load_table(whole / "table.npz", config)).all()
+    assert [point.steps for point in seen] == [point.steps for point in result.points]
+    first = min(at for at in result.optimal_after() if at is not None)
+    before = next(point for point in result.points if point.steps < first)
+    assert min(before.value) < result.optimum[0] - 0.01
+
+
+def test_greedy_policy_is_played_exactly() -> None:
+    world = World.named("FrozenLake-v1")
+    model = model_of(world)
+    policy = solve(model, 0.99).q.argmax(axis=1)
+    rng = np.random.default_rng(0)
+    returns = []
+    for _ in range(3000):
+        state, total = 0, 0.0
+        for _ in range(100):
+            at = state, policy[state]
+            k = rng.choice(model.probability.shape[2], p=model.probability[at])
+            total += model.reward[(*at, k)]
+            state = model.next_state[(*at, k)]
+            if model.terminated[(*at, k)]:
+                break
+        returns.append(total)
+    found = played(model, policy, world.max_episode_steps)
+    error = 4 * np.std(returns) / np.sqrt(len(returns))  # four standard errors of the sample
+    assert found.mean_return == pytest.approx(float(np.mean(returns)), abs=error)
+    assert found.success == pytest.approx(found.mean_return)
+
+
+@pytest.mark.parametrize(
+    ("world", "expected"),
+    [("gridworld", "Q4.12"), ("FrozenLake-v1", "Q2.14"), ("CliffWalking-v1", "Q9.7")],
+)
+def test_format_holds_the_world(world: str, expected: str) -> None:
+    assert str(fitting_format(World.named(world), 0.9)) == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (("gridworld", "--steps", "0"), ConfigError, "steps is 0; it must be an integer from 1"),
+        (("gridworld", "--agents", "257"), ConfigError, "agents is 257; .* from 1 to 256"),
+        (("snake", "--act", "device"), NoTableError, "snake: Snake has no transition table"),
+        (("gridworld", "--format", "Q1.7"), QStepError, "reward"),
+        (("gridworld", "--trace", "t.npz", "--resume"), ConfigError, "--trace and --resume"),
+        (("gridworld", "--device", "board"), ConfigError, "device is 'board'"),
+    ],
+)
+def test_bad_input_is_a_typed_error(
+    arguments: tuple[str, ...],
+    error: type[Exception],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = train(*arguments).exception
+    assert isinstance(found, error), found
+    with pytest.raises(error, match=message):
+        raise found
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("gridworld", "--sync-steps", "3"), "--sync-steps is for runs in which the host acts"),
+        (("snake", "--agents", "3"), "--agents is for runs in which the device acts"),
+        (("gridworld", "--act", "host", "--steps", "3"), "--steps is for runs in which the device"),
+        (
+            ("gridworld", "--steps", "3", "--episodes", "3"),
+            "--steps and --episodes were both given; give one of them",
+        ),
+    ],
+)
+def test_options_of_who_does_not_act_are_refused(arguments: tuple[str, ...], message: str) -> None:
+    result = train(*arguments)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+
+
+def test_budget_is_one_of_two() -> None:
+    with pytest.raises(ConfigError, match="steps is 1 and episodes is 2; give one of them"):
+        Budget(1, 2)
+    with pytest.raises(RunFolderError, match="--resume goes on with a run and --overwrite"):
+        raise train("gridworld", "--resume", "--overwrite").exception or AssertionError
