@@ -19,15 +19,15 @@ from amaranth.lib.wiring import Component, In, Out
 from qstep.config import Config
 from qstep.protocol import Request, StatusCode
 from qstep_rtl.handler import HandlerSignature
-from qstep_rtl.table_access import AccessSignature, Task
+from qstep_rtl.table_access import AccessSignature, AccessTask
 
 __all__ = ["TablesHandler"]
 
 _TASKS = {
-    Request.REWARDS: Task.REWARDS,
-    Request.LOAD: Task.LOAD,
-    Request.READ: Task.READ,
-    Request.CLEAR: Task.CLEAR,
+    Request.REWARDS: AccessTask.REWARDS,
+    Request.LOAD: AccessTask.LOAD,
+    Request.READ: AccessTask.READ,
+    Request.CLEAR: AccessTask.CLEAR,
 }
 
 
@@ -55,7 +55,7 @@ class TablesHandler(Component):
         m = Module()
         request, access = self.request, self.access
         fields, is_read = request.fields, request.type == Request.READ
-        task, moving = Signal(Task), Signal()
+        task, moving = Signal(AccessTask), Signal()
         with m.Switch(request.type):
             for number, its_task in _TASKS.items():
                 with m.Case(number):
@@ -79,7 +79,7 @@ class TablesHandler(Component):
                     # Registered, as a READ is still moved while the next header comes.
                     m.d.sync += access.task.eq(task)
                     m.next = "check"
-                    with m.If(task == Task.CLEAR):
+                    with m.If(task == AccessTask.CLEAR):
                         m.d.sync += access.move.eq(1)
                         m.next = "move"
                     with m.Else():
@@ -98,5 +98,5 @@ class TablesHandler(Component):
                 m.d.comb += moving.eq(1)
                 with m.If(~access.busy):
                     m.next = "idle"
-        m.d.comb += request.status.eq(Mux(task == Task.CLEAR, StatusCode.OK, access.verdict))
+        m.d.comb += request.status.eq(Mux(task == AccessTask.CLEAR, StatusCode.OK, access.verdict))
         return m

@@ -23,12 +23,12 @@ from qstep.protocol import CODE_BITS, COMMON, StatusCode, max_payload
 from qstep_rtl.invariants import invariant
 from qstep_rtl.record_decoder import RewardsSignature
 
-__all__ = ["AccessSignature", "TableAccess", "Task"]
+__all__ = ["AccessSignature", "AccessTask", "TableAccess"]
 
 _READ_CLOCKS = 2  # of the lane's host port, from address to data
 
 
-class Task(IntEnum):
+class AccessTask(IntEnum):
     """What is moved."""
 
     REWARDS = 0
@@ -47,7 +47,7 @@ class AccessSignature(Signature):
 
     Attributes
     ----------
-    task : Out(Task)
+    task : Out(AccessTask)
     first_code, first_state, first_action : Out(8), Out(16), Out(8)
         Where the request starts.
     payload_bytes : Out
@@ -71,7 +71,7 @@ class AccessSignature(Signature):
         payload_bits = max_payload(config.link.buffer_bytes).bit_length()
         super().__init__(
             {
-                "task": Out(Task),
+                "task": Out(AccessTask),
                 "first_code": Out(CODE_BITS),
                 "first_state": Out(16),
                 "first_action": Out(8),
@@ -134,15 +134,15 @@ class TableAccess(Component):
         left = Signal(len(request.data_bytes))  # bytes still to be checked, moved or fetched
         outside = Signal()
         reading = Signal()
-        m.d.comb += reading.eq(request.task == Task.READ)
+        m.d.comb += reading.eq(request.task == AccessTask.READ)
 
         # The walk: one entry further with `advance`.
         advance, restart, past_table, past_rewards = Signal(), Signal(), Signal(), Signal()
         with m.If(restart):
             m.d.sync += [
                 Cat(self.rewards.code, past_rewards).eq(request.first_code),
-                self.state.eq(Mux(request.task == Task.CLEAR, 0, request.first_state)),
-                self.action.eq(Mux(request.task == Task.CLEAR, 0, request.first_action)),
+                self.state.eq(Mux(request.task == AccessTask.CLEAR, 0, request.first_state)),
+                self.action.eq(Mux(request.task == AccessTask.CLEAR, 0, request.first_action)),
                 past_table.eq(0),
                 left.eq(request.data_bytes),
             ]
@@ -167,8 +167,8 @@ class TableAccess(Component):
             self.value.eq(value),
             self.rewards.value.eq(value),
             extended.eq(self.table_value.as_signed()),
-            self.write_table.eq(writing & (request.task != Task.REWARDS)),
-            self.rewards.write.eq(writing & (request.task == Task.REWARDS)),
+            self.write_table.eq(writing & (request.task != AccessTask.REWARDS)),
+            self.rewards.write.eq(writing & (request.task == AccessTask.REWARDS)),
             self.values.payload.eq(value[:8]),
             self.values.valid.eq(have),
         ]
@@ -198,7 +198,7 @@ class TableAccess(Component):
                 m.d.sync += [value.eq(0), wait.eq(_READ_CLOCKS)]
                 with m.If(reading):
                     m.next = "read"
-                with m.Elif(request.task == Task.CLEAR):
+                with m.Elif(request.task == AccessTask.CLEAR):
                     m.d.sync += writing.eq(1)
                     m.next = "clear"
                 with m.Else():
@@ -209,18 +209,18 @@ class TableAccess(Component):
                     request.first_action >= config.actions
                 )
                 m.d.sync += outside.eq(
-                    ((request.task != Task.REWARDS) & no_entry) | (reading & bad_count)
+                    ((request.task != AccessTask.REWARDS) & no_entry) | (reading & bad_count)
                 )
                 m.next = "check"
             with m.State("check"):
                 m.d.comb += advance.eq(1)
-                with m.If(Mux(request.task == Task.REWARDS, past_rewards, past_table)):
+                with m.If(Mux(request.task == AccessTask.REWARDS, past_rewards, past_table)):
                     m.d.sync += outside.eq(1)
                 with m.If((left < size) | (reading & outside)):
                     m.d.sync += request.verdict.eq(
                         Mux(outside, StatusCode.OUT_OF_RANGE, StatusCode.OK)
                     )
-                    too_many = outside & (request.task == Task.REWARDS)
+                    too_many = outside & (request.task == AccessTask.REWARDS)
                     with m.If(~reading & ((left != 0) | too_many)):
                         m.d.sync += request.verdict.eq(StatusCode.BAD_LENGTH)
                     m.next = "idle"

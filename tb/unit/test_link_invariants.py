@@ -31,7 +31,7 @@ from qstep_rtl.request_reader import RequestReader
 from qstep_rtl.responder import Responder
 from qstep_rtl.ring import RingReader
 from qstep_rtl.session import Session
-from qstep_rtl.table_access import TableAccess, Task
+from qstep_rtl.table_access import AccessTask, TableAccess
 from qstep_rtl.uart import UartSender
 
 pytestmark = pytest.mark.unit
@@ -55,7 +55,7 @@ async def write_a_reward_under_a_record(ctx: Any, decoder: RecordDecoder) -> Non
 
 
 async def begin_a_move_in_another(ctx: Any, access: TableAccess) -> None:
-    ctx.set(access.request.task, Task.CLEAR)
+    ctx.set(access.request.task, AccessTask.CLEAR)
     ctx.set(access.request.move, 1)
     await ctx.tick().repeat(3)
 

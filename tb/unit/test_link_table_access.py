@@ -10,7 +10,7 @@ from tb.unit.streams import collect, send, simulate
 
 from qstep.config import Config
 from qstep.protocol import StatusCode
-from qstep_rtl.table_access import TableAccess, Task
+from qstep_rtl.table_access import AccessTask, TableAccess
 
 pytestmark = pytest.mark.unit
 
@@ -20,24 +20,24 @@ SIZE = CONFIG.value_bytes
 OK, BAD_LENGTH, OUT_OF_RANGE = StatusCode.OK, StatusCode.BAD_LENGTH, StatusCode.OUT_OF_RANGE
 
 CHECKS = [
-    (Task.LOAD, {"payload_bytes": ENTRIES * SIZE}, OK),
-    (Task.LOAD, {"payload_bytes": ENTRIES * SIZE + 1}, BAD_LENGTH),
-    (Task.LOAD, {"payload_bytes": ENTRIES * SIZE + SIZE}, OUT_OF_RANGE),
-    (Task.LOAD, {"payload_bytes": SIZE, "first_state": 5}, OUT_OF_RANGE),
-    (Task.LOAD, {"payload_bytes": SIZE, "first_action": 3}, OUT_OF_RANGE),
-    (Task.LOAD, {"payload_bytes": SIZE, "first_state": 4, "first_action": 2}, OK),
-    (Task.READ, {"count": 0}, OUT_OF_RANGE),
-    (Task.READ, {"count": ENTRIES}, OK),
-    (Task.READ, {"count": ENTRIES + 1}, OUT_OF_RANGE),
-    (Task.READ, {"count": 0xFFFF}, OUT_OF_RANGE),
-    (Task.REWARDS, {"payload_bytes": 0}, OK),
-    (Task.REWARDS, {"payload_bytes": SIZE, "first_code": 255}, OK),
-    (Task.REWARDS, {"payload_bytes": 2 * SIZE, "first_code": 255}, BAD_LENGTH),
-    (Task.REWARDS, {"payload_bytes": SIZE - 1}, BAD_LENGTH),
+    (AccessTask.LOAD, {"payload_bytes": ENTRIES * SIZE}, OK),
+    (AccessTask.LOAD, {"payload_bytes": ENTRIES * SIZE + 1}, BAD_LENGTH),
+    (AccessTask.LOAD, {"payload_bytes": ENTRIES * SIZE + SIZE}, OUT_OF_RANGE),
+    (AccessTask.LOAD, {"payload_bytes": SIZE, "first_state": 5}, OUT_OF_RANGE),
+    (AccessTask.LOAD, {"payload_bytes": SIZE, "first_action": 3}, OUT_OF_RANGE),
+    (AccessTask.LOAD, {"payload_bytes": SIZE, "first_state": 4, "first_action": 2}, OK),
+    (AccessTask.READ, {"count": 0}, OUT_OF_RANGE),
+    (AccessTask.READ, {"count": ENTRIES}, OK),
+    (AccessTask.READ, {"count": ENTRIES + 1}, OUT_OF_RANGE),
+    (AccessTask.READ, {"count": 0xFFFF}, OUT_OF_RANGE),
+    (AccessTask.REWARDS, {"payload_bytes": 0}, OK),
+    (AccessTask.REWARDS, {"payload_bytes": SIZE, "first_code": 255}, OK),
+    (AccessTask.REWARDS, {"payload_bytes": 2 * SIZE, "first_code": 255}, BAD_LENGTH),
+    (AccessTask.REWARDS, {"payload_bytes": SIZE - 1}, BAD_LENGTH),
 ]
 
 
-async def begin(ctx: Any, access: TableAccess, what: str, task: Task, fields: dict) -> None:
+async def begin(ctx: Any, access: TableAccess, what: str, task: AccessTask, fields: dict) -> None:
     """Check or move; return when it is done, or, for a move that takes values, has begun."""
     request = access.request
     ctx.set(request.task, task)
@@ -83,17 +83,17 @@ def test_values_are_loaded_read_and_cleared_in_the_order_of_the_rows() -> None:
     async def bench(ctx: Any) -> None:
         request = access.request
         fields = {"first_state": 1, "first_action": 2, "payload_bytes": len(values) * SIZE}
-        await begin(ctx, access, "check", Task.LOAD, fields)
-        await begin(ctx, access, "move", Task.LOAD, fields)
+        await begin(ctx, access, "check", AccessTask.LOAD, fields)
+        await begin(ctx, access, "move", AccessTask.LOAD, fields)
         data = b"".join(value.to_bytes(SIZE, "little", signed=True) for value in values)
         await send(ctx, request.values, data, random.Random(3), 0.3)
         await ctx.tick().until(~request.busy)
         fields = {"first_state": 1, "first_action": 1, "count": 7}
-        await begin(ctx, access, "check", Task.READ, fields)
-        await begin(ctx, access, "move", Task.READ, fields)
+        await begin(ctx, access, "check", AccessTask.READ, fields)
+        await begin(ctx, access, "move", AccessTask.READ, fields)
         await ctx.tick().until(~request.busy)
         assert [table[divmod(1 * 3 + 1 + at, 3)] for at in range(7)] == [7, *values, 7]
-        await begin(ctx, access, "move", Task.CLEAR, {})
+        await begin(ctx, access, "move", AccessTask.CLEAR, {})
         await ctx.tick().until(~request.busy)
 
     simulate(access, bench, memory, collect(access.values, random.Random(4), 0.4, read))
