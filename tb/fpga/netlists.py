@@ -104,7 +104,7 @@ def on_netlist(this: Run, family: str) -> Run:
     """Return a run of the lane's bench, or of a module alone, on the netlist instead of the RTL.
 
     cocotb would have every net of the lane public, which takes Verilator's C++ from seconds to minutes:
-    here only the bench's own signals are. The compiler does not optimise, as the runs are short.
+    here only the bench's own signals are.
     """
     module = this.top.removesuffix("_bench")
     bench = [] if module == this.top else [TB / f"uvm/{this.top}.sv"]
@@ -112,7 +112,7 @@ def on_netlist(this: Run, family: str) -> Run:
     return replace(
         this,
         sources=(_OURS / "netlist.vlt", netlist, *cells(family), *bench),
-        build_args=("--no-public-flat-rw", "-CFLAGS", "-O0"),
+        build_args=("--no-public-flat-rw",),
     )
 
 

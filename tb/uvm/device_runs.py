@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from tb.bench import BUILD, RTL, TB, Run
 
 from qstep import Config, Link, QFormat
@@ -23,6 +25,7 @@ def config_id(config: Config) -> str:
     return f"s{config.states}-a{config.actions}-w{width}-d{config.loop_depth}"
 
 
+@cache
 def device_run(config: Config, requests: int = 300) -> Run:
     """Generate the device of a configuration and return the run of its suite."""
     folder = BUILD / f"device-{config.digest[:12]}"
