@@ -1,9 +1,9 @@
 """The loop of :mod:`qstep.acting.fast_model`: the steps of all agents, compiled.
 
 One loop is compiled per algorithm and number of actions, so that a row's maximum unrolls. All else is
-decided by numbers that stay the same during a run, which the processor predicts. A step waits for the way
-from a state through its row to an action, and on through the world to the next state; the generator runs
-beside that. So no branch depends on what is drawn, and Numba need not test an index for its sign.
+decided by numbers that stay the same during a run, which the processor predicts. A step waits for the
+way from a state through its row to an action, and on through the world to the next state; the generator
+runs beside that. So no branch depends on what is drawn, and Numba need not test an index for its sign.
 """
 
 from __future__ import annotations
@@ -196,14 +196,16 @@ def run(  # type: ignore[no-untyped-def]
     trace : tuple of ndarray
         Columns, filled in the order of the steps unless they are empty.
     """
-    actions = np.int64(len(row))
+    actions, limited = np.int64(len(row)), np.int64(limit > 0)
     low, high = ends
     t_state, t_action, t_reward, t_next, t_terminated, t_truncated, t_explored, t_table = trace
     for turn in range(turns):
         for number in range(len(agents)):
             q = tables[number if len(tables) > 1 else 0]
             agent, own = agents[number], settings[number]
+            alpha, beta, kappa, by_steps = own.alpha, own.beta, own.kappa, 1 - own.by_episodes
             word, epsilon, count = np.int64(agent.word), agent.epsilon, agent.epsilon_count
+            falling = own.period > 1 or count > 0 or epsilon != own.end
             entry, explored = (agent.state * actions + agent.action) & _INDEX, agent.explored
             if not agent.begun:
                 word = _advanced(word)
@@ -223,8 +225,8 @@ def run(  # type: ignore[no-untyped-def]
                 start = _outcome(starts, 0, upper & _M16)[1]
 
                 reward, next_base, terminated = _outcome(world, entry, upper >> DRAW_BITS)
-                episode_steps += limit > 0
-                truncated = (1 - terminated) & (limit > 0) & (episode_steps == limit)
+                episode_steps += limited
+                truncated = limited & ~terminated & (episode_steps == limit)
                 onward = next_base ^ ((next_base ^ start) & -terminated)
 
                 following, exploring, target = _chosen(
@@ -246,7 +248,7 @@ def run(  # type: ignore[no-untyped-def]
 
                 bias = extra >> 17 if rounding < 0 else rounding
                 place = entry + table * size
-                exact = own.beta * np.int64(q[place]) + own.alpha * reward + own.kappa * target
+                exact = beta * np.int64(q[place]) + alpha * reward + kappa * target
                 exact = (exact + bias) >> COEFFICIENT_BITS
                 value = min(max(exact, low), high)
                 q[place] = value
@@ -257,11 +259,12 @@ def run(  # type: ignore[no-untyped-def]
                 saturations += value != exact
                 return_sum += reward
                 episode_steps = np.int64(0) if ended else episode_steps
-                count += ended | (1 - own.by_episodes)
-                if count == own.period:
-                    count = np.int64(0)
-                    fall = own.decrement + (epsilon >> own.shift if own.shift else np.int64(0))
-                    epsilon = max(own.end, epsilon - fall)
+                if falling:
+                    count += ended | by_steps
+                    if count == own.period:
+                        count = np.int64(0)
+                        fall = own.decrement + (epsilon >> own.shift if own.shift else np.int64(0))
+                        epsilon = max(own.end, epsilon - fall)
                 if len(t_state):
                     i = (turn * steps + step) * len(agents) + number
                     t_state[i], t_action[i], t_reward[i] = entry // actions, entry % actions, reward

@@ -22,7 +22,7 @@ from qstep.envs.gridworld import DeterministicModel
 from qstep.errors import BuildError
 from qstep.processes import run
 
-__all__ = ["Yardstick", "compiler_version"]
+__all__ = ["Yardstick", "compiler_version", "library"]
 
 _SOURCE = Path(__file__).with_name("yardstick.c")
 
@@ -54,8 +54,8 @@ class Yardstick:
     """
 
     def __init__(self, actions: int) -> None:
-        library = ctypes.CDLL(str(_library(actions)))
-        self._learn, self._replay = library.learn, library.replay
+        compiled = library(actions)
+        self._learn, self._replay = compiled.learn, compiled.replay
         for function, types in ((self._learn, _LEARN), (self._replay, _REPLAY)):
             function.argtypes, function.restype = types, None
 
@@ -82,16 +82,17 @@ def compiler_version() -> str:
     return verilator.compiler_version()
 
 
-def _library(actions: int) -> Path:
-    """Return the shared library, from the cache or compiled."""
+def library(actions: int) -> ctypes.CDLL:
+    """Return the loops for tables of so many actions, from the cache or compiled; raises as above."""
     from qstep_sim import verilator
 
     def make(folder: Path) -> Path:
-        library = folder / "yardstick.so"
-        run([*command, "-o", library], BuildError)
-        return library
+        path = folder / "yardstick.so"
+        run([*command, "-o", path], BuildError)
+        return path
 
     command = [*verilator.compiler(), f"-DACTIONS={actions}", *_FLAGS, str(_SOURCE)]
     depends = [_SOURCE.read_text(encoding="utf-8"), verilator.compiler_version()]
     depends += [*command[:-1], platform.machine(), platform.system()]
-    return cache.fetch(hashlib.sha256("\0".join(depends).encode()).hexdigest()[:32], ".so", make)
+    key = hashlib.sha256("\0".join(depends).encode()).hexdigest()[:32]
+    return ctypes.CDLL(str(cache.fetch(key, ".so", make)))

@@ -19,7 +19,7 @@ __all__ = ["NAMES", "PROFILED", "TABLES", "find", "load"]
 TABLES = ("gridworld", "stream")
 """Systems whose forms fill a table, without PyTorch but for one; what ``qstep bench`` does unasked."""
 
-NAMES = (*TABLES, "torch", "cartpole", "snake", "qloss", "pqn", "pqn-run")
+NAMES = (*TABLES, "acting", "torch", "cartpole", "snake", "qloss", "pqn", "pqn-run")
 """All systems, in the order in which they are listed; here, as importing them takes seconds."""
 
 PROFILED = tuple(name for name in NAMES if name != "stream")
@@ -70,7 +70,7 @@ def find(form: str, device: str = "cpu") -> Form:
         system = load(name, device)
         for entry in system.forms:
             if entry.name == form:
-                if name in TABLES and "torch" not in form and device != "cpu":
+                if name in (*TABLES, "acting") and "torch" not in form and device != "cpu":
                     raise TorchDeviceError(
                         f"{form} does not use PyTorch; it runs on the processor, not on {device!r}"
                     )

@@ -1,0 +1,98 @@
+"""Agents that act and learn beside the table: the compiled model, and the same loop in C."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+from qstep.acting.agent import AgentSettings
+from qstep.acting.fast_model import FastActingModel
+from qstep.acting.model import ActingModel
+from qstep.acting.world import World
+from qstep.bench.acting_yardstick import ActingYardstick
+from qstep.bench.checks import WrongTableError
+from qstep.bench.measure import Benchmark, Form
+from qstep.config import Config
+
+__all__ = ["benchmark"]
+
+_TASKS = (("grid", "gridworld", 1), ("grid16", "gridworld", 16), ("taxi", "Taxi-v3", 1))
+_LEAST = 1 << 14
+_PLAIN_TURNS = 100
+"""For which the plain model is asked too: it makes 50 thousand steps/s."""
+
+_Worked = FastActingModel | ActingYardstick
+
+
+class _Task:
+    """Agents with tables of their own in a world; every turn of a form learns from the beginning."""
+
+    def __init__(self, world: str, agents: int) -> None:
+        named = World.named(world)
+        config = Config(named.states, named.actions, acting=named.acting(agents=agents))
+        self._what = config, named.table(config), [AgentSettings()] * agents
+        self._agents = agents
+        self._last: dict[str, tuple[int, _Worked]] = {}
+
+    def run(self, form: str, amount: int) -> int:
+        """Let the agents make about `amount` steps together."""
+        steps = max(1, amount // self._agents)
+        begun = FastActingModel(*self._what)
+        begun.run(1)
+        worked = ActingYardstick(begun) if form == "c" else begun
+        worked.run(steps - 1)
+        self._last[form] = steps, worked
+        return steps * self._agents
+
+    def check(self, form: str) -> str:
+        """Compare the model with the plain one, C with the model after all its steps."""
+        steps, worked = self._last[form]
+        expected: Any = FastActingModel(*self._what)
+        expected.run(steps)
+        if (worked.table != expected.table).any() or worked.counters != expected.counters:
+            raise WrongTableError(f"{form} is not equal to the model after {steps} turns")
+        if form == "c":
+            return "equal to the model"
+        fast, plain = FastActingModel(*self._what), ActingModel(*self._what)
+        fast.run(_PLAIN_TURNS)
+        deque(plain.run(_PLAIN_TURNS), maxlen=0)
+        if (fast.table != plain.table).any() or fast.counters != plain.counters:
+            raise WrongTableError(f"the model is not the plain one after {_PLAIN_TURNS} turns")
+        return "equal to the plain model"
+
+
+def benchmark(device: str) -> Benchmark:
+    """Return Q-learning in the grid world, by one agent and by 16, and in Taxi; PyTorch has no part."""
+    forms = []
+    for name, world, agents in _TASKS:
+        where = f"{world}, {agents} agent{'s' * (agents > 1)}"
+        task = cache(partial(_Task, world, agents))
+        run, check = partial(_run, task), partial(_check, task)
+        c, model = f"{name}-c", f"{name}-model"
+        forms += [
+            Form(c, f"{where}: C", partial(run, "c"), partial(check, "c"), None, _LEAST),
+            Form(
+                model,
+                f"{where}: compiled model",
+                partial(run, "model"),
+                partial(check, "model"),
+                c,
+                _LEAST,
+            ),
+        ]
+    return Benchmark(
+        "acting",
+        "Q-learning with world and agents in the loop, fixed point, one thread",
+        "steps",
+        tuple(forms),
+    )
+
+
+def _run(task: Callable[[], _Task], form: str, amount: int) -> int:
+    return task().run(form, amount)
+
+
+def _check(task: Callable[[], _Task], form: str) -> str:
+    return task().check(form)

@@ -1,0 +1,73 @@
+"""The compiled agents do what the same loop in C does, to the last bit, and about as fast."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from qstep.acting.agent import AgentSettings
+from qstep.acting.epsilon import Epsilon
+from qstep.acting.fast_model import FastActingModel
+from qstep.acting.world import World
+from qstep.bench.acting_yardstick import ActingYardstick
+from qstep.bench.checks import WrongTableError
+from qstep.bench.systems import acting
+from qstep.config import Config
+
+pytestmark = pytest.mark.unit
+
+STEPS = 1 << 17
+
+
+def begun(world: str, agents: int) -> FastActingModel:
+    """Agents of several settings, which saturate, after their first step."""
+    named = World.named(world)
+    config = Config(named.states, named.actions, "Q6.8", acting=named.acting(agents=agents))  # type: ignore[arg-type]
+    own = [AgentSettings(0.3 + 0.1 * k, 0.95, Epsilon(0.15 * k), seed=k) for k in range(agents)]
+    model = FastActingModel(config, named.table(config), own)
+    model.run(1)
+    return model
+
+
+@pytest.mark.parametrize(("world", "agents"), [("gridworld", 3), ("Taxi-v3", 1)])
+def test_c_and_the_model_are_equal(world: str, agents: int) -> None:
+    model = begun(world, agents)
+    c = ActingYardstick(model)
+    c.run(STEPS - 1)
+    model.run(STEPS - 1)
+    assert np.array_equal(c.table, model.table)
+    assert c.counters == model.counters
+    c.run(1)
+    assert c.counters != model.counters
+
+
+def best(work: Callable[[int], object]) -> float:
+    """Seconds of the best of many short turns: what else the machine does is in few of them."""
+
+    def seconds() -> float:
+        begin = time.perf_counter()
+        work(STEPS)
+        return time.perf_counter() - begin
+
+    return min(seconds() for _ in range(100))
+
+
+@pytest.mark.parametrize("world", ["gridworld", "Taxi-v3"])
+def test_the_model_acts_at_eight_tenths_of_the_speed_of_c_or_more(world: str) -> None:
+    model = begun(world, 1)
+    c = ActingYardstick(model)
+    ours, theirs = best(model.run), best(c.run)
+    assert ours * 0.8 <= theirs, f"{STEPS / ours:.3g} steps/s, C {STEPS / theirs:.3g}"
+    assert ours > theirs / 2  # or one of them does not do the work
+
+
+def test_a_form_that_leaves_a_step_out_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = ActingYardstick.run
+    monkeypatch.setattr(ActingYardstick, "run", lambda self, steps: whole(self, steps - 1))
+    form, *_ = acting.benchmark("cpu").forms
+    form.run(1 << 14)
+    with pytest.raises(WrongTableError, match="c is not equal to the model after 16384 turns"):
+        form.check()
