@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 
 from qstep import torch_device
 from qstep.deep import layer_norm, network
+from qstep.deep import pqn_loss as fast_loss
 from qstep.deep.layer_norm import CompiledNorm, TorchNorm
 from qstep.deep.network import Stack, modules
 from qstep.deep.pqn_loss import PqnLoss
@@ -35,8 +37,10 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture(params=[CompiledNorm, TorchNorm])
 def norm(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> type:
-    """Let networks be normalised by each form in turn."""
+    """Let networks be normalised by each form in turn, and the loss be of the same form."""
     monkeypatch.setattr(network, "norm_for", request.param)
+    if request.param is TorchNorm:
+        monkeypatch.setattr(fast_loss, "_head_for", partial(partial, fast_loss._torch_head))
     kind: type = request.param
     return kind
 

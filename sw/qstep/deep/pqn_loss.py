@@ -1,14 +1,21 @@
 """The loss of PQN, fast: the gradient that autograd gives `pqn_plain`, written out by hand.
 
 As in `q_loss`, every result has a place that was allocated before, a pass is two operations a layer
-(a product of matrices, and normalisation with its ReLU), and nothing becomes a Python number.
+(a product of matrices, and normalisation with its ReLU), what is between values and gradient is one
+compiled loop on the CPU, and nothing becomes a Python number.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from qstep.compiled import compiled
 from qstep.deep.backward import Backward
 from qstep.deep.network import Pass, Stack
 
@@ -37,12 +44,15 @@ class PqnLoss:
     ) -> None:
         self._pass = Pass(network, size)
         self._backward = Backward(network, self._pass, size)
-        self._value = self._pass.values[0]
+        value = self._pass.values[0]
         self._error = torch.zeros(1, size, device=seen.device)
-        self._back = torch.zeros_like(self._value)
+        self._back = torch.zeros_like(value)
         # All views are made here: cutting one out takes as long as computing with it.
         parts = (torch.split(part, size, -1) for part in (seen, action[None], returns[None]))
-        self._minibatches = list(zip(*parts, strict=True))
+        self._minibatches = [
+            (seen[None], _head_for(value, action, returns, self._error, self._back), seen.t())
+            for seen, action, returns in zip(*parts, strict=True)
+        ]
 
     @property
     def loss(self) -> Tensor:
@@ -51,8 +61,49 @@ class PqnLoss:
 
     def gradient(self, minibatch: int) -> Tensor:
         """Return the gradient of the loss of a minibatch, shape (1, P), overwritten by the next call."""
-        seen, action, returns = self._minibatches[minibatch]
-        self._pass(seen[None])
-        torch.gather(self._value, 0, action, out=self._error).sub_(returns)
-        self._back.zero_().scatter_(0, action, self._error / returns.shape[1])
-        return self._backward(self._back, seen.t())
+        columns, head, rows = self._minibatches[minibatch]
+        self._pass(columns)
+        head()
+        return self._backward(self._back, rows)
+
+
+def _head_for(
+    value: Tensor, action: Tensor, returns: Tensor, error: Tensor, back: Tensor
+) -> Callable[[], object]:
+    """Return what computes errors, and their share in the loss by each value, on the device.
+
+    Parameters
+    ----------
+    value, back : Tensor of float32, shape (actions, B)
+        `back` is written.
+    action : Tensor of int64, shape (1, B)
+    returns, error : Tensor of float32, shape (1, B)
+        `error` is written.
+    """
+    parts = value, action, returns, error, back
+    if value.device.type == "cpu":
+        return partial(_compiled_head, *(part.numpy() for part in parts))
+    return partial(_torch_head, *parts)
+
+
+def _torch_head(
+    value: Tensor, action: Tensor, returns: Tensor, error: Tensor, back: Tensor
+) -> None:
+    torch.gather(value, 0, action, out=error).sub_(returns)
+    back.zero_().scatter_(0, action, error / returns.shape[1])
+
+
+@compiled(error_model="numpy")
+def _compiled_head(
+    value: NDArray[np.float32],
+    action: NDArray[np.int64],
+    returns: NDArray[np.float32],
+    error: NDArray[np.float32],
+    back: NDArray[np.float32],
+) -> None:
+    size = action.shape[1]
+    back[:] = 0
+    for j in range(size):
+        taken = action[0, j]
+        error[0, j] = value[taken, j] - returns[0, j]
+        back[taken, j] = error[0, j] / np.float32(size)
