@@ -32,7 +32,7 @@ from qstep.protocol import (
 
 __all__ = ["ReferenceDevice"]
 
-_VERSION = 2
+_VERSION = 3
 _SEQUENCE = 1 << 16
 _COUNTS = 1 << 16
 _CODES = 256

@@ -68,7 +68,7 @@ def synthesise(board: Board, config: Config) -> Path:
         # SystemVerilog up to `qs_board`, and plain Verilog around it: only the synthesis command knows
         # the vendor's cells that the PLL is made of.
         reading = [
-            read("qs_board", "qstep_top.v", _BOARD.name, options=_set(given)),
+            read("qs_board", "qstep_top.v", _BOARD.name, options=_set(given), config=config),
             f"read_verilog {pll.PLL} {WRAPPER}.v",
         ]
         return _mapped(board, around_device(board), reading, [build], prepare)
@@ -90,7 +90,7 @@ def _identity_of(board: Board, config: Config, folder: Path) -> str:
     family = FAMILIES[board.family]
     parts = [board.name, config.digest, around_device(board), family.synthesis]
     parts += [*pll.pll_command(board, config), str(sorted(versions(board).items()))]
-    files = [folder / "qstep_top.v", *sources.paths(), *sources.includes(), _BOARD]
+    files = [folder / "qstep_top.v", *sources.paths(config), *sources.includes(), _BOARD]
     files += refinement_sources(family)
     parts += [sources.substance(path) for path in files]
     digits = 2 * ANSWERS[Request.HELLO].sizes["build"]
@@ -124,13 +124,16 @@ def synthesise_lane(board: Board, config: Config) -> Path:
 def stage(config: Config, folder: Path) -> None:
     """Write all that the device is made of to `folder`: generated Verilog and hand-written sources."""
     generate(config, folder)
-    for path in (*sources.paths(), *sources.includes()):
+    for path in (*sources.paths(config), *sources.includes()):
         shutil.copy(path, folder)
 
 
-def read(top: str, *files: str, options: str = "") -> str:
-    """Return the yosys command that reads the hand-written sources and `files`, in a staged folder."""
-    names = " ".join([*(path.name for path in sources.paths()), *files])
+def read(top: str, *files: str, options: str = "", config: Config | None = None) -> str:
+    """Return the yosys command that reads the hand-written sources and `files`, in a staged folder.
+
+    The sources are those that `config` needs, or those of a lane.
+    """
+    names = " ".join([*(path.name for path in sources.paths(config)), *files])
     return f"read_slang --threads 1 --top {top} {options} {names}"
 
 

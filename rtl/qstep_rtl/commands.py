@@ -21,6 +21,7 @@ from amaranth.lib.wiring import Component, In, Out, connect, flipped
 
 from qstep.config import Config
 from qstep.protocol import StatusCode
+from qstep_rtl.handle_agents import AgentsHandler, AgentsSignature
 from qstep_rtl.handle_apply import ApplyHandler
 from qstep_rtl.handle_rate import RateHandler
 from qstep_rtl.handle_reports import ReportsHandler
@@ -54,11 +55,15 @@ class Commands(Component):
     session : Out(SessionSignature)
         Registers of the session that each answer holds.
     records : Out(RecordsSignature)
-        The decoder of records.
+        The decoder of records; this and the next two where the device has a lane.
     access : Out(AccessSignature)
         The access to the tables.
     settings : Out(LaneSettings)
         Parameters of the lane.
+    agents : Out(AgentsSignature)
+        The agents; this and the next where the device has them.
+    data : Out(stream of 8)
+        What an answer says of them.
     count : Out(1)
         Send the totals of the counters once.
     divisor, line_break : Out(16), In(1)
@@ -73,14 +78,18 @@ class Commands(Component):
 
     def __init__(self, config: Config) -> None:
         self._config = config
+        of_lane = {
+            "records": Out(RecordsSignature()),
+            "access": Out(AccessSignature(config)),
+            "settings": Out(LaneSettings()),
+        }
+        of_agents = {"agents": Out(AgentsSignature()), "data": Out(stream.Signature(8))}
         super().__init__(
             {
                 "bytes": In(stream.Signature(8)),
                 "answers": Out(stream.Signature(ANSWERED)),
                 "session": Out(SessionSignature()),
-                "records": Out(RecordsSignature()),
-                "access": Out(AccessSignature(config)),
-                "settings": Out(LaneSettings()),
+                **(of_agents if config.acting else of_lane),
                 "count": Out(1),
                 "divisor": Out(16),
                 "line_break": In(1),
@@ -95,17 +104,27 @@ class Commands(Component):
         m = Module()
         config = self._config
         m.submodules.reader = reader = RequestReader(config)
-        m.submodules.apply = apply = ApplyHandler(config)
-        m.submodules.tables = tables = TablesHandler(config)
-        m.submodules.settings = settings = SettingsHandler(config)
         m.submodules.rate = rate = RateHandler(config)
         m.submodules.reports = reports = ReportsHandler(config)
+        handlers: list[Component] = [rate, reports]
 
         connect(m, flipped(self.bytes), reader.bytes)
         connect(m, reader.session, flipped(self.session))
-        connect(m, apply.records, flipped(self.records))
-        connect(m, tables.access, flipped(self.access))
-        connect(m, settings.settings, flipped(self.settings))
+        if config.acting:
+            m.submodules.agents = agents = AgentsHandler(config)
+            handlers += [agents]
+            connect(m, agents.agents, flipped(self.agents))
+            connect(m, agents.data, flipped(self.data))
+            m.d.comb += self.busy.eq(1)
+        else:
+            m.submodules.apply = apply = ApplyHandler(config)
+            m.submodules.tables = tables = TablesHandler(config)
+            m.submodules.settings = settings = SettingsHandler(config)
+            handlers += [apply, tables, settings]
+            connect(m, apply.records, flipped(self.records))
+            connect(m, tables.access, flipped(self.access))
+            connect(m, settings.settings, flipped(self.settings))
+            m.d.comb += self.busy.eq(~apply.passing)
         m.d.comb += [
             reader.quiet.eq(self.quiet),
             reader.greet.eq(reports.greet),
@@ -113,13 +132,11 @@ class Commands(Component):
             rate.line_break.eq(self.line_break),
             self.divisor.eq(rate.divisor),
             self.count.eq(reports.count),
-            self.busy.eq(~apply.passing),
         ]
 
         # What the handler of the request on offer says; the others do not know of it.
         request = reader.request.payload
         current = HandlerSignature(config).create()
-        handlers = (apply, tables, settings, rate, reports)
         for handler in handlers:
             m.d.comb += [
                 handler.request.type.eq(request.type),

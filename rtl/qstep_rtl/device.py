@@ -1,4 +1,4 @@
-"""The device: link, command decoder and lane; with a byte stream or a UART to the host.
+"""The device: link, command decoder and lane or agents; with a byte stream or a UART to the host.
 
 Function    Ports and behaviour of ``docs/link.md`` around the hand-written lane of
             ``docs/lane.md``.
@@ -12,11 +12,12 @@ Invariants  A transition is offered to the lane until it takes it, and is counte
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, ClockSignal, Instance, Module, ResetSignal, Signal
+from amaranth.hdl import Cat, ClockSignal, Instance, Module, ResetSignal, Signal, Value
 from amaranth.lib.wiring import Component, In, Out, connect
 
 from qstep.config import Config
 from qstep.protocol import ANSWERS, RecordLayout, Request
+from qstep_rtl.agents import Agents
 from qstep_rtl.commands import Commands
 from qstep_rtl.counters import Counters, wide_counter
 from qstep_rtl.crc32 import RecordDigest
@@ -75,13 +76,6 @@ class ByteDevice(Component):
 
         m.submodules.receiver = receiver = Receiver(config.link.buffer_bytes)
         m.submodules.commands = commands = Commands(config)
-        m.submodules.decoder = decoder = RecordDecoder(config)
-        m.submodules.access = access = TableAccess(config)
-        m.submodules.digest = digest = RecordDigest(
-            RecordLayout.raw(config).size(full=True),
-            # Records never come faster than this.
-            steps=RecordLayout.coded(config).size(full=False),
-        )
         m.submodules.counters = counters = Counters(len(_COUNTERS.sizes))
         m.submodules.responder = responder = Responder(config)
 
@@ -103,11 +97,56 @@ class ByteDevice(Component):
         connect(m, receiver.bytes, commands.bytes)
         connect(m, commands.answers, responder.answers)
         connect(m, commands.session, responder.session)
+        connect(m, counters.totals, responder.totals)
+
+        # Commands and what they drive. Busy may come a clock late: between the last transition or answer
+        # and what waits for its end lies a header.
+        core_quiet, core_is_quiet, line_quiet = Signal(), Signal(), Signal()
+        if config.acting:
+            self._add_agents(m, commands, responder)
+            m.d.comb += core_is_quiet.eq(1)  # a job goes on whatever the host asks
+            events = {}
+        else:
+            events = self._add_lane(m, commands, responder, core_is_quiet)
+        with m.If(commands.asks_quiet):
+            m.d.sync += [core_quiet.eq(core_is_quiet), line_quiet.eq(responder.idle)]
+        m.d.comb += commands.quiet.eq(core_quiet & line_quiet)
+
+        # See `sleep`: while the payload of an APPLY passes there is mostly nothing to do but to apply.
+        awake = Signal()
+        m.d.comb += awake.eq(ResetSignal() | commands.busy | counters.busy | ~responder.idle)
+
+        # Answers
+        events |= {"frame_errors": receiver.dropped, "refused": commands.refused}
+        m.d.comb += [
+            responder.build.eq(self.build),
+            counters.start.eq(commands.count),
+            counters.events.eq(Cat(events.get(name, 0) for name in _COUNTERS.sizes)),
+        ]
+        return m
+
+    def _add_agents(self, m: Module, commands: Commands, responder: Responder) -> None:
+        """Add the agents, which act by themselves."""
+        m.submodules.agents = agents = Agents(self._config)
+        connect(m, commands.agents, agents.agents)
+        connect(m, commands.data, responder.values)
+
+    def _add_lane(
+        self, m: Module, commands: Commands, responder: Responder, quiet: Signal
+    ) -> dict[str, Value]:
+        """Add the lane and what feeds it; `quiet` is driven. Return the events that are counted."""
+        config = self._config
+        m.submodules.decoder = decoder = RecordDecoder(config)
+        m.submodules.access = access = TableAccess(config)
+        m.submodules.digest = digest = RecordDigest(
+            RecordLayout.raw(config).size(full=True),
+            # Records never come faster than this.
+            steps=RecordLayout.coded(config).size(full=False),
+        )
         connect(m, commands.records, decoder.records)
         connect(m, commands.access, access.request)
         connect(m, access.rewards, decoder.rewards)
         connect(m, access.values, responder.values)
-        connect(m, counters.totals, responder.totals)
 
         # Transitions: the digest takes each a clock after the lane, as it is late in a clock until it is
         # known that the lane takes one. Until then it is still on `decoder.transitions`.
@@ -159,39 +198,19 @@ class ByteDevice(Component):
             o_busy_o=lane_busy,
         )
 
-        # Commands and what they drive. Busy may come a clock late: between the last transition or answer
-        # and what waits for its end lies a header.
-        lane_quiet, line_quiet = Signal(), Signal()
-        with m.If(commands.asks_quiet):
-            m.d.sync += [
-                lane_quiet.eq(~lane_busy & ~digest.busy),
-                line_quiet.eq(responder.idle),
-            ]
-        m.d.comb += commands.quiet.eq(lane_quiet & line_quiet)
         m.d.sync += was_held.eq(hold)
-
-        # See `sleep`: while the payload of an APPLY passes there is mostly nothing to do but to apply.
-        awake = Signal()
-        m.d.comb += awake.eq(ResetSignal() | commands.busy | counters.busy | ~responder.idle)
-
-        # Answers
-        events = {
+        m.d.comb += [
+            quiet.eq(~lane_busy & ~digest.busy),
+            responder.applied.eq(wide_counter(m, was_taken, "applied")),
+            responder.digest.eq(digest.crc),
+        ]
+        return {
             "offered_clocks": offered,
             "accepted": was_taken,
             "held": was_held,
             "forwarded": result & forwarded,
             "saturated": result & saturated,
-            "frame_errors": receiver.dropped,
-            "refused": commands.refused,
         }
-        m.d.comb += [
-            responder.build.eq(self.build),
-            responder.applied.eq(wide_counter(m, was_taken, "applied")),
-            responder.digest.eq(digest.crc),
-            counters.start.eq(commands.count),
-            counters.events.eq(Cat(events[name] for name in _COUNTERS.sizes)),
-        ]
-        return m
 
 
 class UartDevice(Component):

@@ -107,7 +107,7 @@ def generate(config: Config, folder: Path) -> Manifest:
         texts[f"{name}.v"] = text.encode()
         tops[name] = {"file": f"{name}.v", "ports": _ports(top)}
 
-    written_by_hand = {path.name: path.read_bytes() for path in sources.paths()}
+    written_by_hand = {path.name: path.read_bytes() for path in sources.paths(config)}
     included = {path.name: path.read_bytes() for path in sources.includes()}
     manifest = Manifest(
         config=config.to_dict(),

@@ -11,18 +11,25 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, Signature
 
 from qstep.config import Config
-from qstep.protocol import ARGUMENTS, Request, StatusCode, max_payload
+from qstep.protocol import ARGUMENTS, StatusCode, max_payload, requests_of
 from qstep_rtl.layout import struct_of
 
-__all__ = ["FIELDS", "KNOWN_TYPE", "HandlerSignature", "payload_bits"]
+__all__ = ["HandlerSignature", "fields_of", "known_type", "payload_bits"]
 
-KNOWN_TYPE = range(max(Request) + 1)
-"""Of what the low bits of a type are that tell known types apart."""
 
-FIELDS = data.UnionLayout(
-    {request.name.lower(): struct_of(layout) for request, layout in ARGUMENTS.items()}
-)
-"""What the same bytes mean to each request; bytes that it has not are those of earlier requests."""
+def known_type(config: Config) -> range:
+    """Return of what the low bits of a type are that tell known types apart."""
+    return range(max(requests_of(config)) + 1)
+
+
+def fields_of(config: Config) -> data.UnionLayout:
+    """Return what the same bytes mean to each request.
+
+    Bytes that it has not are those of earlier requests.
+    """
+    return data.UnionLayout(
+        {kind.name.lower(): struct_of(ARGUMENTS[kind]) for kind in requests_of(config)}
+    )
 
 
 def payload_bits(config: Config) -> int:
@@ -40,8 +47,9 @@ class HandlerSignature(Signature):
 
     Attributes
     ----------
-    type, fields : Out(KNOWN_TYPE), Out(FIELDS)
-        The request and its arguments; steady from `start` until the next request's arguments come.
+    type, fields : Out, Out(fields_of(config))
+        The low bits of its type, that tell known ones apart, and its arguments. The type is steady
+        from `start` until the next header comes, the arguments until the next ones.
     left, spent : Out, Out(1)
         Bytes of the payload that have not been taken; there are none.
     start : Out(1)
@@ -51,7 +59,7 @@ class HandlerSignature(Signature):
     busy : In(1)
         It is being carried out, from the clock after `start` on.
     status : In(StatusCode)
-        How it ended: OK or OUT_OF_RANGE or BAD_LENGTH. Steady while not `busy`, until the next `start`.
+        How it ended: OK, or a refusal. Steady while not `busy`, until the next `start`.
         With OK the whole payload has been taken.
     data_bytes : In
         Bytes that the answer has beside its fixed part; as `status`.
@@ -64,8 +72,8 @@ class HandlerSignature(Signature):
     def __init__(self, config: Config) -> None:
         super().__init__(
             {
-                "type": Out(KNOWN_TYPE),
-                "fields": Out(FIELDS),
+                "type": Out(known_type(config)),
+                "fields": Out(fields_of(config)),
                 "left": Out(payload_bits(config)),
                 "spent": Out(1),
                 "start": Out(1),

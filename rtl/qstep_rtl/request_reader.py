@@ -20,8 +20,8 @@ from amaranth.lib.wiring import Component, In, Out
 from amaranth.utils import exact_log2
 
 from qstep.config import Config
-from qstep.protocol import ARGUMENTS, HEADER, Request, StatusCode
-from qstep_rtl.handler import FIELDS, KNOWN_TYPE, payload_bits
+from qstep.protocol import ARGUMENTS, HEADER, Request, StatusCode, requests_of
+from qstep_rtl.handler import fields_of, known_type, payload_bits
 from qstep_rtl.invariants import invariant
 from qstep_rtl.session import Session, SessionSignature
 from qstep_rtl.sleep import SLEEPLESS
@@ -32,10 +32,12 @@ REQUEST = data.StructLayout({"type": 8, "seq": 16, "status": StatusCode})
 """A request that has been read; `status` is OK where it may be carried out."""
 
 _APPLY = (Request.APPLY_CODED, Request.APPLY_RAW)
-_LEAST_BYTES = {Request.REWARDS: 1, Request.LOAD: 4}  # values follow the arguments
-_REPEATABLE = (Request.READ, Request.STATUS, Request.COUNTERS)
-
-_MOST_ARGUMENTS = max(layout.size for layout in ARGUMENTS.values())
+# Values follow the arguments, at least one but in REWARDS.
+_LEAST_BYTES = {Request.REWARDS: 1, Request.LOAD: 4, Request.STORE: 16}
+_REPEATABLE = (
+    *(Request.READ, Request.STATUS, Request.COUNTERS),
+    *(Request.FETCH, Request.PROGRESS),
+)
 
 
 def _places() -> dict[str, range]:
@@ -61,7 +63,7 @@ class RequestReader(Component):
         Good frames.
     request : Out(stream of REQUEST)
         Requests, each on offer until it has been answered and its payload taken.
-    fields : Out(FIELDS)
+    fields : Out(fields_of(config))
         Its arguments.
     payload : Out(stream of 8)
         What follows the arguments; of a request that is refused, the whole payload.
@@ -79,11 +81,12 @@ class RequestReader(Component):
     """
 
     def __init__(self, config: Config) -> None:
+        self._config = config
         super().__init__(
             {
                 "bytes": In(stream.Signature(8)),
                 "request": Out(stream.Signature(REQUEST)),
-                "fields": Out(FIELDS),
+                "fields": Out(fields_of(config)),
                 "payload": Out(stream.Signature(8)),
                 "left": Out(payload_bits(config)),
                 "spent": Out(1),
@@ -100,13 +103,16 @@ class RequestReader(Component):
         m = Module()
         m.submodules.session = session = Session()
         places = _places()
+        arguments = {kind: ARGUMENTS[kind] for kind in requests_of(self._config)}
+        most_arguments = max(layout.size for layout in arguments.values())
+        known_bits = Shape.cast(known_type(self._config)).width
 
         # As they travel. No frame that is longer than the limit comes here, so the upper bits of its
         # length are 0. It counts down as the payload is taken; that it is 0 is known beforehand.
         kind, seq, status = Signal(8), Signal(16), Signal(StatusCode)
         left = Signal(len(self.left), attrs=SLEEPLESS)
         spent = Signal(attrs=SLEEPLESS)
-        index = Signal(range(max(_MOST_ARGUMENTS, HEADER.size)))
+        index = Signal(range(max(most_arguments, HEADER.size)))
 
         # Who takes the bytes; registered, as what is ready decides about all that they go into.
         mine, heading, passing = Signal(init=1), Signal(init=1), Signal(attrs=SLEEPLESS)
@@ -115,7 +121,7 @@ class RequestReader(Component):
         # What the type asks for, registered while the session judges; the length a clock later.
         known, length_fits, is_apply = Signal(), Signal(), Signal()
         has_arguments = Signal()
-        last_argument = Signal(range(_MOST_ARGUMENTS))
+        last_argument = Signal(range(most_arguments))
         at_last = Signal()  # `index` is at it; compared a byte early
 
         m.d.comb += [
@@ -158,7 +164,7 @@ class RequestReader(Component):
             with m.If(index == places["epoch"][-1]):
                 m.d.sync += session.judge.eq(1)
         with m.Elif(take_mine):
-            for place in range(_MOST_ARGUMENTS):
+            for place in range(most_arguments):
                 with m.If(index == place):
                     m.d.sync += self.fields.as_value().word_select(place, 8).eq(self.bytes.payload)
 
@@ -166,7 +172,7 @@ class RequestReader(Component):
             m.d.sync += [known.eq(0), has_arguments.eq(0), is_apply.eq(0)]
             m.d.sync += [session.is_hello.eq(0), session.repeatable.eq(0)]
             with m.Switch(kind):
-                for number, layout in ARGUMENTS.items():
+                for number, layout in arguments.items():
                     with m.Case(number):
                         m.d.sync += [
                             known.eq(1),
@@ -193,8 +199,8 @@ class RequestReader(Component):
                 m.next = "judge"
             with m.State("judge"):
                 m.d.sync += [status.eq(session.verdict), length_fits.eq(0)]
-                with m.If(known), m.Switch(kind[: Shape.cast(KNOWN_TYPE).width]):
-                    for number, layout in ARGUMENTS.items():
+                with m.If(known), m.Switch(kind[:known_bits]):
+                    for number, layout in arguments.items():
                         with m.Case(number):
                             if number in _APPLY:
                                 m.d.sync += length_fits.eq(1)

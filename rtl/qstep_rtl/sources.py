@@ -6,24 +6,36 @@ import ast
 import re
 from pathlib import Path
 
+import qstep.acting.config
 import qstep.checks
 import qstep.config
 import qstep.errors
 import qstep.fixed
 import qstep.noise
 import qstep.protocol
+from qstep.config import Config
 
 __all__ = ["INCLUDE_FOLDER", "generator", "includes", "paths", "substance"]
 
 INCLUDE_FOLDER = Path(__file__).resolve().parent.parent
 """The folder of the sources; also the one to search for what they include."""
 
-_ORDER = ("qs_pkg", "qs_noise", "qs_max_tree", "qs_table", "qs_hazard", "qs_update", "qs_lane")
+_LANE = ("qs_pkg", "qs_noise", "qs_max_tree", "qs_table", "qs_hazard", "qs_update", "qs_lane")
+_AGENTS = (
+    *("qs_agents_pkg", "qs_delay", "qs_draw", "qs_epsilon", "qs_expectation", "qs_alias"),
+    *("qs_agent_ram", "qs_agent_budget", "qs_agent_counters", "qs_agent_choice"),
+    *("qs_agent_update", "qs_agent_bus", "qs_agents", "qs_world", "qs_acting"),
+)
 
 
-def paths() -> list[Path]:
-    """Return the hand-written sources, packages first, then from leaf to root."""
-    return [INCLUDE_FOLDER / f"{name}.sv" for name in _ORDER]
+def paths(config: Config | None = None) -> list[Path]:
+    """Return the hand-written sources, packages first, then from leaf to root.
+
+    Those of agents are among them where `config` has some: devices with a lane stay the same builds
+    when agents change.
+    """
+    names = (*_LANE, *_AGENTS) if config is not None and config.acting else _LANE
+    return [INCLUDE_FOLDER / f"{name}.sv" for name in names]
 
 
 def includes() -> list[Path]:
@@ -34,6 +46,7 @@ def includes() -> list[Path]:
 def generator() -> list[Path]:
     """Return the Python that turns a configuration into Verilog: this package and what it knows."""
     description = (
+        qstep.acting.config,
         qstep.checks,
         qstep.config,
         qstep.errors,

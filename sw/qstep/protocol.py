@@ -28,17 +28,21 @@ __all__ = [
     "HEADER",
     "LEAST_BAUD",
     "LEAST_DIVISOR",
+    "MOST_STEPS",
     "OVERHEAD",
     "PROTOCOL_VERSION",
     "REFUSALS",
+    "WORD_BYTES",
     "Layout",
     "RecordLayout",
+    "Region",
     "Request",
     "StatusCode",
     "max_payload",
+    "requests_of",
 ]
 
-PROTOCOL_VERSION = 2
+PROTOCOL_VERSION = 3
 """Version of the protocol that HELLO's answer carries."""
 
 ANSWER = 0x80
@@ -81,6 +85,36 @@ class Request(IntEnum):
     STATUS = 0x0A
     COUNTERS = 0x0B
     BAUD = 0x0C
+    STORE = 0x0D
+    FETCH = 0x0E
+    RUN = 0x0F
+    STOP = 0x10
+    PROGRESS = 0x11
+
+
+_OF_EVERY_DEVICE = (Request.HELLO, Request.STATUS, Request.COUNTERS, Request.BAUD)
+_OF_AGENTS = (Request.STORE, Request.FETCH, Request.RUN, Request.STOP, Request.PROGRESS)
+
+
+def requests_of(config: Config) -> tuple[Request, ...]:
+    """Return the requests that a device knows: one with agents has others than one with a lane."""
+    is_known = (
+        (lambda request: request in (*_OF_EVERY_DEVICE, *_OF_AGENTS))
+        if config.acting
+        else (lambda request: request not in _OF_AGENTS)
+    )
+    return tuple(filter(is_known, Request))
+
+
+class Region(IntEnum):
+    """What the memories of a device with agents hold; ``docs/link.md``, "Regions", has their indexes."""
+
+    SETTINGS = 0
+    CONTEXT = 1
+    COUNTERS = 2
+    TABLE = 3
+    WORLD = 4
+    STARTS = 5
 
 
 class StatusCode(IntEnum):
@@ -93,9 +127,15 @@ class StatusCode(IntEnum):
     BAD_TYPE = 4
     BAD_LENGTH = 5
     OUT_OF_RANGE = 6
+    BUSY = 7
 
 
-REFUSALS = (StatusCode.BAD_TYPE, StatusCode.BAD_LENGTH, StatusCode.OUT_OF_RANGE)
+REFUSALS = (
+    StatusCode.BAD_TYPE,
+    StatusCode.BAD_LENGTH,
+    StatusCode.OUT_OF_RANGE,
+    StatusCode.BUSY,
+)
 """What halts a session."""
 
 _FORMATS = {1: "B", 2: "H", 4: "I", 8: "Q"}
@@ -143,6 +183,7 @@ COMMON = Layout(status=1, expected=2, applied=8)
 """What every answer's payload begins with."""
 
 _NONE = Layout()
+_WORDS = Layout(region=1, index=4, run=1, stride=4, count=2)
 
 ARGUMENTS: Mapping[Request, Layout] = {
     Request.HELLO: Layout(nonce=4),
@@ -157,8 +198,14 @@ ARGUMENTS: Mapping[Request, Layout] = {
     Request.STATUS: _NONE,
     Request.COUNTERS: _NONE,
     Request.BAUD: Layout(divisor=2),
+    Request.STORE: _WORDS,
+    Request.FETCH: _WORDS,
+    Request.RUN: Layout(steps=8),
+    Request.STOP: _NONE,
+    Request.PROGRESS: _NONE,
 }
-"""What the payload of a request begins with. Values follow in REWARDS and LOAD, records in APPLY."""
+"""What the payload of a request begins with. Values follow in REWARDS and LOAD, records in APPLY, words
+in STORE."""
 
 ANSWERS: Mapping[Request, Layout] = {
     # Other versions have `version` at this place and `nonce` at the end, whatever is between them.
@@ -184,8 +231,16 @@ ANSWERS: Mapping[Request, Layout] = {
         frame_errors=8,
         refused=8,
     ),
+    Request.PROGRESS: Layout(running=1),
 }
-"""What follows the common part in an answer of status OK; READ's are values, others have nothing."""
+"""What follows the common part in an answer of status OK; READ's are values, FETCH's words, others have
+nothing."""
+
+WORD_BYTES = 4
+"""Bytes of a word of STORE and FETCH."""
+
+MOST_STEPS = (1 << 48) - 1
+"""Of a RUN."""
 
 
 @dataclass(frozen=True, slots=True)

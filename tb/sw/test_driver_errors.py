@@ -53,9 +53,9 @@ def assert_refused(device, error, message):
 
 def test_another_protocol_version_is_refused():
     assert_refused(
-        Claims(CONFIG, 0, b"\x03"),
+        Claims(CONFIG, 0, b"\x02"),
         ProtocolVersionError,
-        r"the device speaks version 3 of the link protocol; this driver speaks version 2",
+        r"the device speaks version 2 of the link protocol; this driver speaks version 3",
     )
 
 

@@ -21,6 +21,7 @@ OURS = {"qstep", "qstep_rtl", "qstep_sim", "qstep_fpga"}
 
 DESCRIPTION = {
     "qstep",
+    "qstep.acting.config",
     "qstep.checks",
     "qstep.config",
     "qstep.errors",

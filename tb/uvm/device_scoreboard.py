@@ -14,12 +14,12 @@ from tb.uvm.device_items import Clock
 
 from qstep import Config
 from qstep.link.frames import decode_frame
-from qstep.protocol import ANSWER, COMMON, REFUSALS, RecordLayout, Request, StatusCode
+from qstep.protocol import ANSWER, COMMON, REFUSALS, RecordLayout, Request, StatusCode, requests_of
 
 __all__ = ["DeviceScoreboard", "device_bins"]
 
 _COUNTS = struct.Struct("<7Q")
-_KNOWN = {kind.value: kind.name for kind in Request}
+_KNOWN = {kind.value: kind.name for kind in requests_of(Config(states=2, actions=2))}
 _WITH_RANGE = ("CONFIGURE", "NOISE", "LOAD", "READ", "APPLY_CODED", "APPLY_RAW", "BAUD")
 _REPEATABLE = ("READ", "STATUS", "COUNTERS")
 _FRAME_END = b"\0"

@@ -133,6 +133,10 @@ class Exchange:
             f"the device did not answer {what} within {waited:.2g} s, sent {sent} times"
         )
 
+    def pause(self, seconds: float) -> None:
+        """Let time pass at the device, which has nothing to answer."""
+        self._reader.feed(self._read(seconds))
+
     def _read(self, timeout: float) -> bytes:
         try:
             return self._port.read(timeout)

@@ -180,6 +180,10 @@ class Session:
             raise LinkError(f"the device answered {kind.name} with {len(data)} bytes, not {size}")
         return data
 
+    def pause(self, seconds: float) -> None:
+        """Let time pass at the device; nothing may be under way."""
+        self._exchange.pause(seconds)
+
     def change_baud(self, divisor: int, baud: int, set_baud: Callable[[int], None]) -> None:
         """Have the device divide its clock by `divisor`, and follow it with `set_baud`.
 

@@ -1,0 +1,212 @@
+"""Carries out STORE, FETCH, RUN, STOP and PROGRESS: what the host asks of agents on the device.
+
+Function    STORE and FETCH move words to and from the memories beside the agents, one access after the
+            other; RUN starts a job that goes on after its answer. ``docs/link.md``, "Agents".
+Latency     Two clocks for a check; a word takes as long as the core's access, and six clocks.
+Throughput  One word at a time.
+Reset       Idle.
+Hazards     none
+Invariants  A job is started only while none runs, and while one runs nothing but counters is accessed.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import Component, In, Out, Signature
+
+from qstep.config import Config
+from qstep.protocol import COMMON, MOST_STEPS, WORD_BYTES, Region, Request, StatusCode, max_payload
+from qstep_rtl.handler import HandlerSignature
+from qstep_rtl.invariants import invariant
+
+__all__ = ["AgentsHandler", "AgentsSignature"]
+
+
+class AgentsSignature(Signature):
+    """What a host asks of the agents, seen from the handler.
+
+    Attributes
+    ----------
+    access, write : Out(1), Out(1)
+        Read or write a word; held, with what belongs to it, until `done`.
+    region, index, word : Out(3), Out(30), Out(32)
+        Which, and what is written.
+    done, read : In(1), In(32)
+        For one clock: the access is over; what was read.
+    run, steps : Out(1), Out(48)
+        Let every agent make that many steps.
+    stop : Out(1)
+        End the job after the steps that are under way.
+    busy : In(1)
+        A job runs, from the clock after `run` on.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "access": Out(1),
+                "write": Out(1),
+                "region": Out(3),
+                "index": Out(30),
+                "word": Out(32),
+                "done": In(1),
+                "read": In(32),
+                "run": Out(1),
+                "steps": Out(48),
+                "stop": Out(1),
+                "busy": In(1),
+            }
+        )
+
+
+class AgentsHandler(Component):
+    """The handler of agents.
+
+    Parameters
+    ----------
+    config : Config
+        Its link limits the words of an answer.
+
+    Attributes
+    ----------
+    request : In(HandlerSignature)
+    agents : Out(AgentsSignature)
+    data : Out(stream of 8)
+        What FETCH and PROGRESS answer.
+    """
+
+    requests: ClassVar = (
+        *(Request.STORE, Request.FETCH),
+        *(Request.RUN, Request.STOP, Request.PROGRESS),
+    )
+
+    def __init__(self, config: Config) -> None:
+        self._most_words = (max_payload(config.link.buffer_bytes) - COMMON.size) // WORD_BYTES
+        super().__init__(
+            {
+                "request": In(HandlerSignature(config)),
+                "agents": Out(AgentsSignature()),
+                "data": Out(stream.Signature(8)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        request, agents = self.request, self.agents
+        place, job = request.fields.fetch, request.fields.run.steps
+        is_fetch, is_store = (request.type == kind for kind in (Request.FETCH, Request.STORE))
+
+        # The walk: `run` words that follow each other, then the same a `stride` further.
+        row, word = Signal(30), Signal(32)
+        in_run = Signal(8)  # words of the run before this one
+        byte = Signal(2)  # of the word
+        left = Signal(16)  # words of the request, then those still to be fetched
+        collecting = Signal()
+        further = (row + place.stride)[:30]
+
+        def advance() -> None:
+            m.d.sync += [agents.index.eq(agents.index + 1), in_run.eq(in_run + 1)]
+            with m.If(in_run + 1 == place.run):
+                m.d.sync += [agents.index.eq(further), row.eq(further), in_run.eq(0)]
+
+        # Compared in one clock, judged in the next.
+        is_busy, is_outside, is_cut = Signal(), Signal(), Signal()
+        m.d.comb += [
+            agents.region.eq(place.region),
+            agents.word.eq(word),
+            agents.steps.eq(job),
+            request.payload.ready.eq(collecting),
+            self.data.payload.eq(word[:8]),
+        ]
+        with m.If(is_fetch):
+            m.d.comb += request.data_bytes.eq(left * WORD_BYTES)
+        with m.Elif(request.type == Request.PROGRESS):
+            m.d.comb += request.data_bytes.eq(1)
+        with m.FSM() as fsm:
+            m.d.comb += request.busy.eq(
+                fsm.ongoing("compare")
+                | fsm.ongoing("judge")
+                | fsm.ongoing("collect")
+                | fsm.ongoing("store")
+            )
+            with m.State("idle"):
+                with m.If(request.start):
+                    m.d.sync += [
+                        request.status.eq(StatusCode.OK),
+                        agents.index.eq(place.index),
+                        row.eq(place.index),
+                        in_run.eq(0),
+                        left.eq(place.count),
+                    ]
+                    with m.If(request.type == Request.STOP):
+                        m.d.comb += agents.stop.eq(1)
+                    with m.Elif(request.type != Request.PROGRESS):
+                        m.next = "compare"
+                with m.If(request.answered & is_fetch):
+                    m.next = "fetch"
+                with m.If(request.answered & (request.type == Request.PROGRESS)):
+                    m.d.sync += [word.eq(agents.busy), byte.eq(WORD_BYTES - 1), left.eq(1)]
+                    m.next = "send"
+            with m.State("compare"):
+                no_word = (place.region > max(Region)) | (place.run == 0)
+                m.d.sync += [
+                    is_cut.eq(is_store & (request.left != left * WORD_BYTES)),
+                    is_busy.eq(agents.busy & ~(is_fetch & (place.region == Region.COUNTERS))),
+                    is_outside.eq(no_word | (is_fetch & ((left == 0) | (left > self._most_words)))),
+                ]
+                with m.If(request.type == Request.RUN):
+                    m.d.sync += is_outside.eq((job == 0) | (job > MOST_STEPS))
+                m.next = "judge"
+            with m.State("judge"):
+                m.next = "idle"
+                with m.If(is_cut):
+                    m.d.sync += request.status.eq(StatusCode.BAD_LENGTH)
+                with m.Elif(is_busy):
+                    m.d.sync += request.status.eq(StatusCode.BUSY)
+                with m.Elif(is_outside):
+                    m.d.sync += request.status.eq(StatusCode.OUT_OF_RANGE)
+                with m.Elif(is_store):
+                    m.d.sync += [collecting.eq(1), byte.eq(0)]
+                    m.next = "collect"
+                with m.Elif(request.type == Request.RUN):
+                    m.d.comb += agents.run.eq(1)
+            with m.State("collect"), m.If(request.payload.valid):
+                m.d.sync += [
+                    word.eq(Cat(word, request.payload.payload)[8:]),
+                    byte.eq(byte + 1),
+                ]
+                with m.If(byte == WORD_BYTES - 1):
+                    m.d.sync += collecting.eq(0)
+                    m.next = "store"
+            with m.State("store"):
+                m.d.comb += [agents.access.eq(1), agents.write.eq(1)]
+                with m.If(agents.done):
+                    advance()
+                    m.d.sync += collecting.eq(~request.spent)
+                    m.next = "collect"
+                    with m.If(request.spent):
+                        m.next = "idle"
+            with m.State("fetch"):
+                m.d.comb += agents.access.eq(1)
+                with m.If(agents.done):
+                    advance()
+                    m.d.sync += [word.eq(agents.read), byte.eq(0)]
+                    m.next = "send"
+            with m.State("send"):
+                m.d.comb += self.data.valid.eq(1)
+                with m.If(self.data.ready):
+                    m.d.sync += [word.eq(word >> 8), byte.eq(byte + 1)]
+                    with m.If(byte == WORD_BYTES - 1):
+                        m.d.sync += left.eq(left - 1)
+                        m.next = "fetch"
+                        with m.If(left == 1):
+                            m.next = "idle"
+        with m.If(agents.run):
+            invariant(m, platform, ~agents.busy, "a job begins while one runs")
+        with m.If(agents.access & agents.busy):
+            is_count = ~agents.write & (agents.region == Region.COUNTERS)
+            invariant(m, platform, is_count, "memories are accessed while a job runs")
+        return m
