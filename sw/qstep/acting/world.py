@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from qstep.acting.alias import TOTAL
 from qstep.acting.config import Acting, Algorithm
 from qstep.acting.outcomes import outcome_rows, start_rows
-from qstep.acting.reach import doubts
+from qstep.acting.reach import doubts, visited
 from qstep.acting.world_compile import compiled, power_of_two
 from qstep.acting.world_table import WorldTable
 from qstep.checks import integer, shown
@@ -173,8 +173,10 @@ class World:
 
         Raises
         ------
+        NoTableError
+            There is no table.
         WorldError
-            There is no table, its spaces do not count from 0, or it is no world.
+            Its spaces do not count from 0, or it is no world.
         """
         from qstep.acting.world_env import arrays_of
 
@@ -213,8 +215,8 @@ class World:
 
         Raises
         ------
-        WorldError
-            It has no transition table (``snake``), or is no world.
+        NoTableError, WorldError
+            As :meth:`from_env`; ``snake`` has no table.
         EnvironmentSpaceError
             There is no such environment or map, or its spaces are not ``Discrete``.
         FileFormatError
@@ -285,6 +287,27 @@ class World:
     def outcomes(self) -> int:
         """The most outcomes that a pair has."""
         return int(np.diff(self.first, append=len(self.state)).max())
+
+    @property
+    def success_reward(self) -> float | None:
+        """The highest reward with which an episode can terminate; None where none terminates."""
+        acts = self.visited(np.ones((self.states, self.actions), np.bool_))
+        final = self.reward[self.terminated & acts[self.state]]
+        return float(final.max()) if final.size else None
+
+    def visited(self, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return the states, bool of shape (S,), in which a policy can have to act.
+
+        Parameters
+        ----------
+        allowed : ndarray of bool, shape (S, A)
+            The actions that the policy may take in each state.
+        """
+        return visited(self, allowed)
+
+    def start_value(self, values: NDArray[np.float64]) -> float:
+        """Return what an episode is worth where it starts, from the values of states, shape (S,)."""
+        return float(self.start_weight @ values[self.start_state] / TOTAL)
 
     def acting(
         self,
