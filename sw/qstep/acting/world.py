@@ -16,9 +16,9 @@ from qstep.acting.alias import TOTAL
 from qstep.acting.config import Acting, Algorithm
 from qstep.acting.outcomes import outcome_rows, start_rows
 from qstep.acting.reach import doubts, visited
-from qstep.acting.world_compile import compiled, power_of_two
+from qstep.acting.world_compile import compiled, room
 from qstep.acting.world_table import WorldTable
-from qstep.checks import integer, shown
+from qstep.checks import integer
 from qstep.columns import frozen
 from qstep.config import Config
 from qstep.errors import ConfigError, WorldError, WorldWarning
@@ -198,7 +198,9 @@ class World:
         starts = {name: arrays.pop(name) for name in _STARTS}
         try:
             if limit.ndim or limit.dtype.kind not in "iu":
-                raise WorldError(f"{_LIMIT} is {shown(limit)}; it must be a single integer")
+                raise WorldError(
+                    f"{_LIMIT} has shape {limit.shape} and dtype {limit.dtype}; it must be one integer"
+                )
             return cls._of({**arrays}, {**starts}, None, None, int(limit))
         except (WorldError, ConfigError) as cause:
             raise WorldError(f"{path}: {cause}") from cause
@@ -321,15 +323,12 @@ class World:
         Raises
         ------
         ConfigError
-            A value is illegal, or a pair has more than 64 outcomes.
+            A value is illegal.
+        WorldError
+            A pair has more than 64 outcomes.
         """
-        return Acting(
-            agents=agents,
-            algorithm=Algorithm.parse(algorithm),
-            shared_table=shared_table,
-            outcomes=power_of_two(self.outcomes),
-            starts=power_of_two(len(self.start_state)),
-        )
+        outcomes, starts = room(self)
+        return Acting(agents, Algorithm.parse(algorithm), shared_table, outcomes, starts)
 
     def table(self, config: Config) -> WorldTable:
         """Return the memories of a device of `config` that hold this world.

@@ -93,7 +93,7 @@ def policy_values(world: World, policy: NDArray[np.int64], gamma: float) -> NDAr
     chosen = policy[world.state] == world.action
     state, following = world.state[chosen], world.next_state[chosen]
     probability = world.probability[chosen]
-    values = np.bincount(state, weights=probability * world.reward[chosen])
+    values = np.bincount(state, probability * world.reward[chosen]).astype(np.float64, copy=False)
     weight = gamma * probability * ~world.terminated[chosen]
     if len(state) > world.states:
         if world.states > _MOST_BY_CHANCE:
