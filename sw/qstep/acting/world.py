@@ -307,9 +307,10 @@ class World:
         """
         return visited(self, allowed)
 
-    def start_value(self, values: NDArray[np.float64]) -> float:
-        """Return what an episode is worth where it starts, from the values of states, shape (S,)."""
-        return float(self.start_weight @ values[self.start_state] / TOTAL)
+    @property
+    def start(self) -> NDArray[np.float64]:
+        """The probability that an episode starts in a state, float64, shape (S,)."""
+        return np.bincount(self.start_state, self.start_weight / TOTAL, self.states)
 
     def acting(
         self,

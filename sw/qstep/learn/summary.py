@@ -83,6 +83,6 @@ def optimum(world: World, gamma: float, q: NDArray[np.float64]) -> dict[str, Any
     return {
         "visited": int(visited.sum()),
         "optimal": int((visited & right).sum()),
-        "start_value": world.start_value(q.max(axis=1)),
-        "exact_start_value": world.start_value(solution.values),
+        "start_value": float(world.start @ q.max(axis=1)),
+        "exact_start_value": float(world.start @ solution.values),
     }
