@@ -310,7 +310,9 @@ class World:
     @property
     def start(self) -> NDArray[np.float64]:
         """The probability that an episode starts in a state, float64, shape (S,)."""
-        return np.bincount(self.start_state, self.start_weight / TOTAL, self.states)
+        start = np.zeros(self.states)
+        start[self.start_state] = self.start_weight / TOTAL
+        return start
 
     def acting(
         self,
