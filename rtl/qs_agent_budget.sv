@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many steps each agent may still make: a run of the interleaved lane.
+//
+// Function    run_i gives every agent run_steps_i steps, in place of what it had; 0 stops all. An agent has
+//             up to 63 of them at hand; when all have fewer than 32, each gets 32 of those that are left, so
+//             no agent is ahead by more than 63, and the slowest never waits.
+// Timing      A slot a clock: s9_stepped_i counts a step of the agent in stage 9, s11_more_o says in its stage
+//             11 whether it has steps left. A run begins at the next turn of the slots: begins_o is 1 for
+//             one turn, in which each agent is in stage 9 once.
+// Handshake   run_i for one clock.
+// Reset       No steps are left, from the first turn on.
+// Hazards     none: a slot returns after it has been written.
+// Invariants  NoStepWithoutBudget_A
+// Resources   6 bits for each agent, a counter of 43 bits.
+// Reference   none
+
+`include "qs_assert.svh"
+
+module qs_agent_budget
+  import qs_agents_pkg::*;
+#(
+    parameter int unsigned Agents = 16,  // 1..16
+    parameter int unsigned Slots  = 16   // 16 or more
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input logic        run_i,
+    input logic [47:0] run_steps_i,
+
+    input logic                            turn_i,   // the last clock of a turn of the slots
+    input logic [Slots-1:0][AgentBits-1:0] agent_i,  // in each stage
+    input logic [Slots-1:0]                live_i,
+
+    input  logic s9_stepped_i,
+    output logic begins_o,
+    output logic s11_more_o,
+    output logic left_o         // some are not at hand yet
+);
+
+  localparam int unsigned BlockBits = 5;
+  localparam int unsigned RestBits = 48 - BlockBits;
+
+  logic asked_q, grants, grants_q, low_q, s10_low;
+  logic [BlockBits-1:0] first_q;
+  logic [ RestBits-1:0] rest_q;
+  logic [BlockBits:0] s9_budget, s10_budget_q;
+
+  // Not in a turn in which what agents have at hand is being changed.
+  assign grants = !asked_q && !begins_o && !grants_q && low_q && s10_low && left_o;
+
+  always_ff @(posedge clk_i) begin
+    if (run_i) begin
+      first_q <= run_steps_i[BlockBits-1:0];
+      rest_q  <= run_steps_i[47:BlockBits];
+    end else if (turn_i && grants) begin
+      rest_q <= rest_q - 1'b1;
+    end
+    left_o <= rest_q != '0;
+    low_q  <= turn_i || (low_q && s10_low);
+    if (turn_i) begin
+      begins_o <= asked_q;
+      grants_q <= grants;
+    end
+    asked_q <= run_i || (asked_q && !turn_i);
+    if (rst_i) begin
+      first_q  <= '0;
+      rest_q   <= '0;
+      asked_q  <= 1'b1;
+      begins_o <= 1'b0;
+      grants_q <= 1'b0;
+    end
+  end
+
+  qs_agent_ram #(
+      .Agents(Agents),
+      .Width (BlockBits + 1)
+  ) u_budget (
+      .clk_i,
+      .write_i      (live_i[10]),
+      .write_agent_i(agent_i[10]),
+      .write_data_i (s10_budget_q),
+      .read_agent_i (agent_i[8]),
+      .data_o       (s9_budget)
+  );
+
+  always_ff @(posedge clk_i) begin
+    if (begins_o) begin
+      s10_budget_q <= {1'b0, first_q};
+    end else begin
+      s10_budget_q <= s9_budget - (BlockBits + 1)'(s9_stepped_i);
+      if (grants_q) s10_budget_q[BlockBits] <= 1'b1;
+    end
+    s11_more_o <= s10_budget_q != '0;
+  end
+
+  assign s10_low = !live_i[10] || !s10_budget_q[BlockBits];
+
+  logic unused_stages;
+  assign unused_stages = ^{agent_i, live_i};
+
+  `QS_ASSERT(NoStepWithoutBudget_A, !s9_stepped_i || s9_budget != '0 || begins_o)
+
+endmodule

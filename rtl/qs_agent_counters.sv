@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// The counters of all agents: steps, terminations, truncations, sum of returns, saturations.
+//
+// Function    Each agent has small counts that take every step, and 16 words of 16 bits in a block RAM to
+//             which a sweep adds them: steps (3 words, lowest first), terminations (3), truncations (3), sum
+//             of returns (4, two's complement), saturations (3). While a sweep adds the words of an agent, a
+//             read of its word 0 copies them, and words 1 to 15 read the copy: all are of one moment.
+//             Golden model: AgentCounters in qstep.acting.agent.
+// Timing      An agent is swept in Slots clocks, and the next one begins a clock later, when its slot comes:
+//             all in Slots * (Slots + 1). Small counts hold what comes in between.
+// Handshake   read_i or write_i stays at 1 until done_o is, for one clock.
+// Reset       Starts the sweep; the words are undefined until written.
+// Hazards     A write while its agent makes steps replaces what the sweep adds in it.
+// Invariants  SweepIsAligned_A
+// Resources   A block RAM of 256 words, one sum of 16 bits.
+// Reference   none
+
+`include "qs_assert.svh"
+
+module qs_agent_counters
+  import qs_agents_pkg::*;
+#(
+    parameter int unsigned Agents = 16,  // 1..16
+    parameter int unsigned Width  = 16,  // 8..32
+    parameter int unsigned Slots  = 16,  // 16 or more
+    parameter int unsigned Stage  = 13   // of steps, terminations, truncations and rewards
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input logic [Slots-1:0][AgentBits-1:0] agent_i,  // in each stage
+    input logic [Slots-1:0]                live_i,
+
+    // Stage Stage
+    input logic                    stepped_i,
+    input logic                    terminated_i,  // 0 where stepped_i is; likewise the next one
+    input logic                    truncated_i,
+    input logic signed [Width-1:0] reward_i,
+    // Stage Stage + 7, the update's latency
+    input logic                    saturated_i,
+
+    input  logic                 read_i,
+    input  logic                 write_i,
+    input  logic [AgentBits-1:0] want_agent_i,
+    input  logic [          3:0] want_word_i,
+    input  logic [         15:0] want_data_i,
+    output logic                 done_o,
+    output logic [         15:0] data_o
+);
+
+  localparam int unsigned Late = 7;
+  localparam int unsigned SmallBits = $clog2(Slots + 2);
+  localparam int unsigned ReturnBits = Width + SmallBits;
+  localparam int unsigned SweepBits = $clog2(Slots + 1);
+
+  typedef struct packed {
+    logic [SmallBits-1:0] steps;
+    logic [SmallBits-1:0] terminations;
+    logic [SmallBits-1:0] truncations;
+    logic signed [ReturnBits-1:0] returns;
+  } small_t;
+
+  // The sweep: takes the small counts of the agent in stage Stage, and then goes on to its words.
+  logic [SweepBits-1:0] sweep_q;
+  logic before_take, take, late_take;
+  logic [AgentBits-1:0] swept_q;
+
+  always_ff @(posedge clk_i) begin
+    sweep_q <= before_take ? '0 : sweep_q + 1'b1;
+    if (rst_i) sweep_q <= '0;
+  end
+  assign before_take = sweep_q == SweepBits'(Slots);
+  assign take = sweep_q == '0;
+  assign late_take = sweep_q == SweepBits'(Late);
+
+  // Small counts: read two stages before, written back a stage later.
+  small_t early_count, kept_q, step, count_q, taken_q;
+  logic [SmallBits-1:0] saturations, saturations_q, late_q;
+
+  qs_agent_ram #(
+      .Agents(Agents),
+      .Width ($bits(small_t))
+  ) u_small (
+      .clk_i,
+      .write_i      (live_i[(Stage+1)%Slots]),
+      .write_agent_i(agent_i[(Stage+1)%Slots]),
+      .write_data_i (count_q),
+      .read_agent_i (agent_i[(Stage-2)%Slots]),
+      .data_o       (early_count)
+  );
+
+  always_comb begin
+    step = '0;
+    step.steps = SmallBits'(stepped_i);
+    step.terminations = SmallBits'(terminated_i);
+    step.truncations = SmallBits'(truncated_i);
+    if (stepped_i) step.returns = ReturnBits'(reward_i);
+  end
+
+  always_ff @(posedge clk_i) begin
+    kept_q <= before_take ? '0 : early_count;
+    count_q.steps <= kept_q.steps + step.steps;
+    count_q.terminations <= kept_q.terminations + step.terminations;
+    count_q.truncations <= kept_q.truncations + step.truncations;
+    count_q.returns <= kept_q.returns + step.returns;
+    if (before_take) taken_q <= early_count;
+    if (take) swept_q <= agent_i[Stage%Slots];
+  end
+
+  localparam int unsigned LateStage = (Stage + Late) % Slots;
+  localparam int unsigned LateRead = (Stage + Late - 1) % Slots;
+  localparam int unsigned LateWrite = (Stage + Late + 1) % Slots;
+
+  qs_agent_ram #(
+      .Agents(Agents),
+      .Width (SmallBits)
+  ) u_saturations (
+      .clk_i,
+      .write_i      (live_i[LateWrite]),
+      .write_agent_i(agent_i[LateWrite]),
+      .write_data_i (saturations_q),
+      .read_agent_i (agent_i[LateRead]),
+      .data_o       (saturations)
+  );
+
+  always_ff @(posedge clk_i) begin
+    saturations_q <= (late_take ? '0 : saturations) + SmallBits'(saturated_i);
+    if (late_take) late_q <= saturations;
+  end
+
+  // What is added to each word: word n passes in the clocks in which sweep_q is n + 1 (address), n + 2, n + 3
+  // (sum) and n + 4 (write). Sums of returns are extended by their sign.
+  (* no_rw_check *) logic [15:0] mem[2**(AgentBits+4)];
+  logic [15:0] mem_q, word_q, addend_q, addend, sum_q;
+  logic [3:0] a_word, b_word_q, c_word_q, d_word_q;
+  logic [AgentBits-1:0] b_agent_q, c_agent_q, d_agent_q;
+  logic a_valid, b_valid_q, c_valid_q, d_valid_q, first_q, carry_q, hit_q;
+  logic [63:0] returns;
+  logic [16:0] sum;
+
+  assign a_word  = 4'(sweep_q - 1'b1);
+  assign a_valid = sweep_q != '0 && 32'(sweep_q) <= 16;
+  assign returns = 64'(taken_q.returns);
+
+  always_comb begin
+    unique case (b_word_q)
+      4'd0: addend = 16'(taken_q.steps);
+      4'd3: addend = 16'(taken_q.terminations);
+      4'd6: addend = 16'(taken_q.truncations);
+      4'd9: addend = returns[15:0];
+      4'd10: addend = returns[31:16];
+      4'd11: addend = returns[47:32];
+      4'd12: addend = returns[63:48];
+      4'd13: addend = 16'(late_q);
+      default: addend = '0;
+    endcase
+  end
+
+  assign sum = {1'b0, word_q} + {1'b0, addend_q} + 17'(carry_q && !first_q);
+
+  logic [15:0] snapshot[16];
+  logic wanted, copied_q;
+
+  always_ff @(posedge clk_i) begin
+    mem_q <= mem[{swept_q, a_word}];
+    if (d_valid_q) mem[{d_agent_q, d_word_q}] <= sum_q;
+
+    b_word_q  <= a_word;
+    b_agent_q <= swept_q;
+    b_valid_q <= a_valid;
+
+    word_q    <= mem_q;
+    addend_q  <= addend;
+    first_q   <= b_word_q inside {4'd0, 4'd3, 4'd6, 4'd9, 4'd13};
+    c_word_q  <= b_word_q;
+    c_agent_q <= b_agent_q;
+    c_valid_q <= b_valid_q;
+    hit_q     <= write_i && wanted && b_valid_q && b_word_q == want_word_i;
+
+    sum_q     <= hit_q ? want_data_i : sum[15:0];
+    carry_q   <= sum[16];
+    d_word_q  <= c_word_q;
+    d_agent_q <= c_agent_q;
+    d_valid_q <= c_valid_q;
+    if (rst_i) begin
+      b_valid_q <= 1'b0;
+      c_valid_q <= 1'b0;
+      d_valid_q <= 1'b0;
+    end
+  end
+
+  // Reads: a copy of all words of an agent is complete when its last one has passed after its first.
+  assign wanted = b_agent_q == want_agent_i;
+
+  logic copies_q, answered_q;
+  always_ff @(posedge clk_i) begin
+    if (copies_q && d_valid_q) snapshot[d_word_q] <= sum_q;
+    data_o <= snapshot[want_word_i];
+    // The first word of the wanted agent is about to be in sum_q.
+    copies_q <= read_i && want_word_i == '0 && !copied_q &&
+        (copies_q ? !(d_valid_q && d_word_q == '1) : c_valid_q && c_word_q == '0 && c_agent_q == want_agent_i);
+    copied_q <= read_i && want_word_i == '0 && (copied_q || (copies_q && d_valid_q && d_word_q == '1));
+    answered_q <= (read_i && (want_word_i != '0 || copied_q)) || (write_i && hit_q);
+    done_o <= answered_q && !done_o && (read_i || write_i);
+    if (rst_i) begin
+      copies_q   <= 1'b0;
+      copied_q   <= 1'b0;
+      answered_q <= 1'b0;
+      done_o     <= 1'b0;
+    end
+  end
+
+  logic unused_stages;
+  assign unused_stages = ^{agent_i, live_i};
+
+  `QS_ASSERT(SweepIsAligned_A, !late_take || 32'(agent_i[LateStage]) == 32'(swept_q))
+
+endmodule

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// A word for each agent: the contexts and settings of the interleaved lane.
+//
+// Function    data_o = word of agent read_agent_i; a write replaces the word of agent write_agent_i.
+// Timing      One clock from address to data; one read and one write a clock.
+// Handshake   none
+// Reset       none: words are undefined until written.
+// Hazards     A read in the same clock as a write of the same agent is undefined; in simulation it returns
+//             the complement of the old word. Slots read and write in different stages, so it cannot happen.
+// Invariants  none
+// Resources   Distributed RAM where the chip has it, else block RAM or flip-flops: yosys chooses.
+// Reference   none
+
+module qs_agent_ram #(
+    parameter  int unsigned Agents    = 16,                              // 1..16
+    parameter  int unsigned Width     = 16,                              // 1 or more
+    localparam int unsigned IndexBits = Agents > 1 ? $clog2(Agents) : 1
+) (
+    input logic clk_i,
+
+    input logic                                write_i,
+    input logic [qs_agents_pkg::AgentBits-1:0] write_agent_i,
+    input logic [                   Width-1:0] write_data_i,
+
+    input  logic [qs_agents_pkg::AgentBits-1:0] read_agent_i,
+    output logic [                   Width-1:0] data_o
+);
+
+  (* no_rw_check *) logic [Width-1:0] mem[2**IndexBits];
+  logic [IndexBits-1:0] write_index, read_index;
+
+  assign write_index = write_agent_i[IndexBits-1:0];
+  assign read_index  = read_agent_i[IndexBits-1:0];
+
+  always_ff @(posedge clk_i) begin
+    if (write_i) mem[write_index] <= write_data_i;
+    data_o <= mem[read_index];
+`ifndef SYNTHESIS
+    if (write_i && write_index == read_index) data_o <= ~mem[read_index];
+`endif
+  end
+
+  logic unused_agent;
+  assign unused_agent = ^{write_agent_i, read_agent_i};
+
+endmodule

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The update of the interleaved lane: two products, one rounding, saturation.
+//
+// Function    value_o = saturate((2^15 * entry + alpha * (reward - entry) + kappa * target + bias) >>> 15),
+//             which is the sum of three products of the arithmetic contract. keep_i leaves the first term
+//             only: value_o = entry. Golden model: qstep.model.exact_value.
+// Timing      Stage 0 takes reward, entry and keep, stage 2 alpha, and target, stage 3 kappa, stage 4 bias; value_o is there in stage 7. One update a clock; no more than a sum lies
+//             between registers, and a multiplier has registers before, in and behind it.
+// Handshake   none
+// Reset       none: data only.
+// Hazards     none
+// Invariants  none
+// Resources   Two multipliers: 16 by Width + 1 and 16 by Width bits.
+// Reference   Watkins and Dayan, "Q-learning", Machine Learning 8 (1992).
+
+module qs_agent_update #(
+    parameter  int unsigned Width     = 16,                // 8..32
+    localparam int unsigned CoeffBits = qs_pkg::CoeffBits
+) (
+    input logic clk_i,
+
+    input logic signed [Width-1:0] s0_reward_i,
+    input logic signed [Width-1:0] s0_entry_i,
+    input logic s0_keep_i,  // also: target is 0
+    input logic [CoeffBits-1:0] s2_alpha_i,  // from a register
+    input logic signed [Width:0] s2_target_i,  // least value - 1 .. greatest value
+    input logic [CoeffBits-1:0] s3_kappa_i,  // from a register
+    input logic [qs_pkg::CoeffFraction-1:0] s4_bias_i,
+
+    output logic signed [Width-1:0] value_o,
+    output logic                    saturated_o
+);
+
+  // As alpha + beta = 2^15 and kappa <= alpha, the sum with the bias has no more bits than that.
+  localparam int unsigned AccBits = Width + CoeffBits;
+
+  logic signed [Width:0] s1_delta_q, s2_delta_q, s3_target_q;
+  logic signed [Width-1:0] s4_entry;
+  logic signed [AccBits-1:0] s3_step_q, s4_step_q, s4_next_q, s5_next_q, s5_sum_q, s6_sum_q;
+  logic overflow;
+
+  qs_delay #(
+      .Width(Width),
+      .Depth(4)
+  ) u_entry (
+      .clk_i,
+      .data_i(s0_entry_i),
+      .data_o(s4_entry)
+  );
+
+  always_ff @(posedge clk_i) begin
+    s1_delta_q <= s0_keep_i ? '0 : (Width + 1)'(s0_reward_i) - (Width + 1)'(s0_entry_i);
+
+    s2_delta_q <= s1_delta_q;
+    s3_step_q <= AccBits'($signed({1'b0, s2_alpha_i})) * AccBits'(s2_delta_q);
+    s4_step_q <= s3_step_q;
+
+    s3_target_q <= s2_target_i;
+    s4_next_q <= AccBits'($signed({1'b0, s3_kappa_i})) * AccBits'(s3_target_q);
+    s5_next_q <= s4_next_q;
+
+    s5_sum_q <= s4_step_q + $signed({s4_entry[Width-1], s4_entry, s4_bias_i});
+    s6_sum_q <= s5_sum_q + s5_next_q;
+  end
+
+  // The shifted sum has one bit more than a value; where its two top bits differ it does not fit.
+  assign overflow = s6_sum_q[AccBits-1] != s6_sum_q[AccBits-2];
+
+  always_ff @(posedge clk_i) begin
+    saturated_o <= overflow;
+    value_o <= overflow ? {s6_sum_q[AccBits-1], {(Width - 1) {!s6_sum_q[AccBits-1]}}} :
+        s6_sum_q[AccBits-2-:Width];
+  end
+
+  logic unused_low;
+  assign unused_low = ^s6_sum_q[qs_pkg::CoeffFraction-1:0];
+
+endmodule

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the modules of the interleaved lane share: regions of its bus, algorithms, and the pipeline's stages.
+//
+// A slot is in stage k k clocks after its number was in the slot counter. Twin in Python of the regions:
+// qstep.acting.registers. docs/agents.md has the table of stages.
+
+package qs_agents_pkg;
+
+  typedef enum logic [2:0] {
+    RegionSettings = 3'd0,
+    RegionContext  = 3'd1,
+    RegionCounters = 3'd2,
+    RegionTable    = 3'd3,
+    RegionWorld    = 3'd4,
+    RegionStarts   = 3'd5
+  } region_e;
+
+  typedef enum logic [1:0] {
+    QLearning       = 2'd0,
+    Sarsa           = 2'd1,
+    ExpectedSarsa   = 2'd2,
+    DoubleQLearning = 2'd3
+  } algorithm_e;
+
+  localparam int unsigned AgentBits = 4;
+  localparam int unsigned DrawBits = 16;
+  localparam int unsigned EpsilonBits = 25;  // 0..2^24: 24 fractional bits, and 1.0
+  localparam int unsigned ThresholdBits = DrawBits + 1;
+  localparam int unsigned EpisodeBits = 16;  // steps of an episode; also epsilon's counter and period
+  localparam int unsigned NoiseBits = 15;  // of stochastic rounding
+
+  // Stages of the parts whose place does not depend on parameters.
+  localparam int unsigned RequestStage = 5;  // the world is asked
+  localparam int unsigned AnswerStage = 8;  // its answer is there
+  localparam int unsigned RowStage = 9;  // address of the row of x
+  localparam int unsigned TreeStage = 11;  // its values
+
+  // Stage in which the next action is known.
+  function automatic int unsigned select_stage(int unsigned actions, int unsigned algorithm);
+    return TreeStage + qs_pkg::tree_stages(actions) + 1 + 32'(algorithm == 32'(DoubleQLearning));
+  endfunction
+
+  // Stage in which the target's m is known. An expectation takes four stages more, and begins when epsilon
+  // is there.
+  function automatic int unsigned target_stage(int unsigned actions, int unsigned algorithm);
+    int unsigned more;
+    more = actions > 2 ? 4 : 5;
+    return select_stage(actions, algorithm) + (algorithm == 32'(ExpectedSarsa) ? more : 0);
+  endfunction
+
+  // Stage in which the new value is written.
+  function automatic int unsigned write_stage(int unsigned actions, int unsigned algorithm);
+    return target_stage(actions, algorithm) + 5;
+  endfunction
+
+  // Slots of a rotation: 16, or as many more as it takes that a slot's write is over before its next
+  // read of a row, and its action chosen before its next request.
+  function automatic int unsigned slots(int unsigned actions, int unsigned algorithm);
+    int unsigned needed;
+    needed = write_stage(actions, algorithm) - RowStage + 1;
+    return needed > 16 ? needed : 16;
+  endfunction
+
+endpackage

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// The exploration of all agents: an epsilon each, and its schedule.
+//
+// Function    When a slot's unit (a step, or the end of an episode) is over, its count goes up; when that
+//             reaches period it starts again and epsilon = max(end, epsilon - decrement - (shift ? epsilon >>
+//             shift : 0)). Golden model: ActingModel._lower_epsilon in qstep.acting.model.
+// Timing      A slot a clock. Epsilon is read when a slot's last stage begins (Slots - 1), with what the slot
+//             did in this rotation, and there for the next one in stage 5, where it is written back.
+// Handshake   load_i writes, in stage 5 of the slot: 0 epsilon, 1 count. set_i writes a setting of
+//             set_agent_i: 0 end, 1 decrement, 2 {by_episodes, shift, period}.
+// Reset       none: undefined until loaded.
+// Hazards     none: a slot returns after it has been written.
+// Invariants  EpsilonInRange_A
+// Resources   Three sums of 26 bits and a shifter of 25.
+// Reference   none
+
+`include "qs_assert.svh"
+
+module qs_epsilon
+  import qs_agents_pkg::*;
+#(
+    parameter int unsigned Agents = 16,  // 1..16
+    parameter int unsigned Slots = 16,  // 16 or more
+    localparam int unsigned Count = EpisodeBits
+) (
+    input logic clk_i,
+    input logic rst_i,  // only gates the assertion
+
+    input logic [Slots-1:0][AgentBits-1:0] agent_i,   // in each stage
+    input logic                            s5_live_i, // the slot has an agent
+
+    // Stage Slots - 1
+    input logic stepped_i,  // a step was made
+    input logic ended_i,    // and ended an episode
+
+    input logic [          2:0] set_i,
+    input logic [AgentBits-1:0] set_agent_i,
+    input logic [         31:0] set_data_i,
+    input logic [          1:0] s5_load_i,
+
+    output logic [EpsilonBits-1:0] old_o,         // stage Slots - 1
+    output logic [EpsilonBits-1:0] s5_epsilon_o,
+    output logic [      Count-1:0] s5_count_o
+);
+
+  // Settings, each read so that it is there in the stage that uses it; stages go on behind the last one.
+  logic a_by_episodes;
+  logic [3:0] a_shift;
+  logic [Count-1:0] b_period;
+  logic [EpsilonBits-1:0] c_decrement, e_end;
+
+  qs_agent_ram #(
+      .Agents(Agents),
+      .Width (5)
+  ) u_kind (
+      .clk_i,
+      .write_i      (set_i[2]),
+      .write_agent_i(set_agent_i),
+      .write_data_i (set_data_i[20:16]),
+      .read_agent_i (agent_i[Slots-2]),
+      .data_o       ({a_by_episodes, a_shift})
+  );
+
+  qs_agent_ram #(
+      .Agents(Agents),
+      .Width (Count)
+  ) u_period (
+      .clk_i,
+      .write_i      (set_i[2]),
+      .write_agent_i(set_agent_i),
+      .write_data_i (set_data_i[Count-1:0]),
+      .read_agent_i (agent_i[Slots-1]),
+      .data_o       (b_period)
+  );
+
+  qs_agent_ram #(
+      .Agents(Agents),
+      .Width (EpsilonBits)
+  ) u_decrement (
+      .clk_i,
+      .write_i      (set_i[1]),
+      .write_agent_i(set_agent_i),
+      .write_data_i (set_data_i[EpsilonBits-1:0]),
+      .read_agent_i (agent_i[0]),
+      .data_o       (c_decrement)
+  );
+
+  qs_agent_ram #(
+      .Agents(Agents),
+      .Width (EpsilonBits)
+  ) u_end (
+      .clk_i,
+      .write_i      (set_i[0]),
+      .write_agent_i(set_agent_i),
+      .write_data_i (set_data_i[EpsilonBits-1:0]),
+      .read_agent_i (agent_i[2]),
+      .data_o       (e_end)
+  );
+
+  // Stage a, the last one: epsilon, count, and whether a unit is over.
+  logic [Count-1:0] a_count;
+  logic a_unit;
+
+  qs_agent_ram #(
+      .Agents(Agents),
+      .Width (EpsilonBits)
+  ) u_epsilon (
+      .clk_i,
+      .write_i      (s5_live_i),
+      .write_agent_i(agent_i[5]),
+      .write_data_i (s5_load_i[0] ? set_data_i[EpsilonBits-1:0] : s5_epsilon_o),
+      .read_agent_i (agent_i[Slots-2]),
+      .data_o       (old_o)
+  );
+
+  qs_agent_ram #(
+      .Agents(Agents),
+      .Width (Count)
+  ) u_count (
+      .clk_i,
+      .write_i      (s5_live_i),
+      .write_agent_i(agent_i[5]),
+      .write_data_i (s5_load_i[1] ? set_data_i[31-:Count] : s5_count_o),
+      .read_agent_i (agent_i[Slots-2]),
+      .data_o       (a_count)
+  );
+
+  assign a_unit = stepped_i && (ended_i || !a_by_episodes);
+
+  // Stages b to f: shift by 0 to 3, then by multiples of 4; sum; difference; compare.
+  logic b_unit_q, b_shifts_q, c_due_q, d_due_q, e_due_q, f_less_q;
+  logic [Count-1:0] b_count_q, c_count_q, d_count_q;
+  logic [1:0] b_shift_q;
+  logic [EpsilonBits-1:0] b_shifted_q, b_epsilon_q, c_shifted_q, c_epsilon_q, d_epsilon_q, f_end_q;
+  logic [EpsilonBits:0] d_fall_q, e_left_q, lead;
+  logic [EpsilonBits-1:0] f_left_q;
+  logic b_due;
+
+  assign b_due = b_unit_q && b_count_q == b_period;
+  assign lead  = e_left_q - {1'b0, e_end};
+
+  always_ff @(posedge clk_i) begin
+    b_unit_q     <= a_unit;
+    b_count_q    <= a_count + Count'(a_unit);
+    b_shifts_q   <= a_shift != 0;
+    b_shift_q    <= a_shift[3:2];
+    b_shifted_q  <= old_o >> a_shift[1:0];
+    b_epsilon_q  <= old_o;
+
+    c_due_q      <= b_due;
+    c_count_q    <= b_count_q;
+    c_shifted_q  <= b_shifts_q ? b_shifted_q >> {b_shift_q, 2'b0} : '0;
+    c_epsilon_q  <= b_epsilon_q;
+
+    d_due_q      <= c_due_q;
+    d_count_q    <= c_due_q ? '0 : c_count_q;
+    d_fall_q     <= c_due_q ? {1'b0, c_decrement} + {1'b0, c_shifted_q} : '0;
+    d_epsilon_q  <= c_epsilon_q;
+
+    // Two's complement: the top bit says that it is below 0, which a difference of more than -2^25 is not.
+    e_due_q      <= d_due_q;
+    e_left_q     <= {1'b0, d_epsilon_q} - d_fall_q;
+
+    f_less_q     <= e_due_q && (e_left_q[EpsilonBits] || lead[EpsilonBits]);
+    f_left_q     <= e_left_q[EpsilonBits-1:0];
+    f_end_q      <= e_end;
+
+    s5_epsilon_o <= f_less_q ? f_end_q : f_left_q;
+  end
+
+  qs_delay #(
+      .Width(Count),
+      .Depth(3)
+  ) u_count_delay (
+      .clk_i,
+      .data_i(d_count_q),
+      .data_o(s5_count_o)
+  );
+
+  logic unused_lead;
+  assign unused_lead = ^lead[EpsilonBits-1:0];
+
+  `QS_ASSERT(EpsilonInRange_A, !(stepped_i && s5_live_i) || old_o <= EpsilonBits'(1) << 24)
+
+endmodule

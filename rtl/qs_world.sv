@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// A world from tables: outcomes of each state and action by the alias method, and start states likewise.
+//
+// Function    The upper log2(Outcomes) bits of outcome_i choose a slot of (state_i, action_i); its first outcome
+//             happens if the other bits are below its split, else its second. Start states: the same with
+//             start_i and Starts slots. With one slot there is nothing to choose: only the first is stored.
+//             Golden model: qstep.acting.world_table.
+// Timing      Three clocks from request to answer; one a clock; always ready.
+// Handshake   write_i writes a column of 32 bits of a word; words are laid out as docs/agents.md says.
+// Reset       none: memories are undefined until written.
+// Hazards     none: it is written while nobody asks.
+// Invariants  none
+// Resources   Actions * States * Outcomes words of 2 * (Width + StateBits + 1) + 17 bits, or half of that.
+// Reference   A. J. Walker, "An efficient method for generating discrete random variables", ACM TOMS 3 (1977).
+
+module qs_world
+  import qs_agents_pkg::*;
+#(
+    parameter  int unsigned States     = 32,              // 2..65536
+    parameter  int unsigned Actions    = 4,               // 2..64
+    parameter  int unsigned Width      = 16,              // 8..32
+    parameter  int unsigned Outcomes   = 1,               // a power of two, 1..64
+    parameter  int unsigned Starts     = 1,               // a power of two, 1..65536
+    localparam int unsigned StateBits  = $clog2(States),
+    localparam int unsigned ActionBits = $clog2(Actions)
+) (
+    input logic clk_i,
+
+    input logic        world_write_i,
+    input logic        start_write_i,
+    input logic [29:0] index_i,
+    input logic [31:0] data_i,
+
+    input  logic        [ StateBits-1:0] state_i,
+    input  logic        [ActionBits-1:0] action_i,
+    input  logic        [  DrawBits-1:0] outcome_i,
+    input  logic        [  DrawBits-1:0] start_i,
+    output logic signed [     Width-1:0] reward_o,
+    output logic        [ StateBits-1:0] next_state_o,
+    output logic                         terminated_o,
+    output logic        [ StateBits-1:0] start_state_o
+);
+
+  localparam int unsigned SlotBits = $clog2(Outcomes);
+  localparam int unsigned StartBits = $clog2(Starts);
+
+  // Addresses are {action, slot, state}, so that a number of actions that is no power of two wastes nothing.
+  localparam int unsigned PairBits = ActionBits + SlotBits;
+  logic [PairBits+StateBits-1:0] read, write;
+
+  if (SlotBits > 0) begin : gen_slots
+    assign read  = {action_i, outcome_i[DrawBits-1-:SlotBits], state_i};
+    assign write = {index_i[8+:ActionBits], index_i[2+:SlotBits], index_i[14+:StateBits]};
+  end else begin : gen_slot
+    assign read  = {action_i, state_i};
+    assign write = {index_i[8+:ActionBits], index_i[14+:StateBits]};
+  end
+
+  qs_alias #(
+      .Words    (Actions * Outcomes << StateBits),
+      .Slots    (Outcomes),
+      .DataWidth(Width + StateBits + 1)
+  ) u_outcomes (
+      .clk_i,
+      .write_i  (world_write_i),
+      .address_i(write),
+      .column_i (index_i[1:0]),
+      .data_i,
+      .read_i   (read),
+      .draw_i   (outcome_i),
+      .chosen_o ({terminated_o, next_state_o, reward_o})
+  );
+
+  localparam int unsigned EntryBits = StartBits > 0 ? StartBits : 1;
+  logic [EntryBits-1:0] start_read, start_write;
+  if (StartBits > 0) begin : gen_starts
+    assign start_read  = start_i[DrawBits-1-:StartBits];
+    assign start_write = index_i[1+:StartBits];
+  end else begin : gen_start
+    assign start_read  = '0;
+    assign start_write = '0;
+  end
+
+  qs_alias #(
+      .Words    (Starts > 1 ? Starts : 2),
+      .Slots    (Starts),
+      .DataWidth(StateBits)
+  ) u_starts (
+      .clk_i,
+      .write_i  (start_write_i),
+      .address_i(start_write),
+      .column_i ({1'b0, index_i[0]}),
+      .data_i,
+      .read_i   (start_read),
+      .draw_i   (start_i),
+      .chosen_o (start_state_o)
+  );
+
+  logic unused_index;
+  assign unused_index = ^index_i;
+
+endmodule

@@ -1,0 +1,164 @@
+"""The interleaved lane's memory map: what is written where, and how what is read is understood.
+
+An access is (region, index, data), as the bus of ``qs_acting`` takes it; docs/agents.md has the map. The
+twin in hardware is ``qs_agents_pkg`` and ``qs_agent_bus``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
+from qstep.acting.draws import DRAW_BITS
+from qstep.acting.world_table import WorldTable
+from qstep.config import Config
+from qstep.errors import ConfigError
+from qstep.protocol import Region
+
+__all__ = [
+    "Access",
+    "counters_from",
+    "counters_writes",
+    "settings_writes",
+    "state_from",
+    "state_writes",
+    "table_index",
+    "world_writes",
+]
+
+_COLUMN_BITS = 32
+_SPLIT_BITS = DRAW_BITS + 1
+_LIMIT = 7
+_MASK32 = (1 << 32) - 1
+_COUNTERS = (
+    ("steps", 3),
+    ("terminations", 3),
+    ("truncations", 3),
+    ("return_sum", 4),
+    ("saturations", 3),
+)
+
+Read = Callable[[int, int], int]
+"""What reads: takes region and index."""
+
+
+class Access(NamedTuple):
+    """A write: region, index in it, data of 32 bits."""
+
+    region: Region
+    place: int
+    data: int
+
+
+def settings_writes(agent: int, settings: AgentSettings) -> list[Access]:
+    """Return what sets an agent to its settings; its seed and first epsilon are part of its state."""
+    coefficients, code = settings.coefficients, settings.epsilon.code
+    data = (
+        coefficients.kappa << 16 | coefficients.alpha,
+        code.end,
+        code.decrement,
+        code.by_episodes << 20 | code.shift << 16 | code.period,
+    )
+    return [Access(Region.SETTINGS, agent << 3 | field, word) for field, word in enumerate(data)]
+
+
+def state_writes(agent: int, state: AgentState) -> list[Access]:
+    """Return what puts an agent into a state."""
+    data = (
+        state.word & _MASK32,
+        state.word >> 32,
+        state.epsilon,
+        state.epsilon_count << 16 | state.episode_steps,
+        state.begun << 30 | state.explored << 29 | state.action << 16 | state.state,
+    )
+    return [Access(Region.CONTEXT, agent << 3 | field, word) for field, word in enumerate(data)]
+
+
+def state_from(agent: int, read: Read) -> AgentState:
+    """Read the state of an agent."""
+    low, high, epsilon, counts, place = (read(Region.CONTEXT, agent << 3 | f) for f in range(5))
+    return AgentState(
+        word=high << 32 | low,
+        epsilon=epsilon,
+        epsilon_count=counts >> 16,
+        begun=bool(place >> 30 & 1),
+        state=place & 0xFFFF,
+        action=place >> 16 & 63,
+        explored=bool(place >> 29 & 1),
+        episode_steps=counts & 0xFFFF,
+    )
+
+
+def counters_writes(agent: int, counters: AgentCounters) -> list[Access]:
+    """Return what sets the counters of an agent; before the first run they are undefined."""
+    words = []
+    for name, length in _COUNTERS:
+        value = getattr(counters, name)
+        words += [value >> 16 * n & 0xFFFF for n in range(length)]
+    return [Access(Region.COUNTERS, agent << 4 | n, word) for n, word in enumerate(words)]
+
+
+def counters_from(agent: int, read: Read) -> AgentCounters:
+    """Read the counters of an agent, all of one moment."""
+    words = iter([read(Region.COUNTERS, agent << 4 | n) for n in range(16)])
+    values = {name: sum(next(words) << 16 * n for n in range(length)) for name, length in _COUNTERS}
+    values["return_sum"] -= (values["return_sum"] >> 63) << 64
+    return AgentCounters(**values)
+
+
+def table_index(agent: int, table: int, state: int, action: int) -> int:
+    """Return where the value of a table is; `table` is 0 but in Double Q-learning."""
+    return table << 26 | agent << 22 | state << 6 | action
+
+
+def world_writes(config: Config, world: WorldTable) -> Iterator[Access]:
+    """Yield what loads a world, its start states and its limit of steps.
+
+    Raises
+    ------
+    ConfigError
+        The world has one slot that chooses between two outcomes, for which the hardware has no room.
+    """
+    acting = config.acting
+    if acting is None:
+        raise ConfigError("acting is None; agents need a configuration that has it")
+    state_bits = (config.states - 1).bit_length()
+    width = config.format.width
+    outcomes = (
+        world.terminated.astype(object) << (state_bits + width)
+        | world.next_state.astype(object) << width
+        | world.reward.astype(object) & ((1 << width) - 1)
+    )
+    bits = width + state_bits + 1
+    for state, action, slot in np.ndindex(*world.split.shape):
+        word = _word(outcomes[state, action], world.split[state, action], slot, bits, "outcomes")
+        for column, data in _columns(word, len(world.split[state, action]), bits):
+            index = state << 14 | action << 8 | slot << 2 | column
+            yield Access(Region.WORLD, index, data)
+    starts = world.start_state.astype(object)
+    for slot in range(len(starts)):
+        word = _word(starts, world.start_split, slot, state_bits, "start states")
+        for column, data in _columns(word, len(starts), state_bits):
+            yield Access(Region.STARTS, slot << 1 | column, data)
+    yield Access(Region.SETTINGS, _LIMIT, world.max_episode_steps)
+
+
+def _word(items: NDArray[Any], split: NDArray[np.int32], slot: int, bits: int, what: str) -> int:
+    """Return {split, second, first} of a slot, or of the only one what always happens."""
+    first, second = (int(item) for item in items[slot])
+    at = int(split[slot])
+    if len(split) > 1:
+        return at << 2 * bits | second << bits | first
+    if first != second and 0 < at < 1 << DRAW_BITS:
+        raise ConfigError(f"a world with room for one of its {what} chooses between two")
+    return first if at else second
+
+
+def _columns(word: int, slots: int, bits: int) -> Iterator[tuple[int, int]]:
+    length = 2 * bits + _SPLIT_BITS if slots > 1 else bits
+    for column in range(-(-length // _COLUMN_BITS)):
+        yield column, word >> _COLUMN_BITS * column & _MASK32
