@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
 from qstep.acting.fast_model import FastActingModel, Trace
 from qstep.acting.world_table import WorldTable
-from qstep.checks import shown
 from qstep.config import Config
-from qstep.errors import ConfigError
+from qstep.devices import is_model, open_port
 
 __all__ = ["AgentsDevice", "open_agents"]
 
@@ -68,12 +67,16 @@ def open_agents(
     Raises
     ------
     ConfigError
-        The name has none of these forms, or `settings` are for another number of agents.
+        The name has none of these forms, `settings` are for another number of agents, or hardware has no
+        room for them.
+    DeviceError, ToolMissingError
+        As for :func:`qstep.open`.
     """
-    if not isinstance(url, str):
-        raise ConfigError(f"device is {shown(url)}; it must be the name of a device")
-    if url.removesuffix(":") == "model":
+    if is_model(url):
         model = FastActingModel(config, world, settings)
         model.run(0)  # its machine code is loaded here, not in the first step
         return model
-    raise ConfigError(f"device is {url!r}; agents act on model: so far")
+    from qstep.devices.agents_device import LinkAgents
+
+    port, build = open_port(url, config)
+    return LinkAgents(port, config, world, settings, build=build)

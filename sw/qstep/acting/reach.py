@@ -14,7 +14,14 @@ __all__ = ["doubts", "visited"]
 
 
 def visited(world: World, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return what :meth:`~qstep.acting.world.World.visited` does."""
+    """Return the states, bool of shape (S,), in which a policy can have to act.
+
+    Parameters
+    ----------
+    world : World
+    allowed : ndarray of bool, shape (S, A)
+        The actions that the policy may take in each state.
+    """
     leads = allowed[world.state, world.action] & ~world.terminated
     first = np.searchsorted(world.state[leads], np.arange(world.states + 1)).tolist()
     following = world.next_state[leads].tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from qstep.checks import shown
@@ -10,7 +11,10 @@ from qstep.config import Config, checked_config
 from qstep.devices.base import Counters, Device, Status
 from qstep.errors import ConfigError
 
-__all__ = ["Counters", "Device", "Status", "open_device"]
+if TYPE_CHECKING:
+    from qstep.link.ports import Port
+
+__all__ = ["Counters", "Device", "Status", "is_model", "open_device", "open_port"]
 
 _FORMS = "model:, sim:, sim:uart, serial:PORT or serial:PORT?baud=N&build=ID"
 _OPTIONS = {
@@ -57,21 +61,35 @@ def open_device(url: str, config: Config) -> Device:
     (25, 4)
     """
     checked_config(config)
-    if not isinstance(url, str):
-        raise ConfigError(f"device is {shown(url)}; it must be {_FORMS}")
-    kind, _, rest = url.partition(":")
-    if kind == "model" and not rest:
+    if is_model(url):
         from qstep.devices.model_device import ModelDevice
 
         return ModelDevice(config)
+    from qstep.devices.link_device import LinkDevice
+
+    port, build = open_port(url, config)
+    return LinkDevice(port, config, build=build)
+
+
+def is_model(url: str) -> bool:
+    """Whether a name is that of the model; raises ConfigError if it is no text."""
+    if not isinstance(url, str):
+        raise ConfigError(f"device is {shown(url)}; it must be {_FORMS}")
+    return url.removesuffix(":") == "model"
+
+
+def open_port(url: str, config: Config) -> tuple[Port, str | None]:
+    """Open the port of any other device by name; return it, and the build that the name demands.
+
+    Raises as :func:`open_device` does.
+    """
+    kind, _, rest = url.partition(":")
     if kind == "sim" and rest in ("", "uart"):
-        from qstep.devices.link_device import LinkDevice
         from qstep_sim.port import SimPort
 
-        return LinkDevice(SimPort(config, uart=rest == "uart"), config)
+        return SimPort(config, uart=rest == "uart"), None
     serial = _SERIAL.fullmatch(rest)
     if kind == "serial" and serial is not None:
-        from qstep.devices.link_device import LinkDevice
         from qstep.link.ports import SerialPort
 
         options = _options(url, serial["options"])
@@ -80,7 +98,7 @@ def open_device(url: str, config: Config) -> Device:
                 f"device is {url!r}; its socket must be socket://HOST:PORT, PORT from 0 to 65535"
             )
         baud = int(options.get("baud", config.link.baud))
-        return LinkDevice(SerialPort(serial["port"], baud), config, build=options.get("build"))
+        return SerialPort(serial["port"], baud), options.get("build")
     raise ConfigError(f"device is {url!r}; it must be {_FORMS}")
 
 

@@ -1,0 +1,310 @@
+"""Agents on a device at the other end of a link: a board, or a simulation of one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from itertools import groupby
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
+from qstep.acting.config import Algorithm
+from qstep.acting.fast_model import Trace
+from qstep.acting.model import checked_agents
+from qstep.acting.registers import (
+    Access,
+    Read,
+    counters_from,
+    counters_writes,
+    settings_writes,
+    state_from,
+    state_writes,
+    table_index,
+    world_writes,
+)
+from qstep.acting.world_table import WorldTable
+from qstep.checks import integer
+from qstep.config import Config
+from qstep.devices.base import checked_table
+from qstep.errors import ConfigError, DeadlineError
+from qstep.link.exchange import PATIENCE
+from qstep.link.hello import checked_hello
+from qstep.link.ports import Port
+from qstep.link.session import Session
+from qstep.link.words import words_from
+from qstep.protocol import (
+    ANSWERS,
+    ARGUMENTS,
+    COMMON,
+    MOST_STEPS,
+    WORD_BYTES,
+    Region,
+    Request,
+)
+
+__all__ = ["LinkAgents"]
+
+_STEPS_WORDS = 3
+_CONTEXT_WORDS, _COUNTER_WORDS = 5, 16
+_POLL_SECONDS = 0.001
+_STUCK_SECONDS = 2.0
+_STUCK_POLLS = 20
+_WORD_SECONDS = 400 / 1_000_000
+"""What a word takes at most, at the slowest clock that deadlines reckon with."""
+
+
+class LinkAgents:
+    """The driver of agents: same contract as :class:`qstep.acting.model.ActingModel`.
+
+    Opening ends a job that an earlier host left, loads the world, and puts every agent before its first
+    step and every table to 0.
+
+    Parameters
+    ----------
+    port : Port
+        Carries the bytes; closed with the device.
+    config : Config
+        What the device must have been built from, with ``config.acting``.
+    world : WorldTable
+        Made for `config`.
+    settings : sequence of AgentSettings
+        One for each agent.
+    patience : float
+        Seconds without an answer, beside the time on the line, before the first retry.
+    build : str, optional
+        The build that it must be; any will do without.
+
+    Attributes
+    ----------
+    build : str
+        Identity of the device's build, 16 hexadecimal digits; all 0 for a simulation.
+
+    Raises
+    ------
+    ConfigError
+        `config` does not act, the number of settings is not that of its agents, or the world does not
+        fit what is built.
+    ProtocolVersionError, ConfigMismatchError
+        The device is another one than `config` describes; nothing was written to it.
+    DeadlineError, LinkError
+        No device answers, or the port failed.
+    """
+
+    def __init__(
+        self,
+        port: Port,
+        config: Config,
+        world: WorldTable,
+        settings: Sequence[AgentSettings],
+        patience: float = PATIENCE,
+        build: str | None = None,
+    ) -> None:
+        acting = checked_agents(config, settings)
+        self.config, self.world, self.settings = config, world, tuple(settings)
+        self._port, self._expected_build = port, build
+        self._tables = 2 if acting.algorithm is Algorithm.DOUBLE_Q_LEARNING else 1
+        loads = list(world_writes(config, world))
+        for number, own in enumerate(self.settings):
+            loads += settings_writes(number, own)
+        self._session = Session(port, config, patience)
+        try:
+            self.reconnect()
+            self.stop()
+            self._store(loads)
+            self.restore(
+                np.zeros(config.table_shape, np.int32),
+                [AgentState.first(own, number) for number, own in enumerate(self.settings)],
+                [AgentCounters() for _ in self.settings],
+            )
+        except BaseException:
+            port.close()
+            raise
+
+    def reconnect(self) -> None:
+        """Open a new session after an error; what is on the device stays, and a job goes on."""
+        self.build = checked_hello(self.config, self._session.open(), self._expected_build)
+
+    # Jobs
+
+    def run(self, steps: int, *, trace: bool = False) -> Trace | None:
+        """Let every agent make `steps` steps, and return when they are made.
+
+        What interrupts it, Ctrl-C too, ends the job after the steps that are under way.
+
+        Raises
+        ------
+        ConfigError
+            `steps` is not 0 to 2^48 - 1, or a trace is wanted; nothing was done.
+        DeadlineError
+            The agents make no more steps.
+        """
+        integer("steps", steps, 0, MOST_STEPS, "from 0 to 2^48-1")
+        if trace:
+            raise ConfigError("trace is True; only the model keeps what its agents live through")
+        if not steps:
+            return None
+        self.start(steps)
+        try:
+            self._await_end()
+        except DeadlineError:
+            raise
+        except BaseException:
+            self.stop()
+            raise
+        return None
+
+    def start(self, steps: int) -> None:
+        """Begin a job of `steps` steps of every agent, and do not wait for its end.
+
+        Raises
+        ------
+        ConfigError
+            `steps` is not 1 to 2^48 - 1.
+        RefusedError
+            A job runs already; it goes on.
+        """
+        integer("steps", steps, 1, MOST_STEPS, "from 1 to 2^48-1")
+        self._session.send(Request.RUN, ARGUMENTS[Request.RUN].pack(steps))
+        self._session.drain()
+
+    def stop(self) -> None:
+        """End the job, if one runs, after the steps that are under way; return when it has ended."""
+        self._session.send(Request.STOP)
+        self._session.drain()
+        self._await_end()
+
+    @property
+    def running(self) -> bool:
+        """A job runs."""
+        layout = ANSWERS[Request.PROGRESS]
+        (running,) = layout.unpack(self._session.ask(Request.PROGRESS, layout.size))
+        return bool(running)
+
+    def _await_end(self) -> None:
+        made: list[int] = []
+        polls, since = 0, time.monotonic()
+        while self.running:
+            # All agents make their steps in turns: one of them shows whether there is any progress.
+            steps = self._fetch(Region.COUNTERS, range(_STEPS_WORDS))
+            if steps != made:
+                made, polls, since = steps, 0, time.monotonic()
+            polls += 1
+            if polls > _STUCK_POLLS and time.monotonic() - since > _STUCK_SECONDS:
+                raise DeadlineError(
+                    f"the agents made no step within {_STUCK_SECONDS:g} s of a job that runs"
+                )
+            self._session.pause(_POLL_SECONDS)
+
+    # What the agents have
+
+    @property
+    def counters(self) -> list[AgentCounters]:
+        """What the agents have counted, each of one moment; readable while a job runs."""
+        return [
+            counters_from(number, self._words(Region.COUNTERS, number << 4, _COUNTER_WORDS))
+            for number in range(len(self.settings))
+        ]
+
+    @property
+    def states(self) -> list[AgentState]:
+        """What the agents keep, as copies."""
+        return [
+            state_from(number, self._words(Region.CONTEXT, number << 3, _CONTEXT_WORDS))
+            for number in range(len(self.settings))
+        ]
+
+    @property
+    def table(self) -> NDArray[np.int32]:
+        """A copy of all tables as raw values, int32, shape (*Acting.tables, S, A)."""
+        words = self._fetch(Region.TABLE, self._entries())
+        return np.array(words, np.uint32).view(np.int32).reshape(self.config.table_shape)
+
+    def load(self, q_raw: NDArray[np.int32]) -> None:
+        """Replace all tables by values of the same shape; raises TableError if they do not fit."""
+        values = checked_table(self.config, q_raw).reshape(-1)
+        words = values.view(np.uint32).tolist()
+        self._store(
+            [
+                Access(Region.TABLE, index, word)
+                for index, word in zip(self._entries(), words, strict=True)
+            ]
+        )
+
+    def restore(
+        self,
+        table: NDArray[np.int32],
+        states: Sequence[AgentState],
+        counters: Sequence[AgentCounters],
+    ) -> None:
+        """Go on from what :attr:`table`, :attr:`states` and :attr:`counters` were."""
+        for what, given in (("states", states), ("counters", counters)):
+            if len(given) != len(self.settings):
+                raise ConfigError(
+                    f"{what} are of {len(given)} agents; these are {len(self.settings)}"
+                )
+        self.load(table)
+        accesses: list[Access] = []
+        for number, (state, count) in enumerate(zip(states, counters, strict=True)):
+            accesses += [*state_writes(number, state), *counters_writes(number, count)]
+        self._store(accesses)
+
+    # Words
+
+    def _entries(self) -> list[int]:
+        """Return where the values of all tables are, in the order of :attr:`table`."""
+        return [
+            table_index(agent, table, state, action)
+            for agent in range(len(self.settings))
+            for table in range(self._tables)
+            for state in range(self.config.states)
+            for action in range(self.config.actions)
+        ]
+
+    def _words(self, region: Region, first: int, count: int) -> Read:
+        words = self._fetch(region, range(first, first + count))
+        found = dict(zip(range(first, first + count), words, strict=True))
+        return lambda _region, index: found[index]
+
+    def _store(self, accesses: Sequence[Access]) -> None:
+        for region, of_region in groupby(accesses, key=lambda access: access.region):
+            group = list(of_region)
+            indexes = [access.place for access in group]
+            place, at = ARGUMENTS[Request.STORE], 0
+            while at < len(group):
+                most = max(1, (self._session.limit - place.size) // WORD_BYTES)
+                words = words_from(indexes, at, most)
+                data = np.array([a.data for a in group[at : at + words.total]], "<u4").tobytes()
+                payload = place.pack(region, *words) + data
+                self._session.send(Request.STORE, payload, seconds=words.total * _WORD_SECONDS)
+                at += words.total
+        self._session.drain()
+
+    def _fetch(self, region: Region, indexes: Sequence[int]) -> list[int]:
+        found: list[int] = []
+        place = ARGUMENTS[Request.FETCH]
+        while len(found) < len(indexes):
+            most = max(1, (self._session.limit - COMMON.size) // WORD_BYTES)
+            words = words_from(indexes, len(found), most)
+            size = words.total * WORD_BYTES
+            data = self._session.ask(Request.FETCH, size, place.pack(region, *words))
+            found += np.frombuffer(data, "<u4").tolist()
+        return found
+
+    def close(self) -> None:
+        """Close the port; calling it twice is harmless. A job goes on."""
+        self._port.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
