@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from qstep.acting.world import World
 from qstep.baselines import dictionary, numba_table, numpy_table, random_walk
 from qstep.baselines.learning import AgentsLearning, Learning
 from qstep.baselines.problem import Stream
 from qstep.envs.gridworld import DeterministicModel, GridWorld
 from qstep.envs.maps import MAPS
 from qstep.envs.splitmix import SplitMix64
-from qstep.learn.value_iteration import solve
+from qstep.learn.value_iteration import solve, transition_model
 
 pytestmark = pytest.mark.unit
 
@@ -35,7 +34,8 @@ def world(env: GridWorld) -> DeterministicModel:
 
 @pytest.fixture(scope="module")
 def optimal(env: GridWorld) -> NDArray[np.bool_]:
-    model = World.from_env(env)
+    model = transition_model(env)
+    assert model is not None
     return solve(model, 0.9).optimal
 
 

@@ -1,0 +1,99 @@
+"""Every algorithm on every kind of world, until its greedy policy is value iteration's.
+
+    python -m tb.learning
+
+prints the table of docs/training.md. All runs are of eight agents on the compiled model, seed 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import qstep
+from qstep.acting.agent import AgentSettings
+from qstep.acting.config import Algorithm
+from qstep.acting.epsilon import Epsilon
+from qstep.acting.result import TrainingResult
+
+__all__ = ["CASES", "Case", "learnt"]
+
+AGENTS = 8
+
+
+@dataclass(frozen=True)
+class Case:
+    """A world, an algorithm, and what it takes; `steps` are of each agent."""
+
+    world: str
+    algorithm: Algorithm
+    number_format: str
+    alpha: float
+    gamma: float
+    epsilon: Epsilon
+    steps: int
+
+
+def _falling(start: float, end: float, over: int) -> Epsilon:
+    return Epsilon(start, end, "linear", over)
+
+
+Q, SARSA, EXPECTED, DOUBLE = Algorithm
+
+CASES = (
+    # Slippery: a small alpha averages, and SARSA's kind needs an epsilon that stays, but small.
+    *(
+        Case("FrozenLake-v1", a, "Q2.18", 0.01, 0.95, _falling(0.5, 0.003, 3_200_000), 8_000_000)
+        for a in Algorithm
+    ),
+    # A cliff: what follows its policy walks along the edge only if that hardly ever explores. The
+    # table of zeros is better than any real value here, which explores by itself.
+    Case("CliffWalking-v1", Q, "Q9.7", 0.5, 0.9, _falling(1.0, 0.0, 160_000), 200_000),
+    Case("CliffWalking-v1", SARSA, "Q9.7", 0.5, 0.9, Epsilon(0.0), 1_000_000),
+    Case("CliffWalking-v1", EXPECTED, "Q9.7", 0.5, 0.9, Epsilon(0.001), 1_000_000),
+    Case("CliffWalking-v1", DOUBLE, "Q9.7", 0.5, 0.9, _falling(1.0, 0.0, 800_000), 1_000_000),
+    # 300 start states.
+    *(
+        Case("Taxi-v3", a, "Q6.14", 0.05, 0.9, _falling(0.3, 0.0, 8_000_000), 8_000_000)
+        for a in Algorithm
+    ),
+    # 1024 states, and a way of 74 moves.
+    Case("gridworld-32x32", Q, "Q8.8", 0.5, 0.98, _falling(0.1, 0.0, 3_200_000), 4_000_000),
+    Case("gridworld-32x32", SARSA, "Q8.8", 0.5, 0.98, Epsilon(0.0), 4_000_000),
+    Case("gridworld-32x32", EXPECTED, "Q8.8", 0.5, 0.98, _falling(0.1, 0.0, 3_200_000), 4_000_000),
+    Case("gridworld-32x32", DOUBLE, "Q8.8", 0.5, 0.98, _falling(1.0, 0.0, 8_000_000), 8_000_000),
+)
+
+
+def learnt(case: Case) -> TrainingResult:
+    """Run a case."""
+    return qstep.train(
+        case.world,
+        steps=case.steps,
+        agents=AGENTS,
+        algorithm=case.algorithm,
+        settings=AgentSettings(case.alpha, case.gamma, case.epsilon),
+        number_format=case.number_format,
+    )
+
+
+def main() -> None:
+    """Print the table, a line a case."""
+    print("| world | algorithm | format | alpha | gamma | epsilon | steps an agent | optimal "
+          "| within 1 % | million steps/s |")  # fmt: skip
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    for case in CASES:
+        found = learnt(case).summary()
+        epsilon = case.epsilon
+        falls = f"{epsilon.start:g}"
+        if epsilon.kind == "linear":
+            falls += f" to {epsilon.end:g} in {epsilon.over:,}"
+        print(
+            f"| {case.world} | {case.algorithm.value} | {case.number_format} | {case.alpha:g} "
+            f"| {case.gamma:g} | {falls} | {case.steps:,} | {found['optimal_agents']} of {AGENTS} "
+            f"| {found['near_agents']} of {AGENTS} | {found['steps_per_second'] / 1e6:.0f} |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,26 @@
+"""Each algorithm learns each kind of world as well as value iteration solves it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tb.learning import AGENTS, CASES, Case, learnt
+
+pytestmark = pytest.mark.unit
+
+QUICK = [case for case in CASES if case.steps <= 1_000_000 or case.world == "FrozenLake-v1"]
+"""`python -m tb.learning` runs them all."""
+
+
+@pytest.mark.parametrize("case", QUICK, ids=lambda case: f"{case.world}-{case.algorithm.value}")
+def test_greedy_policies_are_value_iterations(case: Case) -> None:
+    result = learnt(case)
+    near = result.optimal_after(0.01 if case.world == "FrozenLake-v1" else 0.0)
+    assert None not in near, near
+    assert len(near) == AGENTS
+
+
+def test_run_that_is_too_short_is_not_optimal() -> None:
+    result = learnt(replace(CASES[0], steps=20_000))
+    assert result.optimal_after(0.01) == (None,) * AGENTS
