@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from qstep.acting.world import World
 from qstep.baselines import dictionary, numba_table, numpy_table, random_walk
 from qstep.baselines.learning import AgentsLearning, Learning
 from qstep.baselines.problem import Stream
 from qstep.envs.gridworld import DeterministicModel, GridWorld
 from qstep.envs.maps import MAPS
 from qstep.envs.splitmix import SplitMix64
-from qstep.learn.value_iteration import solve, transition_model
+from qstep.learn.value_iteration import solve
 
 pytestmark = pytest.mark.unit
 
@@ -34,8 +35,7 @@ def world(env: GridWorld) -> DeterministicModel:
 
 @pytest.fixture(scope="module")
 def optimal(env: GridWorld) -> NDArray[np.bool_]:
-    model = transition_model(env)
-    assert model is not None
+    model = World.from_env(env)
     return solve(model, 0.9).optimal
 
 

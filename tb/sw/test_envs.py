@@ -1,6 +1,5 @@
-"""Environments by name, and their exact optimum."""
+"""Environments by name."""
 
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +10,6 @@ from gymnasium.spaces import Discrete
 
 from qstep.envs import STEP_CAP, GridWorld, make, table_size
 from qstep.errors import ConfigError, EnvironmentSpaceError
-from qstep.learn.value_iteration import TransitionModel, solve, transition_model
 
 pytestmark = pytest.mark.unit
 
@@ -96,99 +94,6 @@ def test_limit_of_an_environment_is_kept() -> None:
 def test_unfit_environment_is_refused_by_name(env_id: str, message: str) -> None:
     with pytest.raises(EnvironmentSpaceError, match=message):
         make(env_id, 0)
-
-
-def test_value_iteration_solves_a_corridor_by_hand() -> None:
-    model = transition_model(GridWorld("S..G"))
-    assert model is not None
-    solution = solve(model, 0.5)
-    assert solution.values.tolist() == pytest.approx([-1.25, -0.5, 1.0, 0.0])
-    assert solution.optimal[:3].tolist() == [[False, False, False, True]] * 3
-    assert solution.q[0].tolist() == pytest.approx([-1.625, -1.625, -1.625, -1.25])
-
-
-def test_every_tied_action_is_optimal() -> None:
-    model = transition_model(GridWorld("S.\n.G"))
-    assert model is not None
-    assert solve(model, 0.9).optimal[0].tolist() == [False, True, False, True]
-
-
-def test_value_iteration_solves_slippery_frozen_lake() -> None:
-    model = transition_model(make("FrozenLake-v1", 0))
-    assert model is not None
-    solution = solve(model, 0.99)
-    # By hand: with all mass of the outcomes, V must satisfy Bellman's optimality equation.
-    values = np.append(solution.values, 0.0)
-    following = np.where(model.terminated, 16, model.next_state)
-    backup = (model.probability * (model.reward + 0.99 * values[following])).sum(axis=2)
-    np.testing.assert_allclose(backup.max(axis=1), solution.values, atol=1e-9)
-    assert solution.values[0] == pytest.approx(0.5420, abs=1e-4)  # the published value of this map
-
-
-@pytest.mark.parametrize(("text", "value"), [("S#G", -1e6), ("S.#.G", -1e6), ("S.G", 0.0)])
-def test_value_iteration_ends_soon_where_an_episode_need_not(text: str, value: float) -> None:
-    model = transition_model(GridWorld(text))
-    assert model is not None
-    began = time.process_time()
-    solution = solve(model, 0.999999)
-    assert time.process_time() - began < 2
-    assert solution.values[0] == pytest.approx(value, rel=1e-9, abs=1e-5)
-    assert solution.optimal[0].tolist() == ([True] * 4 if value else [False, False, False, True])
-
-
-def test_solution_is_that_of_sweeps_alone() -> None:
-    for env_id in ("gridworld-16x16", "FrozenLake-v1"):
-        model = transition_model(make(env_id, 0))
-        assert model is not None
-        values = np.zeros(len(model.start))
-        for _ in range(3000):
-            worth = model.reward + 0.9 * ~model.terminated * values[model.next_state]
-            values = (model.probability * worth).sum(axis=2).max(axis=1)
-        np.testing.assert_allclose(solve(model, 0.9).values, values, atol=1e-9)
-
-
-def test_chance_in_too_many_states_is_refused() -> None:
-    shape = (4097, 2, 2)
-    model = TransitionModel(
-        np.full(shape, 0.5),
-        np.zeros(shape, np.int32),
-        np.zeros(shape),
-        np.zeros(shape, np.bool_),
-        np.eye(4097)[0],
-    )
-    with pytest.raises(ConfigError, match="chance in 4097 states; it can be solved for up to 4096"):
-        solve(model, 0.9)
-
-
-@pytest.mark.parametrize("gamma", [-0.1, 1.0, float("nan")])
-def test_value_iteration_refuses_a_discount_that_does_not_contract(gamma: float) -> None:
-    model = transition_model(GridWorld("S.G"))
-    assert model is not None
-    with pytest.raises(ConfigError, match=f"gamma is {gamma}; .* from 0 to below 1"):
-        solve(model, gamma)
-
-
-@pytest.mark.parametrize(
-    ("env_id", "reward"),
-    [("gridworld", 1.0), ("FrozenLake-v1", 1.0), ("CliffWalking-v1", -1.0), ("Taxi-v3", 20.0)],
-)
-def test_success_reward_is_that_of_the_goal(env_id: str, reward: float) -> None:
-    model = transition_model(make(env_id, 0))
-    assert model is not None
-    assert model.success_reward == reward
-
-
-def test_visited_states_follow_the_allowed_actions() -> None:
-    model = transition_model(GridWorld("S..G\n...."))
-    assert model is not None
-    right_only = np.tile([False, False, False, True], (8, 1))
-    assert np.flatnonzero(model.visited(right_only)).tolist() == [0, 1, 2]
-    assert np.flatnonzero(model.visited(np.ones((8, 4), bool))).tolist() == [0, 1, 2, 4, 5, 6, 7]
-
-
-def test_no_model_where_there_is_no_table_or_states_are_shifted(shifted: gym.Env[Any, Any]) -> None:
-    assert transition_model(shifted) is None
-    assert transition_model(gym.make("CartPole-v1", disable_env_checker=True)) is None
 
 
 def test_an_environment_is_named_and_not_given() -> None:

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
+from qstep.acting.world import World
 from qstep.envs import MAPS, GridWorld, make
 from qstep.errors import EnvironmentSpaceError
-from qstep.learn.value_iteration import solve, transition_model
+from qstep.learn.value_iteration import solve
 
 pytestmark = pytest.mark.unit
 
@@ -97,11 +98,10 @@ def test_walls_holes_and_goals_absorb() -> None:
         assert model.terminated[cell].all()
 
 
-@pytest.mark.parametrize(("name", "steps"), list(zip(MAPS, (8, 14, 30), strict=True)))
+@pytest.mark.parametrize(("name", "steps"), list(zip(MAPS, (8, 14, 30, 74), strict=True)))
 def test_best_policy_of_a_bundled_board_reaches_the_goal(name: str, steps: int) -> None:
     world = make(name, 0)
-    model = transition_model(world)
-    assert model is not None
+    model = World.from_env(world)
     policy = solve(model, 0.9).q.argmax(axis=1)
     state, _ = world.reset()
     total, terminated, length = 0.0, False, 0

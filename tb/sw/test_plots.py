@@ -10,11 +10,10 @@ from matplotlib.image import imread
 from matplotlib.quiver import Quiver
 from numpy.typing import NDArray
 
-from qstep.envs import make, table_size
+from qstep.envs import GridWorld, make, table_size
 from qstep.learn.checkpoint import Episode
 from qstep.learn.evaluate import Evaluation
 from qstep.learn.plots import plot_learning_curve, plot_policy
-from qstep.learn.value_iteration import transition_model
 
 pytestmark = pytest.mark.unit
 
@@ -93,8 +92,7 @@ def test_arrow_points_to_where_the_action_leads(
     drawn: list[Figure] = []
     monkeypatch.setattr("qstep.learn.plots.write_picture", lambda figure, _: drawn.append(figure))
     env = make(env_id, 0)
-    model = transition_model(env)
-    assert model is not None
+    model = env.unwrapped
     states, actions = table_size(env)
     for action in range(actions):
         q = np.zeros((states, actions))
@@ -108,8 +106,12 @@ def test_arrow_points_to_where_the_action_leads(
         for (column, row), right, up in zip(arrows.XY, arrows.U, arrows.V, strict=True):
             state = int(row) * width + int(column)
             # Of slippery moves the one that is meant is between those to both sides.
-            outcomes = model.next_state[state, action, model.probability[state, action] > 0]
-            to_row, to_column = divmod(int(outcomes[len(outcomes) // 2]), width)
+            if isinstance(model, GridWorld):
+                to = model.deterministic_model().next_state[state, action]
+            else:
+                outcomes = model.P[state][action]  # type: ignore[attr-defined]
+                to = outcomes[len(outcomes) // 2][1]
+            to_row, to_column = divmod(int(to), width)
             step = (to_column - int(column), int(row) - to_row)
             if abs(step[0]) + abs(step[1]) == 1:  # neither the border nor back to the start
                 assert (right, up) == step

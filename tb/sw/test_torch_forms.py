@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch")
 from tb.sw.torch_calls import Calls  # noqa: E402
 
 from qstep import torch_device  # noqa: E402
+from qstep.acting.world import World  # noqa: E402
 from qstep.baselines import torch_agents, torch_batched, torch_graph, torch_plain  # noqa: E402
 from qstep.baselines.learning import AgentsLearning, LearnTogether, Watch  # noqa: E402
 from qstep.baselines.problem import winning  # noqa: E402
@@ -22,7 +23,7 @@ from qstep.checkpoint import Checkpoint  # noqa: E402
 from qstep.envs.gridworld import DeterministicModel, GridWorld  # noqa: E402
 from qstep.envs.maps import MAPS  # noqa: E402
 from qstep.errors import CheckpointError, TorchDeviceError  # noqa: E402
-from qstep.learn.value_iteration import solve, transition_model  # noqa: E402
+from qstep.learn.value_iteration import solve  # noqa: E402
 
 pytestmark = pytest.mark.unit
 
@@ -61,8 +62,7 @@ def board(name: str = "gridworld") -> DeterministicModel:
 def optimal() -> tuple[NDArray[np.bool_], float]:
     """Return the optimal actions of every state and the exact value of the start."""
     env = GridWorld(MAPS["gridworld"])
-    model = transition_model(env)
-    assert model is not None
+    model = World.from_env(env)
     solution = solve(model, 0.9)
     return solution.optimal, float(solution.values[env.start])
 

@@ -75,13 +75,13 @@ def equal(one: TableCheckpoint, other: TableCheckpoint) -> bool:
 )
 def test_greedy_policy_becomes_optimal(env_id: str, episodes: int) -> None:
     learner = trained(Plan(env_id, episodes))
-    assert learner.model is not None
+    assert learner.world is not None
     table = learner.result.table
     chosen = np.zeros(table.shape, np.bool_)
     chosen[np.arange(len(table)), table.argmax(axis=1)] = True
-    visited = learner.model.visited(chosen)
+    visited = learner.world.visited(chosen)
     assert visited.sum() >= 8
-    optimal = solve(learner.model, 0.9).optimal
+    optimal = solve(learner.world, 0.9).optimal
     assert (chosen & optimal).any(axis=1)[visited].all()
     assert learner.result.evaluations[-1].success == 1.0
 
@@ -165,7 +165,7 @@ def test_reward_that_does_not_fit_is_refused_before_anything_is_applied() -> Non
 
 
 class Rich(gym.Env[Any, Any]):
-    """Pays 0, 0, 1000 and so on; has no transition model."""
+    """Pays 0, 0, 1000 and so on; has no transition table."""
 
     observation_space = Discrete(3)
     action_space = Discrete(2)
@@ -194,7 +194,7 @@ def test_reward_that_turns_up_later_is_refused_with_its_batch(rich: str) -> None
     assert device.status().applied == 2
 
 
-def test_without_a_transition_model_no_termination_counts_as_success(rich: str) -> None:
+def test_without_a_transition_table_no_termination_counts_as_success(rich: str) -> None:
     learner = trained(Plan(rich, 3), device=Spy(config_of(rich, "Q16.8")))
     assert [(e.total, e.length, e.success) for e in learner.result.episodes] == [
         (2000.0, 6, None)

@@ -20,7 +20,7 @@ from qstep.acting.result import played
 from qstep.acting.training import Budget
 from qstep.acting.world import World
 from qstep.errors import CheckpointError, ConfigError, NoTableError, QStepError, RunFolderError
-from qstep.learn.value_iteration import model_of, solve
+from qstep.learn.value_iteration import solve
 from qstep.npz import load_arrays
 from qstep.table import load_table, table_config
 
@@ -191,21 +191,20 @@ def test_python_call_learns_the_same(whole: Path) -> None:
 
 def test_greedy_policy_is_played_exactly() -> None:
     world = World.named("FrozenLake-v1")
-    model = model_of(world)
-    policy = solve(model, 0.99).q.argmax(axis=1)
+    policy = solve(world, 0.99).q.argmax(axis=1)
     rng = np.random.default_rng(0)
     returns = []
     for _ in range(3000):
         state, total = 0, 0.0
         for _ in range(100):
-            at = state, policy[state]
-            k = rng.choice(model.probability.shape[2], p=model.probability[at])
-            total += model.reward[(*at, k)]
-            state = model.next_state[(*at, k)]
-            if model.terminated[(*at, k)]:
+            rows = np.flatnonzero((world.state == state) & (world.action == policy[state]))
+            row = rng.choice(rows, p=world.probability[rows])
+            total += world.reward[row]
+            state = world.next_state[row]
+            if world.terminated[row]:
                 break
         returns.append(total)
-    found = played(model, policy, world.max_episode_steps)
+    found = played(world, policy)
     error = 4 * np.std(returns) / np.sqrt(len(returns))  # four standard errors of the sample
     assert found.mean_return == pytest.approx(float(np.mean(returns)), abs=error)
     assert found.success == pytest.approx(found.mean_return)

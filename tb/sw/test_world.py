@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium.spaces import Discrete
+from gymnasium.wrappers import TimeLimit
 from hypothesis import given
 from hypothesis import strategies as st
 
 from qstep import World
-from qstep.errors import ConfigError, QStepError, WorldError
+from qstep.errors import (
+    ConfigError,
+    EnvironmentSpaceError,
+    FileFormatError,
+    NoTableError,
+    QStepError,
+    WorldError,
+    WorldWarning,
+)
 
 pytestmark = pytest.mark.unit
 
@@ -140,3 +152,138 @@ def test_what_is_no_world_is_refused(
 ) -> None:
     with pytest.raises(error, match=message):
         World.from_arrays(**{**HALF, **change})
+
+
+def chain(*, ends: bool, reward: float = 0.0, start: int = 0) -> World:
+    """A world of 3 states in a row: action 1 goes on, action 0 stays; the last state goes nowhere."""
+    return World.from_arrays(
+        state=[0, 0, 1, 1, 2, 2], action=[0, 1, 0, 1, 0, 1], next_state=[0, 1, 1, 2, 2, 2],
+        reward=[0, 0, 0, 0, 0, reward], terminated=[False, False, False, ends, False, ends],
+        start_state=[start], start_weight=[65536],
+    )  # fmt: skip
+
+
+def test_a_state_that_nobody_gets_to_is_warned_of() -> None:
+    chain(ends=True)
+    with pytest.warns(
+        WorldWarning,
+        match=r"state 0 cannot be reached from a start state, though it can be left "
+        r"\(states like it: 1\)",
+    ):
+        chain(ends=True, start=1)
+
+
+def test_a_state_that_cannot_be_left_is_warned_of() -> None:
+    chain(ends=False, reward=1.0)  # what is done there makes a difference
+    with pytest.warns(
+        WorldWarning,
+        match=r"state 2 cannot be left, pays the same for every action and ends no episode "
+        r"\(states like it: 1\); should what leads there be terminated\?",
+    ) as caught:
+        chain(ends=False)
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("name", ["FrozenLake-v1", "Taxi-v4", "gridworld-8x8"])
+def test_file_of_a_world_is_the_world(tmp_path: Path, name: str) -> None:
+    world = World.named(name)
+    path = tmp_path / "world.npz"
+    world.save(path)
+    content = path.read_bytes()
+    again = World.named(str(path))
+    assert again.digest == world.digest
+    assert again.max_episode_steps == world.max_episode_steps > 0
+    again.save(path)
+    assert path.read_bytes() == content
+    with np.load(path, allow_pickle=False) as arrays:
+        assert set(arrays) == {
+            "state", "action", "weight", "next_state", "reward", "terminated",
+            "start_state", "start_weight", "max_episode_steps",
+        }  # fmt: skip
+        assert (arrays["weight"].dtype, arrays["reward"].dtype) == (np.int32, np.float64)
+
+
+def written(path: Path, **change: Any) -> Path:
+    arrays = {**COIN, "weight": [65536, 1, 65535, 65536, 65536], "start_weight": [65536], **change}
+    np.savez(path, **{name: np.array(array) for name, array in arrays.items() if array is not None})
+    return path
+
+
+def test_a_file_needs_no_limit_of_steps(tmp_path: Path) -> None:
+    world = World.from_file(written(tmp_path / "world.npz"))
+    assert (world.max_episode_steps, world.weight.tolist()) == (
+        0,
+        [65536, 65535, 1, 65536, 65536],
+    )
+    assert World.from_file(written(tmp_path / "b.npz", max_episode_steps=9)).max_episode_steps == 9
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"weight": None}, FileFormatError, r"world.npz: lacks weight; it must hold state, action, "),
+        ({"weight": [65536, 1, 1, 65536, 65536]}, WorldError, r"world.npz: the weights of state 0, "),
+        ({"max_episode_steps": [1, 2]}, WorldError, "max_episode_steps has shape .2,. and dtype int64"),
+        ({"max_episode_steps": 0.5}, WorldError, "and dtype float64; it must be one integer"),
+        ({"max_episode_steps": -2}, WorldError, r"world.npz: max_episode_steps is -2; it must be an"),
+    ],
+)  # fmt: skip
+def test_a_file_of_no_world_is_refused(
+    tmp_path: Path, change: dict[str, Any], error: type[QStepError], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        World.from_file(written(tmp_path / "world.npz", **change))
+    with pytest.raises(FileFormatError, match=r"absent.npz: cannot be read as a \.npz file"):
+        World.named(str(tmp_path / "absent.npz"))
+
+
+def test_a_map_is_a_world(tmp_path: Path) -> None:
+    path = tmp_path / "corridor.txt"
+    path.write_text("S.G\n", encoding="utf-8")
+    world = World.named(str(path))
+    assert (world.states, world.actions, world.max_episode_steps) == (3, 4, 12)
+    assert world.reward[world.action == 3].tolist() == [-1.0, 1.0, 0.0]
+    with pytest.raises(EnvironmentSpaceError, match="no such environment"):
+        World.named("Nothing-v0")
+
+
+@pytest.mark.parametrize(("name", "inner"), [("snake", "Snake"), ("cartpole", "CartPoleEnv")])
+def test_an_environment_without_a_table_says_so(name: str, inner: str) -> None:
+    with pytest.raises(NoTableError, match=f"^{name}: {inner} has no transition table, P and init"):
+        World.named(name)
+
+
+class Tabled(gym.Env[Any, Any]):
+    """Says that it has a table."""
+
+    def __init__(self, table: Any, first: int = 0) -> None:
+        self.P, self.initial_state_distrib = table, [1.0, 0.0]
+        self.observation_space, self.action_space = Discrete(2), Discrete(2, start=first)
+
+
+PAIR = {0: [(0.5, 1, 0.0, True), (0.5, 1, 0, True)], 1: [(1.0, 0, 1, False)]}
+
+
+def test_the_nearest_limit_of_steps_counts() -> None:
+    env = Tabled({0: PAIR, 1: PAIR})
+    assert World.from_env(env).max_episode_steps == 0
+    assert World.from_env(TimeLimit(TimeLimit(env, 70), 90)).max_episode_steps == 70
+    assert World.from_env(env).weight.tolist() == [65536] * 4
+
+
+@pytest.mark.parametrize(
+    ("env", "message"),
+    [
+        (Tabled({0: PAIR}), r"state 1, action 0 has no outcome \(missing pairs: 2\)"),
+        (Tabled({0: PAIR, 1: PAIR}, first=1),
+         r"Tabled: the action space is Discrete\(2, start=1\); a transition table needs a Discrete one "
+         "that starts at 0"),
+        (Tabled({0: PAIR, 1: [3]}), "Tabled: P is no transition table, a dictionary of dictionaries"),
+        (Tabled({0: PAIR, 1: {0: [(1.0, 0)], 1: []}}), "Tabled: P is no transition table, "),
+        (Tabled({0: PAIR, 1: {0: [(1.0, 2, 0, True)], 1: [(1.0, 0, 0, True)]}}),
+         r"next_state\[3\] is 2; it must be from 0 to 1"),
+    ],
+)  # fmt: skip
+def test_a_table_that_is_no_world_is_refused(env: Tabled, message: str) -> None:
+    with pytest.raises(WorldError, match=message):
+        World.from_env(env)

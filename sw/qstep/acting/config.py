@@ -8,7 +8,10 @@ from enum import Enum
 from qstep.checks import integer, shown
 from qstep.errors import ConfigError
 
-__all__ = ["Acting", "Algorithm"]
+__all__ = ["MOST_OUTCOMES", "Acting", "Algorithm"]
+
+MOST_OUTCOMES = 64
+"""Of one action in one state."""
 
 
 class Algorithm(Enum):
@@ -61,7 +64,7 @@ class Acting:
             raise ConfigError(
                 f"acting.shared_table is {shown(self.shared_table)}; it must be true or false"
             )
-        for name, most in (("outcomes", 64), ("starts", 65536)):
+        for name, most in (("outcomes", MOST_OUTCOMES), ("starts", 65536)):
             value = integer(f"acting.{name}", getattr(self, name), 1, most)
             object.__setattr__(self, name, value)
             if value & (value - 1):

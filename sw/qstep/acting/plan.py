@@ -14,7 +14,7 @@ from qstep.acting.world import World
 from qstep.config import Config
 from qstep.errors import ConfigError
 from qstep.fixed import QFormat, Rounding
-from qstep.learn.value_iteration import model_of, solve
+from qstep.learn.value_iteration import solve
 
 __all__ = ["AgentsPlan", "falling_epsilon", "fitting_format", "planned"]
 
@@ -57,11 +57,9 @@ def fitting_format(world: World, gamma: float) -> QFormat:
 
     The range is that of the rewards and of the optimal action values, and a fourth more.
     """
-    model = model_of(world)
-    reached = model.reward[model.probability > 0]
-    values = [reached.min(), reached.max()]
+    values = [world.reward.min(), world.reward.max()]
     if gamma < 1:
-        q = solve(model, gamma).q
+        q = solve(world, gamma).q
         values += [q.min(), q.max()]
     most = 1.25 * max(abs(float(value)) for value in values)
     integer = 1

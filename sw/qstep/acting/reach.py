@@ -14,14 +14,7 @@ __all__ = ["doubts", "visited"]
 
 
 def visited(world: World, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return the states, bool of shape (S,), in which a policy can have to act.
-
-    Parameters
-    ----------
-    world : World
-    allowed : ndarray of bool, shape (S, A)
-        The actions that the policy may take in each state.
-    """
+    """Return what :meth:`~qstep.acting.world.World.visited` does."""
     leads = allowed[world.state, world.action] & ~world.terminated
     first = np.searchsorted(world.state[leads], np.arange(world.states + 1)).tolist()
     following = world.next_state[leads].tolist()

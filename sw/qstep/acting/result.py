@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from qstep.acting.agent import AgentCounters
 from qstep.acting.plan import AgentsPlan
 from qstep.acting.training import Point, Training
-from qstep.learn.value_iteration import TransitionModel, model_of, solve
+from qstep.acting.world import World
+from qstep.learn.value_iteration import solve
 from qstep.table import policy_table
 
 __all__ = ["Greedy", "TrainingResult", "played"]
@@ -45,23 +46,21 @@ class Greedy:
     mean_length: float
 
 
-def played(model: TransitionModel, policy: NDArray[np.int64], limit: int) -> Greedy:
-    """Return what a policy (shape (S,)) reaches within `limit` steps, or 1000 where that is 0."""
-    states = np.arange(len(policy))
-    probability, reward = model.probability[states, policy], model.reward[states, policy]
-    terminated = model.terminated[states, policy]
-    following = model.next_state[states, policy]
-    goal = model.success_reward
-    won = (probability * (terminated & (reward == goal))).sum(axis=1)
-    gain = (probability * reward).sum(axis=1)
-    at = model.start
+def played(world: World, policy: NDArray[np.int64]) -> Greedy:
+    """Return what a policy, shape (S,), reaches within the limit of steps, or 1000 without one."""
+    chosen = policy[world.state] == world.action
+    state, following = world.state[chosen], world.next_state[chosen]
+    probability, reward = world.probability[chosen], world.reward[chosen]
+    terminated = world.terminated[chosen]
+    goal = world.success_reward
+    at = world.start
     total = success = length = 0.0
-    for _ in range(limit or _MOST_STEPS):
-        total += float(at @ gain)
-        success += float(at @ won)
+    for _ in range(world.max_episode_steps or _MOST_STEPS):
+        flow = at[state] * probability
+        total += float(flow @ reward)
+        success += float(flow[terminated & (reward == goal)].sum())
         length += float(at.sum())
-        on = at[:, None] * probability * ~terminated
-        at = np.bincount(following.ravel(), on.ravel(), len(policy)).astype(np.float64)
+        at = np.bincount(following, flow * ~terminated, world.states).astype(np.float64)
         if at.sum() < _REST:
             break
     return Greedy(total, None if goal is None else success, length)
@@ -104,11 +103,6 @@ class TrainingResult:
             training.steps,
         )
 
-    @cached_property
-    def model(self) -> TransitionModel:
-        """The world, for value iteration."""
-        return model_of(self.plan.world)
-
     @property
     def q(self) -> NDArray[np.float64]:
         """The tables in real units."""
@@ -133,9 +127,9 @@ class TrainingResult:
     @cached_property
     def optimum(self) -> tuple[float, ...]:
         """What the optimal policy is worth where episodes start, by agent; empty where gamma is 1."""
-        model = self.model
+        world = self.plan.world
         worth = {
-            gamma: float(model.start @ solve(model, gamma).values)
+            gamma: float(world.start @ solve(world, gamma).values)
             for gamma in {own.gamma for own in self.plan.settings}
             if gamma < 1
         }
@@ -176,9 +170,8 @@ class TrainingResult:
     def summary(self) -> dict[str, Any]:
         """Return what was learnt, and how well, as plain values."""
         plan, last = self.plan, self.points[-1]
-        model = self.model
         episodes = [own.episodes for own in self.counters]
-        greedy = [played(model, policy, plan.world.max_episode_steps) for policy in self.policies]
+        greedy = [played(plan.world, policy) for policy in self.policies]
         successes = [entry.success for entry in greedy if entry.success is not None]
         acting = plan.config.acting
         assert acting is not None

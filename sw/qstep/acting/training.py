@@ -21,7 +21,7 @@ from qstep.acting.world import World
 from qstep.checkpoint import Checkpoint
 from qstep.checks import integer
 from qstep.errors import CheckpointError, ConfigError
-from qstep.learn.value_iteration import model_of, policy_values
+from qstep.learn.value_iteration import policy_values
 from qstep.table import policy_table
 
 __all__ = ["Budget", "Point", "Training"]
@@ -134,7 +134,7 @@ class Training:
         self.lived: list[Trace] = []
         self._traced = traced
         self.seconds, self.steps = 0.0, 0
-        self._model = model_of(world)
+        self._world = world
         self.checkpoint = self._taken()
 
     def __iter__(self) -> Iterator[Point]:
@@ -177,7 +177,7 @@ class Training:
         if len(policies) < len(self.gammas):  # they share one
             policies = np.repeat(policies, len(self.gammas), axis=0)
         return [
-            float(self._model.start @ policy_values(self._model, policy, gamma))
+            float(self._world.start @ policy_values(self._world, policy, gamma))
             for policy, gamma in zip(policies, self.gammas, strict=True)
             if gamma < 1
         ]

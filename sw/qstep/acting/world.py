@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 from qstep.acting.alias import TOTAL
 from qstep.acting.config import Acting, Algorithm
 from qstep.acting.outcomes import outcome_rows, start_rows
-from qstep.acting.reach import doubts
-from qstep.acting.world_compile import compiled, power_of_two
+from qstep.acting.reach import doubts, visited
+from qstep.acting.world_compile import compiled, room
 from qstep.acting.world_table import WorldTable
-from qstep.checks import integer, shown
+from qstep.checks import integer
 from qstep.columns import frozen
 from qstep.config import Config
 from qstep.errors import ConfigError, WorldError, WorldWarning
@@ -173,8 +173,10 @@ class World:
 
         Raises
         ------
+        NoTableError
+            There is no table.
         WorldError
-            There is no table, its spaces do not count from 0, or it is no world.
+            Its spaces do not count from 0, or it is no world.
         """
         from qstep.acting.world_env import arrays_of
 
@@ -196,7 +198,9 @@ class World:
         starts = {name: arrays.pop(name) for name in _STARTS}
         try:
             if limit.ndim or limit.dtype.kind not in "iu":
-                raise WorldError(f"{_LIMIT} is {shown(limit)}; it must be a single integer")
+                raise WorldError(
+                    f"{_LIMIT} has shape {limit.shape} and dtype {limit.dtype}; it must be one integer"
+                )
             return cls._of({**arrays}, {**starts}, None, None, int(limit))
         except (WorldError, ConfigError) as cause:
             raise WorldError(f"{path}: {cause}") from cause
@@ -213,8 +217,8 @@ class World:
 
         Raises
         ------
-        WorldError
-            It has no transition table (``snake``), or is no world.
+        NoTableError, WorldError
+            As :meth:`from_env`; ``snake`` has no table.
         EnvironmentSpaceError
             There is no such environment or map, or its spaces are not ``Discrete``.
         FileFormatError
@@ -286,6 +290,30 @@ class World:
         """The most outcomes that a pair has."""
         return int(np.diff(self.first, append=len(self.state)).max())
 
+    @property
+    def success_reward(self) -> float | None:
+        """The highest reward with which an episode can terminate; None where none terminates."""
+        acts = self.visited(np.ones((self.states, self.actions), np.bool_))
+        final = self.reward[self.terminated & acts[self.state]]
+        return float(final.max()) if final.size else None
+
+    def visited(self, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return the states, bool of shape (S,), in which a policy can have to act.
+
+        Parameters
+        ----------
+        allowed : ndarray of bool, shape (S, A)
+            The actions that the policy may take in each state.
+        """
+        return visited(self, allowed)
+
+    @property
+    def start(self) -> NDArray[np.float64]:
+        """The probability that an episode starts in a state, float64, shape (S,)."""
+        start = np.zeros(self.states)
+        start[self.start_state] = self.start_weight / TOTAL
+        return start
+
     def acting(
         self,
         *,
@@ -298,15 +326,12 @@ class World:
         Raises
         ------
         ConfigError
-            A value is illegal, or a pair has more than 64 outcomes.
+            A value is illegal.
+        WorldError
+            A pair has more than 64 outcomes.
         """
-        return Acting(
-            agents=agents,
-            algorithm=Algorithm.parse(algorithm),
-            shared_table=shared_table,
-            outcomes=power_of_two(self.outcomes),
-            starts=power_of_two(len(self.start_state)),
-        )
+        outcomes, starts = room(self)
+        return Acting(agents, Algorithm.parse(algorithm), shared_table, outcomes, starts)
 
     def table(self, config: Config) -> WorldTable:
         """Return the memories of a device of `config` that hold this world.

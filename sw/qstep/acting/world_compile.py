@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.acting.alias import TOTAL, alias
+from qstep.acting.config import MOST_OUTCOMES
 from qstep.acting.world_table import WorldTable
 from qstep.config import Config, checked_config
 from qstep.errors import ConfigError, WorldError
@@ -16,15 +17,35 @@ from qstep.fixed import QFormat
 if TYPE_CHECKING:
     from qstep.acting.world import World
 
-__all__ = ["compiled", "power_of_two"]
+__all__ = ["compiled", "room"]
 
 _MOST_STEPS = (1 << 16) - 1
 """Of an episode, as a device counts them."""
 
 
-def power_of_two(number: int) -> int:
+def _power_of_two(number: int) -> int:
     """Return the least power of two that is not below a number of 1 or more."""
     return 1 << (number - 1).bit_length()
+
+
+def room(world: World) -> tuple[int, int]:
+    """Return the least outcomes and starts of an :class:`Acting` that holds a world.
+
+    Raises
+    ------
+    WorldError
+        A pair has more outcomes than any device has room for.
+    """
+    if world.outcomes > MOST_OUTCOMES:
+        raise WorldError(f"{_most(world)}; a device has room for {MOST_OUTCOMES} at most")
+    return _power_of_two(world.outcomes), _power_of_two(len(world.start_state))
+
+
+def _most(world: World) -> str:
+    """Say which pair has the most outcomes."""
+    counts = np.diff(world.first, append=len(world.state))
+    state, action = divmod(int(counts.argmax()), world.actions)
+    return f"state {state}, action {action} has {world.outcomes} outcomes"
 
 
 def compiled(world: World, config: Config) -> WorldTable:
@@ -72,16 +93,14 @@ def _check(world: World, config: Config, outcomes: int, starts: int) -> None:
             "have as many"
         )
     if world.outcomes > outcomes:
-        counts = np.diff(world.first, append=len(world.state))
-        state, action = divmod(int(counts.argmax()), world.actions)
         raise WorldError(
-            f"state {state}, action {action} has {world.outcomes} outcomes; the configuration's "
-            f"acting.outcomes is {outcomes} and must be {power_of_two(world.outcomes)} at least"
+            f"{_most(world)}; the configuration's acting.outcomes is {outcomes} and must be "
+            f"{_power_of_two(world.outcomes)} at least"
         )
     if len(world.start_state) > starts:
         raise WorldError(
             f"the world has {len(world.start_state)} start states; the configuration's acting.starts "
-            f"is {starts} and must be {power_of_two(len(world.start_state))} at least"
+            f"is {starts} and must be {_power_of_two(len(world.start_state))} at least"
         )
     if world.max_episode_steps > _MOST_STEPS:
         raise WorldError(

@@ -26,7 +26,7 @@ def arrays_of(env: gym.Env[Any, Any]) -> Arrays:
     NoTableError
         There is none.
     WorldError
-        Its spaces do not count from 0.
+        It is malformed, or its spaces do not count from 0.
     """
     inner = env.unwrapped
     if isinstance(inner, GridWorld):

@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from qstep.acting.world import World
 from qstep.baselines.problem import Stream
 from qstep.baselines.random_walk import fill
 from qstep.bench.systems import TABLES
@@ -16,7 +17,7 @@ from qstep.config import Config
 from qstep.envs.gridworld import DeterministicModel, GridWorld
 from qstep.envs.maps import MAPS
 from qstep.hyperparameters import Hyperparameters
-from qstep.learn.value_iteration import solve, transition_model
+from qstep.learn.value_iteration import solve
 
 __all__ = ["EPSILON", "WORKLOADS", "Workload"]
 
@@ -59,11 +60,10 @@ class Workload:
 
         Only where there is an environment.
         """
-        model = transition_model(GridWorld(MAPS[self.name]))
-        assert model is not None
+        world = World.from_env(GridWorld(MAPS[self.name]))
         greedy = np.eye(self.config.actions, dtype=bool)[table.argmax(axis=1)]
-        visited = model.visited(greedy)
-        optimal = solve(model, self.hyper.gamma).optimal
+        visited = world.visited(greedy)
+        optimal = solve(world, self.hyper.gamma).optimal
         return bool(optimal[visited][greedy[visited]].all())
 
 

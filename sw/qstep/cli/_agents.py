@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import Progress as Bar
 
 from qstep import extras
+from qstep.acting.world import World
 from qstep.baselines.learning import AgentsLearning, Watch
 from qstep.baselines.progress import AgentsProgress, OnProgress
 from qstep.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
@@ -25,7 +26,6 @@ from qstep.envs import GridWorld, make
 from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError
 from qstep.learn.plots import plot_policy
 from qstep.learn.summary import optimum
-from qstep.learn.value_iteration import transition_model
 from qstep.run_folder import run_folder
 
 __all__ = ["learn"]
@@ -52,8 +52,6 @@ def learn(
     grid = make(env_id, 0).unwrapped
     if not isinstance(grid, GridWorld):
         raise EnvironmentSpaceError(f"{env_id} is no grid world; agents walk on a map only")
-    model = transition_model(grid)
-    assert model is not None
     if resume and form == "plain":
         raise ConfigError("the plain form keeps no checkpoint to resume; fast and graph do")
     module = extras.load(f"qstep.baselines.{_MODULES[form]}", "torch")
@@ -100,7 +98,7 @@ def learn(
         "episodes": sum(progress.episodes for progress in told),
         "wins": sum(progress.wins for progress in told),
         "win_rate": told[-1].win_rate,
-        "optimum": optimum(model, hyper["gamma"], q),
+        "optimum": optimum(World.from_env(grid), hyper["gamma"], q),
         "progress": [{**progress._asdict(), "win_rate": progress.win_rate} for progress in told],
         "folder": str(folder),
     }

@@ -62,7 +62,7 @@ _POSITIVE = click.IntRange(min=1)
 def command(env_id: str, **options: Any) -> None:
     """Let many agents learn one table of a grid world together, with PyTorch.
 
-    ENV_ID is gridworld, gridworld-8x8, gridworld-16x16 or a map file (.txt). Ten times on the way the
+    ENV_ID is gridworld, gridworld-8x8, -16x16 or -32x32, or a map file (.txt). Ten times on the way the
     command says how many episodes were won, while exploring, and what the start is worth; in the end
     it compares the greedy policy with value iteration's. The folder gets policy.png and, except of the
     plain form, checkpoint.npz, from which --resume goes on with the same device and version of

@@ -14,7 +14,7 @@ import click
 from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import FiniteRange, agent_option, seed_option, table_of
 from qstep.cli._room import room_for
-from qstep.errors import EnvironmentSpaceError
+from qstep.errors import EnvironmentSpaceError, WorldError
 from qstep.table import load_table, table_config
 
 __all__ = ["command"]
@@ -65,9 +65,9 @@ def command(
     """
     import numpy as np
 
+    from qstep.acting.world import World
     from qstep.envs import make, table_size
     from qstep.learn.evaluate import MAX_SEED, evaluate
-    from qstep.learn.value_iteration import transition_model
 
     config = table_config(table_file)
     q = table_of(config, load_table(table_file, config), agent, table_file)
@@ -80,8 +80,10 @@ def command(
         )
     if sys.stdout.isatty() if watch is None else watch:
         _show(env, q, seed % MAX_SEED, delay, to_stderr=json_output.on_stdout)
-    model = transition_model(env)
-    goal = None if model is None else model.success_reward
+    try:
+        goal = World.from_env(env).success_reward
+    except WorldError:
+        goal = None
     with room_for(json_output.file):
         found = asdict(evaluate(env, q, episodes, np.random.default_rng(seed), goal))
         del found["episode"]

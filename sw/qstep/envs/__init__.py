@@ -44,9 +44,9 @@ def make(env_id: str, seed: int) -> gym.Env[Any, Any]:
     Parameters
     ----------
     env_id : str
-        ``gridworld``, ``gridworld-8x8`` or ``gridworld-16x16``; the path of a map file for
-        :class:`GridWorld`, recognised by its ending ``.txt``; ``snake``, which is :class:`Snake`
-        with its features as one number; ``cartpole``, which is
+        ``gridworld``, ``gridworld-8x8``, ``gridworld-16x16`` or ``gridworld-32x32``; the path of a
+        map file for :class:`GridWorld`, recognised by its ending ``.txt``; ``snake``, which is
+        :class:`Snake` with its features as one number; ``cartpole``, which is
         :class:`CartPoleTable`; or any Gymnasium id whose observation and action spaces are
         ``Discrete``, for example ``FrozenLake-v1``. Spaces that start at another number are
         shifted to 0. An environment without a step limit gets one of

@@ -50,7 +50,7 @@ def is_success(
 
     An environment that knows says so: ``info["is_success"]``. Else an episode succeeds if it
     terminates with the highest reward that termination can pay: the goal, not a hole. None where no
-    transition model tells what that is (`success_reward` is None): to die is to terminate, too.
+    transition table tells what that is (`success_reward` is None): to die is to terminate, too.
     """
     if "is_success" in info:
         return bool(info["is_success"])

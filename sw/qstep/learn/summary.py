@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qstep.acting.world import World
 from qstep.learn.checkpoint import Episode
 from qstep.learn.plots import plot_learning_curve, plot_policy
 from qstep.learn.train import Learner
-from qstep.learn.value_iteration import TransitionModel, solve
+from qstep.learn.value_iteration import solve
 from qstep.results import Results
 from qstep.table import save_table
 
@@ -53,35 +54,35 @@ def results(learner: Learner) -> Results:
 def summary(learner: Learner) -> dict[str, Any]:
     """Return what a run was and how well it learnt, as plain values.
 
-    ``optimum`` is that of :func:`optimum`, or None where the environment has no transition model, or
+    ``optimum`` is that of :func:`optimum`, or None where the environment is no world, or
     gamma is 1.
     """
     result = learner.result
-    model, gamma = learner.model, learner.hyper.gamma
+    world, gamma = learner.world, learner.hyper.gamma
     return {
         **asdict(learner.plan),
         **learner.hyper.to_dict(learner.device.config),
         "format": str(learner.device.config.format),
         "steps": sum(episode.length for episode in result.episodes),
         "evaluation": asdict(result.evaluations[-1]),
-        "optimum": (optimum(model, gamma, learner.q) if model is not None and gamma < 1 else None),
+        "optimum": (optimum(world, gamma, learner.q) if world is not None and gamma < 1 else None),
     }
 
 
-def optimum(model: TransitionModel, gamma: float, q: NDArray[np.float64]) -> dict[str, Any]:
+def optimum(world: World, gamma: float, q: NDArray[np.float64]) -> dict[str, Any]:
     """Compare a table, shape (S, A), with value iteration, as plain values.
 
     In how many of the states that its greedy policy visits is that optimal, and what is the start
     worth on average: learnt, and exactly. `gamma` is below 1.
     """
-    solution = solve(model, gamma)
+    solution = solve(world, gamma)
     chosen = np.zeros(q.shape, np.bool_)
     chosen[np.arange(len(q)), q.argmax(axis=1)] = True
-    visited = model.visited(chosen)
+    visited = world.visited(chosen)
     right = (chosen & solution.optimal).any(axis=1)
     return {
         "visited": int(visited.sum()),
         "optimal": int((visited & right).sum()),
-        "start_value": float(model.start @ q.max(axis=1)),
-        "exact_start_value": float(model.start @ solution.values),
+        "start_value": float(world.start @ q.max(axis=1)),
+        "exact_start_value": float(world.start @ solution.values),
     }

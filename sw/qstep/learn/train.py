@@ -19,17 +19,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qstep.acting.world import World
 from qstep.checks import integer, shown
 from qstep.config import Config
 from qstep.devices.base import Device
 from qstep.envs import GridWorld, make, table_size
-from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError
+from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError, WorldError
 from qstep.hyperparameters import Hyperparameters, checked_hyper
 from qstep.learn.checkpoint import Episode, TableCheckpoint
 from qstep.learn.evaluate import MAX_SEED, Evaluation, evaluate, is_success
 from qstep.learn.policy import epsilon_greedy
 from qstep.learn.schedule import EpsilonSchedule
-from qstep.learn.value_iteration import transition_model
 from qstep.transitions import Transitions
 
 __all__ = ["Learner", "Plan", "identity"]
@@ -134,8 +134,8 @@ class Learner:
         The training environment.
     identity : dict of plain values
         See :func:`identity`.
-    model : TransitionModel or None
-        Of the environment, where it has one.
+    world : World or None
+        Of the environment, where it has a transition table.
 
     Raises
     ------
@@ -146,7 +146,7 @@ class Learner:
         More episodes are done in it than are planned.
     TransitionError
         A reward of the environment does not fit the device's format. Where the environment has a
-        transition model this is found here, before anything is applied; otherwise when the batch
+        transition table this is found here, before anything is applied; otherwise when the batch
         with that reward is due, before any of the batch is applied.
     """
 
@@ -171,11 +171,14 @@ class Learner:
                 f"and {config.actions}"
             )
         self.identity = identity(plan, hyper, config)
-        self.model = transition_model(self.env)
+        try:
+            self.world: World | None = World.from_env(self.env)
+        except WorldError:
+            self.world = None
         self._success_reward = None
-        if self.model is not None:
-            config.format.quantise(self.model.reward)
-            self._success_reward = self.model.success_reward
+        if self.world is not None:
+            config.format.quantise(self.world.reward)
+            self._success_reward = self.world.success_reward
         if resume is not None and resume.episode > plan.episodes:
             raise CheckpointError(
                 f"the checkpoint has {resume.episode} episodes already; episodes is {plan.episodes} and "

@@ -1,29 +1,16 @@
-"""Value iteration: the exact optimum of an environment whose transition model is known."""
+"""Value iteration: the exact optimum of a world."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
-import gymnasium as gym
 import numpy as np
-from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
-from qstep.envs.gridworld import GridWorld
+from qstep.acting.world import World
 from qstep.errors import ConfigError
 
-if TYPE_CHECKING:
-    from qstep.acting.world import World
-
-__all__ = [
-    "Solution",
-    "TransitionModel",
-    "model_of",
-    "policy_values",
-    "solve",
-    "transition_model",
-]
+__all__ = ["Solution", "policy_values", "solve"]
 
 _TOLERANCE = 1e-10
 """Of the largest value: what is closer is a tie."""
@@ -32,60 +19,14 @@ _SWEEPS = 64
 """Of value iteration, before the first look at the exact values of a policy; then twice as many."""
 
 _MOST_BY_CHANCE = 4096
-"""States of a model with chance: the equations of their values are solved as a full matrix."""
+"""States of a world with chance: the equations of their values are solved as a full matrix."""
 
 _NEGLIGIBLE = 1e-17
 
 
 @dataclass(frozen=True, slots=True)
-class TransitionModel:
-    """What every action does in every state: K outcomes each, of which some have probability 0.
-
-    Attributes
-    ----------
-    probability, reward : ndarray of float64, shape (S, A, K)
-    next_state : ndarray of int32, shape (S, A, K)
-    terminated : ndarray of bool, shape (S, A, K)
-    start : ndarray of float64, shape (S,)
-        Probability that an episode starts in a state.
-    """
-
-    probability: NDArray[np.float64]
-    next_state: NDArray[np.int32]
-    reward: NDArray[np.float64]
-    terminated: NDArray[np.bool_]
-    start: NDArray[np.float64]
-
-    @property
-    def success_reward(self) -> float | None:
-        """The highest reward with which an episode can terminate; None where none terminates."""
-        seen = self.visited(np.ones(self.reward.shape[:2], np.bool_))
-        final = self.reward[self.terminated & (self.probability > 0) & seen[:, None, None]]
-        return float(final.max()) if final.size else None
-
-    def visited(self, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return the states (shape (S,)) that a policy can be in when it has to act.
-
-        Parameters
-        ----------
-        allowed : ndarray of bool, shape (S, A)
-            The actions that the policy may take in each state.
-        """
-        seen = self.start > 0
-        frontier = seen
-        while frontier.any():
-            taken = allowed & frontier[:, None]
-            leads = (self.probability > 0) & ~self.terminated & taken[..., None]
-            reached = np.zeros_like(seen)
-            reached[self.next_state[leads]] = True
-            frontier = reached & ~seen
-            seen = seen | frontier
-        return seen
-
-
-@dataclass(frozen=True, slots=True)
 class Solution:
-    """The optimum of a transition model.
+    """The optimum of a world.
 
     Attributes
     ----------
@@ -102,80 +43,7 @@ class Solution:
     optimal: NDArray[np.bool_]
 
 
-def transition_model(env: gym.Env[Any, Any]) -> TransitionModel | None:
-    """Return the model of a :class:`GridWorld` or of an environment with Gymnasium's table ``P``.
-
-    Returns None for any other environment, and where states or actions do not count from 0.
-    """
-    inner = env.unwrapped
-    if isinstance(inner, GridWorld):
-        grid = inner.deterministic_model()
-        start = np.zeros(len(grid.reward))
-        start[inner.start] = 1.0
-        return TransitionModel(
-            probability=np.ones((*grid.reward.shape, 1)),
-            next_state=grid.next_state[..., None],
-            reward=grid.reward[..., None],
-            terminated=grid.terminated[..., None],
-            start=start,
-        )
-    table = getattr(inner, "P", None)
-    distribution = getattr(inner, "initial_state_distrib", None)
-    spaces = (inner.observation_space, inner.action_space)
-    if not isinstance(table, dict) or distribution is None:
-        return None
-    if not all(isinstance(space, Discrete) and space.start == 0 for space in spaces):
-        return None
-    return _from_table(table, np.asarray(distribution, np.float64))
-
-
-def model_of(world: World) -> TransitionModel:
-    """Return the model of a world, its probabilities as they are on a device."""
-    shape = (world.states, world.actions, world.outcomes)
-    rank = np.arange(len(world.state)) - world.first[world.state * world.actions + world.action]
-    at = world.state, world.action, rank
-    model = TransitionModel(
-        np.zeros(shape),
-        np.zeros(shape, np.int32),
-        np.zeros(shape),
-        np.zeros(shape, np.bool_),
-        np.zeros(world.states),
-    )
-    model.probability[at] = world.probability
-    model.next_state[at] = world.next_state
-    model.reward[at] = world.reward
-    model.terminated[at] = world.terminated
-    model.start[world.start_state] = world.start_weight / world.start_weight.sum()
-    return model
-
-
-def _from_table(
-    table: dict[int, dict[int, list[tuple[float, int, float, bool]]]], start: NDArray[np.float64]
-) -> TransitionModel:
-    states, actions = len(table), len(table[0])
-    most = max(len(outcomes) for row in table.values() for outcomes in row.values())
-    shape = (states, actions, most)
-    model = TransitionModel(
-        np.zeros(shape),
-        np.zeros(shape, np.int32),
-        np.zeros(shape),
-        np.zeros(shape, np.bool_),
-        start,
-    )
-    for state, row in table.items():
-        for action, outcomes in row.items():
-            for k, outcome in enumerate(outcomes):
-                at = state, action, k
-                (
-                    model.probability[at],
-                    model.next_state[at],
-                    model.reward[at],
-                    model.terminated[at],
-                ) = outcome
-    return model
-
-
-def solve(model: TransitionModel, gamma: float) -> Solution:
+def solve(world: World, gamma: float) -> Solution:
     """Return the optimum: sweeps of value iteration, then the exact values of the greedy policy.
 
     It ends when no action improves on those by more than 1e-10 of the largest value. How long that takes
@@ -184,22 +52,24 @@ def solve(model: TransitionModel, gamma: float) -> Solution:
 
     Parameters
     ----------
-    model : TransitionModel
+    world : World
     gamma : float
         Discount, from 0 to below 1, so that every policy has a value.
 
     Raises
     ------
     ConfigError
-        gamma is out of that range; or there is chance in more than 4096 states.
+        gamma is out of that range; or the world has chance and more than 4096 states.
     """
     if not 0.0 <= gamma < 1.0:
         raise ConfigError(f"gamma is {gamma}; value iteration needs it from 0 to below 1")
-    reward = (model.probability * model.reward).sum(axis=2)
-    weight = gamma * model.probability * ~model.terminated
+    shape = world.states, world.actions
+    reward = np.add.reduceat(world.probability * world.reward, world.first).reshape(shape)
+    weight = gamma * world.probability * ~world.terminated
 
     def backed_up(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        q: NDArray[np.float64] = reward + (weight * values[model.next_state]).sum(axis=2)
+        following = np.add.reduceat(weight * values[world.next_state], world.first)
+        q: NDArray[np.float64] = reward + following.reshape(shape)
         return q
 
     q = reward
@@ -207,7 +77,7 @@ def solve(model: TransitionModel, gamma: float) -> Solution:
     while True:
         for _ in range(sweeps):
             q = backed_up(q.max(axis=1))
-        values = policy_values(model, q.argmax(axis=1), gamma)
+        values = policy_values(world, q.argmax(axis=1), gamma)
         q = backed_up(values)
         slack = _TOLERANCE * max(1.0, float(np.abs(values).max()))
         if (q.max(axis=1) <= values + slack).all():
@@ -215,30 +85,26 @@ def solve(model: TransitionModel, gamma: float) -> Solution:
         sweeps *= 2
 
 
-def policy_values(
-    model: TransitionModel, policy: NDArray[np.int64], gamma: float
-) -> NDArray[np.float64]:
+def policy_values(world: World, policy: NDArray[np.int64], gamma: float) -> NDArray[np.float64]:
     """Return what the states are worth, shape (S,), under a policy: its action in each of them.
 
     Raises ConfigError as :func:`solve` does.
     """
-    states = np.arange(len(policy))
-    probability = model.probability[states, policy]
-    values: NDArray[np.float64] = (probability * model.reward[states, policy]).sum(axis=1)
-    weight = gamma * probability * ~model.terminated[states, policy]
-    following = model.next_state[states, policy]
-    if (probability.max(axis=1) < 1.0).any():
-        if len(states) > _MOST_BY_CHANCE:
+    chosen = policy[world.state] == world.action
+    state, following = world.state[chosen], world.next_state[chosen]
+    probability = world.probability[chosen]
+    values = np.bincount(state, probability * world.reward[chosen]).astype(np.float64, copy=False)
+    weight = gamma * probability * ~world.terminated[chosen]
+    if len(state) > world.states:
+        if world.states > _MOST_BY_CHANCE:
             raise ConfigError(
-                f"the model has chance in {len(states)} states; it can be solved for up to "
+                f"the world has chance and {world.states} states; it can be solved for up to "
                 f"{_MOST_BY_CHANCE}"
             )
-        equations = np.eye(len(states))
-        np.subtract.at(equations, (states[:, None], following), weight)
+        equations = np.eye(world.states)
+        np.subtract.at(equations, (state, following), weight)
         return np.linalg.solve(equations, values).astype(np.float64, copy=False)
-    # Without chance: the rewards of 1, 2, 4, ... steps, each from two halves.
-    certain = probability.argmax(axis=1)
-    following, weight = following[states, certain], weight[states, certain]
+    # Without chance, of one row a state: the rewards of 1, 2, 4, ... steps, each from two halves.
     while weight.max() > _NEGLIGIBLE:
         values = values + weight * values[following]
         weight, following = weight * weight[following], following[following]
