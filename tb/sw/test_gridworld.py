@@ -66,6 +66,11 @@ def test_step_cap_truncates_and_reset_starts_it_again() -> None:
         assert ends == [(False, False)] * 11 + [(False, True)]
 
 
+def test_step_cap_is_what_a_device_counts_up_to() -> None:
+    assert GridWorld("S" + "." * 16381 + "G").step_cap == 65532
+    assert GridWorld("S" + "." * 16382 + "G").step_cap == 65535
+
+
 def test_goal_on_the_last_step_terminates_and_does_not_truncate() -> None:
     world = GridWorld("S.G")
     world.reset()

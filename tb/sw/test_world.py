@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -262,6 +263,19 @@ class Tabled(gym.Env[Any, Any]):
 
 
 PAIR = {0: [(0.5, 1, 0.0, True), (0.5, 1, 0, True)], 1: [(1.0, 0, 1, False)]}
+
+
+def test_the_example_of_the_documents_is_a_world(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "acting.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"^```python\n(from qstep import .*?)^```", page, re.M | re.S)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    exec(example, names)
+    assert World.named("machine.npz").digest == names["world"].digest
+    assert names["world"].weight.tolist() == [58982, 6554, 65536, 19661, 45875, 65536]
+    assert names["memories"].split.shape == (2, 2, 2)
 
 
 def test_the_nearest_limit_of_steps_counts() -> None:

@@ -108,6 +108,23 @@ def test_every_draw_in_a_gymnasium_world(
             assert abs(share - world.weight[row] / 65536) < 2**-16
 
 
+@pytest.mark.parametrize("part", ["split", "next_state", "reward", "terminated", "start_state"])
+def test_a_wrong_slot_is_noticed(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World.from_env(gym.make("FrozenLake-v1"))
+    table = check_every_draw(world, config_of(world))
+    wrong = getattr(table, part).copy()
+    if part == "split":
+        wrong[6, 1, np.flatnonzero(wrong[6, 1] % (1 << 14))[0]] -= 1  # a slot of two outcomes
+    elif part == "start_state":
+        wrong[0, 0] += 1
+    else:
+        of_draw_0 = 6, 1, 0, int(table.split[6, 1, 0] == 0)
+        wrong[of_draw_0] = not wrong[of_draw_0] if part == "terminated" else wrong[of_draw_0] + 1
+    monkeypatch.setattr(World, "table", lambda *_: replace(table, **{part: wrong}))
+    with pytest.raises(AssertionError):
+        check_every_draw(world, config_of(world))
+
+
 def test_what_is_counted_is_what_the_table_answers() -> None:
     world = World.from_env(gym.make("FrozenLake-v1"))
     table = world.table(config_of(world))

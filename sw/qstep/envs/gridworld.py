@@ -22,6 +22,9 @@ MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))
 
 MAX_CELLS = 65536
 
+MOST_STEPS = 65535
+"""Of an episode: what a device counts up to."""
+
 
 class DeterministicModel(NamedTuple):
     """A transition model of S states and A actions in which every action has one outcome.
@@ -61,7 +64,7 @@ class GridWorld(gym.Env[Any, Any]):
     would be cheaper than the way to the goal.
 
     **End.** Entering the goal or a hole terminates the episode. After `step_cap` steps, 4 for every
-    cell of the map, an episode that has not terminated is truncated.
+    cell of the map but 65535 at most, an episode that has not terminated is truncated.
 
     **Start.** Always the cell ``S``. Nothing is random, so a seed has no effect.
 
@@ -98,7 +101,7 @@ class GridWorld(gym.Env[Any, Any]):
         cells = "".join(self.rows)
         self.start = cells.index(START)
         self.hole_reward = -5.0 if len(cells) <= 25 else -100.0
-        self.step_cap = 4 * len(cells)
+        self.step_cap = min(4 * len(cells), MOST_STEPS)
         self.observation_space = Discrete(len(cells))
         self.action_space = Discrete(len(MOVES))
         self._model = _model(cells, self.start, self.shape, self.hole_reward)
