@@ -32,11 +32,17 @@ CHECKPOINT = Checkpoint(
 
 CONFIG = Config(3, 2)
 
+TRUE_LAST = np.array([False, True])
+
 RUN = TableCheckpoint(
     table=np.array([[1, -2], [3, -(2**15)], [5, 2**15 - 1]], np.int32),
     noise=NoiseState(0xDEADBEEF, 0),
     generators=(dict(np.random.PCG64(1).state), dict(np.random.PCG64(2).state)),
-    pending=((0, 1, -1.5, 2, False), (2, 0, 1e-3, 1, True)),
+    pending=(
+        (np.array([0, 2]), np.array([1, 0]), np.array([-1.5, 1e-3]), np.array([2, 1]), TRUE_LAST),
+        (np.array([1]), np.array([1]), np.array([2.0]), np.array([0]), np.array([False])),
+    ),
+    actor={"turn": np.array([3])},
     episode=2,
     evaluations=(Evaluation(2, -1 / 3, 0.5, 1.0, 8.1),),
     history=(Episode(1, 1.0, -7.0, 8, True, False), Episode(2, 0.1 + 0.2, 1 / 3, 4, True, None)),
@@ -64,7 +70,17 @@ def test_run_of_train_comes_back() -> None:
     back = TableCheckpoint.unpacked(RUN.packed(), CONFIG)
     assert back.table.dtype == np.int32
     assert (back.table == RUN.table).all()
-    assert replace(back, table=RUN.table, history=()) == replace(RUN, history=())
+    assert [column.tolist() for column in back.pending[0]] == [
+        [0, 2, 1],
+        [1, 0, 1],
+        [-1.5, 1e-3, 2.0],
+        [2, 1, 0],
+        [False, True, False],
+    ]
+    assert len(back.pending) == 1
+    assert {name: array.tolist() for name, array in back.actor.items()} == {"turn": [3]}
+    same = {"table": RUN.table, "pending": (), "actor": {}, "history": ()}
+    assert replace(back, **same) == replace(RUN, **same)
     assert tuple(back.episodes) == RUN.history
 
 
@@ -189,7 +205,7 @@ def set_array(name: str, value: Any) -> Callable[[Checkpoint], None]:
     ("spoil", "message"),
     [
         (lambda packed: packed.head.clear(), "generators"),
-        (lambda packed: packed.arrays.clear(), "episodes_0"),
+        (lambda packed: packed.arrays.clear(), "pending_0"),
         (set_head("noise", {"x": 0, "w": 0}), "noise state is x=0"),
         (set_head("noise", {"y": 1}), "unexpected keyword"),
         (set_head("generators", [{}]), "not enough values"),
@@ -199,7 +215,7 @@ def set_array(name: str, value: Any) -> Callable[[Checkpoint], None]:
         (set_array("table", np.full((3, 2), 1 << 20)), r"table\[0, 0\] is 1048576"),
         (set_array("episodes_0", [2, 1]), "not numbered from 1"),
         (set_array("episodes_3", [1.5, 2.5]), "column of episodes is float64"),
-        (set_array("pending_0", np.zeros(3, np.int32)), "argument"),
+        (set_array("pending_0", np.zeros(2, np.int32)), "columns of pending are not equally long"),
     ],
 )
 def test_run_with_a_wrong_part_is_refused(

@@ -26,7 +26,14 @@ _HOST_DEFAULTS: dict[str, dict[str, float | int | str]] = {
     # It has no step limit, so the first walks are long; few episodes are enough.
     "CliffWalking-v1": {"episodes": 500},
     # 11 bits stand for many grids, so values must be averaged; and one random move can end a game.
-    "snake": {"alpha": 0.05, "epsilon_end": 0.0, "episodes": 3000},
+    "snake": {
+        "alpha": 0.05,
+        "epsilon_end": 0.0,
+        "episodes": 3000,
+        "evaluate_every": 500,
+        "num_envs": 8,
+        "sync_steps": 1024,
+    },
     # A row stands for many states, so values are means of many small corrections; rounding to the
     # nearest would drop those that are below half of 2^-8.
     "cartpole": {
@@ -36,6 +43,8 @@ _HOST_DEFAULTS: dict[str, dict[str, float | int | str]] = {
         "epsilon_end": 0.0,
         "episodes": 3000,
         "evaluate_every": 500,
+        "num_envs": 4,
+        "sync_steps": 1024,
     },
 }
 _DEVICE_DEFAULTS: dict[str, dict[str, float | int | str]] = {
@@ -47,7 +56,7 @@ _DEVICE_DEFAULTS: dict[str, dict[str, float | int | str]] = {
 """Options that are not given, where they must differ from the command's own for learning to work."""
 
 _DEVICE_ONLY = ("steps", "agents", "shared_table", "algorithm", "trace")
-_HOST_ONLY = ("epsilon_episodes", "evaluate_every", "sync_steps")
+_HOST_ONLY = ("epsilon_episodes", "evaluate_every", "num_envs", "sync_steps")
 
 
 @click.command("train")
@@ -112,6 +121,13 @@ _HOST_ONLY = ("epsilon_episodes", "evaluate_every", "sync_steps")
     help="Play 100 greedy episodes and save a checkpoint every K episodes, host only.",
 )
 @click.option(
+    "--num-envs",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Environments that act in turns, host only: snake and cartpole can have more than 1.",
+)
+@click.option(
     "--sync-steps",
     type=int,
     default=64,
@@ -157,8 +173,9 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
     Unless given, on the device FrozenLake-v1 takes --alpha 0.03 --gamma 0.99 --episodes 20000,
     CliffWalking-v1 --episodes 500 and Taxi-v3 --episodes 5000; on the host FrozenLake-v1 takes
     --alpha 0.1 --gamma 0.99 --episodes 5000, CliffWalking-v1 --episodes 500, snake --alpha 0.05
-    --epsilon-end 0 --episodes 3000, and cartpole --alpha 0.1 --gamma 0.99 --rounding stochastic
-    --epsilon-end 0 --episodes 3000 --evaluate-every 500.
+    --epsilon-end 0 --episodes 3000 --evaluate-every 500 --num-envs 8 --sync-steps 1024, and cartpole
+    --alpha 0.1 --gamma 0.99 --rounding stochastic --epsilon-end 0 --episodes 3000 --evaluate-every 500
+    --num-envs 4 --sync-steps 1024.
     """
     # Gymnasium and Numba take a second to load: only when they are needed.
     from qstep.acting.world import World
@@ -257,6 +274,7 @@ def _act_on_host(
     epsilon_share: float,
     epsilon_episodes: int | None,
     evaluate_every: int,
+    num_envs: int,
     sync_steps: int,
     out: Path | None,
     resume: bool,
@@ -279,6 +297,7 @@ def _act_on_host(
             sync_steps,
             evaluate_every,
             epsilon_episodes=epsilon_episodes or 0,
+            num_envs=num_envs,
         ),
         hyper=Hyperparameters(alpha, gamma, mode, seed),
         config=config,

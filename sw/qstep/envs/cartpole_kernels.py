@@ -1,8 +1,8 @@
 """The compiled part of `CartPoleVectorEnv`: the motion of Gymnasium's CartPole-v1. Nothing is allocated.
 
 Equality with Gymnasium is exact, so every expression below keeps its order of operations, and the
-sines and cosines come from NumPy, as Gymnasium's do: those of a compiler's library may differ in the
-last bit.
+sines and cosines of :func:`step` come from NumPy, as Gymnasium's do: those of the C library, which
+:func:`move` takes, may differ in the last bit.
 
 `poles` below are `CartPoles`, and `out` is a `VectorStep`.
 """
@@ -16,9 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.compiled import compiled
+from qstep.envs.cartpole_table import row_of
 from qstep.envs.splitmix_kernels import below
 
-__all__ = ["ACTIONS", "INPUTS", "STEP_CAP", "CartPoles", "observe", "restart", "step"]
+__all__ = [
+    "ACTIONS",
+    "INPUTS",
+    "STEP_CAP",
+    "CartPoles",
+    "move",
+    "observe",
+    "restart",
+    "row",
+    "step",
+]
 
 INPUTS = 4
 ACTIONS = 2
@@ -77,6 +88,9 @@ class CartPoles(NamedTuple):
         )
 
 
+_row_of = compiled(row_of)
+
+
 @compiled
 def _start(word, i):  # type: ignore[no-untyped-def]
     return _START * (2.0 * below(word, i, _START_STEPS) / _START_STEPS - 1.0)
@@ -102,8 +116,8 @@ def observe(poles, i, seen):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _move(poles, i, action, cosine, sine):  # type: ignore[no-untyped-def]
-    """Push the cart of environment `i`; return whether the episode terminated."""
+def _push(poles, i, action, cosine, sine):  # type: ignore[no-untyped-def]
+    """Push the cart of environment `i`; return terminated and truncated, which are never both."""
     x, x_dot, theta, theta_dot = poles.x[i], poles.x_dot[i], poles.theta[i], poles.theta_dot[i]
     force = _FORCE if action == 1 else -_FORCE
     push = (force + _POLE_MASS_LENGTH * (theta_dot * theta_dot) * sine) / _TOTAL_MASS
@@ -115,7 +129,26 @@ def _move(poles, i, action, cosine, sine):  # type: ignore[no-untyped-def]
     poles.x_dot[i] = x_dot + _SECONDS * speed_up
     poles.theta[i] = theta + _SECONDS * theta_dot
     poles.theta_dot[i] = theta_dot + _SECONDS * turn
-    return abs(poles.x[i]) > _FARTHEST or abs(poles.theta[i]) > _STEEPEST
+    poles.steps[i] += 1
+    terminated = abs(poles.x[i]) > _FARTHEST or abs(poles.theta[i]) > _STEEPEST
+    return terminated, not terminated and poles.steps[i] >= STEP_CAP
+
+
+@compiled
+def move(poles, i, action):  # type: ignore[no-untyped-def]
+    """Push the cart of environment `i`; return the reward, terminated and truncated."""
+    theta = poles.theta[i]
+    terminated, truncated = _push(poles, i, action, math.cos(theta), math.sin(theta))
+    return 1.0, terminated, truncated
+
+
+@compiled
+def row(poles, i):  # type: ignore[no-untyped-def]
+    """Return the row of environment `i` in the table of `CartPoleTable`."""
+    # An observation has float32 numbers.
+    x, x_dot = np.float32(poles.x[i]), np.float32(poles.x_dot[i])
+    theta, theta_dot = np.float32(poles.theta[i]), np.float32(poles.theta_dot[i])
+    return _row_of((float(x), float(x_dot), float(theta), float(theta_dot)))
 
 
 @compiled
@@ -128,9 +161,7 @@ def step(poles, actions, cosines, sines, seen, out):  # type: ignore[no-untyped-
         if actions[i] < 0 or actions[i] >= ACTIONS:
             return i
     for i in range(len(actions)):
-        out.terminated[i] = _move(poles, i, actions[i], cosines[i], sines[i])
-        poles.steps[i] += 1
-        out.truncated[i] = not out.terminated[i] and poles.steps[i] >= STEP_CAP
+        out.terminated[i], out.truncated[i] = _push(poles, i, actions[i], cosines[i], sines[i])
         out.score[i] = poles.steps[i]
         observe(poles, i, out.next_observation)
         if out.terminated[i] or out.truncated[i]:

@@ -61,7 +61,7 @@ def row_of(numbers: Sequence[float]) -> int:
     (0, 2047)
     """
     row = 0
-    for number, cells, limit in zip(numbers, CELLS, LIMITS, strict=True):
-        cell = int((number + limit) / (2 * limit) * cells)
-        row = row * cells + min(max(cell, 0), cells - 1)
+    for k in range(len(CELLS)):  # Numba compiles it, too
+        cell = int((numbers[k] + LIMITS[k]) / (2 * LIMITS[k]) * CELLS[k])
+        row = row * CELLS[k] + min(max(cell, 0), CELLS[k] - 1)
     return row

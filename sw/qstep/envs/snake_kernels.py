@@ -25,7 +25,7 @@ from qstep.envs.snake_rules import (
 )
 from qstep.envs.splitmix_kernels import below
 
-__all__ = ["observe", "restart", "step"]
+__all__ = ["move", "observe", "restart", "row", "step"]
 
 _OFFSETS = tuple(PITCH * down + right for down, right in MOVES)
 _FOOD_FEATURE = ACTIONS + len(MOVES)
@@ -104,41 +104,53 @@ def _flood(snakes, grid, head, direction, free, shares):  # type: ignore[no-unty
 
 
 @compiled
-def observe(snakes, i, state, features):  # type: ignore[no-untyped-def]
-    """Write the observation of game `i`: the state, and as many features as there is room for."""
+def row(snakes, i):  # type: ignore[no-untyped-def]
+    """Return the state of game `i`: its features as one number."""
     grid, ring = snakes.grid[i], snakes.ring[i]
     head = np.int64(ring[snakes.head[i]])
     tail = np.int64(ring[(snakes.head[i] - snakes.length[i] + 1) & (RING - 1)])
     direction, food = snakes.direction[i], snakes.food[i]
-    grid[tail] = 0  # it moves on before the head arrives
     seen = np.int64(1) << DIRECTION_FEATURE[direction]
     for action in range(ACTIONS):
-        seen |= np.int64(grid[head + _OFFSETS[(direction + TURNS[action]) & 3]]) << action
+        cell = head + _OFFSETS[(direction + TURNS[action]) & 3]
+        if cell != tail:  # the tail moves on before the head arrives
+            seen |= np.int64(grid[cell]) << action
     if food:
-        row, column = head // PITCH, head % PITCH
-        to_row, to_column = food // PITCH, food % PITCH
-        towards = (to_column < column, to_column > column, to_row < row, to_row > row)
+        line, column = head // PITCH, head % PITCH
+        to_line, to_column = food // PITCH, food % PITCH
+        towards = (to_column < column, to_column > column, to_line < line, to_line > line)
         for k in range(4):
             seen |= np.int64(towards[k]) << (_FOOD_FEATURE + k)
+    return seen
+
+
+@compiled
+def observe(snakes, i, state, features):  # type: ignore[no-untyped-def]
+    """Write the observation of game `i`: the state, and as many features as there is room for."""
+    seen = row(snakes, i)
     state[i] = seen
     width = features.shape[1]
     for k in range(min(width, FEATURES)):
         features[i, k] = (seen >> k) & 1
     if width > FEATURES:
+        grid, ring = snakes.grid[i], snakes.ring[i]
+        head = np.int64(ring[snakes.head[i]])
+        tail = np.int64(ring[(snakes.head[i] - snakes.length[i] + 1) & (RING - 1)])
         free = SIDE * SIDE - (snakes.length[i] - 1)
-        _flood(snakes, grid, head, direction, free, features[i, FEATURES:])
-    grid[tail] = 1
+        grid[tail] = 0  # it moves on before the head arrives
+        _flood(snakes, grid, head, snakes.direction[i], free, features[i, FEATURES:])
+        grid[tail] = 1
 
 
-@compiled
-def _move(snakes, i, action):  # type: ignore[no-untyped-def]
-    """Move the snake of game `i`; return the reward and whether the episode terminated."""
+@compiled(inline="always")
+def move(snakes, i, action):  # type: ignore[no-untyped-def]
+    """Move the snake of game `i`; return the reward, terminated and truncated."""
     grid, ring = snakes.grid[i], snakes.ring[i]
     direction = (snakes.direction[i] + TURNS[action]) & 3
     cell = np.int64(ring[snakes.head[i]]) + _OFFSETS[direction]
     tail = np.int64(ring[(snakes.head[i] - snakes.length[i] + 1) & (RING - 1)])
     if grid[cell] and cell != tail:
-        return REWARD_DEATH, True
+        return REWARD_DEATH, True, False
     snakes.direction[i] = direction
     snakes.head[i] = (snakes.head[i] + 1) & (RING - 1)
     ring[snakes.head[i]] = cell
@@ -147,11 +159,11 @@ def _move(snakes, i, action):  # type: ignore[no-untyped-def]
         snakes.length[i] += 1
         snakes.hunger[i] = 0
         _feed(snakes, i)
-        return REWARD_FOOD, snakes.food[i] == 0
+        return REWARD_FOOD, snakes.food[i] == 0, False
     grid[tail] = 0
     grid[cell] = 1
     snakes.hunger[i] += 1
-    return 0.0, False
+    return 0.0, False, snakes.hunger[i] >= PATIENCE * snakes.length[i]
 
 
 @compiled
@@ -164,8 +176,7 @@ def step(snakes, actions, state, features, out):  # type: ignore[no-untyped-def]
         if actions[i] < 0 or actions[i] >= ACTIONS:
             return i
     for i in range(len(actions)):
-        out.reward[i], out.terminated[i] = _move(snakes, i, actions[i])
-        out.truncated[i] = not out.terminated[i] and snakes.hunger[i] >= PATIENCE * snakes.length[i]
+        out.reward[i], out.terminated[i], out.truncated[i] = move(snakes, i, actions[i])
         out.score[i] = snakes.length[i] - START_LENGTH
         observe(snakes, i, out.next_state, out.next_features)
         if out.terminated[i] or out.truncated[i]:

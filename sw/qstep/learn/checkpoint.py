@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, astuple, dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,15 @@ from qstep.errors import CheckpointError
 from qstep.learn.evaluate import Evaluation
 from qstep.noise import NoiseState
 
-__all__ = ["Episode", "TableCheckpoint"]
+__all__ = ["PENDING_TYPES", "Columns", "Episode", "TableCheckpoint"]
 
-_PENDING_TYPES = (np.int32, np.int32, np.float64, np.int32, np.bool_)
+Columns: TypeAlias = tuple[NDArray[Any], ...]
+"""Transitions: state, action, reward, next state and terminated, equally long."""
+
+PENDING_TYPES = (np.int32, np.int32, np.float64, np.int32, np.bool_)
+"""Types of the columns in a file."""
+
+_ACTOR = "actor_"
 _EPISODE_TYPES = (np.int64, np.float64, np.float64, np.int64, np.bool_, np.float64)
 
 
@@ -53,7 +59,7 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class TableCheckpoint:
-    """A run at the end of an episode.
+    """A run between two episodes of one environment, or two steps of many.
 
     Attributes
     ----------
@@ -63,8 +69,10 @@ class TableCheckpoint:
         The device's rounding noise at that time.
     generators : tuple of dict
         States of the PCG64 generators for acting and for evaluation.
-    pending : tuple of (state, action, reward, next state, terminated)
-        Transitions that the device has not been sent yet.
+    pending : tuple of Columns
+        Transitions that the device has not been sent yet, stretch by stretch.
+    actor : dict of str to ndarray
+        Where the environments are; empty where they are seeded anew for every episode.
     episode : int
         Training episodes that are done.
     evaluations : tuple of Evaluation
@@ -76,7 +84,8 @@ class TableCheckpoint:
     table: NDArray[np.int32]
     noise: NoiseState
     generators: tuple[dict[str, Any], ...]
-    pending: tuple[tuple[int, int, float, int, bool], ...] = ()
+    pending: tuple[Columns, ...] = ()
+    actor: dict[str, NDArray[Any]] = field(default_factory=dict)
     episode: int = 0
     evaluations: tuple[Evaluation, ...] = ()
     history: Sequence[Episode] = ()
@@ -95,8 +104,9 @@ class TableCheckpoint:
         }
         arrays = {
             "table": self.table,
-            **_columns("pending", self.pending, _PENDING_TYPES),
-            **_columns("episodes", [astuple(e) for e in self.episodes], _EPISODE_TYPES),
+            **{_ACTOR + name: array for name, array in self.actor.items()},
+            **_named("pending", _joined(self.pending)),
+            **_named("episodes", _transposed(self.episodes)),
         }
         return Checkpoint(head, arrays)
 
@@ -111,7 +121,10 @@ class TableCheckpoint:
         """
         head, arrays = checkpoint.head, checkpoint.arrays
         try:
-            history = [_episode(*row) for row in _rows(arrays, "episodes", _EPISODE_TYPES)]
+            pending = _columns(arrays, "pending", PENDING_TYPES)
+            columns = _columns(arrays, "episodes", _EPISODE_TYPES)
+            rows = zip(*(column.tolist() for column in columns), strict=True)
+            history = [_episode(*row) for row in rows]
             if [episode.number for episode in history] != list(range(1, len(history) + 1)):
                 raise ValueError("its episodes are not numbered from 1")
             acting, evaluating = head["generators"]
@@ -121,7 +134,12 @@ class TableCheckpoint:
                 table=checked_table(config, arrays["table"]),
                 noise=NoiseState(**head["noise"]),
                 generators=(acting, evaluating),
-                pending=tuple(_rows(arrays, "pending", _PENDING_TYPES)),
+                pending=(pending,) if len(pending[0]) else (),
+                actor={
+                    name.removeprefix(_ACTOR): array
+                    for name, array in arrays.items()
+                    if name.startswith(_ACTOR)
+                },
                 episode=len(history),
                 evaluations=tuple(Evaluation(**entry) for entry in head["evaluations"]),
                 history=history,
@@ -139,19 +157,33 @@ def _episode(*row: Any) -> Episode:
     return replace(Episode(*row), success=success)
 
 
-def _columns(
-    prefix: str, rows: Sequence[tuple[Any, ...]], types: Sequence[type]
-) -> dict[str, NDArray[Any]]:
-    return {
-        f"{prefix}_{k}": np.array([row[k] for row in rows], dtype) for k, dtype in enumerate(types)
-    }
+def _joined(pending: Sequence[Columns]) -> Columns:
+    """Return transitions as columns of the file's types."""
+    parts = zip(*pending, strict=True) if pending else [()] * len(PENDING_TYPES)
+    return tuple(
+        np.concatenate([np.empty(0, dtype), *part], dtype=dtype, casting="unsafe")
+        for part, dtype in zip(parts, PENDING_TYPES, strict=True)
+    )
 
 
-def _rows(
-    arrays: dict[str, NDArray[Any]], prefix: str, types: Sequence[type]
-) -> list[tuple[Any, ...]]:
-    columns = [arrays[f"{prefix}_{k}"] for k in range(len(types))]
+def _transposed(episodes: Sequence[Episode]) -> Columns:
+    """Return episodes as columns of the file's types."""
+    return tuple(
+        np.array([getattr(episode, entry.name) for episode in episodes], dtype)
+        for entry, dtype in zip(fields(Episode), _EPISODE_TYPES, strict=True)
+    )
+
+
+def _named(prefix: str, columns: Columns) -> dict[str, NDArray[Any]]:
+    return {f"{prefix}_{k}": column for k, column in enumerate(columns)}
+
+
+def _columns(arrays: dict[str, NDArray[Any]], prefix: str, types: Sequence[type]) -> Columns:
+    """Return the columns that :func:`_named` has named, once they are found right."""
+    columns = tuple(arrays[f"{prefix}_{k}"] for k in range(len(types)))
     for column, dtype in zip(columns, types, strict=True):
         if column.dtype != dtype or column.ndim != 1:
             raise TypeError(f"a column of {prefix} is {column.dtype} of shape {column.shape}")
-    return list(zip(*(column.tolist() for column in columns), strict=True))
+        if len(column) != len(columns[0]):
+            raise ValueError(f"columns of {prefix} are not equally long")
+    return columns

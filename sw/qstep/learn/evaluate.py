@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from qstep.learn.policy import greedy
 
-__all__ = ["Evaluation", "evaluate", "is_success", "share"]
+__all__ = ["Evaluation", "evaluate", "evaluation_of", "is_success", "share"]
 
 MAX_SEED = 2**31
 
@@ -103,6 +103,17 @@ def evaluate(
             lengths[k] += 1
         terminations[k] = terminated
         successes.append(is_success(info, terminated, float(reward), success_reward))
+    return evaluation_of(episode, returns, lengths, terminations, successes)
+
+
+def evaluation_of(
+    episode: int,
+    returns: NDArray[np.float64],
+    lengths: NDArray[Any],
+    terminations: NDArray[np.bool_],
+    successes: Sequence[bool | None],
+) -> Evaluation:
+    """Return the means over episodes, one element each."""
     return Evaluation(
         episode,
         float(returns.mean()),

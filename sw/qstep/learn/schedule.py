@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from qstep.checks import real
 
-__all__ = ["EpsilonSchedule"]
+__all__ = ["EpsilonSchedule", "falling_linearly"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,14 @@ class EpsilonSchedule:
 
     def at(self, done: int, of: int) -> float:
         """Return epsilon once `done` of the `of` episodes, or steps, of a run are done."""
-        falling = self.share * of
-        if done >= falling:
-            return self.end
-        return self.start + (self.end - self.start) * (done / falling)
+        return falling_linearly(self.start, self.end, self.share * of, done)
+
+
+def falling_linearly(start: float, end: float, over: float, done: int) -> float:
+    """Return epsilon once `done` of the `over` episodes or steps in which it falls are done.
+
+    It takes plain numbers only, because Numba compiles it, too.
+    """
+    if done >= over:
+        return end
+    return start + (end - start) * (done / over)

@@ -4,7 +4,7 @@ The behaviour policy is epsilon-greedy on the table as it was last read from the
 transition is collected; after `sync_steps` of them the batch is streamed to the device and the
 table is read back. So acting always uses what the device has learnt, up to `sync_steps` transitions
 ago, and every device sees the same stream: the model, the simulation and a board end with the same
-table.
+table. An actor acts: :mod:`qstep.learn.actor`.
 
 A small `sync_steps` acts on fresher values, a large one reads the table less often; reading costs
 ``states * actions`` values over the link. 1 is the textbook algorithm.
@@ -26,10 +26,12 @@ from qstep.devices.base import Device
 from qstep.envs import GridWorld, make, table_size
 from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError, WorldError
 from qstep.hyperparameters import Hyperparameters, checked_hyper
-from qstep.learn.checkpoint import Episode, TableCheckpoint
-from qstep.learn.evaluate import MAX_SEED, Evaluation, evaluate, is_success
-from qstep.learn.policy import epsilon_greedy
+from qstep.learn.actor import Actor
+from qstep.learn.checkpoint import Columns, Episode, TableCheckpoint
+from qstep.learn.evaluate import MAX_SEED, Evaluation
+from qstep.learn.gym_actor import GymActor
 from qstep.learn.schedule import EpsilonSchedule
+from qstep.learn.vector_actor import VECTOR_ENVS, VectorActor
 from qstep.transitions import Transitions
 
 __all__ = ["Learner", "Plan", "identity"]
@@ -57,6 +59,9 @@ class Plan:
     epsilon_episodes : int
         Episodes that ``epsilon.share`` is a share of; 0 for those of the run. A run that goes on for
         longer than was planned keeps them, and so its epsilon.
+    num_envs : int
+        Environments that act in turns: 1 or more of Snake and CartPole, which are compiled
+        (:data:`~qstep.learn.vector_actor.VECTOR_ENVS`), 1 of any other.
     """
 
     env_id: str
@@ -66,6 +71,7 @@ class Plan:
     evaluate_every: int = 100
     evaluate_episodes: int = 100
     epsilon_episodes: int = 0
+    num_envs: int = 1
 
     def __post_init__(self) -> None:
         if not isinstance(self.env_id, str):
@@ -74,8 +80,14 @@ class Plan:
             )
         if not isinstance(self.epsilon, EpsilonSchedule):
             raise ConfigError(f"epsilon is {shown(self.epsilon)}; it must be an EpsilonSchedule")
-        for name in ("episodes", "sync_steps", "evaluate_every", "evaluate_episodes"):
+        counts = ("episodes", "sync_steps", "evaluate_every", "evaluate_episodes", "num_envs")
+        for name in counts:
             object.__setattr__(self, name, integer(name, getattr(self, name), 1))
+        if self.num_envs > 1 and self.env_id not in VECTOR_ENVS:
+            raise ConfigError(
+                f"num_envs is {self.num_envs}; it must be 1: only {' and '.join(VECTOR_ENVS)} act "
+                f"many at once, not {self.env_id}"
+            )
         horizon = integer("epsilon_episodes", self.epsilon_episodes, 0)
         object.__setattr__(self, "epsilon_episodes", horizon)
 
@@ -107,11 +119,11 @@ def identity(plan: Plan, hyper: Hyperparameters, config: Config) -> dict[str, An
 class Learner:
     """Trains a device's table; iterate over it to run, one training episode an iteration.
 
-    At the end of each episode :attr:`checkpoint` holds all that the rest of the run depends on. A
-    learner that was interrupted at any point, also inside an episode or a device call, is resumed
-    from its checkpoint and ends with the same table and history as if it had never stopped; one that
-    has ended, with a plan of more episodes, as if it had been planned so from the beginning.
-    Environments are reseeded for every episode, so nothing of them needs to be kept.
+    Between two episodes of one environment, and after every step of many, :attr:`checkpoint` can hold
+    all that the rest of the run depends on. A learner that was interrupted at any point, also inside
+    an episode or a device call, is resumed from its checkpoint and ends with the same table and history
+    as if it had never stopped; one that has ended, with a plan of more episodes, as if it had been
+    planned so from the beginning.
 
     Parameters
     ----------
@@ -127,11 +139,11 @@ class Learner:
     Attributes
     ----------
     checkpoint : TableCheckpoint
-        The run at the end of the last episode that is done, as if more were to come.
+        The run at its latest checkpoint, as if more were to come.
     result : TableCheckpoint
         The same, but after the last episode: its transitions are all applied, and its table evaluated.
     env : gymnasium.Env
-        The training environment.
+        The environment, or one like those that act.
     identity : dict of plain values
         See :func:`identity`.
     world : World or None
@@ -141,7 +153,7 @@ class Learner:
     ------
     EnvironmentSpaceError
         The environment is unknown, has more states than the device's table has rows, or not as many
-        actions.
+        actions; or the environments in `resume` are others.
     CheckpointError
         More episodes are done in it than are planned.
     TransitionError
@@ -161,7 +173,6 @@ class Learner:
         self.plan = plan
         self.hyper = checked_hyper(hyper)
         self.env = make(plan.env_id, hyper.seed % MAX_SEED)
-        self._evaluation_env = make(plan.env_id, hyper.seed % MAX_SEED)
         config = device.config
         states, actions = table_size(self.env)
         if states > config.states or actions != config.actions:
@@ -175,31 +186,40 @@ class Learner:
             self.world: World | None = World.from_env(self.env)
         except WorldError:
             self.world = None
-        self._success_reward = None
         if self.world is not None:
             config.format.quantise(self.world.reward)
-            self._success_reward = self.world.success_reward
         if resume is not None and resume.episode > plan.episodes:
             raise CheckpointError(
                 f"the checkpoint has {resume.episode} episodes already; episodes is {plan.episodes} and "
                 "cannot be less"
             )
+        self._generators = [
+            np.random.Generator(np.random.PCG64(seed))
+            for seed in np.random.SeedSequence(hyper.seed).spawn(2)
+        ]
+        self._actor = self._made_actor()
         self.checkpoint = self.result = resume or self._beginning()
         self._restore(self.checkpoint)
 
     def __iter__(self) -> Iterator[Episode]:
-        """Run the episodes that are left; yield each after its checkpoint has been taken."""
-        while self.checkpoint.episode < self.plan.episodes:
-            number = self.checkpoint.episode + 1
-            evaluations = self.checkpoint.evaluations
-            if number > 1 and (number - 1) % self.plan.evaluate_every == 0:
-                evaluations = (*evaluations, self._evaluate(number - 1))
-            episode = self._play(number)
-            self._history.append(episode)
-            self.checkpoint = self.result = self._take(number, evaluations)
-            if number == self.plan.episodes:
-                self._finish()
-            yield episode
+        """Run the episodes that are left; yield each once it is in the checkpoint."""
+        done, evaluations = self.checkpoint.episode, self.checkpoint.evaluations
+        every = self.plan.evaluate_every
+        while done < self.plan.episodes:
+            if done and done % every == 0 and (not evaluations or evaluations[-1].episode < done):
+                evaluations = (*evaluations, self._evaluate(done))
+            episodes = min(self.plan.episodes - done, every - done % every)
+            stretch = self._actor.act(self._table, done, self._room, episodes)
+            self._pending.append(stretch.columns)
+            if self._room == 0:
+                self._sync()
+            self._history += stretch.episodes
+            done += len(stretch.episodes)
+            if self._actor.resting:
+                self.checkpoint = self.result = self._take(done, evaluations)
+                if done == self.plan.episodes:
+                    self._finish()
+            yield from stretch.episodes
         if self.result is self.checkpoint:
             self._finish()
 
@@ -216,81 +236,66 @@ class Learner:
         states, _ = table_size(self.env)
         return self.device.config.format.to_float(self.result.table[:states])
 
-    def _play(self, number: int) -> Episode:
-        """Run one training episode."""
-        epsilon = self.plan.epsilon.at(number - 1, self.plan.horizon)
-        state, _ = self.env.reset(seed=int(self._acting.integers(MAX_SEED)))
-        state = int(state)
-        total = reward = 0.0
-        length = 0
-        terminated = truncated = False
-        info: dict[str, Any] = {}
-        while not (terminated or truncated):
-            action = epsilon_greedy(self._table, state, epsilon, self._acting)
-            following, paid, terminated, truncated, info = self.env.step(action)
-            reward = float(paid)
-            self._pending.append((state, action, reward, int(following), bool(terminated)))
-            if len(self._pending) >= self.plan.sync_steps:
-                self._sync()
-            state = int(following)
-            total += reward
-            length += 1
-        success = is_success(info, terminated, reward, self._success_reward)
-        return Episode(number, epsilon, total, length, terminated, success)
+    @property
+    def _room(self) -> int:
+        """Transitions that are still to be collected before the next read of the table."""
+        return self.plan.sync_steps - sum(len(columns[0]) for columns in self._pending)
 
     def _sync(self) -> None:
         """Stream the collected transitions to the device and read the table back."""
         if not self._pending:
             return
-        columns = [np.array(column) for column in zip(*self._pending, strict=True)]
+        columns = [np.concatenate(parts) for parts in zip(*self._pending, strict=True)]
         self.device.apply(Transitions.from_arrays(self.device.config, *columns))
         self._pending.clear()
         self._table = self.device.read()
         self._noise = self.device.status().noise
 
     def _evaluate(self, number: int) -> Evaluation:
-        return evaluate(
-            self._evaluation_env,
-            self._table,
-            self.plan.evaluate_episodes,
-            self._evaluating,
-            self._success_reward,
-            number,
+        return self._actor.evaluate(self._table, self.plan.evaluate_episodes, number)
+
+    def _made_actor(self) -> Actor:
+        plan = self.plan
+        if plan.env_id in VECTOR_ENVS:
+            return VectorActor(
+                plan.env_id, plan.num_envs, plan.epsilon, plan.horizon, *self._generators
+            )
+        success_reward = None if self.world is None else self.world.success_reward
+        evaluation_env = make(plan.env_id, self.hyper.seed % MAX_SEED)
+        return GymActor(
+            self.env, evaluation_env, plan.epsilon, plan.horizon, success_reward, *self._generators
         )
 
     def _beginning(self) -> TableCheckpoint:
-        acting, evaluating = np.random.SeedSequence(self.hyper.seed).spawn(2)
+        self._actor.begin()
         config = self.device.config
-        return TableCheckpoint(
-            table=np.zeros((config.states, config.actions), np.int32),
-            noise=self.hyper.noise,
-            generators=tuple(dict(np.random.PCG64(s).state) for s in (acting, evaluating)),
-        )
+        self._table = np.zeros((config.states, config.actions), np.int32)
+        self._noise = self.hyper.noise
+        self._pending: list[Columns] = []
+        self._history: list[Episode] = []
+        return self._take(0, ())
 
     def _take(self, number: int, evaluations: tuple[Evaluation, ...]) -> TableCheckpoint:
         """Collect references and small copies: taking a checkpoint costs a few microseconds."""
         return TableCheckpoint(
             table=self._table,
             noise=self._noise,
-            generators=tuple(dict(g.bit_generator.state) for g in (self._acting, self._evaluating)),
+            generators=tuple(dict(g.bit_generator.state) for g in self._generators),
             pending=tuple(self._pending),
+            actor=self._actor.arrays(),
             episode=number,
             evaluations=evaluations,
             history=self._history,
         )
 
     def _restore(self, checkpoint: TableCheckpoint) -> None:
+        self._actor.restore(checkpoint.actor)
         self.device.configure(self.hyper)
         self.device.load(checkpoint.table)
         self.device.set_noise(checkpoint.noise)
         self._table = checkpoint.table
         self._noise = checkpoint.noise
-        self._pending: list[tuple[int, int, float, int, bool]] = list(checkpoint.pending)
+        self._pending = list(checkpoint.pending)
         self._history = list(checkpoint.episodes)
-        self._acting, self._evaluating = (_generator(state) for state in checkpoint.generators)
-
-
-def _generator(state: dict[str, Any]) -> np.random.Generator:
-    generator = np.random.Generator(np.random.PCG64())
-    generator.bit_generator.state = state
-    return generator
+        for generator, state in zip(self._generators, checkpoint.generators, strict=True):
+            generator.bit_generator.state = state

@@ -1,0 +1,150 @@
+"""`VectorActor`: N compiled environments, which step in turns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.envs.cartpole_kernels import CartPoles
+from qstep.envs.snake_arrays import SCRATCH, Snakes
+from qstep.envs.splitmix import SplitMix64
+from qstep.envs.vector_checks import restore_arrays, words
+from qstep.learn.actor import Stretch
+from qstep.learn.actor_kernels import Ends, Turns, act, play, restart
+from qstep.learn.checkpoint import PENDING_TYPES, Columns, Episode
+from qstep.learn.evaluate import MAX_SEED, Evaluation, evaluation_of
+from qstep.learn.schedule import EpsilonSchedule
+
+__all__ = ["VECTOR_ENVS", "VectorActor"]
+
+VECTOR_ENVS: dict[str, type[Snakes] | type[CartPoles]] = {"snake": Snakes, "cartpole": CartPoles}
+"""The environments that act compiled, by name."""
+
+_LONGEST = 1 << 16
+"""Steps of a stretch at most: it is between two of them that Ctrl-C is answered."""
+
+
+class VectorActor:
+    """N environments of one kind, which act in turns on one table.
+
+    Environment 0 makes a step, then environment 1, and after environment N - 1 it is number 0's turn
+    again. Episodes count in the order in which they end, and a step's epsilon is that of the episodes
+    that have ended before it. Environment i draws from generator ``seed + i``, as in the vector
+    environments; the policy has one generator: a step draws ``below(2^31)``, explores if that is less
+    than epsilon * 2^31, and then draws its action.
+
+    Parameters
+    ----------
+    env_id : str
+        One of :data:`VECTOR_ENVS`.
+    num_envs : int
+        N, 1 or more.
+    epsilon : EpsilonSchedule
+    horizon : int
+        Episodes that its share is a share of.
+    acting, evaluating : numpy.random.Generator
+        Seed the environments and the policy, and the environments of an evaluation.
+    """
+
+    resting = True
+
+    def __init__(
+        self,
+        env_id: str,
+        num_envs: int,
+        epsilon: EpsilonSchedule,
+        horizon: int,
+        acting: np.random.Generator,
+        evaluating: np.random.Generator,
+    ) -> None:
+        self._env_id = env_id
+        self._envs = VECTOR_ENVS[env_id].empty(num_envs)
+        self._turns = Turns.empty(num_envs)
+        self._schedule, self._horizon = epsilon, horizon
+        self._acting, self._evaluating = acting, evaluating
+        # Nothing is stepped here: machine code is loaded, or made the first time, before the run.
+        self._act(np.zeros((1, 1), np.int32), 0, _columns(0), Ends.empty(0))
+        play(VECTOR_ENVS[env_id].empty(0), np.zeros((1, 1), np.int32), Ends.empty(0))
+
+    def begin(self) -> None:
+        """Seed the environments and the policy."""
+        num_envs = len(self._envs.word)
+        self._envs.word[:] = words(int(self._acting.integers(MAX_SEED)), num_envs)
+        self._turns.word[:] = SplitMix64(int(self._acting.integers(MAX_SEED))).word
+        for i in range(num_envs):
+            restart(self._envs, i)
+
+    def act(self, table: NDArray[np.int32], done: int, steps: int, episodes: int) -> Stretch:
+        """See :meth:`~qstep.learn.actor.Actor.act`."""
+        steps = min(steps, _LONGEST)
+        columns, ends = _columns(steps), Ends.empty(min(steps, episodes))
+        made, ended = self._act(_writable(table), done, columns, ends)
+        rows = zip(*(column[:ended].tolist() for column in ends), strict=True)
+        over = [
+            Episode(
+                number := done + 1 + k,
+                self._schedule.at(number - 1, self._horizon),
+                total,
+                length,
+                terminated,
+                self._success(terminated),
+            )
+            for k, (total, length, terminated) in enumerate(rows)
+        ]
+        return Stretch(tuple(column[:made] for column in columns), over)
+
+    def evaluate(self, table: NDArray[np.int32], episodes: int, done: int) -> Evaluation:
+        """See :meth:`~qstep.learn.actor.Actor.evaluate`: one episode in each of so many environments."""
+        envs = VECTOR_ENVS[self._env_id].empty(episodes)
+        envs.word[:] = words(int(self._evaluating.integers(MAX_SEED)), episodes)
+        ends = Ends.empty(episodes)
+        play(envs, _writable(table), ends)
+        successes = [self._success(terminated) for terminated in ends.terminated.tolist()]
+        return evaluation_of(done, ends.total, ends.length, ends.terminated, successes)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return copies of all that the environments and their turns depend on."""
+        return {name: array.copy() for name, array in self._kept().items()}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from :meth:`arrays`.
+
+        Raises
+        ------
+        EnvironmentSpaceError
+            An array is missing, or is of another number of environments or another type; then nothing
+            has changed.
+        """
+        restore_arrays(self._kept(), arrays)
+
+    def _act(
+        self, table: NDArray[np.int32], done: int, columns: Columns, ends: Ends
+    ) -> tuple[int, int]:
+        epsilon = self._schedule
+        schedule = (epsilon.start, epsilon.end, epsilon.share * self._horizon)
+        made, ended = act(self._envs, self._turns, table, schedule, done, columns, ends)
+        return made, ended
+
+    def _kept(self) -> dict[str, NDArray[Any]]:
+        kept = {
+            f"envs_{name}": array
+            for name, array in self._envs._asdict().items()
+            if name not in SCRATCH
+        }
+        return kept | {f"turns_{name}": array for name, array in self._turns._asdict().items()}
+
+    def _success(self, terminated: bool) -> bool | None:
+        """To last is success where the pole is to stand; of Snake nothing says what it is."""
+        return not terminated if self._env_id == "cartpole" else None
+
+
+def _columns(steps: int) -> Columns:
+    return tuple(np.empty(steps, dtype) for dtype in PENDING_TYPES)
+
+
+def _writable(table: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return a table of the one type for which the loops are compiled."""
+    return np.require(table, np.int32, ["C", "W"])
