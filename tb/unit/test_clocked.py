@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
+from tb.generated import generated
 
 from qstep import Config
-from qstep_rtl.generate import generate
 from qstep_sim.clocked import clocked
 
 pytestmark = pytest.mark.unit
@@ -74,10 +73,8 @@ def split_registers(text: str) -> set[str]:
     return found
 
 
-def test_no_register_of_the_device_is_left_in_two_processes(tmp_path: Path) -> None:
+def test_no_register_of_the_device_is_left_in_two_processes() -> None:
     assert split_registers(GENERATED) == {r"\$1"}
-    generate(Config(states=64, actions=4), tmp_path)
-    for name in ("qstep_device.v", "qstep_top.v"):
-        text = (tmp_path / name).read_text(encoding="utf-8")
+    for text in generated(Config(states=64, actions=4)).values():
         assert len(split_registers(text)) > 20
         assert not split_registers(clocked(text))

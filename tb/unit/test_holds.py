@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tb.generated import generated
 from tb.planted import plant
 
 from qstep.config import Config, Link
@@ -18,7 +19,6 @@ from qstep.link.frames import DELIMITER, Frame, decode_frame, encode_frame
 from qstep.protocol import ANSWERS, RecordLayout, Request, StatusCode
 from qstep.transitions import Transitions
 from qstep_rtl import sources
-from qstep_rtl.generate import generate
 from qstep_rtl.timing import write_stage
 from qstep_sim.build import compile_library
 from qstep_sim.port import SimPort
@@ -196,8 +196,8 @@ def test_a_long_stream_is_exact_and_counted_while_the_lane_holds(walker: bool) -
 def test_a_fault_planted_between_link_and_lane_is_found(
     file: str, old: str, new: str, message: str, tmp_path: Path
 ) -> None:
-    generate(CONFIG, tmp_path / "generated")
-    device = tmp_path / "generated" / "qstep_device.v"
+    device = tmp_path / "qstep_device.v"
+    device.write_text(generated(CONFIG)["qstep_device"], encoding="utf-8")
     copies = tmp_path / "planted"
     copies.mkdir()
     plant(copies, file, old, new, extra=[device])

@@ -7,12 +7,12 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tb.generated import generated
 
 from qstep.config import Config
 from qstep.errors import BuildError
 from qstep_fpga import tools
 from qstep_rtl import sources
-from qstep_rtl.generate import generate
 from qstep_sim.clocked import clocked
 from qstep_sim.sleep import sleeping
 
@@ -44,10 +44,9 @@ def prove(top: str, written: str, simulated: str, folder: Path) -> int:
     return int(proved[1])
 
 
-def devices(top: str, config: Config, folder: Path) -> tuple[str, str]:
+def devices(top: str, config: Config) -> tuple[str, str]:
     """Return a device as Amaranth writes it, and as it is simulated if it never sleeps."""
-    generate(config, folder)
-    written = (folder / f"{top}.v").read_text(encoding="utf-8")
+    written = generated(config)[top]
     asleep = sleeping(clocked(written))
     awake = re.sub(r" iff \S.*awake\)", ")", asleep)
     assert awake != asleep
@@ -66,12 +65,12 @@ def devices(top: str, config: Config, folder: Path) -> tuple[str, str]:
 def test_the_simulated_device_is_the_generated_one(
     top: str, config: Config, tmp_path: Path
 ) -> None:
-    written, awake = devices(top, config, tmp_path)
+    written, awake = devices(top, config)
     assert prove(top, written, awake, tmp_path) > 2000
 
 
 def test_a_wrong_rewrite_is_no_proof(tmp_path: Path) -> None:
-    written, awake = devices("qstep_device", Config(states=64, actions=4), tmp_path)
+    written, awake = devices("qstep_device", Config(states=64, actions=4))
     # A register that would be 0 unless a case says otherwise keeps its value instead.
     wrong, count = re.subn(r"( begin\n)    \S+ <= 1'h0;\n", r"\1", awake, count=1)
     assert count == 1

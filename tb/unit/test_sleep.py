@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tb.generated import generated
 from tb.unit.requests import RequestMaker
 
 from qstep.config import Config
 from qstep.link.frames import encode_frame
 from qstep.protocol import OVERHEAD, Request
 from qstep_rtl import sources
-from qstep_rtl.generate import generate
 from qstep_sim.build import compile_library
 from qstep_sim.clocked import clocked
 from qstep_sim.port import SimPort
@@ -30,9 +30,8 @@ def rewritten(device: str) -> str:
 
 def library(folder: Path, change: Callable[[str], str], trace: bool = False) -> Path:
     """Return a simulated device of which `change` has rewritten the Verilog."""
-    generate(CONFIG, folder)
     device = folder / "qstep_device.v"
-    device.write_text(change(device.read_text(encoding="utf-8")), encoding="utf-8")
+    device.write_text(change(generated(CONFIG)["qstep_device"]), encoding="utf-8")
     verilog = [*sources.paths(), device]
     return compile_library(verilog, "qstep_device", trace=trace, optimise=False)
 
@@ -139,10 +138,9 @@ def test_only_a_device_can_sleep() -> None:
 
 
 @pytest.mark.unit
-def test_sleepless_registers_keep_their_clock(tmp_path: Path) -> None:
-    generate(CONFIG, tmp_path)
-    for top in ("qstep_device", "qstep_top"):
-        text = rewritten((tmp_path / f"{top}.v").read_text())
+def test_sleepless_registers_keep_their_clock() -> None:
+    for device in generated(CONFIG).values():
+        text = rewritten(device)
         asleep = re.findall(r"@\(posedge clk iff .* begin\n(?:    .*\n)*", text)
         assert len(asleep) > 80
         assert not [

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from tb.bench import BUILD, RTL, TB, Run
+from tb.generated import generated
 
 from qstep import Config, Link, QFormat
-from qstep_rtl.generate import generate
+from qstep.files import make_folder, write_atomically
 
 __all__ = ["CONFIGS", "config_id", "device_run"]
 
@@ -25,11 +24,12 @@ def config_id(config: Config) -> str:
     return f"s{config.states}-a{config.actions}-w{width}-d{config.loop_depth}"
 
 
-@cache
 def device_run(config: Config, requests: int = 300) -> Run:
     """Generate the device of a configuration and return the run of its suite."""
     folder = BUILD / f"device-{config.digest[:12]}"
-    generate(config, folder)
+    make_folder(folder)
+    device = folder / "qstep_device.v"
+    write_atomically(device, generated(config)["qstep_device"].encode())
     toml = folder / f"{config_id(config)}.toml"
     toml.write_text(config.to_toml(), encoding="utf-8")
     return Run(
@@ -39,7 +39,7 @@ def device_run(config: Config, requests: int = 300) -> Run:
         options={"config": str(toml), "requests": str(requests)},
         sources=(
             RTL / "qstep_generated.vlt",
-            folder / "qstep_device.v",
+            device,
             TB / "uvm" / "qs_device_bench.sv",
         ),
     )

@@ -23,7 +23,6 @@ from tb.uvm.lane_items import Batch
 from tb.uvm.lane_scoreboard import LaneScoreboard
 
 from qstep import Config, QFormat
-from qstep.throughput import issue_clocks
 
 _SIMULATOR_SEED = int(os.environ["COCOTB_RANDOM_SEED"])
 
@@ -145,6 +144,9 @@ class LaneThroughput(LaneTest):
     """Updates per offered clock, from the handshake: 1 wherever nothing has to wait."""
 
     def batches(self) -> Iterator[Batch]:
+        # Brings Numba with it, which takes longer to load than most runs of the other tests.
+        from qstep.throughput import issue_clocks
+
         self.predicted: dict[str, int] = {}
         for draw in (sequences.independent_batch, sequences.walker_batch):
             batch = draw(self.rng, self.config, 5000)

@@ -1,0 +1,21 @@
+"""The generated Verilog of a configuration: it takes seconds, so it is made once a process."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from qstep.config import Config
+from qstep_rtl.generate import generate
+
+__all__ = ["generated"]
+
+
+@cache
+def generated(config: Config) -> dict[str, str]:
+    """Return the text of each generated Verilog file by the name of its top. It is not to be changed."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        generate(config, folder)
+        return {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.v")}
