@@ -30,6 +30,7 @@ module qs_agent_bus
     output logic        bus_done_o,
 
     input logic [AgentBits-1:0] agent_i,        // in stage 0
+    input logic                 live_i,         // it is an agent
     input logic                 counter_done_i,
 
     // The access, registered
@@ -109,7 +110,7 @@ module qs_agent_bus
     end
   end
 
-  assign token_o = {token_q, state_q == StSlot && agent_i == agent_o};
+  assign token_o = {token_q, state_q == StSlot && live_i && agent_i == agent_o};
   assign counter_read_o = state_q == StCount && !write_o;
   assign counter_write_o = state_q == StCount && write_o;
   assign bus_done_o = state_q == StDone;

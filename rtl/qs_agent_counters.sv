@@ -64,6 +64,7 @@ module qs_agent_counters
   logic [SweepBits-1:0] sweep_q;
   logic before_take, take, late_take;
   logic [AgentBits-1:0] swept_q;
+  logic lives_q;
 
   always_ff @(posedge clk_i) begin
     sweep_q <= before_take ? '0 : sweep_q + 1'b1;
@@ -104,7 +105,10 @@ module qs_agent_counters
     count_q.truncations <= kept_q.truncations + step.truncations;
     count_q.returns <= kept_q.returns + step.returns;
     if (before_take) taken_q <= early_count;
-    if (take) swept_q <= agent_i[Stage%Slots];
+    if (take) begin
+      swept_q <= agent_i[Stage%Slots];
+      lives_q <= live_i[Stage%Slots];
+    end
   end
 
   localparam int unsigned LateStage = (Stage + Late) % Slots;
@@ -139,7 +143,7 @@ module qs_agent_counters
   logic [16:0] sum;
 
   assign a_word  = 4'(sweep_q - 1'b1);
-  assign a_valid = sweep_q != '0 && 32'(sweep_q) <= 16;
+  assign a_valid = lives_q && sweep_q != '0 && 32'(sweep_q) <= 16;
   assign returns = 64'(taken_q.returns);
 
   always_comb begin
@@ -192,14 +196,17 @@ module qs_agent_counters
   // Reads: a copy of all words of an agent is complete when its last one has passed after its first.
   assign wanted = b_agent_q == want_agent_i;
 
-  logic copies_q, answered_q;
+  logic copies, ends, copies_q, answered_q;
+  assign copies = read_i && want_word_i == '0 && !copied_q;
+  assign ends   = d_valid_q && d_word_q == '1;
+
   always_ff @(posedge clk_i) begin
     if (copies_q && d_valid_q) snapshot[d_word_q] <= sum_q;
     data_o <= snapshot[want_word_i];
     // The first word of the wanted agent is about to be in sum_q.
-    copies_q <= read_i && want_word_i == '0 && !copied_q &&
-        (copies_q ? !(d_valid_q && d_word_q == '1) : c_valid_q && c_word_q == '0 && c_agent_q == want_agent_i);
-    copied_q <= read_i && want_word_i == '0 && (copied_q || (copies_q && d_valid_q && d_word_q == '1));
+    if (copies_q) copies_q <= copies && !ends;
+    else copies_q <= copies && c_valid_q && c_word_q == '0 && c_agent_q == want_agent_i;
+    copied_q <= read_i && want_word_i == '0 && (copied_q || (copies_q && ends));
     answered_q <= (read_i && (want_word_i != '0 || copied_q)) || (write_i && hit_q);
     done_o <= answered_q && !done_o && (read_i || write_i);
     if (rst_i) begin

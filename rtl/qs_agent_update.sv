@@ -4,7 +4,8 @@
 // Function    value_o = saturate((2^15 * entry + alpha * (reward - entry) + kappa * target + bias) >>> 15),
 //             which is the sum of three products of the arithmetic contract. keep_i leaves the first term
 //             only: value_o = entry. Golden model: qstep.model.exact_value.
-// Timing      Stage 0 takes reward, entry and keep, stage 2 alpha, and target, stage 3 kappa, stage 4 bias; value_o is there in stage 7. One update a clock; no more than a sum lies
+// Timing      Stage 0 takes reward, entry and keep, stage 2 alpha and target, stage 3 kappa, stage 4 bias;
+//             value_o is there in stage 7. One update a clock; no more than a sum lies
 //             between registers, and a multiplier has registers before, in and behind it.
 // Handshake   none
 // Reset       none: data only.

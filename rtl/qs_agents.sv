@@ -148,6 +148,7 @@ module qs_agents
       .bus_data_i,
       .bus_done_o,
       .agent_i        (agent[0]),
+      .live_i         (live[0]),
       .counter_done_i (counter_done),
       .index_o        (bus_index),
       .data_o         (bus_data),
@@ -196,7 +197,8 @@ module qs_agents
   always_ff @(posedge clk_i) begin
     s2_flags_q <= s1_flags;
     s2_go_q <= s1_go;
-    s2_advance_q <= s1_go && !s1_flags.pending && !s1_flags.drawn && (!s1_flags.begun || s1_flags.fresh);
+    s2_advance_q <= s1_go && !s1_flags.pending && !s1_flags.drawn &&
+        (!s1_flags.begun || s1_flags.fresh);
   end
 
   // --- Stages 1 to 6: the draw ----------------------------------------------------------------------
@@ -274,7 +276,8 @@ module qs_agents
   logic [EpisodeBits-1:0] s5_count;
   logic s6_explores_q, last_stepped, last_ended;
   logic [ActionBits-1:0] s6_random_q;
-  logic [DrawBits+ActionBits:0] scaled;
+  localparam int unsigned ScaledBits = DrawBits + ActionBits + 1;
+  logic [ScaledBits-1:0] scaled;
 
   qs_epsilon #(
       .Agents(Agents),
@@ -295,9 +298,9 @@ module qs_agents
       .s5_count_o  (s5_count)
   );
 
-  assign scaled = (DrawBits + ActionBits + 1)'(s5_draw[DrawBits-1:0]) * (DrawBits + ActionBits + 1)'(Actions);
+  assign scaled = ScaledBits'(s5_draw[DrawBits-1:0]) * ScaledBits'(Actions);
   always_ff @(posedge clk_i) begin
-    s6_explores_q <= ThresholdBits'(s5_draw[DrawBits+:DrawBits]) < s5_epsilon[EpsilonBits-1-:ThresholdBits];
+    s6_explores_q <= {1'b0, s5_draw[DrawBits+:DrawBits]} < s5_epsilon[EpsilonBits-1-:ThresholdBits];
     s6_random_q <= scaled[DrawBits+:ActionBits];
   end
 
@@ -700,7 +703,8 @@ module qs_agents
     assign write[t] = write_q;
   end
 
-  assign entry = token[Entry] && bus_table ? bus_data[Width-1:0] : entry_values[Tables>1&&entry_number];
+  assign entry = token[Entry] && bus_table ? bus_data[Width-1:0] :
+      entry_values[Tables>1&&entry_number];
 
   qs_agent_ram #(
       .Agents(Agents),
@@ -791,23 +795,44 @@ module qs_agents
       .data_o({last_stepped, last_ended})
   );
 
-  // --- What the bus reads, in the stage in which it passes ------------------------------------------
+  // --- What the bus reads, as it passes --------------------------------------------------------------
+  logic s3_reads_q, s6_reads_q, s7_reads_q, value_reads_q;
+  logic [31:0] s3_read_q, s6_read_q, read;
+  logic [Width-1:0] next_value;
+  assign next_value = next_values[Tables>1&&bus_index[26]];
+
   always_ff @(posedge clk_i) begin
-    if (counter_done) bus_data_o <= 32'(counter_data);
-    if (token[2]) begin
-      if (field[0]) bus_data_o <= s2_word[31:0];
-      if (field[1]) bus_data_o <= s2_word[63:32];
-      if (field[4]) bus_data_o[31:30] <= {s2_flags_q.drawn, s2_flags_q.begun};
-    end
-    if (token[5]) begin
-      if (field[2]) bus_data_o <= 32'(s5_epsilon);
-      if (field[3]) bus_data_o[31:16] <= s5_count;
-      if (field[4])
-        bus_data_o[29:0] <= {s5_place.explored, 7'b0, 6'(s5_place.action), 16'(s5_place.state)};
-    end
-    if (token[7] && field[3]) bus_data_o[15:0] <= s7_steps;
-    if (token[Select] && bus_table)
-      bus_data_o <= 32'($signed(next_values[Tables>1&&bus_index[26]]));
+    s3_reads_q    <= token[2] && (field[0] || field[1]);
+    s3_read_q     <= field[0] ? s2_word[31:0] : s2_word[63:32];
+    s6_reads_q    <= token[5] && (field[2] || field[3] || field[4]);
+    s7_reads_q    <= token[6] && field[3];
+    value_reads_q <= token[Select-1] && bus_table;
+    if (field[2]) s6_read_q <= 32'(s5_epsilon);
+    else if (field[3]) s6_read_q <= {s5_count, 16'b0};
+    else
+      s6_read_q <= {
+        s5_flags.drawn,
+        s5_flags.begun,
+        s5_place.explored,
+        7'b0,
+        6'(s5_place.action),
+        16'(s5_place.state)
+      };
+  end
+
+  always_comb begin
+    read = '0;
+    if (s3_reads_q) read |= s3_read_q;
+    if (s6_reads_q) read |= s6_read_q;
+    if (s7_reads_q) read |= 32'(s7_steps);
+    if (value_reads_q) read |= 32'($signed(next_value));
+    if (counter_done) read |= 32'(counter_data);
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (s3_reads_q || s6_reads_q || value_reads_q || counter_done) bus_data_o[31:16] <= read[31:16];
+    if (s3_reads_q || s6_reads_q || s7_reads_q || value_reads_q || counter_done)
+      bus_data_o[15:0] <= read[15:0];
   end
 
   logic unused_bits;

@@ -26,7 +26,7 @@ package qs_agents_pkg;
   localparam int unsigned DrawBits = 16;
   localparam int unsigned EpsilonBits = 25;  // 0..2^24: 24 fractional bits, and 1.0
   localparam int unsigned ThresholdBits = DrawBits + 1;
-  localparam int unsigned EpisodeBits = 16;  // steps of an episode; also epsilon's counter and period
+  localparam int unsigned EpisodeBits = 16;  // also epsilon's counter and period
   localparam int unsigned NoiseBits = 15;  // of stochastic rounding
 
   // Stages of the parts whose place does not depend on parameters.

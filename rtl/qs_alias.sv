@@ -67,7 +67,8 @@ module qs_alias #(
       assign rest = '0;
     end
     always_ff @(posedge clk_i)
-      chosen_o <= rest < word[WordBits-1-:SplitBits] ? word[0+:DataWidth] : word[DataWidth+:DataWidth];
+      chosen_o <= rest < word[WordBits-1-:SplitBits] ? word[0+:DataWidth] :
+          word[DataWidth+:DataWidth];
   end else begin : gen_no_choice
     always_ff @(posedge clk_i) chosen_o <= word;
   end

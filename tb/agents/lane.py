@@ -33,7 +33,16 @@ from qstep_sim import verilator
 __all__ = ["ALGORITHMS", "ROUNDINGS", "Lane", "LaneError", "parameters"]
 
 _HARNESS = Path(__file__).with_name("harness.cpp")
-_VERILATE = ("--cc", "-O3", "--assert", "--x-assign", "unique", "--x-initial", "unique", "-Wno-fatal")
+_VERILATE = (
+    "--cc",
+    "-O3",
+    "--assert",
+    "--x-assign",
+    "unique",
+    "--x-initial",
+    "unique",
+    "-Wno-fatal",
+)
 _COMPILE = ("-std=c++17", "-O1", "-fPIC", "-pthread", "-w")
 _SWITCHES = ("COVERAGE", "SC", "TIMING", "TRACE", "TRACE_FST", "TRACE_VCD", "TRACE_SAIF")
 _MOST_CLOCKS = 1 << 62
@@ -84,7 +93,9 @@ def _runtime() -> Path:
 
     def make(folder: Path) -> Path:
         unit, made = folder / "runtime.cpp", folder / "runtime.o"
-        unit.write_text('#include "verilated.cpp"\n#include "verilated_threads.cpp"\n', encoding="utf-8")
+        unit.write_text(
+            '#include "verilated.cpp"\n#include "verilated_threads.cpp"\n', encoding="utf-8"
+        )
         _run(*_compiler(), "-c", unit, "-o", made)
         return made
 
@@ -102,7 +113,15 @@ def _library(config: Config, rtl: Path) -> Path:
     def make(folder: Path) -> Path:
         packages = [rtl / "qs_pkg.sv", rtl / "qs_agents_pkg.sv"]
         names = ["--prefix", "Vqs_acting", "--top-module", "qs_acting", "--Mdir", folder]
-        _run(verilator.find(), *_VERILATE, *names, *given, f"-I{rtl}", *packages, rtl / "qs_acting.sv")
+        _run(
+            verilator.find(),
+            *_VERILATE,
+            *names,
+            *given,
+            f"-I{rtl}",
+            *packages,
+            rtl / "qs_acting.sv",
+        )
         parts = [*sorted(folder.glob("*.cpp")), _HARNESS, _runtime()]
         library = folder / "lane.so"
         _run(*_compiler(), f"-I{folder}", "-shared", *parts, "-o", library)
@@ -130,7 +149,11 @@ class Lane:
             ("clocks", ctypes.c_uint64, ()),
             ("errors", ctypes.c_int, ()),
             ("busy", ctypes.c_int, ()),
-            ("access", ctypes.c_int64, (ctypes.c_int, ctypes.c_int, ctypes.c_uint32, ctypes.c_uint32)),
+            (
+                "access",
+                ctypes.c_int64,
+                (ctypes.c_int, ctypes.c_int, ctypes.c_uint32, ctypes.c_uint32),
+            ),
             ("run", None, (ctypes.c_uint64,)),
             ("stop", None, ()),
             ("wait", ctypes.c_uint64, (ctypes.c_uint64,)),
