@@ -189,6 +189,30 @@ def test_python_call_learns_the_same(whole: Path) -> None:
     assert min(before.value) < result.optimum[0] - 0.01
 
 
+def test_a_large_world_with_chance_is_learnt_without_value_iteration(tmp_path: Path) -> None:
+    states = 513
+    state = np.repeat(np.arange(states), 3)
+    world = World.from_arrays(
+        state=state,
+        action=np.tile([0, 0, 1], states),
+        next_state=(state + np.tile([1, 2, 0], states)) % states,
+        probability=np.tile([0.75, 0.25, 1.0], states),
+        reward=np.tile([1.0, 1.0, 0.0], states),
+        terminated=np.tile([False, False, True], states),
+        start_state=[0],
+    )
+    assert str(fitting_format(world, 0.9)) == "Q5.11"  # 1 in every step is 10
+    world.save(tmp_path / "ring.npz")
+    result = train(tmp_path / "ring.npz", *SHORT, "--out", tmp_path / "run", "--json")
+    assert result.exit_code == 0, result.output
+    report = json.loads(result.stdout)
+    assert (report["optimum"], report["value"], report["optimal_agents"]) == ([], [], 0)
+    assert (
+        "value iteration"
+        not in train(tmp_path / "ring.npz", *SHORT, "--out", tmp_path / "b").stdout
+    )
+
+
 def test_greedy_policy_is_played_exactly() -> None:
     world = World.named("FrozenLake-v1")
     policy = solve(world, 0.99).q.argmax(axis=1)

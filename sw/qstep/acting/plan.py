@@ -14,7 +14,7 @@ from qstep.acting.world import World
 from qstep.config import Config
 from qstep.errors import ConfigError
 from qstep.fixed import QFormat, Rounding
-from qstep.learn.value_iteration import solve
+from qstep.learn.value_iteration import is_quick, solve
 
 __all__ = ["AgentsPlan", "falling_epsilon", "fitting_format", "planned"]
 
@@ -55,12 +55,15 @@ class AgentsPlan:
 def fitting_format(world: World, gamma: float) -> QFormat:
     """Return the format of 16 bits with the most fraction bits that still holds rewards and optimum.
 
-    The range is that of the rewards and of the optimal action values, and a fourth more.
+    The range is that of the rewards and of the optimal action values, and a fourth more. Where
+    the world is not solved quickly, those are within its extreme rewards paid in every step.
     """
     values = [world.reward.min(), world.reward.max()]
-    if gamma < 1:
+    if is_quick(world, gamma):
         q = solve(world, gamma).q
         values += [q.min(), q.max()]
+    elif gamma < 1:
+        values += [value / (1 - gamma) for value in values]
     most = 1.25 * max(abs(float(value)) for value in values)
     integer = 1
     while 2.0 ** (integer - 1) < most and integer < _WIDTH:

@@ -14,7 +14,7 @@ from qstep.acting.agent import AgentCounters
 from qstep.acting.plan import AgentsPlan
 from qstep.acting.training import Point, Training
 from qstep.acting.world import World
-from qstep.learn.value_iteration import solve
+from qstep.learn.value_iteration import is_quick, solve
 from qstep.table import policy_table
 
 __all__ = ["Greedy", "TrainingResult", "played"]
@@ -126,14 +126,17 @@ class TrainingResult:
 
     @cached_property
     def optimum(self) -> tuple[float, ...]:
-        """What the optimal policy is worth where episodes start, by agent; empty where gamma is 1."""
+        """What the optimal policy is worth where episodes start, by agent.
+
+        Only where :func:`~qstep.learn.value_iteration.is_quick`.
+        """
         world = self.plan.world
         worth = {
             gamma: float(world.start @ solve(world, gamma).values)
             for gamma in {own.gamma for own in self.plan.settings}
-            if gamma < 1
+            if is_quick(world, gamma)
         }
-        return tuple(worth[own.gamma] for own in self.plan.settings if own.gamma < 1)
+        return tuple(worth[own.gamma] for own in self.plan.settings if own.gamma in worth)
 
     def optimal_after(self, within: float = 0.0) -> tuple[int | None, ...]:
         """Return after how many of its steps each agent's policy was, and stayed, optimal.

@@ -21,7 +21,7 @@ from qstep.acting.world import World
 from qstep.checkpoint import Checkpoint
 from qstep.checks import integer
 from qstep.errors import CheckpointError, ConfigError
-from qstep.learn.value_iteration import policy_values
+from qstep.learn.value_iteration import is_quick, policy_values
 from qstep.table import policy_table
 
 __all__ = ["Budget", "Point", "Training"]
@@ -179,7 +179,7 @@ class Training:
         return [
             float(self._world.start @ policy_values(self._world, policy, gamma))
             for policy, gamma in zip(policies, self.gammas, strict=True)
-            if gamma < 1
+            if is_quick(self._world, gamma)
         ]
 
     def _taken(self) -> Checkpoint:

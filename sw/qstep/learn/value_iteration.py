@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from qstep.acting.world import World
 from qstep.errors import ConfigError
 
-__all__ = ["Solution", "policy_values", "solve"]
+__all__ = ["Solution", "is_quick", "policy_values", "solve"]
 
 _TOLERANCE = 1e-10
 """Of the largest value: what is closer is a tie."""
@@ -20,6 +20,9 @@ _SWEEPS = 64
 
 _MOST_BY_CHANCE = 4096
 """States of a world with chance: the equations of their values are solved as a full matrix."""
+
+_MOST_QUICKLY = 512
+"""Of these: the matrix is solved in milliseconds."""
 
 _NEGLIGIBLE = 1e-17
 
@@ -83,6 +86,15 @@ def solve(world: World, gamma: float) -> Solution:
         if (q.max(axis=1) <= values + slack).all():
             return Solution(values, q, q >= values[:, None] - 2 * slack)
         sweeps *= 2
+
+
+def is_quick(world: World, gamma: float) -> bool:
+    """Whether policies have values, and so cheap ones that many can be compared while agents learn.
+
+    gamma is below 1, and the world is without chance or of at most 512 states.
+    """
+    certain = len(world.state) == world.states * world.actions
+    return gamma < 1 and (certain or world.states <= _MOST_QUICKLY)
 
 
 def policy_values(world: World, policy: NDArray[np.int64], gamma: float) -> NDArray[np.float64]:
