@@ -1,0 +1,92 @@
+"""Agents on the simulated chip against both models, ten million steps of each algorithm in each world.
+
+    python -m tb.on_chip [STEPS]
+
+STEPS are of all agents together. The plain model, which is the definition, makes the first hundredth.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+
+from qstep.acting.agent import AgentSettings
+from qstep.acting.config import Algorithm
+from qstep.acting.device import AgentsDevice, open_agents
+from qstep.acting.epsilon import Epsilon
+from qstep.acting.fast_model import FastActingModel
+from qstep.acting.model import ActingModel
+from qstep.acting.plan import AgentsPlan, planned
+from qstep.acting.training import Budget
+
+__all__ = ["WORLDS", "differing", "plan_of"]
+
+WORLDS = ("FrozenLake-v1", "CliffWalking-v1", "Taxi-v3", "gridworld-32x32")
+AGENTS = 16
+STEPS = 10_000_000
+_PLAIN = 100
+
+
+def plan_of(world: str, algorithm: Algorithm, agents: int = AGENTS) -> AgentsPlan:
+    """Return a plan whose agents differ in everything that they may differ in."""
+    settings = [
+        AgentSettings(
+            alpha=(1 + number) / 32,
+            gamma=1 - (1 + number) / 64,
+            epsilon=Epsilon(1.0, number / 100, ("linear", "exponential")[number % 2], 10_000),
+            seed=number,
+        )
+        for number in range(agents)
+    ]
+    return planned(world, budget=Budget(1), settings=settings, algorithm=algorithm)
+
+
+def differing(one: AgentsDevice | ActingModel, other: AgentsDevice | ActingModel) -> list[str]:
+    """Return what is not equal bit for bit."""
+    equal = {
+        "table": (one.table == other.table).all(),
+        "states": one.states == other.states,
+        "counters": one.counters == other.counters,
+    }
+    return [what for what, is_equal in equal.items() if not is_equal]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Compare all and print a line for each; return 1 if anything differs."""
+    steps = int(arguments[0]) if arguments else STEPS
+    failed = False
+    print(
+        "| world | algorithm | steps | million steps/s, simulated | equal to plain, to compiled |"
+    )
+    print("|---|---|---|---|---|")
+    for world in WORLDS:
+        for algorithm in Algorithm:
+            plan = plan_of(world, algorithm)
+            table = plan.world.table(plan.config)
+            plain = ActingModel(plan.config, table, plan.settings)
+            fast = FastActingModel(plan.config, table, plan.settings)
+            chip = open_agents("sim:", plan.config, table, plan.settings)
+            first = steps // _PLAIN // AGENTS
+            rest = steps // AGENTS - first
+            for _ in plain.run(first):
+                pass
+            chip.run(first, trace=False)
+            wrong = [f"plain {what}" for what in differing(chip, plain)]
+            begun = time.perf_counter()
+            chip.run(rest, trace=False)
+            rate = rest * AGENTS / (time.perf_counter() - begun)
+            fast.run(first + rest)
+            wrong += differing(chip, fast)
+            chip.close()
+            failed |= bool(wrong)
+            print(
+                f"| {world} | {algorithm.value} | {steps:,} | {rate / 1e6:.2f} "
+                f"| {', '.join(wrong) or 'yes, yes'} |",
+                flush=True,
+            )
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
