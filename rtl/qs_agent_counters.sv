@@ -132,13 +132,13 @@ module qs_agent_counters
     if (late_take) late_q <= saturations;
   end
 
-  // What is added to each word: word n passes in the clocks in which sweep_q is n + 1 (address), n + 2, n + 3
-  // (sum) and n + 4 (write). Sums of returns are extended by their sign.
+  // What is added to each word: word n passes in the clocks in which sweep_q is n + 1 (address) to n + 5
+  // (write). Sums of returns are extended by their sign.
   (* no_rw_check *) logic [15:0] mem[2**(AgentBits+4)];
-  logic [15:0] mem_q, word_q, addend_q, addend, sum_q;
-  logic [3:0] a_word, b_word_q, c_word_q, d_word_q;
-  logic [AgentBits-1:0] b_agent_q, c_agent_q, d_agent_q;
-  logic a_valid, b_valid_q, c_valid_q, d_valid_q, first_q, carry_q, hit_q;
+  logic [15:0] ram_q, mem_q, word_q, addend_q, addend, sum_q;
+  logic [3:0] a_word, r_word_q, b_word_q, c_word_q, d_word_q;
+  logic [AgentBits-1:0] r_agent_q, b_agent_q, c_agent_q, d_agent_q;
+  logic a_valid, r_valid_q, b_valid_q, c_valid_q, d_valid_q, first_q, carry_q, hit_q;
   logic [63:0] returns;
   logic [16:0] sum;
 
@@ -166,12 +166,16 @@ module qs_agent_counters
   logic wanted, copied_q;
 
   always_ff @(posedge clk_i) begin
-    mem_q <= mem[{swept_q, a_word}];
+    ram_q <= mem[{swept_q, a_word}];
+    mem_q <= ram_q;
     if (d_valid_q) mem[{d_agent_q, d_word_q}] <= sum_q;
 
-    b_word_q  <= a_word;
-    b_agent_q <= swept_q;
-    b_valid_q <= a_valid;
+    r_word_q  <= a_word;
+    r_agent_q <= swept_q;
+    r_valid_q <= a_valid;
+    b_word_q  <= r_word_q;
+    b_agent_q <= r_agent_q;
+    b_valid_q <= r_valid_q;
 
     word_q    <= mem_q;
     addend_q  <= addend;
@@ -187,6 +191,7 @@ module qs_agent_counters
     d_agent_q <= c_agent_q;
     d_valid_q <= c_valid_q;
     if (rst_i) begin
+      r_valid_q <= 1'b0;
       b_valid_q <= 1'b0;
       c_valid_q <= 1'b0;
       d_valid_q <= 1'b0;
