@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from qstep.acting.world import World
 
-__all__ = ["doubts", "visited"]
+__all__ = ["doubts", "success_reward", "visited"]
 
 
 def visited(world: World, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -29,6 +29,13 @@ def visited(world: World, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
                 seen[after] = True
                 waiting.append(after)
     return np.array(seen)
+
+
+def success_reward(world: World) -> float | None:
+    """Return what :attr:`~qstep.acting.world.World.success_reward` is."""
+    acts = visited(world, np.ones((world.states, world.actions), np.bool_))
+    final = world.reward[world.terminated & acts[world.state]]
+    return float(final.max()) if final.size else None
 
 
 def doubts(world: World) -> list[str]:

@@ -15,25 +15,21 @@ from numpy.typing import ArrayLike, NDArray
 from qstep.acting.alias import TOTAL
 from qstep.acting.config import Acting, Algorithm
 from qstep.acting.outcomes import outcome_rows, start_rows
-from qstep.acting.reach import doubts, visited
+from qstep.acting.reach import doubts, success_reward, visited
 from qstep.acting.world_compile import compiled, room
+from qstep.acting.world_file import arrays_of_file, file_arrays
 from qstep.acting.world_table import WorldTable
 from qstep.checks import integer
 from qstep.columns import frozen
 from qstep.config import Config
 from qstep.errors import ConfigError, WorldError, WorldWarning
 from qstep.files import write_atomically
-from qstep.npz import archived, load_arrays
+from qstep.npz import archived
 
 if TYPE_CHECKING:
     import gymnasium as gym
 
 __all__ = ["World"]
-
-_OUTCOMES = ("state", "action", "weight", "next_state", "reward", "terminated")
-_STARTS = ("start_state", "start_weight")
-_LIMIT = "max_episode_steps"
-"""Names of the arrays in a world file; the last may be absent."""
 
 _MOST_LIMIT = (1 << 48) - 1
 
@@ -193,15 +189,9 @@ class World:
         WorldError
             What it holds is no world.
         """
-        arrays = load_arrays(path, _OUTCOMES + _STARTS, optional=(_LIMIT,))
-        limit = arrays.pop(_LIMIT, np.array(0))
-        starts = {name: arrays.pop(name) for name in _STARTS}
+        outcomes, starts, limit = arrays_of_file(path)
         try:
-            if limit.ndim or limit.dtype.kind not in "iu":
-                raise WorldError(
-                    f"{_LIMIT} has shape {limit.shape} and dtype {limit.dtype}; it must be one integer"
-                )
-            return cls._of({**arrays}, {**starts}, None, None, int(limit))
+            return cls._of(outcomes, starts, None, None, limit)
         except (WorldError, ConfigError) as cause:
             raise WorldError(f"{path}: {cause}") from cause
 
@@ -248,9 +238,9 @@ class World:
         """Check columns and put them together."""
         states, actions, rows = outcome_rows(outcomes, states, actions)
         rows |= start_rows(starts, states)
-        limit = integer(_LIMIT, max_episode_steps, 0, _MOST_LIMIT)
+        limit = integer("max_episode_steps", max_episode_steps, 0, _MOST_LIMIT)
         made = object.__new__(cls)
-        fields = {"states": states, "actions": actions, _LIMIT: limit}
+        fields = {"states": states, "actions": actions, "max_episode_steps": limit}
         for name, value in {**fields, **{name: frozen(rows[name]) for name in rows}}.items():
             object.__setattr__(made, name, value)
         return made
@@ -263,13 +253,13 @@ class World:
         FileFormatError
             The file cannot be written.
         """
-        write_atomically(path, archived(self._arrays))
+        write_atomically(path, archived(file_arrays(self)))
 
     @cached_property
     def digest(self) -> str:
         """SHA-256 of all that a world is, 64 hexadecimal digits: the same for equal worlds only."""
         whole = hashlib.sha256()
-        for name, array in self._arrays.items():
+        for name, array in file_arrays(self).items():
             whole.update(f"{name} {array.dtype.str} {array.shape}".encode())
             whole.update(array.tobytes())
         return whole.hexdigest()
@@ -293,9 +283,7 @@ class World:
     @property
     def success_reward(self) -> float | None:
         """The highest reward with which an episode can terminate; None where none terminates."""
-        acts = self.visited(np.ones((self.states, self.actions), np.bool_))
-        final = self.reward[self.terminated & acts[self.state]]
-        return float(final.max()) if final.size else None
+        return success_reward(self)
 
     def visited(self, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return the states, bool of shape (S,), in which a policy can have to act.
@@ -347,9 +335,3 @@ class World:
             steps; the message says what there is room for.
         """
         return compiled(self, config)
-
-    @property
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays of a world file."""
-        arrays = {name: getattr(self, name) for name in _OUTCOMES + _STARTS}
-        return {**arrays, _LIMIT: np.array(self.max_episode_steps, np.int64)}
