@@ -15,7 +15,7 @@ from qstep.errors import FileFormatError, QStepError
 pytestmark = pytest.mark.unit
 
 WITH_JSON = (
-    *("agents", "bench", "build", "doctor", "dqn", "explore", "matmul", "play", "pqn"),
+    *("advise", "agents", "bench", "build", "doctor", "dqn", "explore", "matmul", "play", "pqn"),
     *("profile", "replay", "serve", "train"),
 )
 

@@ -15,10 +15,9 @@ from qstep.acting.epsilon import Epsilon
 from qstep.acting.fast_model import FastActingModel
 from qstep.acting.world import World
 from qstep.config import Config
-from qstep.envs import make
 from qstep.fast_model import FastModel
 from qstep.fixed import QFormat
-from qstep.learn.value_iteration import solve, transition_model
+from qstep.learn.value_iteration import solve
 from qstep.transitions import Transitions
 
 pytestmark = pytest.mark.unit
@@ -132,8 +131,8 @@ def failures(generator: Generator) -> set[str]:
         note("parts", chi(upper[0] << np.uint64(sizes[1]) | upper[1], 1 << sum(sizes)))
     agents = [generator(agent) for agent in range(AGENTS)]
     for pair in combinations(agents, 2):
-        for part in range(4):
-            first, second = (agent[part] >> np.uint64(12) for agent in pair)
+        for k in range(4):
+            first, second = (agent[k] >> np.uint64(12) for agent in pair)
             note("agents", chi(first << np.uint64(4) | second, 256))
     return found
 
@@ -156,28 +155,27 @@ def test_a_weak_generator_is_caught(generator: Generator, failed: set[str]) -> N
 
 def share_not_optimal(q: NDArray[np.int32]) -> float:
     """Of the states of the maze that can be reached, those whose greedy action is not optimal."""
-    model = transition_model(make(MAZE, 0))
-    assert model is not None
-    optimal = solve(model, 0.9).optimal
-    reached = model.visited(np.ones_like(optimal))
+    world = World.named(MAZE)
+    optimal = solve(world, 0.9).optimal
+    reached = world.visited(np.ones_like(optimal))
     return float(1 - optimal[np.arange(len(q)), q.argmax(axis=1)][reached].mean())
 
 
 def walked(generator: Generator, steps: int) -> NDArray[np.int32]:
     """What a random walk through the maze teaches, its actions drawn by any generator."""
-    model = transition_model(make(MAZE, 0))
-    assert model is not None
-    following, terminated = model.next_state[..., 0], model.terminated[..., 0]
+    world = World.named(MAZE)  # without chance: a row for each state and action
+    shape = world.states, world.actions
+    following, terminated = world.next_state.reshape(shape), world.terminated.reshape(shape)
     action = (generator(0, steps)[ACTION] * np.uint64(4) >> np.uint64(16)).astype(np.int32)
-    moves = np.where(terminated, model.start.argmax(), following).tolist()
+    moves = np.where(terminated, world.start_state[0], following).tolist()
     state = np.empty(steps, np.int32)
-    here = int(model.start.argmax())
+    here = int(world.start_state[0])
     for step, taken in enumerate(action.tolist()):
         state[step] = here
         here = moves[here][taken]
-    config = Config(len(following), 4, QFormat.parse("Q8.10"))
+    config = Config(*shape, QFormat.parse("Q8.10"))
     taught = FastModel(config)
-    columns = (each[state, action] for each in (model.reward[..., 0], following, terminated))
+    columns = (each[state, action] for each in (world.reward.reshape(shape), following, terminated))
     taught.apply(Transitions.from_arrays(config, state, action, *columns))
     return taught.table
 

@@ -1,0 +1,286 @@
+"""Which number format a world needs: every one is tried on the compiled model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.acting.agent import AgentSettings
+from qstep.acting.fast_model import FastActingModel
+from qstep.acting.plan import falling_epsilon
+from qstep.acting.training import Budget
+from qstep.acting.world import World
+from qstep.checks import integer
+from qstep.config import Config
+from qstep.errors import ConfigError
+from qstep.fixed import QFormat, Rounding
+from qstep.learn.value_iteration import policy_values, solve
+
+__all__ = ["AGENTS", "NARROWEST", "Advice", "Outcome", "Trial", "Zone", "advise", "dead_zone"]
+
+AGENTS = 5
+"""Agents of a trial; the median one must reach the policy."""
+
+NARROWEST, WIDEST = 8, 32
+"""Widths of a format."""
+
+_PREFERRED = (Rounding.NEAREST, Rounding.STOCHASTIC, Rounding.FLOOR)
+_EXACT, _NEAR = 1e-9, 0.01
+"""What the start may be worth less than the optimum, as a share of it: without chance, and with it."""
+
+_ALPHA, _ALPHA_BY_CHANCE = 0.5, 1 / 256
+_STEPS_A_PAIR, _STEPS_A_PAIR_BY_CHANCE = 300, 1 << 14
+_LEAST_STEPS, _MOST_STEPS = 1 << 17, 1 << 22
+
+
+class Outcome(StrEnum):
+    """What became of a trial: the policy, or why it was not reached."""
+
+    REACHED = "reached"
+    DEAD_ZONE = "dead zone"
+    SATURATION = "saturation"
+    NOT_ENOUGH = "not enough"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A format and a rounding mode, and what agents have learnt with them.
+
+    Attributes
+    ----------
+    number_format : QFormat
+    rounding : Rounding
+    outcome : Outcome
+        Dead zone: TD errors are rounded away where the policy is wrong. Saturation: values did not fit.
+        Not enough: neither, so more fraction bits, more steps or less alpha.
+    loss : float
+        What the median agent's greedy policy is worth less than the optimum where episodes start, as a
+        share of it.
+    saturated : float
+        Share of the updates that saturated.
+    """
+
+    number_format: QFormat
+    rounding: Rounding
+    outcome: Outcome
+    loss: float
+    saturated: float
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """All trials in one world.
+
+    Attributes
+    ----------
+    alpha, gamma : float
+    steps : int
+        Of each agent in a trial.
+    within : float
+        Loss up to which the policy counts as reached.
+    trials : tuple of Trial
+    """
+
+    alpha: float
+    gamma: float
+    steps: int
+    within: float
+    trials: tuple[Trial, ...]
+
+    @property
+    def narrowest(self) -> Trial | None:
+        """The narrowest format that reaches the policy, as do all with more fraction bits.
+
+        Of those as wide, nearest rounding comes first, then stochastic, and the least that saturated.
+        """
+        failed: dict[tuple[Rounding, int], int] = {}
+        for trial in self.trials:
+            if trial.outcome is not Outcome.REACHED:
+                kind = trial.rounding, trial.number_format.integer
+                failed[kind] = max(failed.get(kind, -1), trial.number_format.fraction)
+
+        def lasting(trial: Trial) -> bool:
+            form = trial.number_format
+            return form.fraction > failed.get((trial.rounding, form.integer), -1)
+
+        def order(trial: Trial) -> tuple[Any, ...]:
+            return trial.number_format.width, _PREFERRED.index(trial.rounding), trial.saturated
+
+        return min(filter(lasting, self.trials), key=order, default=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain values."""
+
+        def plain(trial: Trial) -> dict[str, Any]:
+            zone = dead_zone(trial.number_format, trial.rounding, self.alpha).high
+            return {
+                "format": str(trial.number_format),
+                "width": trial.number_format.width,
+                "rounding": trial.rounding.value,
+                "outcome": trial.outcome.value,
+                "loss": trial.loss,
+                "saturated": trial.saturated,
+                "dead_zone": zone,
+            }
+
+        best = self.narrowest
+        return {
+            "alpha": self.alpha,
+            "gamma": self.gamma,
+            "agents": AGENTS,
+            "steps_per_agent": self.steps,
+            "within": self.within,
+            "narrowest": plain(best) if best else None,
+            "trials": [plain(trial) for trial in self.trials],
+        }
+
+
+class Zone(NamedTuple):
+    """TD errors, in real units, from `low` to `high` that change nothing."""
+
+    low: float
+    high: float
+
+
+def dead_zone(number_format: QFormat, rounding: Rounding, alpha: float) -> Zone:
+    """Return the dead zone of updates.
+
+    It is 2^-F / (2 alpha) either way with nearest rounding. Rounding down leaves out twice that upwards
+    and nothing downwards, stochastic rounding nothing.
+    """
+    half = number_format.resolution / (2 * alpha) if alpha else math.inf
+    return {
+        Rounding.NEAREST: Zone(-half, half),
+        Rounding.FLOOR: Zone(0.0, 2 * half),
+        Rounding.STOCHASTIC: Zone(0.0, 0.0),
+    }[rounding]
+
+
+def advise(
+    world: World,
+    *,
+    alpha: float | None = None,
+    gamma: float = 0.9,
+    steps: int | None = None,
+    most_width: int = 20,
+    roundings: Sequence[Rounding] = _PREFERRED,
+    seed: int = 0,
+    progress: Callable[[Trial, int, int], object] | None = None,
+) -> Advice:
+    """Let agents learn a world by Q-learning in all formats up to a width; compare with value iteration.
+
+    The integer bits go from the fewest that hold the rewards to one more than the optimum needs.
+
+    Parameters
+    ----------
+    world : World
+    alpha : float, optional
+        Without, 0.5, or 1/256 in a world with chance, where 0.5 never settles.
+    gamma : float
+        From 0 to below 1.
+    steps : int, optional
+        Of each of 5 agents in a trial; without, 300 for each pair of state and action, or 16,384 with
+        chance, from 2^17 to 2^22. Epsilon falls from 1 to 0.05 over the first half.
+    most_width : int
+        8..32.
+    roundings : sequence of Rounding
+    seed : int
+    progress : callable, optional
+        ``progress(trial, done, total)`` after each.
+
+    Raises
+    ------
+    ConfigError
+        A value is out of range, or no format of that width holds the rewards.
+    """
+    solution = solve(world, gamma)
+    chance = len(world.state) > world.states * world.actions
+    if alpha is None:
+        alpha = _ALPHA_BY_CHANCE if chance else _ALPHA
+    if steps is None:
+        each = _STEPS_A_PAIR_BY_CHANCE if chance else _STEPS_A_PAIR
+        steps = min(max(_LEAST_STEPS, each * world.states * world.actions), _MOST_STEPS)
+    steps = integer("steps", steps, 1, (1 << 48) - 1)
+    most_width = integer("width", most_width, NARROWEST, WIDEST)
+    epsilon = falling_epsilon(Budget(steps=steps), 1.0, 0.05, 0.5)
+    settings = [AgentSettings(alpha, gamma, epsilon, seed)] * AGENTS
+    acting = world.acting(agents=AGENTS)
+    reward = world.reward
+    least = _integer_bits(reward)
+    most = max(least, _integer_bits(solution.q)) + 1
+    formats = [
+        QFormat(bits, fraction)
+        for bits in range(least, most + 1)
+        for fraction in range(max(0, NARROWEST - bits), most_width - bits + 1)
+    ]
+    if not formats:
+        raise ConfigError(
+            f"width is {most_width}; rewards of {reward.min():g} to {reward.max():g} need {least} bits"
+        )
+    optimum = float(world.start @ solution.values)
+    within = _NEAR if chance else _EXACT
+    trials: list[Trial] = []
+    total = len(formats) * len(roundings)
+    for rounding in roundings:
+        for number_format in formats:
+            config = Config(world.states, world.actions, number_format, rounding, acting=acting)
+            agents = FastActingModel(config, world.table(config), settings)
+            agents.run(steps)
+            tables = number_format.to_float(agents.table)
+            worth = [_worth(world, q, gamma) for q in tables]
+            median = int(np.argsort(worth, kind="stable")[AGENTS // 2])
+            loss = max(0.0, optimum - worth[median]) / max(abs(optimum), _EXACT)
+            saturated = sum(count.saturations for count in agents.counters) / (steps * AGENTS)
+            if loss <= within:
+                outcome = Outcome.REACHED
+            elif saturated:
+                outcome = Outcome.SATURATION
+            else:
+                zone = dead_zone(number_format, rounding, alpha)
+                outcome = _why(world, tables[median], solution.optimal, zone, gamma)
+            trials.append(Trial(number_format, rounding, outcome, loss, saturated))
+            if progress is not None:
+                progress(trials[-1], len(trials), total)
+    return Advice(alpha, gamma, steps, within, tuple(trials))
+
+
+def _integer_bits(values: NDArray[np.float64]) -> int:
+    """Return the fewest integer bits, sign included, that hold values with half a unit above."""
+    bits = 1
+    while values.max() > 2.0 ** (bits - 1) - 0.5 or values.min() < -(2.0 ** (bits - 1)):
+        bits += 1
+    return bits
+
+
+def _worth(world: World, q: NDArray[np.float64], gamma: float) -> float:
+    """Return what the greedy policy of a table is worth where episodes start."""
+    return float(world.start @ policy_values(world, q.argmax(axis=1), gamma))
+
+
+def _why(
+    world: World,
+    q: NDArray[np.float64],
+    optimal: NDArray[np.bool_],
+    zone: Zone,
+    gamma: float,
+) -> Outcome:
+    """Return why a table's policy is not optimal, though nothing saturated.
+
+    It is the dead zone if there is one and, wherever the policy leaves the optimum, the expected TD
+    errors of all actions are in it.
+    """
+    greedy = np.eye(q.shape[1], dtype=np.bool_)[q.argmax(axis=1)]
+    wrong = world.visited(greedy) & ~(greedy & optimal).any(axis=1)
+    following = q.max(axis=1)[world.next_state] * ~world.terminated
+    paid = world.probability * (world.reward + gamma * following)
+    target = np.add.reduceat(paid, world.first).reshape(q.shape)
+    error = (target - q)[wrong]
+    stuck = (error >= zone.low) & (error <= zone.high)
+    dead = zone.high > 0 and wrong.any() and stuck.all()
+    return Outcome.DEAD_ZONE if dead else Outcome.NOT_ENOUGH

@@ -1,0 +1,108 @@
+"""``qstep advise``: which number format a world needs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from qstep.cli._json import JsonOutput, json_option
+from qstep.cli._options import FiniteRange, seed_option
+from qstep.cli._room import room_for
+from qstep.fixed import Rounding
+from qstep.plotting import picture_format
+
+__all__ = ["command"]
+
+
+@click.command(short_help="Find the narrowest number format that learns a world.")
+@click.argument("world")
+@click.option(
+    "--alpha",
+    type=FiniteRange(0, 1),
+    help="Learning rate, 0..1.  [default: 0.5; 1/256 in a world with chance]",
+)
+@click.option(
+    "--gamma", type=FiniteRange(0, 1), default=0.9, show_default=True, help="Discount, below 1."
+)
+@click.option(
+    "--steps", type=int, help="Steps of each of 5 agents.  [default: by the world's size]"
+)
+@click.option(
+    "--width", type=int, default=20, show_default=True, help="Widest format to try, 8..32 bits."
+)
+@click.option(
+    "--rounding",
+    "roundings",
+    type=click.Choice([mode.value for mode in Rounding]),
+    multiple=True,
+    help="Rounding mode to try; may be repeated.  [default: all]",
+)
+@seed_option
+@json_option("all trials")
+@click.option(
+    "--plot",
+    "plot_file",
+    type=click.Path(path_type=Path),
+    default=Path("build/advise.png"),
+    show_default=True,
+    help="Picture to write: outcomes of all formats; .png, .svg, .pdf or .jpg.",
+)
+def command(
+    world: str,
+    alpha: float | None,
+    gamma: float,
+    steps: int | None,
+    width: int,
+    roundings: tuple[str, ...],
+    seed: int,
+    json_output: JsonOutput,
+    plot_file: Path,
+) -> None:
+    """Learn WORLD in every number format on the compiled model; name the narrowest that will do.
+
+    A format will do if its greedy policy is worth as much as value iteration's where episodes start, in
+    a world with chance to 1 %, and so are those of all formats with more fraction bits. WORLD is a map,
+    a world file, or an environment with a transition table.
+    """
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from qstep.acting.advise import Trial, advise
+    from qstep.acting.advise_views import plot, render, sentence
+    from qstep.acting.world import World
+
+    picture_format(plot_file)
+    named = World.named(world)
+    with (
+        room_for(json_output.file, plot_file),
+        Progress(console=Console(stderr=True), transient=True) as bar,
+    ):
+        task = bar.add_task(world, total=None)
+
+        def progress(trial: Trial, done: int, total: int) -> None:
+            bar.update(task, description=str(trial.number_format), completed=done, total=total)
+
+        advice = advise(
+            named,
+            alpha=alpha,
+            gamma=gamma,
+            steps=steps,
+            most_width=width,
+            roundings=[Rounding.parse(mode) for mode in roundings] or tuple(Rounding),
+            seed=seed,
+            progress=progress,
+        )
+        plot(advice, world, plot_file)
+
+    def in_words() -> None:
+        Console().print(render(advice, world))
+        click.echo(sentence(advice))
+        if (best := advice.narrowest) is not None:
+            words = ["--format", best.number_format, "--rounding", best.rounding.value]
+            words += ["--alpha", advice.alpha, "--gamma", advice.gamma]
+            click.echo(" ".join(map(str, ("Try: qstep train", world, *words))))
+
+    json_output.tell(json.dumps(advice.to_dict(), indent=2), in_words)
+    click.echo(str(plot_file), err=json_output.on_stdout)

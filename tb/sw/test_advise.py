@@ -1,0 +1,159 @@
+"""`qstep advise` tries all formats, names the narrowest that will do, and says why others fail."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from qstep.acting.advise import AGENTS, Advice, Outcome, Trial, advise, dead_zone
+from qstep.acting.advise_views import sentence
+from qstep.acting.world import World
+from qstep.cli.advise import command
+from qstep.cli.train import command as train
+from qstep.errors import ConfigError, FileFormatError, WorldError
+from qstep.fixed import QFormat, Rounding, coefficients
+from qstep.model import exact_value
+
+pytestmark = pytest.mark.unit
+
+STEPS = 1 << 15
+NEAREST = [Rounding.NEAREST]
+
+
+@pytest.mark.parametrize("alpha", [0.5, 0.25, 1 / 256])
+@pytest.mark.parametrize("rounding", [Rounding.NEAREST, Rounding.FLOOR])
+def test_errors_in_the_dead_zone_change_nothing_and_those_beyond_do(
+    rounding: Rounding, alpha: float
+) -> None:
+    number_format = QFormat(8, 6)
+    zone = dead_zone(number_format, rounding, alpha)
+    bias = (1 << 14) * (rounding is Rounding.NEAREST)
+    reach = int(2 / alpha) + 2
+    q = 1000
+    still = {
+        error
+        for error in range(-reach, reach + 1)
+        if exact_value(coefficients(alpha, 0.0), q, q + error, 0, bias) == q
+    }
+    raw_low, raw_high = (end / number_format.resolution for end in zone)
+    inside = {error for error in range(-reach, reach + 1) if raw_low < error < raw_high}
+    assert inside < still <= inside | {int(raw_low), int(raw_high)}
+    assert dead_zone(number_format, Rounding.STOCHASTIC, alpha) == (0, 0)
+
+
+@pytest.fixture(scope="module")
+def maze() -> Advice:
+    return advise(World.named("gridworld-8x8"), steps=STEPS, most_width=14, roundings=NEAREST)
+
+
+def test_formats_that_are_too_coarse_are_in_the_dead_zone(maze: Advice) -> None:
+    best = maze.narrowest
+    assert best is not None
+    assert best.outcome is Outcome.REACHED
+    assert best.loss == 0
+    narrower = [
+        trial for trial in maze.trials if trial.number_format.width < best.number_format.width
+    ]
+    assert {trial.outcome for trial in narrower} == {Outcome.DEAD_ZONE}
+    assert all(trial.loss > 0.01 for trial in narrower)
+    widths = {trial.number_format.width for trial in maze.trials}
+    assert widths == set(range(8, 15))
+
+
+def test_too_few_steps_are_not_enough() -> None:
+    short = advise(World.named("gridworld-8x8"), steps=50, most_width=14, roundings=NEAREST)
+    assert short.narrowest is None
+    assert short.trials[-1].outcome is Outcome.NOT_ENOUGH
+    assert sentence(short).startswith("No format that was tried reaches the policy")
+
+
+def endless(reward: float = 1.5) -> World:
+    """Ever more reward: in state 0 action 1 pays best, but all values are far above all rewards."""
+    return World.from_arrays(
+        state=[0, 0, 1, 1],
+        action=[0, 1, 0, 1],
+        next_state=[1, 1, 0, 0],
+        reward=[1, reward, 1, 1],
+        terminated=[False] * 4,
+        start_state=[0],
+        max_episode_steps=50,
+    )
+
+
+def test_formats_of_too_small_a_range_saturate() -> None:
+    advice = advise(endless(), gamma=0.98, steps=STEPS, most_width=14, roundings=NEAREST)
+    outcomes: dict[int, set[Outcome]] = {}
+    for trial in advice.trials:
+        outcomes.setdefault(trial.number_format.integer, set()).add(trial.outcome)
+        assert (trial.saturated > 0) == (trial.number_format.integer < 7)
+    assert {bits for bits, found in outcomes.items() if Outcome.SATURATION in found} >= {2, 3, 4, 5}
+    assert advice.narrowest is not None
+    assert advice.narrowest.number_format.integer == 7
+
+
+def test_a_format_that_reaches_the_policy_by_luck_is_not_advised() -> None:
+    def trial(fraction: int, outcome: Outcome, integer: int = 4) -> Trial:
+        return Trial(QFormat(integer, fraction), Rounding.NEAREST, outcome, 0.0, 0.0)
+
+    lucky, failed, first, wider = (
+        trial(4, Outcome.REACHED),
+        trial(5, Outcome.NOT_ENOUGH),
+        trial(6, Outcome.REACHED),
+        trial(7, Outcome.REACHED),
+    )
+    trials = [lucky, failed, first, wider]
+    assert Advice(0.5, 0.9, 1, 0.0, tuple(trials)).narrowest == first
+    other = trial(4, Outcome.REACHED, integer=5)
+    assert Advice(0.5, 0.9, 1, 0.0, (*trials, other)).narrowest == other
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"gamma": 1.0}, r"gamma is 1\.0; value iteration needs it from 0 to below 1"),
+        ({"most_width": 7}, "width is 7; it must be an integer from 8 to 32"),
+        ({"steps": 0}, "steps is 0; it must be an integer from 1 to"),
+        ({"alpha": 1.5}, "alpha is 1.5"),
+    ],
+)
+def test_values_out_of_range_are_refused(options: dict[str, Any], text: str) -> None:
+    with pytest.raises(ConfigError, match=text):
+        advise(endless(), **options)
+
+
+def test_a_width_that_cannot_hold_the_rewards_is_refused() -> None:
+    with pytest.raises(ConfigError, match="width is 9; rewards of 1 to 1000 need 11 bits"):
+        advise(endless(1000), most_width=9)
+
+
+def test_the_command_answers_in_words_json_and_a_picture_that_train_takes(tmp_path: Path) -> None:
+    picture, file = tmp_path / "advice.png", tmp_path / "advice.json"
+    words = ["gridworld", "--width", "10", "--steps", "20000", "--plot", str(picture)]
+    told = CliRunner().invoke(command, [*words, "--json", str(file)])
+    assert told.exit_code == 0, told.output
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    tree = json.loads(file.read_text(encoding="utf-8"))
+    best = tree["narrowest"]
+    assert {trial["rounding"] for trial in tree["trials"]} == {"nearest", "floor", "stochastic"}
+    assert tree["agents"] == AGENTS
+    (line,) = [line for line in told.output.splitlines() if line.startswith("Try: ")]
+    assert f"--format {best['format']} --rounding {best['rounding']} --alpha 0.5 --gamma" in line
+    *_, after = line.partition("qstep train ")
+    out = ["--episodes", "500", "--out", str(tmp_path / "run")]
+    trained = CliRunner().invoke(train, [*after.split(), *out])
+    assert trained.exit_code == 0, trained.output
+    alone = CliRunner().invoke(command, [*words, "--rounding", "nearest", "--json=-"])
+    assert {trial["rounding"] for trial in json.loads(alone.stdout)["trials"]} == {"nearest"}
+
+
+def test_the_command_refuses_what_it_cannot_learn_or_draw(tmp_path: Path) -> None:
+    refused = CliRunner().invoke(command, ["snake", "--plot", str(tmp_path / "a.png")])
+    assert isinstance(refused.exception, WorldError)
+    refused = CliRunner().invoke(command, ["gridworld", "--plot", "a.doc"])
+    assert isinstance(refused.exception, FileFormatError)
+    assert "no picture ends with '.doc'" in str(refused.exception)
+    assert not list(tmp_path.iterdir())
