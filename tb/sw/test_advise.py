@@ -85,7 +85,7 @@ def endless(reward: float = 1.5) -> World:
 
 
 def test_formats_of_too_small_a_range_saturate() -> None:
-    advice = advise(endless(), gamma=0.98, steps=STEPS, most_width=14, roundings=NEAREST)
+    advice = advise(endless(), gamma=0.98, steps=STEPS, most_width=11, roundings=NEAREST)
     outcomes: dict[int, set[Outcome]] = {}
     for trial in advice.trials:
         outcomes.setdefault(trial.number_format.integer, set()).add(trial.outcome)
@@ -132,7 +132,7 @@ def test_a_width_that_cannot_hold_the_rewards_is_refused() -> None:
 
 def test_the_command_answers_in_words_json_and_a_picture_that_train_takes(tmp_path: Path) -> None:
     picture, file = tmp_path / "advice.png", tmp_path / "advice.json"
-    words = ["gridworld", "--width", "10", "--steps", "20000", "--plot", str(picture)]
+    words = ["gridworld", "--width", "9", "--steps", "20000", "--plot", str(picture)]
     told = CliRunner().invoke(command, [*words, "--json", str(file)])
     assert told.exit_code == 0, told.output
     assert picture.read_bytes().startswith(b"\x89PNG")
