@@ -189,6 +189,11 @@ def test_python_call_learns_the_same(whole: Path) -> None:
     assert min(before.value) < result.optimum[0] - 0.01
 
 
+def test_the_large_maze_is_learnt_by_its_defaults(tmp_path: Path) -> None:
+    result = train("gridworld-32x32", "--out", tmp_path / "run")
+    assert "optimal: 8 of 8" in result.stdout, result.output
+
+
 def test_a_large_world_with_chance_is_learnt_without_value_iteration(tmp_path: Path) -> None:
     states = 513
     state = np.repeat(np.arange(states), 3)
@@ -221,8 +226,11 @@ def test_greedy_policy_is_played_exactly() -> None:
     for _ in range(3000):
         state, total = 0, 0.0
         for _ in range(100):
-            rows = np.flatnonzero((world.state == state) & (world.action == policy[state]))
-            row = rng.choice(rows, p=world.probability[rows])
+            row = world.first[state * world.actions + policy[state]]
+            drawn = rng.integers(65536)
+            while drawn >= world.weight[row]:
+                drawn -= world.weight[row]
+                row += 1
             total += world.reward[row]
             state = world.next_state[row]
             if world.terminated[row]:
