@@ -10,11 +10,12 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.spaces import Discrete
-from gymnasium.wrappers import TimeLimit
+from gymnasium.wrappers import TimeLimit, TransformReward
 from hypothesis import given
 from hypothesis import strategies as st
 
 from qstep import World
+from qstep.envs import GridWorld
 from qstep.errors import (
     ConfigError,
     EnvironmentSpaceError,
@@ -283,6 +284,17 @@ def test_the_nearest_limit_of_steps_counts() -> None:
     assert World.from_env(env).max_episode_steps == 0
     assert World.from_env(TimeLimit(TimeLimit(env, 70), 90)).max_episode_steps == 70
     assert World.from_env(env).weight.tolist() == [65536] * 4
+    assert World.from_env(TimeLimit(GridWorld("S.G"), 5)).max_episode_steps == 5
+    assert World.from_env(TimeLimit(GridWorld("S.G"), 50)).max_episode_steps == 12
+
+
+def test_a_wrapper_that_the_table_does_not_show_is_refused() -> None:
+    env = TransformReward(GridWorld("S.G"), lambda reward: 2 * float(reward))
+    with pytest.raises(
+        WorldError,
+        match="TransformReward changes what GridWorld does, and its transition table does not",
+    ):
+        World.from_env(TimeLimit(env, 50))
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,7 @@ class World:
         NoTableError
             There is no table.
         WorldError
-            Its spaces do not count from 0, or it is no world.
+            A wrapper changes what the table says, its spaces do not count from 0, or it is no world.
         """
         from qstep.acting.world_env import arrays_of
 

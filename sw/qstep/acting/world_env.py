@@ -26,11 +26,12 @@ def arrays_of(env: gym.Env[Any, Any]) -> Arrays:
     NoTableError
         There is none.
     WorldError
-        It is malformed, or its spaces do not count from 0.
+        It is malformed, a wrapper changes what it says, or its spaces do not count from 0.
     """
     inner = env.unwrapped
+    limit = _limit(env)
     if isinstance(inner, GridWorld):
-        return _of_map(inner)
+        return _of_map(inner, limit)
     table = getattr(inner, "P", None)
     distribution = getattr(inner, "initial_state_distrib", None)
     if not isinstance(table, dict) or distribution is None:
@@ -67,7 +68,7 @@ def arrays_of(env: gym.Env[Any, Any]) -> Arrays:
         {"start_state": starts, "start_probability": distribution},
         states,
         actions,
-        _limit(env),
+        limit,
     )
 
 
@@ -82,7 +83,7 @@ def _count(what: str, env: gym.Env[Any, Any]) -> int:
     return int(space.n)
 
 
-def _of_map(grid: GridWorld) -> Arrays:
+def _of_map(grid: GridWorld, limit: int) -> Arrays:
     model = grid.deterministic_model()
     states, actions = model.reward.shape
     state, action = np.divmod(np.arange(states * actions), actions)
@@ -93,13 +94,30 @@ def _of_map(grid: GridWorld) -> Arrays:
         "reward": model.reward.ravel(),
         "terminated": model.terminated.ravel(),
     }
-    return outcomes, {"start_state": [model.start]}, states, actions, grid.step_cap
+    return (
+        outcomes,
+        {"start_state": [model.start]},
+        states,
+        actions,
+        min(limit or grid.step_cap, grid.step_cap),
+    )
 
 
 def _limit(env: gym.Env[Any, Any]) -> int:
-    """Return the least limit of steps around an environment, 0 where there is none."""
+    """Return the least limit of steps around an environment, 0 where there is none.
+
+    Raises
+    ------
+    WorldError
+        A wrapper changes actions, observations or rewards, which the transition table does not show.
+    """
     limits = []
     while isinstance(env, gym.Wrapper):
+        if isinstance(env, gym.ActionWrapper | gym.ObservationWrapper | gym.RewardWrapper):
+            raise WorldError(
+                f"{type(env).__name__} changes what {type(env.unwrapped).__name__} does, and its transition "
+                "table does not show that; make the world of the environment without it"
+            )
         if isinstance(env, TimeLimit):
             limits.append(int(env._max_episode_steps))
         env = env.env
