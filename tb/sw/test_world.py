@@ -292,7 +292,7 @@ def test_a_wrapper_that_the_table_does_not_show_is_refused() -> None:
     env = TransformReward(GridWorld("S.G"), lambda reward: 2 * float(reward))
     with pytest.raises(
         WorldError,
-        match="TransformReward changes what GridWorld does, and its transition table does not",
+        match="TransformReward changes what GridWorld does, and its transition table",
     ):
         World.from_env(TimeLimit(env, 50))
 

@@ -94,13 +94,8 @@ def _of_map(grid: GridWorld, limit: int) -> Arrays:
         "reward": model.reward.ravel(),
         "terminated": model.terminated.ravel(),
     }
-    return (
-        outcomes,
-        {"start_state": [model.start]},
-        states,
-        actions,
-        min(limit or grid.step_cap, grid.step_cap),
-    )
+    limit = min(limit or grid.step_cap, grid.step_cap)
+    return outcomes, {"start_state": [model.start]}, states, actions, limit
 
 
 def _limit(env: gym.Env[Any, Any]) -> int:
@@ -115,8 +110,8 @@ def _limit(env: gym.Env[Any, Any]) -> int:
     while isinstance(env, gym.Wrapper):
         if isinstance(env, gym.ActionWrapper | gym.ObservationWrapper | gym.RewardWrapper):
             raise WorldError(
-                f"{type(env).__name__} changes what {type(env.unwrapped).__name__} does, and its transition "
-                "table does not show that; make the world of the environment without it"
+                f"{type(env).__name__} changes what {type(env.unwrapped).__name__} does, and its "
+                "transition table does not show that; make the world of the environment without it"
             )
         if isinstance(env, TimeLimit):
             limits.append(int(env._max_episode_steps))
