@@ -13,6 +13,7 @@ import struct
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from tb.record_decoder import decode_record
@@ -30,19 +31,20 @@ from qstep.protocol import (
     max_payload,
 )
 
-__all__ = ["ReferenceDevice"]
+__all__ = ["ReferenceDevice", "Refused", "unpack"]
 
 _VERSION = 3
 _SEQUENCE = 1 << 16
 _COUNTS = 1 << 16
 _CODES = 256
-_REPEATABLE = (Request.READ, Request.STATUS, Request.COUNTERS)
 _LEAST_DIVISOR = 8
 _ONE = 1 << 15
 
 
 @dataclass
-class _Refused(Exception):
+class Refused(Exception):
+    """A request is refused."""
+
     status: StatusCode
 
 
@@ -64,6 +66,8 @@ class ReferenceDevice:
         As in COUNTERS. `offered_clocks` equals `applied`, and `held` and `forwarded` are 0: they
         depend on the clock-by-clock timing of a real lane.
     """
+
+    repeatable: ClassVar = (Request.READ, Request.STATUS, Request.COUNTERS)
 
     def __init__(self, config: Config, build: bytes = bytes(8)) -> None:
         self.config = config
@@ -128,13 +132,13 @@ class ReferenceDevice:
         behind = (self._expected - frame.seq) % _SEQUENCE
         if behind >= _SEQUENCE // 2:
             return StatusCode.GAP, b""
-        if behind and not (behind == 1 and frame.type in _REPEATABLE):
+        if behind and not (behind == 1 and frame.type in self.repeatable):
             return StatusCode.DUPLICATE, b""
         if not behind:
             self._expected = (self._expected + 1) % _SEQUENCE
         try:
             return StatusCode.OK, self._handler(frame.type)(frame.payload)
-        except _Refused as refusal:
+        except Refused as refusal:
             self._refusal = refusal.status
             return refusal.status, b""
 
@@ -163,7 +167,14 @@ class ReferenceDevice:
         )
 
     def _handler(self, kind: int) -> Callable[[bytes], bytes]:
-        handlers: dict[int, Callable[[bytes], bytes]] = {
+        handlers = self._handlers()
+        if kind not in handlers:
+            raise Refused(StatusCode.BAD_TYPE)
+        return handlers[kind]
+
+    def _handlers(self) -> dict[int, Callable[[bytes], bytes]]:
+        """Return what carries out a payload of each type."""
+        return {
             Request.CONFIGURE: self._configure,
             Request.NOISE: self._set_noise,
             Request.REWARDS: self._load_rewards,
@@ -176,71 +187,68 @@ class ReferenceDevice:
             Request.COUNTERS: self._counters,
             Request.BAUD: self._baud,
         }
-        if kind not in handlers:
-            raise _Refused(StatusCode.BAD_TYPE)
-        return handlers[kind]
 
     # Requests
 
     def _configure(self, payload: bytes) -> bytes:
-        alpha, kappa, rounding = _unpack("<HHB", payload)
+        alpha, kappa, rounding = unpack("<HHB", payload)
         if alpha > _ONE or kappa > alpha or rounding >= len(Rounding):
-            raise _Refused(StatusCode.OUT_OF_RANGE)
+            raise Refused(StatusCode.OUT_OF_RANGE)
         self.coefficients = Coefficients(alpha, kappa)
         self.rounding = list(Rounding)[rounding]
         return b""
 
     def _set_noise(self, payload: bytes) -> bytes:
-        x, w = _unpack("<II", payload)
+        x, w = unpack("<II", payload)
         if x == 0:
-            raise _Refused(StatusCode.OUT_OF_RANGE)
+            raise Refused(StatusCode.OUT_OF_RANGE)
         self.noise = NoiseState(x, w)
         return b""
 
     def _load_rewards(self, payload: bytes) -> bytes:
         if not payload:
-            raise _Refused(StatusCode.BAD_LENGTH)
+            raise Refused(StatusCode.BAD_LENGTH)
         values = self._values(payload[1:])
         if payload[0] + len(values) > _CODES:
-            raise _Refused(StatusCode.BAD_LENGTH)
+            raise Refused(StatusCode.BAD_LENGTH)
         self._rewards[payload[0] : payload[0] + len(values)] = values
         return b""
 
     def _clear(self, payload: bytes) -> bytes:
-        _unpack("", payload)
+        unpack("", payload)
         self._table = [0] * len(self._table)
         return b""
 
     def _load(self, payload: bytes) -> bytes:
         if len(payload) < 4:
-            raise _Refused(StatusCode.BAD_LENGTH)
+            raise Refused(StatusCode.BAD_LENGTH)
         values = self._values(payload[3:])
         first = self._entry(*struct.unpack("<HB", payload[:3]), len(values))
         self._table[first : first + len(values)] = values
         return b""
 
     def _read(self, payload: bytes) -> bytes:
-        state, action, count = _unpack("<HBH", payload)
+        state, action, count = unpack("<HBH", payload)
         width = self.config.value_bytes
         if not 1 <= count <= (self._most - 11) // width:
-            raise _Refused(StatusCode.OUT_OF_RANGE)
+            raise Refused(StatusCode.OUT_OF_RANGE)
         first = self._entry(state, action, count)
         values = self._table[first : first + count]
         return b"".join(value.to_bytes(width, "little", signed=True) for value in values)
 
     def _status(self, payload: bytes) -> bytes:
-        _unpack("", payload)
+        unpack("", payload)
         return struct.pack("<III", self.digest, self.noise.x, self.noise.w)
 
     def _counters(self, payload: bytes) -> bytes:
-        _unpack("", payload)
+        unpack("", payload)
         lane = (self.applied, self.applied, 0, 0, self.saturated)
         return struct.pack("<7Q", *lane, self.frame_errors, self.refused)
 
     def _baud(self, payload: bytes) -> bytes:
-        (divisor,) = _unpack("<H", payload)
+        (divisor,) = unpack("<H", payload)
         if divisor < _LEAST_DIVISOR:
-            raise _Refused(StatusCode.OUT_OF_RANGE)
+            raise Refused(StatusCode.OUT_OF_RANGE)
         self.divisor = divisor
         return b""
 
@@ -258,7 +266,7 @@ class ReferenceDevice:
         while at < len(payload):
             decoded = decode_record(self.config, payload, at, coded=coded)
             if decoded is None:
-                raise _Refused(StatusCode.BAD_LENGTH)
+                raise Refused(StatusCode.BAD_LENGTH)
             record, at = decoded
             state = state if record.state is None else record.state
             if (
@@ -267,7 +275,7 @@ class ReferenceDevice:
                 or record.next_state >= self.config.states
                 or record.action >= self.config.actions
             ):
-                raise _Refused(StatusCode.OUT_OF_RANGE)
+                raise Refused(StatusCode.OUT_OF_RANGE)
             reward = reward_of(record.reward)
             self._apply(state, record.action, reward, record.next_state, record.terminated)
             state = record.next_state
@@ -318,7 +326,7 @@ class ReferenceDevice:
     def _values(self, data: bytes) -> list[int]:
         width = self.config.value_bytes
         if len(data) % width:
-            raise _Refused(StatusCode.BAD_LENGTH)
+            raise Refused(StatusCode.BAD_LENGTH)
         parts = (data[at : at + width] for at in range(0, len(data), width))
         return [self._sign_extended(int.from_bytes(part, "little")) for part in parts]
 
@@ -334,11 +342,12 @@ class ReferenceDevice:
             or action >= self.config.actions
             or first + count > len(self._table)
         ):
-            raise _Refused(StatusCode.OUT_OF_RANGE)
+            raise Refused(StatusCode.OUT_OF_RANGE)
         return first
 
 
-def _unpack(layout: str, payload: bytes) -> tuple[int, ...]:
+def unpack(layout: str, payload: bytes) -> tuple[int, ...]:
+    """Return the numbers of a payload, which must have that layout."""
     if len(payload) != struct.calcsize(layout):
-        raise _Refused(StatusCode.BAD_LENGTH)
+        raise Refused(StatusCode.BAD_LENGTH)
     return struct.unpack(layout, payload)

@@ -18,10 +18,24 @@ from qstep.config import Config
 from qstep.errors import ConfigError
 from qstep_rtl.handle_agents import AgentsSignature
 
-__all__ = ["MOST_AGENTS", "Agents"]
+__all__ = ["MOST_AGENTS", "Agents", "check_room"]
 
 MOST_AGENTS = 16
 """As deep as the lane of agents is."""
+
+
+def check_room(config: Config) -> None:
+    """Raise ConfigError if hardware has no room for the agents, if there are some."""
+    acting = config.acting
+    if acting is None:
+        return
+    shares = acting.shared_table and acting.agents > 1
+    if acting.agents > MOST_AGENTS or shares:
+        whose = "one table" if shares else "tables of their own"
+        raise ConfigError(
+            f"acting has {acting.agents} agents with {whose}; hardware has 1 to {MOST_AGENTS} "
+            "with tables of their own"
+        )
 
 
 class Agents(Component):
@@ -35,22 +49,9 @@ class Agents(Component):
     Attributes
     ----------
     agents : In(AgentsSignature)
-
-    Raises
-    ------
-    ConfigError
-        There are more agents than the hardware has room for, or they share a table.
     """
 
     def __init__(self, config: Config) -> None:
-        acting = config.acting
-        assert acting is not None
-        if acting.agents > MOST_AGENTS or (acting.shared_table and acting.agents > 1):
-            whose = "one table" if acting.shared_table else "tables of their own"
-            raise ConfigError(
-                f"acting has {acting.agents} agents with {whose}; hardware has 1 to {MOST_AGENTS} "
-                "with tables of their own"
-            )
         self._config = config
         super().__init__({"agents": In(AgentsSignature())})
 

@@ -15,6 +15,7 @@ from amaranth.lib.wiring import Component, In
 from qstep.config import Config
 from qstep.files import make_folder, write_atomically
 from qstep_rtl import sources
+from qstep_rtl.agents import check_room
 from qstep_rtl.device import ByteDevice, UartDevice
 from qstep_rtl.generated_top import GeneratedTop
 from qstep_rtl.invariants import GENERATED
@@ -91,6 +92,8 @@ def generate(config: Config, folder: Path) -> Manifest:
 
     Raises
     ------
+    ConfigError
+        There are more agents than hardware has room for, or they share a table.
     FileFormatError
         The folder cannot be written.
 
@@ -98,6 +101,7 @@ def generate(config: Config, folder: Path) -> Manifest:
     -----
     The same configuration, sources and tool versions give the same bytes.
     """
+    check_room(config)
     tops, texts = {}, {}
     for name, kind in _TOPS.items():
         top = GeneratedTop(kind(config))

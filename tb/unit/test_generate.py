@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from qstep.acting.config import Acting
 from qstep.cli.generate import command
 from qstep.config import Config
-from qstep.errors import FileFormatError
+from qstep.errors import ConfigError, FileFormatError
 from qstep_rtl import sources
 from qstep_rtl.generate import MANIFEST_NAME, generate
 
@@ -169,3 +170,18 @@ def test_command_writes_the_files_and_says_so(folder: Path, tmp_path: Path) -> N
     assert written.keys() == files.keys() | {MANIFEST_NAME}
     for name, digest in files.items():
         assert hashlib.sha256(written[name]).hexdigest() == digest, name
+
+
+@pytest.mark.parametrize(
+    ("acting", "message"),
+    [
+        (Acting(agents=17), "17 agents with tables of their own; hardware has 1 to 16"),
+        (Acting(agents=2, shared_table=True), "2 agents with one table; hardware has 1 to 16"),
+    ],
+    ids=["too-many", "shared"],
+)
+def test_agents_that_hardware_has_no_room_for_are_refused(
+    acting: Acting, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        generate(Config(states=4, actions=2, acting=acting), tmp_path)

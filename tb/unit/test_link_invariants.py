@@ -15,13 +15,15 @@ from tb.generated import generated
 from tb.planted import plant_python
 from tb.unit.streams import pulse_bytes, send, simulate
 
+from qstep.acting.config import Acting
 from qstep.config import Config
 from qstep.link.frames import encode_frame
-from qstep.protocol import HEADER, Request
-from qstep_rtl import cobs, handle_settings, receiver, record_decoder, uart
+from qstep.protocol import ARGUMENTS, HEADER, Region, Request, StatusCode
+from qstep_rtl import cobs, handle_agents, handle_settings, receiver, record_decoder, uart
 from qstep_rtl.cobs import CobsDecoder, CobsEncoder
 from qstep_rtl.commands import Commands
 from qstep_rtl.counters import Counters
+from qstep_rtl.handle_agents import AgentsHandler
 from qstep_rtl.handle_rate import RateHandler
 from qstep_rtl.handle_settings import SettingsHandler
 from qstep_rtl.receiver import Receiver
@@ -36,6 +38,7 @@ from qstep_rtl.uart import UartSender
 pytestmark = pytest.mark.unit
 
 CONFIG = Config(states=25, actions=3)
+ACTING = Config(states=25, actions=3, acting=Acting(agents=4))
 MEMORY = Memory(shape=8, depth=16, init=[])
 
 
@@ -186,6 +189,30 @@ async def receive_more_than_is_taken(ctx: Any, receiver: Receiver) -> None:
     await pulse_bytes(ctx, receiver.in_valid, receiver.in_data, frames, random.Random(1), 0.0)
 
 
+async def run_while_a_job_runs(ctx: Any, handler: AgentsHandler) -> None:
+    ctx.set(handler.agents.busy, 1)
+    ctx.set(handler.request.type, Request.RUN)
+    ctx.set(handler.request.fields.run.steps, 1)
+    ctx.set(handler.request.start, 1)
+    await ctx.tick()
+    ctx.set(handler.request.start, 0)
+    await ctx.tick().repeat(5)
+
+
+async def fetch_a_value_while_a_job_runs(ctx: Any, handler: AgentsHandler) -> None:
+    port = handler.request
+    ctx.set(handler.agents.busy, 1)
+    ctx.set(port.type, Request.FETCH)
+    place = ARGUMENTS[Request.FETCH].pack(Region.TABLE, 0, 1, 0, 1)
+    ctx.set(port.fields.as_value(), int.from_bytes(place, "little"))
+    ctx.set(port.start, 1)
+    await ctx.tick()
+    ctx.set(port.start, 0)
+    await ctx.tick().until(~port.busy)
+    ctx.set(port.answered, ctx.get(port.status) == StatusCode.OK)
+    await ctx.tick().repeat(3)
+
+
 async def configure_with_kappa_above_alpha(ctx: Any, handler: SettingsHandler) -> None:
     ctx.set(handler.request.type, Request.CONFIGURE)
     ctx.set(handler.request.fields.configure.kappa, 1)
@@ -229,8 +256,18 @@ async def configure_with_kappa_above_alpha(ctx: Any, handler: SettingsHandler) -
             *(lambda planted: planted.SettingsHandler(CONFIG), configure_with_kappa_above_alpha),
             "kappa is above alpha",
         ),
+        (
+            *(handle_agents, "agents.busy & ~", "0 & ~"),
+            *(lambda planted: planted.AgentsHandler(ACTING), run_while_a_job_runs),
+            "a job begins while one runs",
+        ),
+        (
+            *(handle_agents, "agents.busy & ~", "0 & ~"),
+            *(lambda planted: planted.AgentsHandler(ACTING), fetch_a_value_while_a_job_runs),
+            "memories are accessed while a job runs",
+        ),
     ],
-    ids=["records", "uart", "decoder", "encoder", "receiver", "settings"],
+    ids=["records", "uart", "decoder", "encoder", "receiver", "settings", "job", "memories"],
 )
 def test_a_planted_fault_breaks_the_invariant(
     module: ModuleType,

@@ -1,0 +1,112 @@
+"""A device with agents as plain Python, as far as the link knows it (``docs/link.md``, "Agents").
+
+Its agents learn nothing: they only count their steps, while answers to PROGRESS pass. That is what tests
+of the driver need. That real agents are exact is shown on the RTL.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import ClassVar
+
+from tb.reference_device import ReferenceDevice, Refused, unpack
+
+from qstep.config import Config
+from qstep.protocol import Request, StatusCode
+
+__all__ = ["ReferenceAgents"]
+
+_COUNTERS, _REGIONS = 2, 6
+
+
+class ReferenceAgents(ReferenceDevice):
+    """Takes the bytes that a host sends and returns the bytes that it gets back.
+
+    Parameters
+    ----------
+    config : Config
+        With ``config.acting``.
+    pace : int
+        Steps that every agent makes between two answers; 0 is a device that is stuck.
+
+    Attributes
+    ----------
+    words : dict
+        What has been stored, by region and index.
+    left : int
+        Steps that the job has still to make.
+    made : int
+        Steps that have been made in all.
+    """
+
+    repeatable: ClassVar = (
+        *(Request.STATUS, Request.COUNTERS),
+        *(Request.FETCH, Request.PROGRESS),
+    )
+
+    def __init__(self, config: Config, pace: int = 1000) -> None:
+        self.words: dict[tuple[int, int], int] = {}
+        self.made, self._pace = 0, pace
+        super().__init__(config)
+
+    def reset(self) -> None:
+        """Reset as the hardware does: the job ends, and memories keep their contents."""
+        super().reset()
+        self.left = 0
+
+    def _handlers(self) -> dict[int, Callable[[bytes], bytes]]:
+        everyones = (Request.STATUS, Request.COUNTERS, Request.BAUD)
+        return {kind: super(ReferenceAgents, self)._handlers()[kind] for kind in everyones} | {
+            Request.STORE: self._store,
+            Request.FETCH: self._fetch,
+            Request.RUN: self._run,
+            Request.STOP: self._stop,
+            Request.PROGRESS: self._progress,
+        }
+
+    def _store(self, payload: bytes) -> bytes:
+        if len(payload) < 16 or len(payload) != 12 + 4 * struct.unpack_from("<H", payload, 10)[0]:
+            raise Refused(StatusCode.BAD_LENGTH)
+        words = struct.unpack(f"<{len(payload) // 4 - 3}I", payload[12:])
+        self.words |= zip(self._places(payload[:12], is_store=True), words, strict=True)
+        return b""
+
+    def _fetch(self, payload: bytes) -> bytes:
+        unpack("<BIBIH", payload)
+        places = self._places(payload, is_store=False)
+        return b"".join(struct.pack("<I", self._word(*place)) for place in places)
+
+    def _word(self, region: int, index: int) -> int:
+        if region == _COUNTERS and index % 16 < 3:
+            return self.made >> 16 * (index % 16) & 0xFFFF
+        return self.words.get((region, index), 0)
+
+    def _places(self, payload: bytes, *, is_store: bool) -> list[tuple[int, int]]:
+        region, first, run, stride, count = struct.unpack("<BIBIH", payload)
+        if self.left and (is_store or region != _COUNTERS):
+            raise Refused(StatusCode.BUSY)
+        if region >= _REGIONS or run == 0 or not 1 <= count <= (self._most - 11) // 4:
+            raise Refused(StatusCode.OUT_OF_RANGE)
+        return [(region, first + at // run * stride + at % run) for at in range(count)]
+
+    def _run(self, payload: bytes) -> bytes:
+        (steps,) = unpack("<Q", payload)
+        if self.left:
+            raise Refused(StatusCode.BUSY)
+        if not 1 <= steps < 1 << 48:
+            raise Refused(StatusCode.OUT_OF_RANGE)
+        self.left = steps
+        return b""
+
+    def _stop(self, payload: bytes) -> bytes:
+        unpack("", payload)
+        self.left = 0
+        return b""
+
+    def _progress(self, payload: bytes) -> bytes:
+        unpack("", payload)
+        running = self.left > 0
+        steps = min(self._pace, self.left)
+        self.made, self.left = self.made + steps, self.left - steps
+        return bytes([running])
