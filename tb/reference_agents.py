@@ -56,8 +56,9 @@ class ReferenceAgents(ReferenceDevice):
         self.left = 0
 
     def _handlers(self) -> dict[int, Callable[[bytes], bytes]]:
-        everyones = (Request.STATUS, Request.COUNTERS, Request.BAUD)
-        return {kind: super(ReferenceAgents, self)._handlers()[kind] for kind in everyones} | {
+        others = super()._handlers()
+        return {
+            **{kind: others[kind] for kind in (Request.STATUS, Request.COUNTERS, Request.BAUD)},
             Request.STORE: self._store,
             Request.FETCH: self._fetch,
             Request.RUN: self._run,

@@ -30,7 +30,7 @@ from qstep.acting.world_table import WorldTable
 from qstep.checks import integer
 from qstep.config import Config
 from qstep.devices.base import checked_table
-from qstep.errors import ConfigError, DeadlineError
+from qstep.errors import ConfigError, DeadlineError, DeviceError
 from qstep.link.exchange import PATIENCE
 from qstep.link.hello import checked_hello
 from qstep.link.ports import Port
@@ -141,6 +141,9 @@ class LinkAgents:
             `steps` is not 0 to 2^48 - 1, or a trace is wanted; nothing was done.
         DeadlineError
             The agents make no more steps.
+        SessionLostError
+            The device was reset, which ended the job, or another host has it. After :meth:`reconnect`
+            :attr:`counters` say how many steps were made.
         """
         integer("steps", steps, 0, MOST_STEPS, "from 0 to 2^48-1")
         if trace:
@@ -150,8 +153,8 @@ class LinkAgents:
         self.start(steps)
         try:
             self._await_end()
-        except DeadlineError:
-            raise
+        except DeviceError:
+            raise  # nobody is there who could be told to stop
         except BaseException:
             self.stop()
             raise

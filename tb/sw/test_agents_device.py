@@ -1,0 +1,199 @@
+"""The driver of agents on the reference device: jobs begin exactly once, and words arrive in place."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from tb.reference_agents import ReferenceAgents
+from tb.reference_device import ReferenceDevice
+from tb.sw.lossy_port import DirectPort, LossyPort
+from tb.sw.session_bench import PATIENCE
+from tb.sw.test_acting_fast import random_world
+
+from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
+from qstep.acting.config import Acting
+from qstep.acting.registers import settings_writes, world_writes
+from qstep.config import Config, Link
+from qstep.devices import agents_device
+from qstep.devices.agents_device import LinkAgents
+from qstep.errors import (
+    ConfigError,
+    ConfigMismatchError,
+    DeadlineError,
+    RefusedError,
+    SessionLostError,
+)
+from qstep.link.words import words_from
+from qstep.protocol import Request
+
+pytestmark = pytest.mark.unit
+
+CONFIG = Config(
+    *(9, 3),
+    acting=Acting(agents=2, outcomes=2, starts=2),
+    link=Link(baud=6_000_000, buffer_bytes=512),
+)
+WORLD = random_world(CONFIG, 20, np.random.default_rng(1))
+SETTINGS = [AgentSettings(seed=seed) for seed in range(2)]
+
+
+def opened(reference: ReferenceDevice, port: type[DirectPort] = DirectPort) -> LinkAgents:
+    return LinkAgents(port(reference), CONFIG, WORLD, SETTINGS, PATIENCE)
+
+
+def test_opening_ends_a_job_and_loads_world_settings_and_agents() -> None:
+    reference = ReferenceAgents(CONFIG)
+    opened(reference).start(2**48 - 1)
+    reference.words.clear()
+    device = opened(reference)
+    assert reference.left == 0
+    writes = [
+        *world_writes(CONFIG, WORLD),
+        *(write for number, own in enumerate(SETTINGS) for write in settings_writes(number, own)),
+    ]
+    for region, place, data in writes:
+        assert reference.words[region, place] == data
+    assert device.states == [AgentState.first(own, at) for at, own in enumerate(SETTINGS)]
+    assert not device.table.any()
+
+
+def test_what_is_restored_is_there() -> None:
+    device = opened(ReferenceAgents(CONFIG))
+    rng = np.random.default_rng(2)
+    table = rng.integers(-(2**15), 2**15, CONFIG.table_shape, np.int32)
+    states = [AgentState(2**64 - 1, 2**24, 65534, True, 8, 2, True, 65534), AgentState(1, 0)]
+    counters = [AgentCounters(0, 2**48 - 1, 1, 7, -(2**63)), AgentCounters(0, 3, 4, 5, 6)]
+    device.restore(table, states, counters)
+    assert np.array_equal(device.table, table)
+    assert device.states == states
+    assert device.counters == counters
+    with pytest.raises(ConfigError, match="states are of 1 agents; these are 2"):
+        device.restore(table, states[:1], counters)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_job_is_carried_out_once_over_a_lossy_line(seed: int) -> None:
+    reference = ReferenceAgents(CONFIG)
+    port = LossyPort(DirectPort(reference), seed, 0.1)
+    device = LinkAgents(port, CONFIG, WORLD, SETTINGS, PATIENCE)
+    steps = (1, 5, 2500, 700)
+    for made, more in zip(itertools.accumulate(steps), steps, strict=True):
+        device.run(more)
+        assert (reference.made, reference.left) == (made, 0)
+    assert sum(port.hits.values()) > 10
+
+
+def test_a_job_that_begins_twice_is_noticed() -> None:
+    class Twice(ReferenceAgents):
+        def _run(self, payload: bytes) -> bytes:
+            super()._run(payload)
+            self.left *= 2
+            return b""
+
+    reference = Twice(CONFIG)
+    opened(reference).run(5)
+    assert reference.made != 5
+
+
+def test_a_job_is_refused_while_another_runs_and_that_one_goes_on() -> None:
+    reference = ReferenceAgents(CONFIG)
+    device = opened(reference)
+    device.start(10_000)
+    with pytest.raises(RefusedError, match="the device refused RUN: BUSY"):
+        device.start(1)
+    assert device.running
+    assert reference.left > 0
+    with pytest.raises(RefusedError, match="the device refused FETCH: BUSY"):
+        _ = device.table
+    assert device.counters[0].steps == reference.made > 0
+    device.stop()
+    assert not device.running
+    device.run(3)
+
+
+@pytest.mark.parametrize("steps", [0, -1, 2**48, 1.5, None])
+def test_steps_out_of_range_are_refused_before_anything_is_sent(steps: object) -> None:
+    reference = ReferenceAgents(CONFIG)
+    device = opened(reference)
+    with pytest.raises(ConfigError, match=r"steps is .*; it must be .*from 1 to 2\^48-1"):
+        device.start(steps)  # type: ignore[arg-type]
+    assert reference.left == 0
+
+
+def test_hardware_keeps_no_trace() -> None:
+    with pytest.raises(ConfigError, match="trace is True; only the model keeps"):
+        opened(ReferenceAgents(CONFIG)).run(1, trace=True)
+
+
+def test_agents_that_make_no_steps_end_in_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agents_device, "_STUCK_SECONDS", 0.01)
+    device = opened(ReferenceAgents(CONFIG, pace=0))
+    with pytest.raises(DeadlineError, match=r"the agents made no step within 0\.01 s"):
+        device.run(5)
+    device.stop()
+    assert not device.running
+
+
+def test_a_reset_ends_the_job_and_the_counters_say_how_far_it_was() -> None:
+    reference = ReferenceAgents(CONFIG)
+
+    class Resets(DirectPort):
+        def there(self, data: bytes) -> bytes:
+            if reference.left and reference.made == 2500:
+                reference.reset()
+            return data
+
+    device = LinkAgents(Resets(reference), CONFIG, WORLD, SETTINGS, PATIENCE)
+    reference._pace = 500
+    with pytest.raises(SessionLostError, match="the device was reset"):
+        device.run(10_000)
+    device.reconnect()
+    assert not device.running
+    assert device.counters[0].steps == reference.made == 2500
+
+
+def test_what_interrupts_a_job_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    reference = ReferenceAgents(CONFIG)
+    device = opened(reference)
+
+    def interrupted(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(device._session, "pause", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        device.run(10_000)
+    assert reference.left == 0
+    assert 0 < reference.made < 10_000
+
+
+def test_a_device_with_a_lane_is_refused() -> None:
+    lane = ReferenceDevice(Config(9, 3, link=CONFIG.link))
+    with pytest.raises(ConfigMismatchError, match="configuration digest"):
+        opened(lane)
+
+
+def test_requests_of_a_lane_are_unknown_to_agents() -> None:
+    device = opened(ReferenceAgents(CONFIG))
+    device._session.send(Request.CLEAR)
+    with pytest.raises(RefusedError, match="refused CLEAR: BAD_TYPE"):
+        device._session.drain()
+
+
+@pytest.mark.parametrize("most", [1, 2, 7, 60])
+def test_requests_name_the_words_in_order(most: int) -> None:
+    rng = np.random.default_rng(most)
+    indexes = [
+        *range(300),
+        *(64 * state + action for state in range(20, 40) for action in range(5)),
+        *sorted(rng.choice(2**20, 50, replace=False).tolist(), reverse=True),
+    ]
+    named, at = [], 0
+    while at < len(indexes):
+        first, run, stride, total = words_from(indexes, at, most)
+        assert 1 <= total <= most
+        assert 1 <= run <= 255
+        named += [first + n // run * stride + n % run for n in range(total)]
+        at += total
+    assert named == indexes

@@ -1,0 +1,126 @@
+"""Agents on simulated hardware, over the link, equal the model bit for bit; over a lossy line too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from tb.sw.lossy_port import LossyPort
+from tb.sw.test_acting_fast import random_world
+
+from qstep.acting.agent import AgentSettings
+from qstep.acting.config import Acting, Algorithm
+from qstep.acting.epsilon import Epsilon
+from qstep.acting.fast_model import FastActingModel
+from qstep.config import Config, Link
+from qstep.devices.agents_device import LinkAgents
+from qstep.errors import RefusedError, SessionLostError
+from qstep.fixed import Rounding
+from qstep_sim.port import SimPort
+
+pytestmark = pytest.mark.rtl
+
+CONFIG = Config(
+    *(25, 3, "Q6.10"),
+    rounding=Rounding.STOCHASTIC,
+    acting=Acting(agents=3, algorithm=Algorithm.DOUBLE_Q_LEARNING, outcomes=2, starts=2),
+    link=Link(buffer_bytes=512),
+)
+WORLD = random_world(CONFIG, 20, np.random.default_rng(3))
+SETTINGS = [
+    AgentSettings(0.5, 0.9, Epsilon(1, 0.05, "exponential", 5000), 1),
+    AgentSettings(0.1, 0.99, Epsilon(0.3), 2),
+    AgentSettings(1.0, 0.5, Epsilon(1, 0, "linear", 900, unit="episodes"), 3),
+]
+# A simulation is slower than the clock on the wall, by which the driver gives up.
+PATIENCE = 0.05
+
+
+def opened(port: SimPort | LossyPort) -> LinkAgents:
+    return LinkAgents(port, CONFIG, WORLD, SETTINGS, PATIENCE)
+
+
+@pytest.fixture
+def port() -> Iterator[SimPort]:
+    made = SimPort(CONFIG)
+    yield made
+    made.close()
+
+
+def assert_exact(device: LinkAgents, model: FastActingModel) -> None:
+    assert np.array_equal(device.table, model.table)
+    assert device.states == model.states
+    assert device.counters == model.counters
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.05], ids=["clean", "lossy"])
+def test_hardware_makes_the_steps_of_the_model(port: SimPort, rate: float) -> None:
+    line = LossyPort(port, 5, rate) if rate else port
+    device, model = opened(line), FastActingModel(CONFIG, WORLD, SETTINGS)
+    for steps in (1, 2, 17, 3000):
+        device.run(steps)
+        model.run(steps)
+        assert_exact(device, model)
+    assert not rate or sum(line.hits.values()) > 10
+
+
+def test_a_wrong_table_is_noticed(port: SimPort) -> None:
+    device, model = opened(port), FastActingModel(CONFIG, WORLD, SETTINGS)
+    device.run(50)
+    model.run(51)
+    with pytest.raises(AssertionError):
+        assert_exact(device, model)
+
+
+def test_hardware_goes_on_from_what_the_model_was_and_the_model_from_it(port: SimPort) -> None:
+    device, model = opened(port), FastActingModel(CONFIG, WORLD, SETTINGS)
+    model.run(100)
+    device.restore(model.table, model.states, model.counters)
+    device.run(100)
+    other = FastActingModel(CONFIG, WORLD, SETTINGS)
+    other.restore(device.table, device.states, device.counters)
+    other.run(100)
+    model.run(200)
+    assert np.array_equal(other.table, model.table)
+    assert (other.states, other.counters) == (model.states, model.counters)
+
+
+def test_counters_are_read_while_a_job_runs_and_stop_ends_it_after_whole_steps(
+    port: SimPort,
+) -> None:
+    device = opened(port)
+    device.start(2**48 - 1)
+    assert device.running
+    first, second = (device.counters for _ in range(2))
+    assert all(0 < a.steps < b.steps for a, b in zip(first, second, strict=True))
+    with pytest.raises(RefusedError, match="refused RUN: BUSY"):
+        device.start(1)
+    device.stop()
+    assert not device.running
+    counters, states = device.counters, device.states
+    # Each agent is where the model is after as many steps: agents with tables of their own are alone.
+    for number, own in enumerate(counters):
+        model = FastActingModel(CONFIG, WORLD, SETTINGS)
+        model.run(own.steps)
+        assert (states[number], own) == (model.states[number], model.counters[number])
+        assert np.array_equal(device.table[number], model.table[number])
+
+
+def test_reset_ends_the_job_and_the_counters_say_how_far_it_was(port: SimPort) -> None:
+    device = opened(port)
+    device.start(2**48 - 1)
+    before = device.counters
+    port.reset()
+    with pytest.raises(SessionLostError, match="the device was reset"):
+        _ = device.running
+    device.reconnect()
+    assert not device.running
+    after = device.counters
+    assert all(a.steps <= b.steps for a, b in zip(before, after, strict=True))
+    # What is loaded again goes on exactly.
+    model = FastActingModel(CONFIG, WORLD, SETTINGS)
+    device.restore(model.table, model.states, model.counters)
+    device.run(300)
+    model.run(300)
+    assert_exact(device, model)
