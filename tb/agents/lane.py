@@ -16,7 +16,6 @@ from qstep import cache
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
 from qstep.acting.config import Acting, Algorithm
 from qstep.acting.registers import (
-    Region,
     counters_from,
     counters_writes,
     settings_writes,
@@ -28,6 +27,7 @@ from qstep.acting.registers import (
 from qstep.acting.world_table import WorldTable
 from qstep.config import Config
 from qstep.fixed import Rounding
+from qstep.protocol import Region
 from qstep_sim import verilator
 
 __all__ = ["ALGORITHMS", "ROUNDINGS", "Lane", "LaneError", "parameters"]

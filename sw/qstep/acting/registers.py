@@ -7,8 +7,7 @@ twin in hardware is ``qs_agents_pkg`` and ``qs_agent_bus``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +17,10 @@ from qstep.acting.draws import DRAW_BITS
 from qstep.acting.world_table import WorldTable
 from qstep.config import Config
 from qstep.errors import ConfigError
+from qstep.protocol import Region
 
 __all__ = [
     "Access",
-    "Region",
     "counters_from",
     "counters_writes",
     "settings_writes",
@@ -47,22 +46,11 @@ Read = Callable[[int, int], int]
 """What reads: takes region and index."""
 
 
-class Region(IntEnum):
-    """Regions of the bus."""
-
-    SETTINGS = 0
-    CONTEXT = 1
-    COUNTERS = 2
-    TABLE = 3
-    WORLD = 4
-    STARTS = 5
-
-
 class Access(NamedTuple):
     """A write: region, index in it, data of 32 bits."""
 
     region: Region
-    index: int
+    place: int
     data: int
 
 
@@ -159,9 +147,7 @@ def world_writes(config: Config, world: WorldTable) -> Iterator[Access]:
     yield Access(Region.SETTINGS, _LIMIT, world.max_episode_steps)
 
 
-def _word(
-    items: NDArray[np.object_], split: NDArray[np.int32], slot: int, bits: int, what: str
-) -> int:
+def _word(items: NDArray[Any], split: NDArray[np.int32], slot: int, bits: int, what: str) -> int:
     """Return {split, second, first} of a slot, or of the only one what always happens."""
     first, second = (int(item) for item in items[slot])
     at = int(split[slot])
