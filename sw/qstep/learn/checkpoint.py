@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -168,9 +169,10 @@ def _joined(pending: Sequence[Columns]) -> Columns:
 
 def _transposed(episodes: Sequence[Episode]) -> Columns:
     """Return episodes as columns of the file's types."""
+    row = attrgetter(*(entry.name for entry in fields(Episode)))
+    columns = list(zip(*map(row, episodes), strict=True)) or [()] * len(_EPISODE_TYPES)
     return tuple(
-        np.array([getattr(episode, entry.name) for episode in episodes], dtype)
-        for entry, dtype in zip(fields(Episode), _EPISODE_TYPES, strict=True)
+        np.array(column, dtype) for column, dtype in zip(columns, _EPISODE_TYPES, strict=True)
     )
 
 
