@@ -158,6 +158,7 @@ class Commands(Component):
 
         status = Signal(StatusCode)
         begun = Signal()  # the answer has
+        discarding = Signal()
         m.d.comb += [
             status.eq(request.status),
             self.answers.payload.type.eq(request.type),
@@ -176,11 +177,11 @@ class Commands(Component):
                 self.asks_quiet.eq(reader.asks_quiet | fsm.ongoing("linger")),
                 # Late in a clock, so it is not asked whose request it is: the others are not ready.
                 reader.payload.ready.eq(
-                    fsm.ongoing("discard")
-                    | Cat(handler.request.payload.ready for handler in handlers).any()
+                    discarding | Cat(handler.request.payload.ready for handler in handlers).any()
                 ),
             ]
             with m.State("idle"), m.If(reader.request.valid):
+                m.d.sync += discarding.eq(request.status != StatusCode.OK)
                 m.next = "discard"
                 with m.If(request.status == StatusCode.OK):
                     m.d.comb += current.start.eq(1)
@@ -188,8 +189,10 @@ class Commands(Component):
             with m.State("work"), m.If(~current.busy):
                 m.next = "answer"
                 with m.If(current.status != StatusCode.OK):
+                    m.d.sync += discarding.eq(1)
                     m.next = "discard"
             with m.State("discard"), m.If(reader.spent):
+                m.d.sync += discarding.eq(0)
                 m.next = "answer"
             with m.State("answer"):
                 invariant(m, platform, reader.spent, "bytes of a payload are left behind")

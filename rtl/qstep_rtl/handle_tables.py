@@ -93,10 +93,10 @@ class TablesHandler(Component):
                     m.d.sync += access.move.eq(1)
                     m.next = "move"
             with m.State("move"), m.If(~access.move):
+                m.d.sync += moving.eq(1)
                 m.next = "moving"
-            with m.State("moving"):
-                m.d.comb += moving.eq(1)
-                with m.If(~access.busy):
-                    m.next = "idle"
+            with m.State("moving"), m.If(~access.busy):
+                m.d.sync += moving.eq(0)
+                m.next = "idle"
         m.d.comb += request.status.eq(Mux(task == AccessTask.CLEAR, StatusCode.OK, access.verdict))
         return m
