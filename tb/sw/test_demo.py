@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from qstep import demo
+from qstep import demo, demo_agents
 from qstep.cli.demo import command
 from qstep.envs import GridWorld
 
 pytestmark = pytest.mark.unit
+
+ON_CHIP = demo_agents.OnChip(clocks=320_123, seconds=1.5, optimal=15, entries=1600, differing=0)
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +31,7 @@ def with_table(trained: demo.Trained, table: Any) -> demo.Trained:
 def run_with(tables: dict[str, demo.Trained], monkeypatch: pytest.MonkeyPatch, out: Path) -> Result:
     monkeypatch.setattr(demo, "train", lambda url, _: tables[url])
     monkeypatch.setattr("qstep.cli.demo._show_speed", lambda _: None)
+    monkeypatch.setattr(demo_agents, "on_chip", lambda: ON_CHIP)
     return CliRunner().invoke(command, ["--out", str(out)], catch_exceptions=False)
 
 
@@ -81,3 +84,31 @@ def test_different_tables_end_with_status_1(
     result = run_with(tables, monkeypatch, tmp_path)
     assert result.exit_code == 1
     assert "1 of 100 table entries differ." in result.output
+
+
+def test_agents_on_the_chip_are_reported(
+    trained: demo.Trained, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    result = run_with({"sim:": trained, "model": trained}, monkeypatch, tmp_path)
+    assert "320,000 steps in 320,123 clocks of the chip, simulated here in 1.5 s." in result.output
+    assert "All 1,600 table entries are the model's, bit for bit." in result.output
+    assert "15 of 16 agents found the best way." in result.output
+
+
+def test_different_tables_of_agents_end_with_status_1(
+    trained: demo.Trained, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(globals(), "ON_CHIP", replace(ON_CHIP, differing=3))
+    result = run_with({"sim:": trained, "model": trained}, monkeypatch, tmp_path)
+    assert result.exit_code == 1
+    assert "3 of 1600 table entries differ." in result.output
+
+
+@pytest.mark.rtl
+def test_agents_learn_on_the_simulated_chip() -> None:
+    found = demo_agents.on_chip()
+    assert (found.entries, found.differing) == (1600, 0)
+    assert found.optimal == demo_agents.AGENTS
+    steps = demo_agents.AGENTS * demo_agents.STEPS
+    # A step a clock, and the clocks until the host has asked whether all are made.
+    assert steps <= found.clocks < 1.3 * steps

@@ -12,6 +12,7 @@ from rich.table import Table
 
 if TYPE_CHECKING:
     from qstep.demo import Trained
+    from qstep.demo_agents import OnChip
 
 __all__ = ["command"]
 
@@ -32,7 +33,7 @@ def command(ctx: click.Context, out: Path) -> None:
     with ways to do it on a processor. The exit status is 0 if both tables are equal, else 1.
     """
     # Gymnasium, Numba and Matplotlib take a second to load: only when they are needed.
-    from qstep import demo
+    from qstep import demo, demo_agents
 
     console = Console(highlight=False)
     _introduce(console)
@@ -43,7 +44,10 @@ def command(ctx: click.Context, out: Path) -> None:
     _show_policy(console, simulated)
     _show_speed(console)
     _draw(console, simulated, out)
-    ctx.exit(1 if differing else 0)
+    on_chip = demo_agents.on_chip()
+    _show_agents(console, on_chip)
+    console.print("\nNext: qstep train gridworld-8x8 --device sim, qstep --help, README.md")
+    ctx.exit(1 if differing or on_chip.differing else 0)
 
 
 def _introduce(console: Console) -> None:
@@ -143,9 +147,33 @@ def _show_speed(console: Console) -> None:
     )
 
 
+def _show_agents(console: Console, found: OnChip) -> None:
+    from qstep.demo_agents import AGENTS, STEPS, boards_with_agents
+
+    steps = AGENTS * STEPS
+    console.print(
+        f"\nSo far this computer chose the moves. Now the chip does: {AGENTS} agents, each with a\n"
+        "table of its own, act and learn in hardware; only commands and tables cross the link.\n"
+        f"{steps:,} steps in {found.clocks:,} clocks of the chip, simulated here in "
+        f"{found.seconds:.1f} s."
+    )
+    if found.differing:
+        console.print(f"[bold red]{found.differing} of {found.entries} table entries differ.[/]")
+    else:
+        console.print(
+            f"[bold green]All {found.entries:,} table entries are the model's, bit for bit.[/]"
+        )
+    console.print(f"{found.optimal} of {AGENTS} agents found the best way.")
+    for report in boards_with_agents():
+        console.print(
+            f"At {report.clock_mhz:g} MHz, the clock of its bitstream, {report.board} takes "
+            f"{found.clocks / report.clock_mhz / 1e3:.1f} ms for that\n(by place and route; "
+            "not measured on hardware)."
+        )
+
+
 def _draw(console: Console, trained: Trained, out: Path) -> None:
     from qstep import demo
 
     paths = demo.draw(trained, out)
     console.print(f"\nPictures: {', '.join(map(str, paths))}", soft_wrap=True)
-    console.print("Next: qstep train gridworld-8x8 --device sim, qstep --help, README.md")
