@@ -6,7 +6,15 @@ from collections.abc import Mapping, Sequence
 
 from qstep_fpga.board import Board
 
-__all__ = ["DEVICE", "LANE", "LANE_WRAPPER", "WRAPPER", "around_device", "around_lane"]
+__all__ = [
+    "DEVICE",
+    "LANE",
+    "LANE_WRAPPER",
+    "WRAPPER",
+    "around_acting",
+    "around_device",
+    "around_lane",
+]
 
 WRAPPER = "board"
 """Name of the module; its ports are the names of the board's pins."""
@@ -46,6 +54,19 @@ def around_lane(board: Board, sizes: Mapping[str, int]) -> str:
         board,
         [
             f"qs_lane_wrapper #({parameters}) u_wrapper (",
+            "  .clk_i(clock), .din_i(rx), .load_i(button), .dout_o(tx)",
+            ");",
+            "assign led = 1'b0;",
+        ],
+    )
+
+
+def around_acting(board: Board) -> str:
+    """Return the module, around ``qs_acting_wrapper``: not to be used on a board."""
+    return _module(
+        board,
+        [
+            "qs_acting_wrapper u_wrapper (",
             "  .clk_i(clock), .din_i(rx), .load_i(button), .dout_o(tx)",
             ");",
             "assign led = 1'b0;",

@@ -215,10 +215,10 @@ MUTANTS = {
     "one-round-less": ("qs_draw.sv", "s5_halves_q <= round(round(s4", "s5_halves_q <= round((s4"),
     "epsilon-not-due": ("qs_epsilon.sv", "b_count_q == b_period", "b_count_q > b_period"),
     "epsilon-below-end": ("qs_epsilon.sv", "f_less_q ? f_end_q", "1'b0 ? f_end_q"),
-    "explores-too-often": (
+    "explores-never": (
         "qs_agents.sv",
         "{1'b0, s5_draw[DrawBits+:DrawBits]} <",
-        "{1'b0, s5_draw[DrawBits+:DrawBits]} <=",
+        "{1'b1, s5_draw[DrawBits+:DrawBits]} <",
     ),
     "truncation-a-step-late": ("qs_agents.sv", "limit_q - 1'b1", "limit_q"),
     "truncation-not-bootstrapped": (
@@ -236,7 +236,7 @@ MUTANTS = {
         "(last_step && !last_truncated) || last_finish",
         "last_step || last_finish",
     ),
-    "alias-on-the-wrong-side": ("qs_alias.sv", "rest < word", "rest <= word"),
+    "alias-on-the-wrong-side": ("qs_alias.sv", "rest < word", "rest >= word"),
     "saturation-wraps": ("qs_agent_update.sv", "value_o <= overflow ?", "value_o <= 1'b0 ?"),
     "a-step-too-many": (
         "qs_agent_budget.sv",

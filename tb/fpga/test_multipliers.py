@@ -1,0 +1,86 @@
+"""Registers before, in and behind ECP5's multipliers: when they move in, and when they must not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from qstep_fpga.families.ecp5_multipliers import deepen_multipliers
+
+pytestmark = pytest.mark.unit
+
+Module = dict[str, Any]
+CLOCK = 2
+
+
+def flip_flop(d: int, q: int) -> Module:
+    inputs = {"CLK": [CLOCK], "DI": [d], "LSR": ["0"]}
+    return {
+        "type": "TRELLIS_FF",
+        "parameters": {"CLKMUX": "CLK", "REGSET": "RESET", "GSR": "DISABLED", "CEMUX": "1 "},
+        "port_directions": dict.fromkeys(inputs, "input") | {"Q": "output"},
+        "connections": inputs | {"Q": [q]},
+    }
+
+
+def netlist() -> Module:
+    """Return a multiplier of one bit by two equal ones, each behind a flip-flop, and one behind it."""
+    inputs = {"A0": [11], "B0": [13], "B1": [13], "CLK0": [CLOCK], "CE0": ["1"], "RST0": ["0"]}
+    multiplier = {
+        "type": "MULT18X18D",
+        "parameters": {"REG_OUTPUT_CLK": "CLK0"},
+        "port_directions": dict.fromkeys(inputs, "input") | {"P0": "output", "P1": "output"},
+        "connections": inputs | {"P0": [14], "P1": [16]},  # nobody uses the second
+    }
+    cells = {
+        "m": multiplier,
+        "a": flip_flop(10, 11),
+        "b": flip_flop(12, 13),
+        "p": flip_flop(14, 15),
+    }
+    return {"ports": {"out": {"direction": "output", "bits": [15]}}, "cells": cells}
+
+
+def test_multiplier_takes_the_registers_around_it() -> None:
+    module = netlist()
+    assert deepen_multipliers(module) == 1
+    assert list(module["cells"]) == ["m"]
+    cell = module["cells"]["m"]
+    nets = cell["connections"]
+    assert (nets["A0"], nets["B0"], nets["B1"], nets["P0"]) == ([10], [12], [12], [15])
+    registers = {name for name in cell["parameters"] if name.endswith("_CLK")}
+    assert registers == {f"REG_{name}_CLK" for name in ("INPUTA", "INPUTB", "PIPELINE", "OUTPUT")}
+
+
+def _unregistered(module: Module) -> None:
+    del module["cells"]["m"]["parameters"]["REG_OUTPUT_CLK"]
+
+
+def _operand_elsewhere(module: Module) -> None:
+    module["ports"]["out"]["bits"].append(11)
+
+
+def _result_elsewhere(module: Module) -> None:
+    module["ports"]["out"]["bits"].append(14)
+
+
+def _reset(module: Module) -> None:
+    module["cells"]["a"]["connections"]["LSR"] = [3]
+
+
+def _enabled(module: Module) -> None:
+    module["cells"]["p"]["parameters"]["CEMUX"] = "CE"
+    module["cells"]["p"]["connections"]["CE"] = [4]
+    module["cells"]["p"]["port_directions"]["CE"] = "input"
+
+
+@pytest.mark.parametrize(
+    "change", [_unregistered, _operand_elsewhere, _result_elsewhere, _reset, _enabled]
+)
+def test_registers_that_do_more_stay_outside(change: Callable[[Module], None]) -> None:
+    module = netlist()
+    change(module)
+    assert deepen_multipliers(module) == 0
+    assert len(module["cells"]) == 4
