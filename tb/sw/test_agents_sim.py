@@ -115,9 +115,11 @@ def test_reset_ends_the_job_and_the_counters_say_how_far_it_was(port: SimPort) -
     with pytest.raises(SessionLostError, match="the device was reset"):
         _ = device.running
     device.reconnect()
+    port.read(0)  # the steps under way end, as after STOP
     assert not device.running
     after = device.counters
     assert all(a.steps <= b.steps for a, b in zip(before, after, strict=True))
+    assert device.counters == after
     # What is loaded again goes on exactly.
     model = FastActingModel(CONFIG, WORLD, SETTINGS)
     device.restore(model.table, model.states, model.counters)

@@ -110,6 +110,7 @@ class LinkAgents:
         loads = list(world_writes(config, world))
         for number, own in enumerate(self.settings):
             loads += settings_writes(number, own)
+        self._set_up = [access for access in loads if access.region is Region.SETTINGS]
         self._session = Session(port, config, patience)
         try:
             self.reconnect()
@@ -250,7 +251,7 @@ class LinkAgents:
                     f"{what} are of {len(given)} agents; these are {len(self.settings)}"
                 )
         self.load(table)
-        accesses: list[Access] = []
+        accesses = [*self._set_up]  # a reset loses the limit of steps
         for number, (state, count) in enumerate(zip(states, counters, strict=True)):
             accesses += [*state_writes(number, state), *counters_writes(number, count)]
         self._store(accesses)
