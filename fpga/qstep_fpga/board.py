@@ -1,9 +1,9 @@
-"""Boards: one small file each, in the folder ``boards``."""
+"""Boards: one small file each, in the folder ``boards``; a second design for a board is one too."""
 
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +91,9 @@ def names() -> list[str]:
 def load(name: str, folder: Path = _FOLDER) -> Board:
     """Return the board of that name.
 
+    A file with the field ``board`` has no other but ``config``: a second design for the board that it
+    names, on the same chip and pins.
+
     Raises
     ------
     ConfigError
@@ -99,14 +102,14 @@ def load(name: str, folder: Path = _FOLDER) -> Board:
     path = folder / f"{name}.toml"
     if not path.is_file():
         raise ConfigError(f"board is {name!r}; known are {', '.join(names())}")
-    try:
-        tree: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as cause:
-        raise ConfigError(f"{path}: is not TOML: {cause}") from cause
-    known = [field.name for field in fields(Board) if field.name != "name"]
-    for key in tree:
-        if key not in known:
-            raise ConfigError(f"{path}: unknown field {key}; known are {', '.join(known)}")
+    tree = _read(path)
+    if "board" in tree:
+        _check_fields(path, tree, ["board", "config"])
+        base = tree["board"]
+        if "board" in _read(folder / f"{base}.toml"):
+            raise ConfigError(f"{path}: board is {base!r}; it must have pins of its own")
+        return replace(load(base, folder), name=name, config=_config(path, tree))
+    _check_fields(path, tree, [field.name for field in fields(Board) if field.name != "name"])
     given = tree.get("pins", {})
     if set(given) != set(_PINS):
         raise ConfigError(
@@ -114,7 +117,26 @@ def load(name: str, folder: Path = _FOLDER) -> Board:
         )
     try:
         tree["pins"] = {role: Pin(**pin) for role, pin in given.items()}
-        tree["config"] = Config.from_dict(tree["config"])
+        tree["config"] = _config(path, tree)
         return Board(name=name, **{**tree, "high": tuple(tree.get("high", ()))})
-    except (KeyError, TypeError) as cause:
+    except TypeError as cause:
         raise ConfigError(f"{path}: {cause}") from cause
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as cause:
+        raise ConfigError(f"{path}: is not TOML: {cause}") from cause
+
+
+def _check_fields(path: Path, tree: dict[str, Any], known: list[str]) -> None:
+    for key in tree:
+        if key not in known:
+            raise ConfigError(f"{path}: unknown field {key}; known are {', '.join(known)}")
+
+
+def _config(path: Path, tree: dict[str, Any]) -> Config:
+    if "config" not in tree:
+        raise ConfigError(f"{path}: config is missing")
+    return Config.from_dict(tree["config"])

@@ -26,7 +26,6 @@ def render(report: BuildReport) -> Group:
     """Return what the terminal shows of a report."""
     config = Config.from_dict(report.config)
     low, median, high = report.spread
-    full, continuing = report.link_rates
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_row("configuration", f"{_geometry(config)}, digest {report.digest[:16]}")
     table.add_row("build", report.build)
@@ -40,11 +39,13 @@ def render(report: BuildReport) -> Group:
     )
     table.add_row("critical path", report.critical_path)
     table.add_row("lane", f"{report.core_rate:g} million updates/s, where none waits for another")
-    table.add_row(
-        "link",
-        f"{full:.4f} million transitions/s at {config.link.baud:,} baud, "
-        f"{continuing:.4f} where they continue each other",
-    )
+    if not report.agents:
+        full, continuing = report.link_rates
+        table.add_row(
+            "link",
+            f"{full:.4f} million transitions/s at {config.link.baud:,} baud, "
+            f"{continuing:.4f} where they continue each other",
+        )
     table.add_row("tools", _tools(report))
     return Group(
         Text(f"{report.board} ({report.part})", style="bold"),
@@ -59,12 +60,13 @@ def markdown(reports: Sequence[BuildReport]) -> str:
     head += [
         "highest clock, MHz (min / median / max)",
         "seeds",
-        "million transitions/s at best: lane / link",
+        "million updates/s at best: lane / link",
     ]
     rows = []
     for report in reports:
         use = {name: f"{used:,} / {there:,}" for name, (used, there) in report.resources.items()}
         low, median, high = report.spread
+        link = "not needed" if report.agents else f"{report.link_rates[1]:.3f}"
         rows.append(
             [
                 f"{report.board} ({report.part})",
@@ -76,7 +78,7 @@ def markdown(reports: Sequence[BuildReport]) -> str:
                 f"{report.clock_mhz:g}",
                 f"{low:.1f} / {median:.1f} / {high:.1f}",
                 str(len(report.fmax_mhz)),
-                f"{report.core_rate:g} / {report.link_rates[1]:.3f}",
+                f"{report.core_rate:g} / {link}",
             ]
         )
     return _table(head, rows)
@@ -104,7 +106,9 @@ def _tools(report: BuildReport) -> str:
 
 
 def _geometry(config: Config) -> str:
-    return f"{config.states} x {config.actions}, {config.format}, loop depth {config.loop_depth}"
+    acting = config.acting
+    lane = f"{acting.agents} agents" if acting else f"loop depth {config.loop_depth}"
+    return f"{config.states} x {config.actions}, {config.format}, {lane}"
 
 
 @click.command()

@@ -12,6 +12,7 @@ from qstep.config import Config
 from qstep.errors import FileFormatError
 from qstep.files import write_atomically
 from qstep.protocol import BITS_PER_BYTE, RecordLayout
+from qstep.throughput import steps_per_clock
 from qstep_fpga.board import Board
 from qstep_fpga.chip import counted
 from qstep_fpga.critical import describe
@@ -22,6 +23,9 @@ __all__ = ["BuildReport", "resources"]
 
 _NO_REPORT = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 """What reading and checking raises for a file that is something else."""
+
+_RATES = "lanes", "agents", "updates_per_second"
+"""What a file says beside the fields of a report, from which it follows."""
 
 
 @dataclass(frozen=True)
@@ -92,9 +96,25 @@ class BuildReport:
         return self.fmax_mhz[str(self.seed)] >= self.clock_mhz
 
     @property
+    def agents(self) -> int:
+        """How many agents act on the chip; 0 where the host acts and streams transitions."""
+        acting = Config.from_dict(self.config).acting
+        return acting.agents if acting else 0
+
+    @property
     def core_rate(self) -> float:
-        """Million transitions/s of the lane where no update waits for another: one a clock."""
-        return self.clock_mhz
+        """Million updates/s of the lane at its clock where no update waits for another."""
+        return self.clock_mhz * self._updates_per_clock
+
+    @property
+    def updates_per_second(self) -> dict[str, float]:
+        """Updates/s at the lowest, median and highest clock over the seeds: min, median and max."""
+        rates = (round(clock * 1e6 * self._updates_per_clock) for clock in self.spread)
+        return dict(zip(("min", "median", "max"), rates, strict=True))
+
+    @property
+    def _updates_per_clock(self) -> float:
+        return steps_per_clock(Config.from_dict(self.config)) if self.agents else 1.0
 
     @property
     def link_rates(self) -> tuple[float, float]:
@@ -106,8 +126,13 @@ class BuildReport:
         return bytes_per_second / full, bytes_per_second / continuing
 
     def to_json(self) -> str:
-        """Return the report as JSON text."""
-        return json.dumps(asdict(self), indent=2) + "\n"
+        """Return the report as JSON text, with the rates that follow from it."""
+        return json.dumps({**asdict(self), **self._rates}, indent=2) + "\n"
+
+    @property
+    def _rates(self) -> dict[str, Any]:
+        updates = self.updates_per_second
+        return {"lanes": 1, "agents": self.agents, "updates_per_second": updates}
 
     def write(self, path: Path) -> None:
         """Write the report as JSON; raises FileFormatError if that is not possible."""
@@ -119,8 +144,11 @@ class BuildReport:
         try:
             tree = json.loads(path.read_text(encoding="utf-8"))
             tree["resources"] = {name: tuple(pair) for name, pair in tree["resources"].items()}
+            given = {name: tree.pop(name) for name in _RATES if name in tree}
             report = cls(**tree)
             report._check()
+            if given and given != report._rates:
+                raise ValueError(f"{', '.join(given)} do not follow from the rest")
         except _NO_REPORT as cause:
             raise FileFormatError(f"{path}: is not a report of a build: {cause}") from cause
         return report

@@ -1,13 +1,16 @@
-"""How many updates a clock the lane makes of a stream, from its hold rule alone."""
+"""How many updates a clock a lane makes: of a stream by its hold rule, of agents by their turns."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from qstep.acting.config import Algorithm
 from qstep.compiled import compiled
+from qstep.config import Config
+from qstep.errors import ConfigError
 
-__all__ = ["issue_clocks", "updates_per_clock"]
+__all__ = ["issue_clocks", "steps_per_clock", "updates_per_clock"]
 
 
 def issue_clocks(
@@ -35,6 +38,28 @@ def issue_clocks(
     """
     clocks: NDArray[np.int64] = _issue_clocks(loop_depth, state, action, next_state)
     return clocks
+
+
+def steps_per_clock(config: Config) -> float:
+    """Return how many steps a clock the agents of a device make together, from 1/20 to 1.
+
+    Each has one clock of a rotation, as long as an update takes in ``qs_agents`` (``qs_agents_pkg``:
+    `slots`), and 16 at least.
+
+    Raises
+    ------
+    ConfigError
+        `config` has no agents.
+    """
+    acting = config.acting
+    if acting is None:
+        raise ConfigError("acting is None; only agents make steps")
+    rotation = 10 + config.action_bits
+    if acting.algorithm is Algorithm.DOUBLE_Q_LEARNING:
+        rotation += 1
+    elif acting.algorithm is Algorithm.EXPECTED_SARSA:
+        rotation += 4 if config.actions > 2 else 5
+    return acting.agents / max(16, rotation)
 
 
 def updates_per_clock(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from qstep import World
 from qstep.errors import ConfigError
 from qstep_fpga.board import Board, load, names
 from qstep_fpga.families import FAMILIES
@@ -20,7 +22,8 @@ TEXT = (Path(load.__code__.co_filename).parent / "boards/icebreaker.toml").read_
 
 
 def test_the_promised_boards_are_there() -> None:
-    assert names() == ["icebreaker", "tang-nano-20k", "tang-nano-9k", "ulx3s-12f", "ulx3s-85f"]
+    streaming = ["icebreaker", "tang-nano-20k", "tang-nano-9k", "ulx3s-12f", "ulx3s-85f"]
+    assert names() == [*streaming, "ulx3s-85f-agents"]
 
 
 def test_unknown_board_is_refused_with_the_list() -> None:
@@ -55,6 +58,30 @@ def test_a_wrong_file_is_refused(tmp_path: Path, old: str, new: str, message: st
     write(tmp_path, TEXT.replace(old, new, 1))
     with pytest.raises(ConfigError, match=message):
         load("mine", tmp_path)
+
+
+def test_a_second_design_for_a_board_has_its_chip_and_pins() -> None:
+    base, agents = load("ulx3s-85f"), load("ulx3s-85f-agents")
+    assert agents == replace(base, name="ulx3s-85f-agents", config=agents.config)
+    assert base.config.acting is None
+    for world in (World.named("gridworld"), World.named("FrozenLake-v1")):
+        assert world.table(agents.config).split.shape == (32, 4, 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('board = "mine"\nfamily = "ecp5"', "unknown field family; known are board, config"),
+        ('board = "mine"', "config is missing"),
+        ('board = "other"\n[config]', "board is 'other'; it must have pins of its own"),
+        ('board = "arty"\n[config]', r"arty\.toml: is not TOML: .*No such file"),
+    ],
+)
+def test_a_wrong_design_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    write(tmp_path, TEXT)
+    (tmp_path / "other.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=message):
+        load("other", tmp_path)
 
 
 @pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.name)

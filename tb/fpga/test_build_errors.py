@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from qstep.acting.config import Acting
 from qstep.config import Config
 from qstep.errors import BuildError, FileFormatError, ToolMissingError
 from qstep_fpga import flow, tools
@@ -18,7 +21,7 @@ from qstep_fpga.families.base import PLACED, REPORT
 from qstep_fpga.fit import check_fit, check_table
 from qstep_fpga.pin_wrapper import WRAPPER
 from qstep_fpga.placement import Placement, place
-from qstep_fpga.render import markdown, origins
+from qstep_fpga.render import markdown, origins, render
 from qstep_fpga.report import BuildReport
 
 pytestmark = pytest.mark.unit
@@ -228,6 +231,8 @@ def test_a_file_that_is_no_report_is_refused(text: str, tmp_path: Path) -> None:
         ("resources", {"LUT4": [3, 2]}, "3 of 2 LUT4 are used"),
         ("tools", {"yosys": 1}, "a version in tools is no text"),
         ("part", 7, "part is no text"),
+        ("agents", 16, "lanes, agents, updates_per_second do not follow from the rest"),
+        ("updates_per_second", {"min": 1}, "do not follow from the rest"),
     ],
 )
 def test_a_report_with_a_wrong_value_is_refused(
@@ -302,6 +307,33 @@ def test_link_rates_follow_from_baud_and_record_lengths() -> None:
     config = replace(BOARD.config, states=1024)
     report = BuildReport.of(BOARD, config, [placement(1, 30.0)])
     assert report.link_rates == (0.3 / 4, 0.3 / 3)
+
+
+@pytest.mark.parametrize(("agents", "updates_per_clock"), [(0, 1.0), (4, 0.25), (16, 1.0)])
+def test_updates_a_second_follow_from_clocks_and_agents(
+    agents: int, updates_per_clock: float, tmp_path: Path
+) -> None:
+    config = replace(BOARD.config, acting=Acting(agents) if agents else None)
+    report = BuildReport.of(BOARD, config, [placement(1, 25.0), placement(2, 31.0)])
+    report.write(tmp_path / "x.json")
+    tree = json.loads((tmp_path / "x.json").read_text())
+    assert (tree["lanes"], tree["agents"]) == (1, agents)
+    million = {name: rate / 1e6 for name, rate in tree["updates_per_second"].items()}
+    clocks = {"min": 25.0, "median": 28.0, "max": 31.0}
+    assert million == {name: clock * updates_per_clock for name, clock in clocks.items()}
+    assert BuildReport.read(tmp_path / "x.json") == report
+
+
+def test_a_device_with_agents_needs_no_link_to_learn() -> None:
+    config = replace(BOARD.config, acting=Acting(4))
+    report = BuildReport.of(BOARD, config, [placement(1, 31.0)])
+    *_, row = markdown([report]).splitlines()
+    assert "| 64 x 4, Q8.8, 4 agents |" in row
+    assert row.endswith("| 1 | 6 / not needed |")
+    shown = io.StringIO()
+    Console(file=shown, width=200).print(render(report))
+    assert "6 million updates/s" in shown.getvalue()
+    assert "transitions/s" not in shown.getvalue()
 
 
 def test_tables_have_a_row_a_report() -> None:

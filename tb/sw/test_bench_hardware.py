@@ -12,6 +12,7 @@ import pytest
 from tb.sw.line import Carried, SimulatedLine, carry
 
 import qstep_fpga
+from qstep.acting.config import Acting
 from qstep.bench.boards import BoardRate, board_rate, hardware, load_reports
 from qstep.bench.limits import BAUDS, Line, equal_baud, line, record_bytes
 from qstep.bench.measure import Absent, Spread
@@ -256,6 +257,13 @@ def test_a_board_with_too_small_a_table_is_absent_with_the_reason(
     found = board_rate(STREAM, build(Config(states, actions)))
     assert isinstance(found, Absent)
     assert found.reason == f"its table is {states} x {actions}, 1024 x 4 is needed"
+
+
+@unit
+def test_a_board_whose_agents_act_takes_no_stream() -> None:
+    found = board_rate(STREAM, build(Config(1024, 4, acting=Acting())))
+    assert isinstance(found, Absent)
+    assert found.reason == "its agents act by themselves, without a stream"
 
 
 @unit

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from tb.uvm.lane_timing import expected_issue
 
+from qstep.acting.config import Acting
 from qstep.config import Config
-from qstep.throughput import issue_clocks, updates_per_clock
+from qstep.errors import ConfigError
+from qstep.throughput import issue_clocks, steps_per_clock, updates_per_clock
 
 pytestmark = pytest.mark.unit
 
@@ -33,3 +35,23 @@ def test_transitions_issue_when_the_bench_of_the_lane_says(depth: int, states: i
 def test_the_same_entry_again_and_again_waits_for_the_whole_loop(depth: int, clocks: int) -> None:
     same = np.full(100, 1)
     assert updates_per_clock(depth, same, same, same + 1) == 100 / clocks
+
+
+@pytest.mark.parametrize(
+    ("actions", "algorithm", "rotation"),
+    [
+        (4, "q-learning", 16),
+        (64, "double-q", 17),
+        (2, "expected-sarsa", 16),
+        (6, "expected-sarsa", 17),
+    ],
+)
+def test_agents_step_once_a_rotation(actions: int, algorithm: str, rotation: int) -> None:
+    for agents in (1, 16):
+        acting = Acting(agents, algorithm)
+        assert steps_per_clock(Config(9, actions, acting=acting)) == agents / rotation
+
+
+def test_who_has_no_agents_makes_no_steps() -> None:
+    with pytest.raises(ConfigError, match="acting is None; only agents make steps"):
+        steps_per_clock(Config(9, 4))

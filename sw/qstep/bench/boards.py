@@ -67,7 +67,7 @@ class Hardware:
         One for each of :data:`~qstep.bench.limits.BAUDS`, to the workload's own configuration.
     boards : tuple of BoardRate
     absent : tuple of Absent
-        The boards whose table is too small.
+        The boards whose table is too small, or whose agents act by themselves.
     """
 
     lines: tuple[Line, ...]
@@ -120,6 +120,8 @@ def load_reports(paths: Sequence[Path]) -> list[BuildReport]:
 def board_rate(workload: Workload, report: BuildReport) -> BoardRate | Absent:
     """Return what a board would do with a workload, or why it cannot have it."""
     config = Config.from_dict(report.config)
+    if config.acting:
+        return Absent(report.board, report.part, "its agents act by themselves, without a stream")
     needed = workload.config
     if config.states < needed.states or config.actions < needed.actions:
         reason = (

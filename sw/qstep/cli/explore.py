@@ -74,9 +74,9 @@ def command(
 ) -> None:
     """Compare all combinations of the given sizes on each BOARD: area, clock, updates a second.
 
-    Without a BOARD, all of them. What is no configuration or does not fit is listed, with what is
-    lacking, before anything is placed. Whatever is finished is kept: the same command again goes on
-    where it was, and more seeds only add.
+    Without a BOARD, all that take a stream of transitions. What is no configuration or does not fit
+    is listed, with what is lacking, before anything is placed. Whatever is finished is kept: the same
+    command again goes on where it was, and more seeds only add.
     """
     from rich.console import Console
     from rich.progress import Progress
@@ -89,6 +89,8 @@ def command(
 
     picture_format(plot_file)
     chosen = [load(name) for name in dict.fromkeys(boards or names())]
+    if not boards:
+        chosen = [board for board in chosen if board.config.acting is None]
     points = grid(chosen, states, actions, width, loop_depth or (1, 2, 3))
     on_interrupt(lambda: f"; finished placements are kept; go on with: {command_line()}")
 
