@@ -23,6 +23,7 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 from tb.sw.counting_device import CountingDevice
+from tb.sw.made_up_board import made_up_build
 
 from qstep.bench import report, systems, tables
 from qstep.bench.boards import load_reports
@@ -38,9 +39,11 @@ from qstep.bench.yardstick import compiler_version
 from qstep.cli.bench import command
 from qstep.config import Config, Link
 from qstep.errors import FileFormatError, ToolMissingError, TorchDeviceError
-from qstep_fpga.report import BuildReport
 
 pytestmark = pytest.mark.unit
+
+HELD = Config(64, 4, loop_depth=3, link=Link(24_000_000, 1_000_000))
+"""A table so small that a loop of this depth holds transitions back."""
 
 
 def silent(what: str, done: int, total: int) -> None:
@@ -60,7 +63,7 @@ def quick_report() -> BenchReport:
 
         patch.setattr(tables, "_simulation", simulation)
         both = [systems.load(name) for name in systems.TABLES]
-        return run(both, 2, 0.001, silent, [made_up_build()])
+        return run(both, 2, 0.001, silent, [made_up_build(HELD)])
 
 
 @pytest.fixture(scope="module")
@@ -91,19 +94,6 @@ def small_report() -> BenchReport:
     forms = form("slow", 100_000), form("fast", 10_000, "slow")
     system = Benchmark("made-up", "do things", "things", forms, (Absent("gone", "a", "no <b>"),))
     return run([system], 3, 1e-3, silent)
-
-
-def made_up_build() -> BuildReport:
-    """A board with a table of 64 x 4, held by a loop of depth 3, at 20, 30 or 70 MHz."""
-    config = Config(64, 4, loop_depth=3, link=Link(24_000_000, 1_000_000))
-    return replace(
-        load_reports([])[0],
-        board="made-up",
-        config=config.to_dict(),
-        digest=config.digest,
-        fmax_mhz={"1": 30.0, "2": 20.0, "3": 70.0},
-        seed=3,
-    )
 
 
 def test_json_holds_every_turn_and_what_it_ran_on(
@@ -307,7 +297,7 @@ def test_the_command_prints_and_writes_what_was_measured(
 
     monkeypatch.setattr(report, "run", run_stub)
     written = [tmp_path / name for name in ("bench.json", "bench.png", "bench.html")]
-    made_up_build().write(tmp_path / "board.json")
+    made_up_build(HELD).write(tmp_path / "board.json")
     result = CliRunner().invoke(
         command,
         [
@@ -321,7 +311,7 @@ def test_the_command_prints_and_writes_what_was_measured(
     assert all(path.stat().st_size > 1000 for path in written)
     CliRunner().invoke(command, [])
     assert asked[1] == (["gridworld", "stream"], 9)
-    assert builds == [[made_up_build()], load_reports([])]
+    assert builds == [[made_up_build(HELD)], load_reports([])]
 
 
 @pytest.mark.parametrize("option", ["--json", "--html"])

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tb.sw.line import Carried, SimulatedLine, carry
+from tb.sw.made_up_board import made_up_build
 
 import qstep_fpga
 from qstep.acting.config import Acting
@@ -24,7 +25,6 @@ from qstep.link.frames import encode_frame
 from qstep.link.session import Session
 from qstep.protocol import Request
 from qstep.transitions import Transitions
-from qstep_fpga.report import BuildReport
 from qstep_sim.port import SimPort
 
 unit = pytest.mark.unit
@@ -209,7 +209,7 @@ def test_the_driver_keeps_the_line_of_the_simulated_hardware_busy() -> None:
 
 @unit
 def test_a_board_is_named_by_the_formula_of_its_own_line() -> None:
-    found = hardware("stream", [build(Config(1024, 4, link=Link(24_000_000, 1_000_000)))])
+    found = hardware("stream", [made_up_build(Config(1024, 4, link=Link(24_000_000, 1_000_000)))])
     assert [entry.baud for entry in found.lines] == list(BAUDS)
     # Ten bits a byte; four bytes, and at most 23 of frame around some 500 transitions.
     for entry in found.lines:
@@ -224,22 +224,10 @@ def test_a_board_is_named_by_the_formula_of_its_own_line() -> None:
 # Boards
 
 
-def build(config: Config) -> BuildReport:
-    return replace(
-        load_reports([])[0],
-        board="made-up",
-        config=config.to_dict(),
-        digest=config.digest,
-        clock_mhz=24.0,
-        fmax_mhz={"1": 30.0, "2": 20.0, "3": 70.0},
-        seed=3,
-    )
-
-
 @unit
 def test_a_board_is_its_median_clock_times_the_updates_of_its_own_lane() -> None:
     config = Config(1024, 4, loop_depth=3, link=Link(24_000_000, 1_000_000))
-    found = board_rate(STREAM, build(config))
+    found = board_rate(STREAM, made_up_build(config))
     assert isinstance(found, BoardRate)
     assert (found.name, found.seeds, found.pll_mhz) == ("made-up", 3, 24.0)
     assert found.clock_mhz == Spread(30.0, 20.0, 70.0)
@@ -254,7 +242,7 @@ def test_a_board_is_its_median_clock_times_the_updates_of_its_own_lane() -> None
 def test_a_board_with_too_small_a_table_is_absent_with_the_reason(
     states: int, actions: int
 ) -> None:
-    found = board_rate(STREAM, build(Config(states, actions)))
+    found = board_rate(STREAM, made_up_build(Config(states, actions)))
     assert isinstance(found, Absent)
     assert found.reason == f"its table is {states} x {actions}, 1024 x 4 is needed"
 
@@ -271,7 +259,7 @@ def test_reports_are_those_of_the_repository_unless_some_are_named(tmp_path: Pat
     kept = sorted((Path(__file__).parents[2] / "fpga/reports").glob("*.json"))
     assert kept
     assert [report.board for report in load_reports([])] == [path.stem for path in kept]
-    named = build(Config(64, 4))
+    named = made_up_build(Config(64, 4))
     named.write(tmp_path / "named.json")
     assert load_reports([tmp_path / "named.json"]) == [named]
 

@@ -67,7 +67,6 @@ NETLISTS = {
         for geometry in geometries
         for run in (
             lane_run("LaneSuite", *geometry, 20_000),
-            lane_run("LaneRandom", *geometry, 20_000),
             lane_run("LaneThroughput", *geometry),
         )
     ]

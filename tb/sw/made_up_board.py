@@ -1,0 +1,24 @@
+"""A report of a board that nobody has built, for the tests of benchmarks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from qstep.bench.boards import load_reports
+from qstep.config import Config
+from qstep_fpga.report import BuildReport
+
+__all__ = ["made_up_build"]
+
+
+def made_up_build(config: Config) -> BuildReport:
+    """Return the report of a board of 24 MHz that could run at 20, 30 or 70 MHz."""
+    return replace(
+        load_reports([])[0],
+        board="made-up",
+        config=config.to_dict(),
+        digest=config.digest,
+        clock_mhz=24.0,
+        fmax_mhz={"1": 30.0, "2": 20.0, "3": 70.0},
+        seed=3,
+    )
