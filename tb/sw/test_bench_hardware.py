@@ -249,7 +249,7 @@ def test_a_board_with_too_small_a_table_is_absent_with_the_reason(
 
 @unit
 def test_a_board_whose_agents_act_takes_no_stream() -> None:
-    found = board_rate(STREAM, build(Config(1024, 4, acting=Acting())))
+    found = board_rate(STREAM, made_up_build(Config(1024, 4, acting=Acting())))
     assert isinstance(found, Absent)
     assert found.reason == "its agents act by themselves, without a stream"
 
