@@ -25,7 +25,9 @@ def plot_agents(path: str | Path, title: str, result: TrainingResult) -> None:
     valued = bool(result.optimum)
     figure = Figure(figsize=(8, 6 if valued else 3.5))
     # Margins by hand: to find them, Matplotlib would draw everything twice.
-    figure.subplots_adjust(0.1, 0.09 if valued else 0.15, 0.98, 0.93 if valued else 0.88, hspace=0.08)
+    figure.subplots_adjust(
+        0.1, 0.09 if valued else 0.15, 0.98, 0.93 if valued else 0.88, hspace=0.08
+    )
     panels = figure.subplots(2 if valued else 1, 1, sharex=True, squeeze=False)[:, 0]
     returns = np.array([point.mean_return for point in result.points])
     _band(panels[0], steps, returns, "tab:blue", "exploring")
