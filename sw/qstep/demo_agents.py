@@ -17,7 +17,6 @@ from qstep.config import Config
 from qstep.devices.agents_device import LinkAgents
 from qstep.learn.value_iteration import policy_values, solve
 from qstep.table import policy_table
-from qstep_sim.port import SimPort
 
 if TYPE_CHECKING:
     from qstep_fpga.report import BuildReport
@@ -57,6 +56,8 @@ class OnChip:
 
 def on_chip() -> OnChip:
     """Let agents learn the grid world on the simulated chip, and on the model."""
+    from qstep_sim.port import SimPort
+
     plan = planned("gridworld", budget=Budget(steps=STEPS), agents=AGENTS)
     table = plan.world.table(plan.config)
     port = SimPort(plan.config)

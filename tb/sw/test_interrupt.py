@@ -22,6 +22,7 @@ SIZE = "--states 25 --actions 4"
 
 AT_WORK = {
     "agents": ("", "qstep.baselines.torch_batched.learn", ""),
+    "advise": ("gridworld", "qstep.acting.advise.advise", ""),
     "bench": ("--quick", "qstep.bench.report.run", ""),
     "build": ("icebreaker", "qstep_fpga.flow.build", "finished placements are kept; go on with: "),
     "demo": ("", "qstep.demo.train", ""),

@@ -13,8 +13,12 @@ pytestmark = pytest.mark.rtl
 
 @pytest.mark.parametrize(
     "options",
-    ["gridworld --episodes 80", "Taxi-v3 --episodes 12 --evaluate-every 6"],
-    ids=["gridworld", "taxi"],
+    [
+        "gridworld --episodes 80",
+        "gridworld --act host --episodes 80",
+        "Taxi-v3 --act host --episodes 12 --evaluate-every 6",
+    ],
+    ids=["agents", "gridworld", "taxi"],
 )
 def test_simulated_hardware_learns_the_same_files(options: str, tmp_path: Path) -> None:
     for device in ("model", "sim"):
