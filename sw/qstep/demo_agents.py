@@ -15,7 +15,7 @@ from qstep.acting.training import Budget
 from qstep.bench.boards import load_reports
 from qstep.config import Config
 from qstep.devices.agents_device import LinkAgents
-from qstep.learn.value_iteration import policy_values, solve
+from qstep.learn.value_iteration import solve, start_value
 from qstep.table import policy_table
 
 if TYPE_CHECKING:
@@ -89,8 +89,7 @@ def boards_with_agents() -> list[BuildReport]:
 
 def _optimal(plan: AgentsPlan, learnt: NDArray[np.int32]) -> int:
     gamma = plan.settings[0].gamma
-    starts = plan.world.start
-    best = starts @ solve(plan.world, gamma).values
+    best = plan.world.start @ solve(plan.world, gamma).values
     policies = policy_table(plan.config, learnt).argmax(axis=-1)
-    values = [starts @ policy_values(plan.world, policy, gamma) for policy in policies]
+    values = [start_value(plan.world, policy, gamma) for policy in policies]
     return sum(bool(value >= best - _SLACK) for value in values)

@@ -20,7 +20,8 @@ from qstep.checks import integer
 from qstep.config import Config
 from qstep.errors import ConfigError
 from qstep.fixed import QFormat, Rounding
-from qstep.learn.value_iteration import policy_values, solve
+from qstep.learn.value_iteration import solve, start_value
+from qstep.protocol import MOST_STEPS
 
 __all__ = ["AGENTS", "NARROWEST", "Advice", "Outcome", "Trial", "Zone", "advise", "dead_zone"]
 
@@ -206,7 +207,7 @@ def advise(
     if steps is None:
         each = _STEPS_A_PAIR_BY_CHANCE if chance else _STEPS_A_PAIR
         steps = min(max(_LEAST_STEPS, each * world.states * world.actions), _MOST_STEPS)
-    steps = integer("steps", steps, 1, (1 << 48) - 1)
+    steps = integer("steps", steps, 1, MOST_STEPS)
     most_width = integer("width", most_width, NARROWEST, WIDEST)
     epsilon = falling_epsilon(Budget(steps=steps), 1.0, 0.05, 0.5)
     settings = [AgentSettings(alpha, gamma, epsilon, seed)] * AGENTS
@@ -233,7 +234,7 @@ def advise(
             agents = FastActingModel(config, world.table(config), settings)
             agents.run(steps)
             tables = number_format.to_float(agents.table)
-            worth = [_worth(world, q, gamma) for q in tables]
+            worth = [start_value(world, q.argmax(axis=1), gamma) for q in tables]
             median = int(np.argsort(worth, kind="stable")[AGENTS // 2])
             loss = max(0.0, optimum - worth[median]) / max(abs(optimum), _EXACT)
             saturated = sum(count.saturations for count in agents.counters) / (steps * AGENTS)
@@ -256,11 +257,6 @@ def _integer_bits(values: NDArray[np.float64]) -> int:
     while values.max() > 2.0 ** (bits - 1) - 0.5 or values.min() < -(2.0 ** (bits - 1)):
         bits += 1
     return bits
-
-
-def _worth(world: World, q: NDArray[np.float64], gamma: float) -> float:
-    """Return what the greedy policy of a table is worth where episodes start."""
-    return float(world.start @ policy_values(world, q.argmax(axis=1), gamma))
 
 
 def _why(

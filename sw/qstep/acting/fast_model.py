@@ -71,9 +71,7 @@ class FastActingModel:
     ) -> None:
         acting = checked_agents(config, settings)
         self.config, self.world, self.settings = config, world, tuple(settings)
-        self.table: NDArray[np.int32] = np.zeros(
-            (*acting.tables, config.states, config.actions), np.int32
-        )
+        self.table: NDArray[np.int32] = np.zeros(config.table_shape, np.int32)
         self._own_tables = acting.agents > 1 and not acting.shared_table
         self._algorithm = ALGORITHMS.index(acting.algorithm)
         self._rounding = {

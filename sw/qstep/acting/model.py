@@ -104,7 +104,7 @@ class ActingModel:
         acting = checked_agents(config, settings)
         self.config, self.world, self.settings = config, world, tuple(settings)
         self._algorithm = acting.algorithm
-        self._q = np.zeros((*acting.tables, config.states, config.actions), np.int32).tolist()
+        self._q = np.zeros(config.table_shape, np.int32).tolist()
         self.states = [AgentState.first(own, agent) for agent, own in enumerate(settings)]
         self.counters = [AgentCounters() for _ in settings]
 

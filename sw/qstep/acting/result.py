@@ -178,6 +178,7 @@ class TrainingResult:
         successes = [entry.success for entry in greedy if entry.success is not None]
         acting = plan.config.acting
         assert acting is not None
+        optimal, near = self.optimal_after(), self.optimal_after(_NEAR)
         return {
             "agents": acting.agents,
             "algorithm": acting.algorithm.value,
@@ -193,10 +194,10 @@ class TrainingResult:
             "success": float(np.median(successes)) if successes else None,
             "value": list(last.value),
             "optimum": list(self.optimum),
-            "optimal_agents": sum(at is not None for at in self.optimal_after()),
-            "optimal_after": list(self.optimal_after()),
-            "near_agents": sum(at is not None for at in self.optimal_after(_NEAR)),
-            "near_after": list(self.optimal_after(_NEAR)),
+            "optimal_agents": sum(at is not None for at in optimal),
+            "optimal_after": list(optimal),
+            "near_agents": sum(at is not None for at in near),
+            "near_after": list(near),
             "steps": self.steps,
             "seconds": self.seconds,
             "steps_per_second": self.steps_per_second,

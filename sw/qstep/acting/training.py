@@ -13,6 +13,7 @@ from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from qstep.acting.agent import AgentCounters, AgentState
 from qstep.acting.device import AgentsDevice
@@ -21,7 +22,8 @@ from qstep.acting.world import World
 from qstep.checkpoint import Checkpoint
 from qstep.checks import integer
 from qstep.errors import CheckpointError, ConfigError
-from qstep.learn.value_iteration import is_quick, policy_values
+from qstep.learn.value_iteration import is_quick, start_value
+from qstep.protocol import MOST_STEPS
 from qstep.table import policy_table
 
 __all__ = ["Budget", "Point", "Training"]
@@ -55,7 +57,7 @@ class Budget:
                 f"steps is {self.steps} and episodes is {self.episodes}; give one of them"
             )
         name = "episodes" if self.steps is None else "steps"
-        object.__setattr__(self, name, integer(name, getattr(self, name), 1, (1 << 48) - 1))
+        object.__setattr__(self, name, integer(name, getattr(self, name), 1, MOST_STEPS))
 
     def piece(self, done: int) -> int:
         """Return the steps of the piece that follows after `done` steps, if the run goes on."""
@@ -135,15 +137,16 @@ class Training:
         self._traced = traced
         self.seconds, self.steps = 0.0, 0
         self._world = world
-        self.checkpoint = self._taken()
+        self.checkpoint = self._taken(device.counters, np.array(device.table))
 
     def __iter__(self) -> Iterator[Point]:
         before = self.device.counters
         while not self.budget.spent(before):
             self._run(self.budget.piece(before[0].steps))
             now = self.device.counters
-            self.points.append(self._point(before, now))
-            self.checkpoint = self._taken()
+            table = np.array(self.device.table)  # once a look: a board sends it over its line
+            self.points.append(self._point(before, now, table))
+            self.checkpoint = self._taken(now, table)
             yield self.points[-1]
             before = now
 
@@ -159,7 +162,12 @@ class Training:
                 self.lived.append(lived)
             piece -= steps
 
-    def _point(self, before: Sequence[AgentCounters], now: Sequence[AgentCounters]) -> Point:
+    def _point(
+        self,
+        before: Sequence[AgentCounters],
+        now: Sequence[AgentCounters],
+        table: NDArray[np.int32],
+    ) -> Point:
         resolution = self.device.config.format.resolution
         means = [
             (new.return_sum - old.return_sum) * resolution / (new.episodes - old.episodes)
@@ -168,28 +176,31 @@ class Training:
             for old, new in zip(before, now, strict=True)
         ]
         return Point(
-            now[0].steps, tuple(own.episodes for own in now), tuple(means), tuple(self._values())
+            now[0].steps,
+            tuple(own.episodes for own in now),
+            tuple(means),
+            tuple(self._values(table)),
         )
 
-    def _values(self) -> list[float]:
+    def _values(self, table: NDArray[np.int32]) -> list[float]:
         """What each agent's greedy policy is worth where episodes start."""
-        policies = policy_table(self.device.config, self.device.table).argmax(axis=-1)
+        policies = policy_table(self.device.config, table).argmax(axis=-1)
         if len(policies) < len(self.gammas):  # they share one
             policies = np.repeat(policies, len(self.gammas), axis=0)
         return [
-            float(self._world.start @ policy_values(self._world, policy, gamma))
+            start_value(self._world, policy, gamma)
             for policy, gamma in zip(policies, self.gammas, strict=True)
             if is_quick(self._world, gamma)
         ]
 
-    def _taken(self) -> Checkpoint:
+    def _taken(self, counters: Sequence[AgentCounters], table: NDArray[np.int32]) -> Checkpoint:
         head = {"points": [astuple(point) for point in self.points]}
         return Checkpoint(
             head,
             {
-                "table": np.array(self.device.table),
+                "table": table,
                 "states": np.array([astuple(own) for own in self.device.states], np.uint64),
-                "counters": np.array([astuple(own) for own in self.device.counters], np.int64),
+                "counters": np.array([astuple(own) for own in counters], np.int64),
             },
         )
 

@@ -47,7 +47,7 @@ def train_agents(
     Raises
     ------
     ConfigError
-        A trace is wanted of a run whose beginning is not made here, or that is too long for one.
+        A trace is wanted of a run whose beginning is not made here.
     """
     if trace is not None and resume:
         raise ConfigError("--trace and --resume were both given; a trace is of a whole run")

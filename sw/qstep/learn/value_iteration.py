@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from qstep.acting.world import World
 from qstep.errors import ConfigError
 
-__all__ = ["Solution", "is_quick", "policy_values", "solve"]
+__all__ = ["Solution", "is_quick", "policy_values", "solve", "start_value"]
 
 _TOLERANCE = 1e-10
 """Of the largest value: what is closer is a tie."""
@@ -95,6 +95,11 @@ def is_quick(world: World, gamma: float) -> bool:
     """
     certain = len(world.state) == world.states * world.actions
     return gamma < 1 and (certain or world.states <= _MOST_QUICKLY)
+
+
+def start_value(world: World, policy: NDArray[np.int64], gamma: float) -> float:
+    """Return what a policy, the action of each state, is worth where episodes start."""
+    return float(world.start @ policy_values(world, policy, gamma))
 
 
 def policy_values(world: World, policy: NDArray[np.int64], gamma: float) -> NDArray[np.float64]:
