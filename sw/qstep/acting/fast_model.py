@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
 from qstep.acting.draws import DRAW_BITS
 from qstep.acting.fast_steps import AGENT, ALGORITHMS, SETTINGS, SLOT_WORDS, SURE, run
-from qstep.acting.model import checked_agents
+from qstep.acting.model import check_parts, checked_agents
 from qstep.acting.world_table import WorldTable
 from qstep.checks import integer
 from qstep.config import Config
 from qstep.devices.base import checked_table
-from qstep.errors import ConfigError
 from qstep.fixed import COEFFICIENT_BITS, Rounding
 
 __all__ = ["FastActingModel", "Trace"]
@@ -121,11 +120,7 @@ class FastActingModel:
         TableError, ConfigError
             They are not of such agents; the message says where. Nothing is changed.
         """
-        for what, given in (("states", states), ("counters", counters)):
-            if len(given) != len(self._agents):
-                raise ConfigError(
-                    f"{what} are of {len(given)} agents; these are {len(self._agents)}"
-                )
+        check_parts(len(self._agents), states, counters)
         for number, own in enumerate(states):
             integer(f"state of agent {number}", own.state, 0, self.config.states - 1)
             integer(f"action of agent {number}", own.action, 0, self.config.actions - 1)

@@ -26,7 +26,7 @@ from qstep.errors import ConfigError
 from qstep.fixed import COEFFICIENT_BITS, Rounding
 from qstep.model import exact_value
 
-__all__ = ["ActingModel", "Step", "checked_agents", "expected"]
+__all__ = ["ActingModel", "Step", "check_parts", "checked_agents", "expected"]
 
 Row = list[int]
 
@@ -56,6 +56,15 @@ def expected(row: Row, epsilon: int) -> int:
     share = (threshold(epsilon) * ((2 * (1 << 16) + actions) // (2 * actions))) >> 16
     below = actions * max(row) - sum(row)
     return max(row) - ((share * below + (1 << 15)) >> 16)
+
+
+def check_parts(
+    agents: int, states: Sequence[AgentState], counters: Sequence[AgentCounters]
+) -> None:
+    """Raise ConfigError unless there are a state and counters for each of so many agents."""
+    for what, given in (("states", states), ("counters", counters)):
+        if len(given) != agents:
+            raise ConfigError(f"{what} are of {len(given)} agents; these are {agents}")
 
 
 def checked_agents(config: Config, settings: Sequence[AgentSettings]) -> Acting:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
 from qstep.acting.config import Algorithm
 from qstep.acting.fast_model import Trace
-from qstep.acting.model import checked_agents
+from qstep.acting.model import check_parts, checked_agents
 from qstep.acting.registers import (
     Access,
     Read,
@@ -245,11 +245,7 @@ class LinkAgents:
         counters: Sequence[AgentCounters],
     ) -> None:
         """Go on from what :attr:`table`, :attr:`states` and :attr:`counters` were."""
-        for what, given in (("states", states), ("counters", counters)):
-            if len(given) != len(self.settings):
-                raise ConfigError(
-                    f"{what} are of {len(given)} agents; these are {len(self.settings)}"
-                )
+        check_parts(len(self.settings), states, counters)
         self.load(table)
         accesses = [*self._set_up]  # a reset loses the limit of steps
         for number, (state, count) in enumerate(zip(states, counters, strict=True)):
