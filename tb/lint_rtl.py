@@ -20,6 +20,7 @@ from qstep_rtl.generate import generate
 from qstep_sim import verilator
 
 __all__ = [
+    "ACTING_CORNERS",
     "BOARD",
     "BOARD_CLOCKS",
     "BOARD_WAIVER",
@@ -28,6 +29,7 @@ __all__ = [
     "RTL",
     "format_files",
     "lint",
+    "lint_acting",
     "lint_board",
     "lint_lane_wrapper",
     "lint_style",
@@ -46,6 +48,25 @@ CORNERS = [
 ]
 """Parameters of `qs_lane`: each at its ends, with sizes that are and are not powers of two."""
 
+ACTING_CORNERS = [
+    {
+        "Agents": agents,
+        "Actions": actions,
+        "Algorithm": algorithm,
+        "Rounding": (algorithm + agents) % 3,
+        "Width": 8 if agents == 1 else 32,
+        "Outcomes": outcomes,
+        "Starts": 5 - outcomes,
+        "States": 2 if outcomes == 1 else 100,
+    }
+    for algorithm, actions, (agents, outcomes) in itertools.product(
+        range(4), [2, 64], [(1, 1), (16, 4)]
+    )
+] + [
+    {"Agents": 1, "States": 65536, "Outcomes": 64, "Starts": 65536},
+    {"Agents": 3, "States": 7, "Actions": 6, "Rounding": 2, "Starts": 8},
+]
+"""Parameters of `qs_acting`: each at its ends, with every algorithm and every rounding."""
 
 BOARD_CLOCKS = [4_000, 12_000_000, 42_000_000, 2**30]
 """Values of `ClockHz` of `qs_board`: what it divides by is and is not a power of two."""
@@ -97,6 +118,12 @@ def lint(
     return answer.stderr
 
 
+def lint_acting(parameters: Mapping[str, int], rtl: Path = RTL) -> str:
+    """Lint ``qs_acting``, as :func:`lint` does; it uses only a part of the constants in ``qs_pkg``."""
+    sources = [rtl / "qs_agents_pkg.sv", rtl / "qs_acting.sv"]
+    return lint("qs_acting", parameters, rtl, sources, ["-Wno-UNUSEDPARAM"])
+
+
 def lint_lane_wrapper() -> str:
     """Lint ``qs_lane_wrapper`` and the lane in it, both of which must have their default parameters."""
     return lint("qs_lane_wrapper", {}, sources=[LANE_WRAPPER])
@@ -144,6 +171,7 @@ def _main() -> int:
         format_files()
         return 0
     runs = [(f"qs_lane with {corner}", partial(lint, "qs_lane", corner)) for corner in CORNERS]
+    runs += [(f"qs_acting with {c}", partial(lint_acting, c)) for c in ACTING_CORNERS]
     runs += [(f"qs_board at {clock} Hz", partial(lint_board, clock)) for clock in BOARD_CLOCKS]
     runs += [("qs_lane_wrapper", lint_lane_wrapper)]
     files = written_by_hand()

@@ -19,6 +19,21 @@ def test_rtl_has_no_warnings(parameters: dict[str, int]) -> None:
     assert lint_rtl.lint("qs_lane", parameters) == ""
 
 
+def test_the_interleaved_lane_has_no_warnings() -> None:
+    corners = lint_rtl.ACTING_CORNERS
+    assert {corner["Algorithm"] for corner in corners if "Algorithm" in corner} == set(range(4))
+    assert {corner.get("Rounding", 0) for corner in corners} == set(range(3))
+    assert [lint_rtl.lint_acting(corner) for corner in corners] == [""] * len(corners)
+
+
+def test_fault_in_one_corner_of_the_interleaved_lane_is_reported(tmp_path: Path) -> None:
+    wide = "logic signed [ReturnBits-1:0] returns;"
+    rtl = plant(tmp_path, "qs_agent_counters.sv", wide, wide.replace("-1:0", "-1+Width/32:0"))
+    complaints = [lint_rtl.lint_acting(corner, rtl) for corner in lint_rtl.ACTING_CORNERS[:2]]
+    assert complaints[0] == ""
+    assert "%Warning-WIDTH" in complaints[1]
+
+
 @pytest.mark.parametrize("clock_hz", lint_rtl.BOARD_CLOCKS)
 def test_what_is_around_the_device_has_no_warnings(clock_hz: int) -> None:
     assert lint_rtl.lint_board(clock_hz) == ""
