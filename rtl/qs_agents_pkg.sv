@@ -29,6 +29,59 @@ package qs_agents_pkg;
   localparam int unsigned EpisodeBits = 16;  // also epsilon's counter and period
   localparam int unsigned NoiseBits = 15;  // of stochastic rounding
 
+  // What the host asks for; docs/agents.md has the map.
+  typedef struct packed {
+    logic        write;
+    logic [2:0]  region;
+    logic [29:0] index;
+    logic [31:0] data;
+  } request_t;
+
+  // The same, registered and decoded.
+  typedef struct packed {
+    logic [29:0]          index;
+    logic [31:0]          data;
+    logic                 write;
+    logic [AgentBits-1:0] agent;
+    logic [3:0]           set;            // write this setting now
+    logic                 set_limit;
+    logic [4:0]           field;          // this field of a context
+    logic [4:0]           load;           // the same, where it is written
+    logic                 entry;          // an entry of a table
+    logic                 counter_read;
+    logic                 counter_write;
+  } access_t;
+
+  // What an agent does next. more: steps are left. begun: the first start state is drawn. fresh: the value
+  // beside the context is that of this run. pending: truncated in the slot before. drawn: a draw is there
+  // that was not used.
+  typedef struct packed {
+    logic more;
+    logic begun;
+    logic fresh;
+    logic pending;
+    logic drawn;
+  } flags_t;
+
+  // What a slot is about, from its flags: the first start state, the action after a truncation, the value
+  // beside the context, or a step, for which it asks the world.
+  typedef struct packed {
+    logic start;
+    logic finish;
+    logic refresh;
+    logic asks;
+  } aim_t;
+
+  // What a slot turned out to be: nothing if the world is late.
+  typedef struct packed {
+    logic step;
+    logic terminated;
+    logic truncated;
+    logic finish;
+    logic chooses;     // where to go on
+    logic values;      // has a value to go on with
+  } deed_t;
+
   // Stages of the parts whose place does not depend on parameters.
   localparam int unsigned RequestStage = 5;  // the world is asked
   localparam int unsigned AnswerStage = 8;  // its answer is there
@@ -46,6 +99,11 @@ package qs_agents_pkg;
     int unsigned more;
     more = actions > 2 ? 4 : 5;
     return select_stage(actions, algorithm) + (algorithm == 32'(ExpectedSarsa) ? more : 0);
+  endfunction
+
+  // Stage in which the update begins.
+  function automatic int unsigned entry_stage(int unsigned actions, int unsigned algorithm);
+    return target_stage(actions, algorithm) - 2;
   endfunction
 
   // Stage in which the new value is written.

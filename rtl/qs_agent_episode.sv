@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// The world's answer to a slot: what the slot turns out to be, where the agent goes on, the end of episodes.
+//
+// Function    Steps of the episode count if there is a limit of them. A step that reaches it and does not
+//             terminate is truncated. Where an episode ends they start again from 0. Row x is that of the next
+//             state, of the start state where an episode begins, or of the agent's state (the value beside the
+//             context, and accesses).
+// Timing      A slot a clock. Steps are there in stage 7 and written in stage 8, in which the answer is taken.
+// Handshake   access_i writes the limit; token_i says in which stages its slot is, for steps and entries.
+// Reset       No limit. Steps are undefined until loaded.
+// Hazards     none: a slot returns after it has been written.
+// Invariants  AnswerInRange_A
+// Resources   16 bits for each agent, a sum and a compare of 16 bits
+// Reference   none
+
+`include "qs_assert.svh"
+
+module qs_agent_episode
+  import qs_agents_pkg::*;
+#(
+    parameter  int unsigned States    = 32,             // 2..65536
+    parameter  int unsigned Width     = 16,             // 8..32
+    parameter  int unsigned Agents    = 16,             // 1..16
+    parameter  int unsigned Slots     = 16,             // 16 or more
+    localparam int unsigned StateBits = $clog2(States)
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input logic    [Slots-1:0][AgentBits-1:0] agent_i,    // in each stage
+    input access_t                            access_i,
+    input logic                               s8_token_i,
+
+    input aim_t                        s8_aim_i,
+    input logic        [StateBits-1:0] s8_state_i,
+    input logic                        world_ready_i,
+    input logic signed [    Width-1:0] world_reward_i,
+    input logic        [StateBits-1:0] world_next_state_i,
+    input logic                        world_terminated_i,
+    input logic        [StateBits-1:0] world_start_state_i,
+
+    output logic        [EpisodeBits-1:0] s7_steps_o,
+    output logic                          s8_truncated_o,
+    output deed_t                         s9_deed_o,
+    output logic        [  StateBits-1:0] s9_x_o,
+    output logic signed [      Width-1:0] s9_reward_o
+);
+
+  logic [EpisodeBits-1:0] limit_q, before_limit_q, s8_steps_q;
+  logic limits_q, s8_last_q, s8_ends, s8_step, s8_load, s8_entry;
+
+  always_ff @(posedge clk_i) begin
+    if (access_i.set_limit) limit_q <= access_i.data[EpisodeBits-1:0];
+    limits_q <= limit_q != '0;
+    before_limit_q <= limit_q - 1'b1;
+    s8_steps_q <= s7_steps_o + EpisodeBits'(limits_q);
+    s8_last_q <= limits_q && s7_steps_o == before_limit_q;
+    if (rst_i) limit_q <= '0;
+  end
+
+  assign s8_load = s8_token_i && access_i.load[3];
+  assign s8_entry = s8_token_i && access_i.entry;
+  assign s8_step = s8_aim_i.asks && world_ready_i;
+  assign s8_truncated_o = s8_step && s8_last_q && !world_terminated_i;
+  assign s8_ends = s8_last_q || world_terminated_i;
+
+  qs_agent_ram #(
+      .Agents(Agents),
+      .Width (EpisodeBits)
+  ) u_steps (
+      .clk_i,
+      .write_i      (s8_step || s8_load),
+      .write_agent_i(agent_i[AnswerStage]),
+      .write_data_i (s8_load ? access_i.data[EpisodeBits-1:0] : s8_ends ? '0 : s8_steps_q),
+      .read_agent_i (agent_i[6]),
+      .data_o       (s7_steps_o)
+  );
+
+  always_ff @(posedge clk_i) begin
+    s9_deed_o.step <= s8_step;
+    s9_deed_o.terminated <= s8_step && world_terminated_i;
+    s9_deed_o.truncated <= s8_truncated_o;
+    s9_deed_o.finish <= s8_aim_i.finish;
+    s9_deed_o.chooses <= s8_aim_i.start || s8_aim_i.finish || (s8_step && !s8_truncated_o);
+    s9_deed_o.values <= s8_aim_i.start || s8_aim_i.finish || s8_aim_i.refresh || s8_step;
+    s9_reward_o <= world_reward_i;
+    s9_x_o <= s8_aim_i.refresh || s8_entry ? s8_state_i :
+        s8_aim_i.start || s8_aim_i.finish || world_terminated_i ? world_start_state_i :
+        world_next_state_i;
+  end
+
+  logic unused_bits;
+  assign unused_bits = ^{agent_i, access_i};
+
+  `QS_ASSERT(AnswerInRange_A, !s8_step || 32'(world_next_state_i) < States)
+
+endmodule

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where each agent is and what it is about to do there, and the pair that a slot is about, in its stages.
+//
+// Function    The place of an agent is read for its slot, and replaced where the slot has chosen how to go on. From
+//             stage 6 on the pair is that of the entry which the host accesses, if it does.
+// Timing      A slot a clock. A place is there in stage RequestStage, and written in stage Select.
+// Handshake   token_i[k] is 1 when the slot of an access is in stage k.
+// Reset       none: undefined until loaded.
+// Hazards     none: a slot returns after it has been written.
+// Invariants  none
+// Resources   A pair in each stage from 5 to Write
+// Reference   none
+
+module qs_agent_place
+  import qs_agents_pkg::*;
+#(
+    parameter  int unsigned States     = 32,                                // 2..65536
+    parameter  int unsigned Actions    = 4,                                 // 2..64
+    parameter  int unsigned Agents     = 16,                                // 1..16
+    parameter  int unsigned Algorithm  = 0,                                 // algorithm_e
+    localparam int unsigned Slots      = slots(Actions, Algorithm),
+    localparam int unsigned Select     = select_stage(Actions, Algorithm),
+    localparam int unsigned Write      = write_stage(Actions, Algorithm),
+    localparam int unsigned StateBits  = $clog2(States),
+    localparam int unsigned ActionBits = $clog2(Actions)
+) (
+    input logic clk_i,
+
+    input logic    [Slots-1:0][AgentBits-1:0] agent_i,   // in each stage
+    input access_t                            access_i,
+    input logic    [  Write:0]                token_i,
+
+    output logic [ StateBits-1:0] s5_state_o,
+    output logic [ActionBits-1:0] s5_action_o,
+    output logic                  s5_explored_o,
+    output logic [ StateBits-1:0] s8_state_o,
+    output logic [ActionBits-1:0] s9_action_o,
+
+    // How the agent goes on, in stage Select, the state and whether it does in stage 9
+    input logic                  s9_chooses_i,
+    input logic [ StateBits-1:0] s9_x_i,
+    input logic                  s9_explores_i,
+    input logic [ActionBits-1:0] action_i,
+
+    output logic                  same_o,         // with the pair of this slot; stage Write - 1
+    output logic [ StateBits-1:0] write_state_o,
+    output logic [ActionBits-1:0] write_action_o
+);
+
+  typedef struct packed {
+    logic explored;
+    logic [ActionBits-1:0] action;
+    logic [StateBits-1:0] state;
+  } place_t;
+
+  place_t s5_place, select_place;
+  logic select_writes, select_loads, select_chooses, select_explored, select_same_q;
+  logic [StateBits-1:0] select_x, select_state, s6_state_q;
+  logic [ActionBits-1:0] select_action, s6_action_q, s8_action;
+
+  qs_agent_ram #(
+      .Agents(Agents),
+      .Width ($bits(place_t))
+  ) u_place (
+      .clk_i,
+      .write_i      (select_writes),
+      .write_agent_i(agent_i[Select%Slots]),
+      .write_data_i (select_place),
+      .read_agent_i (agent_i[RequestStage-1]),
+      .data_o       (s5_place)
+  );
+
+  assign s5_state_o = s5_place.state;
+  assign s5_action_o = s5_place.action;
+  assign s5_explored_o = s5_place.explored;
+
+  always_ff @(posedge clk_i) begin
+    s6_state_q  <= token_i[5] && access_i.entry ? access_i.index[6+:StateBits] : s5_place.state;
+    s6_action_q <= token_i[5] && access_i.entry ? access_i.index[0+:ActionBits] : s5_place.action;
+  end
+
+  qs_delay #(
+      .Width(StateBits + ActionBits),
+      .Depth(2)
+  ) u_place_delay (
+      .clk_i,
+      .data_i({s6_state_q, s6_action_q}),
+      .data_o({s8_state_o, s8_action})
+  );
+
+  qs_delay #(
+      .Width(ActionBits),
+      .Depth(1)
+  ) u_s9_action (
+      .clk_i,
+      .data_i(s8_action),
+      .data_o(s9_action_o)
+  );
+
+  qs_delay #(
+      .Width(StateBits + ActionBits),
+      .Depth(Select - 8)
+  ) u_select_place (
+      .clk_i,
+      .data_i({s8_state_o, s8_action}),
+      .data_o({select_state, select_action})
+  );
+
+  qs_delay #(
+      .Width(StateBits + ActionBits),
+      .Depth(Write - Select)
+  ) u_write_place (
+      .clk_i,
+      .data_i({select_state, select_action}),
+      .data_o({write_state_o, write_action_o})
+  );
+
+  qs_delay #(
+      .Width(2 + StateBits),
+      .Depth(Select - 9)
+  ) u_x (
+      .clk_i,
+      .data_i({s9_chooses_i, s9_explores_i, s9_x_i}),
+      .data_o({select_chooses, select_explored, select_x})
+  );
+
+  assign select_loads  = token_i[Select] && access_i.load[4];
+  assign select_writes = select_chooses || select_loads;
+  always_comb begin
+    select_place = '{explored: select_explored, action: action_i, state: select_x};
+    if (select_loads)
+      select_place = '{
+          explored: access_i.data[29],
+          action: access_i.data[16+:ActionBits],
+          state: access_i.data[0+:StateBits]
+      };
+  end
+
+  // Whether the agent goes on with the entry that this step writes.
+  always_ff @(posedge clk_i) select_same_q <= select_state == select_x && select_action == action_i;
+
+  qs_delay #(
+      .Width(1),
+      .Depth(Write - Select - 2)
+  ) u_same (
+      .clk_i,
+      .data_i(select_same_q),
+      .data_o(same_o)
+  );
+
+  logic unused_bits;
+  assign unused_bits = ^{agent_i, access_i, token_i};
+
+endmodule

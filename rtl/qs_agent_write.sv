@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a reward and a target to the entry that a slot writes, and the value that its agent goes on with.
+//
+// Function    The entry of a step is the value that the agent's last slot left: that of the action which it chose,
+//             or what that step wrote, if it goes on with it. A step that was truncated leaves its new value to
+//             the slot after it, which writes it. Accesses write entries through the update, which keeps them.
+// Timing      Rewards in stage Entry; target in stage Target; the entry is written in stage Write, see
+//             qs_agents_pkg. A slot a clock.
+// Handshake   token_i[k] is 1 when the slot of an access is in stage k.
+// Reset       none: values are undefined until a slot has left one.
+// Hazards     none: a slot returns after it has been written.
+// Invariants  none
+// Resources   those of qs_agent_update; a value and two coefficients for each agent
+// Reference   none
+
+module qs_agent_write
+  import qs_agents_pkg::*;
+#(
+    parameter int unsigned Actions = 4,  // 2..64
+    parameter int unsigned Width = 16,  // 8..32
+    parameter int unsigned Agents = 16,  // 1..16
+    parameter int unsigned Algorithm = 0,  // algorithm_e
+    parameter int unsigned Rounding = 0,  // qs_pkg::rounding_e
+    localparam int unsigned Slots = slots(Actions, Algorithm),
+    localparam int unsigned Entry = entry_stage(Actions, Algorithm),
+    localparam int unsigned Write = write_stage(Actions, Algorithm),
+    localparam int unsigned Tables = Algorithm == 32'(DoubleQLearning) ? 2 : 1
+) (
+    input logic clk_i,
+
+    input logic    [Slots-1:0][AgentBits-1:0] agent_i,   // in each stage
+    input access_t                            access_i,
+    input logic    [  Write:0]                token_i,
+
+    // Stage 6, as it is drawn; only Double Q-learning has two tables
+    input  logic [NoiseBits-1:0] s6_rounding_i,
+    input  logic                 s6_table_i,
+    output logic                 s11_number_o,
+
+    input deed_t                   s9_deed_i,
+    input logic signed [Width-1:0] s9_reward_i,
+
+    input logic        [Tables-1:0][Width-1:0] values_i,  // of the next action, in stage Select
+    input logic signed [   Width:0]            target_i,  // in stage Target
+    input logic                                same_i,    // see qs_agent_place
+
+    // What counts, in stage Entry
+    output deed_t                   entry_deed_o,
+    output logic signed [Width-1:0] entry_reward_o,
+    output logic                    saturated_o,     // stage Write
+
+    output logic        [Tables-1:0] write_o,  // stage Write
+    output logic signed [ Width-1:0] value_o
+);
+
+  localparam int unsigned Select = select_stage(Actions, Algorithm);
+
+  deed_t last;  // stage Write - 1
+  logic entry_number, last_number, write_step_q, write_values, saturated, s11_number;
+  logic signed [Width-1:0] entry;
+  logic [Tables-1:0][Width-1:0] entry_values, write_next_values, write_values_data;
+  logic [qs_pkg::CoeffBits-1:0] alpha, kappa;
+  logic [qs_pkg::CoeffFraction-1:0] bias;
+
+  qs_delay #(
+      .Width(1),
+      .Depth(TreeStage - 6)
+  ) u_number (
+      .clk_i,
+      .data_i(s6_table_i),
+      .data_o(s11_number)
+  );
+  assign s11_number_o = s11_number;
+
+  qs_delay #(
+      .Width(1),
+      .Depth(Entry - TreeStage)
+  ) u_entry_number (
+      .clk_i,
+      .data_i(s11_number),
+      .data_o(entry_number)
+  );
+
+  qs_delay #(
+      .Width($bits(deed_t) + Width),
+      .Depth(Entry - 9)
+  ) u_entry (
+      .clk_i,
+      .data_i({s9_deed_i, s9_reward_i}),
+      .data_o({entry_deed_o, entry_reward_o})
+  );
+
+  qs_delay #(
+      .Width($bits(deed_t) + 1),
+      .Depth(Write - 1 - Entry)
+  ) u_last (
+      .clk_i,
+      .data_i({entry_deed_o, entry_number}),
+      .data_o({last, last_number})
+  );
+
+  qs_delay #(
+      .Width(Tables * Width),
+      .Depth(Write - Select)
+  ) u_values (
+      .clk_i,
+      .data_i(values_i),
+      .data_o(write_next_values)
+  );
+
+  always_ff @(posedge clk_i) begin
+    write_step_q <= last.step;
+    write_values <= last.values;
+  end
+
+  qs_agent_ram #(
+      .Agents(Agents),
+      .Width (Tables * Width)
+  ) u_value (
+      .clk_i,
+      .write_i      (write_values),
+      .write_agent_i(agent_i[Write%Slots]),
+      .write_data_i (write_values_data),
+      .read_agent_i (agent_i[(Entry-1)%Slots]),
+      .data_o       (entry_values)
+  );
+
+  for (genvar t = 0; t < Tables; t++) begin : gen_write
+    logic here, new_q, write_q;
+    assign here = Tables == 1 || last_number == 1'(t);
+    always_ff @(posedge clk_i) begin
+      new_q <= here && (last.truncated || (same_i && (last.step || last.finish)));
+      write_q <= (here && ((last.step && !last.truncated) || last.finish)) ||
+          (token_i[Write-1] && access_i.entry && access_i.write &&
+           (Tables == 1 || access_i.index[26] == 1'(t)));
+    end
+    assign write_values_data[t] = new_q ? value_o : write_next_values[t];
+    assign write_o[t] = write_q;
+  end
+
+  assign entry = token_i[Entry] && access_i.entry ? access_i.data[Width-1:0] :
+      entry_values[Tables>1&&entry_number];
+
+  qs_agent_ram #(
+      .Agents(Agents),
+      .Width (qs_pkg::CoeffBits)
+  ) u_alpha (
+      .clk_i,
+      .write_i      (access_i.set[0]),
+      .write_agent_i(access_i.agent),
+      .write_data_i (access_i.data[15:0]),
+      .read_agent_i (agent_i[(Entry+1)%Slots]),
+      .data_o       (alpha)
+  );
+
+  qs_agent_ram #(
+      .Agents(Agents),
+      .Width (qs_pkg::CoeffBits)
+  ) u_kappa (
+      .clk_i,
+      .write_i      (access_i.set[0]),
+      .write_agent_i(access_i.agent),
+      .write_data_i (access_i.data[31:16]),
+      .read_agent_i (agent_i[(Entry+2)%Slots]),
+      .data_o       (kappa)
+  );
+
+  if (Rounding == 32'(qs_pkg::RoundStochastic)) begin : gen_noise
+    qs_delay #(
+        .Width(NoiseBits),
+        .Depth(Entry + 4 - 6)
+    ) u_noise (
+        .clk_i,
+        .data_i(s6_rounding_i),
+        .data_o(bias)
+    );
+  end else begin : gen_no_noise
+    logic unused_rounding;
+    assign unused_rounding = ^s6_rounding_i;
+    assign bias = {Rounding == 32'(qs_pkg::RoundNearest), {(qs_pkg::CoeffFraction - 1) {1'b0}}};
+  end
+
+  qs_agent_update #(
+      .Width(Width)
+  ) u_update (
+      .clk_i,
+      .s0_reward_i(entry_reward_o),
+      .s0_entry_i (entry),
+      .s0_keep_i  (entry_deed_o.finish || (token_i[Entry] && access_i.entry)),
+      .s2_alpha_i (alpha),
+      .s2_target_i(target_i),
+      .s3_kappa_i (kappa),
+      .s4_bias_i  (bias),
+      .value_o,
+      .saturated_o(saturated)
+  );
+
+  assign saturated_o = saturated && write_step_q;
+
+  logic unused_bits;
+  assign unused_bits = ^{agent_i, access_i, token_i, last};
+
+endmodule
