@@ -3,7 +3,8 @@
 //
 // Function    run_i gives every agent run_steps_i steps, in place of what it had; 0 stops all. An agent has
 //             up to 63 of them at hand; when all have fewer than 32, each gets 32 of those that are left, so
-//             no agent is ahead by more than 63, and the slowest never waits.
+//             no agent is ahead by more than 63, and the slowest never waits. What is left is counted down bit
+//             by bit: 43 clocks, in which an agent makes three steps.
 // Timing      A slot a clock: s9_stepped_i counts a step of the agent in stage 9, s11_more_o says in its stage
 //             11 whether it has steps left. A run begins at the next turn of the slots: begins_o is 1 for
 //             one turn, in which each agent is in stage 9 once.
@@ -11,7 +12,7 @@
 // Reset       No steps are left, from the first turn on.
 // Hazards     none: a slot returns after it has been written.
 // Invariants  NoStepWithoutBudget_A
-// Resources   6 bits for each agent, a counter of 43 bits.
+// Resources   6 bits for each agent, a shift register of 43 bits.
 // Reference   none
 
 `include "qs_assert.svh"
@@ -35,29 +36,52 @@ module qs_agent_budget
     input  logic s9_stepped_i,
     output logic begins_o,
     output logic s11_more_o,
-    output logic left_o         // some are not at hand yet
+    output logic left_o         // some are not at hand yet, or that is not known yet
 );
 
   localparam int unsigned BlockBits = 5;
   localparam int unsigned RestBits = 48 - BlockBits;
+
+  localparam int unsigned PlaceBits = $clog2(RestBits);
 
   logic asked_q, grants, grants_q, low_q, s10_low;
   logic [BlockBits-1:0] first_q;
   logic [ RestBits-1:0] rest_q;
   logic [BlockBits:0] s9_budget, s10_budget_q;
 
+  // The pass over what is left, lowest bit first: it takes away 1 if borrow_q is 1, and finds out if all is 0.
+  logic passes_q, borrow_q, some_q, digit;
+  logic [PlaceBits-1:0] place_q;
+  assign digit  = rest_q[0] ^ borrow_q;
+
   // Not in a turn in which what agents have at hand is being changed.
-  assign grants = !asked_q && !begins_o && !grants_q && low_q && s10_low && left_o;
+  assign grants = !asked_q && !begins_o && !grants_q && low_q && s10_low && left_o && !passes_q;
 
   always_ff @(posedge clk_i) begin
     if (run_i) begin
       first_q <= run_steps_i[BlockBits-1:0];
       rest_q  <= run_steps_i[47:BlockBits];
-    end else if (turn_i && grants) begin
-      rest_q <= rest_q - 1'b1;
+    end else if (passes_q) begin
+      rest_q <= {digit, rest_q[RestBits-1:1]};
     end
-    left_o <= rest_q != '0;
-    low_q  <= turn_i || (low_q && s10_low);
+    borrow_q <= passes_q ? borrow_q && !rest_q[0] : turn_i && grants;
+    place_q  <= passes_q ? place_q + 1'b1 : '0;
+    some_q   <= passes_q && (some_q || digit);
+    if (passes_q && place_q == PlaceBits'(RestBits - 1)) begin
+      passes_q <= 1'b0;
+      left_o   <= some_q || digit;
+    end else if (turn_i && grants) begin
+      passes_q <= 1'b1;
+    end
+    if (run_i) begin
+      passes_q <= 1'b1;
+      borrow_q <= 1'b0;
+      place_q  <= '0;
+      some_q   <= 1'b0;
+      left_o   <= 1'b1;
+    end
+
+    low_q <= turn_i || (low_q && s10_low);
     if (turn_i) begin
       begins_o <= asked_q;
       grants_q <= grants;
@@ -65,7 +89,8 @@ module qs_agent_budget
     asked_q <= run_i || (asked_q && !turn_i);
     if (rst_i) begin
       first_q  <= '0;
-      rest_q   <= '0;
+      passes_q <= 1'b0;
+      left_o   <= 1'b0;
       asked_q  <= 1'b1;
       begins_o <= 1'b0;
       grants_q <= 1'b0;
