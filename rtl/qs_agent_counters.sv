@@ -62,21 +62,21 @@ module qs_agent_counters
 
   // The sweep: takes the small counts of the agent in stage Stage, and then goes on to its words.
   logic [SweepBits-1:0] sweep_q;
-  logic before_take, take, late_take;
-  logic [AgentBits-1:0] swept_q;
+  logic last, take, late_take;
+  logic [AgentBits-1:0] swept_q, summed_q;
   logic lives_q;
 
   always_ff @(posedge clk_i) begin
-    sweep_q <= before_take ? '0 : sweep_q + 1'b1;
+    sweep_q <= last ? '0 : sweep_q + 1'b1;
     if (rst_i) sweep_q <= '0;
   end
-  assign before_take = sweep_q == SweepBits'(Slots);
+  assign last = sweep_q == SweepBits'(Slots);
   assign take = sweep_q == '0;
   assign late_take = sweep_q == SweepBits'(Late);
 
-  // Small counts: read two stages before, written back a stage later.
-  small_t early_count, kept_q, step, count_q, taken_q;
-  logic [SmallBits-1:0] saturations, saturations_q, late_q;
+  // Small counts: read a stage before, written back a stage later, from 0 on if they have been taken.
+  small_t count, counted, count_q, taken_q;
+  logic [SmallBits-1:0] saturations, saturated, saturations_q, late_q;
 
   qs_agent_ram #(
       .Agents(Agents),
@@ -86,26 +86,21 @@ module qs_agent_counters
       .write_i      (live_i[(Stage+1)%Slots]),
       .write_agent_i(agent_i[(Stage+1)%Slots]),
       .write_data_i (count_q),
-      .read_agent_i (agent_i[(Stage-2)%Slots]),
-      .data_o       (early_count)
+      .read_agent_i (agent_i[(Stage-1)%Slots]),
+      .data_o       (count)
   );
 
   always_comb begin
-    step = '0;
-    step.steps = SmallBits'(stepped_i);
-    step.terminations = SmallBits'(terminated_i);
-    step.truncations = SmallBits'(truncated_i);
-    if (stepped_i) step.returns = ReturnBits'(reward_i);
+    counted.steps = count.steps + SmallBits'(stepped_i);
+    counted.terminations = count.terminations + SmallBits'(terminated_i);
+    counted.truncations = count.truncations + SmallBits'(truncated_i);
+    counted.returns = count.returns + (stepped_i ? ReturnBits'(reward_i) : '0);
   end
 
   always_ff @(posedge clk_i) begin
-    kept_q <= before_take ? '0 : early_count;
-    count_q.steps <= kept_q.steps + step.steps;
-    count_q.terminations <= kept_q.terminations + step.terminations;
-    count_q.truncations <= kept_q.truncations + step.truncations;
-    count_q.returns <= kept_q.returns + step.returns;
-    if (before_take) taken_q <= early_count;
+    count_q <= take ? '0 : counted;
     if (take) begin
+      taken_q <= counted;
       swept_q <= agent_i[Stage%Slots];
       lives_q <= live_i[Stage%Slots];
     end
@@ -127,18 +122,18 @@ module qs_agent_counters
       .data_o       (saturations)
   );
 
+  assign saturated = saturations + SmallBits'(saturated_i);
   always_ff @(posedge clk_i) begin
-    saturations_q <= (late_take ? '0 : saturations) + SmallBits'(saturated_i);
-    if (late_take) late_q <= saturations;
+    saturations_q <= late_take ? '0 : saturated;
+    if (late_take) late_q <= saturated;
   end
 
-  // What is added to each word: word n passes in the clocks in which sweep_q is n + 1 (address) to n + 5
+  // What is added to each word: word n passes in the clocks in which sweep_q is n + 1 (address) to n + 4
   // (write). Sums of returns are extended by their sign.
   (* no_rw_check *) logic [15:0] mem[2**(AgentBits+4)];
-  logic [15:0] ram_q, mem_q, word_q, addend_q, addend, sum_q;
-  logic [3:0] a_word, r_word_q, b_word_q, c_word_q, d_word_q;
-  logic [AgentBits-1:0] r_agent_q, b_agent_q, c_agent_q, d_agent_q;
-  logic a_valid, r_valid_q, b_valid_q, c_valid_q, d_valid_q, first_q, carry_q, hit_q;
+  logic [15:0] ram_q, mem_q, addend_q, addend, sum_q;
+  logic [3:0] a_word, r_word_q, b_word_q, c_word_q;
+  logic a_valid, r_valid_q, b_valid_q, c_valid_q, carry_q, hit_q, first;
   logic [63:0] returns;
   logic [16:0] sum;
 
@@ -147,7 +142,7 @@ module qs_agent_counters
   assign returns = 64'(taken_q.returns);
 
   always_comb begin
-    unique case (b_word_q)
+    unique case (r_word_q)
       4'd0: addend = 16'(taken_q.steps);
       4'd3: addend = 16'(taken_q.terminations);
       4'd6: addend = 16'(taken_q.truncations);
@@ -160,57 +155,52 @@ module qs_agent_counters
     endcase
   end
 
-  assign sum = {1'b0, word_q} + {1'b0, addend_q} + 17'(carry_q && !first_q);
+  assign first = r_word_q inside {4'd0, 4'd3, 4'd6, 4'd9, 4'd13};
+  assign sum   = {1'b0, mem_q} + {1'b0, addend_q} + 17'(carry_q);
 
   logic [15:0] snapshot[16];
-  logic wanted, copied_q;
+  logic wanted;
 
   always_ff @(posedge clk_i) begin
     ram_q <= mem[{swept_q, a_word}];
     mem_q <= ram_q;
-    if (d_valid_q) mem[{d_agent_q, d_word_q}] <= sum_q;
+    if (c_valid_q) mem[{summed_q, c_word_q}] <= hit_q ? want_data_i : sum_q;
+
+    // The agent of the words from mem_q on: the last ones of an agent pass when the next one is swept.
+    if (sweep_q == SweepBits'(2)) summed_q <= swept_q;
 
     r_word_q  <= a_word;
-    r_agent_q <= swept_q;
     r_valid_q <= a_valid;
+
+    addend_q  <= addend;
     b_word_q  <= r_word_q;
-    b_agent_q <= r_agent_q;
     b_valid_q <= r_valid_q;
 
-    word_q    <= mem_q;
-    addend_q  <= addend;
-    first_q   <= b_word_q inside {4'd0, 4'd3, 4'd6, 4'd9, 4'd13};
-    c_word_q  <= b_word_q;
-    c_agent_q <= b_agent_q;
-    c_valid_q <= b_valid_q;
+    sum_q     <= sum[15:0];
+    carry_q   <= sum[16] && !first;
     hit_q     <= write_i && wanted && b_valid_q && b_word_q == want_word_i;
-
-    sum_q     <= hit_q ? want_data_i : sum[15:0];
-    carry_q   <= sum[16];
-    d_word_q  <= c_word_q;
-    d_agent_q <= c_agent_q;
-    d_valid_q <= c_valid_q;
+    c_word_q  <= b_word_q;
+    c_valid_q <= b_valid_q;
     if (rst_i) begin
       r_valid_q <= 1'b0;
       b_valid_q <= 1'b0;
       c_valid_q <= 1'b0;
-      d_valid_q <= 1'b0;
     end
   end
 
   // Reads: a copy of all words of an agent is complete when its last one has passed after its first.
-  assign wanted = b_agent_q == want_agent_i;
+  assign wanted = summed_q == want_agent_i;
 
-  logic copies, ends, copies_q, answered_q;
+  logic copies, ends, copies_q, copied_q, answered_q;
   assign copies = read_i && want_word_i == '0 && !copied_q;
-  assign ends   = d_valid_q && d_word_q == '1;
+  assign ends   = c_valid_q && c_word_q == '1;
 
   always_ff @(posedge clk_i) begin
-    if (copies_q && d_valid_q) snapshot[d_word_q] <= sum_q;
+    if (copies_q && c_valid_q) snapshot[c_word_q] <= sum_q;
     data_o <= snapshot[want_word_i];
     // The first word of the wanted agent is about to be in sum_q.
     if (copies_q) copies_q <= copies && !ends;
-    else copies_q <= copies && c_valid_q && c_word_q == '0 && c_agent_q == want_agent_i;
+    else copies_q <= copies && b_valid_q && b_word_q == '0 && wanted;
     copied_q <= read_i && want_word_i == '0 && (copied_q || (copies_q && ends));
     answered_q <= (read_i && (want_word_i != '0 || copied_q)) || (write_i && hit_q);
     done_o <= answered_q && !done_o && (read_i || write_i);

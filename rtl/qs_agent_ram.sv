@@ -8,13 +8,13 @@
 // Hazards     A read in the same clock as a write of the same agent is undefined; in simulation it returns
 //             the complement of the old word. Slots read and write in different stages, so it cannot happen.
 // Invariants  none
-// Resources   Distributed RAM where the chip has it, else block RAM or flip-flops: yosys chooses.
+// Resources   Distributed RAM where the chip has it, else block RAM: yosys chooses. One agent: Width flip-flops.
 // Reference   none
 
 module qs_agent_ram #(
-    parameter  int unsigned Agents    = 16,                              // 1..16
-    parameter  int unsigned Width     = 16,                              // 1 or more
-    localparam int unsigned IndexBits = Agents > 1 ? $clog2(Agents) : 1
+    parameter  int unsigned Agents    = 16,             // 1..16
+    parameter  int unsigned Width     = 16,             // 1 or more
+    localparam int unsigned IndexBits = $clog2(Agents)
 ) (
     input logic clk_i,
 
@@ -26,18 +26,23 @@ module qs_agent_ram #(
     output logic [                   Width-1:0] data_o
 );
 
-  (* no_rw_check *) logic [Width-1:0] mem[2**IndexBits];
-  logic [IndexBits-1:0] write_index, read_index;
+  if (Agents == 1) begin : gen_register
+    // It is not read in the clocks after a write, so the word itself will do.
+    always_ff @(posedge clk_i) if (write_i) data_o <= write_data_i;
+  end else begin : gen_memory
+    (* no_rw_check *) logic [Width-1:0] mem[2**IndexBits];
+    logic [IndexBits-1:0] write_index, read_index;
 
-  assign write_index = write_agent_i[IndexBits-1:0];
-  assign read_index  = read_agent_i[IndexBits-1:0];
+    assign write_index = write_agent_i[IndexBits-1:0];
+    assign read_index  = read_agent_i[IndexBits-1:0];
 
-  always_ff @(posedge clk_i) begin
-    if (write_i) mem[write_index] <= write_data_i;
-    data_o <= mem[read_index];
+    always_ff @(posedge clk_i) begin
+      if (write_i) mem[write_index] <= write_data_i;
+      data_o <= mem[read_index];
 `ifndef SYNTHESIS
-    if (write_i && write_index == read_index) data_o <= ~mem[read_index];
+      if (write_i && write_index == read_index) data_o <= ~mem[read_index];
 `endif
+    end
   end
 
   logic unused_agent;
