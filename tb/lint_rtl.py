@@ -27,17 +27,20 @@ __all__ = [
     "CORNERS",
     "LANE_WRAPPER",
     "RTL",
+    "WORLD_CORNERS",
     "format_files",
     "lint",
     "lint_acting",
     "lint_board",
     "lint_lane_wrapper",
     "lint_style",
+    "lint_world",
     "written_by_hand",
 ]
 
 RTL = Path(__file__).resolve().parents[1] / "rtl"
 BOARD = RTL.parent / "fpga/qstep_fpga/qs_board.sv"
+WORLD = RTL / "worlds/gridworld.sv"
 LANE_WRAPPER = BOARD.with_name("qs_lane_wrapper.sv")
 
 CORNERS = [
@@ -70,6 +73,9 @@ ACTING_CORNERS = [
 
 BOARD_CLOCKS = [4_000, 12_000_000, 42_000_000, 2**30]
 """Values of `ClockHz` of `qs_board`: what it divides by is and is not a power of two."""
+
+WORLD_CORNERS = [{}, {"States": 32, "Width": 8, "Fraction": 4}, {"States": 65536, "Width": 32}]
+"""Parameters of the example of a world."""
 
 BOARD_WAIVER = "-Wno-PROCASSINIT"
 """`qs_board` makes the reset: nothing can reset its registers, and the chip starts them as declared."""
@@ -129,9 +135,19 @@ def lint_lane_wrapper() -> str:
     return lint("qs_lane_wrapper", {}, sources=[LANE_WRAPPER])
 
 
+def lint_world(parameters: Mapping[str, int]) -> str:
+    """Lint the example of a world that is a circuit; it has no use for `qs_pkg`, which comes with it."""
+    return lint(WORLD.stem, parameters, sources=[WORLD], options=["-Wno-UNUSEDPARAM"])
+
+
 def written_by_hand() -> list[Path]:
     """Return every SystemVerilog file of the repository."""
-    folders = (RTL, BOARD.parent, *(RTL.parent / "tb" / name for name in ("unit", "uvm")))
+    folders = (
+        RTL,
+        WORLD.parent,
+        BOARD.parent,
+        *(RTL.parent / "tb" / name for name in ("unit", "uvm")),
+    )
     return [path for folder in folders for path in sorted(folder.glob("*.sv*"))]
 
 
@@ -174,6 +190,7 @@ def _main() -> int:
     runs += [(f"qs_acting with {c}", partial(lint_acting, c)) for c in ACTING_CORNERS]
     runs += [(f"qs_board at {clock} Hz", partial(lint_board, clock)) for clock in BOARD_CLOCKS]
     runs += [("qs_lane_wrapper", lint_lane_wrapper)]
+    runs += [(f"{WORLD.stem} with {c}", partial(lint_world, c)) for c in WORLD_CORNERS]
     files = written_by_hand()
     runs += [(path.name, partial(lint_style, path)) for path in files]
     for name, complaint in ((name, check()) for name, check in runs):

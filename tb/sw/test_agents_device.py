@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from tb.sw.test_acting_fast import random_world
 
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
 from qstep.acting.config import Acting
+from qstep.acting.device import open_agents
 from qstep.acting.registers import settings_writes, world_writes
 from qstep.config import Config, Link
 from qstep.devices import agents_device
@@ -24,6 +27,7 @@ from qstep.errors import (
     DeadlineError,
     RefusedError,
     SessionLostError,
+    WorldSilentError,
 )
 from qstep.link.words import words_from
 from qstep.protocol import Request
@@ -134,6 +138,40 @@ def test_agents_that_make_no_steps_end_in_a_deadline(monkeypatch: pytest.MonkeyP
         device.run(5)
     device.stop()
     assert not device.running
+
+
+def test_a_world_that_does_not_answer_is_told_and_the_next_job_runs() -> None:
+    config = replace(CONFIG, acting=Acting(agents=2, world="nowhere.sv", deadline=2000))
+    reference = ReferenceAgents(config)
+    device = LinkAgents(DirectPort(reference), config, 9, SETTINGS, PATIENCE)
+    assert reference.words[0, 7] == 9
+    reference.silent = 1
+    with pytest.raises(WorldSilentError, match="answer agent 1 within 2000 clocks") as raised:
+        device.run(5)
+    assert (raised.value.agent, raised.value.clocks) == (1, 2000)
+    reference.silent = None
+    device.run(5)
+    assert device.counters[0].steps == 5
+
+
+@pytest.mark.parametrize(
+    ("own", "world", "message"),
+    [
+        ("a.sv", WORLD, "world is a table; the device's is 'a.sv'"),
+        ("table", 0, "world is a limit of steps; the device's is a table"),
+        ("a.sv", 65536, "max_episode_steps is 65536; it must be an integer from 0 to 65535"),
+    ],
+)
+def test_a_world_of_another_kind_is_refused(own: str, world: Any, message: str) -> None:
+    config = replace(CONFIG, acting=Acting(agents=2, world=own))
+    with pytest.raises(ConfigError, match=message):
+        LinkAgents(DirectPort(ReferenceAgents(config)), config, world, SETTINGS, PATIENCE)
+
+
+def test_the_model_has_no_circuit() -> None:
+    config = replace(CONFIG, acting=Acting(agents=2, world="a.sv"))
+    with pytest.raises(ConfigError, match="device is 'model', which has worlds from tables only"):
+        open_agents("model", config, 0, SETTINGS)
 
 
 def test_a_reset_ends_the_job_and_the_counters_say_how_far_it_was() -> None:

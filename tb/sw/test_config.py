@@ -14,6 +14,7 @@ from tb.sw.lossy_port import DirectPort
 
 import qstep
 from qstep import Config, Hyperparameters, Link, QFormat, Rounding, Transitions
+from qstep.acting.config import Acting
 from qstep.devices import open_device
 from qstep.devices.link_device import LinkDevice
 from qstep.devices.model_device import ModelDevice
@@ -73,6 +74,35 @@ def test_link_refuses_an_illegal_value_and_names_the_range(
 
 
 @pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (
+            {"world": "live.txt"},
+            "acting.world is 'live.txt'; it must be 'table' or a file that ends",
+        ),
+        ({"world": None}, "acting.world is None; it must be 'table' or a file that ends"),
+        (
+            {"world": "a.sv", "outcomes": 4},
+            "acting.outcomes is 4; it must be 1 where acting.world is",
+        ),
+        (
+            {"world": "a.sv", "starts": 2},
+            "acting.starts is 2; it must be 1 where acting.world is not",
+        ),
+        (
+            {"deadline": 999},
+            "acting.deadline is 999; it must be an integer from 1000 to 2147483647",
+        ),
+    ],
+)
+def test_acting_refuses_an_illegal_world_and_names_what_is_legal(
+    fields: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Acting(**fields)
+
+
+@pytest.mark.parametrize(
     ("states", "actions", "state_bits", "action_bits"),
     [(2, 2, 1, 1), (25, 4, 5, 2), (1024, 6, 10, 3), (65536, 64, 16, 6)],
 )
@@ -90,7 +120,8 @@ def test_config_cannot_be_changed() -> None:
 
 def test_toml_gives_back_the_same_config_and_digest(tmp_path: Path) -> None:
     config = Config(
-        500, 6, QFormat(10, 12), Rounding.STOCHASTIC, 2, Link(12_000_000, 1_000_000, 512)
+        *(500, 6, QFormat(10, 12), Rounding.STOCHASTIC, 2),
+        *(Link(12_000_000, 1_000_000, 512), Acting(3, world="worlds/mine.sv", deadline=5000)),
     )
     path = tmp_path / "config.toml"
     path.write_text(config.to_toml(), encoding="utf-8")

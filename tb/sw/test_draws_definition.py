@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qstep.acting import draws
-from qstep.acting.draws import ROUNDS, advanced, draw, first_word
+from qstep.acting.draws import ROUNDS, advanced, draw, first_word, retreated
 from qstep.errors import ConfigError
 
 pytestmark = pytest.mark.unit
@@ -59,3 +59,8 @@ def test_draw_is_a_permutation_of_the_word(word: int) -> None:
     for _ in range(ROUNDS):
         high, low = low, high ^ draws._mixing(low)
     assert high << 32 | low == word
+
+
+def test_a_word_is_gone_back_to_from_the_one_that_follows() -> None:
+    for word in (1, 2**64 - 1, *(first_word(seed, 3) for seed in range(200))):
+        assert retreated(advanced(word)) == word

@@ -43,6 +43,11 @@ def test_what_is_around_the_lane_alone_has_no_warnings() -> None:
     assert lint_rtl.lint_lane_wrapper() == ""
 
 
+def test_the_world_as_a_circuit_has_no_warnings() -> None:
+    corners = lint_rtl.WORLD_CORNERS
+    assert [lint_rtl.lint_world(corner) for corner in corners] == [""] * len(corners)
+
+
 def test_every_file_is_as_verible_formats_it() -> None:
     names = {path.name for path in lint_rtl.written_by_hand()}
     assert {"qs_lane.sv", "qs_assert.svh", "qs_board.sv", "qs_lane_bench.sv"} <= names

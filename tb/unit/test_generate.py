@@ -109,6 +109,23 @@ def test_sources_are_all_the_systemverilog_there_is() -> None:
     assert {path.name for path in sources.paths()} < {path.name for path in of_agents}
 
 
+def test_a_circuit_is_among_the_files_whatever_its_language(tmp_path: Path) -> None:
+    manifests = {}
+    for world in ("my_world.v", "my_world.py"):
+        circuit = tmp_path / world
+        circuit.write_text("World = __import__('tb.sw.drowsy_world').sw.drowsy_world.World")
+        config = Config(8, 3, acting=Acting(world=str(circuit)))
+        manifests[world] = generate(config, tmp_path)
+        checksum = hashlib.sha256(circuit.read_bytes()).hexdigest()
+        assert manifests[world].files[world] == checksum
+    assert manifests["my_world.v"].sources[-1] == "my_world.v"
+    assert "my_world.py" not in manifests["my_world.py"].sources
+    (tmp_path / "empty.py").touch()
+    config = Config(8, 3, acting=Acting(world=str(tmp_path / "empty.py")))
+    with pytest.raises(ConfigError, match=r"empty\.py'; it must hold a class World"):
+        generate(config, tmp_path)
+
+
 @pytest.mark.parametrize("top", PORTS)
 def test_ports_are_those_of_the_contract_in_manifest_and_verilog(folder: Path, top: str) -> None:
     described = json.loads((folder / MANIFEST_NAME).read_text(encoding="utf-8"))["tops"][top]
@@ -179,10 +196,11 @@ def test_command_writes_the_files_and_says_so(folder: Path, tmp_path: Path) -> N
     [
         (Acting(agents=17), "17 agents with tables of their own; hardware has 1 to 16"),
         (Acting(agents=2, shared_table=True), "2 agents with one table; hardware has 1 to 16"),
+        (Acting(world="no.sv"), "acting.world is 'no.sv'; there is no such file in .* or .*rtl"),
     ],
-    ids=["too-many", "shared"],
+    ids=["too-many", "shared", "no-file"],
 )
-def test_agents_that_hardware_has_no_room_for_are_refused(
+def test_agents_that_hardware_cannot_have_are_refused(
     acting: Acting, message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ConfigError, match=message):

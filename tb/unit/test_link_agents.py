@@ -122,6 +122,12 @@ def test_jobs_begin_and_end_and_are_told_of() -> None:
         ctx.set(busy, 1)
         assert await bench.request(ctx, Request.PROGRESS) == (OK, b"\1")
         assert await bench.request(ctx, Request.STOP) == (OK, b"")
+        # The job ends, as the world did not answer agent 3.
+        ctx.set(bench.handler.agents.silent, 1)
+        ctx.set(bench.handler.agents.silent_agent, 3)
+        assert await bench.request(ctx, Request.PROGRESS) == (OK, b"\1")
+        ctx.set(busy, 0)
+        assert await bench.request(ctx, Request.PROGRESS) == (OK, b"\x83")
 
     bench.run(talk)
     assert (bench.jobs, bench.stops) == ([2**48 - 1], 1)

@@ -8,7 +8,12 @@ from enum import Enum
 from qstep.checks import integer, shown
 from qstep.errors import ConfigError
 
-__all__ = ["MOST_OUTCOMES", "Acting", "Algorithm"]
+__all__ = ["CIRCUITS", "MOST_OUTCOMES", "Acting", "Algorithm"]
+
+CIRCUITS = (".sv", ".v", ".py")
+"""How the file of a world that is a circuit ends: SystemVerilog, Verilog or Amaranth."""
+
+_MOST_CLOCKS = (1 << 31) - 1
 
 MOST_OUTCOMES = 64
 """Of one action in one state."""
@@ -35,7 +40,7 @@ class Algorithm(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Acting:
-    """What a device has that acts by itself: agents, their algorithm, and room for a world.
+    """What a device has that acts by itself: agents, their algorithm, and a world.
 
     Parameters
     ----------
@@ -49,6 +54,11 @@ class Acting:
         What one action in one state can lead to, at most: a power of two, 1..64.
     starts : int
         Start states, at most: a power of two, 1..65536.
+    world : str
+        ``table``: memories, of which `outcomes` and `starts` say how large they are. Else those are 1,
+        and this is the file of a circuit, ``NAME.sv``, ``.v`` or ``.py`` (docs/circuit-worlds.md).
+    deadline : int
+        Clocks, 1000..2^31-1, after which a circuit that does not answer an agent is given up.
     """
 
     agents: int = 1
@@ -56,6 +66,8 @@ class Acting:
     shared_table: bool = False
     outcomes: int = 1
     starts: int = 1
+    world: str = "table"
+    deadline: int = 1_000_000
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "agents", integer("acting.agents", self.agents, 1, 256))
@@ -71,6 +83,22 @@ class Acting:
                 raise ConfigError(
                     f"acting.{name} is {value}; it must be a power of two from 1 to {most}"
                 )
+            if value > 1 and self.world != "table":
+                raise ConfigError(
+                    f"acting.{name} is {value}; it must be 1 where acting.world is not 'table'"
+                )
+        if not isinstance(self.world, str) or not (self.world == "table" or self.is_circuit):
+            raise ConfigError(
+                f"acting.world is {shown(self.world)}; it must be 'table' or a file that ends in "
+                f"{', '.join(CIRCUITS)}"
+            )
+        clocks = integer("acting.deadline", self.deadline, 1000, _MOST_CLOCKS)
+        object.__setattr__(self, "deadline", clocks)
+
+    @property
+    def is_circuit(self) -> bool:
+        """The world is a module of somebody's own."""
+        return self.world.endswith(CIRCUITS)
 
     @property
     def tables(self) -> tuple[int, ...]:

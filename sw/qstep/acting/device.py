@@ -13,6 +13,7 @@ from qstep.acting.fast_model import FastActingModel, Trace
 from qstep.acting.world_table import WorldTable
 from qstep.config import Config
 from qstep.devices import is_model, open_port
+from qstep.errors import ConfigError
 
 __all__ = ["AgentsDevice", "open_agents"]
 
@@ -55,7 +56,7 @@ class AgentsDevice(Protocol):
 
 
 def open_agents(
-    url: str, config: Config, world: WorldTable, settings: Sequence[AgentSettings]
+    url: str, config: Config, world: WorldTable | int, settings: Sequence[AgentSettings]
 ) -> AgentsDevice:
     """Open a device by name, with a world and one setting for each agent; its tables are 0.
 
@@ -63,16 +64,24 @@ def open_agents(
     ----------
     url : str
         As for :func:`qstep.open`.
+    config : Config
+    world : WorldTable or int
+        Of a world that is a circuit, which only hardware has, the limit of steps; 0 for none.
+    settings : sequence of AgentSettings
 
     Raises
     ------
     ConfigError
-        The name has none of these forms, `settings` are for another number of agents, or hardware has no
-        room for them.
+        The name has none of these forms, `settings` are for another number of agents, hardware has no
+        room for them, or the model has no such world.
     DeviceError, ToolMissingError
         As for :func:`qstep.open`.
     """
     if is_model(url):
+        if not isinstance(world, WorldTable):
+            raise ConfigError(
+                f"device is {url!r}, which has worlds from tables only; circuits are in sim: and boards"
+            )
         model = FastActingModel(config, world, settings)
         model.run(0)  # its machine code is loaded here, not in the first step
         return model

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from qstep.checks import integer
 from qstep.splitmix import GOLDEN, mixed
 
-__all__ = ["DRAW_BITS", "ROUNDS", "Draw", "advanced", "draw", "first_word"]
+__all__ = ["DRAW_BITS", "ROUNDS", "Draw", "advanced", "draw", "first_word", "retreated"]
 
 DRAW_BITS = 16
 """Width of each of the first four parts of a draw."""
@@ -75,6 +75,16 @@ def advanced(word: int) -> int:
     word ^= (word << 13) & _MASK64
     word ^= word >> 7
     return word ^ ((word << 17) & _MASK64)
+
+
+def retreated(word: int) -> int:
+    """Return the word that :func:`advanced` made `word` of."""
+    word ^= (word << 17 ^ word << 34 ^ word << 51) & _MASK64
+    for by in (7, 14, 28, 56):
+        word ^= word >> by
+    for by in (13, 26, 52):
+        word ^= (word << by) & _MASK64
+    return word
 
 
 def draw(word: int) -> Draw:

@@ -7,10 +7,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from qstep.acting.agent import AgentSettings
-from qstep.acting.config import Algorithm
+from qstep.acting.config import CIRCUITS, Algorithm
 from qstep.acting.epsilon import Epsilon
 from qstep.acting.training import Budget
 from qstep.acting.world import World
+from qstep.acting.world_table import WorldTable
+from qstep.checks import shown
 from qstep.config import Config
 from qstep.errors import ConfigError
 from qstep.fixed import QFormat, Rounding
@@ -28,7 +30,8 @@ class AgentsPlan:
 
     Attributes
     ----------
-    world : World
+    world : World or None
+        None where it is a circuit of which nothing else is known.
     config : Config
         With ``config.acting``.
     settings : tuple of AgentSettings
@@ -36,7 +39,7 @@ class AgentsPlan:
     budget : Budget
     """
 
-    world: World
+    world: World | None
     config: Config
     settings: tuple[AgentSettings, ...]
     budget: Budget
@@ -46,10 +49,19 @@ class AgentsPlan:
         """What must be equal for a checkpoint to belong to the run; how long it is need not be."""
         return {
             "command": "train on the device",
-            "world": self.world.digest,
+            "world": None if self.world is None else self.world.digest,
             "settings": [asdict(own) for own in self.settings],
             "config": self.config.to_dict(),
         }
+
+    @property
+    def loaded(self) -> WorldTable | int:
+        """What a device is opened with: the world's memories, or of a circuit the limit of steps."""
+        acting = self.config.acting
+        if acting is None or not acting.is_circuit:
+            assert self.world is not None
+            return self.world.table(self.config)
+        return 0 if self.world is None else self.world.max_episode_steps
 
 
 def fitting_format(world: World, gamma: float) -> QFormat:
@@ -94,12 +106,13 @@ def planned(
     config: Config | None = None,
 ) -> AgentsPlan:
     """Return the plan of a run; parameters as for :func:`qstep.train`."""
+    if isinstance(world, str) and world.endswith(CIRCUITS):
+        return _circuit_plan(world, budget, settings, config)
     world = World.named(world) if isinstance(world, str) else world
     if isinstance(settings, AgentSettings) or settings is None:
-        own = settings or AgentSettings(epsilon=falling_epsilon(budget, 1.0, 0.05, 0.5))
         if config is not None and config.acting is not None:
             agents = config.acting.agents
-        settings = [own] * (agents or _AGENTS)
+        settings = _settings(settings, agents or _AGENTS, budget)
     elif agents not in (None, len(settings)):
         raise ConfigError(f"agents is {agents}; settings are for {len(settings)}")
     if config is None:
@@ -117,3 +130,25 @@ def planned(
             ),
         )
     return AgentsPlan(world, config, tuple(settings), budget)
+
+
+def _settings(settings: AgentSettings | None, agents: int, budget: Budget) -> list[AgentSettings]:
+    return [settings or AgentSettings(epsilon=falling_epsilon(budget, 1.0, 0.05, 0.5))] * agents
+
+
+def _circuit_plan(
+    circuit: str,
+    budget: Budget,
+    settings: AgentSettings | Sequence[AgentSettings] | None,
+    config: Config | None,
+) -> AgentsPlan:
+    """Return the plan of a run in a circuit of which no table is known."""
+    if config is None or config.acting is None or config.acting.world != circuit:
+        has = None if config is None or config.acting is None else config.acting.world
+        raise ConfigError(
+            f"world is the circuit {circuit!r} and acting.world is {shown(has)}; a circuit needs the "
+            "configuration of a device that is built with it"
+        )
+    if isinstance(settings, AgentSettings) or settings is None:
+        settings = _settings(settings, config.acting.agents, budget)
+    return AgentsPlan(None, config, tuple(settings), budget)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
-from qstep.acting.draws import DRAW_BITS
+from qstep.acting.draws import DRAW_BITS, retreated
 from qstep.acting.world_table import WorldTable
 from qstep.config import Config
 from qstep.errors import ConfigError
@@ -23,6 +23,7 @@ __all__ = [
     "Access",
     "counters_from",
     "counters_writes",
+    "limit_write",
     "settings_writes",
     "state_from",
     "state_writes",
@@ -79,10 +80,14 @@ def state_writes(agent: int, state: AgentState) -> list[Access]:
 
 
 def state_from(agent: int, read: Read) -> AgentState:
-    """Read the state of an agent."""
+    """Read the state of an agent.
+
+    One that waits for its world has drawn for the step that it has not made: its word is that before.
+    """
     low, high, epsilon, counts, place = (read(Region.CONTEXT, agent << 3 | f) for f in range(5))
+    word = high << 32 | low
     return AgentState(
-        word=high << 32 | low,
+        word=retreated(word) if place >> 31 else word,
         epsilon=epsilon,
         epsilon_count=counts >> 16,
         begun=bool(place >> 30 & 1),
@@ -144,7 +149,12 @@ def world_writes(config: Config, world: WorldTable) -> Iterator[Access]:
         word = _word(starts, world.start_split, slot, state_bits, "start states")
         for column, data in _columns(word, len(starts), state_bits):
             yield Access(Region.STARTS, slot << 1 | column, data)
-    yield Access(Region.SETTINGS, _LIMIT, world.max_episode_steps)
+    yield limit_write(world.max_episode_steps)
+
+
+def limit_write(max_episode_steps: int) -> Access:
+    """Return what sets the limit of steps of an episode, 0 for none."""
+    return Access(Region.SETTINGS, _LIMIT, max_episode_steps)
 
 
 def _word(items: NDArray[Any], split: NDArray[np.int32], slot: int, bits: int, what: str) -> int:

@@ -128,9 +128,11 @@ class TrainingResult:
     def optimum(self) -> tuple[float, ...]:
         """What the optimal policy is worth where episodes start, by agent.
 
-        Only where :func:`~qstep.learn.value_iteration.is_quick`.
+        Only where a table of the world is known and :func:`~qstep.learn.value_iteration.is_quick`.
         """
         world = self.plan.world
+        if world is None:
+            return ()
         worth = {
             gamma: float(world.start @ solve(world, gamma).values)
             for gamma in {own.gamma for own in self.plan.settings}
@@ -174,7 +176,8 @@ class TrainingResult:
         """Return what was learnt, and how well, as plain values."""
         plan, last = self.plan, self.points[-1]
         episodes = [own.episodes for own in self.counters]
-        greedy = [played(plan.world, policy) for policy in self.policies]
+        world = plan.world
+        greedy = [] if world is None else [played(world, policy) for policy in self.policies]
         successes = [entry.success for entry in greedy if entry.success is not None]
         acting = plan.config.acting
         assert acting is not None
@@ -190,7 +193,9 @@ class TrainingResult:
             "terminations": sum(own.terminations for own in self.counters),
             "truncations": sum(own.truncations for own in self.counters),
             "saturations": sum(own.saturations for own in self.counters),
-            "greedy_return": float(np.median([entry.mean_return for entry in greedy])),
+            "greedy_return": float(np.median([own.mean_return for own in greedy]))
+            if greedy
+            else None,
             "success": float(np.median(successes)) if successes else None,
             "value": list(last.value),
             "optimum": list(self.optimum),

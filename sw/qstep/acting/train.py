@@ -37,7 +37,8 @@ def train(
     Parameters
     ----------
     world : World or str
-        A name is taken as by :meth:`World.named`.
+        A name is taken as by :meth:`World.named`. Where the device's world is a circuit: its file, or a
+        world that describes it, for results to be compared with.
     device : str
         As for :func:`qstep.open`.
     steps, episodes : int, optional
@@ -89,7 +90,7 @@ def train(
         rounding=rounding,
         config=config,
     )
-    opened = open_agents(device, plan.config, plan.world.table(plan.config), plan.settings)
+    opened = open_agents(device, plan.config, plan.loaded, plan.settings)
     try:
         training = Training(opened, plan.world, [own.gamma for own in plan.settings], plan.budget)
         for point in training:

@@ -86,7 +86,7 @@ class Point:
         Of the episodes that ended since the look before, undiscounted, by agent; NaN where none did.
     value : tuple of float
         What the greedy policy of each agent is worth where episodes start, exact and discounted; empty
-        where gamma is 1.
+        where gamma is 1, or no table of the world is known.
     """
 
     steps: int
@@ -105,7 +105,8 @@ class Training:
     ----------
     device : AgentsDevice
         At the beginning of the run, or where `points` end.
-    world : World
+    world : World or None
+        None where no table of it is known, so that values are not.
     gammas : sequence of float
         Of each agent.
     budget : Budget
@@ -126,7 +127,7 @@ class Training:
     def __init__(
         self,
         device: AgentsDevice,
-        world: World,
+        world: World | None,
         gammas: Sequence[float],
         budget: Budget,
         traced: bool = False,
@@ -184,13 +185,16 @@ class Training:
 
     def _values(self, table: NDArray[np.int32]) -> list[float]:
         """What each agent's greedy policy is worth where episodes start."""
+        world = self._world
+        if world is None:
+            return []
         policies = policy_table(self.device.config, table).argmax(axis=-1)
         if len(policies) < len(self.gammas):  # they share one
             policies = np.repeat(policies, len(self.gammas), axis=0)
         return [
-            start_value(self._world, policy, gamma)
+            start_value(world, policy, gamma)
             for policy, gamma in zip(policies, self.gammas, strict=True)
-            if is_quick(self._world, gamma)
+            if is_quick(world, gamma)
         ]
 
     def _taken(self, counters: Sequence[AgentCounters], table: NDArray[np.int32]) -> Checkpoint:

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from qstep.acting.config import CIRCUITS
 from qstep.acting.device import open_agents
 from qstep.acting.plan import AgentsPlan
 from qstep.acting.result import TrainingResult
@@ -56,7 +57,7 @@ def train_agents(
         held.enter_context(room_for(json_output.file))
         held.enter_context(room_for(trace))
         kept = load_checkpoint(file, plan.identity) if resume else None
-        device = open_agents(url, plan.config, plan.world.table(plan.config), plan.settings)
+        device = open_agents(url, plan.config, plan.loaded, plan.settings)
         held.callback(device.close)
         gammas = [own.gamma for own in plan.settings]
         training = Training(device, plan.world, gammas, plan.budget, traced=trace is not None)
@@ -126,7 +127,8 @@ def _write(folder: Path, name: str, result: TrainingResult) -> dict[str, Path]:
     plot_agents(files["learning curve"], f"{name}: learning curve", result)
     policy = folder / "policy.png"
     q = result.policy_q[result.median_agent]
-    env = None if name.endswith(".npz") else make(name, 0)
+    has_map = not name.endswith((".npz", *CIRCUITS))
+    env = make(name, 0) if has_map else None
     if env is not None and plot_policy(policy, f"{name}: policy of the median agent", env, q):
         files["policy"] = policy
     else:
@@ -147,7 +149,12 @@ def _in_words(report: dict[str, Any]) -> str:
         f"{report['world']} on {report['device']}: {who}, {report['algorithm']}, {report['format']}: "
         f"{report['steps']} steps in {report['seconds']:.3g} s, "
         f"{report['steps_per_second'] / 1e6:.3g} million steps/s",
-        f"{report['episodes']} episodes; greedy: return {report['greedy_return']:.3f}"
+        f"{report['episodes']} episodes"
+        + (
+            ""
+            if report["greedy_return"] is None
+            else f"; greedy: return {report['greedy_return']:.3f}"
+        )
         + ("" if report["success"] is None else f", success {report['success']:.1%}"),
     ]
     if report["optimum"]:

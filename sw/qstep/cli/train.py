@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from qstep.acting.config import Algorithm
+from qstep.acting.config import CIRCUITS, Algorithm
 from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import config_from, device_option, folder_options, hyper_options
 from qstep.errors import NoTableError
@@ -157,7 +157,8 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
     """Learn the Q-table of a world on a device.
 
     WORLD is gridworld, gridworld-8x8, gridworld-16x16, gridworld-32x32, snake, cartpole, a map (.txt), a
-    world file (.npz), or a Gymnasium id with discrete observations and actions.
+    world file (.npz), the file of a circuit that the device of --config has (.sv, .v, .py), or a
+    Gymnasium id with discrete observations and actions.
 
     Where a world has a transition table, agents act beside their tables on the device, and only counters
     and tables come back: several million steps a second and more. Elsewhere, and with --act host, the
@@ -187,37 +188,39 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
 
     act = options.pop("act")
     world = None
-    if act != "host":
+    is_circuit = env_id.endswith(CIRCUITS) and act != "host"
+    if act != "host" and not is_circuit:
         try:
             world = World.named(env_id)
         except NoTableError:
             if act == "device":
                 raise
-    others = _DEVICE_ONLY if world is None else _HOST_ONLY
+    on_host = world is None and not is_circuit
+    others = _DEVICE_ONLY if on_host else _HOST_ONLY
     for name in others:
         if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            who = "device" if world is None else "host"
+            who = "device" if on_host else "host"
             raise click.UsageError(
                 f"--{name.replace('_', '-')} is for runs in which the {who} acts"
             )
         del options[name]
-    defaults = _HOST_DEFAULTS if world is None else _DEVICE_DEFAULTS
+    defaults = _HOST_DEFAULTS if on_host else _DEVICE_DEFAULTS
     for name, value in defaults.get(env_id, {}).items():
         if ctx.get_parameter_source(name) is ParameterSource.DEFAULT:
             options[name] = value
-    if world is None:
+    if on_host:
         _act_on_host(env_id, **options)
         return
     if options["steps"] is not None:
         if ctx.get_parameter_source("episodes") is ParameterSource.COMMANDLINE:
             raise click.UsageError("--steps and --episodes were both given; give one of them")
         options["episodes"] = None
-    _act_on_device(env_id, world, **options)
+    _act_on_device(env_id, world or env_id, **options)
 
 
 def _act_on_device(
     name: str,
-    world: World,
+    world: World | str,
     url: str,
     episodes: int | None,
     steps: int | None,

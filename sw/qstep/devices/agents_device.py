@@ -20,6 +20,7 @@ from qstep.acting.registers import (
     Read,
     counters_from,
     counters_writes,
+    limit_write,
     settings_writes,
     state_from,
     state_writes,
@@ -30,7 +31,7 @@ from qstep.acting.world_table import WorldTable
 from qstep.checks import integer
 from qstep.config import Config
 from qstep.devices.base import checked_table
-from qstep.errors import ConfigError, DeadlineError, DeviceError
+from qstep.errors import ConfigError, DeadlineError, DeviceError, WorldSilentError
 from qstep.link.exchange import PATIENCE
 from qstep.link.hello import checked_hello
 from qstep.link.ports import Port
@@ -41,6 +42,7 @@ from qstep.protocol import (
     ARGUMENTS,
     COMMON,
     MOST_STEPS,
+    SILENT,
     WORD_BYTES,
     Region,
     Request,
@@ -53,6 +55,10 @@ _CONTEXT_WORDS, _COUNTER_WORDS = 5, 16
 _POLL_SECONDS = 0.001
 _STUCK_SECONDS = 2.0
 _STUCK_POLLS = 20
+_SLOWDOWN = 30
+"""Of a simulation, whose world has its deadline in clocks."""
+_RUNS = 1
+_MOST_LIMIT = (1 << 16) - 1
 _WORD_SECONDS = 400 / 1_000_000
 """What a word takes at most, at the slowest clock that deadlines reckon with."""
 
@@ -69,8 +75,8 @@ class LinkAgents:
         Carries the bytes; closed with the device.
     config : Config
         What the device must have been built from, with ``config.acting``.
-    world : WorldTable
-        Made for `config`.
+    world : WorldTable or int
+        Made for `config`; of a world that is a circuit the limit of steps of an episode, 0 for none.
     settings : sequence of AgentSettings
         One for each agent.
     patience : float
@@ -86,8 +92,8 @@ class LinkAgents:
     Raises
     ------
     ConfigError
-        `config` does not act, the number of settings is not that of its agents, or the world does not
-        fit what is built.
+        `config` does not act, the number of settings is not that of its agents, the world does not fit
+        what is built, or the limit is not 0 to 65535.
     ProtocolVersionError, ConfigMismatchError
         The device is another one than `config` describes; nothing was written to it.
     DeadlineError, LinkError
@@ -98,7 +104,7 @@ class LinkAgents:
         self,
         port: Port,
         config: Config,
-        world: WorldTable,
+        world: WorldTable | int,
         settings: Sequence[AgentSettings],
         patience: float = PATIENCE,
         build: str | None = None,
@@ -106,8 +112,12 @@ class LinkAgents:
         acting = checked_agents(config, settings)
         self.config, self.world, self.settings = config, world, tuple(settings)
         self._port, self._expected_build = port, build
+        self._deadline = acting.deadline
+        self._stuck_seconds = _STUCK_SECONDS
+        if acting.is_circuit:
+            self._stuck_seconds += _SLOWDOWN * acting.deadline / config.link.clock_hz
         self._tables = 2 if acting.algorithm is Algorithm.DOUBLE_Q_LEARNING else 1
-        loads = list(world_writes(config, world))
+        loads = _world_loads(config, world)
         for number, own in enumerate(self.settings):
             loads += settings_writes(number, own)
         self._set_up = [access for access in loads if access.region is Region.SETTINGS]
@@ -142,6 +152,8 @@ class LinkAgents:
             `steps` is not 0 to 2^48 - 1, or a trace is wanted; nothing was done.
         DeadlineError
             The agents make no more steps.
+        WorldSilentError
+            A world that is a circuit did not answer in time, which ended the job.
         SessionLostError
             The device was reset, which ended the job, or another host has it. After :meth:`reconnect`
             :attr:`counters` say how many steps were made.
@@ -153,12 +165,14 @@ class LinkAgents:
             return None
         self.start(steps)
         try:
-            self._await_end()
+            job = self._await_end()
         except DeviceError:
             raise  # nobody is there who could be told to stop
         except BaseException:
             self.stop()
             raise
+        if job & SILENT:
+            raise WorldSilentError(job - SILENT, self._deadline)
         return None
 
     def start(self, steps: int) -> None:
@@ -184,24 +198,29 @@ class LinkAgents:
     @property
     def running(self) -> bool:
         """A job runs."""
-        layout = ANSWERS[Request.PROGRESS]
-        (running,) = layout.unpack(self._session.ask(Request.PROGRESS, layout.size))
-        return bool(running)
+        return self._job() == _RUNS
 
-    def _await_end(self) -> None:
+    def _job(self) -> int:
+        layout = ANSWERS[Request.PROGRESS]
+        (job,) = layout.unpack(self._session.ask(Request.PROGRESS, layout.size))
+        return job
+
+    def _await_end(self) -> int:
+        """Return when no job runs, with how the last one ended."""
         made: list[int] = []
         polls, since = 0, time.monotonic()
-        while self.running:
+        while (job := self._job()) == _RUNS:
             # All agents make their steps in turns: one of them shows whether there is any progress.
             steps = self._fetch(Region.COUNTERS, range(_STEPS_WORDS))
             if steps != made:
                 made, polls, since = steps, 0, time.monotonic()
             polls += 1
-            if polls > _STUCK_POLLS and time.monotonic() - since > _STUCK_SECONDS:
+            if polls > _STUCK_POLLS and time.monotonic() - since > self._stuck_seconds:
                 raise DeadlineError(
-                    f"the agents made no step within {_STUCK_SECONDS:g} s of a job that runs"
+                    f"the agents made no step within {self._stuck_seconds:g} s of a job that runs"
                 )
             self._session.pause(_POLL_SECONDS)
+        return job
 
     # What the agents have
 
@@ -308,3 +327,16 @@ class LinkAgents:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _world_loads(config: Config, world: WorldTable | int) -> list[Access]:
+    """Return what loads a world, or only its limit of steps."""
+    acting = config.acting
+    if isinstance(world, WorldTable):
+        if acting is not None and acting.world != "table":
+            raise ConfigError(f"world is a table; the device's is {acting.world!r}")
+        return list(world_writes(config, world))
+    limit = integer("max_episode_steps", world, 0, _MOST_LIMIT)
+    if acting is not None and acting.world == "table":
+        raise ConfigError("world is a limit of steps; the device's is a table, which must be given")
+    return [limit_write(limit)]

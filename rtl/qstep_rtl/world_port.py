@@ -1,0 +1,131 @@
+"""The port at which agents ask their world, and the module that answers there.
+
+Function    An agent asks in the clock in which `valid` is 1; exactly three clocks later its answer is
+            taken if `ready` is 1. docs/circuit-worlds.md.
+"""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+from amaranth.hdl import ClockSignal, Instance, Module, ResetSignal, signed
+from amaranth.lib.wiring import Component, In, Out, Signature, connect, flipped
+
+from qstep.config import Config
+from qstep.errors import ConfigError
+from qstep_rtl import sources
+
+__all__ = ["AGENT_BITS", "ANSWER_CLOCKS", "Circuit", "WorldSignature", "check_circuit"]
+
+AGENT_BITS = 4
+
+ANSWER_CLOCKS = 3
+"""From a request to its answer."""
+
+_DRAW_BITS = 16
+
+
+class WorldSignature(Signature):
+    """What agents ask their world, seen from them.
+
+    Parameters
+    ----------
+    config : Config
+
+    Attributes
+    ----------
+    valid, agent : Out(1), Out(4)
+        An agent asks, one a clock at most; who.
+    state, action : Out, Out
+        Where it is, and what it does there.
+    outcome, start : Out(16), Out(16)
+        What it draws: uniform, independent, and drawn anew in each step.
+    ready : In(1)
+        Three clocks after `valid`: this is the answer. If not, the agent asks the same again some clocks
+        later, with the same draws.
+    reward, next_state, terminated : In(signed), In, In(1)
+        The answer; the reward is raw, a multiple of 2^-F.
+    start_state : In
+        Three clocks after each draw, asked or not: where an episode that starts with it starts.
+    """
+
+    def __init__(self, config: Config) -> None:
+        state = config.state_bits
+        super().__init__(
+            {
+                "valid": Out(1),
+                "agent": Out(AGENT_BITS),
+                "state": Out(state),
+                "action": Out(config.action_bits),
+                "outcome": Out(_DRAW_BITS),
+                "start": Out(_DRAW_BITS),
+                "ready": In(1),
+                "reward": In(signed(config.format.width)),
+                "next_state": In(state),
+                "terminated": In(1),
+                "start_state": In(state),
+            }
+        )
+
+
+class Circuit(Component):
+    """The world of a configuration whose ``acting.world`` is a file.
+
+    A SystemVerilog or Verilog file holds a module of its own name; a Python file a class ``World``, an
+    Amaranth component with a member ``world : In(WorldSignature(config))`` that is made with the
+    configuration.
+
+    Parameters
+    ----------
+    config : Config
+
+    Attributes
+    ----------
+    world : In(WorldSignature)
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        super().__init__({"world": In(WorldSignature(config))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        (path,) = sources.circuit(self._config)
+        if path.suffix == ".py":
+            m.submodules.world = world = _kind(path)(self._config)
+            connect(m, flipped(self.world), world.world)
+        else:
+            m.submodules.world = self._instance(path.stem)
+        return m
+
+    def _instance(self, name: str) -> Instance:
+        config, port = self._config, self.world
+        ports: dict[str, Any] = {
+            "p_States": config.states,
+            "p_Actions": config.actions,
+            "p_Width": config.format.width,
+            "p_Fraction": config.format.fraction,
+            "i_clk_i": ClockSignal(),
+            "i_rst_i": ResetSignal(),
+        }
+        for member, shape in WorldSignature(config).members.items():
+            way = "i" if shape.flow == Out else "o"
+            ports[f"{way}_{member}_{way}"] = getattr(port, member)
+        return Instance(name, **ports)
+
+
+def check_circuit(config: Config) -> None:
+    """Raise ConfigError if the world is a circuit that is not there, or Python without a class World."""
+    for path in sources.circuit(config):
+        if path.suffix == ".py":
+            _kind(path)
+
+
+def _kind(path: Path) -> type[Any]:
+    """Return the class of the circuit in a Python file."""
+    found: type[Any] | None = runpy.run_path(str(path)).get("World")
+    if found is None:
+        raise ConfigError(f"acting.world is {str(path)!r}; it must hold a class World")
+    return found

@@ -1,0 +1,44 @@
+"""A world whose answers are late, and which leaves out agent 1 for a while: a circuit for tests.
+
+Every second request of agent 0 is answered, and those of agent 1 but for the 20th to the 119th.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib.wiring import Component, In
+
+from qstep.config import Config
+from qstep_rtl.world_port import WorldSignature
+
+__all__ = ["World"]
+
+SLEEP = (20, 120)
+
+
+class World(Component):
+    """One goes `action + 1` states on, modulo 8, and gets that state's number; state 7 is the end."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__({"world": In(WorldSignature(config))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        port = self.world
+        asked = Signal(8)  # by agent 1
+        awake, ready, ready_late = Signal(), Signal(), Signal()
+        late, later = Signal(3), Signal(3)  # next state
+        m.d.sync += [ready_late.eq(ready), port.ready.eq(ready_late)]
+        m.d.sync += [
+            late.eq(port.state + port.action + 1),
+            later.eq(late),
+            port.next_state.eq(later),
+        ]
+        m.d.sync += [port.reward.eq(later), port.terminated.eq(later == 7)]
+        with m.If(port.valid & (port.agent == 0)):
+            m.d.sync += awake.eq(~awake)
+        with m.If(port.valid & (port.agent == 1) & (asked != SLEEP[1])):
+            m.d.sync += asked.eq(asked + 1)
+        slept = (asked >= SLEEP[0]) & (asked < SLEEP[1])
+        m.d.sync += ready.eq(Mux(port.agent == 0, awake, (port.agent != 1) | ~slept))
+        return m

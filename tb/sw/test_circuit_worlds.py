@@ -1,0 +1,155 @@
+"""Worlds that are circuits: the simulated device equals the model of the same world from a table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from tb.sw.drowsy_world import SLEEP
+
+from qstep import cli
+from qstep.acting.agent import AgentSettings
+from qstep.acting.config import Acting
+from qstep.acting.epsilon import Epsilon
+from qstep.acting.fast_model import FastActingModel
+from qstep.acting.plan import falling_epsilon, planned
+from qstep.acting.training import Budget
+from qstep.acting.world import World
+from qstep.config import Config
+from qstep.devices.agents_device import LinkAgents
+from qstep.errors import ConfigError, WorldSilentError
+from qstep.table import load_table
+from qstep_sim.port import SimPort
+
+pytestmark = pytest.mark.rtl
+
+GRID = Config(25, 4, acting=Acting(agents=3, world="worlds/gridworld.sv"))
+DROWSY = Config(
+    8,
+    3,
+    acting=Acting(agents=3, world=str(Path(__file__).with_name("drowsy_world.py")), deadline=1000),
+)
+SETTINGS = [
+    AgentSettings(0.5, 0.9, Epsilon(1, 0.05, "exponential", 5000), 1),
+    AgentSettings(0.1, 0.99, Epsilon(0.3), 2),
+    AgentSettings(1.0, 0.5, Epsilon(1, 0, "linear", 900, unit="episodes"), 3),
+]
+
+
+@pytest.fixture
+def port(request: pytest.FixtureRequest) -> Iterator[SimPort]:
+    made = SimPort(request.param)
+    yield made
+    made.close()
+
+
+def assert_exact(device: LinkAgents, model: FastActingModel) -> None:
+    assert np.array_equal(device.table, model.table)
+    assert device.states == model.states
+    assert device.counters == model.counters
+
+
+@pytest.mark.parametrize("port", [GRID], indirect=True)
+def test_the_grid_world_as_logic_is_the_one_from_a_table(port: SimPort) -> None:
+    world = World.named("gridworld")
+    config = replace(GRID, acting=world.acting(agents=3))
+    table = replace(world.table(config), max_episode_steps=12)
+    model = FastActingModel(config, table, SETTINGS)
+    device = LinkAgents(port, GRID, 12, SETTINGS)
+    for steps in (1, 2, 3000):
+        device.run(steps)
+        model.run(steps)
+        assert_exact(device, model)
+    assert all(own.truncations and own.terminations for own in device.counters)
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["described", "circuit-only"])
+def test_a_circuit_is_trained_from_the_command_line(known: bool, tmp_path: Path) -> None:
+    (tmp_path / "grid.toml").write_text(GRID.to_toml(), encoding="utf-8")
+    name = "gridworld" if known else "worlds/gridworld.sv"
+    options = ["--device", "sim", "--config", tmp_path / "grid.toml", "--steps", 4000, "--json"]
+    words = ["train", name, *options, "--out", tmp_path / "run"]
+    result = CliRunner().invoke(cli._qstep, list(map(str, words)), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    report = json.loads(result.stdout)
+    assert report["terminations"] > 0
+    # Of a world that describes it the optimum is known.
+    assert (len(report["optimum"]), report["greedy_return"] is not None) == (3 * known, known)
+    plan = planned(
+        "gridworld",
+        budget=Budget(4000),
+        settings=AgentSettings(epsilon=falling_epsilon(Budget(4000), 1, 0.05, 0.5)),
+        agents=3,
+        number_format="Q8.8",
+    )
+    table = plan.world.table(plan.config)
+    if not known:
+        table = replace(table, max_episode_steps=0)
+    model = FastActingModel(plan.config, table, plan.settings)
+    model.run(4000)
+    assert (load_table(tmp_path / "run/table.npz", GRID) == model.table).all()
+
+
+def test_a_circuit_without_its_configuration_is_refused() -> None:
+    with pytest.raises(
+        ConfigError, match=r"circuit 'a\.sv' and acting\.world is None; a circuit needs"
+    ):
+        planned("a.sv", budget=Budget(1))
+    with pytest.raises(ConfigError, match=r"'a\.sv' and acting\.world is 'worlds/gridworld\.sv'"):
+        planned("a.sv", budget=Budget(1), config=GRID)
+
+
+def drowsy_world() -> World:
+    """The world that ``drowsy_world.py`` is."""
+    state, action = np.divmod(np.arange(24), 3)
+    to = (state + action + 1) % 8
+    return World.from_arrays(
+        state=state,
+        action=action,
+        next_state=to,
+        reward=to / 256,
+        terminated=to == 7,
+        start_state=[0],
+    )
+
+
+@pytest.mark.parametrize("port", [DROWSY], indirect=True)
+def test_a_world_that_does_not_answer_ends_the_job_and_the_device_goes_on_exactly(
+    port: SimPort,
+) -> None:
+    world = drowsy_world()
+    config = replace(DROWSY, acting=world.acting(agents=3))
+
+    def assert_agents_exact() -> None:
+        """Each agent is where the model is after as many steps."""
+        counters, states, table = device.counters, device.states, device.table
+        for number, own in enumerate(counters):
+            model = FastActingModel(config, world.table(config), SETTINGS)
+            model.run(own.steps)
+            assert (states[number], own) == (model.states[number], model.counters[number])
+            assert np.array_equal(table[number], model.table[number])
+
+    device = LinkAgents(port, DROWSY, 0, SETTINGS)
+    with pytest.raises(
+        WorldSilentError, match="did not answer agent 1 within 1000 clocks"
+    ) as raised:
+        device.run(5000)
+    assert (raised.value.agent, raised.value.clocks) == (1, 1000)
+    steps = [own.steps for own in device.counters]
+    assert steps[1] == SLEEP[0]
+    assert steps[1] < steps[0] < steps[2] < 5000
+    assert_agents_exact()
+    # Its answers come again, and what was read goes on exactly as well as what is there.
+    device.run(200)
+    assert [own.steps - before for own, before in zip(device.counters, steps, strict=True)] == [
+        200
+    ] * 3
+    assert_agents_exact()
+    device.restore(device.table, device.states, device.counters)
+    device.run(200)
+    assert_agents_exact()

@@ -1,0 +1,74 @@
+"""The deadline of a world: who waits, for how long, to the clock."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import pytest
+from tb.planted import plant_python
+from tb.unit.streams import simulate
+
+from qstep_rtl import deadline
+
+pytestmark = pytest.mark.unit
+
+CLOCKS, TURN = 1000, 16
+
+
+def check(module: ModuleType) -> None:
+    """Agent 2 is never answered; agents 0 and 1 are, at each request and at every 40th."""
+    watched = module.Deadline(3, CLOCKS)
+    said: list[tuple[int, int]] = []  # clock and agent of each rise of `silent`
+
+    async def bench(ctx: Any) -> None:
+        async def turns(count: int, asks: tuple[int, ...], first: int = 0) -> int:
+            """Let `count` turns pass; return how many clocks after the first one it said something."""
+            found = -1
+            for clock in range(count * TURN):
+                turn, slot = divmod(clock, TURN)
+                ctx.set(watched.valid, slot in asks)
+                ctx.set(watched.agent, slot)
+                asker = slot - 3  # whose answer it is the time for
+                ctx.set(watched.ready, asker == 0 or (asker == 1 and turn % 40 == 39))
+                await ctx.tick()
+                if ctx.get(watched.silent) and found < 0:
+                    found = clock + 1
+                    said.append((found, ctx.get(watched.silent_agent)))
+            return found
+
+        # Everybody is answered in time: at each request, and after 39 turns of 16 clocks.
+        assert await turns(200, (0, 1)) == -1
+        # The clock of an answer is three after that of the request, so agent 2 waits from clock 5 on.
+        late = await turns(70, (0, 1, 2))
+        assert 5 + CLOCKS <= late <= 5 + CLOCKS + TURN + 2
+        assert ctx.get(watched.silent_agent) == 2
+        # It goes on saying so, whatever comes, until a job begins; then all wait anew.
+        assert await turns(5, (0,)) == 1
+        ctx.set(watched.run, 1)
+        await ctx.tick()
+        ctx.set(watched.run, 0)
+        assert not ctx.get(watched.silent)
+        assert await turns(CLOCKS // TURN, (2,)) == -1
+        assert await turns(3, (2,)) > 0
+
+    simulate(watched, bench)
+
+
+def test_who_waits_too_long_is_named_to_the_turn() -> None:
+    check(deadline)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("self.silent.eq(1)", "self.silent.eq(0)"),
+        ("waiting[agent].eq(~self.ready)", "waiting[agent].eq(1)"),
+        ("*(each.eq(0) for each in waiting)", ""),
+        ("now - read.data", "now"),
+        ("asked[-2][1]", "asked[0][1]"),
+    ],
+)
+def test_a_fault_is_noticed(old: str, new: str) -> None:
+    with pytest.raises(AssertionError):
+        check(plant_python(deadline, old, new))
