@@ -47,10 +47,8 @@ module qs_acting
   logic [ActionBits-1:0] action;
   logic [DrawBits-1:0] outcome, start;
   logic signed [Width-1:0] reward;
-  logic terminated, world_write_q, start_write_q, unused_valid;
+  logic terminated, world_write, start_write, unused_valid;
   logic [AgentBits-1:0] unused_agent;
-  logic [29:0] index_q;
-  logic [31:0] data_q;
 
   qs_agents #(
       .States   (States),
@@ -83,13 +81,9 @@ module qs_acting
       .world_start_state_i(start_state)
   );
 
-  // An access to the world is over for the bus before it is made.
-  always_ff @(posedge clk_i) begin
-    world_write_q <= bus_done_o && bus_write_i && bus_region_i == RegionWorld;
-    start_write_q <= bus_done_o && bus_write_i && bus_region_i == RegionStarts;
-    index_q       <= bus_index_i;
-    data_q        <= bus_data_i;
-  end
+  // An access to the world is made as it is over for the bus.
+  assign world_write = bus_done_o && bus_write_i && bus_region_i == RegionWorld;
+  assign start_write = bus_done_o && bus_write_i && bus_region_i == RegionStarts;
 
   qs_world #(
       .States  (States),
@@ -99,10 +93,10 @@ module qs_acting
       .Starts  (Starts)
   ) u_world (
       .clk_i,
-      .world_write_i(world_write_q),
-      .start_write_i(start_write_q),
-      .index_i      (index_q),
-      .data_i       (data_q),
+      .world_write_i(world_write),
+      .start_write_i(start_write),
+      .index_i      (bus_index_i),
+      .data_i       (bus_data_i),
       .state_i      (state),
       .action_i     (action),
       .outcome_i    (outcome),

@@ -9,7 +9,7 @@
 // Reset       Ends an access.
 // Hazards     none
 // Invariants  RegionIsLegal_A
-// Resources   70 flip-flops
+// Resources   40 flip-flops
 // Reference   none
 
 `include "qs_assert.svh"
@@ -50,16 +50,11 @@ module qs_agent_bus
   logic [Length:1] token_q;
 
   logic [3:0] set_q;
-  logic set_limit_q, write_q, entry_q;
-  logic [29:0] index_q;
-  logic [31:0] data_q;
+  logic set_limit_q, entry_q;
   logic [AgentBits-1:0] agent_q;
   logic [4:0] field_q;
 
   always_ff @(posedge clk_i) begin
-    index_q  <= bus_i.index;
-    data_q   <= bus_i.data;
-    write_q  <= bus_i.write;
     region_q <= region_e'(bus_i.region);
     unique case (bus_i.region)
       RegionCounters: agent_q <= bus_i.index[7:4];
@@ -89,11 +84,11 @@ module qs_agent_bus
     endcase
 
     for (int unsigned f = 0; f < 4; f++) begin
-      set_q[f] <= state_q == StOpen && region_q == RegionSettings && write_q &&
-          index_q[2:0] == 3'(f);
+      set_q[f] <= state_q == StOpen && region_q == RegionSettings && bus_i.write &&
+          bus_i.index[2:0] == 3'(f);
     end
-    set_limit_q <= state_q == StOpen && region_q == RegionSettings && write_q &&
-        index_q[2:0] == LIMIT;
+    set_limit_q <= state_q == StOpen && region_q == RegionSettings && bus_i.write &&
+        bus_i.index[2:0] == LIMIT;
 
     token_q <= token_o[Length-1:0];
     if (rst_i) begin
@@ -106,17 +101,17 @@ module qs_agent_bus
 
   assign token_o = {token_q, state_q == StSlot && live_i && agent_i == agent_q};
   assign access_o = '{
-          index: index_q,
-          data: data_q,
-          write: write_q,
+          index: bus_i.index,
+          data: bus_i.data,
+          write: bus_i.write,
           agent: agent_q,
           set: set_q,
           set_limit: set_limit_q,
           field: field_q,
-          load: field_q & {5{write_q}},
+          load: field_q & {5{bus_i.write}},
           entry: entry_q,
-          counter_read: state_q == StCount && !write_q,
-          counter_write: state_q == StCount && write_q
+          counter_read: state_q == StCount && !bus_i.write,
+          counter_write: state_q == StCount && bus_i.write
       };
   assign bus_done_o = state_q == StDone;
 

@@ -33,7 +33,7 @@ module qs_agent_counters
 
     // Stage Stage
     input logic                    stepped_i,
-    input logic                    terminated_i,  // 0 where stepped_i is; likewise the next one
+    input logic                    terminated_i,  // 0 where stepped_i is; likewise the next two
     input logic                    truncated_i,
     input logic signed [Width-1:0] reward_i,
     // Stage Stage + 7, the update's latency
@@ -94,7 +94,7 @@ module qs_agent_counters
     counted.steps = count.steps + SmallBits'(stepped_i);
     counted.terminations = count.terminations + SmallBits'(terminated_i);
     counted.truncations = count.truncations + SmallBits'(truncated_i);
-    counted.returns = count.returns + (stepped_i ? ReturnBits'(reward_i) : '0);
+    counted.returns = count.returns + ReturnBits'(reward_i);
   end
 
   always_ff @(posedge clk_i) begin

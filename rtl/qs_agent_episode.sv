@@ -46,18 +46,20 @@ module qs_agent_episode
     output logic signed [      Width-1:0] s9_reward_o
 );
 
-  logic [EpisodeBits-1:0] limit_q, before_limit_q, s8_steps_q;
+  logic [EpisodeBits-1:0] limit, before_limit_q, s8_steps_q;
   logic limits_q, s8_last_q, s8_ends, s8_step, s8_load, s8_entry;
 
   always_ff @(posedge clk_i) begin
-    if (access_i.set_limit) limit_q <= access_i.data[EpisodeBits-1:0];
-    limits_q <= limit_q != '0;
-    before_limit_q <= limit_q - 1'b1;
+    if (access_i.set_limit) begin
+      limits_q <= limit != '0;
+      before_limit_q <= limit - 1'b1;
+    end
     s8_steps_q <= s7_steps_o + EpisodeBits'(limits_q);
-    s8_last_q <= limits_q && s7_steps_o == before_limit_q;
-    if (rst_i) limit_q <= '0;
+    s8_last_q  <= limits_q && s7_steps_o == before_limit_q;
+    if (rst_i) limits_q <= 1'b0;
   end
 
+  assign limit = access_i.data[EpisodeBits-1:0];
   assign s8_load = s8_token_i && access_i.load[3];
   assign s8_entry = s8_token_i && access_i.entry;
   assign s8_step = s8_aim_i.asks && world_ready_i;
@@ -83,7 +85,7 @@ module qs_agent_episode
     s9_deed_o.finish <= s8_aim_i.finish;
     s9_deed_o.chooses <= s8_aim_i.start || s8_aim_i.finish || (s8_step && !s8_truncated_o);
     s9_deed_o.values <= s8_aim_i.start || s8_aim_i.finish || s8_aim_i.refresh || s8_step;
-    s9_reward_o <= world_reward_i;
+    s9_reward_o <= s8_step ? world_reward_i : '0;
     s9_x_o <= s8_aim_i.refresh || s8_entry ? s8_state_i :
         s8_aim_i.start || s8_aim_i.finish || world_terminated_i ? world_start_state_i :
         world_next_state_i;

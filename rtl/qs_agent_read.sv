@@ -26,8 +26,8 @@ module qs_agent_read
     input logic    [Select:0] token_i,
 
     input logic   [           63:0] s2_word_i,
+    input logic   [EpisodeBits-1:0] s2_count_i,
     input logic   [EpsilonBits-1:0] s5_epsilon_i,
-    input logic   [EpisodeBits-1:0] s5_count_i,
     input flags_t                   s5_flags_i,
     input logic   [  StateBits-1:0] s5_state_i,
     input logic   [ ActionBits-1:0] s5_action_i,
@@ -40,27 +40,32 @@ module qs_agent_read
     output logic [31:0] data_o
 );
 
-  logic s3_reads_q, s6_reads_q, s7_reads_q, value_reads_q;
+  // What passes is kept for a clock, and is 0 where it is not asked for.
+  logic s2_reads, s5_reads, s3_reads_q, s6_reads_q, s7_reads_q, value_reads_q;
   logic [31:0] s3_read_q, s6_read_q, read;
 
+  assign s2_reads = token_i[2] && (access_i.field[0] || access_i.field[1] || access_i.field[3]);
+  assign s5_reads = token_i[5] && (access_i.field[2] || access_i.field[4]);
+
   always_ff @(posedge clk_i) begin
-    s3_reads_q    <= token_i[2] && (access_i.field[0] || access_i.field[1]);
-    s3_read_q     <= access_i.field[0] ? s2_word_i[31:0] : s2_word_i[63:32];
-    s6_reads_q    <= token_i[5] && (access_i.field[2] || access_i.field[3] || access_i.field[4]);
+    s3_reads_q    <= s2_reads;
+    s6_reads_q    <= s5_reads;
     s7_reads_q    <= token_i[6] && access_i.field[3];
     value_reads_q <= token_i[Select-1] && access_i.entry;
+    if (access_i.field[0]) s3_read_q <= s2_word_i[31:0];
+    else if (access_i.field[1]) s3_read_q <= s2_word_i[63:32];
+    else s3_read_q <= {s2_count_i, 16'b0};
     if (access_i.field[2]) s6_read_q <= 32'(s5_epsilon_i);
-    else if (access_i.field[3]) s6_read_q <= {s5_count_i, 16'b0};
     else
       s6_read_q <= {
         s5_flags_i.drawn, s5_flags_i.begun, s5_explored_i, 7'b0, 6'(s5_action_i), 16'(s5_state_i)
       };
+    if (!s2_reads) s3_read_q <= '0;
+    if (!s5_reads) s6_read_q <= '0;
   end
 
   always_comb begin
-    read = '0;
-    if (s3_reads_q) read |= s3_read_q;
-    if (s6_reads_q) read |= s6_read_q;
+    read = s3_read_q | s6_read_q;
     if (s7_reads_q) read |= 32'(s7_steps_i);
     if (value_reads_q) read |= 32'($signed(next_value_i));
     if (counter_done_i) read |= 32'(counter_i);

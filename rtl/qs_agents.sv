@@ -176,7 +176,7 @@ module qs_agents
   logic [NoiseBits-1:0] s6_rounding;
   logic s6_table;
   logic [EpsilonBits-1:0] s5_epsilon, last_epsilon;
-  logic [EpisodeBits-1:0] s5_count;
+  logic [EpisodeBits-1:0] s2_count;
   logic last_stepped, last_ended;
 
   qs_draw #(
@@ -203,16 +203,18 @@ module qs_agents
       .clk_i,
       .rst_i,
       .agent_i     (agent),
+      .s2_live_i   (live[2]),
       .s5_live_i   (live[5]),
       .stepped_i   (last_stepped),
       .ended_i     (last_ended),
       .set_i       (access.set[3:1]),
       .set_agent_i (access.agent),
       .set_data_i  (access.data),
-      .s5_load_i   ({2{token[5]}} & access.load[3:2]),
+      .s2_load_i   (token[2] && access.load[3]),
+      .s5_load_i   (token[5] && access.load[2]),
       .old_o       (last_epsilon),
-      .s5_epsilon_o(s5_epsilon),
-      .s5_count_o  (s5_count)
+      .s2_count_o  (s2_count),
+      .s5_epsilon_o(s5_epsilon)
   );
 
   // A truncated step is over when its second slot is, which chooses by the same epsilon.
@@ -450,8 +452,8 @@ module qs_agents
       .access_i      (access),
       .token_i       (token[Select:0]),
       .s2_word_i     (s2_word),
+      .s2_count_i    (s2_count),
       .s5_epsilon_i  (s5_epsilon),
-      .s5_count_i    (s5_count),
       .s5_flags_i    (s5_flags),
       .s5_state_i    (world_state_o),
       .s5_action_i   (world_action_o),

@@ -37,7 +37,7 @@ package qs_agents_pkg;
     logic [31:0] data;
   } request_t;
 
-  // The same, registered and decoded.
+  // The same, decoded.
   typedef struct packed {
     logic [29:0]          index;
     logic [31:0]          data;

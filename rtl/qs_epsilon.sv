@@ -5,8 +5,9 @@
 //             reaches period it starts again and epsilon = max(end, epsilon - decrement - (shift ? epsilon >>
 //             shift : 0)). Golden model: ActingModel._lower_epsilon in qstep.acting.model.
 // Timing      A slot a clock. Epsilon is read when a slot's last stage begins (Slots - 1), with what the slot
-//             did in this rotation, and there for the next one in stage 5, where it is written back.
-// Handshake   load_i writes, in stage 5 of the slot: 0 epsilon, 1 count. set_i writes a setting of
+//             did in this rotation, and there for the next one in stage 5, where it is written back; the count
+//             likewise in stage 2.
+// Handshake   s2_load_i and s5_load_i write the slot's count and epsilon. set_i writes a setting of
 //             set_agent_i: 0 end, 1 decrement, 2 {by_episodes, shift, period}.
 // Reset       none: undefined until loaded.
 // Hazards     none: a slot returns after it has been written.
@@ -26,8 +27,9 @@ module qs_epsilon
     input logic clk_i,
     input logic rst_i,  // only gates the assertion
 
-    input logic [Slots-1:0][AgentBits-1:0] agent_i,   // in each stage
-    input logic                            s5_live_i, // the slot has an agent
+    input logic [Slots-1:0][AgentBits-1:0] agent_i,    // in each stage
+    input logic                            s2_live_i,  // the slot has an agent
+    input logic                            s5_live_i,
 
     // Stage Slots - 1
     input logic stepped_i,  // a step was made
@@ -36,11 +38,12 @@ module qs_epsilon
     input logic [          2:0] set_i,
     input logic [AgentBits-1:0] set_agent_i,
     input logic [         31:0] set_data_i,
-    input logic [          1:0] s5_load_i,
+    input logic                 s2_load_i,
+    input logic                 s5_load_i,
 
-    output logic [EpsilonBits-1:0] old_o,         // stage Slots - 1
-    output logic [EpsilonBits-1:0] s5_epsilon_o,
-    output logic [      Count-1:0] s5_count_o
+    output logic [EpsilonBits-1:0] old_o,        // stage Slots - 1
+    output logic [      Count-1:0] s2_count_o,
+    output logic [EpsilonBits-1:0] s5_epsilon_o
 );
 
   // Settings, each read so that it is there in the stage that uses it; stages go on behind the last one.
@@ -108,7 +111,7 @@ module qs_epsilon
       .clk_i,
       .write_i      (s5_live_i),
       .write_agent_i(agent_i[5]),
-      .write_data_i (s5_load_i[0] ? set_data_i[EpsilonBits-1:0] : s5_epsilon_o),
+      .write_data_i (s5_load_i ? set_data_i[EpsilonBits-1:0] : s5_epsilon_o),
       .read_agent_i (agent_i[Slots-2]),
       .data_o       (old_o)
   );
@@ -118,9 +121,9 @@ module qs_epsilon
       .Width (Count)
   ) u_count (
       .clk_i,
-      .write_i      (s5_live_i),
-      .write_agent_i(agent_i[5]),
-      .write_data_i (s5_load_i[1] ? set_data_i[31-:Count] : s5_count_o),
+      .write_i      (s2_live_i),
+      .write_agent_i(agent_i[2]),
+      .write_data_i (s2_load_i ? set_data_i[31-:Count] : s2_count_o),
       .read_agent_i (agent_i[Slots-2]),
       .data_o       (a_count)
   );
@@ -129,7 +132,7 @@ module qs_epsilon
 
   // Stages b to f: shift by 0 to 3, then by multiples of 4; sum; difference; compare.
   logic b_unit_q, b_shifts_q, c_due_q, d_due_q, e_due_q, f_less_q;
-  logic [Count-1:0] b_count_q, c_count_q, d_count_q;
+  logic [Count-1:0] b_count_q, c_count_q;
   logic [1:0] b_shift_q;
   logic [EpsilonBits-1:0] b_shifted_q, b_epsilon_q, c_shifted_q, c_epsilon_q, d_epsilon_q, f_end_q;
   logic [EpsilonBits:0] d_fall_q, e_left_q, lead;
@@ -153,7 +156,7 @@ module qs_epsilon
     c_epsilon_q  <= b_epsilon_q;
 
     d_due_q      <= c_due_q;
-    d_count_q    <= c_due_q ? '0 : c_count_q;
+    s2_count_o   <= c_due_q ? '0 : c_count_q;
     d_fall_q     <= c_due_q ? {1'b0, c_decrement} + {1'b0, c_shifted_q} : '0;
     d_epsilon_q  <= c_epsilon_q;
 
@@ -167,15 +170,6 @@ module qs_epsilon
 
     s5_epsilon_o <= f_less_q ? f_end_q : f_left_q;
   end
-
-  qs_delay #(
-      .Width(Count),
-      .Depth(3)
-  ) u_count_delay (
-      .clk_i,
-      .data_i(d_count_q),
-      .data_o(s5_count_o)
-  );
 
   logic unused_lead;
   assign unused_lead = ^lead[EpsilonBits-1:0];

@@ -219,7 +219,7 @@ MUTANTS = {
         "{1'b0, s5_explore_i} <",
         "{1'b1, s5_explore_i} <",
     ),
-    "truncation-a-step-late": ("qs_agent_episode.sv", "limit_q - 1'b1", "limit_q"),
+    "truncation-a-step-late": ("qs_agent_episode.sv", "limit - 1'b1", "limit"),
     "truncation-not-bootstrapped": (
         "qs_agents.sv",
         "s9_deed.terminated || s9_deed.finish || (t",

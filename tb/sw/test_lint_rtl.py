@@ -27,8 +27,8 @@ def test_the_interleaved_lane_has_no_warnings() -> None:
 
 
 def test_fault_in_one_corner_of_the_interleaved_lane_is_reported(tmp_path: Path) -> None:
-    wide = "logic signed [ReturnBits-1:0] returns;"
-    rtl = plant(tmp_path, "qs_agent_counters.sv", wide, wide.replace("-1:0", "-1+Width/32:0"))
+    word = "4'(sweep_q - 1'b1)"
+    rtl = plant(tmp_path, "qs_agent_counters.sv", word, word.replace("4'", "(4 + Width / 32)'"))
     complaints = [lint_rtl.lint_acting(corner, rtl) for corner in lint_rtl.ACTING_CORNERS[:2]]
     assert complaints[0] == ""
     assert "%Warning-WIDTH" in complaints[1]
