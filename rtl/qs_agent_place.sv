@@ -8,7 +8,7 @@
 // Reset       none: undefined until loaded.
 // Hazards     none: a slot returns after it has been written.
 // Invariants  none
-// Resources   A pair in each stage from 5 to Write
+// Resources   Four words of a pair for each agent
 // Reference   none
 
 module qs_agent_place
@@ -27,6 +27,7 @@ module qs_agent_place
     input logic clk_i,
 
     input logic    [Slots-1:0][AgentBits-1:0] agent_i,   // in each stage
+    input logic    [Slots-1:0]                live_i,
     input access_t                            access_i,
     input logic    [  Write:0]                token_i,
 
@@ -97,31 +98,55 @@ module qs_agent_place
       .data_o(s9_action_o)
   );
 
-  qs_delay #(
-      .Width(StateBits + ActionBits),
-      .Depth(Select - 8)
+  qs_agent_delay #(
+      .Agents(Agents),
+      .Slots (Slots),
+      .Width (StateBits + ActionBits),
+      .From  (AnswerStage),
+      .To    (Select)
   ) u_select_place (
       .clk_i,
+      .agent_i,
+      .live_i,
       .data_i({s8_state_o, s8_action}),
       .data_o({select_state, select_action})
   );
 
-  qs_delay #(
-      .Width(StateBits + ActionBits),
-      .Depth(Write - Select)
+  qs_agent_delay #(
+      .Agents(Agents),
+      .Slots (Slots),
+      .Width (StateBits + ActionBits),
+      .From  (Select),
+      .To    (Write)
   ) u_write_place (
       .clk_i,
+      .agent_i,
+      .live_i,
       .data_i({select_state, select_action}),
       .data_o({write_state_o, write_action_o})
   );
 
   qs_delay #(
-      .Width(2 + StateBits),
+      .Width(1),
       .Depth(Select - 9)
+  ) u_chooses (
+      .clk_i,
+      .data_i(s9_chooses_i),
+      .data_o(select_chooses)
+  );
+
+  qs_agent_delay #(
+      .Agents(Agents),
+      .Slots (Slots),
+      .Width (1 + StateBits),
+      .From  (9),
+      .To    (Select)
   ) u_x (
       .clk_i,
-      .data_i({s9_chooses_i, s9_explores_i, s9_x_i}),
-      .data_o({select_chooses, select_explored, select_x})
+      .agent_i,
+      .live_i,
+      .data_i({s9_explores_i, s9_x_i}),
+      .data_o({select_explored, select_x})
   );
 
   assign select_loads  = token_i[Select] && access_i.load[4];

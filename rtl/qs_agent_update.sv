@@ -4,7 +4,7 @@
 // Function    value_o = saturate((2^15 * entry + alpha * (reward - entry) + kappa * target + bias) >>> 15),
 //             which is the sum of three products of the arithmetic contract. keep_i leaves the first term
 //             only: value_o = entry. Golden model: qstep.model.exact_value.
-// Timing      Stage 0 takes reward, entry and keep, stage 2 alpha and target, stage 3 kappa, stage 4 bias;
+// Timing      Stage 0 takes reward, entry and keep, stage 2 alpha and target, stage 3 kappa, stage 4 entry and bias;
 //             value_o is there in stage 7. One update a clock; no more than a sum lies
 //             between registers, and a multiplier has registers before, in and behind it.
 // Handshake   none
@@ -26,6 +26,7 @@ module qs_agent_update #(
     input logic [CoeffBits-1:0] s2_alpha_i,  // from a register
     input logic signed [Width:0] s2_target_i,  // least value - 1 .. greatest value
     input logic [CoeffBits-1:0] s3_kappa_i,  // from a register
+    input logic signed [Width-1:0] s4_entry_i,  // that of stage 0
     input logic [qs_pkg::CoeffFraction-1:0] s4_bias_i,
 
     output logic signed [Width-1:0] value_o,
@@ -36,18 +37,8 @@ module qs_agent_update #(
   localparam int unsigned AccBits = Width + CoeffBits;
 
   logic signed [Width:0] s1_delta_q, s2_delta_q, s3_target_q;
-  logic signed [Width-1:0] s4_entry;
   logic signed [AccBits-1:0] s3_step_q, s4_step_q, s4_next_q, s5_next_q, s5_sum_q, s6_sum_q;
   logic overflow;
-
-  qs_delay #(
-      .Width(Width),
-      .Depth(4)
-  ) u_entry (
-      .clk_i,
-      .data_i(s0_entry_i),
-      .data_o(s4_entry)
-  );
 
   always_ff @(posedge clk_i) begin
     s1_delta_q <= s0_keep_i ? '0 : (Width + 1)'(s0_reward_i) - (Width + 1)'(s0_entry_i);
@@ -60,7 +51,7 @@ module qs_agent_update #(
     s4_next_q <= AccBits'($signed({1'b0, s3_kappa_i})) * AccBits'(s3_target_q);
     s5_next_q <= s4_next_q;
 
-    s5_sum_q <= s4_step_q + $signed({s4_entry[Width-1], s4_entry, s4_bias_i});
+    s5_sum_q <= s4_step_q + $signed({s4_entry_i[Width-1], s4_entry_i, s4_bias_i});
     s6_sum_q <= s5_sum_q + s5_next_q;
   end
 

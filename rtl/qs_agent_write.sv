@@ -29,6 +29,7 @@ module qs_agent_write
     input logic clk_i,
 
     input logic    [Slots-1:0][AgentBits-1:0] agent_i,   // in each stage
+    input logic    [Slots-1:0]                live_i,
     input access_t                            access_i,
     input logic    [  Write:0]                token_i,
 
@@ -57,7 +58,7 @@ module qs_agent_write
 
   deed_t last;  // stage Write - 1
   logic entry_number, last_number, write_step_q, write_values, saturated, s11_number;
-  logic signed [Width-1:0] entry;
+  logic signed [Width-1:0] entry, later_entry;
   logic [Tables-1:0][Width-1:0] entry_values, write_next_values, write_values_data;
   logic [qs_pkg::CoeffBits-1:0] alpha, kappa;
   logic [qs_pkg::CoeffFraction-1:0] bias;
@@ -82,12 +83,26 @@ module qs_agent_write
   );
 
   qs_delay #(
-      .Width($bits(deed_t) + Width),
+      .Width($bits(deed_t)),
       .Depth(Entry - 9)
-  ) u_entry (
+  ) u_entry_deed (
       .clk_i,
-      .data_i({s9_deed_i, s9_reward_i}),
-      .data_o({entry_deed_o, entry_reward_o})
+      .data_i(s9_deed_i),
+      .data_o(entry_deed_o)
+  );
+
+  qs_agent_delay #(
+      .Agents(Agents),
+      .Slots (Slots),
+      .Width (Width),
+      .From  (9),
+      .To    (Entry)
+  ) u_reward (
+      .clk_i,
+      .agent_i,
+      .live_i,
+      .data_i(s9_reward_i),
+      .data_o(entry_reward_o)
   );
 
   qs_delay #(
@@ -99,11 +114,16 @@ module qs_agent_write
       .data_o({last, last_number})
   );
 
-  qs_delay #(
-      .Width(Tables * Width),
-      .Depth(Write - Select)
+  qs_agent_delay #(
+      .Agents(Agents),
+      .Slots (Slots),
+      .Width (Tables * Width),
+      .From  (Select),
+      .To    (Write)
   ) u_values (
       .clk_i,
+      .agent_i,
+      .live_i,
       .data_i(values_i),
       .data_o(write_next_values)
   );
@@ -165,12 +185,31 @@ module qs_agent_write
       .data_o       (kappa)
   );
 
+  qs_agent_delay #(
+      .Agents(Agents),
+      .Slots (Slots),
+      .Width (Width),
+      .From  (Entry),
+      .To    (Entry + 4)
+  ) u_later_entry (
+      .clk_i,
+      .agent_i,
+      .live_i,
+      .data_i(entry),
+      .data_o(later_entry)
+  );
+
   if (Rounding == 32'(qs_pkg::RoundStochastic)) begin : gen_noise
-    qs_delay #(
-        .Width(NoiseBits),
-        .Depth(Entry + 4 - 6)
+    qs_agent_delay #(
+        .Agents(Agents),
+        .Slots (Slots),
+        .Width (NoiseBits),
+        .From  (6),
+        .To    (Entry + 4)
     ) u_noise (
         .clk_i,
+        .agent_i,
+        .live_i,
         .data_i(s6_rounding_i),
         .data_o(bias)
     );
@@ -190,6 +229,7 @@ module qs_agent_write
       .s2_alpha_i (alpha),
       .s2_target_i(target_i),
       .s3_kappa_i (kappa),
+      .s4_entry_i (later_entry),
       .s4_bias_i  (bias),
       .value_o,
       .saturated_o(saturated)
@@ -198,6 +238,6 @@ module qs_agent_write
   assign saturated_o = saturated && write_step_q;
 
   logic unused_bits;
-  assign unused_bits = ^{agent_i, access_i, token_i, last};
+  assign unused_bits = ^{agent_i, live_i, access_i, token_i, last};
 
 endmodule

@@ -244,6 +244,7 @@ module qs_agents
   ) u_place (
       .clk_i,
       .agent_i       (agent),
+      .live_i        (live),
       .access_i      (access),
       .token_i       (token),
       .s5_state_o    (world_state_o),
@@ -400,6 +401,7 @@ module qs_agents
   ) u_write (
       .clk_i,
       .agent_i       (agent),
+      .live_i        (live),
       .access_i      (access),
       .token_i       (token),
       .s6_rounding_i (s6_rounding),
