@@ -128,12 +128,12 @@ module qs_agent_counters
     if (late_take) late_q <= saturated;
   end
 
-  // What is added to each word: word n passes in the clocks in which sweep_q is n + 1 (address) to n + 4
+  // What is added to each word: word n passes in the clocks in which sweep_q is n + 1 (address) to n + 5
   // (write). Sums of returns are extended by their sign.
   (* no_rw_check *) logic [15:0] mem[2**(AgentBits+4)];
-  logic [15:0] ram_q, mem_q, addend_q, addend, sum_q;
-  logic [3:0] a_word, r_word_q, b_word_q, c_word_q;
-  logic a_valid, r_valid_q, b_valid_q, c_valid_q, carry_q, hit_q, first;
+  logic [15:0] ram_q, mem_q, word_q, addend_q, addend, sum_q;
+  logic [3:0] a_word, r_word_q, b_word_q, c_word_q, d_word_q;
+  logic a_valid, r_valid_q, b_valid_q, c_valid_q, d_valid_q, b_first_q, carry_q, hit_q;
   logic [63:0] returns;
   logic [16:0] sum;
 
@@ -142,7 +142,7 @@ module qs_agent_counters
   assign returns = 64'(taken_q.returns);
 
   always_comb begin
-    unique case (r_word_q)
+    unique case (b_word_q)
       4'd0: addend = 16'(taken_q.steps);
       4'd3: addend = 16'(taken_q.terminations);
       4'd6: addend = 16'(taken_q.truncations);
@@ -155,8 +155,7 @@ module qs_agent_counters
     endcase
   end
 
-  assign first = r_word_q inside {4'd0, 4'd3, 4'd6, 4'd9, 4'd13};
-  assign sum   = {1'b0, mem_q} + {1'b0, addend_q} + 17'(carry_q);
+  assign sum = {1'b0, word_q} + {1'b0, addend_q} + 17'(carry_q);
 
   logic [15:0] snapshot[16];
   logic wanted;
@@ -164,27 +163,33 @@ module qs_agent_counters
   always_ff @(posedge clk_i) begin
     ram_q <= mem[{swept_q, a_word}];
     mem_q <= ram_q;
-    if (c_valid_q) mem[{summed_q, c_word_q}] <= hit_q ? want_data_i : sum_q;
+    if (d_valid_q) mem[{summed_q, d_word_q}] <= hit_q ? want_data_i : sum_q;
 
-    // The agent of the words from mem_q on: the last ones of an agent pass when the next one is swept.
-    if (sweep_q == SweepBits'(2)) summed_q <= swept_q;
+    // The agent of the words from word_q on: the last ones of an agent pass when the next one is swept.
+    if (sweep_q == SweepBits'(3)) summed_q <= swept_q;
 
     r_word_q  <= a_word;
     r_valid_q <= a_valid;
 
-    addend_q  <= addend;
+    b_first_q <= r_word_q inside {4'd0, 4'd3, 4'd6, 4'd9, 4'd13};
     b_word_q  <= r_word_q;
     b_valid_q <= r_valid_q;
 
-    sum_q     <= sum[15:0];
-    carry_q   <= sum[16] && !first;
-    hit_q     <= write_i && wanted && b_valid_q && b_word_q == want_word_i;
+    word_q    <= mem_q;
+    addend_q  <= addend;
     c_word_q  <= b_word_q;
     c_valid_q <= b_valid_q;
+
+    sum_q     <= sum[15:0];
+    carry_q   <= sum[16] && !b_first_q;
+    hit_q     <= write_i && wanted && c_valid_q && c_word_q == want_word_i;
+    d_word_q  <= c_word_q;
+    d_valid_q <= c_valid_q;
     if (rst_i) begin
       r_valid_q <= 1'b0;
       b_valid_q <= 1'b0;
       c_valid_q <= 1'b0;
+      d_valid_q <= 1'b0;
     end
   end
 
@@ -193,14 +198,14 @@ module qs_agent_counters
 
   logic copies, ends, copies_q, copied_q, answered_q;
   assign copies = read_i && want_word_i == '0 && !copied_q;
-  assign ends   = c_valid_q && c_word_q == '1;
+  assign ends   = d_valid_q && d_word_q == '1;
 
   always_ff @(posedge clk_i) begin
-    if (copies_q && c_valid_q) snapshot[c_word_q] <= sum_q;
+    if (copies_q && d_valid_q) snapshot[d_word_q] <= sum_q;
     data_o <= snapshot[want_word_i];
     // The first word of the wanted agent is about to be in sum_q.
     if (copies_q) copies_q <= copies && !ends;
-    else copies_q <= copies && b_valid_q && b_word_q == '0 && wanted;
+    else copies_q <= copies && c_valid_q && c_word_q == '0 && wanted;
     copied_q <= read_i && want_word_i == '0 && (copied_q || (copies_q && ends));
     answered_q <= (read_i && (want_word_i != '0 || copied_q)) || (write_i && hit_q);
     done_o <= answered_q && !done_o && (read_i || write_i);

@@ -238,7 +238,7 @@ MUTANTS = {
     "alias-on-the-wrong-side": ("qs_alias.sv", "rest < word", "rest >= word"),
     "saturation-wraps": ("qs_agent_update.sv", "value_o <= overflow ?", "value_o <= 1'b0 ?"),
     "a-step-too-many": ("qs_agent_budget.sv", "{1'b0, first_q};", "{1'b0, first_q} + 1'b1;"),
-    "carry-lost": ("qs_agent_counters.sv", "sum[16] && !first", "sum[16] && first"),
+    "carry-lost": ("qs_agent_counters.sv", "sum[16] && !b_first_q", "sum[16] && b_first_q"),
 }
 
 
