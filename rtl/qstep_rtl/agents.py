@@ -34,13 +34,8 @@ def check_room(config: Config) -> None:
     acting = config.acting
     if acting is None:
         return
-    shares = acting.shared_table and acting.agents > 1
-    if acting.agents > MOST_AGENTS or shares:
-        whose = "one table" if shares else "tables of their own"
-        raise ConfigError(
-            f"acting has {acting.agents} agents with {whose}; hardware has 1 to {MOST_AGENTS} "
-            "with tables of their own"
-        )
+    if acting.agents > MOST_AGENTS:
+        raise ConfigError(f"acting has {acting.agents} agents; hardware has 1 to {MOST_AGENTS}")
     check_circuit(config)
 
 
@@ -73,6 +68,7 @@ class Agents(Component):
             "p_Agents": acting.agents,
             "p_Algorithm": list(Algorithm).index(acting.algorithm),
             "p_Rounding": config.rounding.code,
+            "p_SharedTable": int(acting.shared_table),
             "i_clk_i": ClockSignal(),
             "i_rst_i": ResetSignal(),
             "i_bus_valid_i": host.access,

@@ -20,6 +20,7 @@ from qstep.errors import ConfigError
 from qstep.protocol import Region
 
 __all__ = [
+    "HOLDS",
     "Access",
     "counters_from",
     "counters_writes",
@@ -30,6 +31,9 @@ __all__ = [
     "table_index",
     "world_writes",
 ]
+
+HOLDS = 1 << 8
+"""Where the counters' region has how many slots of a shared table were held, modulo 2^32."""
 
 _COLUMN_BITS = 32
 _SPLIT_BITS = DRAW_BITS + 1

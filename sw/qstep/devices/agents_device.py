@@ -117,6 +117,7 @@ class LinkAgents:
         if acting.is_circuit:
             self._stuck_seconds += _SLOWDOWN * acting.deadline / config.link.clock_hz
         self._tables = 2 if acting.algorithm is Algorithm.DOUBLE_Q_LEARNING else 1
+        self._owners = 1 if acting.shared_table else acting.agents
         loads = _world_loads(config, world)
         for number, own in enumerate(self.settings):
             loads += settings_writes(number, own)
@@ -277,7 +278,7 @@ class LinkAgents:
         """Return where the values of all tables are, in the order of :attr:`table`."""
         return [
             table_index(agent, table, state, action)
-            for agent in range(len(self.settings))
+            for agent in range(self._owners)
             for table in range(self._tables)
             for state in range(self.config.states)
             for action in range(self.config.actions)
