@@ -22,6 +22,7 @@ from qstep.protocol import Region
 __all__ = [
     "HOLDS",
     "Access",
+    "begin_write",
     "counters_from",
     "counters_writes",
     "limit_write",
@@ -100,6 +101,12 @@ def state_from(agent: int, read: Read) -> AgentState:
         explored=bool(place >> 29 & 1),
         episode_steps=counts & 0xFFFF,
     )
+
+
+def begin_write(agent: int, read: Read) -> Access:
+    """Return what lets an agent draw a start state next, with the draw that it has made if it waits."""
+    field = agent << 3 | 4
+    return Access(Region.CONTEXT, field, read(Region.CONTEXT, field) & 1 << 31)
 
 
 def counters_writes(agent: int, counters: AgentCounters) -> list[Access]:
