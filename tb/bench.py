@@ -111,11 +111,12 @@ class Run:
     @property
     def files(self) -> list[Path]:
         """Sources in the order of compilation; other modules are found by name in :attr:`rtl`."""
+        packages = [self.rtl / "qs_pkg.sv", self.rtl / "qs_agents_pkg.sv"]
         if self.sources:
-            return [self.rtl / "qs_pkg.sv", *self.sources]
+            return [*packages, *self.sources]
         for folder in (self.rtl, TB / "uvm", TB / "unit"):
             if (folder / f"{self.top}.sv").exists():
-                return [self.rtl / "qs_pkg.sv", folder / f"{self.top}.sv"]
+                return [*packages, folder / f"{self.top}.sv"]
         raise BenchError(f"{self.top}.sv is neither in {self.rtl} nor in tb/uvm nor in tb/unit")
 
 

@@ -10,7 +10,7 @@ from types import ModuleType
 
 from tb.bench import RTL
 
-__all__ = ["plant", "plant_python"]
+__all__ = ["plant", "plant_all", "plant_python"]
 
 
 def plant(folder: Path, file: str, old: str, new: str, extra: Iterable[Path] = ()) -> Path:
@@ -21,12 +21,20 @@ def plant(folder: Path, file: str, old: str, new: str, extra: Iterable[Path] = (
     AssertionError
         The file does not hold the text exactly once: the fault no longer applies.
     """
+    return plant_all(folder, [(file, old, new)], extra)
+
+
+def plant_all(
+    folder: Path, faults: Iterable[tuple[str, str, str]], extra: Iterable[Path] = ()
+) -> Path:
+    """Do what :func:`plant` does for several faults (file, old text, new text) in one copy."""
     for path in [*RTL.glob("*.sv*"), *extra]:
         shutil.copy(path, folder)
-    changed = folder / file
-    text = changed.read_text(encoding="utf-8")
-    assert text.count(old) == 1, f"{file} no longer holds {old!r} once"
-    changed.write_text(text.replace(old, new), encoding="utf-8")
+    for file, old, new in faults:
+        changed = folder / file
+        text = changed.read_text(encoding="utf-8")
+        assert text.count(old) == 1, f"{file} no longer holds {old!r} once"
+        changed.write_text(text.replace(old, new), encoding="utf-8")
     return folder
 
 

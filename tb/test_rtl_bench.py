@@ -82,12 +82,20 @@ def test_test_plan_names_tests_that_exist() -> None:
 @pytest.mark.rtl
 @pytest.mark.parametrize(
     "bench",
-    ["uvm/qs_lane_bench", "unit/qs_max_tree_bench", "unit/qs_update_exhaustive", "unit/qstep_top"],
+    [
+        "uvm/qs_lane_bench",
+        "unit/qs_max_tree_bench",
+        "unit/qs_update_exhaustive",
+        "unit/qstep_top",
+        "unit/qs_agent_blocks_bench",
+        "unit/qs_agent_choice_bench",
+        "unit/qs_world_bench",
+    ],
 )
 def test_bench_modules_have_no_lint_warnings(bench: str) -> None:
     command = [verilator.find(), "--lint-only", "-Wall", "-Wno-UNUSEDPARAM", f"-I{RTL}"]
     answer = subprocess.run(
-        [*command, RTL / "qs_pkg.sv", TB / f"{bench}.sv"],
+        [*command, RTL / "qs_pkg.sv", RTL / "qs_agents_pkg.sv", TB / f"{bench}.sv"],
         env=verilator.environment(),
         capture_output=True,
         text=True,

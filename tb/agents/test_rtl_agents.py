@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from tb.agents.lane import Lane
+from tb.agents.worlds import random_world
 from tb.bench import RTL
 from tb.lint_rtl import lint_acting
 from tb.planted import plant
@@ -19,7 +19,6 @@ from qstep.acting.config import Acting
 from qstep.acting.epsilon import Epsilon
 from qstep.acting.fast_model import FastActingModel
 from qstep.acting.registers import world_writes
-from qstep.acting.world_table import WorldTable
 from qstep.errors import ConfigError
 
 pytestmark = pytest.mark.rtl
@@ -62,34 +61,6 @@ CASES = [
     Case(12, 4, "Q6.6", Acting(5, "double-q", outcomes=2, starts=2), "stochastic", limit=7),
     Case(500, 6, "Q12.4", Acting(4, "q-learning", starts=512), "stochastic"),
 ]
-
-
-def _table(rng: np.random.Generator, *shape: int, slots: int) -> np.ndarray[Any, Any]:
-    """Return splits; with one slot, that of a world that has nothing to choose."""
-    most = (1 << 16) // slots
-    split = rng.integers(0, most + 1, (*shape, slots), np.int32)
-    ends = rng.random(split.shape) < 0.2
-    return np.where(ends | (slots == 1), rng.choice([0, most], split.shape), split).astype(np.int32)
-
-
-def random_world(config: Config, limit: int, seed: int) -> WorldTable:
-    """Return a world without sense: any reward, next state and end, so that values saturate too."""
-    rng = np.random.default_rng(seed)
-    acting = config.acting
-    assert isinstance(acting, Acting)
-    pairs = (config.states, config.actions)
-    items = (*pairs, acting.outcomes, 2)
-    lowest, highest = config.format.minimum, config.format.maximum
-    reward = rng.integers(lowest, highest + 1, items, np.int64) // rng.choice([1, 8, 64], items)
-    return WorldTable(
-        split=_table(rng, *pairs, slots=acting.outcomes),
-        next_state=rng.integers(0, config.states, items, np.int32),
-        reward=reward.astype(np.int32),
-        terminated=rng.random(items) < 0.1,
-        start_split=_table(rng, slots=acting.starts),
-        start_state=rng.integers(0, config.states, (acting.starts, 2), np.int32),
-        max_episode_steps=limit,
-    )
 
 
 def pair(case: Case, rtl: Path = RTL) -> tuple[Lane, FastActingModel]:

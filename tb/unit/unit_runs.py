@@ -5,7 +5,7 @@ from __future__ import annotations
 from tb.bench import TB, Run
 from tb.lint_rtl import BOARD, BOARD_WAIVER
 
-__all__ = ["BOARD_RUN", "EXHAUSTIVE", "STAND_IN", "UNITS"]
+__all__ = ["AGENT_UNITS", "BOARD_RUN", "EXHAUSTIVE", "STAND_IN", "UNITS"]
 
 
 def _run(top: str, module: str, **parameters: int) -> Run:
@@ -29,6 +29,24 @@ EXHAUSTIVE = Run(
     "qs_update_exhaustive", "tb.unit.rtl_update_exhaustive", build_args=("-CFLAGS", "-O2")
 )
 
+_BLOCKS = ",".join(
+    f"tb.unit.rtl_{name}"
+    for name in ("draw", "epsilon", "agent_budget", "agent_counters", "agent_store")
+)
+
+AGENT_UNITS = [
+    Run("qs_agent_blocks_bench", _BLOCKS, {"Agents": 16, "Slots": 16, "Width": 16}),
+    Run("qs_agent_blocks_bench", _BLOCKS, {"Agents": 3, "Slots": 18, "Width": 8}),
+    _run("qs_agent_choice_bench", "rtl_agent_choice", Actions=2, Width=32),
+    _run("qs_agent_choice_bench", "rtl_agent_choice", Actions=5, Width=16),
+    _run("qs_agent_choice_bench", "rtl_agent_choice", Actions=64, Width=8),
+    _run("qs_agent_update", "rtl_agent_update", Width=8),
+    _run("qs_agent_update", "rtl_agent_update", Width=32),
+    _run("qs_world_bench", "rtl_world", States=6, Actions=3, Width=8, Outcomes=4, Starts=2),
+    _run("qs_world_bench", "rtl_world", States=9, Actions=2, Width=32, Outcomes=1, Starts=64),
+]
+"""The modules of the interleaved lane."""
+
 UNITS = [
     _run("qs_max_tree_bench", "rtl_max_tree", Width=8),
     _run("qs_max_tree_bench", "rtl_max_tree", Width=32),
@@ -43,4 +61,5 @@ UNITS = [
     _run("qs_update", "rtl_update", Width=32, LoopDepth=3),
     EXHAUSTIVE,
     BOARD_RUN,
+    *AGENT_UNITS,
 ]

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks of the interleaved lane that work beside its slots, each alone, behind one rotation of slots.
+//
+// Function    Slots, generators, epsilon, budget, counters, a word for each agent, and delay lines, each with
+//             inputs and outputs of its own. Nothing but slots goes from one to another.
+// Timing      slot_o is the number of the slot in stage 0; the others are those of the blocks.
+// Handshake   as the blocks
+// Reset       as the blocks; wakes_o is 1 for two rotations after it.
+// Hazards     none
+// Invariants  none of its own
+// Resources   simulation only
+// Reference   none
+
+module qs_agent_blocks_bench
+  import qs_agents_pkg::*;
+#(
+    parameter int unsigned Agents = 16,
+    parameter int unsigned Slots  = 16,
+    parameter int unsigned Width  = 16
+) (
+    input  logic                            clk_i,
+    input  logic                            rst_i,
+    output logic [      4:0]                slot_o,
+    output logic                            wakes_o,
+    output logic [Slots-1:0][AgentBits-1:0] agent_o,
+    output logic [Slots-1:0]                live_o,
+
+    input logic [31:0] data_i,  // of loads and settings
+
+    input  logic                 draw_advance_i,
+    input  logic [          1:0] draw_load_i,
+    output logic [         63:0] draw_word_o,
+    output logic [         63:0] draw_o,
+    output logic [NoiseBits-1:0] draw_rounding_o,
+    output logic                 draw_table_o,
+
+    input  logic                   epsilon_stepped_i,
+    input  logic                   epsilon_ended_i,
+    input  logic [            2:0] epsilon_set_i,
+    input  logic [  AgentBits-1:0] epsilon_agent_i,
+    input  logic [            1:0] epsilon_load_i,
+    output logic [EpsilonBits-1:0] epsilon_old_o,
+    output logic [EpsilonBits-1:0] epsilon_o,
+    output logic [EpisodeBits-1:0] epsilon_count_o,
+
+    input  logic        budget_run_i,
+    input  logic [47:0] budget_steps_i,
+    input  logic        budget_stepped_i,
+    output logic        budget_begins_o,
+    output logic        budget_more_o,
+    output logic        budget_left_o,
+
+    input  logic                        counters_stepped_i,
+    input  logic                        counters_terminated_i,
+    input  logic                        counters_truncated_i,
+    input  logic signed [    Width-1:0] counters_reward_i,
+    input  logic                        counters_saturated_i,
+    input  logic                        counters_read_i,
+    input  logic                        counters_write_i,
+    input  logic        [AgentBits-1:0] counters_agent_i,
+    input  logic        [          3:0] counters_word_i,
+    input  logic        [         15:0] counters_data_i,
+    output logic                        counters_done_o,
+    output logic        [         15:0] counters_data_o,
+
+    input  logic                 ram_write_i,
+    input  logic [AgentBits-1:0] ram_write_agent_i,
+    input  logic [    Width-1:0] ram_data_i,
+    input  logic [AgentBits-1:0] ram_read_agent_i,
+    output logic [    Width-1:0] ram_data_o,
+
+    input  logic [Width-1:0]            delay_i,
+    output logic [      3:0][Width-1:0] delay_o   // of 0, 1 and 5 clocks; from stage 2 to 9
+);
+
+  logic [4:0] slot_q;
+  logic turn;
+  logic [Slots-1:0][AgentBits-1:0] agent;
+  logic [Slots-1:0] live;
+
+  qs_agent_slots #(
+      .Agents(Agents),
+      .Slots (Slots)
+  ) u_slots (
+      .clk_i,
+      .rst_i,
+      .agent_o(agent),
+      .live_o (live),
+      .turn_o (turn),
+      .wakes_o
+  );
+
+  assign agent_o = agent;
+  assign live_o  = live;
+  assign slot_o  = slot_q;
+  always_ff @(posedge clk_i) slot_q <= rst_i || turn ? '0 : slot_q + 1'b1;
+
+  qs_draw #(
+      .Agents(Agents)
+  ) u_draw (
+      .clk_i,
+      .rst_i,
+      .s1_agent_i   (agent[1]),
+      .s2_advance_i (draw_advance_i),
+      .s3_agent_i   (agent[3]),
+      .s3_write_i   (live[3]),
+      .s3_load_i    (draw_load_i),
+      .load_data_i  (data_i),
+      .s2_word_o    (draw_word_o),
+      .s5_draw_o    (draw_o),
+      .s6_rounding_o(draw_rounding_o),
+      .s6_table_o   (draw_table_o)
+  );
+
+  qs_epsilon #(
+      .Agents(Agents),
+      .Slots (Slots)
+  ) u_epsilon (
+      .clk_i,
+      .rst_i,
+      .agent_i     (agent),
+      .s2_live_i   (live[2]),
+      .s5_live_i   (live[5]),
+      .stepped_i   (epsilon_stepped_i),
+      .ended_i     (epsilon_ended_i),
+      .set_i       (epsilon_set_i),
+      .set_agent_i (epsilon_agent_i),
+      .set_data_i  (data_i),
+      .s2_load_i   (epsilon_load_i[1]),
+      .s5_load_i   (epsilon_load_i[0]),
+      .old_o       (epsilon_old_o),
+      .s2_count_o  (epsilon_count_o),
+      .s5_epsilon_o(epsilon_o)
+  );
+
+  qs_agent_budget #(
+      .Agents(Agents),
+      .Slots (Slots)
+  ) u_budget (
+      .clk_i,
+      .rst_i,
+      .run_i       (budget_run_i),
+      .run_steps_i (budget_steps_i),
+      .turn_i      (turn),
+      .agent_i     (agent),
+      .live_i      (live),
+      .s9_stepped_i(budget_stepped_i),
+      .begins_o    (budget_begins_o),
+      .s11_more_o  (budget_more_o),
+      .left_o      (budget_left_o)
+  );
+
+  qs_agent_counters #(
+      .Agents(Agents),
+      .Width (Width),
+      .Slots (Slots),
+      .Stage (13)
+  ) u_counters (
+      .clk_i,
+      .rst_i       (rst_i || wakes_o),
+      .agent_i     (agent),
+      .live_i      (live),
+      .stepped_i   (counters_stepped_i),
+      .terminated_i(counters_terminated_i),
+      .truncated_i (counters_truncated_i),
+      .reward_i    (counters_reward_i),
+      .saturated_i (counters_saturated_i),
+      .read_i      (counters_read_i),
+      .write_i     (counters_write_i),
+      .want_agent_i(counters_agent_i),
+      .want_word_i (counters_word_i),
+      .want_data_i (counters_data_i),
+      .done_o      (counters_done_o),
+      .data_o      (counters_data_o)
+  );
+
+  qs_agent_ram #(
+      .Agents(Agents),
+      .Width (Width)
+  ) u_ram (
+      .clk_i,
+      .write_i      (ram_write_i),
+      .write_agent_i(ram_write_agent_i),
+      .write_data_i (ram_data_i),
+      .read_agent_i (ram_read_agent_i),
+      .data_o       (ram_data_o)
+  );
+
+  qs_agent_delay #(
+      .Agents(Agents),
+      .Slots (Slots),
+      .Width (Width),
+      .From  (2),
+      .To    (9)
+  ) u_slot_delay (
+      .clk_i,
+      .agent_i(agent),
+      .live_i (live),
+      .data_i (delay_i),
+      .data_o (delay_o[3])
+  );
+
+  for (genvar d = 0; d < 3; d++) begin : gen_delay
+    localparam int unsigned Depth = d == 2 ? 5 : d;
+    qs_delay #(
+        .Width(Width),
+        .Depth(Depth)
+    ) u_delay (
+        .clk_i,
+        .data_i(delay_i),
+        .data_o(delay_o[d])
+    );
+  end
+
+endmodule

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// qs_agent_choice of each algorithm, side by side on the same rows, and with it qs_expectation.
+//
+// Function    Field k of each output is that of algorithm k (qs_agents_pkg::algorithm_e).
+// Timing      Inputs as the block has them; select_o, target_o and threshold_o are the clocks from the rows to
+//             action and values, to the target, and to the threshold, as the package has them.
+// Handshake   none
+// Reset       none: data only.
+// Hazards     none
+// Invariants  none of its own
+// Resources   simulation only
+// Reference   none
+
+module qs_agent_choice_bench
+  import qs_agents_pkg::*;
+#(
+    parameter  int unsigned Actions    = 4,
+    parameter  int unsigned Width      = 16,
+    localparam int unsigned ActionBits = $clog2(Actions)
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input logic [              1:0][Actions-1:0][Width-1:0] rows_i,
+    input logic                                             pick_i,
+    input logic [   ActionBits-1:0]                         pick_action_i,
+    input logic                                             zero_i,
+    input logic                                             number_i,
+    input logic [ThresholdBits-1:0]                         threshold_i,
+
+    output logic [3:0][ActionBits-1:0] action_o,
+    output logic [3:0][1:0][Width-1:0] values_o,
+    output logic [3:0][Width:0] target_o,
+
+    output logic [3:0][7:0] select_o,
+    output logic [3:0][7:0] target_stage_o,
+    output logic [7:0] threshold_o
+);
+
+  assign threshold_o = 8'(qs_pkg::tree_stages(Actions) + (Actions > 2 ? 1 : 2));
+
+  for (genvar k = 0; k < 4; k++) begin : gen_algorithm
+    localparam int unsigned Tables = k == 32'(DoubleQLearning) ? 2 : 1;
+    logic [Tables-1:0][Width-1:0] values;
+
+    assign select_o[k] = 8'(select_stage(Actions, k) - TreeStage);
+    assign target_stage_o[k] = 8'(target_stage(Actions, k) - TreeStage);
+    assign values_o[k] = (2 * Width)'(values);
+
+    qs_agent_choice #(
+        .Actions  (Actions),
+        .Width    (Width),
+        .Algorithm(k)
+    ) u_choice (
+        .clk_i,
+        .rst_i,
+        .rows_i  (rows_i[Tables-1:0]),
+        .pick_i,
+        .pick_action_i,
+        .zero_i,
+        .number_i,
+        .threshold_i,
+        .action_o(action_o[k]),
+        .values_o(values),
+        .target_o(target_o[k])
+    );
+  end
+
+endmodule

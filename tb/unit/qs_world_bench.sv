@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// qs_world with a counter as its draws and the last 32 answers in words, so that a Python bench sees every
+// draw and reads once in 32 clocks.
+//
+// Function    In the clock after restart_i the draw is 0, and one more in each clock after that. Item 0 of
+//             each word is the latest answer.
+// Timing      latency_o is the clocks from a draw to its answer.
+// Handshake   as qs_world
+// Reset       none
+// Hazards     none
+// Invariants  none of its own
+// Resources   simulation only
+// Reference   none
+
+module qs_world_bench
+  import qs_agents_pkg::*;
+#(
+    parameter  int unsigned States     = 6,
+    parameter  int unsigned Actions    = 3,
+    parameter  int unsigned Width      = 8,
+    parameter  int unsigned Outcomes   = 4,
+    parameter  int unsigned Starts     = 2,
+    localparam int unsigned StateBits  = $clog2(States),
+    localparam int unsigned ActionBits = $clog2(Actions)
+) (
+    input logic clk_i,
+
+    input logic        world_write_i,
+    input logic        start_write_i,
+    input logic [29:0] index_i,
+    input logic [31:0] data_i,
+
+    input logic                  restart_i,
+    input logic [ StateBits-1:0] state_i,
+    input logic [ActionBits-1:0] action_i,
+
+    output logic [31:0][31:0] rewards_o,
+    output logic [31:0][15:0] next_states_o,
+    output logic [31:0][15:0] starts_o,
+    output logic [31:0] terminated_o,
+    output logic [7:0] latency_o
+);
+
+  logic [DrawBits-1:0] draw_q;
+  logic signed [Width-1:0] reward;
+  logic [StateBits-1:0] next_state, start_state;
+  logic terminated;
+
+  assign latency_o = 8'(AnswerStage - RequestStage);
+
+  qs_world #(
+      .States  (States),
+      .Actions (Actions),
+      .Width   (Width),
+      .Outcomes(Outcomes),
+      .Starts  (Starts)
+  ) u_world (
+      .clk_i,
+      .world_write_i,
+      .start_write_i,
+      .index_i,
+      .data_i,
+      .state_i,
+      .action_i,
+      .outcome_i    (draw_q),
+      .start_i      (draw_q),
+      .reward_o     (reward),
+      .next_state_o (next_state),
+      .terminated_o (terminated),
+      .start_state_o(start_state)
+  );
+
+  always_ff @(posedge clk_i) begin
+    draw_q        <= restart_i ? '0 : draw_q + 1'b1;
+    rewards_o     <= {rewards_o[30:0], 32'(reward)};
+    next_states_o <= {next_states_o[30:0], 16'(next_state)};
+    starts_o      <= {starts_o[30:0], 16'(start_state)};
+    terminated_o  <= {terminated_o[30:0], terminated};
+  end
+
+endmodule

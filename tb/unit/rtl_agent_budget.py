@@ -1,0 +1,106 @@
+"""cocotb tests of ``qs_agent_budget`` (bench ``qs_agent_blocks_bench``)."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import cocotb
+from tb.unit.agent_slots import Slots
+
+_MOST_AHEAD = 63
+_QUIET_ROTATIONS = 8
+"""Without a step for so long, a run is over; so many more than its steps it takes at most."""
+
+
+class _Run:
+    """Agents that step in stage 9 of a slot if they had steps left in stage 11 of the one before."""
+
+    def __init__(self, dut: Any) -> None:
+        self.dut, self.slots = dut, Slots(dut)
+        self.more = [False] * self.slots.agents
+        self.made = [0] * self.slots.agents
+        self.steps = 0  # of the run
+        self.begun = [True] * self.slots.agents
+
+    async def begin(self, steps: int) -> None:
+        self.steps, self.begun = steps, [False] * self.slots.agents
+        self.dut.budget_steps_i.value = steps
+        self.dut.budget_run_i.value = 1
+        await self.clock(0.0)
+        self.dut.budget_run_i.value = 0
+
+    async def clock(self, often: float) -> bool:
+        """Go on by a clock, in which an agent that may step does so with a probability."""
+        dut, slots = self.dut, self.slots
+        agent = slots.agent(11)
+        if agent is not None:
+            self.more[agent] = bool(dut.budget_more_o.value)
+            if self.begun[agent]:
+                assert not self.more[agent] or self.made[agent] < self.steps, "a step too many"
+        agent, stepped = slots.agent(9), False
+        if agent is not None:
+            if dut.budget_begins_o.value:
+                self.begun[agent], self.made[agent], self.more[agent] = True, 0, False
+            elif self.more[agent] and random.random() < often:
+                self.made[agent] += 1
+                stepped = True
+                if all(self.begun):
+                    ahead = max(self.made) - min(self.made)
+                    assert ahead <= _MOST_AHEAD, f"an agent is {ahead} steps ahead"
+        dut.budget_stepped_i.value = stepped
+        await slots.clock()
+        dut.budget_stepped_i.value = 0
+        return stepped
+
+    async def finish(self, often: float) -> int:
+        """Run until nobody steps any more; return how many rotations that took."""
+        clocks = quiet = 0
+        while quiet < _QUIET_ROTATIONS * self.slots.slots or any(self.more):
+            stepped = await self.clock(often)
+            clocks, quiet = clocks + 1, 0 if stepped else quiet + 1
+        assert all(self.begun)
+        assert not self.dut.budget_left_o.value, "steps are left that nobody may make"
+        return (clocks - quiet) // self.slots.slots
+
+
+@cocotb.test()
+async def every_agent_makes_exactly_the_steps_of_the_run_without_waiting(dut: Any) -> None:
+    run = _Run(dut)
+    await run.slots.start()
+    await run.finish(1.0)
+    for steps in (1, 31, 32, 33, 64, 65, 200, 0):
+        await run.begin(steps)
+        rotations = await run.finish(1.0)
+        assert run.made == [steps] * run.slots.agents, f"{run.made} of {steps} steps"
+        assert rotations <= steps + _QUIET_ROTATIONS, f"{steps} steps took {rotations} rotations"
+
+
+@cocotb.test()
+async def agents_that_wait_now_and_then_make_as_many(dut: Any) -> None:
+    run = _Run(dut)
+    await run.slots.start()
+    for steps in (1, 40, 129):
+        await run.begin(steps)
+        await run.finish(0.4)
+        assert run.made == [steps] * run.slots.agents, f"{run.made} of {steps} steps"
+
+
+@cocotb.test()
+async def another_run_takes_the_place_of_what_was_left_and_none_stops_all(dut: Any) -> None:
+    run = _Run(dut)
+    await run.slots.start()
+    for clocks in (3, 1000, 1700):
+        await run.begin((1 << 48) - 1)
+        for _ in range(clocks):
+            await run.clock(0.9)
+        assert dut.budget_left_o.value
+        await run.begin(random.choice([5, 70]))
+        await run.finish(1.0)
+        assert run.made == [run.steps] * run.slots.agents
+        await run.begin((1 << 48) - 1)
+        for _ in range(clocks):
+            await run.clock(0.9)
+        await run.begin(0)
+        await run.finish(1.0)
+        assert run.made == [0] * run.slots.agents

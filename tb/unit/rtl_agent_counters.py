@@ -1,0 +1,136 @@
+"""cocotb tests of ``qs_agent_counters`` (bench ``qs_agent_blocks_bench``)."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import astuple
+from typing import Any
+
+import cocotb
+from cocotb.triggers import FallingEdge, RisingEdge, with_timeout
+from tb.unit.agent_slots import Slots
+
+from qstep.acting.agent import AgentCounters
+from qstep.acting.registers import counters_from, counters_writes
+
+_STAGE = 13
+_LATE = _STAGE + 7
+_PATIENCE_NS = 10_000
+_BITS = (48, 48, 48, 48, 64)
+
+
+class _Counters:
+    """What agents do, and what their counters must be after each of their steps."""
+
+    def __init__(self, dut: Any) -> None:
+        self.dut, self.slots = dut, Slots(dut)
+        self.history: list[list[AgentCounters]] = []
+        self._saturated = [False] * self.slots.agents
+        self._width = int(dut.Width.value)
+
+    async def access(self, agent: int, word: int, data: int | None = None) -> int:
+        """Read a word, or write one, as ``qs_agent_bus`` does."""
+        dut, edge = self.dut, FallingEdge(self.dut.clk_i)
+        dut.counters_agent_i.value, dut.counters_word_i.value = agent, word
+        asks = dut.counters_read_i if data is None else dut.counters_write_i
+        dut.counters_data_i.value = data or 0
+        asks.value = 1
+        await with_timeout(RisingEdge(dut.counters_done_o), _PATIENCE_NS, "ns")
+        await edge
+        seen = int(dut.counters_data_o.value)
+        asks.value = 0
+        for _ in range(3):
+            await edge
+        return seen
+
+    async def write(self, agent: int, counters: AgentCounters) -> None:
+        for _, place, data in counters_writes(agent, counters):
+            await self.access(agent, place & 15, data)
+
+    async def read(self, agent: int) -> AgentCounters:
+        words = [await self.access(agent, word) for word in range(16)]
+        return counters_from(agent, lambda _, place: words[place & 15])
+
+    async def act(self, clocks: int, often: float) -> None:
+        """Let agents step, end episodes, get rewards and saturate, at random."""
+        dut, slots = self.dut, self.slots
+        least = -(1 << (self._width - 1))
+        for _ in range(clocks):
+            agent = slots.agent(_LATE)
+            dut.counters_saturated_i.value = agent is not None and self._saturated[agent]
+            if agent is not None:
+                self._saturated[agent] = False
+            agent = slots.agent(_STAGE)
+            stepped = agent is not None and random.random() < often
+            ends = random.random() if stepped else 1.0
+            terminated, truncated = ends < 0.2, 0.2 <= ends < 0.4
+            reward = random.choice([least, -1, -least - 1, random.randrange(least, -least)])
+            if not stepped:
+                reward = 0
+            elif agent is not None:
+                last = astuple(self.history[agent][-1])
+                saturated = random.random() < 0.3
+                self._saturated[agent] = saturated
+                adds = 1, terminated, truncated, saturated, reward
+                self.history[agent].append(_wrapped(last, adds))
+            dut.counters_stepped_i.value = stepped
+            dut.counters_terminated_i.value = terminated
+            dut.counters_truncated_i.value = truncated
+            dut.counters_reward_i.value = reward
+            await slots.clock()
+        for name in ("stepped", "terminated", "truncated", "reward", "saturated"):
+            getattr(dut, f"counters_{name}_i").value = 0
+
+
+def _wrapped(last: tuple[int, ...], adds: tuple[int, ...]) -> AgentCounters:
+    sums = [a + b for a, b in zip(last, adds, strict=True)]
+    *counts, total = (value & ((1 << n) - 1) for value, n in zip(sums, _BITS, strict=True))
+    return AgentCounters(*counts, total - (total >> 63 << 64))
+
+
+async def _start(dut: Any, *first: AgentCounters) -> _Counters:
+    bench = _Counters(dut)
+    await bench.slots.start()
+    for agent in range(bench.slots.agents):
+        counters = first[agent % len(first)]
+        await bench.write(agent, counters)
+        bench.history.append([counters])
+    # The accesses went on by themselves.
+    bench.slots._slot = int(dut.slot_o.value)
+    return bench
+
+
+_CARRIES = (
+    AgentCounters(),
+    AgentCounters(0xFFFE, 0xFFFF_FFFF, 0xFFFF, 0xFFFF_FFFE, -1),
+    AgentCounters((1 << 48) - 3, (1 << 48) - 1, 1 << 47, (1 << 48) - 2, (1 << 63) - 5),
+)
+
+
+@cocotb.test()
+async def counts_of_all_agents_carry_and_wrap_as_wide_numbers(dut: Any) -> None:
+    bench = await _start(dut, *_CARRIES)
+    for often in (1.0, 0.5):
+        await bench.act(60 * bench.slots.slots, often)
+        await bench.act(bench.slots.slots * (bench.slots.slots + 6), 0.0)
+        for agent in range(bench.slots.agents):
+            seen = await bench.read(agent)
+            assert seen == bench.history[agent][-1], f"counters of agent {agent} are {seen}"
+        bench.slots._slot = int(dut.slot_o.value)
+
+
+@cocotb.test()
+async def words_that_are_read_while_agents_step_are_of_one_moment(dut: Any) -> None:
+    bench = await _start(dut, AgentCounters(0xFFF0, 0xFFFF, 0xFFFD, 0xFFFC, -70_000))
+    slots = bench.slots
+    acting = cocotb.start_soon(bench.act(slots.slots * 400, 1.0))
+    reads = 0
+    while not acting.done():
+        agent = random.randrange(slots.agents)
+        behind = len(bench.history[agent])
+        seen = await bench.read(agent)
+        made = seen.steps - 0xFFF0
+        assert seen == bench.history[agent][made], f"counters of agent {agent} are {seen}"
+        assert made >= behind - slots.slots - 4, f"counters are {behind - made} steps old"
+        reads += 1
+    assert reads > 10

@@ -1,0 +1,118 @@
+"""cocotb tests of ``qs_epsilon`` (bench ``qs_agent_blocks_bench``) against the model's schedules."""
+
+from __future__ import annotations
+
+import random
+from types import SimpleNamespace
+from typing import Any
+
+import cocotb
+from tb.unit.agent_slots import Slots
+
+from qstep.acting.agent import AgentState
+from qstep.acting.epsilon import Epsilon, EpsilonCode
+from qstep.acting.model import ActingModel
+
+_ONE = 1 << 24
+_SCHEDULES = [
+    Epsilon(0.3),
+    *(
+        Epsilon(start, end, kind, over, unit)
+        for kind in ("linear", "exponential")
+        for unit in ("steps", "episodes")
+        for start, end, over in ((1.0, 0.0, 40), (0.9, 0.25, 90), (1.0, 0.01, 7))
+    ),
+]
+
+
+async def _set(dut: Any, slots: Slots, agent: int, code: EpsilonCode) -> None:
+    """Write the settings of an agent while it makes no steps; a setting must not be read meanwhile."""
+    words = code.end, code.decrement, code.by_episodes << 20 | code.shift << 16 | code.period
+    dut.epsilon_agent_i.value = agent
+    for field, word in enumerate(words):
+        await slots.until(10, agent)
+        dut.epsilon_set_i.value = 1 << field
+        dut.data_i.value = word
+        await slots.clock()
+        dut.epsilon_set_i.value = 0
+
+
+async def _load(dut: Any, slots: Slots, agent: int, state: AgentState) -> None:
+    for which, stage, data in ((0, 5, state.epsilon), (1, 2, state.epsilon_count << 16)):
+        await slots.until(stage, agent)
+        dut.epsilon_load_i.value = 1 << which
+        dut.data_i.value = data
+        await slots.clock()
+        dut.epsilon_load_i.value = 0
+
+
+async def _compare(
+    dut: Any, slots: Slots, codes: list[EpsilonCode], states: list[AgentState], rotations: int
+) -> int:
+    """Step at random and compare epsilon and count in each slot; return how often epsilon fell."""
+    for agent, (code, state) in enumerate(zip(codes, states, strict=True)):
+        await _set(dut, slots, agent, code)
+        await _load(dut, slots, agent, state)
+    settings = [SimpleNamespace(epsilon=SimpleNamespace(code=code)) for code in codes]
+    falls = 0
+    for _ in range(rotations * slots.slots):
+        agent = slots.agent(5)
+        if agent is not None:
+            seen, right = int(dut.epsilon_o.value), states[agent].epsilon
+            assert seen == right, f"epsilon of agent {agent} is {seen}, not {right}"
+        agent = slots.agent(2)
+        if agent is not None:
+            seen, right = int(dut.epsilon_count_o.value), states[agent].epsilon_count
+            assert seen == right, f"count of agent {agent} is {seen}, not {right}"
+        agent = slots.agent(slots.slots - 1)
+        stepped = agent is not None and random.random() < 0.9
+        ended = stepped and random.random() < 0.4
+        if agent is not None:
+            old = int(dut.epsilon_old_o.value)
+            assert old == states[agent].epsilon, f"epsilon of agent {agent} was {old}"
+            if stepped:
+                ActingModel.lower_epsilon(states[agent], settings[agent], ended)
+                falls += states[agent].epsilon < old
+        # Without a step, what ends is nothing to the schedule.
+        dut.epsilon_stepped_i.value = stepped
+        dut.epsilon_ended_i.value = ended or not stepped
+        await slots.clock()
+    dut.epsilon_stepped_i.value = 0
+    await slots.clock(2 * slots.slots)
+    return falls
+
+
+@cocotb.test()
+async def every_kind_of_schedule_falls_as_the_model_does_by_steps_and_by_episodes(dut: Any) -> None:
+    slots = Slots(dut)
+    await slots.start()
+    schedules = [epsilon.code for epsilon in _SCHEDULES]
+    while schedules:
+        codes = [schedules.pop() if schedules else _SCHEDULES[0].code for _ in range(slots.agents)]
+        states = [AgentState(1, code.start) for code in codes]
+        await _compare(dut, slots, codes, states, 130)
+        for code, state in zip(codes, states, strict=True):
+            assert state.epsilon < code.start or code.start == code.end
+
+
+@cocotb.test()
+async def any_shift_decrement_and_period_match(dut: Any) -> None:
+    slots = Slots(dut)
+    await slots.start()
+    falls = 0
+    for _ in range(5):
+        codes, states = [], []
+        for _ in range(slots.agents):
+            start = random.choice([_ONE, random.randrange(_ONE), random.randrange(1 << 12)])
+            end = random.choice([0, start, random.randrange(start + 1)])
+            decrement = random.choice([0, 1, _ONE, random.randrange(1 << random.randrange(1, 25))])
+            period = random.choice([1, 1, 2, 3, random.randrange(1, 1 << 16), (1 << 16) - 1])
+            by_episodes = bool(random.getrandbits(1))
+            codes.append(
+                EpsilonCode(start, end, decrement, random.randrange(13), period, by_episodes)
+            )
+            states.append(
+                AgentState(1, start, epsilon_count=max(0, period - random.randrange(1, 4)))
+            )
+        falls += await _compare(dut, slots, codes, states, 20)
+    assert falls > slots.agents

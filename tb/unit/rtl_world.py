@@ -1,0 +1,118 @@
+"""cocotb tests of ``qs_world`` and ``qs_alias`` (bench ``qs_world_bench``) against ``WorldTable``."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import cocotb
+import numpy as np
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, Timer
+from numpy.typing import NDArray
+from tb.agents.worlds import random_world
+
+from qstep import Config
+from qstep.acting.config import Acting
+from qstep.acting.registers import world_writes
+from qstep.acting.world_table import WorldTable
+from qstep.protocol import Region
+
+_DRAWS = 1 << 16
+_ITEMS = 32
+_CLOCK_NS = 10
+
+
+def _config(dut: Any) -> Config:
+    width = int(dut.Width.value)
+    acting = Acting(outcomes=int(dut.Outcomes.value), starts=int(dut.Starts.value))
+    return Config(int(dut.States.value), int(dut.Actions.value), f"Q{width - 2}.2", acting=acting)
+
+
+async def _start(dut: Any, world: WorldTable) -> None:
+    Clock(dut.clk_i, _CLOCK_NS, unit="ns").start()
+    dut.world_write_i.value = dut.start_write_i.value = dut.restart_i.value = 0
+    dut.state_i.value = dut.action_i.value = 0
+    await FallingEdge(dut.clk_i)
+    for region, place, data in world_writes(_config(dut), world):
+        dut.world_write_i.value = region == Region.WORLD
+        dut.start_write_i.value = region == Region.STARTS
+        dut.index_i.value, dut.data_i.value = place, data
+        await FallingEdge(dut.clk_i)
+    dut.world_write_i.value = dut.start_write_i.value = 0
+
+
+def _items(handle: Any, kind: str) -> NDArray[Any]:
+    word = int(handle.value)
+    size = np.dtype(kind).itemsize
+    return np.frombuffer(word.to_bytes(_ITEMS * size, "little"), kind)[::-1]
+
+
+async def _answers(dut: Any, state: int, action: int, draws: int) -> NDArray[np.int64]:
+    """Return reward, next state, terminated and start state for the draws from 0 on."""
+    # A timer ends before the edge of the same moment.
+    await FallingEdge(dut.clk_i)
+    dut.state_i.value, dut.action_i.value = state, action
+    dut.restart_i.value = 1
+    await FallingEdge(dut.clk_i)
+    dut.restart_i.value = 0
+    # The answer to draw 0 is there after the latency, and in the words a clock later.
+    await Timer(int(dut.latency_o.value) * _CLOCK_NS, unit="ns")
+    rows = []
+    for _ in range(draws // _ITEMS):
+        await Timer(_ITEMS * _CLOCK_NS, unit="ns")
+        bits = int(dut.terminated_o.value).to_bytes(_ITEMS // 8, "little")
+        ends = np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")[::-1]
+        columns = (
+            _items(dut.rewards_o, "<i4"),
+            _items(dut.next_states_o, "<u2"),
+            ends,
+            _items(dut.starts_o, "<u2"),
+        )
+        rows.append(np.stack([column.astype(np.int64) for column in columns], axis=1))
+    return np.concatenate(rows)
+
+
+def _right(world: WorldTable, state: int, action: int, draws: int) -> NDArray[np.int64]:
+    return np.array(
+        [(*world.answer(state, action, draw), world.start(draw)) for draw in range(draws)]
+    )
+
+
+async def _compare(dut: Any, world: WorldTable, state: int, action: int, draws: int) -> None:
+    seen, right = await _answers(dut, state, action, draws), _right(world, state, action, draws)
+    wrong = np.flatnonzero((seen != right).any(axis=1))
+    assert not len(wrong), (
+        f"{len(wrong)} draws of state {state}, action {action} are answered wrong, the first is "
+        f"{wrong[0]}: {seen[wrong[0]]}, not {right[wrong[0]]}"
+    )
+
+
+@cocotb.test()
+async def every_draw_of_a_pair_and_of_the_start_is_answered_as_the_table_says(dut: Any) -> None:
+    config = _config(dut)
+    world = random_world(config, 0, random.getrandbits(32))
+    await _start(dut, world)
+    pair = random.randrange(config.states), random.randrange(config.actions)
+    await _compare(dut, world, *pair, _DRAWS)
+
+
+@cocotb.test()
+async def every_pair_is_answered_from_its_own_words(dut: Any) -> None:
+    config = _config(dut)
+    world = random_world(config, 0, random.getrandbits(32))
+    await _start(dut, world)
+    for state, action in np.ndindex(config.states, config.actions):
+        await _compare(dut, world, state, action, 64)
+
+
+@cocotb.test()
+async def splits_at_their_ends_leave_one_outcome(dut: Any) -> None:
+    config = _config(dut)
+    world = random_world(config, 0, random.getrandbits(32))
+    most = _DRAWS // world.split.shape[-1]
+    world.split[:] = np.array([0, most])[np.arange(config.states) % 2][:, None, None]
+    world.start_split[:] = _DRAWS // len(world.start_split)
+    await _start(dut, world)
+    for state in range(2):
+        await _compare(dut, world, state, 0, 4096)
