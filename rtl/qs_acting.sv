@@ -14,14 +14,15 @@
 module qs_acting
   import qs_agents_pkg::*;
 #(
-    parameter int unsigned States    = 32,  // as qs_agents and qs_world
-    parameter int unsigned Actions   = 4,
-    parameter int unsigned Width     = 16,
-    parameter int unsigned Agents    = 16,
-    parameter int unsigned Algorithm = 0,
-    parameter int unsigned Rounding  = 0,
-    parameter int unsigned Outcomes  = 1,
-    parameter int unsigned Starts    = 1
+    parameter int unsigned States      = 32,  // as qs_agents and qs_world
+    parameter int unsigned Actions     = 4,
+    parameter int unsigned Width       = 16,
+    parameter int unsigned Agents      = 16,
+    parameter int unsigned Algorithm   = 0,
+    parameter int unsigned Rounding    = 0,
+    parameter bit          SharedTable = 0,
+    parameter int unsigned Outcomes    = 1,
+    parameter int unsigned Starts      = 1
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -51,12 +52,13 @@ module qs_acting
   logic [AgentBits-1:0] unused_agent;
 
   qs_agents #(
-      .States   (States),
-      .Actions  (Actions),
-      .Width    (Width),
-      .Agents   (Agents),
-      .Algorithm(Algorithm),
-      .Rounding (Rounding)
+      .States     (States),
+      .Actions    (Actions),
+      .Width      (Width),
+      .Agents     (Agents),
+      .Algorithm  (Algorithm),
+      .Rounding   (Rounding),
+      .SharedTable(SharedTable)
   ) u_agents (
       .clk_i,
       .rst_i,

@@ -5,7 +5,8 @@
 //             terminate is truncated. Where an episode ends they start again from 0. Row x is that of the next
 //             state, of the start state where an episode begins, or of the agent's state (the value beside the
 //             context, and accesses).
-// Timing      A slot a clock. Steps are there in stage 7 and written in stage 8, in which the answer is taken.
+// Timing      A slot a clock. Steps are there in stage 7 and written in stage 8, in which the answer is taken; of
+//             agents that share a table in stage 10, in which it is known whether the slot acts.
 // Handshake   access_i writes the limit; token_i says in which stages its slot is, for steps and entries.
 // Reset       No limit. Steps are undefined until loaded.
 // Hazards     none: a slot returns after it has been written.
@@ -18,11 +19,12 @@
 module qs_agent_episode
   import qs_agents_pkg::*;
 #(
-    parameter  int unsigned States    = 32,             // 2..65536
-    parameter  int unsigned Width     = 16,             // 8..32
-    parameter  int unsigned Agents    = 16,             // 1..16
-    parameter  int unsigned Slots     = 16,             // 16 or more
-    localparam int unsigned StateBits = $clog2(States)
+    parameter  int unsigned States      = 32,             // 2..65536
+    parameter  int unsigned Width       = 16,             // 8..32
+    parameter  int unsigned Agents      = 16,             // 1..16
+    parameter  int unsigned Slots       = 16,             // 16 or more
+    parameter  bit          SharedTable = 0,
+    localparam int unsigned StateBits   = $clog2(States)
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -41,6 +43,7 @@ module qs_agent_episode
 
     output logic        [EpisodeBits-1:0] s7_steps_o,
     output logic                          s8_truncated_o,
+    input  logic                          s10_acts_i,
     output deed_t                         s9_deed_o,
     output logic        [  StateBits-1:0] s9_x_o,
     output logic signed [      Width-1:0] s9_reward_o
@@ -66,14 +69,28 @@ module qs_agent_episode
   assign s8_truncated_o = s8_step && s8_last_q && !world_terminated_i;
   assign s8_ends = s8_last_q || world_terminated_i;
 
+  localparam int unsigned Late = SharedTable ? 2 : 0;
+  logic steps, loads;
+  logic [EpisodeBits-1:0] s8_count, count;
+  assign s8_count = s8_load ? access_i.data[EpisodeBits-1:0] : s8_ends ? '0 : s8_steps_q;
+
+  qs_delay #(
+      .Width(2 + EpisodeBits),
+      .Depth(Late)
+  ) u_count (
+      .clk_i,
+      .data_i({s8_step, s8_load, s8_count}),
+      .data_o({steps, loads, count})
+  );
+
   qs_agent_ram #(
       .Agents(Agents),
       .Width (EpisodeBits)
   ) u_steps (
       .clk_i,
-      .write_i      (s8_step || s8_load),
-      .write_agent_i(agent_i[AnswerStage]),
-      .write_data_i (s8_load ? access_i.data[EpisodeBits-1:0] : s8_ends ? '0 : s8_steps_q),
+      .write_i      ((steps && s10_acts_i) || loads),
+      .write_agent_i(agent_i[AnswerStage+Late]),
+      .write_data_i (count),
       .read_agent_i (agent_i[6]),
       .data_o       (s7_steps_o)
   );
@@ -85,6 +102,7 @@ module qs_agent_episode
     s9_deed_o.finish <= s8_aim_i.finish;
     s9_deed_o.chooses <= s8_aim_i.start || s8_aim_i.finish || (s8_step && !s8_truncated_o);
     s9_deed_o.values <= s8_aim_i.start || s8_aim_i.finish || s8_aim_i.refresh || s8_step;
+    s9_deed_o.late <= s8_aim_i.asks && !world_ready_i;
     s9_reward_o <= s8_step ? world_reward_i : '0;
     s9_x_o <= s8_aim_i.refresh || s8_entry ? s8_state_i :
         s8_aim_i.start || s8_aim_i.finish || world_terminated_i ? world_start_state_i :

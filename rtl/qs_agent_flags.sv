@@ -2,7 +2,7 @@
 // What each agent does in its slot, and what it will do in the next one.
 //
 // Function    A slot's aim follows from the agent's flags: see flags_t and aim_t. Those for the next slot follow
-//             from what the slot did.
+//             from what the slot did. One that was held (see qs_agent_order) has done nothing, but drawn.
 // Timing      A slot a clock. Flags are read in stage 0 and written in stage 11; the aim is there in stage 8.
 // Handshake   none
 // Reset       wakes_i clears all flags.
@@ -15,7 +15,8 @@ module qs_agent_flags
   import qs_agents_pkg::*;
 #(
     parameter int unsigned Agents = 16,  // 1..16
-    parameter int unsigned Slots  = 16   // 16 or more
+    parameter int unsigned Slots = 16,  // 16 or more
+    parameter bit SharedTable = 0  // the value beside the context is not used
 ) (
     input logic clk_i,
 
@@ -37,12 +38,22 @@ module qs_agent_flags
     output flags_t s5_flags_o,
     output aim_t   s8_aim_o,
     input  logic   s8_ready_i,
-    input  logic   s8_truncated_i
+    input  logic   s8_truncated_i,
+    input  logic   s10_acts_i
 );
 
   flags_t
-      s1_flags, s2_flags_q, s5_flags, s7_flags, s8_flags_q, s9_flags_q, s10_flags_q, s11_flags_q;
-  flags_t s11_flags;
+      read_flags,
+      s1_flags,
+      s2_flags_q,
+      s5_flags,
+      s7_flags,
+      s8_flags_q,
+      s9_flags_q,
+      s10_flags_q,
+      s11_flags_q;
+  flags_t s11_flags, s9_before_q, s10_before_q;
+  logic s9_go_q, s10_go_q;
   logic s1_go, s2_go_q, s2_advance_q, s5_go, s7_go, s8_go_q;
   aim_t s8_aim_q;
 
@@ -55,8 +66,13 @@ module qs_agent_flags
       .write_agent_i(agent_i[11]),
       .write_data_i (s11_flags),
       .read_agent_i (agent_i[0]),
-      .data_o       (s1_flags)
+      .data_o       (read_flags)
   );
+
+  always_comb begin
+    s1_flags = read_flags;
+    if (SharedTable) s1_flags.fresh = 1'b1;
+  end
 
   assign s1_go = live_i[1] && !wakes_i && (s1_flags.more || s1_flags.pending);
   always_ff @(posedge clk_i) begin
@@ -117,7 +133,17 @@ module qs_agent_flags
       s10_flags_q.begun <= access_i.data[30];
     end
     if (wakes_i) s10_flags_q <= '0;
+
+    s9_go_q <= s8_go_q;
+    s9_before_q <= s8_flags_q;
+    s10_go_q <= s9_go_q;
+    s10_before_q <= s9_before_q;
     s11_flags_q <= s10_flags_q;
+    if (s10_go_q && !s10_acts_i) begin
+      s11_flags_q.begun   <= s10_before_q.begun;
+      s11_flags_q.pending <= s10_before_q.pending;
+      s11_flags_q.drawn   <= 1'b1;
+    end
   end
 
   always_comb begin
@@ -126,6 +152,6 @@ module qs_agent_flags
   end
 
   logic unused_bits;
-  assign unused_bits = ^{agent_i, live_i, access_i};
+  assign unused_bits = ^{agent_i, live_i, access_i, read_flags, s10_before_q};
 
 endmodule

@@ -19,6 +19,7 @@ module qs_agent_place
     parameter  int unsigned Agents     = 16,                                // 1..16
     parameter  int unsigned Algorithm  = 0,                                 // algorithm_e
     localparam int unsigned Slots      = slots(Actions, Algorithm),
+    localparam int unsigned Entry      = entry_stage(Actions, Algorithm),
     localparam int unsigned Select     = select_stage(Actions, Algorithm),
     localparam int unsigned Write      = write_stage(Actions, Algorithm),
     localparam int unsigned StateBits  = $clog2(States),
@@ -35,10 +36,13 @@ module qs_agent_place
     output logic [ActionBits-1:0] s5_action_o,
     output logic                  s5_explored_o,
     output logic [ StateBits-1:0] s8_state_o,
+    output logic [ StateBits-1:0] s9_state_o,
     output logic [ActionBits-1:0] s9_action_o,
+    output logic [ StateBits-1:0] entry_state_o,  // stage Entry - 2
+    output logic [ActionBits-1:0] entry_action_o,
 
-    // How the agent goes on, in stage Select, the state and whether it does in stage 9
-    input logic                  s9_chooses_i,
+    // How the agent goes on: state in stage 9, whether it does in stage 10, action in stage Select
+    input logic                  s10_chooses_i,
     input logic [ StateBits-1:0] s9_x_i,
     input logic                  s9_explores_i,
     input logic [ActionBits-1:0] action_i,
@@ -90,12 +94,21 @@ module qs_agent_place
   );
 
   qs_delay #(
-      .Width(ActionBits),
+      .Width(StateBits + ActionBits),
       .Depth(1)
-  ) u_s9_action (
+  ) u_s9_place (
       .clk_i,
-      .data_i(s8_action),
-      .data_o(s9_action_o)
+      .data_i({s8_state_o, s8_action}),
+      .data_o({s9_state_o, s9_action_o})
+  );
+
+  qs_delay #(
+      .Width(StateBits + ActionBits),
+      .Depth(Entry - 10)
+  ) u_entry_place (
+      .clk_i,
+      .data_i({s8_state_o, s8_action}),
+      .data_o({entry_state_o, entry_action_o})
   );
 
   qs_agent_delay #(
@@ -128,10 +141,10 @@ module qs_agent_place
 
   qs_delay #(
       .Width(1),
-      .Depth(Select - 9)
+      .Depth(Select - 10)
   ) u_chooses (
       .clk_i,
-      .data_i(s9_chooses_i),
+      .data_i(s10_chooses_i),
       .data_o(select_chooses)
   );
 

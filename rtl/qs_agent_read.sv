@@ -13,12 +13,13 @@
 module qs_agent_read
   import qs_agents_pkg::*;
 #(
-    parameter  int unsigned States     = 32,              // 2..65536
-    parameter  int unsigned Actions    = 4,               // 2..64
-    parameter  int unsigned Width      = 16,              // 8..32
-    parameter  int unsigned Select     = 15,              // stage of next_value_i
-    localparam int unsigned StateBits  = $clog2(States),
-    localparam int unsigned ActionBits = $clog2(Actions)
+    parameter  int unsigned States      = 32,              // 2..65536
+    parameter  int unsigned Actions     = 4,               // 2..64
+    parameter  int unsigned Width       = 16,              // 8..32
+    parameter  bit          SharedTable = 0,
+    parameter  int unsigned Select      = 15,              // stage of next_value_i
+    localparam int unsigned StateBits   = $clog2(States),
+    localparam int unsigned ActionBits  = $clog2(Actions)
 ) (
     input logic clk_i,
 
@@ -36,6 +37,7 @@ module qs_agent_read
     input logic   [      Width-1:0] next_value_i,
     input logic                     counter_done_i,
     input logic   [           15:0] counter_i,
+    input logic   [           31:0] holds_i,         // of a shared table, else 0
 
     output logic [31:0] data_o
 );
@@ -68,7 +70,7 @@ module qs_agent_read
     read = s3_read_q | s6_read_q;
     if (s7_reads_q) read |= 32'(s7_steps_i);
     if (value_reads_q) read |= 32'($signed(next_value_i));
-    if (counter_done_i) read |= 32'(counter_i);
+    if (counter_done_i) read |= SharedTable && access_i.index[8] ? holds_i : 32'(counter_i);
   end
 
   always_ff @(posedge clk_i) begin
@@ -78,6 +80,6 @@ module qs_agent_read
   end
 
   logic unused_bits;
-  assign unused_bits = ^{access_i, token_i, s5_flags_i};
+  assign unused_bits = ^{access_i, token_i, s5_flags_i, holds_i};
 
 endmodule

@@ -3,7 +3,8 @@
 //
 // Function    The entry of a step is the value that the agent's last slot left: that of the action which it chose,
 //             or what that step wrote, if it goes on with it. A step that was truncated leaves its new value to
-//             the slot after it, which writes it. Accesses write entries through the update, which keeps them.
+//             the slot after it, which writes it. Agents that share a table read the entry of a step again, as
+//             another one may have written it. Accesses write entries through the update, which keeps them.
 // Timing      Rewards in stage Entry; target in stage Target; the entry is written in stage Write, see
 //             qs_agents_pkg. A slot a clock.
 // Handshake   token_i[k] is 1 when the slot of an access is in stage k.
@@ -20,6 +21,7 @@ module qs_agent_write
     parameter int unsigned Width = 16,  // 8..32
     parameter int unsigned Agents = 16,  // 1..16
     parameter int unsigned Algorithm = 0,  // algorithm_e
+    parameter bit SharedTable = 0,
     parameter int unsigned Rounding = 0,  // qs_pkg::rounding_e
     localparam int unsigned Slots = slots(Actions, Algorithm),
     localparam int unsigned Entry = entry_stage(Actions, Algorithm),
@@ -38,12 +40,13 @@ module qs_agent_write
     input  logic                 s6_table_i,
     output logic                 s11_number_o,
 
-    input deed_t                   s9_deed_i,
+    input deed_t                   s10_deed_i,
     input logic signed [Width-1:0] s9_reward_i,
 
-    input logic        [Tables-1:0][Width-1:0] values_i,  // of the next action, in stage Select
-    input logic signed [   Width:0]            target_i,  // in stage Target
-    input logic                                same_i,    // see qs_agent_place
+    input logic        [Tables-1:0][Width-1:0] entries_i,  // of a shared table, in stage Entry
+    input logic        [Tables-1:0][Width-1:0] values_i,   // of the next action, in stage Select
+    input logic signed [   Width:0]            target_i,   // in stage Target
+    input logic                                same_i,     // see qs_agent_place
 
     // What counts, in stage Entry
     output deed_t                   entry_deed_o,
@@ -57,9 +60,9 @@ module qs_agent_write
   localparam int unsigned Select = select_stage(Actions, Algorithm);
 
   deed_t last;  // stage Write - 1
-  logic entry_number, last_number, write_step_q, write_values, saturated, s11_number;
-  logic signed [Width-1:0] entry, later_entry;
-  logic [Tables-1:0][Width-1:0] entry_values, write_next_values, write_values_data;
+  logic entry_number, last_number, write_step_q, saturated, s11_number;
+  logic [Tables-1:0] here;
+  logic signed [Width-1:0] entry, entry_before, later_entry, reward;
   logic [qs_pkg::CoeffBits-1:0] alpha, kappa;
   logic [qs_pkg::CoeffFraction-1:0] bias;
 
@@ -84,10 +87,10 @@ module qs_agent_write
 
   qs_delay #(
       .Width($bits(deed_t)),
-      .Depth(Entry - 9)
+      .Depth(Entry - 10)
   ) u_entry_deed (
       .clk_i,
-      .data_i(s9_deed_i),
+      .data_i(s10_deed_i),
       .data_o(entry_deed_o)
   );
 
@@ -102,8 +105,10 @@ module qs_agent_write
       .agent_i,
       .live_i,
       .data_i(s9_reward_i),
-      .data_o(entry_reward_o)
+      .data_o(reward)
   );
+  // The world's answer to a slot that was held does not count.
+  assign entry_reward_o = SharedTable && !entry_deed_o.step ? '0 : reward;
 
   qs_delay #(
       .Width($bits(deed_t) + 1),
@@ -114,52 +119,80 @@ module qs_agent_write
       .data_o({last, last_number})
   );
 
-  qs_agent_delay #(
-      .Agents(Agents),
-      .Slots (Slots),
-      .Width (Tables * Width),
-      .From  (Select),
-      .To    (Write)
-  ) u_values (
-      .clk_i,
-      .agent_i,
-      .live_i,
-      .data_i(values_i),
-      .data_o(write_next_values)
-  );
-
-  always_ff @(posedge clk_i) begin
-    write_step_q <= last.step;
-    write_values <= last.values;
-  end
-
-  qs_agent_ram #(
-      .Agents(Agents),
-      .Width (Tables * Width)
-  ) u_value (
-      .clk_i,
-      .write_i      (write_values),
-      .write_agent_i(agent_i[Write%Slots]),
-      .write_data_i (write_values_data),
-      .read_agent_i (agent_i[(Entry-1)%Slots]),
-      .data_o       (entry_values)
-  );
+  always_ff @(posedge clk_i) write_step_q <= last.step;
 
   for (genvar t = 0; t < Tables; t++) begin : gen_write
-    logic here, new_q, write_q;
-    assign here = Tables == 1 || last_number == 1'(t);
-    always_ff @(posedge clk_i) begin
-      new_q <= here && (last.truncated || (same_i && (last.step || last.finish)));
-      write_q <= (here && ((last.step && !last.truncated) || last.finish)) ||
+    assign here[t] = Tables == 1 || last_number == 1'(t);
+    always_ff @(posedge clk_i)
+      write_o[t] <= (here[t] && ((last.step && !last.truncated) || last.finish)) ||
           (token_i[Write-1] && access_i.entry && access_i.write &&
            (Tables == 1 || access_i.index[26] == 1'(t)));
-    end
-    assign write_values_data[t] = new_q ? value_o : write_next_values[t];
-    assign write_o[t] = write_q;
   end
 
-  assign entry = token_i[Entry] && access_i.entry ? access_i.data[Width-1:0] :
-      entry_values[Tables>1&&entry_number];
+  if (SharedTable) begin : gen_shared
+    logic truncated_q;
+    logic [Width-1:0] truncated_value;
+    always_ff @(posedge clk_i) truncated_q <= last.truncated;
+
+    qs_agent_ram #(
+        .Agents(Agents),
+        .Width (Width)
+    ) u_value (
+        .clk_i,
+        .write_i      (truncated_q),
+        .write_agent_i(agent_i[Write%Slots]),
+        .write_data_i (value_o),
+        .read_agent_i (agent_i[(Entry-1)%Slots]),
+        .data_o       (truncated_value)
+    );
+
+    assign entry_before = entry_deed_o.finish ? truncated_value : entries_i[Tables>1&&entry_number];
+    logic unused_values;
+    assign unused_values = ^{values_i, same_i};
+  end else begin : gen_own
+    logic [Tables-1:0][Width-1:0] before_values, next_values, written;
+    logic [Tables-1:0] new_q;
+    logic values_q;
+
+    qs_agent_delay #(
+        .Agents(Agents),
+        .Slots (Slots),
+        .Width (Tables * Width),
+        .From  (Select),
+        .To    (Write)
+    ) u_next_values (
+        .clk_i,
+        .agent_i,
+        .live_i,
+        .data_i(values_i),
+        .data_o(next_values)
+    );
+
+    qs_agent_ram #(
+        .Agents(Agents),
+        .Width (Tables * Width)
+    ) u_value (
+        .clk_i,
+        .write_i      (values_q),
+        .write_agent_i(agent_i[Write%Slots]),
+        .write_data_i (written),
+        .read_agent_i (agent_i[(Entry-1)%Slots]),
+        .data_o       (before_values)
+    );
+
+    always_ff @(posedge clk_i) values_q <= last.values;
+    for (genvar t = 0; t < Tables; t++) begin : gen_value
+      always_ff @(posedge clk_i)
+        new_q[t] <= here[t] && (last.truncated || (same_i && (last.step || last.finish)));
+      assign written[t] = new_q[t] ? value_o : next_values[t];
+    end
+
+    assign entry_before = before_values[Tables>1&&entry_number];
+    logic unused_entries;
+    assign unused_entries = ^entries_i;
+  end
+
+  assign entry = token_i[Entry] && access_i.entry ? access_i.data[Width-1:0] : entry_before;
 
   qs_agent_ram #(
       .Agents(Agents),

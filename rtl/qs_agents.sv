@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interleaved lane: up to 16 agents with tables of their own, which act in a world and learn.
+// The interleaved lane: up to 16 agents, with tables of their own or one for all, which act in a world and learn.
 //
 // Function    Slots follow one another, a clock apart, and agent n has slot n of each rotation. In a slot an
 //             agent makes one step of docs/acting.md, whole: it draws, asks the world, reads a row, chooses,
@@ -20,7 +20,8 @@
 //             agent asks the same again Slots clocks after it asked first, until it is answered or stopped.
 //             world_start_state_i is the start state for that clock's world_start_o, always answered.
 // Reset       Stops all agents. Memories keep their contents (undefined after power-up: write them first).
-// Hazards     none: all that a slot reads was written by its agent's last slot, or is taken from it.
+// Hazards     With tables of their own none: all that a slot reads was written by its agent's last slot, or is
+//             taken from it. For a shared table see qs_agent_order.
 // Invariants  RunWaits_A, BusWaits_A
 // Resources   docs/agents.md
 // Reference   Sutton and Barto, "Reinforcement learning" (2018), chapter 6.
@@ -30,14 +31,15 @@
 module qs_agents
   import qs_agents_pkg::*;
 #(
-    parameter  int unsigned States     = 32,              // 2..65536, times agents at most 65536
-    parameter  int unsigned Actions    = 4,               // 2..64
-    parameter  int unsigned Width      = 16,              // 8..32
-    parameter  int unsigned Agents     = 16,              // 1..16
-    parameter  int unsigned Algorithm  = 0,               // algorithm_e
-    parameter  int unsigned Rounding   = 0,               // qs_pkg::rounding_e
-    localparam int unsigned StateBits  = $clog2(States),
-    localparam int unsigned ActionBits = $clog2(Actions)
+    parameter  int unsigned States      = 32,              // 2..65536, times agents at most 65536
+    parameter  int unsigned Actions     = 4,               // 2..64
+    parameter  int unsigned Width       = 16,              // 8..32
+    parameter  int unsigned Agents      = 16,              // 1..16
+    parameter  int unsigned Algorithm   = 0,               // algorithm_e
+    parameter  int unsigned Rounding    = 0,               // qs_pkg::rounding_e
+    parameter  bit          SharedTable = 0,               // all agents learn one
+    localparam int unsigned StateBits   = $clog2(States),
+    localparam int unsigned ActionBits  = $clog2(Actions)
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -73,8 +75,10 @@ module qs_agents
   localparam int unsigned Entry = entry_stage(Actions, Algorithm);
   localparam int unsigned Write = write_stage(Actions, Algorithm);
   localparam int unsigned Tables = Algorithm == 32'(DoubleQLearning) ? 2 : 1;
-  localparam int unsigned IndexBits = Agents > 1 ? $clog2(Agents) : 0;
-  localparam int unsigned Rows = Agents > 1 ? Agents << StateBits : States;
+  localparam bit Shares = SharedTable && Agents > 1;
+  localparam bit Owns = !SharedTable && Agents > 1;
+  localparam int unsigned IndexBits = Owns ? $clog2(Agents) : 0;
+  localparam int unsigned Rows = Owns ? Agents << StateBits : States;
   localparam int unsigned RowBits = IndexBits + StateBits;
 
   if (Agents < 1 || Agents > 16) begin : gen_bad_agents
@@ -131,11 +135,15 @@ module qs_agents
   flags_t s5_flags;
   aim_t   s8_aim;
   logic s2_go, s2_advance, s8_truncated, begins, s11_more, left;
-  deed_t s9_deed;
+  deed_t s9_deed, s10_deed_q, s10_deed;
+  logic s10_acts;
+  logic [31:0] holds;
+  logic signed [Width-1:0] s9_reward;
 
   qs_agent_flags #(
-      .Agents(Agents),
-      .Slots (Slots)
+      .Agents     (Agents),
+      .Slots      (Slots),
+      .SharedTable(Shares)
   ) u_flags (
       .clk_i,
       .agent_i       (agent),
@@ -151,25 +159,61 @@ module qs_agents
       .s5_flags_o    (s5_flags),
       .s8_aim_o      (s8_aim),
       .s8_ready_i    (world_ready_i),
-      .s8_truncated_i(s8_truncated)
+      .s8_truncated_i(s8_truncated),
+      .s10_acts_i    (s10_acts)
   );
 
-  qs_agent_budget #(
-      .Agents(Agents),
-      .Slots (Slots)
-  ) u_budget (
-      .clk_i,
-      .rst_i,
-      .run_i       (run_i || stop_i),
-      .run_steps_i (stop_i ? '0 : run_steps_i),
-      .turn_i      (turn),
-      .agent_i     (agent),
-      .live_i      (live),
-      .s9_stepped_i(s9_deed.step),
-      .begins_o    (begins),
-      .s11_more_o  (s11_more),
-      .left_o      (left)
-  );
+  always_ff @(posedge clk_i) s10_deed_q <= s9_deed;
+
+  if (Shares) begin : gen_order
+    qs_agent_order #(
+        .States   (States),
+        .Actions  (Actions),
+        .Agents   (Agents),
+        .Algorithm(Algorithm)
+    ) u_order (
+        .clk_i,
+        .rst_i,
+        .run_i,
+        .run_steps_i,
+        .stop_i,
+        .restarts_i (token[9] && access.load[4]),
+        .agent_i    (agent),
+        .live_i     (live),
+        .s9_x_i     (s9_x),
+        .s9_state_i (s9_state),
+        .s9_action_i(s9_action),
+        .s10_deed_i (s10_deed_q),
+        .s10_acts_o (s10_acts),
+        .s11_more_o (s11_more),
+        .left_o     (left),
+        .holds_o    (holds)
+    );
+    assign s10_deed = s10_acts ? s10_deed_q : '0;
+    assign begins   = 1'b0;
+    logic unused_turn;
+    assign unused_turn = turn;
+  end else begin : gen_budget
+    qs_agent_budget #(
+        .Agents(Agents),
+        .Slots (Slots)
+    ) u_budget (
+        .clk_i,
+        .rst_i,
+        .run_i       (run_i || stop_i),
+        .run_steps_i (stop_i ? '0 : run_steps_i),
+        .turn_i      (turn),
+        .agent_i     (agent),
+        .live_i      (live),
+        .s9_stepped_i(s9_deed.step),
+        .begins_o    (begins),
+        .s11_more_o  (s11_more),
+        .left_o      (left)
+    );
+    assign s10_acts = 1'b1;
+    assign s10_deed = s10_deed_q;
+    assign holds = '0;
+  end
 
   // --- Stages 1 to 6: the draw, and epsilon ---------------------------------------------------------
   logic [63:0] s2_word, s5_draw;
@@ -220,21 +264,21 @@ module qs_agents
   // A truncated step is over when its second slot is, which chooses by the same epsilon.
   qs_delay #(
       .Width(2),
-      .Depth(Slots - 10)
+      .Depth(Slots - 11)
   ) u_units (
       .clk_i,
       .data_i({
-        (s9_deed.step && !s9_deed.truncated) || s9_deed.finish, s9_deed.terminated || s9_deed.finish
+        (s10_deed.step && !s10_deed.truncated) || s10_deed.finish,
+        s10_deed.terminated || s10_deed.finish
       }),
       .data_o({last_stepped, last_ended})
   );
 
   // --- Stages 5 to 9: place, and the world ----------------------------------------------------------
-  logic [StateBits-1:0] s8_state, s9_x, write_state;
-  logic [ActionBits-1:0] s9_action, next_action, write_action;
+  logic [StateBits-1:0] s8_state, s9_state, s9_x, entry_state, write_state;
+  logic [ActionBits-1:0] s9_action, entry_action, next_action, write_action;
   logic s5_explored, s9_explores, same;
   logic [EpisodeBits-1:0] s7_steps;
-  logic signed [Width-1:0] s9_reward;
 
   qs_agent_place #(
       .States   (States),
@@ -251,8 +295,11 @@ module qs_agents
       .s5_action_o   (world_action_o),
       .s5_explored_o (s5_explored),
       .s8_state_o    (s8_state),
+      .s9_state_o    (s9_state),
       .s9_action_o   (s9_action),
-      .s9_chooses_i  (s9_deed.chooses),
+      .entry_state_o (entry_state),
+      .entry_action_o(entry_action),
+      .s10_chooses_i (s10_deed.chooses),
       .s9_x_i        (s9_x),
       .s9_explores_i (s9_explores),
       .action_i      (next_action),
@@ -265,10 +312,11 @@ module qs_agents
   assign {world_outcome_o, world_start_o} = s5_draw[63:2*DrawBits];
 
   qs_agent_episode #(
-      .States(States),
-      .Width (Width),
-      .Agents(Agents),
-      .Slots (Slots)
+      .States     (States),
+      .Width      (Width),
+      .Agents     (Agents),
+      .Slots      (Slots),
+      .SharedTable(Shares)
   ) u_episode (
       .clk_i,
       .rst_i,
@@ -284,6 +332,7 @@ module qs_agents
       .world_start_state_i,
       .s7_steps_o    (s7_steps),
       .s8_truncated_o(s8_truncated),
+      .s10_acts_i    (s10_acts),
       .s9_deed_o     (s9_deed),
       .s9_x_o        (s9_x),
       .s9_reward_o   (s9_reward)
@@ -292,17 +341,19 @@ module qs_agents
   // --- Stages 9 to Select: row of x, next action and its value, target ------------------------------
   logic [Tables-1:0][Actions-1:0][Width-1:0] rows;
   logic [Tables-1:0] write;
-  logic [RowBits-1:0] row_address, write_address;
+  logic [RowBits-1:0] row_address, entry_address, write_address;
   logic signed [Width-1:0] value;
-  logic [Tables-1:0][Width-1:0] unused_entry;
+  logic [Tables-1:0][Width-1:0] entries;  // read in a shared table only: another copy of it
 
-  if (Agents > 1) begin : gen_agent_rows
+  if (Owns) begin : gen_agent_rows
     assign row_address   = {agent[RowStage][IndexBits-1:0], s9_x};
     assign write_address = {agent[Write%Slots][IndexBits-1:0], write_state};
   end else begin : gen_agent_row
     assign row_address   = s9_x;
     assign write_address = write_state;
   end
+
+  assign entry_address = RowBits'(entry_state);
 
   for (genvar t = 0; t < Tables; t++) begin : gen_table
     qs_table #(
@@ -314,9 +365,9 @@ module qs_agents
         .rst_i,
         .row_state_i   (row_address),
         .row_o         (rows[t]),
-        .entry_state_i ('0),
-        .entry_action_i('0),
-        .entry_o       (unused_entry[t]),
+        .entry_state_i (entry_address),
+        .entry_action_i(entry_action),
+        .entry_o       (entries[t]),
         .write_i       (write[t]),
         .write_state_i (write_address),
         .write_action_i(write_action),
@@ -393,11 +444,12 @@ module qs_agents
   logic saturated;
 
   qs_agent_write #(
-      .Actions  (Actions),
-      .Width    (Width),
-      .Agents   (Agents),
-      .Algorithm(Algorithm),
-      .Rounding (Rounding)
+      .Actions    (Actions),
+      .Width      (Width),
+      .Agents     (Agents),
+      .Algorithm  (Algorithm),
+      .SharedTable(Shares),
+      .Rounding   (Rounding)
   ) u_write (
       .clk_i,
       .agent_i       (agent),
@@ -407,8 +459,9 @@ module qs_agents
       .s6_rounding_i (s6_rounding),
       .s6_table_i    (s6_table),
       .s11_number_o  (s11_number),
-      .s9_deed_i     (s9_deed),
+      .s10_deed_i    (s10_deed),
       .s9_reward_i   (s9_reward),
+      .entries_i     (entries),
       .values_i      (next_values),
       .target_i      (target),
       .same_i        (same),
@@ -445,10 +498,11 @@ module qs_agents
   );
 
   qs_agent_read #(
-      .States (States),
+      .States(States),
       .Actions(Actions),
-      .Width  (Width),
-      .Select (Select)
+      .Width(Width),
+      .SharedTable(Shares),
+      .Select(Select)
   ) u_read (
       .clk_i,
       .access_i      (access),
@@ -464,11 +518,12 @@ module qs_agents
       .next_value_i  (next_values[Tables>1&&access.index[26]]),
       .counter_done_i(counter_done),
       .counter_i     (counter_data),
+      .holds_i       (holds),
       .data_o        (bus_data_o)
   );
 
   logic unused_bits;
-  assign unused_bits = ^{access, last_epsilon, entry_deed};
+  assign unused_bits = ^{access, last_epsilon, entry_deed, s9_state};
 
   // --- Busy: until all counters are complete ---------------------------------------------------------
   localparam int unsigned QuietClocks = Slots * (Slots + 6);

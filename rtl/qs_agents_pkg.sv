@@ -80,6 +80,7 @@ package qs_agents_pkg;
     logic finish;
     logic chooses;     // where to go on
     logic values;      // has a value to go on with
+    logic late;        // nothing: the world did not answer
   } deed_t;
 
   // Stages of the parts whose place does not depend on parameters.

@@ -57,6 +57,7 @@ ACTING_CORNERS = [
         "Actions": actions,
         "Algorithm": algorithm,
         "Rounding": (algorithm + agents) % 3,
+        "SharedTable": int(agents > 1 and actions == 2),
         "Width": 8 if agents == 1 else 32,
         "Outcomes": outcomes,
         "Starts": 5 - outcomes,

@@ -13,9 +13,10 @@ from typing import ClassVar
 from tb.reference_device import ReferenceDevice, Refused, unpack
 
 from qstep.config import Config
+from qstep.link.frames import Frame
 from qstep.protocol import Request, StatusCode
 
-__all__ = ["ReferenceAgents"]
+__all__ = ["ReferenceAgents", "ReferenceLive"]
 
 _COUNTERS, _REGIONS = 2, 6
 
@@ -117,3 +118,50 @@ class ReferenceAgents(ReferenceDevice):
         steps = min(self._pace, self.left)
         self.made, self.left = self.made + steps, self.left - steps
         return bytes([running])
+
+
+class ReferenceLive(ReferenceAgents):
+    """The same where the host is the world.
+
+    Attributes
+    ----------
+    said : list of tuple of int
+        What was said, once each: agent and state of a BEGIN; agent, next state, terminated and raw
+        reward of an ACT. The action is the sum of the first two, modulo their number.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self.said: list[tuple[int, ...]] = []
+        super().__init__(config)
+
+    def _handlers(self) -> dict[int, Callable[[bytes], bytes]]:
+        others = super()._handlers()
+        del others[Request.RUN]
+        return {**others, Request.BEGIN: self._begin, Request.ACT: self._act}
+
+    def _carry_out(self, frame: Frame) -> tuple[StatusCode, bytes]:
+        latest = frame.seq == (self._expected - 1) % (1 << 16) and frame.epoch == self.epoch
+        if latest and self._refusal is None and frame.type in (Request.BEGIN, Request.ACT):
+            return StatusCode.OK, self._action()
+        return super()._carry_out(frame)
+
+    def _begin(self, payload: bytes) -> bytes:
+        return self._hear(unpack("<BH", payload))
+
+    def _act(self, payload: bytes) -> bytes:
+        agent, next_state, terminated, reward = unpack("<BHBi", payload)
+        form = self.config.format
+        if terminated > 1 or not form.minimum <= reward <= form.maximum:
+            raise Refused(StatusCode.OUT_OF_RANGE)
+        return self._hear((agent, next_state, terminated, reward))
+
+    def _hear(self, said: tuple[int, ...]) -> bytes:
+        acting = self.config.acting
+        assert acting is not None
+        if said[0] >= acting.agents or said[1] >= self.config.states:
+            raise Refused(StatusCode.OUT_OF_RANGE)
+        self.said.append(said)
+        return self._action()
+
+    def _action(self) -> bytes:
+        return bytes([sum(self.said[-1][:2]) % self.config.actions])

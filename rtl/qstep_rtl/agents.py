@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Cat, ClockSignal, Instance, Module, ResetSignal, Signal
-from amaranth.lib.wiring import Component, In, Out, connect
+from amaranth.lib.wiring import Component, In, Member, Out, connect
 
 from qstep.acting.config import Algorithm
 from qstep.config import Config
@@ -34,13 +34,8 @@ def check_room(config: Config) -> None:
     acting = config.acting
     if acting is None:
         return
-    shares = acting.shared_table and acting.agents > 1
-    if acting.agents > MOST_AGENTS or shares:
-        whose = "one table" if shares else "tables of their own"
-        raise ConfigError(
-            f"acting has {acting.agents} agents with {whose}; hardware has 1 to {MOST_AGENTS} "
-            "with tables of their own"
-        )
+    if acting.agents > MOST_AGENTS:
+        raise ConfigError(f"acting has {acting.agents} agents; hardware has 1 to {MOST_AGENTS}")
     check_circuit(config)
 
 
@@ -55,11 +50,17 @@ class Agents(Component):
     Attributes
     ----------
     agents : In(AgentsSignature)
+    world : Out(WorldSignature)
+        Where the host is the world (``live``).
     """
 
     def __init__(self, config: Config) -> None:
-        self._config = config
-        super().__init__({"agents": In(AgentsSignature())})
+        assert config.acting is not None
+        self._config, self.is_live = config, config.acting.world == "live"
+        members: dict[str, Member] = {"agents": In(AgentsSignature())}
+        if self.is_live:
+            members["world"] = Out(WorldSignature(config))
+        super().__init__(members)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -73,6 +74,7 @@ class Agents(Component):
             "p_Agents": acting.agents,
             "p_Algorithm": list(Algorithm).index(acting.algorithm),
             "p_Rounding": config.rounding.code,
+            "p_SharedTable": int(acting.shared_table),
             "i_clk_i": ClockSignal(),
             "i_rst_i": ResetSignal(),
             "i_bus_valid_i": host.access,
@@ -84,8 +86,16 @@ class Agents(Component):
             "o_busy_o": host.busy,
         }
         m.d.comb += stop.eq(host.stop)
-        if acting.is_circuit:
-            ports |= self._add_circuit(m, stop)
+        if acting.world != "table":
+            signature = WorldSignature(config)
+            if self.is_live:
+                world = self.world
+            else:
+                world = signature.create()
+                self._add_circuit(m, world, stop)
+            for name, member in signature.members.items():
+                way = "o" if member.flow == Out else "i"
+                ports[f"{way}_world_{name}_{way}"] = getattr(world, name)
             ports["i_bus_i"] = Cat(host.word, host.index, host.region, host.write)
             m.submodules.core = Instance("qs_agents", **ports)
         else:
@@ -100,27 +110,21 @@ class Agents(Component):
             m.submodules.core = Instance("qs_acting", **ports)
         return m
 
-    def _add_circuit(self, m: Module, stop: Signal) -> dict[str, Any]:
-        """Add the circuit and its deadline, a cause to `stop`; return the lane's ports there."""
+    def _add_circuit(self, m: Module, world: Any, stop: Signal) -> None:
+        """Add the circuit that answers at the port `world`, and its deadline, a cause to `stop`."""
         config, acting, host = self._config, self._config.acting, self.agents
         assert acting is not None
-        signature = WorldSignature(config)
-        port = signature.create()
         m.submodules.circuit = circuit = Circuit(config)
         m.submodules.deadline = deadline = Deadline(acting.agents, acting.deadline)
-        connect(m, port, circuit.world)
+        connect(m, world, circuit.world)
         was_silent = Signal()
         m.d.sync += was_silent.eq(deadline.silent)
         m.d.comb += [
-            deadline.valid.eq(port.valid),
-            deadline.agent.eq(port.agent),
-            deadline.ready.eq(port.ready),
+            deadline.valid.eq(world.valid),
+            deadline.agent.eq(world.agent),
+            deadline.ready.eq(world.ready),
             deadline.run.eq(host.run),
             host.silent.eq(deadline.silent),
             host.silent_agent.eq(deadline.silent_agent),
             stop.eq(host.stop | (deadline.silent & ~was_silent)),
         ]
-        way = {
-            name: "o" if member.flow == Out else "i" for name, member in signature.members.items()
-        }
-        return {f"{way[name]}_world_{name}_{way[name]}": getattr(port, name) for name in way}

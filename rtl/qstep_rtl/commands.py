@@ -15,12 +15,13 @@ Invariants  Each frame gets exactly one answer, and leaves no byte behind.
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream
-from amaranth.lib.wiring import Component, In, Out, connect, flipped
+from amaranth.lib.wiring import Component, In, Member, Out, connect, flipped
 
 from qstep.config import Config
 from qstep.protocol import StatusCode
+from qstep_rtl.handle_act import ActHandler
 from qstep_rtl.handle_agents import AgentsHandler, AgentsSignature
 from qstep_rtl.handle_apply import ApplyHandler
 from qstep_rtl.handle_rate import RateHandler
@@ -34,6 +35,7 @@ from qstep_rtl.request_reader import RequestReader
 from qstep_rtl.responder import ANSWERED
 from qstep_rtl.session import SessionSignature
 from qstep_rtl.table_access import AccessSignature
+from qstep_rtl.world_port import WorldSignature
 
 __all__ = ["Commands"]
 
@@ -64,6 +66,8 @@ class Commands(Component):
         The agents; this and the next where the device has them.
     data : Out(stream of 8)
         What an answer says of them.
+    world : In(WorldSignature)
+        Their world, where it is live.
     count : Out(1)
         Send the totals of the counters once.
     divisor, line_break : Out(16), In(1)
@@ -83,7 +87,12 @@ class Commands(Component):
             "access": Out(AccessSignature(config)),
             "settings": Out(LaneSettings()),
         }
-        of_agents = {"agents": Out(AgentsSignature()), "data": Out(stream.Signature(8))}
+        of_agents: dict[str, Member] = {
+            "agents": Out(AgentsSignature()),
+            "data": Out(stream.Signature(8)),
+        }
+        if config.acting and config.acting.world == "live":
+            of_agents["world"] = In(WorldSignature(config))
         super().__init__(
             {
                 "bytes": In(stream.Signature(8)),
@@ -113,8 +122,11 @@ class Commands(Component):
         if config.acting:
             m.submodules.agents = agents = AgentsHandler(config)
             handlers += [agents]
-            connect(m, agents.agents, flipped(self.agents))
-            connect(m, agents.data, flipped(self.data))
+            if config.acting.world == "live":
+                handlers += [self._add_act(m, agents, reader)]
+            else:
+                connect(m, agents.agents, flipped(self.agents))
+                connect(m, agents.data, flipped(self.data))
             m.d.comb += self.busy.eq(1)
         else:
             m.submodules.apply = apply = ApplyHandler(config)
@@ -211,3 +223,20 @@ class Commands(Component):
                 m.d.comb += reader.request.ready.eq(1)
                 m.next = "idle"
         return m
+
+    def _add_act(self, m: Module, agents: AgentsHandler, reader: RequestReader) -> ActHandler:
+        """Add the handler of a live world, between that of agents and the agents."""
+        m.submodules.act = act = ActHandler(self._config)
+        connect(m, agents.agents, act.host)
+        connect(m, act.agents, flipped(self.agents))
+        connect(m, flipped(self.world), act.world)
+        m.d.comb += [
+            act.repeated.eq(reader.request.payload.seq != reader.session.expected),
+            self.data.valid.eq(agents.data.valid | act.data.valid),
+            self.data.payload.eq(
+                Mux(act.data.valid, act.data.payload, agents.data.payload),
+            ),
+            agents.data.ready.eq(self.data.ready),
+            act.data.ready.eq(self.data.ready),
+        ]
+        return act

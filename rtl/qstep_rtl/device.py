@@ -130,6 +130,8 @@ class ByteDevice(Component):
         m.submodules.agents = agents = Agents(self._config)
         connect(m, commands.agents, agents.agents)
         connect(m, commands.data, responder.values)
+        if agents.is_live:
+            connect(m, agents.world, commands.world)
 
     def _add_lane(
         self, m: Module, commands: Commands, responder: Responder, quiet: Signal

@@ -27,6 +27,7 @@ from qstep.protocol import (
     Request,
     StatusCode,
     max_payload,
+    requests_of,
 )
 from qstep_rtl.handler import HandlerSignature
 from qstep_rtl.invariants import invariant
@@ -97,6 +98,7 @@ class AgentsHandler(Component):
     )
 
     def __init__(self, config: Config) -> None:
+        self._config = config
         self._most_words = (max_payload(config.link.buffer_bytes) - COMMON.size) // WORD_BYTES
         super().__init__(
             {
@@ -109,7 +111,11 @@ class AgentsHandler(Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         request, agents = self.request, self.agents
-        place, steps = request.fields.fetch, request.fields.run.steps
+        place = request.fields.fetch
+        has_jobs = Request.RUN in requests_of(
+            self._config
+        )  # else a handler beside this one begins them
+        steps = request.fields.run.steps if has_jobs else C(0, 48)
         is_fetch, is_store = (request.type == kind for kind in (Request.FETCH, Request.STORE))
 
         # The walk: `run` words that follow each other, then the same a `stride` further.

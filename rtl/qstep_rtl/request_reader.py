@@ -36,7 +36,7 @@ _APPLY = (Request.APPLY_CODED, Request.APPLY_RAW)
 _LEAST_BYTES = {Request.REWARDS: 1, Request.LOAD: 4, Request.STORE: 16}
 _REPEATABLE = (
     *(Request.READ, Request.STATUS, Request.COUNTERS),
-    *(Request.FETCH, Request.PROGRESS),
+    *(Request.FETCH, Request.PROGRESS, Request.BEGIN, Request.ACT),
 )
 
 

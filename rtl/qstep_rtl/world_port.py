@@ -10,12 +10,13 @@ import runpy
 from pathlib import Path
 from typing import Any
 
-from amaranth.hdl import ClockSignal, Instance, Module, ResetSignal, signed
+from amaranth.hdl import ClockSignal, Fragment, Instance, Module, ResetSignal, signed
 from amaranth.lib.wiring import Component, In, Out, Signature, connect, flipped
 
 from qstep.config import Config
 from qstep.errors import ConfigError
 from qstep_rtl import sources
+from qstep_rtl.invariants import GENERATED
 
 __all__ = ["AGENT_BITS", "ANSWER_CLOCKS", "Circuit", "WorldSignature", "check_circuit"]
 
@@ -90,14 +91,14 @@ class Circuit(Component):
         self._config = config
         super().__init__({"world": In(WorldSignature(config))})
 
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
+    def elaborate(self, platform: object) -> Module | Instance:
         (path,) = sources.circuit(self._config)
-        if path.suffix == ".py":
-            m.submodules.world = world = _kind(path)(self._config)
-            connect(m, flipped(self.world), world.world)
-        else:
-            m.submodules.world = self._instance(path.stem)
+        if path.suffix != ".py":
+            return self._instance(path.stem)
+        world = _kind(path)(self._config)
+        m = Module()
+        m.submodules.world = world
+        connect(m, flipped(self.world), world.world)
         return m
 
     def _instance(self, name: str) -> Instance:
@@ -117,10 +118,9 @@ class Circuit(Component):
 
 
 def check_circuit(config: Config) -> None:
-    """Raise ConfigError if the world is a circuit that is not there, or Python without a class World."""
-    for path in sources.circuit(config):
-        if path.suffix == ".py":
-            _kind(path)
+    """Raise ConfigError if the world is a circuit that is not there, is no World, or does not fit."""
+    if sources.circuit(config):
+        Fragment.get(Circuit(config), GENERATED)
 
 
 def _kind(path: Path) -> type[Any]:

@@ -91,20 +91,24 @@ class Request(IntEnum):
     RUN = 0x0F
     STOP = 0x10
     PROGRESS = 0x11
+    BEGIN = 0x12
+    ACT = 0x13
 
 
 _OF_EVERY_DEVICE = (Request.HELLO, Request.STATUS, Request.COUNTERS, Request.BAUD)
-_OF_AGENTS = (Request.STORE, Request.FETCH, Request.RUN, Request.STOP, Request.PROGRESS)
+_OF_AGENTS = (Request.STORE, Request.FETCH, Request.STOP, Request.PROGRESS)
+_OF_LIVE_WORLDS = (Request.BEGIN, Request.ACT)
 
 
 def requests_of(config: Config) -> tuple[Request, ...]:
     """Return the requests that a device knows: one with agents has others than one with a lane."""
-    is_known = (
-        (lambda request: request in (*_OF_EVERY_DEVICE, *_OF_AGENTS))
-        if config.acting
-        else (lambda request: request not in _OF_AGENTS)
-    )
-    return tuple(filter(is_known, Request))
+    jobs = (Request.RUN,)
+    if config.acting is None:
+        others = (*_OF_AGENTS, *jobs, *_OF_LIVE_WORLDS)
+        return tuple(request for request in Request if request not in others)
+    steps = _OF_LIVE_WORLDS if config.acting.world == "live" else jobs
+    known = (*_OF_EVERY_DEVICE, *_OF_AGENTS, *steps)
+    return tuple(request for request in Request if request in known)
 
 
 class Region(IntEnum):
@@ -204,6 +208,8 @@ ARGUMENTS: Mapping[Request, Layout] = {
     Request.RUN: Layout(steps=8),
     Request.STOP: _NONE,
     Request.PROGRESS: _NONE,
+    Request.BEGIN: Layout(agent=1, state=2),
+    Request.ACT: Layout(agent=1, next_state=2, terminated=1, reward=4),
 }
 """What the payload of a request begins with. Values follow in REWARDS and LOAD, records in APPLY, words
 in STORE."""
@@ -233,6 +239,8 @@ ANSWERS: Mapping[Request, Layout] = {
         refused=8,
     ),
     Request.PROGRESS: Layout(job=1),
+    Request.BEGIN: Layout(action=1),
+    Request.ACT: Layout(action=1),
 }
 """What follows the common part in an answer of status OK; READ's are values, FETCH's words, others have
 nothing."""

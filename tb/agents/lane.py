@@ -16,6 +16,7 @@ from qstep import cache
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
 from qstep.acting.config import Acting, Algorithm
 from qstep.acting.registers import (
+    HOLDS,
     counters_from,
     counters_writes,
     settings_writes,
@@ -69,6 +70,7 @@ def parameters(config: Config) -> dict[str, int]:
         "Agents": acting.agents,
         "Algorithm": ALGORITHMS.index(acting.algorithm),
         "Rounding": ROUNDINGS.index(config.rounding),
+        "SharedTable": int(acting.shared_table),
         "Outcomes": acting.outcomes,
         "Starts": acting.starts,
     }
@@ -176,7 +178,7 @@ class Lane:
         self._lane = self._c.lane_new(seed)
         acting = config.acting
         assert isinstance(acting, Acting)
-        self.agents = acting.agents
+        self.agents, self._shares = acting.agents, acting.shared_table
         self.wait()
         for access in world_writes(config, world):
             self._write(*access)
@@ -228,12 +230,18 @@ class Lane:
     def counters(self) -> list[AgentCounters]:
         return [counters_from(agent, self.read) for agent in range(self.agents)]
 
+    @property
+    def holds(self) -> int:
+        """How many slots of a shared table were held in their turn."""
+        return self.read(Region.COUNTERS, HOLDS)
+
     def _indices(self) -> tuple[tuple[int, ...], list[int]]:
         """Return the shape of all tables, and the index of each value in its order."""
         acting = self.config.acting
         assert isinstance(acting, Acting)
         double = acting.algorithm is Algorithm.DOUBLE_Q_LEARNING
-        full = (self.agents, 1 + double, self.config.states, self.config.actions)
+        own = 1 if self._shares else self.agents
+        full = (own, 1 + double, self.config.states, self.config.actions)
         shape = (*acting.tables, self.config.states, self.config.actions)
         return shape, [table_index(*place) for place in np.ndindex(*full)]
 
@@ -267,4 +275,5 @@ class Lane:
     def run(self, steps: int) -> int:
         """Make `steps` steps of each agent; return how many clocks they took."""
         self.begin(steps)
-        return self.wait(64 * (steps + 100) + 10_000)
+        slots = 64 * self.agents if self._shares else 64  # a slot may wait for each one before it
+        return self.wait(slots * (steps + 100) + 10_000)

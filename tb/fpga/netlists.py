@@ -67,7 +67,7 @@ def device_before_flip_flops(family: str, config: Config, *, power_up: bool = Tr
 
 
 def _device(family: str, config: Config, options: str, *then: str) -> Path:
-    reading = read("qstep_device", "qstep_device.v")
+    reading = read("qstep_device", "qstep_device.v", config=config)
     return _mapped(
         family, "qstep_device", reading, lambda folder: stage(config, folder), options, *then
     )

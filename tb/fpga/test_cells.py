@@ -18,6 +18,7 @@ RAM = {
     "ecp5": 'DP16KD #(.GSR("DISABLED"), {}) u_cell ();',
     "gowin": "DPX9B #({}) u_cell ();",
 }
+WIDE_RAM = "SDPX9B #(.BIT_WIDTH_0(36), .BIT_WIDTH_1({}), {}) u_cell ();"
 MULTIPLIER = {"ecp5": "MULT18X18D #({}) u_cell ();", "gowin": "MULT18X18 #({}) u_cell ();"}
 WIDE = ".DATA_WIDTH_A(36), .DATA_WIDTH_B(36)"
 REGISTERED = (
@@ -44,6 +45,7 @@ def lint(family: str, cell: str, folder: Path) -> None:
         ("ecp5", "MULT18X18D u_cell ();"),
         ("ecp5", REGISTERED.format("CLK0", "CE0")),
         ("gowin", RAM["gowin"].format(".BIT_WIDTH_0(9), .BIT_WIDTH_1(9)")),
+        ("gowin", WIDE_RAM.format(36, ".BLK_SEL_0(0)")),
         ("gowin", "MULT18X18 u_cell ();"),
     ],
 )
@@ -69,6 +71,10 @@ def test_a_model_takes_what_the_netlists_hold(family: str, cell: str, tmp_path: 
         ("gowin", RAM["gowin"].format(".INIT_RAM_00(288'h1)"), "initial_contents_are_not_modelled"),
         ("gowin", RAM["gowin"].format(".BIT_WIDTH_1(9)"), "different_widths_are_not_modelled"),
         ("gowin", RAM["gowin"].format(".BIT_WIDTH_0(36), .BIT_WIDTH_1(36)"), "width_is_not_model"),
+        ("gowin", WIDE_RAM.format(36, ".READ_MODE(1'b1)"), "READ_MODE_is_not_modelled"),
+        ("gowin", WIDE_RAM.format(36, ".INIT_RAM_3F(288'h1)"), "initial_contents_are_not_modelled"),
+        ("gowin", WIDE_RAM.format(18, ".BLK_SEL_0(0)"), "different_widths_are_not_modelled"),
+        ("gowin", "SDPX9B u_cell ();", "width_is_not_modelled"),
         ("gowin", MULTIPLIER["gowin"].format(".OUT_REG(1'b1)"), "OUT_REG"),
     ],
 )

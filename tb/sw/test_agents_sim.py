@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -105,6 +106,25 @@ def test_counters_are_read_while_a_job_runs_and_stop_ends_it_after_whole_steps(
         model.run(own.steps)
         assert (states[number], own) == (model.states[number], model.counters[number])
         assert np.array_equal(device.table[number], model.table[number])
+
+
+def test_agents_of_a_shared_table_stop_after_whole_turns_and_go_on_as_the_model() -> None:
+    config = replace(CONFIG, acting=Acting(agents=3, shared_table=True, outcomes=2, starts=2))
+    port = SimPort(config)
+    device = LinkAgents(port, config, WORLD, SETTINGS, PATIENCE)
+    model = FastActingModel(config, WORLD, SETTINGS)
+    model.run(100)
+    device.restore(model.table, model.states, model.counters)
+    device.start(2**48 - 1)
+    _ = device.counters
+    device.stop()
+    (steps,) = {counters.steps for counters in device.counters}
+    model.run(steps - 100)
+    assert_exact(device, model)
+    device.run(300)
+    model.run(300)
+    assert_exact(device, model)
+    port.close()
 
 
 def test_reset_ends_the_job_and_the_counters_say_how_far_it_was(port: SimPort) -> None:

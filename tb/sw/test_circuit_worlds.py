@@ -6,10 +6,12 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from numpy.typing import NDArray
 from tb.sw.drowsy_world import SLEEP
 
 from qstep import cli
@@ -20,10 +22,12 @@ from qstep.acting.fast_model import FastActingModel
 from qstep.acting.plan import falling_epsilon, planned
 from qstep.acting.training import Budget
 from qstep.acting.world import World
+from qstep.acting.world_table import WorldTable
 from qstep.config import Config
 from qstep.devices.agents_device import LinkAgents
 from qstep.errors import ConfigError, WorldSilentError
 from qstep.table import load_table
+from qstep_rtl.world_port import check_circuit
 from qstep_sim.port import SimPort
 
 pytestmark = pytest.mark.rtl
@@ -34,6 +38,7 @@ DROWSY = Config(
     3,
     acting=Acting(agents=3, world=str(Path(__file__).with_name("drowsy_world.py")), deadline=1000),
 )
+ADMISSION = Config(32, 2, "Q8.8", acting=Acting(agents=3, world="worlds/admission.py"))
 SETTINGS = [
     AgentSettings(0.5, 0.9, Epsilon(1, 0.05, "exponential", 5000), 1),
     AgentSettings(0.1, 0.99, Epsilon(0.3), 2),
@@ -66,6 +71,67 @@ def test_the_grid_world_as_logic_is_the_one_from_a_table(port: SimPort) -> None:
         model.run(steps)
         assert_exact(device, model)
     assert all(own.truncations and own.terminations for own in device.counters)
+
+
+def admission() -> dict[str, NDArray[Any]]:
+    """The outcomes of ``admission.py``, each with its part of the draws, of 65536."""
+    state, action, kind, leaves = (axis.ravel() for axis in np.indices((32, 2, 4, 2)))
+    taken = state // 4 + action * (state < 28)
+    return {
+        "state": state,
+        "action": action,
+        "weight": np.where(leaves, 1024 * taken, 16384 - 1024 * taken),
+        "next_state": 4 * (taken - leaves) + kind,
+        "reward": np.where(taken > state // 4, 1 << state % 4, 0),
+        "terminated": np.zeros(len(state), bool),
+    }
+
+
+def admission_table() -> WorldTable:
+    """The same as memories: the upper bits of a draw are the slot, the others are compared."""
+    rows = {name: column.reshape(32, 2, 4, 2)[..., ::-1] for name, column in admission().items()}
+    return WorldTable(
+        split=rows["weight"][..., 0].astype(np.int32),
+        next_state=rows["next_state"].astype(np.int32),
+        reward=(rows["reward"] << 8).astype(np.int32),
+        terminated=rows["terminated"],
+        start_split=np.array([65536], np.int32),
+        start_state=np.zeros((1, 2), np.int32),
+        max_episode_steps=40,
+    )
+
+
+def test_the_memories_of_admission_are_those_of_the_world_that_it_is() -> None:
+    rows = admission()
+    there = rows["weight"] > 0
+    world = World.from_arrays(**{name: rows[name][there] for name in rows}, start_state=[0])
+    table = admission_table()
+    weight = np.stack([table.split, 16384 - table.split], axis=-1)
+    found = np.zeros((32, 2, 32))
+    np.add.at(found, (*np.indices(weight.shape)[:2], table.next_state), weight)
+    wanted = np.zeros((32, 2, 32))
+    np.add.at(wanted, (world.state, world.action, world.next_state), world.weight)
+    assert np.array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("port", [ADMISSION], indirect=True)
+def test_admission_is_the_world_that_is_described(port: SimPort) -> None:
+    config = replace(ADMISSION, acting=Acting(agents=3, outcomes=4))
+    model = FastActingModel(config, admission_table(), SETTINGS)
+    device = LinkAgents(port, ADMISSION, 40, SETTINGS)
+    for steps in (1, 2, 3000):
+        device.run(steps)
+        model.run(steps)
+        assert_exact(device, model)
+    assert model.table.any(axis=-1).all()  # every state has been there
+
+
+def test_admission_is_of_32_states_and_2_actions() -> None:
+    wrong = replace(ADMISSION, states=31)
+    with pytest.raises(
+        ConfigError, match=r"table is 31 states x 2 actions, Q8\.8; admission needs 32"
+    ):
+        check_circuit(wrong)
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["described", "circuit-only"])

@@ -194,11 +194,10 @@ def test_command_writes_the_files_and_says_so(folder: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("acting", "message"),
     [
-        (Acting(agents=17), "17 agents with tables of their own; hardware has 1 to 16"),
-        (Acting(agents=2, shared_table=True), "2 agents with one table; hardware has 1 to 16"),
+        (Acting(agents=17), "acting has 17 agents; hardware has 1 to 16"),
         (Acting(world="no.sv"), "acting.world is 'no.sv'; there is no such file in .* or .*rtl"),
     ],
-    ids=["too-many", "shared", "no-file"],
+    ids=["too-many", "no-file"],
 )
 def test_agents_that_hardware_cannot_have_are_refused(
     acting: Acting, message: str, tmp_path: Path

@@ -13,6 +13,8 @@ __all__ = ["CIRCUITS", "MOST_OUTCOMES", "Acting", "Algorithm"]
 CIRCUITS = (".sv", ".v", ".py")
 """How the file of a world that is a circuit ends: SystemVerilog, Verilog or Amaranth."""
 
+_WORLDS = ("table", "live", "pins")
+
 _MOST_CLOCKS = (1 << 31) - 1
 
 MOST_OUTCOMES = 64
@@ -56,9 +58,11 @@ class Acting:
         Start states, at most: a power of two, 1..65536.
     world : str
         ``table``: memories, of which `outcomes` and `starts` say how large they are. Else those are 1,
-        and this is the file of a circuit, ``NAME.sv``, ``.v`` or ``.py`` (docs/circuit-worlds.md).
+        and this is the file of a circuit, ``NAME.sv``, ``.v`` or ``.py`` (docs/circuit-worlds.md), or
+        ``live`` or ``pins``: the host, or whoever is at the device's pins (docs/live-worlds.md).
     deadline : int
-        Clocks, 1000..2^31-1, after which a circuit that does not answer an agent is given up.
+        Clocks, 1000..2^31-1, after which a circuit, or who is at the pins, is given up that does not
+        answer an agent.
     """
 
     agents: int = 1
@@ -87,10 +91,10 @@ class Acting:
                 raise ConfigError(
                     f"acting.{name} is {value}; it must be 1 where acting.world is not 'table'"
                 )
-        if not isinstance(self.world, str) or not (self.world == "table" or self.is_circuit):
+        if not isinstance(self.world, str) or not (self.world in _WORLDS or self.is_circuit):
             raise ConfigError(
-                f"acting.world is {shown(self.world)}; it must be 'table' or a file that ends in "
-                f"{', '.join(CIRCUITS)}"
+                f"acting.world is {shown(self.world)}; it must be {', '.join(map(repr, _WORLDS))} or a "
+                f"file that ends in {', '.join(CIRCUITS)}"
             )
         clocks = integer("acting.deadline", self.deadline, 1000, _MOST_CLOCKS)
         object.__setattr__(self, "deadline", clocks)

@@ -147,10 +147,7 @@ class ActingModel:
         own, counters, settings = self.states[agent], self.counters[agent], self.settings[agent]
         tables = self._tables_of(agent)
         if not own.begun:
-            drawn = self._draw(own)
-            own.state = self.world.start(drawn.start)
-            own.action, own.explored = self._chosen(tables, own.state, drawn, own.epsilon)
-            own.begun = True
+            self._begin(agent)
         state, action, explored = own.state, own.action, own.explored
         drawn = self._draw(own)
         reward, next_state, terminated = self.world.answer(state, action, drawn.outcome)
@@ -190,6 +187,15 @@ class ActingModel:
         return Step(
             agent, state, action, reward, next_state, terminated, truncated, explored, number
         )
+
+    def _begin(self, agent: int) -> None:
+        own = self.states[agent]
+        drawn = self._draw(own)
+        own.state = self.world.start(drawn.start)
+        own.action, own.explored = self._chosen(
+            self._tables_of(agent), own.state, drawn, own.epsilon
+        )
+        own.begun = True
 
     def _tables_of(self, agent: int) -> list[list[Row]]:
         """The tables that an agent learns: one, or Double Q-learning's two."""

@@ -20,7 +20,9 @@ from qstep.errors import ConfigError
 from qstep.protocol import Region
 
 __all__ = [
+    "HOLDS",
     "Access",
+    "begin_write",
     "counters_from",
     "counters_writes",
     "limit_write",
@@ -30,6 +32,9 @@ __all__ = [
     "table_index",
     "world_writes",
 ]
+
+HOLDS = 1 << 8
+"""Where the counters' region has how many slots of a shared table were held, modulo 2^32."""
 
 _COLUMN_BITS = 32
 _SPLIT_BITS = DRAW_BITS + 1
@@ -96,6 +101,12 @@ def state_from(agent: int, read: Read) -> AgentState:
         explored=bool(place >> 29 & 1),
         episode_steps=counts & 0xFFFF,
     )
+
+
+def begin_write(agent: int, read: Read) -> Access:
+    """Return what lets an agent draw a start state next, with the draw that it has made if it waits."""
+    field = agent << 3 | 4
+    return Access(Region.CONTEXT, field, read(Region.CONTEXT, field) & 1 << 31)
 
 
 def counters_writes(agent: int, counters: AgentCounters) -> list[Access]:

@@ -112,11 +112,13 @@ class LinkAgents:
         acting = checked_agents(config, settings)
         self.config, self.world, self.settings = config, world, tuple(settings)
         self._port, self._expected_build = port, build
+        self._is_live = acting.world == "live"
         self._deadline = acting.deadline
         self._stuck_seconds = _STUCK_SECONDS
-        if acting.is_circuit:
+        if acting.world != "table":
             self._stuck_seconds += _SLOWDOWN * acting.deadline / config.link.clock_hz
         self._tables = 2 if acting.algorithm is Algorithm.DOUBLE_Q_LEARNING else 1
+        self._owners = 1 if acting.shared_table else acting.agents
         loads = _world_loads(config, world)
         for number, own in enumerate(self.settings):
             loads += settings_writes(number, own)
@@ -181,11 +183,13 @@ class LinkAgents:
         Raises
         ------
         ConfigError
-            `steps` is not 1 to 2^48 - 1.
+            `steps` is not 1 to 2^48 - 1, or the world is live.
         RefusedError
             A job runs already; it goes on.
         """
         integer("steps", steps, 1, MOST_STEPS, "from 1 to 2^48-1")
+        if self._is_live:
+            raise ConfigError("acting.world is 'live'; agents make no steps but by act")
         self._session.send(Request.RUN, ARGUMENTS[Request.RUN].pack(steps))
         self._session.drain()
 
@@ -277,7 +281,7 @@ class LinkAgents:
         """Return where the values of all tables are, in the order of :attr:`table`."""
         return [
             table_index(agent, table, state, action)
-            for agent in range(len(self.settings))
+            for agent in range(self._owners)
             for table in range(self._tables)
             for state in range(self.config.states)
             for action in range(self.config.actions)

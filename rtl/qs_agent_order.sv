@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order of agents that share a table: whose turn it is, what it must wait for, and how many turns are left.
+//
+// Function    A slot acts only if it is its agent's turn, and if no older slot has still to write what it reads: an
+//             entry of the row of x, or its own Q[state, action]. Otherwise it is held: it does nothing, and its
+//             agent comes again a rotation later with the same draws, as one for which the world is late. The turn
+//             goes on when a step is over, and not before: not to the next agent while this one is held, waits
+//             for the world, or has the second slot of a truncated step before it. So all that is read is what
+//             agents one after the other would read. run_i gives run_steps_i turns. stop_i leaves two, that under
+//             way and the next, for which some agents have drawn; a world that is late ends them at once, and the
+//             next run goes on with the agent that waits. Golden model: the order of ActingModel.run.
+// Timing      x_i and deeds in stages 9 and 10; s10_acts_o without a register between. A slot a clock.
+// Handshake   run_i and stop_i for one clock. restarts_i: agent 0 is next.
+// Reset       No turns are left; agent 0 is next.
+// Hazards     those of the table: a row is read in stage RowStage, Q[state, action] in stage entry_stage - 2, and
+//             written in stage write_stage.
+// Invariants  NoStepWithoutTurn_A, TurnIsOfAnAgent_A, SecondSlotIsNotHeld_A
+// Resources   Two compares of a state and an action for each stage from 10 to write_stage
+// Reference   none
+
+`include "qs_assert.svh"
+
+module qs_agent_order
+  import qs_agents_pkg::*;
+#(
+    parameter  int unsigned States     = 32,                               // 2..65536
+    parameter  int unsigned Actions    = 4,                                // 2..64
+    parameter  int unsigned Agents     = 16,                               // 2..16
+    parameter  int unsigned Algorithm  = 0,                                // algorithm_e
+    localparam int unsigned Slots      = slots(Actions, Algorithm),
+    localparam int unsigned Write      = write_stage(Actions, Algorithm),
+    localparam int unsigned StateBits  = $clog2(States),
+    localparam int unsigned ActionBits = $clog2(Actions)
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input logic        run_i,
+    input logic [47:0] run_steps_i,
+    input logic        stop_i,
+    input logic        restarts_i,
+
+    input logic  [     Slots-1:0][AgentBits-1:0] agent_i,      // in each stage
+    input logic  [     Slots-1:0]                live_i,
+    input logic  [ StateBits-1:0]                s9_x_i,
+    input logic  [ StateBits-1:0]                s9_state_i,
+    input logic  [ActionBits-1:0]                s9_action_i,
+    input deed_t                                 s10_deed_i,
+
+    output logic s10_acts_o,
+    output logic s11_more_o,
+    output logic left_o,  // turns
+    output logic [31:0] holds_o      // slots that were held in their turn by what is still to be written
+);
+
+  // Slots whose entry is written before this stage are seen by a read of Q[state, action].
+  localparam int unsigned EntryReach = Write - entry_stage(Actions, Algorithm) + RowStage + 2;
+
+  // --- What is still to be written: pairs, and from stage 11 on whether they are ---------------------
+  logic [ Write:9][ StateBits-1:0] state;
+  logic [ Write:9][ActionBits-1:0] action;
+  logic [Write:10][ StateBits-1:0] state_q;
+  logic [Write:10][ActionBits-1:0] action_q;
+  logic [Write+1:11] hits_q, writes_q;
+  logic over;
+
+  assign state  = {state_q, s9_state_i};
+  assign action = {action_q, s9_action_i};
+
+  always_ff @(posedge clk_i) begin
+    state_q  <= state[Write-1:9];
+    action_q <= action[Write-1:9];
+    for (int unsigned k = 10; k <= Write; k++) begin
+      hits_q[k+1] <= state[k] == s9_x_i ||
+          (k <= EntryReach && state[k] == s9_state_i && action[k] == s9_action_i);
+    end
+    writes_q <= {writes_q[Write:11], over};
+    if (rst_i) writes_q <= '0;
+  end
+
+  // --- Stage 10: whether the slot acts ----------------------------------------------------------------
+  logic [AgentBits-1:0] next_q;
+  logic mine, waits, last;
+
+  assign mine = left_o && live_i[10] && agent_i[10] == next_q;
+  assign waits = |(hits_q & writes_q);
+  assign s10_acts_o = mine && !waits;
+  assign over = s10_acts_o && ((s10_deed_i.step && !s10_deed_i.truncated) || s10_deed_i.finish);
+  assign last = over && 32'(next_q) == Agents - 1;
+
+  always_ff @(posedge clk_i) begin
+    if (over) next_q <= last ? '0 : next_q + 1'b1;
+    if (mine && waits && (s10_deed_i.step || s10_deed_i.chooses)) holds_o <= holds_o + 1'b1;
+    if (restarts_i || rst_i) next_q <= '0;
+    if (rst_i) holds_o <= '0;
+  end
+
+  // --- Turns: what is compared with them is ready a clock before it is needed, as they are Slots clocks apart
+  logic [47:0] turns_q;
+  logic two_q, three_q, stopping_q;  // that many are left, or more
+
+  always_ff @(posedge clk_i) begin
+    left_o <= turns_q != '0;
+    two_q <= turns_q > 48'd1;
+    three_q <= turns_q > 48'd2;
+    stopping_q <= (stopping_q || stop_i) && !run_i;
+    if (run_i) begin
+      turns_q <= run_steps_i;
+    end else if (stopping_q && mine && s10_deed_i.late) begin
+      turns_q <= '0;
+      {left_o, two_q, three_q} <= '0;
+    end else if (last) begin
+      turns_q <= turns_q - 1'b1;
+      {left_o, two_q} <= {two_q, three_q};
+    end else if (stopping_q && three_q) begin
+      turns_q <= 48'd2;
+      three_q <= 1'b0;
+    end
+    if (rst_i) begin
+      turns_q    <= '0;
+      stopping_q <= 1'b0;
+      {left_o, two_q, three_q} <= '0;
+    end
+  end
+
+  assign s11_more_o = two_q || (left_o && agent_i[11] >= next_q);
+
+  logic unused_bits;
+  assign unused_bits = ^{agent_i, live_i, s10_deed_i};
+
+  `QS_ASSERT(NoStepWithoutTurn_A, !last || turns_q != 0)
+  `QS_ASSERT(TurnIsOfAnAgent_A, 32'(next_q) < Agents)
+  `QS_ASSERT(SecondSlotIsNotHeld_A, !s10_deed_i.finish || s10_acts_o || !left_o)
+
+endmodule

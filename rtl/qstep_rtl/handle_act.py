@@ -1,0 +1,133 @@
+"""Carries out BEGIN and ACT: the host is the world of an agent for one step, and is told its action.
+
+Function    A job of two steps is begun, and ended as soon as the agent asks for what comes next: at once
+            after BEGIN, for its second time after ACT, of which the first is answered by the host.
+            Others ask too and are not answered: they do not move. ``docs/link.md``, "A live world".
+Latency     Some 500 clocks, until all agents are at rest again.
+Throughput  One step at a time.
+Reset       Idle.
+Hazards     A request that is repeated is answered with the action again, from a register.
+Invariants  none
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import Component, In, Out, connect, flipped
+
+from qstep.config import Config
+from qstep.protocol import Request, StatusCode
+from qstep_rtl.handle_agents import AgentsSignature
+from qstep_rtl.handler import HandlerSignature
+from qstep_rtl.world_port import ANSWER_CLOCKS, WorldSignature
+
+__all__ = ["ActHandler"]
+
+_STEPS = 2
+
+
+class ActHandler(Component):
+    """The handler of a live world, between that of agents and the agents.
+
+    Parameters
+    ----------
+    config : Config
+        With ``config.acting``.
+
+    Attributes
+    ----------
+    request : In(HandlerSignature)
+    repeated : In(1)
+        The request was carried out before; valid with its `start`.
+    host : In(AgentsSignature)
+        What else is asked of the agents.
+    agents : Out(AgentsSignature)
+    world : In(WorldSignature)
+    data : Out(stream of 8)
+        The action, in an answer.
+    """
+
+    requests: ClassVar = (Request.BEGIN, Request.ACT)
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "request": In(HandlerSignature(config)),
+                "repeated": In(1),
+                "host": In(AgentsSignature()),
+                "agents": Out(AgentsSignature()),
+                "world": In(WorldSignature(config)),
+                "data": Out(stream.Signature(8)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, acting = self._config, self._config.acting
+        assert acting is not None
+        request, agents, world = self.request, self.agents, self.world
+        given = request.fields.act  # that of BEGIN is its beginning
+        width = config.format.width
+        connect(m, flipped(self.host), flipped(agents))
+
+        action, sending, begins = Signal(8), Signal(), Signal()
+        is_outside = Signal()
+        answered = Signal(ANSWER_CLOCKS)  # so many clocks ago
+        mine = world.valid & (world.agent == given.agent)
+        m.d.comb += [
+            request.data_bytes.eq(1),
+            request.payload.ready.eq(0),
+            begins.eq(request.type == Request.BEGIN),
+            self.data.payload.eq(action),
+            self.data.valid.eq(sending),
+            world.ready.eq(answered[-1]),
+            world.reward.eq(given.reward[:width]),
+            world.next_state.eq(given.next_state),
+            world.terminated.eq(given.terminated),
+            world.start_state.eq(given.next_state),
+        ]
+        m.d.sync += answered.eq(answered << 1)
+        with m.If(request.answered):
+            m.d.sync += sending.eq(1)
+        with m.Elif(self.data.ready):
+            m.d.sync += sending.eq(0)
+        with m.FSM() as fsm:
+            m.d.comb += request.busy.eq(~fsm.ongoing("idle"))
+            with m.State("idle"), m.If(request.start):
+                m.d.sync += request.status.eq(StatusCode.OK)
+                with m.If(~self.repeated):
+                    m.next = "compare"
+            with m.State("compare"):
+                sign = given.reward[width - 1 :]
+                is_reward = sign.all() | ~sign.any()
+                m.d.sync += is_outside.eq(
+                    (given.agent >= acting.agents)
+                    | (given.next_state >= config.states)
+                    | (~begins & ((given.terminated > 1) | ~is_reward))
+                )
+                m.next = "judge"
+            with m.State("judge"):
+                m.next = "idle"
+                with m.If(agents.busy):
+                    m.d.sync += request.status.eq(StatusCode.BUSY)
+                with m.Elif(is_outside):
+                    m.d.sync += request.status.eq(StatusCode.OUT_OF_RANGE)
+                with m.Else():
+                    m.d.comb += [agents.run.eq(1), agents.steps.eq(_STEPS)]
+                    m.next = "ask"
+                    with m.If(begins):
+                        m.next = "choose"
+            with m.State("ask"), m.If(mine):
+                m.d.sync += answered.eq(1)
+                m.next = "choose"
+            with m.State("choose"), m.If(mine):
+                m.d.comb += agents.stop.eq(1)
+                m.d.sync += action.eq(world.action)
+                m.next = "rest"
+            with m.State("rest"), m.If(~agents.busy):
+                m.next = "idle"
+        return m

@@ -1,0 +1,205 @@
+"""Live worlds: who calls is the world, says what each action led to, and is told the next one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
+from qstep.acting.model import ActingModel
+from qstep.acting.world_table import Answer, WorldTable
+from qstep.checks import integer, shown
+from qstep.config import Config
+from qstep.devices import is_model, open_port
+from qstep.errors import ConfigError
+
+__all__ = ["LiveDevice", "LiveModel", "answer_of", "check_begun", "check_live", "open_live"]
+
+
+class LiveDevice(Protocol):
+    """Agents in a live world: the model, a simulation or a board.
+
+    Attributes
+    ----------
+    config : Config
+    """
+
+    config: Config
+
+    def begin(self, state: int, agent: int = 0) -> int:
+        """Put an agent into a state in which an episode starts; return its first action there.
+
+        An episode that is under way is left without another update.
+
+        Parameters
+        ----------
+        state : int
+            0..S-1.
+        agent : int
+            0..P-1.
+
+        Raises
+        ------
+        ConfigError
+            A value is out of range; nothing was done.
+        """
+
+    def act(self, reward: float, next_state: int, terminated: bool, agent: int = 0) -> int:
+        """Say what an agent's action led to, let it learn from that, and return its next action.
+
+        Parameters
+        ----------
+        reward : float
+            In real units; taken to the nearest multiple of 2^-F.
+        next_state : int
+            0..S-1. Where the episode terminated, the state in which the next one starts.
+        terminated : bool
+        agent : int
+            0..P-1.
+
+        Raises
+        ------
+        ConfigError, TransitionError
+            A value is out of range, the reward does not fit the format, or the agent has not begun;
+            nothing was done.
+        """
+
+    @property
+    def table(self) -> NDArray[np.int32]:
+        """A copy of all tables as raw values, shape (*Acting.tables, S, A)."""
+
+    @property
+    def states(self) -> list[AgentState]:
+        """What each agent goes on from."""
+
+    @property
+    def counters(self) -> list[AgentCounters]:
+        """What each agent has done so far."""
+
+    def restore(
+        self,
+        table: NDArray[np.int32],
+        states: Sequence[AgentState],
+        counters: Sequence[AgentCounters],
+    ) -> None:
+        """Go on from what the properties of these names gave."""
+
+    def close(self) -> None:
+        """Let go of the device."""
+
+
+def open_live(url: str, config: Config, settings: Sequence[AgentSettings]) -> LiveDevice:
+    """Open a device by name whose world is who calls; its tables are 0, and no agent has begun.
+
+    Parameters
+    ----------
+    url : str
+        As for :func:`qstep.open`.
+    config : Config
+        Its ``acting.world`` is ``live``.
+    settings : sequence of AgentSettings
+        One for each agent.
+
+    Raises
+    ------
+    ConfigError
+        The name has none of these forms, the world of `config` is not live, `settings` are for another
+        number of agents, or hardware has no room for them.
+    DeviceError, ToolMissingError
+        As for :func:`qstep.open`.
+
+    Examples
+    --------
+    >>> config = Config(4, 2, acting=Acting(world="live"))
+    >>> with open_live("model:", config, [AgentSettings()]) as device:
+    ...     action = device.begin(0)
+    ...     action = device.act(1.0, 3, terminated=False)
+    """
+    check_live(config)
+    if is_model(url):
+        return LiveModel(config, settings)
+    from qstep.devices.live_device import LinkLive
+
+    port, build = open_port(url, config)
+    return LinkLive(port, config, settings, build=build)
+
+
+def check_live(config: Config) -> None:
+    """Raise ConfigError unless the world of a configuration is live."""
+    world = None if config.acting is None else config.acting.world
+    if world != "live":
+        raise ConfigError(f"acting.world is {world!r}; begin and act need 'live'")
+
+
+def answer_of(
+    config: Config, reward: float, next_state: int, terminated: bool, agent: int
+) -> tuple[int, int, int]:
+    """Return raw reward, next state and agent of an answer, checked as :class:`LiveDevice` says."""
+    assert config.acting is not None
+    agent = integer("agent", agent, 0, config.acting.agents - 1)
+    next_state = integer("next_state", next_state, 0, config.states - 1)
+    if not isinstance(terminated, bool | np.bool_):
+        raise ConfigError(f"terminated is {shown(terminated)}; it must be true or false")
+    return int(config.format.quantise(reward)), next_state, agent
+
+
+def check_begun(has_begun: Sequence[bool], agent: int) -> None:
+    """Raise ConfigError unless an agent has begun."""
+    if not has_begun[agent]:
+        raise ConfigError(f"agent {agent} has not begun; begin(state) comes before the first act")
+
+
+class _Said:
+    """What was said last, in the place of a world."""
+
+    max_episode_steps = 0
+    now = Answer(0, 0, False)
+
+    def answer(self, state: int, action: int, draw: int) -> Answer:
+        return self.now
+
+    def start(self, draw: int) -> int:
+        return self.now.next_state
+
+
+class LiveModel(ActingModel):
+    """The model of a live world: the definition of what :class:`LiveDevice` does.
+
+    Parameters
+    ----------
+    config : Config
+        Its ``acting.world`` is ``live``.
+    settings : sequence of AgentSettings
+        One for each agent.
+
+    Raises
+    ------
+    ConfigError
+        The world of `config` is not live, or the number of settings is not that of its agents.
+    """
+
+    def __init__(self, config: Config, settings: Sequence[AgentSettings]) -> None:
+        check_live(config)
+        self._said = _Said()
+        super().__init__(config, cast(WorldTable, self._said), settings)
+
+    def begin(self, state: int, agent: int = 0) -> int:
+        """As :meth:`LiveDevice.begin`."""
+        agent = integer("agent", agent, 0, len(self.settings) - 1)
+        self._said.now = Answer(0, integer("state", state, 0, self.config.states - 1), False)
+        self._begin(agent)
+        return self.states[agent].action
+
+    def act(self, reward: float, next_state: int, terminated: bool, agent: int = 0) -> int:
+        """As :meth:`LiveDevice.act`."""
+        raw, next_state, agent = answer_of(self.config, reward, next_state, terminated, agent)
+        check_begun([own.begun for own in self.states], agent)
+        self._said.now = Answer(raw, next_state, bool(terminated))
+        self._step(agent)
+        return self.states[agent].action
+
+    def close(self) -> None:
+        """Do nothing."""

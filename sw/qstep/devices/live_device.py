@@ -1,0 +1,102 @@
+"""Agents whose world is the host, on a device at the other end of a link."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
+from qstep.acting.live import answer_of, check_begun, check_live
+from qstep.acting.registers import begin_write
+from qstep.checks import integer
+from qstep.config import Config
+from qstep.devices.agents_device import LinkAgents
+from qstep.link.exchange import PATIENCE
+from qstep.link.ports import Port
+from qstep.protocol import ANSWERS, ARGUMENTS, Region, Request
+
+__all__ = ["LinkLive"]
+
+
+class LinkLive(LinkAgents):
+    """The driver of a live world: same contract as :class:`qstep.acting.live.LiveModel`.
+
+    Parameters
+    ----------
+    port : Port
+        Carries the bytes; closed with the device.
+    config : Config
+        What the device must have been built from; its ``acting.world`` is ``live``.
+    settings : sequence of AgentSettings
+        One for each agent.
+    patience : float
+        Seconds without an answer, beside the time on the line, before the first retry.
+    build : str, optional
+        The build that it must be; any will do without.
+
+    Raises
+    ------
+    ConfigError
+        The world of `config` is not live.
+    ConfigError, DeviceError
+        As for :class:`~qstep.devices.agents_device.LinkAgents`.
+    """
+
+    def __init__(
+        self,
+        port: Port,
+        config: Config,
+        settings: Sequence[AgentSettings],
+        patience: float = PATIENCE,
+        build: str | None = None,
+    ) -> None:
+        check_live(config)
+        super().__init__(port, config, 0, settings, patience, build)
+
+    def begin(self, state: int, agent: int = 0) -> int:
+        """Put an agent into a state in which an episode starts; return its first action there.
+
+        An episode that is under way is left without another update.
+        """
+        agent = integer("agent", agent, 0, len(self.settings) - 1)
+        state = integer("state", state, 0, self.config.states - 1)
+        # What it drew for a step that it has not made is used for this.
+        place = begin_write(agent, self._words(Region.CONTEXT, agent << 3, 5))
+        self._store([place])
+        self._has_begun[agent] = True
+        return self._asked(Request.BEGIN, agent, state)
+
+    def act(self, reward: float, next_state: int, terminated: bool, agent: int = 0) -> int:
+        """Say what an agent's action led to, let it learn from that, and return its next action."""
+        raw, next_state, agent = answer_of(self.config, reward, next_state, terminated, agent)
+        check_begun(self._has_begun, agent)
+        return self._asked(Request.ACT, agent, next_state, int(terminated), raw & 0xFFFFFFFF)
+
+    def _asked(self, kind: Request, *arguments: int) -> int:
+        layout = ANSWERS[kind]
+        data = self._session.ask(kind, layout.size, ARGUMENTS[kind].pack(*arguments))
+        (action,) = layout.unpack(data)
+        return action
+
+    # On the device every agent is somewhere: one that had not begun would do so as soon as another acts.
+
+    @property
+    def states(self) -> list[AgentState]:
+        """What the agents keep, as copies."""
+        return [
+            replace(state, begun=begun)
+            for state, begun in zip(super().states, self._has_begun, strict=True)
+        ]
+
+    def restore(
+        self,
+        table: NDArray[np.int32],
+        states: Sequence[AgentState],
+        counters: Sequence[AgentCounters],
+    ) -> None:
+        """Go on from what :attr:`table`, :attr:`states` and :attr:`counters` were."""
+        self._has_begun = [state.begun for state in states]
+        super().restore(table, [replace(state, begun=True) for state in states], counters)

@@ -1,0 +1,185 @@
+"""A live world: the host says what happened, and is told the next action; all devices agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from tb.reference_agents import ReferenceAgents, ReferenceLive
+from tb.sw.lossy_port import DirectPort, LossyPort
+from tb.sw.session_bench import PATIENCE
+from tb.sw.test_acting_fast import random_world
+
+from qstep.acting.agent import AgentSettings
+from qstep.acting.config import Acting, Algorithm
+from qstep.acting.epsilon import Epsilon
+from qstep.acting.live import LiveDevice, LiveModel, open_live
+from qstep.acting.model import ActingModel, Step
+from qstep.config import Config, Link
+from qstep.devices.agents_device import LinkAgents
+from qstep.devices.live_device import LinkLive
+from qstep.errors import ConfigError, RefusedError, TransitionError
+from qstep.protocol import ARGUMENTS, Request
+from qstep_sim.port import SimPort
+
+CONFIG = Config(
+    *(25, 3, "Q6.10"),
+    acting=Acting(agents=3, algorithm=Algorithm.DOUBLE_Q_LEARNING, world="live"),
+    link=Link(buffer_bytes=512),
+)
+SETTINGS = [
+    AgentSettings(0.5, 0.9, Epsilon(1, 0.05, "exponential", 500), 1),
+    AgentSettings(0.1, 0.99, Epsilon(0.3), 2),
+    AgentSettings(1.0, 0.5, Epsilon(1, 0, "linear", 90, unit="episodes"), 3),
+]
+# A simulation is slower than the clock on the wall, by which the driver gives up.
+SIM_PATIENCE = 0.05
+
+
+def lived() -> ActingModel:
+    """The model of agents in a world from tables: what they live through is said to a live one."""
+    acting = replace(CONFIG.acting or Acting(), world="table", outcomes=2, starts=2)
+    config = replace(CONFIG, acting=acting)
+    return ActingModel(config, random_world(config, 0, np.random.default_rng(3)), SETTINGS)
+
+
+def follow(device: LiveDevice, model: ActingModel, steps: int) -> Step:
+    """Say to `device` what the agents of `model` live through; return the last of it."""
+    for step in model.run(steps):
+        own, number = model.states[step.agent], step.agent
+        if not device.states[number].begun:
+            assert device.begin(step.state, number) == step.action
+        reward = step.reward * model.config.format.resolution
+        assert device.act(reward, own.state, step.terminated, number) == own.action
+    return step
+
+
+def assert_exact(device: LiveDevice, model: ActingModel) -> None:
+    assert np.array_equal(device.table, model.table)
+    assert device.states == model.states
+    assert device.counters == model.counters
+
+
+@pytest.fixture
+def port() -> Iterator[SimPort]:
+    made = SimPort(CONFIG)
+    yield made
+    made.close()
+
+
+@pytest.mark.unit
+def test_the_model_lives_through_what_it_is_told() -> None:
+    device, model = open_live("model", CONFIG, SETTINGS), lived()
+    follow(device, model, 500)
+    assert_exact(device, model)
+    assert all(own.terminations for own in device.counters)
+    device.close()
+
+
+@pytest.mark.rtl
+@pytest.mark.parametrize("rate", [0.0, 0.02], ids=["clean", "lossy"])
+def test_hardware_lives_through_what_it_is_told(port: SimPort, rate: float) -> None:
+    line = LossyPort(port, 5, rate) if rate else port
+    device, model = LinkLive(line, CONFIG, SETTINGS, SIM_PATIENCE), lived()
+    follow(device, model, 40)
+    assert_exact(device, model)
+    assert not rate or sum(line.hits.values()) > 10
+    # It goes on from what it was, and an episode may be left for another one.
+    device.restore(device.table, device.states, device.counters)
+    twin = LiveModel(CONFIG, SETTINGS)
+    twin.restore(model.table, model.states, model.counters)
+    for state, agent in ((7, 1), (24, 1), (0, 0)):
+        assert device.begin(state, agent) == twin.begin(state, agent)
+        assert device.act(-1.5, 3, False, agent) == twin.act(-1.5, 3, False, agent)
+    assert np.array_equal(device.table, twin.table)
+    assert (device.states, device.counters) == (twin.states, twin.counters)
+
+
+@pytest.mark.rtl
+def test_hardware_refuses_what_is_out_of_range_and_does_nothing(port: SimPort) -> None:
+    device = LinkLive(port, CONFIG, SETTINGS, SIM_PATIENCE)
+    device.begin(3, 2)
+    before = device.table, device.states, device.counters
+    for kind, arguments in (
+        (Request.BEGIN, (3, 0)),
+        (Request.BEGIN, (0, 25)),
+        (Request.ACT, (3, 0, 0, 0)),
+        (Request.ACT, (2, 25, 0, 0)),
+        (Request.ACT, (2, 0, 2, 0)),
+        (Request.ACT, (2, 0, 0, 1 << 15)),
+        (Request.ACT, (2, 0, 0, (1 << 32) - (1 << 15) - 1)),
+    ):
+        with pytest.raises(RefusedError, match=f"refused {kind.name}: OUT_OF_RANGE"):
+            device._asked(kind, *arguments)
+    device._session.send(Request.RUN, ARGUMENTS[Request.RUN].pack(1))
+    with pytest.raises(RefusedError, match="refused RUN: BAD_TYPE"):
+        device._session.drain()
+    assert np.array_equal(device.table, before[0])
+    assert (device.states, device.counters) == before[1:]
+    device.act(-32.0, 24, True, 2)
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("seed", range(2))
+def test_what_happened_is_said_once_over_a_lossy_line(seed: int) -> None:
+    reference = ReferenceLive(CONFIG)
+    device = LinkLive(LossyPort(DirectPort(reference), seed, 0.1), CONFIG, SETTINGS, PATIENCE)
+    said: list[tuple[int, ...]] = []
+    for number in range(60):
+        agent, state = number % 3, number % 25
+        if number < 3:
+            said.append((agent, state))
+            assert device.begin(state, agent) == (agent + state) % 3
+        said.append((agent, state, number % 2, -number))
+        assert device.act(-number / 1024, state, number % 2 > 0, agent) == (agent + state) % 3
+    assert reference.said == said
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("kind", ["model", "link"])
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ((0.0, 25, False, 0), ConfigError, "next_state is 25; it must be an integer from 0 to 24"),
+        ((0.0, 0, False, 3), ConfigError, "agent is 3; it must be an integer from 0 to 2"),
+        ((0.0, 0, 1, 0), ConfigError, "terminated is 1; it must be true or false"),
+        ((32.0, 0, False, 0), TransitionError, r"reward is 32\.0; Q6\.10 holds -32\.0 to 31\.99"),
+        ((float("nan"), 0, False, 0), TransitionError, "reward is nan; Q6"),
+        ((0.0, 0, False, 1), ConfigError, r"agent 1 has not begun; begin\(state\) comes before"),
+    ],
+)
+def test_what_is_out_of_range_is_refused_before_anything_is_said(
+    kind: str, given: Any, error: type[Exception], message: str
+) -> None:
+    reference = ReferenceLive(CONFIG)
+    device: LiveDevice = LiveModel(CONFIG, SETTINGS)
+    if kind == "link":
+        device = LinkLive(DirectPort(reference), CONFIG, SETTINGS, PATIENCE)
+    device.begin(5)
+    before = device.states
+    with pytest.raises(error, match=message):
+        device.act(*given)
+    with pytest.raises(ConfigError, match="state is -1; it must be an integer from 0 to 24"):
+        device.begin(-1)
+    assert (device.states, len(reference.said)) == (before, kind == "link")
+
+
+@pytest.mark.unit
+def test_a_world_is_live_or_not() -> None:
+    table = replace(CONFIG, acting=Acting(agents=3))
+    with pytest.raises(ConfigError, match=r"acting\.world is 'table'; begin and act need 'live'"):
+        open_live("model", table, SETTINGS)
+    with pytest.raises(ConfigError, match=r"acting\.world is None; begin and act need 'live'"):
+        open_live("sim", Config(25, 3), SETTINGS)
+    live = LinkLive(DirectPort(ReferenceLive(CONFIG)), CONFIG, SETTINGS, PATIENCE)
+    with pytest.raises(
+        ConfigError, match=r"acting\.world is 'live'; agents make no steps but by act"
+    ):
+        live.run(1)
+    acts = replace(CONFIG, acting=Acting(agents=3, world="a.sv"))
+    device = LinkAgents(DirectPort(ReferenceAgents(acts)), acts, 0, SETTINGS, PATIENCE)
+    with pytest.raises(RefusedError, match="refused ACT: BAD_TYPE"):
+        device._session.ask(Request.ACT, 1, ARGUMENTS[Request.ACT].pack(0, 0, 0, 0))
