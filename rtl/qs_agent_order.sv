@@ -47,10 +47,10 @@ module qs_agent_order
     input logic  [ActionBits-1:0]                s9_action_i,
     input deed_t                                 s10_deed_i,
 
-    output logic s10_acts_o,
-    output logic s11_more_o,
-    output logic left_o,  // turns
-    output logic [31:0] holds_o      // slots that were held in their turn by what is still to be written
+    output logic        s10_acts_o,
+    output logic        s11_more_o,
+    output logic        left_o,      // turns
+    output logic [31:0] holds_o      // slots held in their turn, by what is to be written
 );
 
   // Slots whose entry is written before this stage are seen by a read of Q[state, action].
@@ -95,7 +95,7 @@ module qs_agent_order
     if (rst_i) holds_o <= '0;
   end
 
-  // --- Turns: what is compared with them is ready a clock before it is needed, as they are Slots clocks apart
+  // --- Turns: what is known of them changes with them, as decrements are Slots clocks apart -----------
   logic [47:0] turns_q;
   logic two_q, three_q, stopping_q;  // that many are left, or more
 

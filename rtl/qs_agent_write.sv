@@ -21,7 +21,7 @@ module qs_agent_write
     parameter int unsigned Width = 16,  // 8..32
     parameter int unsigned Agents = 16,  // 1..16
     parameter int unsigned Algorithm = 0,  // algorithm_e
-    parameter bit SharedTable = 0,
+    parameter bit SharedTable = 0,  // all agents learn one
     parameter int unsigned Rounding = 0,  // qs_pkg::rounding_e
     localparam int unsigned Slots = slots(Actions, Algorithm),
     localparam int unsigned Entry = entry_stage(Actions, Algorithm),
