@@ -36,6 +36,12 @@ def check_room(config: Config) -> None:
         return
     if acting.agents > MOST_AGENTS:
         raise ConfigError(f"acting has {acting.agents} agents; hardware has 1 to {MOST_AGENTS}")
+    if acting.shared_table and acting.agents > 1 and acting.world in ("live", "pins"):
+        # An agent that is held asks again, though it was answered.
+        raise ConfigError(
+            f"acting.world is {acting.world!r} and acting.shared_table true; in hardware agents of one "
+            "table need a world that is a table or a circuit"
+        )
     check_circuit(config)
 
 

@@ -195,9 +195,13 @@ def test_command_writes_the_files_and_says_so(folder: Path, tmp_path: Path) -> N
     ("acting", "message"),
     [
         (Acting(agents=17), "acting has 17 agents; hardware has 1 to 16"),
+        (
+            Acting(2, shared_table=True, world="live"),
+            "agents of one table need a world that is a table",
+        ),
         (Acting(world="no.sv"), "acting.world is 'no.sv'; there is no such file in .* or .*rtl"),
     ],
-    ids=["too-many", "no-file"],
+    ids=["too-many", "shared-live", "no-file"],
 )
 def test_agents_that_hardware_cannot_have_are_refused(
     acting: Acting, message: str, tmp_path: Path

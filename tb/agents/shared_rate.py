@@ -1,0 +1,56 @@
+"""Measure how many steps a clock agents of a shared table make: python -m tb.agents.shared_rate."""
+
+from __future__ import annotations
+
+from tb.agents.lane import Lane
+from tb.agents.test_rtl_agents import random_world
+
+from qstep.acting.agent import AgentSettings
+from qstep.acting.config import Acting, Algorithm
+from qstep.acting.epsilon import Epsilon
+from qstep.acting.world import World
+from qstep.acting.world_table import WorldTable
+from qstep.config import Config
+
+__all__ = ["main"]
+
+_TURNS = 2000
+_MAZES = {25: "gridworld", 256: "gridworld-16x16", 1024: "gridworld-32x32"}
+
+
+def _maze(states: int, agents: int) -> tuple[Config, WorldTable]:
+    world = World.named(_MAZES[states])
+    acting = world.acting(agents=agents, algorithm=Algorithm.Q_LEARNING, shared_table=True)
+    config = Config(world.states, world.actions, "Q8.8", acting=acting)
+    return config, world.table(config)
+
+
+def _random(states: int, agents: int) -> tuple[Config, WorldTable]:
+    acting = Acting(agents, shared_table=True, starts=states if states & (states - 1) == 0 else 16)
+    config = Config(states, 4, "Q8.8", acting=acting)
+    return config, random_world(config, 0, seed=5)
+
+
+def main() -> None:
+    """Print a table: worlds, and under each number of agents steps a clock and holds a turn."""
+    counts = (2, 4, 8, 16)
+    print("| world | states |", *(f"{count} agents |" for count in counts))
+    print("|---|---|" + "---|" * len(counts))
+    for name, make in (("random", _random), ("maze", _maze)):
+        for states in _MAZES:
+            cells = []
+            for agents in counts:
+                config, world = make(states, agents)
+                settings = [AgentSettings(0.5, 0.9, Epsilon(0.2), n) for n in range(agents)]
+                lane = Lane(config, world, settings)
+                lane.run(_TURNS // 2)
+                before = lane.holds
+                clocks = lane.run(_TURNS)
+                holds = (lane.holds - before) / _TURNS
+                cells.append(f"{_TURNS * agents / clocks:.3f} ({holds:.2f}) |")
+                lane.close()
+            print(f"| {name} | {states} |", *cells, flush=True)
+
+
+if __name__ == "__main__":
+    main()
