@@ -4,8 +4,8 @@
 // Function    The action is pick_action_i if pick_i is 1 (the agent explores, or the action is known), else the
 //             lowest one that attains the row's maximum; in Double Q-learning, of the sum of both tables' rows.
 //             The target is, by Algorithm, the row's maximum, the value of the action, the expectation of the
-//             row, or the value in the other table of the action that is greedy in table number_i; 0 if
-//             zero_i. Golden model: _chosen and _target of ActingModel in qstep.acting.model.
+//             row, or the value in the other table of the action that is greedy in table number_i.
+//             Golden model: _chosen and _target of ActingModel in qstep.acting.model.
 // Timing      Inputs in stage 0, threshold_i excepted; action and values in stage select_stage - TreeStage, the
 //             target in stage target_stage - TreeStage. One row a clock.
 // Handshake   none
@@ -31,7 +31,6 @@ module qs_agent_choice
     input logic [       Tables-1:0][Actions-1:0][Width-1:0] rows_i,
     input logic                                             pick_i,
     input logic [   ActionBits-1:0]                         pick_action_i,
-    input logic                                             zero_i,
     input logic                                             number_i,
     input logic [ThresholdBits-1:0]                         threshold_i,    // see qs_expectation
 
@@ -42,9 +41,8 @@ module qs_agent_choice
 
   localparam int unsigned Tree = qs_pkg::tree_stages(Actions);
   localparam int unsigned Select = select_stage(Actions, Algorithm) - TreeStage;
-  localparam int unsigned Target = target_stage(Actions, Algorithm) - TreeStage;
 
-  logic picks, zero;
+  logic picks;
   logic [ActionBits-1:0] picked;
   logic [ActionBits-1:0] greedy;
 
@@ -56,16 +54,6 @@ module qs_agent_choice
       .clk_i,
       .data_i({pick_i, pick_action_i}),
       .data_o({picks, picked})
-  );
-
-  // One stage before the target.
-  qs_delay #(
-      .Width(1),
-      .Depth(Target - 1)
-  ) u_zero (
-      .clk_i,
-      .data_i(zero_i),
-      .data_o(zero)
   );
 
   always_ff @(posedge clk_i) action_o <= picks ? picked : greedy;
@@ -125,7 +113,7 @@ module qs_agent_choice
     assign action = picks ? picked : greedy;
     always_ff @(posedge clk_i) begin
       values_o <= {rows[1][action], rows[0][action]};
-      target_o <= zero ? '0 : (Width + 1)'($signed(rows[!number][best]));
+      target_o <= (Width + 1)'($signed(rows[!number][best]));
     end
 
     logic unused_threshold;
@@ -162,7 +150,6 @@ module qs_agent_choice
     always_ff @(posedge clk_i) values_o[0] <= value;
 
     if (Algorithm == 32'(ExpectedSarsa)) begin : gen_expected
-      logic signed [Width:0] expectation;
       qs_expectation #(
           .Actions(Actions),
           .Width  (Width)
@@ -171,14 +158,11 @@ module qs_agent_choice
           .row_i      (rows_i[0]),
           .maximum_i  (maximum),
           .threshold_i(threshold_i),
-          .value_o    (expectation)
+          .value_o    (target_o)
       );
-      logic zero_q;
-      always_ff @(posedge clk_i) zero_q <= zero;
-      assign target_o = zero_q ? '0 : expectation;
     end else begin : gen_row
       always_ff @(posedge clk_i)
-        target_o <= zero ? '0 : (Width + 1)'(Algorithm == 32'(Sarsa) ? value : maximum);
+        target_o <= (Width + 1)'(Algorithm == 32'(Sarsa) ? value : maximum);
       logic unused_threshold;
       assign unused_threshold = ^threshold_i;
     end

@@ -132,12 +132,11 @@ module qs_agent_counters
   // (write). Sums of returns are extended by their sign.
   (* no_rw_check *) logic [15:0] mem[2**(AgentBits+4)];
   logic [15:0] ram_q, mem_q, word_q, addend_q, addend, sum_q;
-  logic [3:0] a_word, r_word_q, b_word_q, c_word_q, d_word_q;
+  logic [3:0] a_word_q, r_word_q, b_word_q, c_word_q, d_word_q;
   logic a_valid, r_valid_q, b_valid_q, c_valid_q, d_valid_q, b_first_q, carry_q, hit_q;
   logic [63:0] returns;
   logic [16:0] sum;
 
-  assign a_word  = 4'(sweep_q - 1'b1);
   assign a_valid = lives_q && sweep_q != '0 && 32'(sweep_q) <= 16;
   assign returns = 64'(taken_q.returns);
 
@@ -161,14 +160,15 @@ module qs_agent_counters
   logic wanted;
 
   always_ff @(posedge clk_i) begin
-    ram_q <= mem[{swept_q, a_word}];
+    ram_q <= mem[{swept_q, a_word_q}];
     mem_q <= ram_q;
     if (d_valid_q) mem[{summed_q, d_word_q}] <= hit_q ? want_data_i : sum_q;
 
     // The agent of the words from word_q on: the last ones of an agent pass when the next one is swept.
     if (sweep_q == SweepBits'(3)) summed_q <= swept_q;
 
-    r_word_q  <= a_word;
+    a_word_q  <= sweep_q[3:0];  // one less than it then is
+    r_word_q  <= a_word_q;
     r_valid_q <= a_valid;
 
     b_first_q <= r_word_q inside {4'd0, 4'd3, 4'd6, 4'd9, 4'd13};

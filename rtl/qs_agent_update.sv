@@ -4,9 +4,9 @@
 // Function    value_o = saturate((2^15 * entry + alpha * (reward - entry) + kappa * target + bias) >>> 15),
 //             which is the sum of three products of the arithmetic contract. keep_i leaves the first term
 //             only: value_o = entry. Golden model: qstep.model.exact_value.
-// Timing      Stage 0 takes reward, entry and keep, stage 2 alpha and target, stage 3 kappa, stage 4 entry and bias;
-//             value_o is there in stage 7. One update a clock; no more than a sum lies
-//             between registers, and a multiplier has registers before, in and behind it.
+// Timing      Stage 0 takes reward, entry and keep, stage 2 alpha, target and kappa, stage 4 zero, stage 5 entry and
+//             bias; value_o is there in stage 7. One update a clock; no more than a sum lies between registers,
+//             and a multiplier has registers before, in and behind it, and a third one where its result arrives.
 // Handshake   none
 // Reset       none: data only.
 // Hazards     none
@@ -22,12 +22,13 @@ module qs_agent_update #(
 
     input logic signed [Width-1:0] s0_reward_i,
     input logic signed [Width-1:0] s0_entry_i,
-    input logic s0_keep_i,  // also: target is 0
-    input logic [CoeffBits-1:0] s2_alpha_i,  // from a register
+    input logic s0_keep_i,  // also: zero
+    input logic [CoeffBits-1:0] s2_alpha_i,  // from a register, like the next two
     input logic signed [Width:0] s2_target_i,  // least value - 1 .. greatest value
-    input logic [CoeffBits-1:0] s3_kappa_i,  // from a register
-    input logic signed [Width-1:0] s4_entry_i,  // that of stage 0
-    input logic [qs_pkg::CoeffFraction-1:0] s4_bias_i,
+    input logic [CoeffBits-1:0] s2_kappa_i,
+    input logic s4_zero_i,  // the target counts as 0
+    input logic signed [Width-1:0] s5_entry_i,  // that of stage 0
+    input logic [qs_pkg::CoeffFraction-1:0] s5_bias_i,
 
     output logic signed [Width-1:0] value_o,
     output logic                    saturated_o
@@ -36,23 +37,30 @@ module qs_agent_update #(
   // As alpha + beta = 2^15 and kappa <= alpha, the sum with the bias has no more bits than that.
   localparam int unsigned AccBits = Width + CoeffBits;
 
-  logic signed [Width:0] s1_delta_q, s2_delta_q, s3_target_q;
-  logic signed [AccBits-1:0] s3_step_q, s4_step_q, s4_next_q, s5_next_q, s5_sum_q, s6_sum_q;
+  logic signed [Width:0] s1_delta_q, s2_delta_q;
+  logic signed [AccBits-1:0] s3_step_q, s4_step_q, s5_step_q, s3_next_q, s4_next_q, s5_next_q;
+  logic [AccBits-1:0] entry, without_carries, s6_sum_q;
+  logic [AccBits:0] carries;
   logic overflow;
+
+  // Carry save: three numbers become two with the same sum, so that one carry is left.
+  assign entry = {s5_entry_i[Width-1], s5_entry_i, s5_bias_i};
+  assign without_carries = entry ^ s5_step_q ^ s5_next_q;
+  assign carries = {(entry & s5_step_q) | (s5_next_q & (entry | s5_step_q)), 1'b0};
 
   always_ff @(posedge clk_i) begin
     s1_delta_q <= s0_keep_i ? '0 : (Width + 1)'(s0_reward_i) - (Width + 1)'(s0_entry_i);
 
     s2_delta_q <= s1_delta_q;
-    s3_step_q <= AccBits'($signed({1'b0, s2_alpha_i})) * AccBits'(s2_delta_q);
-    s4_step_q <= s3_step_q;
+    s3_step_q  <= AccBits'($signed({1'b0, s2_alpha_i})) * AccBits'(s2_delta_q);
+    s4_step_q  <= s3_step_q;
+    s5_step_q  <= s4_step_q;
 
-    s3_target_q <= s2_target_i;
-    s4_next_q <= AccBits'($signed({1'b0, s3_kappa_i})) * AccBits'(s3_target_q);
-    s5_next_q <= s4_next_q;
+    s3_next_q  <= AccBits'($signed({1'b0, s2_kappa_i})) * AccBits'(s2_target_i);
+    s4_next_q  <= s3_next_q;
+    s5_next_q  <= s4_zero_i ? '0 : s4_next_q;
 
-    s5_sum_q <= s4_step_q + $signed({s4_entry_i[Width-1], s4_entry_i, s4_bias_i});
-    s6_sum_q <= s5_sum_q + s5_next_q;
+    s6_sum_q   <= without_carries + carries[AccBits-1:0];
   end
 
   // The shifted sum has one bit more than a value; where its two top bits differ it does not fit.
@@ -64,7 +72,7 @@ module qs_agent_update #(
         s6_sum_q[AccBits-2-:Width];
   end
 
-  logic unused_low;
-  assign unused_low = ^s6_sum_q[qs_pkg::CoeffFraction-1:0];
+  logic unused_bits;
+  assign unused_bits = ^{s6_sum_q[qs_pkg::CoeffFraction-1:0], carries[AccBits]};
 
 endmodule

@@ -41,6 +41,7 @@ module qs_agent_write
     output logic                 s11_number_o,
 
     input deed_t                   s10_deed_i,
+    input logic                    s9_zero_i,    // the target counts as 0
     input logic signed [Width-1:0] s9_reward_i,
 
     input logic        [Tables-1:0][Width-1:0] entries_i,  // of a shared table, in stage Entry
@@ -60,7 +61,7 @@ module qs_agent_write
   localparam int unsigned Select = select_stage(Actions, Algorithm);
 
   deed_t last;  // stage Write - 1
-  logic entry_number, last_number, write_step_q, saturated, s11_number;
+  logic entry_number, last_number, write_step_q, saturated, s11_number, later_zero;
   logic [Tables-1:0] here;
   logic signed [Width-1:0] entry, entry_before, later_entry, reward;
   logic [qs_pkg::CoeffBits-1:0] alpha, kappa;
@@ -194,28 +195,25 @@ module qs_agent_write
 
   assign entry = token_i[Entry] && access_i.entry ? access_i.data[Width-1:0] : entry_before;
 
-  qs_agent_ram #(
-      .Agents(Agents),
-      .Width (qs_pkg::CoeffBits)
-  ) u_alpha (
+  qs_delay #(
+      .Width(1),
+      .Depth(Entry + 4 - 9)
+  ) u_zero (
       .clk_i,
-      .write_i      (access_i.set[0]),
-      .write_agent_i(access_i.agent),
-      .write_data_i (access_i.data[15:0]),
-      .read_agent_i (agent_i[(Entry+1)%Slots]),
-      .data_o       (alpha)
+      .data_i(s9_zero_i),
+      .data_o(later_zero)
   );
 
   qs_agent_ram #(
       .Agents(Agents),
-      .Width (qs_pkg::CoeffBits)
-  ) u_kappa (
+      .Width (2 * qs_pkg::CoeffBits)
+  ) u_coefficients (
       .clk_i,
       .write_i      (access_i.set[0]),
       .write_agent_i(access_i.agent),
-      .write_data_i (access_i.data[31:16]),
-      .read_agent_i (agent_i[(Entry+2)%Slots]),
-      .data_o       (kappa)
+      .write_data_i (access_i.data),
+      .read_agent_i (agent_i[(Entry+1)%Slots]),
+      .data_o       ({kappa, alpha})
   );
 
   qs_agent_delay #(
@@ -223,7 +221,7 @@ module qs_agent_write
       .Slots (Slots),
       .Width (Width),
       .From  (Entry),
-      .To    (Entry + 4)
+      .To    (Entry + 5)
   ) u_later_entry (
       .clk_i,
       .agent_i,
@@ -238,7 +236,7 @@ module qs_agent_write
         .Slots (Slots),
         .Width (NoiseBits),
         .From  (6),
-        .To    (Entry + 4)
+        .To    (Entry + 5)
     ) u_noise (
         .clk_i,
         .agent_i,
@@ -261,9 +259,10 @@ module qs_agent_write
       .s0_keep_i  (entry_deed_o.finish || (token_i[Entry] && access_i.entry)),
       .s2_alpha_i (alpha),
       .s2_target_i(target_i),
-      .s3_kappa_i (kappa),
-      .s4_entry_i (later_entry),
-      .s4_bias_i  (bias),
+      .s2_kappa_i (kappa),
+      .s4_zero_i  (later_zero),
+      .s5_entry_i (later_entry),
+      .s5_bias_i  (bias),
       .value_o,
       .saturated_o(saturated)
   );

@@ -375,7 +375,7 @@ module qs_agents
     );
   end
 
-  logic s9_pick_q, s9_zero, s11_picks, s11_zero, s11_number;
+  logic s9_pick_q, s9_zero, s11_picks, s11_number;
   logic [ActionBits-1:0] s11_pick;
   logic [ThresholdBits-1:0] threshold;
   logic [Tables-1:0][Width-1:0] next_values;
@@ -398,15 +398,6 @@ module qs_agents
   );
 
   assign s9_zero = s9_deed.terminated || s9_deed.finish || (token[9] && access.entry);
-  qs_delay #(
-      .Width(1),
-      .Depth(TreeStage - 9)
-  ) u_zero (
-      .clk_i,
-      .data_i(s9_zero),
-      .data_o(s11_zero)
-  );
-
   // Epsilon is there in the last stage; its part in the target may be later.
   localparam int unsigned Threshold = Actions > 2 ? TreeStage + qs_pkg::tree_stages(
       Actions
@@ -430,7 +421,6 @@ module qs_agents
       .rows_i       (rows),
       .pick_i       (s11_picks),
       .pick_action_i(s11_pick),
-      .zero_i       (s11_zero),
       .number_i     (s11_number),
       .threshold_i  (threshold),
       .action_o     (next_action),
@@ -460,6 +450,7 @@ module qs_agents
       .s6_table_i    (s6_table),
       .s11_number_o  (s11_number),
       .s10_deed_i    (s10_deed),
+      .s9_zero_i     (s9_zero),
       .s9_reward_i   (s9_reward),
       .entries_i     (entries),
       .values_i      (next_values),
