@@ -41,7 +41,7 @@ module qs_agent_write
     output logic                 s11_number_o,
 
     input deed_t                   s10_deed_i,
-    input logic                    s9_zero_i,    // the target counts as 0
+    input logic                    s9_zero_i,   // the target counts as 0
     input logic signed [Width-1:0] s9_reward_i,
 
     input logic        [Tables-1:0][Width-1:0] entries_i,  // of a shared table, in stage Entry
