@@ -10,7 +10,7 @@ from qstep.errors import BuildError
 from qstep.files import make_room, write_atomically
 from qstep_fpga.board import Board
 from qstep_fpga.families import bitstream_name
-from qstep_fpga.fit import check_fit, check_table
+from qstep_fpga.fit import check_fit, check_pins, check_table
 from qstep_fpga.netlist import synthesise
 from qstep_fpga.placement import Placement, pack, place_all
 from qstep_fpga.report import BuildReport
@@ -57,6 +57,8 @@ def build(
     BuildError
         The configuration does not fit, its clock is not met, or a tool failed. Where the clock is
         not met the report is written and the bitstream is not.
+    ConfigError
+        The agents' world is at pins, which the design around the device does not have.
     ToolMissingError
         The FPGA tools are not installed.
     FileFormatError
@@ -67,6 +69,7 @@ def build(
     total = len(seeds) + 2
     done = 1
     progress("synthesis", 0, total)
+    check_pins(config)
     check_table(board, config)
     netlist = synthesise(board, config)
     check_fit(board, config, netlist)

@@ -21,6 +21,7 @@ from qstep.config import Config
 from qstep.errors import ConfigError
 from qstep_rtl.deadline import Deadline
 from qstep_rtl.handle_agents import AgentsSignature
+from qstep_rtl.pins import PinWorld, connect_pins, pins_of
 from qstep_rtl.world_port import Circuit, WorldSignature, check_circuit
 
 __all__ = ["MOST_AGENTS", "Agents", "check_room"]
@@ -58,12 +59,14 @@ class Agents(Component):
     agents : In(AgentsSignature)
     world : Out(WorldSignature)
         Where the host is the world (``live``).
+    action_valid, ... : Out, In
+        Where the world is at the pins: :func:`qstep_rtl.pins.pins_of`.
     """
 
     def __init__(self, config: Config) -> None:
         assert config.acting is not None
         self._config, self.is_live = config, config.acting.world == "live"
-        members: dict[str, Member] = {"agents": In(AgentsSignature())}
+        members: dict[str, Member] = {"agents": In(AgentsSignature()), **pins_of(config)}
         if self.is_live:
             members["world"] = Out(WorldSignature(config))
         super().__init__(members)
@@ -98,7 +101,7 @@ class Agents(Component):
                 world = self.world
             else:
                 world = signature.create()
-                self._add_circuit(m, world, stop)
+                self._add_world(m, world, stop)
             for name, member in signature.members.items():
                 way = "o" if member.flow == Out else "i"
                 ports[f"{way}_world_{name}_{way}"] = getattr(world, name)
@@ -116,13 +119,20 @@ class Agents(Component):
             m.submodules.core = Instance("qs_acting", **ports)
         return m
 
-    def _add_circuit(self, m: Module, world: Any, stop: Signal) -> None:
-        """Add the circuit that answers at the port `world`, and its deadline, a cause to `stop`."""
+    def _add_world(self, m: Module, world: Any, stop: Signal) -> None:
+        """Add what answers at the port `world`, and its deadline, a cause to `stop`."""
         config, acting, host = self._config, self._config.acting, self.agents
         assert acting is not None
-        m.submodules.circuit = circuit = Circuit(config)
+        answering: Circuit | PinWorld
+        if acting.is_circuit:
+            answering = Circuit(config)
+        else:
+            answering = PinWorld(config)
+            connect_pins(m, config, self, answering)
+            m.d.comb += answering.run.eq(host.run)
+        m.submodules.circuit = answering
         m.submodules.deadline = deadline = Deadline(acting.agents, acting.deadline)
-        connect(m, world, circuit.world)
+        connect(m, world, answering.world)
         was_silent = Signal()
         m.d.sync += was_silent.eq(deadline.silent)
         m.d.comb += [

@@ -21,6 +21,7 @@ from qstep_rtl.agents import Agents
 from qstep_rtl.commands import Commands
 from qstep_rtl.counters import Counters, wide_counter
 from qstep_rtl.crc32 import RecordDigest
+from qstep_rtl.pins import connect_pins, pins_of
 from qstep_rtl.receiver import Receiver
 from qstep_rtl.record_decoder import RecordDecoder, full_record
 from qstep_rtl.responder import Responder
@@ -52,6 +53,8 @@ class ByteDevice(Component):
         Put the divisor back to the configured one.
     build : In(64)
         Identity of the build for HELLO, first byte lowest; constant.
+    action_valid, ... : Out, In
+        Where the agents' world is at the pins: :func:`qstep_rtl.pins.pins_of`.
     """
 
     def __init__(self, config: Config) -> None:
@@ -67,6 +70,7 @@ class ByteDevice(Component):
                 "divisor": Out(16),
                 "line_break": In(1),
                 "build": In(64),
+                **pins_of(config),
             }
         )
 
@@ -130,6 +134,7 @@ class ByteDevice(Component):
         m.submodules.agents = agents = Agents(self._config)
         connect(m, commands.agents, agents.agents)
         connect(m, commands.data, responder.values)
+        connect_pins(m, self._config, self, agents)
         if agents.is_live:
             connect(m, agents.world, commands.world)
 
@@ -228,6 +233,7 @@ class UartDevice(Component):
     rx, tx : In(1), Out(1)
         Serial lines, high while idle.
     build : In(64)
+    action_valid, ... : Out, In
         As in :class:`ByteDevice`.
     """
 
@@ -238,12 +244,14 @@ class UartDevice(Component):
                 "rx": In(1, init=1),
                 "tx": Out(1, init=1),
                 "build": In(64),
+                **pins_of(config),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.device = device = ByteDevice(self._config)
+        connect_pins(m, self._config, self, device)
         m.submodules.uart_receiver = receiver = UartReceiver()
         m.submodules.uart_sender = sender = UartSender()
         m.d.comb += [

@@ -13,12 +13,12 @@ from rich.console import Console
 
 from qstep.acting.config import Acting
 from qstep.config import Config
-from qstep.errors import BuildError, FileFormatError, ToolMissingError
+from qstep.errors import BuildError, ConfigError, FileFormatError, ToolMissingError
 from qstep_fpga import flow, tools
 from qstep_fpga.board import load
 from qstep_fpga.critical import describe
 from qstep_fpga.families.base import PLACED, REPORT
-from qstep_fpga.fit import check_fit, check_table
+from qstep_fpga.fit import check_fit, check_pins, check_table
 from qstep_fpga.pin_wrapper import WRAPPER
 from qstep_fpga.placement import Placement, place
 from qstep_fpga.render import markdown, origins, render
@@ -105,6 +105,13 @@ def test_a_table_that_is_far_too_large_is_refused_before_it_is_synthesised() -> 
     check_table(BOARD, Config(1920, 4))  # exactly twice the blocks there are: not sure yet
     with pytest.raises(BuildError, match=r"block RAM: needs 61, 31 more .* about 512 states"):
         check_table(BOARD, Config(1921, 4))
+
+
+def test_a_world_at_pins_is_not_built_for_a_board() -> None:
+    with pytest.raises(
+        ConfigError, match=r"acting\.world is 'pins'; a board's design leads no pins"
+    ):
+        check_pins(Config(8, 4, acting=Acting(world="pins")))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,148 @@
+"""The world at the pins: an agent's action goes out, and what it led to comes in, each as one word.
+
+Function    An action is said once, when its agent first asks for what it leads to, and anew in a new
+            job. One answer to it is taken and kept until the agent asks again. docs/live-worlds.md.
+Latency     A clock from a request to `action_valid`; an answer can be had in the clock after it came.
+Throughput  An action and an answer a clock.
+Reset       As a new job: nothing was said, no answer is there.
+Hazards     none: an agent asks again 16 clocks later at the earliest.
+Invariants  none
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Array, Module, Signal, Value, signed
+from amaranth.lib import data
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import Component, In, Member, Out
+
+from qstep.config import Config
+from qstep_rtl.world_port import AGENT_BITS, ANSWER_CLOCKS, WorldSignature
+
+__all__ = ["PinWorld", "connect_pins", "pins_of"]
+
+
+def pins_of(config: Config) -> dict[str, Member]:
+    """Return the pins of a device whose world is there, as members by name; none of another one.
+
+    Attributes
+    ----------
+    action_valid, action_agent, action_state, action : Out(1), Out(4), Out, Out
+        For one clock: what an agent does, and where.
+    answer_valid, answer_ready : In(1), Out(1)
+        The answer is taken in a clock in which both are 1.
+    answer_agent, answer_reward, answer_next_state, answer_terminated : In(4), In(signed), In, In(1)
+        To whose action, and what that led to; the reward is raw.
+    start_state : In
+        Where an episode starts: looked at when an agent begins, and when one's episode has ended.
+    """
+    if config.acting is None or config.acting.world != "pins":
+        return {}
+    return {
+        "action_valid": Out(1),
+        "action_agent": Out(AGENT_BITS),
+        "action_state": Out(config.state_bits),
+        "action": Out(config.action_bits),
+        "answer_valid": In(1),
+        "answer_ready": Out(1),
+        "answer_agent": In(AGENT_BITS),
+        "answer_reward": In(signed(config.format.width)),
+        "answer_next_state": In(config.state_bits),
+        "answer_terminated": In(1),
+        "start_state": In(config.state_bits),
+    }
+
+
+def connect_pins(m: Module, config: Config, outer: Component, inner: Component) -> None:
+    """Make the pins of a block those of the one around it."""
+    for name, member in pins_of(config).items():
+        outside: Value = getattr(outer, name)
+        inside: Value = getattr(inner, name)
+        m.d.comb += inside.eq(outside) if member.flow == In else outside.eq(inside)
+
+
+class PinWorld(Component):
+    """The world at the pins.
+
+    Parameters
+    ----------
+    config : Config
+        Its ``acting.world`` is ``pins``.
+
+    Attributes
+    ----------
+    world : In(WorldSignature)
+    run : In(1)
+        A job begins.
+    action_valid, ... : Out, In
+        As :func:`pins_of` says.
+    """
+
+    def __init__(self, config: Config) -> None:
+        assert config.acting is not None
+        self._config, self._agents = config, config.acting.agents
+        members = {"world": In(WorldSignature(config)), "run": In(1)}
+        super().__init__({**members, **pins_of(config)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        world = self.world
+        answer = data.StructLayout(
+            {
+                "reward": signed(self._config.format.width),
+                "next_state": self._config.state_bits,
+                "terminated": 1,
+            }
+        )
+        said, there = (
+            Array(Signal(name=f"{name}_{agent}") for agent in range(self._agents))
+            for name in ("said", "there")
+        )
+        m.submodules.answers = answers = Memory(shape=answer, depth=max(2, self._agents), init=[])
+        read, write = answers.read_port(), answers.write_port()
+
+        # An agent asks.
+        given = Signal(ANSWER_CLOCKS)
+        late = [read.data, *(Signal(answer, name=f"late_{clock}") for clock in (2, 3))]
+        is_first = world.valid & ~said[world.agent]
+        is_answered = world.valid & there[world.agent]
+        m.d.comb += read.addr.eq(world.agent)
+        m.d.sync += [
+            late[1].eq(late[0]),
+            late[2].eq(late[1]),
+            given.eq(given << 1 | is_answered),
+            self.action_valid.eq(is_first),
+            self.action_agent.eq(world.agent),
+            self.action_state.eq(world.state),
+            self.action.eq(world.action),
+        ]
+        m.d.comb += [
+            world.ready.eq(given[-1]),
+            world.reward.eq(late[-1].reward),
+            world.next_state.eq(late[-1].next_state),
+            world.terminated.eq(late[-1].terminated),
+            world.start_state.eq(self.start_state),
+        ]
+        with m.If(world.valid):
+            m.d.sync += said[world.agent].eq(~is_answered)
+        with m.If(is_answered):
+            m.d.sync += there[world.agent].eq(0)
+
+        # An answer comes.
+        m.d.comb += [
+            self.answer_ready.eq(
+                (self.answer_agent < self._agents)
+                & said[self.answer_agent]
+                & ~there[self.answer_agent]
+            ),
+            write.addr.eq(self.answer_agent),
+            write.data.reward.eq(self.answer_reward),
+            write.data.next_state.eq(self.answer_next_state),
+            write.data.terminated.eq(self.answer_terminated),
+            write.en.eq(self.answer_valid & self.answer_ready),
+        ]
+        with m.If(write.en):
+            m.d.sync += there[self.answer_agent].eq(1)
+        with m.If(self.run):
+            m.d.sync += [each.eq(0) for each in (*said, *there)]
+        return m
