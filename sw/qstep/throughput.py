@@ -44,7 +44,8 @@ def steps_per_clock(config: Config) -> float:
     """Return how many steps a clock the agents of a device make together, from 1/20 to 1.
 
     Each has one clock of a rotation, as long as an update takes in ``qs_agents`` (``qs_agents_pkg``:
-    `slots`), and 16 at least.
+    `slots`), and 16 at least. Agents of a shared table make no more than that, and fewer
+    where they meet.
 
     Raises
     ------
