@@ -6,7 +6,8 @@
 //             all flags are cleared.
 // Timing      A rotation has Slots clocks.
 // Handshake   none
-// Reset       A rotation begins.
+// Reset       wakes_o is 1. The rotation goes on, from slot 0 after power-up: where it began anew, a slot would
+//             meet the one before it of its agent.
 // Hazards     none
 // Invariants  none
 // Resources   5 flip-flops a stage
@@ -29,10 +30,11 @@ module qs_agent_slots
 
   localparam int unsigned SlotBits = $clog2(Slots);
 
-  logic [SlotBits-1:0] slot_q;
+  logic [SlotBits-1:0] slot_q = '0;
+  logic turn_q = 1'b0;
   logic [Slots-1:1][AgentBits-1:0] agent_q;
   logic [Slots-1:1] live_q;
-  logic turn_q, wakes_q, wakes_longer_q;
+  logic wakes_q, wakes_longer_q;
 
   assign agent_o = {agent_q, AgentBits'(slot_q)};
   assign live_o  = {live_q, Agents == Slots || 32'(slot_q) < Agents};
@@ -44,10 +46,6 @@ module qs_agent_slots
     turn_q  <= 32'(slot_q) == Slots - 2;
     agent_q <= agent_o[Slots-2:0];
     live_q  <= live_o[Slots-2:0];
-    if (rst_i) begin
-      slot_q <= '0;
-      turn_q <= 1'b0;
-    end
   end
 
   always_ff @(posedge clk_i) begin

@@ -77,7 +77,8 @@ class Commands(Component):
     refused : Out(1)
         One clock for each request that was not carried out, but for repeats of those that were.
     busy : Out(1)
-        Busy with anything other than the payload of an APPLY.
+        Busy with anything other than the payload of an APPLY; with agents, with a request whose header
+        has been read.
     """
 
     def __init__(self, config: Config) -> None:
@@ -127,7 +128,6 @@ class Commands(Component):
             else:
                 connect(m, agents.agents, flipped(self.agents))
                 connect(m, agents.data, flipped(self.data))
-            m.d.comb += self.busy.eq(1)
         else:
             m.submodules.apply = apply = ApplyHandler(config)
             m.submodules.tables = tables = TablesHandler(config)
@@ -185,6 +185,9 @@ class Commands(Component):
             begun & (status != StatusCode.OK) & (status != StatusCode.DUPLICATE)
         )
         with m.FSM() as fsm:
+            if config.acting:
+                waits = fsm.ongoing("idle") & ~reader.request.valid & ~reader.asks_quiet
+                m.d.comb += self.busy.eq(~waits)
             m.d.comb += [
                 self.asks_quiet.eq(reader.asks_quiet | fsm.ongoing("linger")),
                 # Late in a clock, so it is not asked whose request it is: the others are not ready.

@@ -32,6 +32,9 @@ __all__ = ["ByteDevice", "UartDevice"]
 
 _COUNTERS = ANSWERS[Request.COUNTERS]
 
+_SETTLE_CLOCKS = 7
+"""As long as it takes, and more, from a cause to the last register that follows from it by itself."""
+
 
 class ByteDevice(Component):
     """The device with streams of bytes: ``qstep_device``.
@@ -116,9 +119,15 @@ class ByteDevice(Component):
             m.d.sync += [core_quiet.eq(core_is_quiet), line_quiet.eq(responder.idle)]
         m.d.comb += commands.quiet.eq(core_quiet & line_quiet)
 
-        # See `sleep`: while the payload of an APPLY passes there is mostly nothing to do but to apply.
-        awake = Signal()
-        m.d.comb += awake.eq(ResetSignal() | commands.busy | counters.busy | ~responder.idle)
+        # See `sleep`: while the payload of an APPLY passes there is mostly nothing to do but to apply;
+        # while agents act, nothing at all.
+        if config.acting:
+            self._add_waking(m, receiver, commands, responder)
+            counters_awake = Signal()
+            m.d.comb += counters_awake.eq(ResetSignal() | commands.count | counters.busy)
+        else:
+            awake = Signal()
+            m.d.comb += awake.eq(ResetSignal() | commands.busy | counters.busy | ~responder.idle)
 
         # Answers
         events |= {"frame_errors": receiver.dropped, "refused": commands.refused}
@@ -137,6 +146,28 @@ class ByteDevice(Component):
         connect_pins(m, self._config, self, agents)
         if agents.is_live:
             connect(m, agents.world, commands.world)
+
+    def _add_waking(
+        self, m: Module, receiver: Receiver, commands: Commands, responder: Responder
+    ) -> None:
+        """Add what says whether bytes are on their way through the device."""
+        link_moves = Signal()
+        link_awake = Signal()
+        settling = Signal(range(_SETTLE_CLOCKS + 1), init=_SETTLE_CLOCKS)
+        m.d.comb += [
+            link_moves.eq(
+                ResetSignal()
+                | receiver.in_valid
+                | receiver.bytes.valid
+                | commands.busy
+                | ~responder.idle
+            ),
+            link_awake.eq(link_moves | (settling != 0)),
+        ]
+        with m.If(link_moves):
+            m.d.sync += settling.eq(_SETTLE_CLOCKS)
+        with m.Elif(settling != 0):
+            m.d.sync += settling.eq(settling - 1)
 
     def _add_lane(
         self, m: Module, commands: Commands, responder: Responder, quiet: Signal

@@ -1,10 +1,11 @@
 """Lets blocks of the device that have nothing to do stand still in a simulation.
 
-A Verilated model asks every block in every clock what it does, although most of them wait for the
-end of an APPLY frame. Whether any of them moves is known from a few of their registers: the device's
-signal `awake`. Where it is 0 their registers keep what they hold, so a simulation may leave out the
-clock; the hardware has no use for the signal and loses it in synthesis. What has the attribute
-``qstep_rtl.sleep.SLEEPLESS`` keeps its clock.
+A Verilated model asks every block in every clock what it does, although most of them wait: for the
+end of an APPLY frame, or while agents act for the next request. Whether any of them moves is known from
+a few of their registers: the device's signals `awake`, or `link_awake` and `counters_awake` beside
+agents. Where such a signal is 0 the registers of its blocks keep what they hold, so a simulation may
+leave out the clock; the hardware has no use for the signal and loses it in synthesis. What has the
+attribute ``qstep_rtl.sleep.SLEEPLESS`` keeps its clock.
 
 ``tb/unit/test_rewritten.py`` proves that a device which is awake is the one that Amaranth wrote;
 ``tb/unit/test_sleep.py`` holds one that sleeps to one that never does, clock by clock.
@@ -16,10 +17,17 @@ import re
 
 __all__ = ["sleeping"]
 
-_SLEEPERS = ("commands", "counters", "responder", "access")
+_SLEEPERS = {
+    "awake": ("commands", "counters", "responder", "access"),
+    "link_awake": ("receiver", "commands", "responder"),
+    "counters_awake": ("counters",),
+}
 
 _MODULE_END = re.compile(r"(?<=^endmodule\n)", re.MULTILINE)
-_DEVICE = re.compile(r"^module \\(\S+) (?:(?!^endmodule)[\s\S])*?^  wire awake;", re.MULTILINE)
+_DEVICE = re.compile(
+    r"^module \\(?P<path>\S+) (?:(?!^endmodule)[\s\S])*?^  wire \w*awake;[\s\S]*?^endmodule",
+    re.MULTILINE,
+)
 _SLEEPLESS = re.compile(
     r"^  \(\* sleepless = .*\n(?:  (?:\(\*|output) .*\n)*  reg (?:\[\S+\] )?(\S+)", re.MULTILINE
 )
@@ -30,24 +38,33 @@ _ASSIGNED = re.compile(r"^ +(\S+?) *(?:\[\S+\])? <= ", re.MULTILINE)
 
 
 def sleeping(verilog: str) -> str:
-    """Return a generated device in which the sleepers' registers have no clock while `awake` is 0."""
+    """Return a generated device in which blocks that are not awake have no clock."""
     device = _DEVICE.search(verilog)
     if device is None:
         raise ValueError("the Verilog is not that of a device: it has no signal 'awake'")
-    path = device[1]
-    sleeper = re.compile(rf"^module \\{re.escape(path)}\.({'|'.join(_SLEEPERS)})[ .]", re.MULTILINE)
+    path = device["path"]
     # Escaped, as a name may be a keyword.
-    awake = "".join(f"\\{part} ." for part in path.split(".")) + "awake"
+    scope = "".join(f"\\{part} ." for part in path.split("."))
+    signals = {
+        block: scope + signal
+        for signal, blocks in _SLEEPERS.items()
+        if f"\n  wire {signal};\n" in device[0]
+        for block in blocks
+    }
+    sleeper = re.compile(rf"^module \\{re.escape(path)}\.({'|'.join(signals)})[ .]", re.MULTILINE)
 
     def module(text: str) -> str:
+        block = sleeper.search(text)
+        if block is None:
+            return text
         sleepless = set(_SLEEPLESS.findall(text))
 
         def process(match: re.Match[str]) -> str:
             assigned = _ASSIGNED.search(match["body"])
             if assigned is None or assigned[1] in sleepless:
                 return match[0]
-            return f"  always @(posedge clk iff {awake}){match['body']}"
+            return f"  always @(posedge clk iff {signals[block[1]]}){match['body']}"
 
-        return _PROCESS.sub(process, text) if sleeper.search(text) else text
+        return _PROCESS.sub(process, text)
 
     return "".join(module(text) for text in _MODULE_END.split(verilog))

@@ -7,13 +7,18 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tb.generated import generated
+from tb.sw.test_acting_fast import random_world
 from tb.unit.requests import RequestMaker
 
-from qstep.config import Config
+from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
+from qstep.acting.config import Acting
+from qstep.acting.registers import counters_writes, settings_writes, state_writes, world_writes
+from qstep.config import Config, Link
 from qstep.link.frames import encode_frame
-from qstep.protocol import OVERHEAD, Request
+from qstep.protocol import ARGUMENTS, OVERHEAD, Region, Request, requests_of
 from qstep_rtl import sources
 from qstep_sim.build import compile_library
 from qstep_sim.clocked import clocked
@@ -21,6 +26,7 @@ from qstep_sim.port import SimPort
 from qstep_sim.sleep import sleeping
 
 CONFIG = Config(states=25, actions=3, format="Q10.10", loop_depth=3)
+AGENTS = Config(*(9, 3), acting=Acting(agents=2, outcomes=2, starts=2), link=Link(buffer_bytes=512))
 
 
 def rewritten(device: str) -> str:
@@ -28,11 +34,13 @@ def rewritten(device: str) -> str:
     return sleeping(clocked(device))
 
 
-def library(folder: Path, change: Callable[[str], str], trace: bool = False) -> Path:
+def library(
+    folder: Path, change: Callable[[str], str], trace: bool = False, config: Config = CONFIG
+) -> Path:
     """Return a simulated device of which `change` has rewritten the Verilog."""
     device = folder / "qstep_device.v"
-    device.write_text(change(generated(CONFIG)["qstep_device"]), encoding="utf-8")
-    verilog = [*sources.paths(), device]
+    device.write_text(change(generated(config)["qstep_device"]), encoding="utf-8")
+    verilog = [*sources.paths(config), device]
     return compile_library(verilog, "qstep_device", trace=trace, optimise=False)
 
 
@@ -72,11 +80,83 @@ def conversation(path: Path) -> list[tuple[bytes, int]]:
     return said
 
 
-def causes(device: str) -> dict[str, str]:
+def agents_requests(rng: random.Random) -> tuple[Request, bytes]:
+    """Return type and payload of any request to agents, of which some are refused."""
+    kind = rng.choice([request for request in requests_of(AGENTS) if request != Request.HELLO])
+    if kind is Request.STORE:
+        words = rng.choice([1, 2, 9])
+        region = 7 if rng.random() < 0.1 else Region.TABLE
+        return kind, ARGUMENTS[kind].pack(region, 1, 1, 64, words) + rng.randbytes(4 * words)
+    if kind is Request.FETCH:
+        return kind, ARGUMENTS[kind].pack(Region.COUNTERS, 0, 16, 16, rng.randrange(1, 20))
+    if kind is Request.RUN:
+        return kind, ARGUMENTS[kind].pack(rng.choice([0, 3, 40, 400, 4000]))
+    return kind, b"\x10\0" if kind is Request.BAUD else b""
+
+
+def agents_conversation(path: Path) -> list[tuple[bytes, int]]:
+    """Return what a device with agents says, byte for byte and with the clock of each answer."""
+    rng = random.Random(4)
+    port = SimPort(AGENTS, library=path)
+    said = []
+
+    def listen() -> bool:
+        said.append((port.read(0), port.clocks))
+        return said[-1][0] != b""
+
+    def listen_to_the_end() -> None:
+        for _ in range(20):  # a device that oversleeps may repeat a byte for ever
+            if not listen():
+                break
+
+    def tell(data: bytes) -> None:
+        """Write frames, whole or with a pause in them, and listen to one answer or to all."""
+        cut = rng.choice([0, 0, 0, rng.randrange(len(data))])
+        if cut:
+            port.write(data[:cut])
+            listen()
+        port.write(data[cut:])
+        if rng.random() < 0.3:
+            listen()
+        else:
+            listen_to_the_end()
+
+    settings, world = AgentSettings(), random_world(AGENTS, 20, np.random.default_rng(1))
+    writes = list(world_writes(AGENTS, world))
+    for agent in range(2):
+        writes += settings_writes(agent, settings)
+        writes += state_writes(agent, AgentState.first(settings, agent))
+        writes += counters_writes(agent, AgentCounters())
+    for count in range(2, 2 + 2 * 10, 2):
+        nonce = rng.randbytes(4)
+        epoch = int.from_bytes(nonce, "little") ^ count
+        port.write(encode_frame(Request.HELLO, 0, 0, nonce))
+        listen_to_the_end()  # agents are busy for a while after a reset
+        seq = 0
+        for region, index, word in writes:
+            where = ARGUMENTS[Request.STORE].pack(region, index, 1, 0, 1)
+            port.write(encode_frame(Request.STORE, seq, epoch, where + word.to_bytes(4, "little")))
+            listen()
+            seq += 1
+        writes = []
+        for _ in range(8):
+            frames = b""
+            for _ in range(rng.choice([1, 1, 2, 3])):
+                kind, payload = agents_requests(rng)
+                frames += encode_frame(kind, seq, epoch, payload)
+                seq += 1
+            tell(frames)
+        tell(frames[:5] + b"\0")
+        port.reset()
+    port.close()
+    return said
+
+
+def causes(device: str, awake: str = "awake") -> dict[str, str]:
     """Return what keeps a device awake, and the device without that cause."""
-    expression = re.search(r"^  assign awake = (.*);$", device, re.MULTILINE)
+    expression = re.search(rf"^  assign {awake} = (.*);$", device, re.MULTILINE)
     assert expression is not None
-    terms, found = ["awake"], []
+    terms, found = [awake], []
     begin = device.rindex("\nmodule ", 0, expression.start())
     scope = device[begin : device.index("\nendmodule", begin)]
     while terms:
@@ -88,47 +168,66 @@ def causes(device: str) -> dict[str, str]:
             terms += [parts[1], parts[2]]
     return {
         cause: device.replace(
-            expression[0], f"  assign awake = {' | '.join(set(found) - {cause})};"
+            expression[0], f"  assign {awake} = {' | '.join(set(found) - {cause})};"
         )
         for cause in found
     }
 
 
+CASES = {"lane": (CONFIG, conversation), "agents": (AGENTS, agents_conversation)}
+Said = dict[str, list[tuple[bytes, int]]]
+
+
 @pytest.fixture(scope="module")
-def never_asleep(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[bytes, int]]:
-    """Return the conversation with a device whose blocks all run in every clock."""
-    return conversation(library(tmp_path_factory.mktemp("awake"), str))
+def never_asleep(tmp_path_factory: pytest.TempPathFactory) -> Said:
+    """Return the conversations with devices whose blocks all run in every clock."""
+    return {
+        name: talk(library(tmp_path_factory.mktemp(name), str, config=config))
+        for name, (config, talk) in CASES.items()
+    }
 
 
 @pytest.mark.rtl
+@pytest.mark.parametrize("name", CASES)
 def test_device_that_sleeps_says_the_same_in_the_same_clocks(
-    tmp_path: Path, never_asleep: list[tuple[bytes, int]]
+    tmp_path: Path, never_asleep: Said, name: str
 ) -> None:
-    assert sum(len(answer) for answer, _ in never_asleep) > 5000
-    assert conversation(library(tmp_path, rewritten)) == never_asleep
+    config, talk = CASES[name]
+    assert sum(len(answer) for answer, _ in never_asleep[name]) > 5000
+    assert talk(library(tmp_path, rewritten, config=config)) == never_asleep[name]
 
 
 @pytest.mark.rtl
-@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize(
+    ("name", "awake", "number"),
+    [
+        *(("lane", "awake", number) for number in range(3)),
+        *(("agents", "counters_awake", number) for number in range(2)),
+        *(("agents", "link_moves", number) for number in range(4)),
+    ],
+)
 def test_device_that_oversleeps_is_noticed(
-    tmp_path: Path, never_asleep: list[tuple[bytes, int]], number: int
+    tmp_path: Path, never_asleep: Said, name: str, awake: str, number: int
 ) -> None:
+    config, talk = CASES[name]
+    wanted = {"awake": 3, "counters_awake": 2, "link_moves": 4}[awake]
+
     def oversleeping(device: str) -> str:
-        without = causes(device)
+        without = causes(device, awake)
         # Not the reset: it lasts several clocks here, and ends every APPLY in the first.
         assert without.pop("rst")
-        assert len(without) == 3
+        assert len(without) == wanted
         return rewritten(list(without.values())[number])
 
-    assert conversation(library(tmp_path, oversleeping)) != never_asleep
+    assert talk(library(tmp_path, oversleeping, config=config)) != never_asleep[name]
 
 
 @pytest.mark.rtl
 def test_direct_evaluation_says_what_verilators_own_loop_says(
-    tmp_path: Path, never_asleep: list[tuple[bytes, int]]
+    tmp_path: Path, never_asleep: Said
 ) -> None:
     # A traced build calls the public Vqstep::eval, any other calls its parts.
-    assert conversation(library(tmp_path, str, trace=True)) == never_asleep
+    assert conversation(library(tmp_path, str, trace=True)) == never_asleep["lane"]
 
 
 @pytest.mark.unit
