@@ -16,9 +16,12 @@ import click
 import pytest
 
 from qstep import cli, envs
+from qstep.acting.config import CIRCUITS, Acting
 from qstep.bench import systems
+from qstep.config import Config
 from qstep.errors import QStepError
 from qstep_fpga import board
+from qstep_rtl import sources
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
@@ -89,12 +92,20 @@ def parsed(words: list[str]) -> dict[str, Any]:
     return command.make_context(command.name, rest, parent=group).params
 
 
+def check_world(name: str) -> None:
+    """Raise an error unless there is a circuit or an environment of that name."""
+    if name.endswith(CIRCUITS):
+        sources.circuit(Config(2, 2, acting=Acting(world=name)))
+    else:
+        envs.make(name, 0)
+
+
 def wrong_names(params: dict[str, Any]) -> str:
     """Return which board, environment or backend among the arguments there is not."""
     boards = [*params.get("boards", ()), params.get("board")]
     checks: list[tuple[Any, Callable[[str], object]]] = [
         *((name, board.load) for name in boards),
-        (params.get("env_id"), lambda name: envs.make(name, 0)),
+        (params.get("env_id"), check_world),
         (params.get("backend"), systems.find),
     ]
     for name, check in checks:
@@ -128,6 +139,7 @@ def test_documented_command_exists(command: str) -> None:
         ("qstep bench --system coffee", "'coffee' is not one of 'gridworld'"),
         ("qstep dqn coffee", "'coffee' is not one of 'cartpole'"),
         ("qstep train coffee", "coffee: no such environment"),
+        ("qstep train coffee.sv", "acting.world is 'coffee.sv'; there is no such file"),
         ("qstep profile coffee", "'coffee' is no backend"),
         ("qstep explore icebreaker coffee", "board is 'coffee'; known are icebreaker"),
     ],

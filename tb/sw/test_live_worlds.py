@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from tb.bench import RTL
 from tb.reference_agents import ReferenceAgents, ReferenceLive
 from tb.sw.lossy_port import DirectPort, LossyPort
 from tb.sw.session_bench import PATIENCE
@@ -72,11 +74,19 @@ def port() -> Iterator[SimPort]:
 
 @pytest.mark.unit
 def test_the_model_lives_through_what_it_is_told() -> None:
-    device, model = open_live("model", CONFIG, SETTINGS), lived()
-    follow(device, model, 500)
-    assert_exact(device, model)
-    assert all(own.terminations for own in device.counters)
-    device.close()
+    model = lived()
+    with open_live("model", CONFIG, SETTINGS) as device:
+        follow(device, model, 500)
+        assert_exact(device, model)
+        assert all(own.terminations for own in device.counters)
+
+
+@pytest.mark.unit
+def test_example_of_the_page_learns_to_go_on(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (RTL.parent / "docs/live-worlds.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(example, {})
+    assert capsys.readouterr().out == "[1 1 1 1]\n"
 
 
 @pytest.mark.rtl

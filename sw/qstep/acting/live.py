@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, cast
+from types import TracebackType
+from typing import Protocol, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,6 +90,18 @@ class LiveDevice(Protocol):
 
     def close(self) -> None:
         """Let go of the device."""
+
+    def __enter__(self) -> Self:
+        """Return the device, which is closed at the end of the block."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None:
+        """Close the device."""
 
 
 def open_live(url: str, config: Config, settings: Sequence[AgentSettings]) -> LiveDevice:
@@ -203,3 +216,9 @@ class LiveModel(ActingModel):
 
     def close(self) -> None:
         """Do nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
