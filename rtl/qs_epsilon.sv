@@ -131,15 +131,20 @@ module qs_epsilon
   assign a_unit = stepped_i && (ended_i || !a_by_episodes);
 
   // Stages b to f: shift by 0 to 3, then by multiples of 4; sum; difference; compare.
-  logic b_unit_q, b_shifts_q, c_due_q, d_due_q, e_due_q, f_less_q;
+  logic b_unit_q, b_shifts_q, c_unit_q, c_due, d_due_q, e_due_q, f_less_q;
   logic [Count-1:0] b_count_q, c_count_q;
   logic [1:0] b_shift_q;
   logic [EpsilonBits-1:0] b_shifted_q, b_epsilon_q, c_shifted_q, c_epsilon_q, d_epsilon_q, f_end_q;
   logic [EpsilonBits:0] d_fall_q, e_left_q, lead;
   logic [EpsilonBits-1:0] f_left_q;
-  logic b_due;
+  logic [Count/4-1:0] c_same_q;
 
-  assign b_due = b_unit_q && b_count_q == b_period;
+  // Whether the count is the period, four bits at a time: all of them are too many for a clock.
+  for (genvar n = 0; n < Count / 4; n++) begin : gen_same
+    always_ff @(posedge clk_i) c_same_q[n] <= b_count_q[4*n+:4] == b_period[4*n+:4];
+  end
+
+  assign c_due = c_unit_q && c_same_q == '1;
   assign lead  = e_left_q - {1'b0, e_end};
 
   always_ff @(posedge clk_i) begin
@@ -150,14 +155,14 @@ module qs_epsilon
     b_shifted_q  <= old_o >> a_shift[1:0];
     b_epsilon_q  <= old_o;
 
-    c_due_q      <= b_due;
+    c_unit_q     <= b_unit_q;
     c_count_q    <= b_count_q;
     c_shifted_q  <= b_shifts_q ? b_shifted_q >> {b_shift_q, 2'b0} : '0;
     c_epsilon_q  <= b_epsilon_q;
 
-    d_due_q      <= c_due_q;
-    s2_count_o   <= c_due_q ? '0 : c_count_q;
-    d_fall_q     <= c_due_q ? {1'b0, c_decrement} + {1'b0, c_shifted_q} : '0;
+    d_due_q      <= c_due;
+    s2_count_o   <= c_due ? '0 : c_count_q;
+    d_fall_q     <= c_due ? {1'b0, c_decrement} + {1'b0, c_shifted_q} : '0;
     d_epsilon_q  <= c_epsilon_q;
 
     // Two's complement: the top bit says that it is below 0, which a difference of more than -2^25 is not.

@@ -183,7 +183,7 @@ def test_a_world_with_one_slot_must_not_choose() -> None:
 MUTANTS = {
     "word-shift": ("qs_draw.sv", "word_b << 17", "word_b << 16"),
     "one-round-less": ("qs_draw.sv", "s5_halves_q <= round(round(s4", "s5_halves_q <= round((s4"),
-    "epsilon-not-due": ("qs_epsilon.sv", "b_count_q == b_period", "b_count_q > b_period"),
+    "epsilon-not-due": ("qs_epsilon.sv", "c_same_q == '1", "c_same_q == '0"),
     "epsilon-below-end": ("qs_epsilon.sv", "f_less_q ? f_end_q", "1'b0 ? f_end_q"),
     "explores-never": (
         "qs_agent_explore.sv",
