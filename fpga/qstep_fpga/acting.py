@@ -91,13 +91,14 @@ def synthesise_acting(board: Board, sizes: dict[str, int]) -> Path:
 @click.option("--algorithm", default=0, show_default=True, help="qs_agents_pkg::algorithm_e")
 @click.option("--outcomes", default=1, show_default=True)
 @click.option("--starts", default=1, show_default=True)
+@click.option("--shared-table", is_flag=True, help="All agents learn one.")
 @click.option("--clock", default=250.0, show_default=True, help="MHz to place for.")
 @click.option("--seeds", default=16, show_default=True)
 @click.option("--jobs", default=os.cpu_count() or 1, show_default=True)
 def main(board_name: str, clock: float, seeds: int, jobs: int, **given: int) -> None:
     try:
         board = boards.load(board_name)
-        sizes = {name.capitalize(): value for name, value in given.items()}
+        sizes = {name.title().replace("_", ""): int(value) for name, value in given.items()}
         netlist = synthesise_acting(board, sizes)
         placements = place_all(
             board,

@@ -121,6 +121,11 @@ def test_agents_of_a_shared_table_stop_after_whole_turns_and_go_on_as_the_model(
     (steps,) = {counters.steps for counters in device.counters}
     model.run(steps - 100)
     assert_exact(device, model)
+    device.start(2**48 - 1)
+    port.reset()
+    device.reconnect()
+    device.stop()
+    device.restore(model.table, model.states, model.counters)
     device.run(300)
     model.run(300)
     assert_exact(device, model)
