@@ -161,6 +161,12 @@ def test_a_circuit_is_trained_from_the_command_line(known: bool, tmp_path: Path)
     assert (load_table(tmp_path / "run/table.npz", GRID) == model.table).all()
 
 
+def test_a_device_is_opened_with_its_table_or_else_with_the_limit_of_steps() -> None:
+    for own, loaded in (("table", WorldTable), ("pins", int), ("worlds/gridworld.sv", int)):
+        config = replace(GRID, acting=Acting(agents=3, world=own))
+        assert isinstance(planned("gridworld", budget=Budget(1), config=config).loaded, loaded)
+
+
 def test_a_circuit_without_its_configuration_is_refused() -> None:
     with pytest.raises(
         ConfigError, match=r"circuit 'a\.sv' and acting\.world is None; a circuit needs"

@@ -66,7 +66,7 @@ def open_agents(
         As for :func:`qstep.open`.
     config : Config
     world : WorldTable or int
-        Of a world that is a circuit, which only hardware has, the limit of steps; 0 for none.
+        Of a circuit or a world at pins, which only hardware has, the limit of steps; 0 for none.
     settings : sequence of AgentSettings
 
     Raises

@@ -76,7 +76,7 @@ class LinkAgents:
     config : Config
         What the device must have been built from, with ``config.acting``.
     world : WorldTable or int
-        Made for `config`; of a world that is a circuit the limit of steps of an episode, 0 for none.
+        Made for `config`; of one that is no table the limit of steps of an episode, 0 for none.
     settings : sequence of AgentSettings
         One for each agent.
     patience : float
