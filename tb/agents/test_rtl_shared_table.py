@@ -109,6 +109,12 @@ MUTANTS = {
     ),
     "own-entry-not-compared": ("qs_agent_order.sv", "k <= EntryReach", "k < 10"),
     "own-entry-compared-too-short": ("qs_agent_order.sv", "RowStage + 2;", "RowStage + 1;"),
+    "own-entry-carried": ("qs_agent_write.sv", "if (SharedTable) begin", "if (0) begin"),
+    "rewards-of-held-slots-count": (
+        "qs_agent_write.sv",
+        "SharedTable && !entry_deed_o.step",
+        "1'b0 && !entry_deed_o.step",
+    ),
     "row-not-compared": ("qs_agent_order.sv", "state[k] == s9_x_i", "1'b0"),
     "younger-slots-not-held": (
         "qs_agent_order.sv",
