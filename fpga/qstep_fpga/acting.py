@@ -1,6 +1,6 @@
 """Area and clock of the interleaved lane and its world, between registers, on the chip of a board.
 
-python -m qstep_fpga.acting ulx3s-85f --seeds 16 --states 25 --agents 16
+python -m qstep_fpga.acting ulx3s-85f --algorithm sarsa --algorithm double-q --json area.json
 """
 
 from __future__ import annotations
@@ -10,12 +10,15 @@ import json
 import os
 import shutil
 import statistics
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
 
 from qstep import cache
+from qstep.acting.config import Algorithm
 from qstep.errors import QStepError
+from qstep.files import write_atomically
 from qstep_fpga import board as boards
 from qstep_fpga import tools
 from qstep_fpga.board import Board
@@ -30,7 +33,7 @@ from qstep_fpga.placement import place_all
 from qstep_fpga.report import resources
 from qstep_rtl import sources
 
-__all__ = ["main", "synthesise_acting"]
+__all__ = ["Estimate", "estimate", "main", "synthesise_acting"]
 
 _ACTING_WRAPPER = Path(__file__).with_name("qs_acting_wrapper.sv")
 
@@ -82,43 +85,104 @@ def synthesise_acting(board: Board, sizes: dict[str, int]) -> Path:
     return cache.fetch(hashlib.sha256("\0".join(parts).encode()).hexdigest(), ".json", make)
 
 
+@dataclass(frozen=True)
+class Estimate:
+    """What place and route says of an algorithm, without the registers around the lane.
+
+    Attributes
+    ----------
+    algorithm : str
+    resources : dict
+        Name to used and available, with the seed of the highest clock.
+    fmax_mhz : dict
+        Highest clock by seed.
+    critical_path : str
+        With that seed.
+    """
+
+    algorithm: str
+    resources: dict[str, tuple[int, int]]
+    fmax_mhz: dict[str, float]
+    critical_path: str
+
+    def __str__(self) -> str:
+        clocks = self.fmax_mhz.values()
+        used = ", ".join(f"{name} {used:,}" for name, (used, _) in self.resources.items())
+        return (
+            f"{self.algorithm}: {used}; {min(clocks):.1f} / {statistics.median(clocks):.1f} / "
+            f"{max(clocks):.1f} MHz over {len(clocks)} seeds; best: {self.critical_path}"
+        )
+
+
+def estimate(
+    board: Board, algorithm: Algorithm, sizes: dict[str, int], clock_hz: int, seeds: int, jobs: int
+) -> Estimate:
+    """Synthesise and place the lane with one algorithm; raises as its two steps do."""
+    number = list(Algorithm).index(algorithm)  # in the order of qs_agents_pkg::algorithm_e
+    netlist = synthesise_acting(board, {**sizes, "Algorithm": number})
+    placements = place_all(
+        board, clock_hz, netlist, range(1, seeds + 1), jobs, lambda placement: None
+    )
+    best = max(placements, key=lambda placement: placement.fmax_mhz)
+    around = needs_around_lane(board, netlist)
+    return Estimate(
+        algorithm=algorithm.value,
+        resources={
+            name: (used - around.get(name, 0), there)
+            for name, (used, there) in resources(board, best).items()
+        },
+        fmax_mhz={str(p.seed): round(p.fmax_mhz, 2) for p in placements},
+        critical_path=describe(best.report),
+    )
+
+
 @click.command(help=__doc__)
 @click.argument("board_name", metavar="BOARD")
 @click.option("--states", default=25, show_default=True)
 @click.option("--actions", default=4, show_default=True)
 @click.option("--width", default=16, show_default=True)
 @click.option("--agents", default=16, show_default=True)
-@click.option("--algorithm", default=0, show_default=True, help="qs_agents_pkg::algorithm_e")
 @click.option("--outcomes", default=1, show_default=True)
 @click.option("--starts", default=1, show_default=True)
 @click.option("--shared-table", is_flag=True, help="All agents learn one.")
+@click.option(
+    "--algorithm",
+    "algorithms",
+    type=click.Choice([algorithm.value for algorithm in Algorithm]),
+    multiple=True,
+    default=[Algorithm.Q_LEARNING.value],
+    show_default=True,
+    help="One or, given several times, more.",
+)
 @click.option("--clock", default=250.0, show_default=True, help="MHz to place for.")
 @click.option("--seeds", default=16, show_default=True)
 @click.option("--jobs", default=os.cpu_count() or 1, show_default=True)
-def main(board_name: str, clock: float, seeds: int, jobs: int, **given: int) -> None:
+@click.option(
+    "--json", "json_path", type=click.Path(path_type=Path), help="Write the figures here."
+)
+def main(
+    board_name: str,
+    algorithms: tuple[str, ...],
+    clock: float,
+    seeds: int,
+    jobs: int,
+    json_path: Path | None,
+    **given: int,
+) -> None:
+    sizes = {name.title().replace("_", ""): int(value) for name, value in given.items()}
+    rows = []
     try:
         board = boards.load(board_name)
-        sizes = {name.title().replace("_", ""): int(value) for name, value in given.items()}
-        netlist = synthesise_acting(board, sizes)
-        placements = place_all(
-            board,
-            int(clock * 1e6),
-            netlist,
-            range(1, seeds + 1),
-            jobs,
-            lambda placement: click.echo(f"seed {placement.seed}: {placement.fmax_mhz:.1f} MHz"),
-        )
+        for name in algorithms:
+            clock_hz = int(clock * 1e6)
+            rows.append(estimate(board, Algorithm(name), sizes, clock_hz, seeds, jobs))
+            click.echo(str(rows[-1]))
+        if json_path:
+            tree = {"board": board.name, "part": board.part, "sizes": given, "clock_mhz": clock}
+            tree |= {"algorithms": [asdict(row) for row in rows], "tools": versions(board)}
+            write_atomically(json_path, (json.dumps(tree, indent=2) + "\n").encode())
     except QStepError as error:
         raise click.ClickException(str(error)) from None
-    best = max(placements, key=lambda placement: placement.fmax_mhz)
-    around = needs_around_lane(board, netlist)
-    for name, (used, there) in resources(board, best).items():
-        click.echo(f"{name}: {used - around.get(name, 0)} of {there}")
-    clocks = [placement.fmax_mhz for placement in placements]
-    click.echo(
-        f"{min(clocks):.1f} / {statistics.median(clocks):.1f} / {max(clocks):.1f} MHz over {seeds} "
-        f"seeds; best: {describe(best.report)}"
-    )
 
 
 if __name__ == "__main__":
