@@ -350,7 +350,7 @@ def test_wrong_words_are_refused(words: list[str], message: str) -> None:
 @pytest.mark.parametrize(
     ("words", "kind", "message"),
     [
-        (["arty"], ConfigError, "board is 'arty'; known are icebreaker, tang-nano-20k"),
+        (["arty"], ConfigError, "board is 'arty'; known are icebreaker, icebreaker-agents"),
         (["icebreaker", "--states", "1"], BuildError, "none of 3 points can be built"),
     ],
 )
