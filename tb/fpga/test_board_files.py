@@ -27,7 +27,9 @@ def test_the_promised_boards_are_there() -> None:
 
 
 def test_unknown_board_is_refused_with_the_list() -> None:
-    with pytest.raises(ConfigError, match="board is 'arty'; known are icebreaker, icebreaker-agents"):
+    with pytest.raises(
+        ConfigError, match="board is 'arty'; known are icebreaker, icebreaker-agents"
+    ):
         load("arty")
 
 
