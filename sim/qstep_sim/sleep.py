@@ -7,8 +7,9 @@ agents. Where such a signal is 0 the registers of its blocks keep what they hold
 leave out the clock; the hardware has no use for the signal and loses it in synthesis. What has the
 attribute ``qstep_rtl.sleep.SLEEPLESS`` keeps its clock.
 
-``tb/unit/test_rewritten.py`` proves that a device which is awake is the one that Amaranth wrote;
-``tb/unit/test_sleep.py`` holds one that sleeps to one that never does, clock by clock.
+``tb/unit/test_rewritten.py`` proves that a device which is awake is the one that Amaranth wrote, and
+``tb/unit/test_standing_still.py`` that what sleeps beside a lane would not have moved;
+``tb/unit/test_sleep.py`` holds devices that sleep to those that never do, clock by clock.
 """
 
 from __future__ import annotations

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tb.generated import generated
 
 from qstep.config import Config, Link
 from qstep.devices.link_device import LinkDevice
@@ -27,6 +29,11 @@ module bench (input logic clk, rst, rx, output logic tx);
   );
 endmodule
 """
+
+
+def write_top(config: Config, folder: Path, more: str = "") -> None:
+    """Write the generated top as the generator does, made only once, and something behind it."""
+    (folder / "qstep_top.v").write_text(generated(config)["qstep_top"] + more, encoding="utf-8")
 
 
 @pytest.mark.unit
@@ -54,6 +61,7 @@ def test_only_what_makes_other_hardware_counts(
 def test_identity_tells_boards_configurations_and_sources_apart(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(netlist, "generate", write_top)
     small, large = load("ulx3s-12f"), load("ulx3s-85f")
     config = small.config
     assert netlist.identity(small, config) == netlist.identity(small, config)
@@ -62,15 +70,10 @@ def test_identity_tells_boards_configurations_and_sources_apart(
         netlist.identity(large, config),
         netlist.identity(small, replace(config, loop_depth=1 + config.loop_depth % 3)),
     ]
-    monkeypatch.setattr(sources, "substance", lambda path: path.name)
-    builds.append(netlist.identity(small, config))
-    monkeypatch.undo()
-
-    def with_a_wire(config: Config, folder: Path) -> None:
-        generate(config, folder)
-        with (folder / "qstep_top.v").open("a", encoding="utf-8") as file:
-            file.write("module other; endmodule\n")
-
+    with monkeypatch.context() as patched:
+        patched.setattr(sources, "substance", lambda path: path.name)
+        builds.append(netlist.identity(small, config))
+    with_a_wire = partial(write_top, more="module other; endmodule\n")
     monkeypatch.setattr(netlist, "generate", with_a_wire)
     builds.append(netlist.identity(small, config))
     assert len(set(builds)) == 5
@@ -84,10 +87,8 @@ def test_verilog_that_is_synthesised_is_what_the_identity_is_of(
     written = []
 
     def another_each_time(config: Config, folder: Path) -> None:
-        generate(config, folder)
-        written.append(folder / "qstep_top.v")
-        with written[-1].open("a", encoding="utf-8") as file:
-            file.write(f"module other_{len(written)}; endmodule\n")
+        written.append(folder)
+        write_top(config, folder, f"module other_{len(written)}; endmodule\n")
 
     def mapped(board: Board, top: str, reading: Any, depends: list[str], prepare: Any) -> Path:
         prepare(tmp_path)

@@ -72,7 +72,7 @@ def test_a_chip_that_the_placer_does_not_know_is_an_error() -> None:
         available(unknown)
 
 
-@pytest.mark.synth
+@pytest.mark.rebuild
 def test_a_fresh_build_of_the_smallest_board_gives_the_committed_figures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

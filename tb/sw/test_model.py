@@ -128,7 +128,7 @@ def draws(state: NoiseState, count: int) -> tuple[NDArray[np.int64], NoiseState]
     return drawn, NoiseState(x, w)
 
 
-SOME_REWARDS = (-128, -127, -100, -64, -17, -2, -1, 0, 1, 2, 16, 63, 64, 100, 126, 127)
+SOME_REWARDS = (-128, -127, -17, -1, 0, 1, 64, 127)
 
 
 @MODELS
@@ -147,7 +147,7 @@ def test_models_are_exact_on_all_pairs_of_8_bits(
     rewards: tuple[int, ...],
     rounding: Rounding,
 ) -> None:
-    # Each model gets all 65,536 pairs (q, m) with some of the 256 rewards: 16 with one setting, the two
+    # Each model gets all 65,536 pairs (q, m) with some of the 256 rewards: 8 with one setting, the two
     # ends with the corners of alpha and gamma. Noise runs on from reward to reward.
     config = Config(256 + 32768, 2, Q8)
     value = np.arange(-128, 128)

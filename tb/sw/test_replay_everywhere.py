@@ -17,7 +17,8 @@ HOLDING = 325
 """The seed of a case in which the lane holds: five states, loop depth 3, few rewards, one walker."""
 
 
-@pytest.mark.parametrize("seed", [2, 5, HOLDING], ids=lambda seed: f"seed{seed}")
+# The first has rewards that travel whole, the other one codes.
+@pytest.mark.parametrize("seed", [2, HOLDING], ids=lambda seed: f"seed{seed}")
 def test_every_device_writes_the_file_of_the_model(seed: int, tmp_path: Path) -> None:
     files = replay_case(seed, TRANSITIONS, tmp_path)
     assert list(files) == list(DEVICES)

@@ -182,14 +182,13 @@ def test_a_long_stream_is_exact_and_counted_while_the_lane_holds(walker: bool) -
             "|(take_o[LoopDepth:1] | join_o[LoopDepth:1])",
             "offered_clocks is",
         ),
-        ("qstep_device.v", "(was_held)", "(1'h0)", "held is 0"),
+        # That held is not counted, `tb/uvm/test_rtl_device.py` plants; the comparison is the same.
         ("qstep_device.v", " & forwarded;", " & 1'h0;", "forwarded is 0"),
     ],
     ids=[
         "ready-while-it-holds",
         "does-not-hold",
         "holds-too-long",
-        "held-not-counted",
         "forwarded-not-counted",
     ],
 )

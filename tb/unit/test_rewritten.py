@@ -54,19 +54,11 @@ def devices(top: str, config: Config) -> tuple[str, str]:
     return written, awake
 
 
-@pytest.mark.parametrize(
-    ("top", "config"),
-    [
-        ("qstep_device", Config(states=25, actions=3, format="Q10.10", loop_depth=3)),
-        ("qstep_top", Config(states=64, actions=4)),
-    ],
-    ids=["device", "top"],
-)
-def test_the_simulated_device_is_the_generated_one(
-    top: str, config: Config, tmp_path: Path
-) -> None:
-    written, awake = devices(top, config)
-    assert prove(top, written, awake, tmp_path) > 2000
+def test_the_simulated_device_is_the_generated_one(tmp_path: Path) -> None:
+    # The device with its serial line around it: `qstep_device` is inside, under another name.
+    config = Config(states=25, actions=3, format="Q10.10", loop_depth=3)
+    written, awake = devices("qstep_top", config)
+    assert prove("qstep_top", written, awake, tmp_path) > 2000
 
 
 def test_a_wrong_rewrite_is_no_proof(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
 from qstep.acting.config import Acting
 from qstep.acting.registers import counters_writes, settings_writes, state_writes, world_writes
 from qstep.config import Config, Link
+from qstep.errors import DeviceError
 from qstep.link.frames import encode_frame
 from qstep.protocol import ARGUMENTS, OVERHEAD, Region, Request, requests_of
 from qstep_rtl import sources
@@ -152,7 +153,17 @@ def agents_conversation(path: Path) -> list[tuple[bytes, int]]:
     return said
 
 
-def causes(device: str, awake: str = "awake") -> dict[str, str]:
+def checked(device: str) -> str:
+    """Return a device that asserts what ``test_standing_still.py`` takes for granted."""
+    quiet = "  always @(posedge clk) IdleAccess_A: assert (awake || !access.request__busy);\n"
+    text, places = re.subn(
+        r"^  assign awake = .*;\n", lambda match: match[0] + quiet, device, flags=re.MULTILINE
+    )
+    assert places == 1
+    return text
+
+
+def causes(device: str, awake: str) -> dict[str, str]:
     """Return what keeps a device awake, and the device without that cause."""
     expression = re.search(rf"^  assign {awake} = (.*);$", device, re.MULTILINE)
     assert expression is not None
@@ -174,7 +185,7 @@ def causes(device: str, awake: str = "awake") -> dict[str, str]:
     }
 
 
-CASES = {"lane": (CONFIG, conversation), "agents": (AGENTS, agents_conversation)}
+CASES = {"lane": (CONFIG, conversation, checked), "agents": (AGENTS, agents_conversation, str)}
 Said = dict[str, list[tuple[bytes, int]]]
 
 
@@ -182,8 +193,8 @@ Said = dict[str, list[tuple[bytes, int]]]
 def never_asleep(tmp_path_factory: pytest.TempPathFactory) -> Said:
     """Return the conversations with devices whose blocks all run in every clock."""
     return {
-        name: talk(library(tmp_path_factory.mktemp(name), str, config=config))
-        for name, (config, talk) in CASES.items()
+        name: talk(library(tmp_path_factory.mktemp(name), change, config=config))
+        for name, (config, talk, change) in CASES.items()
     }
 
 
@@ -192,34 +203,43 @@ def never_asleep(tmp_path_factory: pytest.TempPathFactory) -> Said:
 def test_device_that_sleeps_says_the_same_in_the_same_clocks(
     tmp_path: Path, never_asleep: Said, name: str
 ) -> None:
-    config, talk = CASES[name]
+    config, talk, _ = CASES[name]
     assert sum(len(answer) for answer, _ in never_asleep[name]) > 5000
     assert talk(library(tmp_path, rewritten, config=config)) == never_asleep[name]
 
 
 @pytest.mark.rtl
+def test_an_access_to_the_tables_while_blocks_sleep_would_be_noticed(tmp_path: Path) -> None:
+    def sooner(device: str) -> str:
+        return checked(device).replace("(awake || !", "(!")
+
+    with pytest.raises(DeviceError, match="IdleAccess_A"):
+        conversation(library(tmp_path, sooner))
+
+
+# Of a device with a lane, `test_standing_still.py` has a proof.
+@pytest.mark.rtl
 @pytest.mark.parametrize(
-    ("name", "awake", "number"),
+    ("awake", "number"),
     [
-        *(("lane", "awake", number) for number in range(3)),
-        *(("agents", "counters_awake", number) for number in range(2)),
-        *(("agents", "link_moves", number) for number in range(4)),
+        *(("counters_awake", number) for number in range(2)),
+        *(("link_moves", number) for number in range(4)),
     ],
 )
-def test_device_that_oversleeps_is_noticed(
-    tmp_path: Path, never_asleep: Said, name: str, awake: str, number: int
+def test_device_with_agents_that_oversleeps_is_noticed(
+    tmp_path: Path, never_asleep: Said, awake: str, number: int
 ) -> None:
-    config, talk = CASES[name]
-    wanted = {"awake": 3, "counters_awake": 2, "link_moves": 4}[awake]
+    wanted = {"counters_awake": 2, "link_moves": 4}[awake]
 
     def oversleeping(device: str) -> str:
         without = causes(device, awake)
-        # Not the reset: it lasts several clocks here, and ends every APPLY in the first.
+        # Not the reset: it lasts several clocks here.
         assert without.pop("rst")
         assert len(without) == wanted
         return rewritten(list(without.values())[number])
 
-    assert talk(library(tmp_path, oversleeping, config=config)) != never_asleep[name]
+    path = library(tmp_path, oversleeping, config=AGENTS)
+    assert agents_conversation(path) != never_asleep["agents"]
 
 
 @pytest.mark.rtl

@@ -66,7 +66,7 @@ NETLISTS = {
         run
         for geometry in geometries
         for run in (
-            lane_run("LaneSuite", *geometry, 20_000),
+            lane_run("LaneSuite", *geometry, 5000),
             lane_run("LaneThroughput", *geometry),
         )
     ]
