@@ -208,7 +208,9 @@ def test_what_is_not_of_these_agents_is_refused() -> None:
         fast.load(fast.table[0])
     with pytest.raises(TableError, match=r"\[0, 0, 0\] is 40000; Q8.8 holds -32768 to 32767"):
         fast.load(np.full((2, 40, 3), 40000, np.int32))
-    with pytest.raises(ConfigError, match=r"steps is -1; it must be an integer from 0 to 2\^48"):
-        fast.run(-1)
+    for steps in (-1, 1 << 48):  # no device takes more
+        wrong = rf"steps is {steps}; it must be an integer from 0 to 2\^48-1"
+        with pytest.raises(ConfigError, match=wrong):
+            fast.run(steps)
     with pytest.raises(ConfigError, match="settings are for 3 agents; the configuration has 2"):
         FastActingModel(fast.config, fast.world, [AgentSettings()] * 3)

@@ -21,6 +21,7 @@ from qstep.checks import integer
 from qstep.config import Config
 from qstep.devices.base import checked_table
 from qstep.fixed import COEFFICIENT_BITS, Rounding
+from qstep.protocol import MOST_STEPS
 
 __all__ = ["FastActingModel", "Trace"]
 
@@ -47,8 +48,6 @@ class Trace(NamedTuple):
     explored: NDArray[np.bool_]
     table: NDArray[np.int32]
 
-
-_MOST_STEPS = 1 << 48
 
 _LIVED = tuple(
     np.bool_ if name in ("terminated", "truncated", "explored") else np.int32
@@ -142,7 +141,7 @@ class FastActingModel:
         :attr:`counters` are as before until it returns. Pieces of a run make the run.
         """
         agents = len(self._agents)
-        integer("steps", steps, 0, _MOST_STEPS, "from 0 to 2^48")
+        integer("steps", steps, 0, MOST_STEPS, "from 0 to 2^48-1")
         columns: tuple[NDArray[Any], ...] = tuple(
             np.zeros(steps * agents * trace, dtype) for dtype in _LIVED
         )

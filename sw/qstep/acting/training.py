@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -134,6 +134,7 @@ class Training:
     ) -> None:
         self.device, self.gammas, self.budget = device, tuple(gammas), budget
         self.points: list[Point] = []
+        self._told: list[tuple[Any, ...]] = []  # the points as a checkpoint has them
         self.lived: list[Trace] = []
         self._traced = traced
         self.seconds, self.steps = 0.0, 0
@@ -146,7 +147,9 @@ class Training:
             self._run(self.budget.piece(before[0].steps))
             now = self.device.counters
             table = np.array(self.device.table)  # once a look: a board sends it over its line
-            self.points.append(self._point(before, now, table))
+            point = self._point(before, now, table)
+            self.points.append(point)
+            self._told.append(_values_of(point))
             self.checkpoint = self._taken(now, table)
             yield self.points[-1]
             before = now
@@ -198,13 +201,12 @@ class Training:
         ]
 
     def _taken(self, counters: Sequence[AgentCounters], table: NDArray[np.int32]) -> Checkpoint:
-        head = {"points": [astuple(point) for point in self.points]}
         return Checkpoint(
-            head,
+            {"points": list(self._told)},
             {
                 "table": table,
-                "states": np.array([astuple(own) for own in self.device.states], np.uint64),
-                "counters": np.array([astuple(own) for own in counters], np.int64),
+                "states": _rows(self.device.states, np.uint64),
+                "counters": _rows(counters, np.int64),
             },
         )
 
@@ -232,6 +234,16 @@ class Training:
                 f"the checkpoint does not hold a run of agents ({why})"
             ) from cause
         self.points, self.checkpoint = points, checkpoint
+        self._told = [_values_of(point) for point in points]
+
+
+def _values_of(part: Any) -> tuple[Any, ...]:
+    """Return the fields of a flat dataclass; `astuple` would copy what is in them, level by level."""
+    return tuple(getattr(part, name) for name in part.__slots__)
+
+
+def _rows(parts: Sequence[Any], dtype: type[np.generic]) -> NDArray[Any]:
+    return np.array([_values_of(part) for part in parts], dtype)
 
 
 def _state(row: list[Any]) -> AgentState:
