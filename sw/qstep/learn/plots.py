@@ -131,11 +131,12 @@ def _on_map(grid: GridMap, q: NDArray[np.float64], title: str) -> Figure:
     values = np.ma.masked_array(q.max(axis=1).reshape(cells.shape), mask=~learnt)
     side = min(0.9, 10 / max(width, height))
     across, high = max(side * width, 3.5), max(side * height, 2.0)
-    size = np.array([across + 1.8, high + 0.9] * 2)
-    figure = Figure(figsize=size[:2])
+    size = (across + 1.8, high + 0.9)
+    figure = Figure(figsize=size)
     # Places by hand, in inches: to find them, Matplotlib would draw everything twice.
-    axes = figure.add_axes((0.6, 0.5, across, high) / size)
-    scale = figure.add_axes((across + 0.75, 0.5, 0.2, high) / size)
+    axes = figure.add_axes((0.6 / size[0], 0.5 / size[1], across / size[0], high / size[1]))
+    right = (across + 0.75) / size[0]
+    scale = figure.add_axes((right, 0.5 / size[1], 0.2 / size[0], high / size[1]))
     axes.set_title(title)
     image = axes.imshow(values, cmap="viridis")
     figure.colorbar(image, cax=scale, label="value of the best action")
