@@ -78,6 +78,14 @@ def test_same_run_gives_the_same_picture(tmp_path: Path) -> None:
     assert (tmp_path / "one.png").read_bytes() == (tmp_path / "other.png").read_bytes()
 
 
+def test_states_of_the_device_that_the_map_lacks_are_left_out(tmp_path: Path) -> None:
+    env = make("gridworld", 0)
+    q = np.random.default_rng(0).normal(size=(32, 4))
+    for path, table in ((tmp_path / "one.png", q), (tmp_path / "other.png", q[:25])):
+        assert plot_policy(path, "gridworld", env, table)
+    assert (tmp_path / "one.png").read_bytes() == (tmp_path / "other.png").read_bytes()
+
+
 @pytest.mark.parametrize("env_id", ["snake", "cartpole", "Taxi-v3"])
 def test_nothing_is_drawn_where_states_are_no_places(tmp_path: Path, env_id: str) -> None:
     env = make(env_id, 0)

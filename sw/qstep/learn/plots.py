@@ -87,6 +87,7 @@ def plot_policy(
         Maps are known of GridWorld, FrozenLake and CliffWalking.
     q : ndarray of float64, shape (S, A)
         Values in real units. A state whose actions are all equal is left blank: nothing was learnt.
+        States beyond the map, of a device that was built for more of them, are left out.
 
     Returns
     -------
@@ -126,6 +127,7 @@ def map_of(env: gym.Env[Any, Any]) -> GridMap | None:
 def _on_map(grid: GridMap, q: NDArray[np.float64], title: str) -> Figure:
     cells = np.array([list(row) for row in grid.rows])
     height, width = cells.shape
+    q = q[: cells.size]
     special = np.isin(cells, tuple(_COLOURS))
     learnt = (q.max(axis=1) != q.min(axis=1)).reshape(cells.shape) & ~special
     values = np.ma.masked_array(q.max(axis=1).reshape(cells.shape), mask=~learnt)
