@@ -27,6 +27,7 @@ __all__ = [
     "CORNERS",
     "LANE_WRAPPER",
     "RTL",
+    "SLOTS_WAIVER",
     "WORLD_CORNERS",
     "format_files",
     "lint",
@@ -81,6 +82,9 @@ WORLD_CORNERS = [{}, {"States": 32, "Width": 8, "Fraction": 4}, {"States": 65536
 BOARD_WAIVER = "-Wno-PROCASSINIT"
 """`qs_board` makes the reset: nothing can reset its registers, and the chip starts them as declared."""
 
+SLOTS_WAIVER = "-Wno-PROCASSINIT"
+"""`qs_agent_slots` goes on through a reset: the chip starts its registers as declared."""
+
 _STYLE = "--rules=parameter-name-style=localparam_style:CamelCase|ALL_CAPS"
 """Verible's own rules, and constants such as ``COEFF_ONE``."""
 
@@ -132,7 +136,7 @@ def lint_acting(parameters: Mapping[str, int], rtl: Path = RTL) -> str:
     as no reset may begin it anew.
     """
     sources = [rtl / "qs_agents_pkg.sv", rtl / "qs_acting.sv"]
-    return lint("qs_acting", parameters, rtl, sources, ["-Wno-UNUSEDPARAM", "-Wno-PROCASSINIT"])
+    return lint("qs_acting", parameters, rtl, sources, ["-Wno-UNUSEDPARAM", SLOTS_WAIVER])
 
 
 def lint_lane_wrapper() -> str:

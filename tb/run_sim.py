@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.table import Table
 from tb.bench import BenchError, Run, parameter_id, run
 from tb.unit.unit_runs import UNITS
+from tb.uvm.acting_runs import ACTING
 from tb.uvm.device_runs import CONFIGS, device_run
 from tb.uvm.lane_runs import EXACT, SUITES, THROUGHPUT
 
@@ -60,6 +61,12 @@ def _label(this: Run) -> str:
     return parameter_id(this.parameters)
 
 
+def _exact(outcome: Outcome) -> int:
+    """Return how many transitions, or steps of agents, were compared."""
+    figures = outcome.figures
+    return int(figures.get("transitions", figures.get("steps", 0)))
+
+
 def _row(outcome: Outcome) -> list[str]:
     figures = outcome.figures
     covered = figures.get("coverage", {}).values()
@@ -67,7 +74,7 @@ def _row(outcome: Outcome) -> list[str]:
     return [
         outcome.run.test or outcome.run.top,
         _label(outcome.run),
-        f"{figures['transitions']:,}" if "transitions" in figures else "",
+        f"{_exact(outcome):,}" if _exact(outcome) else "",
         " ".join(f"{name} {value:.3f}" for name, value in figures.get("rates", {}).items()),
         f"{sum(hit for hit, _ in covered)}/{sum(bins for _, bins in covered)}" if suite else "",
         f"{outcome.seconds:.1f}",
@@ -105,7 +112,7 @@ def main(seed: int, transitions: int | None, test: str, waves: bool, jobs: int) 
             if transitions and "transitions" in this.options
             else this.options,
         )
-        for this in [*EXACT, *devices, *SUITES, *THROUGHPUT, *UNITS]
+        for this in [*EXACT, *devices, *SUITES, *ACTING, *THROUGHPUT, *UNITS]
         if test in (this.test or this.top)
     ]
     if not runs:
@@ -130,7 +137,7 @@ def main(seed: int, transitions: int | None, test: str, waves: bool, jobs: int) 
     _print_coverage(console, outcomes)
     console.print(table)
     failed = sum(bool(outcome.error) for outcome in outcomes)
-    total = sum(outcome.figures.get("transitions", 0) for outcome in outcomes)
+    total = sum(map(_exact, outcomes))
     console.print(f"{total:,} transitions exact; {len(outcomes) - failed} passed, {failed} failed")
     sys.exit(failed > 0)
 

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 from tb import run_sim
 from tb.bench import RTL, TB, BenchError, Run, parameter_id, run
+from tb.lint_rtl import SLOTS_WAIVER
 from tb.planted import plant
 from tb.uvm.covergroup import Covergroup
 from tb.uvm.lane_pins import CLOCK, clocks_from_text, offer_words
@@ -84,6 +85,7 @@ def test_test_plan_names_tests_that_exist() -> None:
     "bench",
     [
         "uvm/qs_lane_bench",
+        "uvm/qs_agents_bench",
         "unit/qs_max_tree_bench",
         "unit/qs_update_exhaustive",
         "unit/qstep_top",
@@ -93,9 +95,9 @@ def test_test_plan_names_tests_that_exist() -> None:
     ],
 )
 def test_bench_modules_have_no_lint_warnings(bench: str) -> None:
-    command = [verilator.find(), "--lint-only", "-Wall", "-Wno-UNUSEDPARAM", f"-I{RTL}"]
+    command = [verilator.find(), "--lint-only", "-Wall", "-Wno-UNUSEDPARAM", SLOTS_WAIVER]
     answer = subprocess.run(
-        [*command, RTL / "qs_pkg.sv", RTL / "qs_agents_pkg.sv", TB / f"{bench}.sv"],
+        [*command, f"-I{RTL}", RTL / "qs_pkg.sv", RTL / "qs_agents_pkg.sv", TB / f"{bench}.sv"],
         env=verilator.environment(),
         capture_output=True,
         text=True,
@@ -169,7 +171,7 @@ def test_waves_are_recorded_on_request() -> None:
 @pytest.mark.rtl
 def test_make_sim_fails_when_a_run_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     bad = replace(NOISE, test="no_such_test")
-    for name in ("EXACT", "SUITES", "THROUGHPUT", "CONFIGS"):
+    for name in ("EXACT", "SUITES", "ACTING", "THROUGHPUT", "CONFIGS"):
         monkeypatch.setattr(run_sim, name, [])
     monkeypatch.setattr(run_sim, "UNITS", [NOISE, bad])
     result = CliRunner().invoke(run_sim.main, ["--jobs", "1"])

@@ -206,6 +206,18 @@ MUTANTS = {
         "(last.step && !last.truncated) || last.finish",
         "last.step || last.finish",
     ),
+    "same-state-taken-for-same-entry": (
+        "qs_agent_place.sv",
+        "select_state == select_x && select_action == action_i",
+        "select_state == select_x",
+    ),
+    "truncated-step-not-finished": (
+        "qs_agent_flags.sv",
+        "s9_flags_q.pending <= s8_truncated_i",
+        "s9_flags_q.pending <= 1'b0",
+    ),
+    "count-not-read": ("qs_agent_read.sv", "{s2_count_i, 16'b0}", "32'b0"),
+    "access-to-another-agent": ("qs_agent_bus.sv", "bus_i.index[25:22]", "bus_i.index[24:21]"),
     "alias-on-the-wrong-side": ("qs_alias.sv", "rest < word", "rest >= word"),
     "saturation-wraps": ("qs_agent_update.sv", "value_o <= overflow ?", "value_o <= 1'b0 ?"),
     "a-step-too-many": ("qs_agent_budget.sv", "{1'b0, first_q};", "{1'b0, first_q} + 1'b1;"),

@@ -5,7 +5,7 @@
 //             inputs and outputs of its own. Nothing but slots goes from one to another.
 // Timing      slot_o is the number of the slot in stage 0; the others are those of the blocks.
 // Handshake   as the blocks
-// Reset       as the blocks; wakes_o is 1 for two rotations after it.
+// Reset       as the blocks; slots go on, and wakes_o is 1 to the end of the rotation after this one.
 // Hazards     none
 // Invariants  none of its own
 // Resources   simulation only
@@ -93,7 +93,7 @@ module qs_agent_blocks_bench
   assign agent_o = agent;
   assign live_o  = live;
   assign slot_o  = slot_q;
-  always_ff @(posedge clk_i) slot_q <= rst_i || turn ? '0 : slot_q + 1'b1;
+  always_ff @(posedge clk_i) slot_q <= turn ? '0 : slot_q + 1'b1;
 
   qs_draw #(
       .Agents(Agents)

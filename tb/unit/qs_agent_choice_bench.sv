@@ -24,7 +24,6 @@ module qs_agent_choice_bench
     input logic [              1:0][Actions-1:0][Width-1:0] rows_i,
     input logic                                             pick_i,
     input logic [   ActionBits-1:0]                         pick_action_i,
-    input logic                                             zero_i,
     input logic                                             number_i,
     input logic [ThresholdBits-1:0]                         threshold_i,
 
@@ -57,7 +56,6 @@ module qs_agent_choice_bench
         .rows_i  (rows_i[Tables-1:0]),
         .pick_i,
         .pick_action_i,
-        .zero_i,
         .number_i,
         .threshold_i,
         .action_o(action_o[k]),

@@ -20,7 +20,6 @@ class _Given(NamedTuple):
     rows: list[list[int]]
     pick: bool
     action: int
-    zero: bool
     number: int
     threshold: int
 
@@ -38,7 +37,7 @@ def _right(given: _Given, algorithm: Algorithm) -> tuple[int, list[int], int]:
         Algorithm.EXPECTED_SARSA: lambda: expected(row, given.threshold << _THRESHOLD_SHIFT),
         Algorithm.DOUBLE_Q_LEARNING: lambda: tables[1 - given.number][row.index(max(row))],
     }[algorithm]()
-    return action, [table[action] for table in tables], 0 if given.zero else target
+    return action, [table[action] for table in tables], target
 
 
 def _field(handle: Any, bits: int, number: int) -> int:
@@ -63,7 +62,7 @@ async def _check(dut: Any, stimuli: Iterable[_Given]) -> None:
         words = [sum((v & mask) << width * a for a, v in enumerate(row)) for row in given.rows]
         dut.rows_i.value = words[1] << width * actions | words[0]
         dut.pick_i.value, dut.pick_action_i.value = given.pick, given.action
-        dut.zero_i.value, dut.number_i.value = given.zero, given.number
+        dut.number_i.value = given.number
         if len(past) > late:
             dut.threshold_i.value = past[-1 - late].threshold
         await FallingEdge(dut.clk_i)
@@ -92,7 +91,6 @@ def _drawn(actions: int, rows: list[list[int]], threshold: int | None = None) ->
         rows,
         random.random() < 0.3,
         random.randrange(actions),
-        random.random() < 0.1,
         random.getrandbits(1),
         random.choice([0, 1, 1 << 16, random.randrange((1 << 16) + 1)])
         if threshold is None

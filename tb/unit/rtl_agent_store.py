@@ -6,14 +6,13 @@ import random
 from typing import Any
 
 import cocotb
-from cocotb.triggers import FallingEdge
 from tb.unit.agent_slots import Slots
 
 _DEPTHS = (0, 1, 5)
 
 
 @cocotb.test()
-async def every_stage_has_the_agent_of_its_slot_and_nobody_acts_for_two_rotations(dut: Any) -> None:
+async def every_stage_has_the_agent_of_its_slot_and_nobody_acts_for_one_rotation(dut: Any) -> None:
     slots = Slots(dut)
     await slots.start()
     for _ in range(3 * slots.slots):
@@ -24,14 +23,17 @@ async def every_stage_has_the_agent_of_its_slot_and_nobody_acts_for_two_rotation
             assert live == (agent is not None), f"stage {stage} has the wrong slot"
             if live:
                 assert int(dut.agent_o.value) >> 4 * stage & 15 == agent
-    dut.rst_i.value = 1
-    await slots.clock()
-    dut.rst_i.value = 0
-    wakes = 0
-    while dut.wakes_o.value:
-        wakes += 1
-        await FallingEdge(dut.clk_i)
-    assert wakes == 2 * slots.slots
+    for _ in range(20):
+        # Slots go on through a reset, at any time; until all flags are cleared nobody acts.
+        await slots.clock(random.randrange(1, 40))
+        dut.rst_i.value = 1
+        await slots.clock()
+        dut.rst_i.value = 0
+        wakes = 0
+        while dut.wakes_o.value:
+            wakes += 1
+            await slots.clock()
+        assert slots.slots < wakes <= 2 * slots.slots, f"agents wake after {wakes} clocks"
 
 
 @cocotb.test()

@@ -16,7 +16,7 @@ from qstep.model import exact_value, updated_value
 
 _BIASES = (1 << (COEFFICIENT_BITS - 1), 0, (1 << COEFFICIENT_BITS) - 1)
 _STAGES = {"s0_reward_i": 0, "s0_entry_i": 0, "s0_keep_i": 0, "s2_alpha_i": 2, "s2_target_i": 2}
-_STAGES |= {"s3_kappa_i": 3, "s4_entry_i": 4, "s4_bias_i": 4}
+_STAGES |= {"s2_kappa_i": 2, "s4_zero_i": 4, "s5_entry_i": 5, "s5_bias_i": 5}
 _LATENCY = 7
 
 
@@ -26,23 +26,31 @@ class _Given(NamedTuple):
     s0_keep_i: bool
     s2_alpha_i: int
     s2_target_i: int
-    s3_kappa_i: int
-    s4_entry_i: int
-    s4_bias_i: int
+    s2_kappa_i: int
+    s4_zero_i: bool
+    s5_entry_i: int
+    s5_bias_i: int
 
 
 def _given(
-    c: Coefficients, reward: int, entry: int, target: int, bias: int, keep: bool = False
+    c: Coefficients,
+    reward: int,
+    entry: int,
+    target: int,
+    bias: int,
+    zero: bool = False,
+    keep: bool = False,
 ) -> _Given:
-    return _Given(reward, entry, keep, c.alpha, 0 if keep else target, c.kappa, entry, bias)
+    return _Given(reward, entry, keep, c.alpha, target, c.kappa, zero or keep, entry, bias)
 
 
 def _right(number_format: QFormat, given: _Given) -> tuple[int, bool]:
     """Return the value and whether it is that of a sum that did not fit."""
     if given.s0_keep_i:
         return given.s0_entry_i, False
-    c = Coefficients(given.s2_alpha_i, given.s3_kappa_i)
-    rest = given.s0_reward_i, given.s2_target_i, given.s4_bias_i
+    c = Coefficients(given.s2_alpha_i, given.s2_kappa_i)
+    target = 0 if given.s4_zero_i else given.s2_target_i
+    rest = given.s0_reward_i, target, given.s5_bias_i
     value = updated_value(number_format, c, given.s0_entry_i, *rest)
     return value, exact_value(c, given.s0_entry_i, *rest) != value
 
@@ -97,6 +105,7 @@ async def random_operands_match_and_what_is_kept_is_the_entry(dut: Any) -> None:
             c = Coefficients(alpha, random.randint(0, alpha))
             reward, entry, target = (random.randint(low, high) for _ in range(3))
             bias = random.choice([*_BIASES, random.getrandbits(COEFFICIENT_BITS)])
-            yield _given(c, reward, entry, target, bias, keep=random.random() < 0.1)
+            zero, keep = random.random() < 0.2, random.random() < 0.1
+            yield _given(c, reward, entry, target, bias, zero, keep)
 
     await _check(dut, stimuli())

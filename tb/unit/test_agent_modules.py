@@ -26,6 +26,7 @@ BLOCKS = [
     ),
 ]
 STORE = [
+    ("qs_agent_slots.sv", "{wakes_longer_q, 1'b0}", "2'b0", "agents wake after"),
     (
         "qs_agent_ram.sv",
         "if (write_i) mem",

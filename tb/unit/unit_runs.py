@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tb.bench import TB, Run
-from tb.lint_rtl import BOARD, BOARD_WAIVER
+from tb.lint_rtl import BOARD, BOARD_WAIVER, SLOTS_WAIVER
 
 __all__ = ["AGENT_UNITS", "BOARD_RUN", "EXHAUSTIVE", "STAND_IN", "UNITS"]
 
@@ -34,9 +34,14 @@ _BLOCKS = ",".join(
     for name in ("draw", "epsilon", "agent_budget", "agent_counters", "agent_store")
 )
 
+
+def _blocks(**parameters: int) -> Run:
+    return Run("qs_agent_blocks_bench", _BLOCKS, parameters, build_args=(SLOTS_WAIVER,))
+
+
 AGENT_UNITS = [
-    Run("qs_agent_blocks_bench", _BLOCKS, {"Agents": 16, "Slots": 16, "Width": 16}),
-    Run("qs_agent_blocks_bench", _BLOCKS, {"Agents": 3, "Slots": 18, "Width": 8}),
+    _blocks(Agents=16, Slots=16, Width=16),
+    _blocks(Agents=3, Slots=18, Width=8),
     _run("qs_agent_choice_bench", "rtl_agent_choice", Actions=2, Width=32),
     _run("qs_agent_choice_bench", "rtl_agent_choice", Actions=5, Width=16),
     _run("qs_agent_choice_bench", "rtl_agent_choice", Actions=64, Width=8),

@@ -1,0 +1,121 @@
+"""What the stimuli of the interleaved lane must have reached: the bins of the functional coverage."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from itertools import product
+
+import numpy as np
+from pyuvm import ConfigDB, uvm_subscriber
+from tb.uvm.acting_items import Checked, Look
+from tb.uvm.covergroup import Covergroup
+
+from qstep import Config
+from qstep.acting.config import Algorithm
+from qstep.acting.epsilon import EpsilonCode
+from qstep.acting.world_table import WorldTable
+
+__all__ = ["ActingCoverage", "ActingLooks", "acting_bins", "reachable"]
+
+_SCHEDULES = ("constant", "linear", "exponential")
+
+
+def reachable(world: WorldTable) -> set[tuple[int, int]]:
+    """Return every pair of state and action that an agent can come to."""
+    most = 65536 // world.split.shape[-1]
+    states = _chosen(world.start_split, world.start_state, 65536 // len(world.start_split))
+    todo = list(states)
+    while todo:
+        state = todo.pop()
+        for action in range(world.split.shape[1]):
+            place = world.split[state, action], world.next_state[state, action]
+            # Where an episode ends it does not go on; the start states are in the set already.
+            ends = world.terminated[state, action]
+            for slot, side in product(range(len(place[0])), range(2)):
+                happens = place[0][slot] > 0 if side == 0 else place[0][slot] < most
+                following = int(place[1][slot, side])
+                if happens and not ends[slot, side] and following not in states:
+                    states.add(following)
+                    todo.append(following)
+    return set(product(states, range(world.split.shape[1])))
+
+
+def _chosen(split: np.ndarray, items: np.ndarray, most: int) -> set[int]:
+    """Return the items of alias slots that some draw falls to."""
+    first, second = items[split > 0, 0], items[split < most, 1]
+    return set(first.tolist()) | set(second.tolist())
+
+
+def acting_bins(config: Config, world: WorldTable) -> dict[str, list[Hashable]]:
+    """Return the bins of a configuration in a world."""
+    acting = config.acting
+    assert acting is not None
+    double = acting.algorithm is Algorithm.DOUBLE_Q_LEARNING
+    return {
+        "pair": sorted(reachable(world)),
+        "agent": list(range(acting.agents)),
+        "algorithm": [(acting.algorithm.value, config.rounding.value)],
+        "end": ["none", "terminated", "truncated", "both at once"],
+        "choice": list(product(("explored", "greedy"), ("goes on", "same entry"))),
+        "saturation": ["none", "up", "down"],
+        "world": ["in time", "late once", "late more often"],
+        "epsilon": [
+            ("constant", "stays"),
+            *product(_SCHEDULES[1:], ("steps", "episodes"), ("falls", "at its end")),
+        ],
+        "alpha": ["0", "one", "other"],
+        "kappa": ["0", "alpha", "between"],
+        "table": [0, 1] if double else [0],
+        "stop": ["while late", "with nobody waiting", "agents apart"],
+    }
+
+
+class ActingCoverage(uvm_subscriber):
+    """Samples steps that the scoreboard has found right."""
+
+    def build_phase(self) -> None:
+        self.config: Config = ConfigDB().get(self, "", "CONFIG")
+        self.group = Covergroup(acting_bins(self.config, ConfigDB().get(self, "", "WORLD")))
+
+    def write(self, checked: Checked) -> None:
+        step, hit = checked.step, self.group.hit
+        acting = self.config.acting
+        assert acting is not None
+        hit("pair", (step.state, step.action))
+        hit("agent", step.agent)
+        hit("algorithm", (acting.algorithm.value, self.config.rounding.value))
+        both = step.terminated and checked.last
+        ends = "terminated" if step.terminated else "truncated" if step.truncated else "none"
+        hit("end", "both at once" if both else ends)
+        choice = "explored" if step.explored else "greedy"
+        hit("choice", (choice, "same entry" if checked.same else "goes on"))
+        hit("saturation", checked.saturated)
+        hit("world", ("in time", "late once", "late more often")[min(checked.waits, 2)])
+        self._epsilon(checked.settings.epsilon.code, checked.epsilon)
+        alpha, kappa = checked.settings.coefficients.alpha, checked.settings.coefficients.kappa
+        hit("alpha", {0: "0", 1 << 15: "one"}.get(alpha, "other"))
+        hit("kappa", "0" if not kappa else "alpha" if kappa == alpha else "between")
+        hit("table", step.table)
+
+    def _epsilon(self, code: EpsilonCode, epsilon: tuple[int, int]) -> None:
+        if not code.shift and not code.decrement:
+            self.group.hit("epsilon", ("constant", "stays"))
+            return
+        kind = "exponential" if code.shift else "linear"
+        unit = "episodes" if code.by_episodes else "steps"
+        if epsilon[1] < epsilon[0]:
+            self.group.hit("epsilon", (kind, unit, "falls"))
+        elif epsilon[0] == code.end:
+            self.group.hit("epsilon", (kind, unit, "at its end"))
+
+
+class ActingLooks(uvm_subscriber):
+    """Samples what stops left behind."""
+
+    def write(self, look: Look) -> None:
+        group = self.parent.coverage.group
+        if look.steps is not None:
+            return
+        group.hit("stop", "while late" if any(look.drawn) else "with nobody waiting")
+        if len({counters.steps for counters in look.counters}) > 1:
+            group.hit("stop", "agents apart")

@@ -1,0 +1,75 @@
+"""Stimuli of the interleaved lane: agents, runs, stops, a world that is late."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from pyuvm import uvm_sequence, uvm_sequence_item
+from tb.uvm.acting_items import Job, Setup
+
+from qstep import Config
+from qstep.acting.agent import AgentSettings
+from qstep.acting.epsilon import Epsilon
+
+__all__ = ["ItemSequence", "jobs", "setup"]
+
+_EPSILONS = (
+    Epsilon(0.5),
+    Epsilon(1.0, 0.05, "linear", 60),
+    Epsilon(0.9, 0.3, "exponential", 20, "episodes"),
+    Epsilon(0.9, 0.2, "exponential", 40),
+    Epsilon(0.7, 0.2, "linear", 12, "episodes"),
+    Epsilon(0.0),
+)
+_RATES = ((0.5, 0.9), (1.0, 1.0), (0.25, 0.0), (0.0, 0.0), (0.1, 0.5))
+
+
+class ItemSequence(uvm_sequence):
+    """Sends items one after the other."""
+
+    def __init__(self, name: str, items: Iterable[uvm_sequence_item]) -> None:
+        super().__init__(name)
+        self.items = items
+
+    async def body(self) -> None:
+        for item in self.items:
+            await self.start_item(item)
+            await self.finish_item(item)
+
+
+def setup(rng: np.random.Generator, config: Config, turn: int, epsilon: str = "") -> Setup:
+    """Return agents with random tables; each `turn` gives them other schedules and rates."""
+    acting = config.acting
+    assert acting is not None
+    number = config.format
+    ends = number.minimum, number.maximum
+    table = rng.integers(ends[0], ends[1] + 1, config.table_shape).astype(np.int32)
+    settings = []
+    for agent in range(acting.agents):
+        alpha, gamma = _RATES[(agent + turn) % len(_RATES)]
+        if alpha == gamma == 1:
+            # From here the next reward of the same sign saturates.
+            table[agent] = ends[turn % 2]
+        own = Epsilon(float(epsilon)) if epsilon else _EPSILONS[(agent + turn) % len(_EPSILONS)]
+        settings.append(AgentSettings(alpha, gamma, own, seed=int(rng.integers(1 << 62))))
+    return Setup(f"setup {turn}", settings, table)
+
+
+def jobs(
+    rng: np.random.Generator, config: Config, epsilon: str = ""
+) -> Iterator[uvm_sequence_item]:
+    """Yield short and long runs, some of which are stopped, in time and in a late world."""
+    acting = config.acting
+    assert acting is not None
+    turns = max(2, -(-2 * len(_EPSILONS) // acting.agents))
+    for turn in range(turns):
+        yield setup(rng, config, turn, epsilon)
+        if not turn:
+            after = int(rng.integers(200, 900))
+            yield Job("one step", 1)
+            yield Job("a stopped run", 1 << 40, stop_after=after)
+            yield Job("a stopped run in a late world", 1 << 40, late=230, stop_after=after)
+            yield Job("what goes on after the stop", 20)
+        yield Job("a run in a late world", 30, late=int(rng.choice([60, 200])))
+        yield Job("a run until epsilon is at its end", int(rng.integers(140, 180)))

@@ -1,0 +1,98 @@
+"""The pyuvm test of the interleaved lane, run by cocotb on ``qs_agents_bench``.
+
+Plusargs: ``+epsilon=X`` gives all agents that constant epsilon, ``+report=PATH`` has figures and
+coverage written as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import cocotb
+import numpy as np
+import pyuvm
+from cocotb.clock import Clock
+from pyuvm import ConfigDB, uvm_env, uvm_test
+from tb.agents.lane import ALGORITHMS, ROUNDINGS
+from tb.agents.worlds import random_world
+from tb.uvm.acting_agent import CLOCK_NS, ActingAgent
+from tb.uvm.acting_coverage import ActingCoverage, ActingLooks
+from tb.uvm.acting_scoreboard import ActingScoreboard
+from tb.uvm.acting_sequences import ItemSequence, jobs
+
+from qstep import Config, QFormat
+from qstep.acting.config import Acting
+
+_SEED = int(os.environ["COCOTB_RANDOM_SEED"])
+_LIMIT = 6
+"""Steps of an episode, so few that some terminate in the last one."""
+
+
+def _config() -> Config:
+    given = {
+        name: int(getattr(cocotb.top, name).value)
+        for name in ("States", "Actions", "Width", "Agents", "Algorithm", "Rounding")
+    }
+    acting = Acting(
+        given["Agents"],
+        ALGORITHMS[given["Algorithm"]],
+        outcomes=int(cocotb.top.Outcomes.value),
+        starts=int(cocotb.top.Starts.value),
+    )
+    number = QFormat(given["Width"] - given["Width"] // 2, given["Width"] // 2)
+    rounding = ROUNDINGS[given["Rounding"]]
+    return Config(given["States"], given["Actions"], number, rounding=rounding, acting=acting)
+
+
+class ActingEnv(uvm_env):
+    """Agent, scoreboard, coverage."""
+
+    def build_phase(self) -> None:
+        self.agent = ActingAgent("agent", self)
+        self.scoreboard = ActingScoreboard("scoreboard", self)
+        self.coverage = ActingCoverage("coverage", self)
+        self.looks = ActingLooks("looks", self)
+
+    def connect_phase(self) -> None:
+        self.agent.driver.ap.connect(self.scoreboard.inbox.analysis_export)
+        self.agent.monitor.ap.connect(self.scoreboard.clocks_in.analysis_export)
+        self.scoreboard.ap.connect(self.coverage.analysis_export)
+        self.scoreboard.looks_out.connect(self.looks.analysis_export)
+
+
+@pyuvm.test()
+class ActingSuite(uvm_test):
+    """Runs that reach every bin of the coverage; fails unless all was compared and found right."""
+
+    def build_phase(self) -> None:
+        self.config = _config()
+        ConfigDB().set(None, "*", "DUT", cocotb.top)
+        ConfigDB().set(None, "*", "CONFIG", self.config)
+        # The world is always the same, so that its pairs are bins.
+        ConfigDB().set(None, "*", "WORLD", random_world(self.config, _LIMIT, seed=5))
+        self.env = ActingEnv("env", self)
+
+    async def run_phase(self) -> None:
+        self.raise_objection()
+        Clock(cocotb.top.clk_i, CLOCK_NS, unit="ns").start()
+        epsilon = str(cocotb.plusargs.get("epsilon", ""))
+        items = jobs(np.random.default_rng(_SEED), self.config, epsilon)
+        await ItemSequence("jobs", items).start(self.env.agent.sequencer)
+        self.drop_objection()
+
+    def report_phase(self) -> None:
+        scoreboard, group = self.env.scoreboard, self.env.coverage.group
+        assert scoreboard.passed is True, "the scoreboard has not come to a verdict"
+        total = {
+            "steps": scoreboard.steps,
+            "looks": scoreboard.looks,
+            "coverage": group.summary(),
+            "holes": group.holes(),
+        }
+        self.logger.info(f"{total['steps']} steps exact, {total['looks']} looks at all agents")
+        if "report" in cocotb.plusargs:
+            Path(cocotb.plusargs["report"]).write_text(json.dumps(total), encoding="utf-8")
+        self.logger.info(f"coverage\n{group.table()}")
+        assert not group.holes(), f"{len(group.holes())} bins were never hit: {group.holes()[:20]}"

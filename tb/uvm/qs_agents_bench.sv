@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// qs_agents and a world from tables that is late at will, with what the world is asked and answers in words,
+// so that a Python bench sees every clock and reads once in 16.
+//
+// Function    The world is late with probability late_i / 256. Item 0 of seen_o is the latest clock: its number,
+//             and what was asked three clocks before with the answer. Fields are those of CLOCK in
+//             uvm/acting_items.py.
+// Timing      seen_o: one clock. Drive at the falling edge.
+// Handshake   as qs_agents
+// Reset       as qs_agents; clocks in reset are numbered too.
+// Hazards     none
+// Invariants  none of its own
+// Resources   simulation only
+// Reference   none
+
+module qs_agents_bench
+  import qs_agents_pkg::*;
+#(
+    parameter  int unsigned States     = 6,
+    parameter  int unsigned Actions    = 3,
+    parameter  int unsigned Width      = 10,
+    parameter  int unsigned Agents     = 16,
+    parameter  int unsigned Algorithm  = 0,
+    parameter  int unsigned Rounding   = 0,
+    parameter  int unsigned Outcomes   = 2,
+    parameter  int unsigned Starts     = 2,
+    localparam int unsigned StateBits  = $clog2(States),
+    localparam int unsigned ActionBits = $clog2(Actions)
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input  logic            bus_valid_i,
+    input  request_t        bus_i,
+    output logic            bus_done_o,
+    output logic     [31:0] bus_data_o,
+
+    input  logic        run_i,
+    input  logic [47:0] run_steps_i,
+    input  logic        stop_i,
+    output logic        busy_o,
+
+    input logic [7:0] late_i,
+
+    output logic [15:0][127:0] seen_o
+);
+
+  localparam int unsigned Latency = AnswerStage - RequestStage;
+
+  typedef struct packed {
+    logic valid;
+    logic [AgentBits-1:0] agent;
+    logic [StateBits-1:0] state;
+    logic [ActionBits-1:0] action;
+  } ask_t;
+
+  ask_t ask, asked;
+  logic [DrawBits-1:0] outcome, start;
+  logic signed [Width-1:0] reward;
+  logic [StateBits-1:0] next_state, start_state;
+  logic terminated, ready, world_write, start_write, feedback;
+  logic [15:0] noise_q;
+  logic [31:0] edge_q;
+
+  // Uneven in time, and the same in each run: a shift register of 16 bits.
+  assign feedback = noise_q[15] ^ noise_q[13] ^ noise_q[12] ^ noise_q[10];
+  assign ready = noise_q[7:0] >= late_i;
+
+  always_ff @(posedge clk_i) begin
+    edge_q  <= edge_q + 1'b1;
+    noise_q <= rst_i ? 16'd1 : {noise_q[14:0], feedback};
+  end
+
+  qs_agents #(
+      .States   (States),
+      .Actions  (Actions),
+      .Width    (Width),
+      .Agents   (Agents),
+      .Algorithm(Algorithm),
+      .Rounding (Rounding)
+  ) u_agents (
+      .clk_i,
+      .rst_i,
+      .bus_valid_i,
+      .bus_i,
+      .bus_done_o,
+      .bus_data_o,
+      .run_i,
+      .run_steps_i,
+      .stop_i,
+      .busy_o,
+      .world_valid_o      (ask.valid),
+      .world_agent_o      (ask.agent),
+      .world_state_o      (ask.state),
+      .world_action_o     (ask.action),
+      .world_outcome_o    (outcome),
+      .world_start_o      (start),
+      .world_ready_i      (ready),
+      .world_reward_i     (reward),
+      .world_next_state_i (next_state),
+      .world_terminated_i (terminated),
+      .world_start_state_i(start_state)
+  );
+
+  assign world_write = bus_done_o && bus_i.write && bus_i.region == RegionWorld;
+  assign start_write = bus_done_o && bus_i.write && bus_i.region == RegionStarts;
+
+  qs_world #(
+      .States  (States),
+      .Actions (Actions),
+      .Width   (Width),
+      .Outcomes(Outcomes),
+      .Starts  (Starts)
+  ) u_world (
+      .clk_i,
+      .world_write_i(world_write),
+      .start_write_i(start_write),
+      .index_i      (bus_i.index),
+      .data_i       (bus_i.data),
+      .state_i      (ask.state),
+      .action_i     (ask.action),
+      .outcome_i    (outcome),
+      .start_i      (start),
+      .reward_o     (reward),
+      .next_state_o (next_state),
+      .terminated_o (terminated),
+      .start_state_o(start_state)
+  );
+
+  qs_delay #(
+      .Width($bits(ask_t)),
+      .Depth(Latency)
+  ) u_asked (
+      .clk_i,
+      .data_i(ask),
+      .data_o(asked)
+  );
+
+  logic [127:0] now;
+  assign now = {
+    32'(reward),
+    16'(next_state),
+    16'(asked.state),
+    16'(start_state),
+    8'(asked.action),
+    asked.agent,
+    busy_o,
+    terminated,
+    ready,
+    asked.valid && !rst_i,
+    edge_q
+  };
+  always_ff @(posedge clk_i) seen_o <= {seen_o[14:0], now};
+
+endmodule
