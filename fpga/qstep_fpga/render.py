@@ -107,7 +107,9 @@ def _tools(report: BuildReport) -> str:
 
 def _geometry(config: Config) -> str:
     acting = config.acting
-    lane = f"{acting.agents} agents" if acting else f"loop depth {config.loop_depth}"
+    lane = f"loop depth {config.loop_depth}"
+    if acting:
+        lane = "1 agent" if acting.agents == 1 else f"{acting.agents} agents"
     return f"{config.states} x {config.actions}, {config.format}, {lane}"
 
 

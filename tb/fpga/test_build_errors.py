@@ -347,6 +347,11 @@ def test_a_device_with_agents_needs_no_link_to_learn(two_seeds: BuildReport) -> 
     assert "transitions/s" not in shown.getvalue()
 
 
+def test_one_agent_is_not_many(two_seeds: BuildReport) -> None:
+    report = replace(two_seeds, config=replace(BOARD.config, acting=Acting(1)).to_dict())
+    assert "| 64 x 4, Q8.8, 1 agent |" in markdown([report])
+
+
 def test_tables_have_a_row_a_report(two_seeds: BuildReport) -> None:
     report = two_seeds
     *_, row = markdown([report]).splitlines()

@@ -1,0 +1,83 @@
+"""Area and clock of the lane of agents: each algorithm is asked for by its name."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from tb.bench import RTL
+
+from qstep.acting.config import Algorithm
+from qstep_fpga import acting
+from qstep_fpga.board import Board
+from qstep_fpga.placement import Placement
+
+pytestmark = pytest.mark.unit
+
+NAMES = [algorithm.value for algorithm in Algorithm]
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, int]]:
+    """Replace the tools; return the parameters of each netlist that is made."""
+    sizes: list[dict[str, int]] = []
+
+    def synthesise(board: Board, given: dict[str, int]) -> Path:
+        sizes.append(given)
+        return Path()
+
+    def place_all(board: Board, clock_hz: int, *others: Any) -> list[Placement]:
+        return [Placement(seed, clock_hz / 1e6 + seed, {}, Path()) for seed in (1, 2)]
+
+    monkeypatch.setattr(acting, "synthesise_acting", synthesise)
+    monkeypatch.setattr(acting, "place_all", place_all)
+    monkeypatch.setattr(acting, "needs_around_lane", lambda *given: {"FF": 300})
+    monkeypatch.setattr(acting, "resources", lambda *given: {"LUT4": (90, 99), "FF": (310, 400)})
+    monkeypatch.setattr(acting, "describe", lambda report: "1 ns")
+    return sizes
+
+
+def test_figures_of_each_algorithm_are_printed_and_written(
+    made: list[dict[str, int]], tmp_path: Path
+) -> None:
+    file = tmp_path / "area.json"
+    asked = [word for name in NAMES for word in ("--algorithm", name)]
+    done = CliRunner().invoke(acting.main, ["icebreaker", *asked, "--json", str(file)])
+    assert done.exit_code == 0, done.output
+    enumeration = re.search(r"enum logic \[1:0\] \{(.*?)\} algorithm_e", _package(), re.DOTALL)
+    assert enumeration
+    order = re.findall(r"\w+(?=\s*=)", enumeration[1])
+    assert order == ["QLearning", "Sarsa", "ExpectedSarsa", "DoubleQLearning"]
+    assert NAMES == ["q-learning", "sarsa", "expected-sarsa", "double-q"]
+    assert [sizes["Algorithm"] for sizes in made] == [0, 1, 2, 3]
+    assert {(sizes["States"], sizes["SharedTable"]) for sizes in made} == {(25, 0)}
+    figures = "LUT4 90, FF 10; 251.0 / 251.5 / 252.0 MHz over 2 seeds; best: 1 ns"
+    assert done.output.splitlines() == [f"{name}: {figures}" for name in NAMES]
+    rows = json.loads(file.read_text())["algorithms"]
+    assert [row["algorithm"] for row in rows] == NAMES
+    assert rows[0]["resources"] == {"LUT4": [90, 99], "FF": [10, 400]}
+    assert rows[0]["fmax_mhz"] == {"1": 251.0, "2": 252.0}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["arty"], "board is 'arty'; known are icebreaker"),
+        (["icebreaker", "--algorithm", "dqn"], "'dqn' is not one of 'q-learning', 'sarsa'"),
+    ],
+)
+def test_what_there_is_not_is_refused(
+    made: list[dict[str, int]], words: list[str], message: str
+) -> None:
+    done = CliRunner().invoke(acting.main, words)
+    assert done.exit_code
+    assert message in done.output
+    assert not made
+
+
+def _package() -> str:
+    return (RTL / "qs_agents_pkg.sv").read_text(encoding="utf-8")
