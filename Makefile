@@ -29,8 +29,9 @@ demo: $(VENV)/.base ## train on the simulated accelerator, compare with the mode
 sim: $(VENV)/.full ## run the RTL benches, the pyuvm environments included, with a table of coverage
 	$(BIN)/python -m tb.run_sim --jobs $(JOBS)
 
+# Neighbours share builds, so each process gets them in one piece until the other one runs out.
 test: $(VENV)/.full ## run every test
-	$(BIN)/pytest -n $(JOBS)
+	$(BIN)/pytest -n $(JOBS) --dist worksteal
 
 bench: $(VENV)/.full ## time every backend that this machine has, in one table
 	$(BIN)/qstep bench --json build/bench.json --plot build/bench.png --html build/bench.html
