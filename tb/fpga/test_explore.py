@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click.testing
-import matplotlib.image
 import pytest
-from rich.console import Console
 
 from qstep.cli.explore import command
 from qstep.errors import BuildError, ConfigError, FileFormatError, QStepError
@@ -19,13 +17,9 @@ from qstep_fpga import tools
 from qstep_fpga.board import Board, load
 from qstep_fpga.explore import sweep
 from qstep_fpga.explore.grid import Point, Refused, grid
-from qstep_fpga.explore.plot import plot
-from qstep_fpga.explore.result import Exploration, Result
+from qstep_fpga.explore.result import Exploration
 from qstep_fpga.explore.sweep import explore
-from qstep_fpga.explore.table import render
 from qstep_fpga.families.base import PLACED, REPORT
-from qstep_fpga.lane_wrapper import wrapper_cells
-from qstep_fpga.netlist import synthesise_lane
 from qstep_fpga.pin_wrapper import LANE, WRAPPER
 
 ICE, ECP = load("icebreaker"), load("ulx3s-12f")
@@ -236,78 +230,6 @@ def test_nothing_to_show_is_an_error(stand_in: Tools) -> None:
         swept(grid([ECP], states=[16], loop_depths=[1]))
 
 
-# Table, picture, file
-
-
-def result(board: str, states: int, depth: int, clock: float, luts: int) -> Result:
-    (point,) = grid([load(board)], states=[states], loop_depths=[depth])
-    assert isinstance(point, Point)
-    logic = "logic cells" if point.board.family == "ice40" else "LUT4"
-    return Result(
-        point=str(point),
-        board=board,
-        family=point.board.family,
-        part=point.board.part,
-        config=point.config.to_dict(),
-        width=16,
-        fmax_mhz={"1": clock - 1, "2": clock, "3": clock + 2},
-        resources={logic: (luts, 5280), "block RAM": (3, 30)},
-        critical_path="",
-        independent=1.0,
-        walker=0.5,
-    )
-
-
-SWEEP = Exploration(
-    "lane",
-    [
-        result("ulx3s-12f", 64, 1, 70.0, 1000),
-        result("ulx3s-12f", 64, 2, 120.0, 1100),
-        result("ulx3s-12f", 64, 3, 110.0, 1200),
-        result("ulx3s-12f", 256, 2, 120.0, 1150),
-    ],
-    [],
-)
-MIXED = Exploration("lane", [*SWEEP.results, result("icebreaker", 64, 1, 25.0, 528)], [])
-
-
-@pytest.mark.unit
-def test_front_is_what_no_other_beats_in_both() -> None:
-    assert SWEEP.front() == [0, 1]
-    assert Exploration("lane", [SWEEP.results[1]] * 2, []).front() == [0, 1]
-
-
-@pytest.mark.unit
-def test_area_is_logic_or_where_families_are_mixed_a_share_of_the_chip() -> None:
-    assert SWEEP.area() == ("LUT4", [1000, 1100, 1200, 1150])
-    name, areas = MIXED.area()
-    assert name == "share of the chip's fullest resource, %"
-    assert areas[-1] == 10.0
-
-
-@pytest.mark.unit
-def test_table_has_every_result_and_fits_a_terminal() -> None:
-    console = Console(width=80)
-    with console.capture() as capture:
-        console.print(render(MIXED))
-    rows = [" ".join(line.split()) for line in capture.get().splitlines()]
-    second = rows.index("64 x 4 2 120.0 1,100 3 1.000 120.0 *")
-    assert rows[second + 1] == "16 bit 119.0..122.0 0.500 60.0"
-    assert "64 x 4 3 110.0 1,200 3 1.000 110.0" in rows
-    boards = [rows.index("ulx3s-12f"), rows.index("icebreaker")]
-    assert boards[0] < second < boards[1] < rows.index("64 x 4 1 25.0 528 3 1.000 25.0 *")
-
-
-@pytest.mark.unit
-@pytest.mark.parametrize("exploration", [SWEEP, MIXED], ids=["one-board", "two-boards"])
-def test_picture_is_written(exploration: Exploration, tmp_path: Path) -> None:
-    plot(exploration, tmp_path / "new" / "front.png")
-    image = matplotlib.image.imread(tmp_path / "new" / "front.png")
-    colours = {tuple(row) for row in (image[..., :3] * 255).round().astype(int).reshape(-1, 3)}
-    assert (0x00, 0x72, 0xB2) in colours
-    assert ((0xD5, 0x5E, 0x00) in colours) == (exploration is MIXED)
-
-
 # The command
 
 
@@ -378,39 +300,3 @@ def test_what_cannot_be_written_is_refused_before_anything_is_placed(
     assert isinstance(answer.exception, FileFormatError)
     assert message in str(answer.exception)
     assert answer.output == ""
-
-
-# The tools
-
-
-@pytest.mark.synth
-@pytest.mark.parametrize("board", [ICE, ECP, load("tang-nano-9k")], ids=lambda board: board.family)
-def test_registers_around_the_lane_are_found_in_its_netlist(
-    board: Board, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("QSTEP_CACHE", str(tmp_path))
-    (point,) = grid([board], states=[16], actions=[2], widths=[8], loop_depths=[2])
-    assert isinstance(point, Point)
-    netlist = synthesise_lane(point.board, point.config)
-    module = json.loads(netlist.read_text("utf-8"))["modules"][WRAPPER]
-    found = wrapper_cells(module)
-    inputs, outputs = (
-        len(module["netnames"][f"u_wrapper.{name}"]["bits"]) for name in ("in_q", "out_q")
-    )
-    # The first bit to be shifted is cleared, by a LUT or by the flip-flop's reset.
-    assert sum(found[kind] for kind in found if "LUT" in kind) in (outputs - 1, outputs)
-    assert sum(found[kind] for kind in found if "FF" in kind) == 2 * (inputs + outputs)
-
-
-@pytest.mark.synth
-def test_lane_is_placed_alone_and_what_is_too_large_is_told(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("QSTEP_CACHE", str(tmp_path))
-    said: list[str] = []
-    points = grid([ICE], states=[16, 4096], actions=[2], widths=[8], loop_depths=[2])
-    (found,) = swept(points, said=said).results
-    assert "4096 x 2, 8 bit, loop depth 2: does not fit: block RAM" in said[0]
-    assert found.resources["DSP"][0] == 5
-    assert 300 < found.resources["logic cells"][0] < 3000
-    assert found.spread[1] > 15

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 import torch
 
-from qstep import torch_device
 from qstep.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from qstep.deep import run as run_module
 from qstep.deep.dqn import Dqn
@@ -21,7 +20,7 @@ from qstep.deep.dqn_config import DqnConfig
 from qstep.deep.run import Run
 from qstep.errors import CheckpointError, ConfigError
 
-pytestmark = pytest.mark.unit
+pytestmark = [pytest.mark.unit, pytest.mark.usefixtures("one_thread")]
 
 CPU = torch.device("cpu")
 CONFIG = DqnConfig(
@@ -32,12 +31,6 @@ CONFIG = DqnConfig(
     buffer_size=700,
     learning_starts=64,
 )
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    with torch_device.one_thread():
-        yield
 
 
 def make(config: DqnConfig = CONFIG, name: str = "cartpole") -> Run:

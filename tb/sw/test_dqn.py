@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -11,50 +9,23 @@ import gymnasium as gym
 import numpy as np
 import pytest
 import torch
-from gymnasium.spaces import Box, Discrete
-from tb.sw.torch_calls import Calls
+from tb.sw.dqn_learner import CPU, SMALL, learner, play_on
 
-from qstep import torch_device
-from qstep.deep import backward, network, q_loss
 from qstep.deep.adam import Adam
 from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_config import DqnConfig
 from qstep.deep.dqn_plain import PlainDqn
 from qstep.deep.evaluate import play
-from qstep.deep.network import Greedy, Stack, modules, products, through_copies
+from qstep.deep.network import Greedy, Stack, modules
 from qstep.deep.presets import PRESETS
-from qstep.deep.q_head import TorchHead
 from qstep.deep.ranges import learning_rate_at
 from qstep.deep.replay import Replay
 from qstep.deep.replay_plain import PlainReplay
 from qstep.deep.run import Run
 from qstep.envs.cartpole_vector import CartPoleVectorEnv
-from qstep.envs.snake_vector import SnakeVectorEnv
-from qstep.errors import ConfigError, EnvironmentSpaceError
 from qstep.learn.schedule import EpsilonSchedule
 
-pytestmark = pytest.mark.unit
-
-CPU = torch.device("cpu")
-SMALL = DqnConfig(
-    total_timesteps=4_000,
-    hidden=(16, 16),
-    batch_size=16,
-    gradient_steps=2,
-    buffer_size=512,
-    learning_starts=64,
-    reward_scale=0.01,
-)
-
-
-def learner(config: DqnConfig = SMALL, num_envs: int = 8) -> Dqn:
-    return Dqn(CartPoleVectorEnv(num_envs, seed=3), config, CPU)
-
-
-def play_on(made: Dqn, steps: int) -> Dqn:
-    while made.steps < steps:
-        made.step()
-    return made
+pytestmark = [pytest.mark.unit, pytest.mark.usefixtures("one_thread")]
 
 
 def assert_same_parameters(*runs: Run) -> None:
@@ -62,12 +33,6 @@ def assert_same_parameters(*runs: Run) -> None:
     assert isinstance(first, Dqn)
     assert isinstance(other, Dqn)
     assert torch.equal(first.networks.flat, other.networks.flat)
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    with torch_device.one_thread():
-        yield
 
 
 @pytest.mark.parametrize("prioritised", [False, True])
@@ -326,161 +291,3 @@ def test_adam_is_that_of_pytorch_bit_for_bit() -> None:
         optimizer.step()
         adam.step(gradient, 0.1 / (k + 1))
         assert torch.equal(ours, theirs.detach())
-
-
-def test_environments_that_show_an_index_are_refused() -> None:
-    with pytest.raises(
-        EnvironmentSpaceError, match="the environments show one index; a network needs"
-    ):
-        Dqn(SnakeVectorEnv(4, "state"), SMALL, CPU)
-
-
-BOX = Box(-1, 1, (4,), np.float32)
-SEEN = "; DQN needs a Box of float32 and one dimension"
-ACTS = "; DQN needs a Discrete that starts at 0"
-
-
-@pytest.mark.parametrize(
-    ("seen", "acts", "message"),
-    [
-        (Discrete(16), Discrete(2), "the observation space is Discrete(16)" + SEEN),
-        (Box(0, 1, (3, 3), np.float32), Discrete(2), "(3, 3), float32)" + SEEN),
-        (Box(0, 1, (3,), np.float64), Discrete(2), "is Box(0.0, 1.0, (3,), float64)" + SEEN),
-        (Box(0, 255, (3,), np.uint8), Discrete(2), "is Box(0, 255, (3,), uint8)" + SEEN),
-        (
-            BOX,
-            Box(-2, 2, (1,), np.float32),
-            "the action space is Box(-2.0, 2.0, (1,), float32)" + ACTS,
-        ),
-        (BOX, Discrete(2, start=1), "the action space is Discrete(2, start=1)" + ACTS),
-    ],
-)
-def test_environment_whose_spaces_do_not_fit_is_refused_before_it_is_reset(
-    seen: Any, acts: Any, message: str
-) -> None:
-    class Untouched(gym.Env[Any, Any]):
-        observation_space, action_space = seen, acts
-
-        def reset(self, **options: Any) -> Any:
-            raise AssertionError("it was reset")
-
-    with pytest.raises(EnvironmentSpaceError, match=re.escape(message)):
-        PlainDqn(Untouched(), SMALL, CPU, num_envs=8)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"batch_size": 600}, "batch_size is 600, larger than buffer_size, 512; make it smaller"),
-        (
-            {"learning_starts": 15},
-            "learning_starts is 15; it must be from batch_size, 16, to buffer_size, 512",
-        ),
-        ({"learning_starts": 513}, "learning_starts is 513; it must be from batch_size"),
-        ({"total_timesteps": 0}, "total_timesteps is 0; it must be 1 or more"),
-        ({"gradient_steps": 0}, "gradient_steps is 0; it must be 1 or more"),
-        ({"gamma": 1.5}, "gamma is 1.5; it must be from 0 to 1"),
-        ({"tau": -0.1}, "tau is -0.1; it must be from 0 to 1"),
-        ({"learning_rate": float("nan")}, "learning_rate is nan; it must be finite, 0 or more"),
-        ({"reward_scale": float("inf")}, "reward_scale is inf; it must be finite"),
-        ({"hidden": ()}, r"hidden is \(\); it must be one layer or more"),
-        ({"hidden": (8, 0)}, r"hidden is \(8, 0\); it must be one layer or more"),
-        ({"variant": "triple"}, "variant is 'triple'; it must be one of single, target, double"),
-        ({"seed": -1}, r"seed is -1; it must be an integer from 0 to 2\^64-1"),
-    ],
-)
-def test_illegal_configuration_is_refused(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        replace(SMALL, **changes)
-
-
-def test_plain_form_says_what_it_lacks() -> None:
-    env = gym.make("CartPole-v1")
-    with pytest.raises(ConfigError, match="prioritised replay is for the fast form"):
-        PlainDqn(env, replace(SMALL, prioritised=True), CPU, num_envs=8)
-    with pytest.raises(ConfigError, match="num_envs is 3; it must be a multiple of gradient_steps"):
-        PlainDqn(env, SMALL, CPU, num_envs=3)
-
-
-def test_more_environments_than_the_replay_has_rows_are_refused() -> None:
-    with pytest.raises(
-        ConfigError, match=r"there are 600 environments; a step of theirs must fit .* 512"
-    ):
-        learner(num_envs=600)
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("variant", ["single", "target", "double"])
-def test_first_updates_are_alike_on_an_accelerator(variant: Any) -> None:
-    name = torch_device.present()[0]
-    if name == "cpu":
-        pytest.skip("PyTorch finds neither an NVIDIA nor an Apple GPU on this machine")
-    config = replace(SMALL, variant=variant, prioritised=True, epsilon=EpsilonSchedule(1, 1, 0))
-    there = Dqn(CartPoleVectorEnv(8, seed=3), config, torch_device.choose(name))
-    here = learner(config)
-    for made in (there, here):
-        play_on(made, 96)
-    # ten updates in float32, sums in another order
-    torch.testing.assert_close(there.networks.flat.cpu(), here.networks.flat, rtol=1e-3, atol=1e-4)
-
-
-def test_loss_in_pytorchs_operations_learns_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled = play_on(learner(), 200)
-    monkeypatch.setattr(q_loss, "head", TorchHead)
-    other = play_on(learner(), 200)
-    # 36 updates in float32, sums in another order
-    torch.testing.assert_close(other.networks.flat, compiled.networks.flat, rtol=1e-3, atol=1e-4)
-    assert not torch.equal(other.networks.flat, learner().networks.flat)
-
-
-class Products(Calls):
-    """Counts products of matrices, and those of them that get or write a view with gaps."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.products = self.of_views = 0
-
-    def note(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
-        if name in ("mm", "bmm"):
-            self.products += 1
-            self.of_views += not all(part.is_contiguous() for part in (*args, *kwargs.values()))
-
-
-def counted(made: Dqn) -> Products:
-    with Products() as counter:
-        play_on(made, 200)
-    return counter
-
-
-@pytest.mark.parametrize("variant", ["single", "target", "double"])
-def test_the_way_of_apples_gpu_multiplies_no_views_and_learns_the_same(
-    variant: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = replace(SMALL, variant=variant)
-    views = learner(config)
-    expected = counted(views)
-    for module in (network, backward):
-        monkeypatch.setattr(module, "products", lambda device: (through_copies, through_copies))
-    copies = learner(config)
-    found = counted(copies)
-    assert found.products == expected.products > 300
-    assert (found.of_views, expected.of_views > 0) == (0, True)
-    # 36 updates in float32, sums in another order
-    torch.testing.assert_close(copies.networks.flat, views.networks.flat, rtol=1e-3, atol=1e-4)
-    assert not torch.equal(copies.networks.flat, learner(config).networks.flat)
-
-
-def test_only_apples_gpu_goes_through_copies() -> None:
-    assert products(torch.device("mps")) == (through_copies, through_copies)
-    for name in ("cpu", "cuda"):
-        assert products(torch.device(name)) == (torch.mm, torch.bmm)
-
-
-def test_a_product_through_copies_may_write_and_read_views() -> None:
-    draw = torch.Generator().manual_seed(0)
-    a = torch.randint(-9, 10, (3, 7, 5), generator=draw).float()[:2]
-    b = torch.randint(-9, 10, (4, 5), generator=draw).float().t().expand(2, -1, -1)
-    room = torch.ones(2, 8, 4)
-    through_copies(a, b, out=room[:, :-1])
-    assert torch.equal(room[:, :-1], torch.bmm(a, b))  # integers: exact in any order
-    assert (room[:, -1] == 1).all()

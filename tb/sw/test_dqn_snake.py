@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import json
 import weakref
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -17,7 +16,6 @@ import pytest
 import torch
 from click.testing import CliRunner
 
-from qstep import torch_device
 from qstep.checkpoint import load_checkpoint, save_checkpoint
 from qstep.cli import dqn as cli
 from qstep.deep.dqn import Dqn
@@ -29,15 +27,9 @@ from qstep.deep.replay import Replay
 from qstep.deep.run import Run, Score
 from qstep.deep.summary import summary
 
-pytestmark = pytest.mark.unit
+pytestmark = [pytest.mark.unit, pytest.mark.usefixtures("one_thread")]
 
 CPU = torch.device("cpu")
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    with torch_device.one_thread():
-        yield
 
 
 def small_run(name: str = "snake", form: str = "fast", episodes: int = 1200) -> Run:

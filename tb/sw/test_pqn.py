@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,18 +26,12 @@ from qstep.envs.vector import VectorEnv
 from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError
 from qstep.learn.schedule import EpsilonSchedule
 
-pytestmark = pytest.mark.unit
+pytestmark = [pytest.mark.unit, pytest.mark.usefixtures("one_thread")]
 
 CPU = torch.device("cpu")
 SMALL = PqnConfig(
     total_timesteps=2_000, hidden=(16,), num_steps=8, update_epochs=2, num_minibatches=4
 )
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    with torch_device.one_thread():
-        yield
 
 
 def learner(config: PqnConfig = SMALL, num_envs: int = 8) -> Pqn:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from qstep import torch_device
 from qstep.deep import layer_norm, network
 from qstep.deep import pqn_loss as fast_loss
 from qstep.deep.layer_norm import CompiledNorm, TorchNorm
@@ -18,7 +16,7 @@ from qstep.deep.pqn_loss import PqnLoss
 from qstep.deep.pqn_plain import pqn_loss, update
 from qstep.deep.radam import CompiledRAdam, RAdam, TorchRAdam, radam_for
 
-pytestmark = pytest.mark.unit
+pytestmark = [pytest.mark.unit, pytest.mark.usefixtures("one_thread")]
 
 CPU = torch.device("cpu")
 SHAPES = [((4, 128, 128, 2), 128), ((14, 32, 3), 5), ((1, 8, 8, 8, 4), 1)]
@@ -27,12 +25,6 @@ KINDS = [CompiledRAdam, TorchRAdam]
 
 # float32: sums over up to 129 terms are taken in another order, and normalisation divides by a root.
 TOLERANCE = 2e-6
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    with torch_device.one_thread():
-        yield
 
 
 @pytest.fixture(params=[CompiledNorm, TorchNorm])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from qstep.envs.maps import MAPS  # noqa: E402
 from qstep.errors import CheckpointError, TorchDeviceError  # noqa: E402
 from qstep.learn.value_iteration import solve  # noqa: E402
 
-pytestmark = pytest.mark.unit
+pytestmark = [pytest.mark.unit, pytest.mark.usefixtures("one_thread")]
 
 FORMS = {"plain": torch_plain.learn, "fast": torch_batched.learn}
 EVERY_FORM = pytest.mark.parametrize("learn", FORMS.values(), ids=FORMS)
@@ -43,15 +42,6 @@ ELSEWHERE = [
     pytest.param(torch_batched.learn, "mps", id="fast-mps", marks=[NO_MPS, pytest.mark.gpu]),
     pytest.param(torch_plain.learn, "mps", id="plain-mps", marks=[NO_MPS, pytest.mark.gpu]),
 ]
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Keep the plain form from waking threads that tests in other processes are using."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def board(name: str = "gridworld") -> DeterministicModel:

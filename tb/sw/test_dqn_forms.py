@@ -1,0 +1,98 @@
+"""DQN learns the same by other kernels: PyTorch's own loss, an accelerator, products through copies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from tb.sw.dqn_learner import SMALL, learner, play_on
+from tb.sw.torch_calls import Calls
+
+from qstep import torch_device
+from qstep.deep import backward, network, q_loss
+from qstep.deep.dqn import Dqn
+from qstep.deep.network import products, through_copies
+from qstep.deep.q_head import TorchHead
+from qstep.envs.cartpole_vector import CartPoleVectorEnv
+from qstep.learn.schedule import EpsilonSchedule
+
+pytestmark = [pytest.mark.unit, pytest.mark.usefixtures("one_thread")]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("variant", ["single", "target", "double"])
+def test_first_updates_are_alike_on_an_accelerator(variant: Any) -> None:
+    name = torch_device.present()[0]
+    if name == "cpu":
+        pytest.skip("PyTorch finds neither an NVIDIA nor an Apple GPU on this machine")
+    config = replace(SMALL, variant=variant, prioritised=True, epsilon=EpsilonSchedule(1, 1, 0))
+    there = Dqn(CartPoleVectorEnv(8, seed=3), config, torch_device.choose(name))
+    here = learner(config)
+    for made in (there, here):
+        play_on(made, 96)
+    # ten updates in float32, sums in another order
+    torch.testing.assert_close(there.networks.flat.cpu(), here.networks.flat, rtol=1e-3, atol=1e-4)
+
+
+def test_loss_in_pytorchs_operations_learns_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = play_on(learner(), 200)
+    monkeypatch.setattr(q_loss, "head", TorchHead)
+    other = play_on(learner(), 200)
+    # 36 updates in float32, sums in another order
+    torch.testing.assert_close(other.networks.flat, compiled.networks.flat, rtol=1e-3, atol=1e-4)
+    assert not torch.equal(other.networks.flat, learner().networks.flat)
+
+
+class Products(Calls):
+    """Counts products of matrices, and those of them that get or write a view with gaps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.products = self.of_views = 0
+
+    def note(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        if name in ("mm", "bmm"):
+            self.products += 1
+            self.of_views += not all(part.is_contiguous() for part in (*args, *kwargs.values()))
+
+
+def counted(made: Dqn) -> Products:
+    with Products() as counter:
+        play_on(made, 200)
+    return counter
+
+
+@pytest.mark.parametrize("variant", ["single", "target", "double"])
+def test_the_way_of_apples_gpu_multiplies_no_views_and_learns_the_same(
+    variant: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = replace(SMALL, variant=variant)
+    views = learner(config)
+    expected = counted(views)
+    for module in (network, backward):
+        monkeypatch.setattr(module, "products", lambda device: (through_copies, through_copies))
+    copies = learner(config)
+    found = counted(copies)
+    assert found.products == expected.products > 300
+    assert (found.of_views, expected.of_views > 0) == (0, True)
+    # 36 updates in float32, sums in another order
+    torch.testing.assert_close(copies.networks.flat, views.networks.flat, rtol=1e-3, atol=1e-4)
+    assert not torch.equal(copies.networks.flat, learner(config).networks.flat)
+
+
+def test_only_apples_gpu_goes_through_copies() -> None:
+    assert products(torch.device("mps")) == (through_copies, through_copies)
+    for name in ("cpu", "cuda"):
+        assert products(torch.device(name)) == (torch.mm, torch.bmm)
+
+
+def test_a_product_through_copies_may_write_and_read_views() -> None:
+    draw = torch.Generator().manual_seed(0)
+    a = torch.randint(-9, 10, (3, 7, 5), generator=draw).float()[:2]
+    b = torch.randint(-9, 10, (4, 5), generator=draw).float().t().expand(2, -1, -1)
+    room = torch.ones(2, 8, 4)
+    through_copies(a, b, out=room[:, :-1])
+    assert torch.equal(room[:, :-1], torch.bmm(a, b))  # integers: exact in any order
+    assert (room[:, -1] == 1).all()
