@@ -24,7 +24,7 @@ module qs_agent_update #(
     input logic signed [Width-1:0] s0_entry_i,
     input logic s0_keep_i,  // also: zero
     input logic [CoeffBits-1:0] s2_alpha_i,  // from a register, like the next two
-    input logic signed [Width:0] s2_target_i,  // least value - 1 .. greatest value
+    input logic signed [Width:0] s2_target_i,  // least .. greatest value
     input logic [CoeffBits-1:0] s2_kappa_i,
     input logic s4_zero_i,  // the target counts as 0
     input logic signed [Width-1:0] s5_entry_i,  // that of stage 0
