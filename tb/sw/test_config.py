@@ -78,9 +78,12 @@ def test_link_refuses_an_illegal_value_and_names_the_range(
     [
         (
             {"world": "live.txt"},
-            "acting.world is 'live.txt'; it must be 'table' or a file that ends",
+            "acting.world is 'live.txt'; it must be 'table', 'live', 'pins' or a file that ends",
         ),
-        ({"world": None}, "acting.world is None; it must be 'table' or a file that ends"),
+        (
+            {"world": None},
+            "acting.world is None; it must be 'table', 'live', 'pins' or a file that ends",
+        ),
         (
             {"world": "a.sv", "outcomes": 4},
             "acting.outcomes is 4; it must be 1 where acting.world is",
