@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+from tb.generated import generated
 from tb.sw.lossy_port import LossyPort
 from tb.sw.test_acting_fast import random_world
 
@@ -18,6 +20,8 @@ from qstep.config import Config, Link
 from qstep.devices.agents_device import LinkAgents
 from qstep.errors import RefusedError, SessionLostError
 from qstep.fixed import Rounding
+from qstep_rtl import sources
+from qstep_sim.build import compile_library
 from qstep_sim.port import SimPort
 
 pytestmark = pytest.mark.rtl
@@ -151,3 +155,19 @@ def test_reset_ends_the_job_and_the_counters_say_how_far_it_was(port: SimPort) -
     device.run(300)
     model.run(300)
     assert_exact(device, model)
+
+
+def test_reset_at_rest_keeps_the_words_of_all_agents(tmp_path: Path) -> None:
+    device = tmp_path / "qstep_device.v"
+    device.write_text(generated(CONFIG)["qstep_device"], encoding="utf-8")
+    # It spoils what is read in the clock in which it is written, as a chip may.
+    library = compile_library([*sources.paths(CONFIG), device], "qstep_device", optimise=False)
+    port = SimPort(CONFIG, library=library)
+    agents = LinkAgents(port, CONFIG, WORLD, SETTINGS)
+    agents.run(20)
+    words = [state.word for state in agents.states]
+    port.reset()
+    agents.reconnect()
+    agents.stop()
+    assert [state.word for state in agents.states] == words
+    port.close()
