@@ -1,7 +1,11 @@
 """QStep: Q-learning in hardware, exact, one update per clock."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from qstep.acting.agent import AgentSettings
+from qstep.acting.config import Acting, Algorithm
+from qstep.acting.epsilon import Epsilon
 from qstep.acting.world import World
 from qstep.config import Config, Link
 from qstep.devices import open_device
@@ -11,10 +15,15 @@ from qstep.hyperparameters import Hyperparameters
 from qstep.transitions import Transitions
 
 if TYPE_CHECKING:
+    from qstep.acting.live import open_live
     from qstep.acting.train import train
 
 __all__ = [
+    "Acting",
+    "AgentSettings",
+    "Algorithm",
     "Config",
+    "Epsilon",
     "Hyperparameters",
     "Link",
     "QFormat",
@@ -22,6 +31,7 @@ __all__ = [
     "Rounding",
     "Transitions",
     "World",
+    "open_live",
     "train",
 ]
 __version__ = "0.1.0"
@@ -29,10 +39,11 @@ __version__ = "0.1.0"
 open = open_device  # `qstep.open`; not in `__all__`, as `import *` must leave Python's own alone
 
 
-def __getattr__(name: str) -> Any:
-    """Load what takes most of a second, Numba and Gymnasium, only when it is used."""
-    if name == "train":
-        from qstep.acting.train import train
+_LOADED_WHEN_USED = {"open_live": "qstep.acting.live", "train": "qstep.acting.train"}
+"""They take most of a second, for Numba."""
 
-        return train
+
+def __getattr__(name: str) -> Any:
+    if name in _LOADED_WHEN_USED:
+        return getattr(import_module(_LOADED_WHEN_USED[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
