@@ -135,7 +135,7 @@ def test_a_signal_that_the_parent_ignores_stays_ignored(monkeypatch: pytest.Monk
 
 def started(*words: str, **environment: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", "print(flush=True); import qstep_command as q; q.main()", *words],
+        [sys.executable, "-c", "import qstep_command as q; print(flush=True); q.main()", *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
