@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,10 @@ def test_agents_on_the_chip_are_reported(
     assert "320,000 steps in 320,123 clocks of the chip, simulated here in 1.5 s." in result.output
     assert "All 1,600 table entries are the model's, bit for bit." in result.output
     assert "15 of 16 agents found the best way." in result.output
+    clocks = [float(word) for word in re.findall(r"(\S+) MHz +\S+ ms", result.output)]
+    assert len(clocks) == len(demo_agents.boards_with_agents()) > 1
+    assert clocks == sorted(clocks, reverse=True)
+    assert f"{clocks[0]:g} MHz{320_123 / clocks[0] / 1e3:>8.1f} ms" in result.output
 
 
 def test_different_tables_of_agents_end_with_status_1(

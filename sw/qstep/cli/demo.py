@@ -164,11 +164,16 @@ def _show_agents(console: Console, found: OnChip) -> None:
             f"[bold green]All {found.entries:,} table entries are the model's, bit for bit.[/]"
         )
     console.print(f"{found.optimal} of {AGENTS} agents found the best way.")
-    for report in boards_with_agents():
+    boards = sorted(boards_with_agents(), key=lambda report: -report.clock_mhz)
+    if boards:
         console.print(
-            f"At {report.clock_mhz:g} MHz, the clock of its bitstream, {report.board} takes "
-            f"{found.clocks / report.clock_mhz / 1e3:.1f} ms for that\n(by place and route; "
-            "not measured on hardware)."
+            "At the clocks of bitstreams, by place and route, not measured on hardware:\n"
+        )
+    for report in boards:
+        milliseconds = found.clocks / report.clock_mhz / 1e3
+        console.print(
+            f"    {report.board:<22}{report.clock_mhz:>4g} MHz{milliseconds:>8.1f} ms",
+            highlight=False,
         )
 
 
