@@ -13,6 +13,7 @@ from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
 from qstep.acting.model import ActingModel
 from qstep.acting.world_table import Answer, WorldTable
 from qstep.checks import integer, shown
+from qstep.closing import Closing
 from qstep.config import Config
 from qstep.devices import is_model, open_port
 from qstep.errors import ConfigError
@@ -178,7 +179,7 @@ class _Said:
         return self.now.next_state
 
 
-class LiveModel(ActingModel):
+class LiveModel(ActingModel, Closing):
     """The model of a live world: the definition of what :class:`LiveDevice` does.
 
     Parameters
@@ -216,9 +217,3 @@ class LiveModel(ActingModel):
 
     def close(self) -> None:
         """Do nothing."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

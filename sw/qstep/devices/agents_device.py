@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from itertools import groupby
-from types import TracebackType
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +27,7 @@ from qstep.acting.registers import (
 )
 from qstep.acting.world_table import WorldTable
 from qstep.checks import integer
+from qstep.closing import Closing
 from qstep.config import Config
 from qstep.devices.base import checked_table
 from qstep.errors import ConfigError, DeadlineError, DeviceError, WorldSilentError
@@ -63,7 +62,7 @@ _WORD_SECONDS = 400 / 1_000_000
 """What a word takes at most, at the slowest clock that deadlines reckon with."""
 
 
-class LinkAgents:
+class LinkAgents(Closing):
     """The driver of agents: same contract as :class:`qstep.acting.model.ActingModel`.
 
     Opening ends a job that an earlier host left, loads the world, and puts every agent before its first
@@ -239,10 +238,7 @@ class LinkAgents:
     @property
     def states(self) -> list[AgentState]:
         """What the agents keep, as copies."""
-        return [
-            state_from(number, self._words(Region.CONTEXT, number << 3, _CONTEXT_WORDS))
-            for number in range(len(self.settings))
-        ]
+        return [state_from(number, self._context(number)) for number in range(len(self.settings))]
 
     @property
     def table(self) -> NDArray[np.int32]:
@@ -287,6 +283,9 @@ class LinkAgents:
             for action in range(self.config.actions)
         ]
 
+    def _context(self, agent: int) -> Read:
+        return self._words(Region.CONTEXT, agent << 3, _CONTEXT_WORDS)
+
     def _words(self, region: Region, first: int, count: int) -> Read:
         words = self._fetch(region, range(first, first + count))
         found = dict(zip(range(first, first + count), words, strict=True))
@@ -320,17 +319,6 @@ class LinkAgents:
     def close(self) -> None:
         """Close the port; calling it twice is harmless. A job goes on."""
         self._port.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _world_loads(config: Config, world: WorldTable | int) -> list[Access]:

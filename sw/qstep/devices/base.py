@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qstep.checks import shown
+from qstep.closing import Closing
 from qstep.config import Config
 from qstep.errors import ConfigError, TableError
 from qstep.hyperparameters import Hyperparameters
@@ -70,7 +69,7 @@ class Counters:
     refused: int
 
 
-class Device(ABC):
+class Device(Closing):
     """A Q-table and the update that learns it.
 
     A device is a context manager. Every method checks its arguments before anything is applied and
@@ -125,17 +124,6 @@ class Device(ABC):
 
         A closed device has no table any more: :meth:`read` and the like raise a DeviceError.
         """
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def checked_noise(noise: NoiseState) -> NoiseState:

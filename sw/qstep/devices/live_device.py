@@ -16,7 +16,7 @@ from qstep.config import Config
 from qstep.devices.agents_device import LinkAgents
 from qstep.link.exchange import PATIENCE
 from qstep.link.ports import Port
-from qstep.protocol import ANSWERS, ARGUMENTS, Region, Request
+from qstep.protocol import ANSWERS, ARGUMENTS, Request
 
 __all__ = ["LinkLive"]
 
@@ -64,7 +64,7 @@ class LinkLive(LinkAgents):
         agent = integer("agent", agent, 0, len(self.settings) - 1)
         state = integer("state", state, 0, self.config.states - 1)
         # What it drew for a step that it has not made is used for this.
-        place = begin_write(agent, self._words(Region.CONTEXT, agent << 3, 5))
+        place = begin_write(agent, self._context(agent))
         self._store([place])
         self._has_begun[agent] = True
         return self._asked(Request.BEGIN, agent, state)
