@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tb.agents.lane import Lane
-from tb.agents.test_rtl_agents import random_world
+from tb.agents.worlds import random_world
 
 from qstep.acting.agent import AgentSettings
 from qstep.acting.config import Acting, Algorithm

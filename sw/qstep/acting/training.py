@@ -134,7 +134,6 @@ class Training:
     ) -> None:
         self.device, self.gammas, self.budget = device, tuple(gammas), budget
         self.points: list[Point] = []
-        self._told: list[tuple[Any, ...]] = []  # the points as a checkpoint has them
         self.lived: list[Trace] = []
         self._traced = traced
         self.seconds, self.steps = 0.0, 0
@@ -147,9 +146,7 @@ class Training:
             self._run(self.budget.piece(before[0].steps))
             now = self.device.counters
             table = np.array(self.device.table)  # once a look: a board sends it over its line
-            point = self._point(before, now, table)
-            self.points.append(point)
-            self._told.append(_values_of(point))
+            self.points.append(self._point(before, now, table))
             self.checkpoint = self._taken(now, table)
             yield self.points[-1]
             before = now
@@ -202,7 +199,7 @@ class Training:
 
     def _taken(self, counters: Sequence[AgentCounters], table: NDArray[np.int32]) -> Checkpoint:
         return Checkpoint(
-            {"points": list(self._told)},
+            {"points": [_values_of(point) for point in self.points]},
             {
                 "table": table,
                 "states": _rows(self.device.states, np.uint64),
@@ -234,7 +231,6 @@ class Training:
                 f"the checkpoint does not hold a run of agents ({why})"
             ) from cause
         self.points, self.checkpoint = points, checkpoint
-        self._told = [_values_of(point) for point in points]
 
 
 def _values_of(part: Any) -> tuple[Any, ...]:
