@@ -15,12 +15,13 @@ from qstep.config import Config
 from qstep.devices import open_device
 from qstep.devices.base import Counters, Status
 from qstep.envs import MAPS, GridWorld
-from qstep.envs.gridworld import FREE, START
-from qstep.files import make_folder
+from qstep.envs.maps import map_of
+from qstep.grid_map import FREE, START
 from qstep.hyperparameters import Hyperparameters
 from qstep.learn.checkpoint import Episode, TableCheckpoint
-from qstep.learn.plots import plot_learning_curve, plot_policy
+from qstep.learn.plots import draw_learning_curve, draw_policy
 from qstep.learn.train import Learner, Plan
+from qstep.plotting import write_picture
 
 __all__ = [
     "CONFIG",
@@ -96,11 +97,13 @@ def is_optimal(trained: Trained) -> bool:
 
 def draw(trained: Trained, folder: Path) -> list[Path]:
     """Write the learning curve and the policy as PNG files into `folder`; return their paths."""
-    make_folder(folder)
     curve, policy = folder / "learning_curve.png", folder / "policy.png"
     title = f"{PLAN.env_id}, {CONFIG.format}, simulated accelerator"
-    plot_learning_curve(curve, title, trained.result.episodes, trained.result.evaluations)
-    plot_policy(policy, title, world(), CONFIG.format.to_float(trained.result.table))
+    result = trained.result
+    write_picture(draw_learning_curve(title, result.episodes, result.evaluations), curve)
+    grid = map_of(world())
+    assert grid is not None
+    write_picture(draw_policy(title, grid, CONFIG.format.to_float(result.table)), policy)
     return [curve, policy]
 
 

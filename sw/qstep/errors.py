@@ -86,6 +86,10 @@ class BuildError(QStepError, RuntimeError):
     """A bitstream cannot be made: it does not fit, its clock is not met, or a tool failed."""
 
 
+class DrawingError(QStepError, RuntimeError):
+    """The process that draws pictures failed."""
+
+
 class DeviceError(QStepError, RuntimeError):
     """Base of everything that goes wrong between the host and a device.
 

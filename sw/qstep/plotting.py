@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from qstep.errors import FileFormatError
 from qstep.files import make_folder, write_atomically
@@ -12,10 +13,16 @@ from qstep.files import make_folder, write_atomically
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["picture_format", "write_picture"]
+__all__ = ["Draw", "WritePictures", "image", "picture_format", "write_picture", "write_pictures"]
 
 _FORMATS = ("png", "svg", "pdf", "jpg")
 _DPI = 150
+
+Draw: TypeAlias = Callable[[], "Figure"]
+"""Draws a picture."""
+
+WritePictures: TypeAlias = Callable[[Mapping[Path, Draw]], None]
+"""Draws pictures and writes them: :func:`write_pictures`, or what :mod:`qstep.drawing` has for it."""
 
 
 def picture_format(path: Path) -> str:
@@ -33,6 +40,13 @@ def picture_format(path: Path) -> str:
     return name
 
 
+def image(figure: Figure, format_: str) -> bytes:
+    """Return the file of a picture."""
+    file = io.BytesIO()
+    figure.savefig(file, dpi=_DPI, format=format_)
+    return file.getvalue()
+
+
 def write_picture(figure: Figure, path: Path) -> None:
     """Write a picture, whole or not at all, and make the folder for it.
 
@@ -41,7 +55,12 @@ def write_picture(figure: Figure, path: Path) -> None:
     FileFormatError
         It cannot be written there, or its suffix is of no format.
     """
-    image = io.BytesIO()
-    figure.savefig(image, dpi=_DPI, format=picture_format(path))
+    data = image(figure, picture_format(path))
     make_folder(path.parent)
-    write_atomically(path, image.getvalue())
+    write_atomically(path, data)
+
+
+def write_pictures(pictures: Mapping[Path, Draw]) -> None:
+    """Draw pictures and write them, as :func:`write_picture` does."""
+    for path, draw in pictures.items():
+        write_picture(draw(), path)

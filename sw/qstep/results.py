@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from qstep.files import write_atomically
+from qstep.plotting import Draw, WritePictures
 
 __all__ = ["Results", "write_results"]
 
 Writer: TypeAlias = Callable[[Path], object]
-"""Writes a file, or returns False where there is nothing to write."""
+"""Writes a file."""
 
 
 class Results(NamedTuple):
@@ -24,16 +25,16 @@ class Results(NamedTuple):
         By the file's name, as ``table.npz``.
     history : dict
         Plain values: every episode, every evaluation.
-    pictures : dict of str to Writer
-        By the file's name.
+    pictures : dict of str to Draw or None
+        By the file's name; None where there is nothing to draw.
     """
 
     learnt: Mapping[str, Writer]
     history: Mapping[str, Any]
-    pictures: Mapping[str, Writer]
+    pictures: Mapping[str, Draw | None]
 
 
-def write_results(folder: Path, results: Results) -> dict[str, Path]:
+def write_results(folder: Path, results: Results, write_pictures: WritePictures) -> dict[str, Path]:
     """Write what was learnt, ``history.json`` and the pictures.
 
     Parameters
@@ -41,6 +42,7 @@ def write_results(folder: Path, results: Results) -> dict[str, Path]:
     folder : Path
         Must exist; files of these names in it are replaced.
     results : Results
+    write_pictures : WritePictures
 
     Returns
     -------
@@ -53,15 +55,13 @@ def write_results(folder: Path, results: Results) -> dict[str, Path]:
         A file cannot be written.
     """
 
-    def write_history(path: Path) -> None:
-        write_atomically(path, (json.dumps(results.history) + "\n").encode())
-
-    files = {}
-    writers = {**results.learnt, "history.json": write_history, **results.pictures}
-    for name, write in writers.items():
-        path = folder / name
-        if write(path) is False:
-            path.unlink(missing_ok=True)  # it is of a run that these results replace
-        else:
-            files[path.stem.replace("_", " ")] = path
-    return files
+    for name, write in results.learnt.items():
+        write(folder / name)
+    write_atomically(folder / "history.json", (json.dumps(results.history) + "\n").encode())
+    drawn = {folder / name: draw for name, draw in results.pictures.items() if draw is not None}
+    write_pictures(drawn)
+    for name in results.pictures:
+        if folder / name not in drawn:
+            (folder / name).unlink(missing_ok=True)  # it is of a run that these results replace
+    files = [*(folder / name for name in (*results.learnt, "history.json")), *drawn]
+    return {file.stem.replace("_", " "): file for file in files}

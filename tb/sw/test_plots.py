@@ -2,18 +2,21 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 from matplotlib.image import imread
 from matplotlib.quiver import Quiver
 from numpy.typing import NDArray
 
 from qstep.envs import GridWorld, make, table_size
+from qstep.envs.maps import map_of
+from qstep.grid_map import GridMap
 from qstep.learn.checkpoint import Episode
 from qstep.learn.evaluate import Evaluation
-from qstep.learn.plots import plot_learning_curve, plot_policy
+from qstep.learn.plots import draw_learning_curve, draw_policy
+from qstep.plotting import write_picture
 
 pytestmark = pytest.mark.unit
 
@@ -36,22 +39,30 @@ def evaluations(*success: float) -> list[Evaluation]:
     return [Evaluation(10 * k + 10, -6.0, value, 1.0, 8.0) for k, value in enumerate(success)]
 
 
+def grid_map(env: Any) -> GridMap:
+    grid = map_of(env)
+    assert grid is not None
+    return grid
+
+
 @pytest.mark.parametrize(("count", "total"), [(1, -10.0), (2, 0.0), (300, -10_000.0)])
 def test_learning_curve_of_any_length_and_scale(tmp_path: Path, count: int, total: float) -> None:
     path = tmp_path / "curve.png"
-    plot_learning_curve(path, "run", episodes(count, total), evaluations(0.0, 1.0))
+    write_picture(draw_learning_curve("run", episodes(count, total), evaluations(0.0, 1.0)), path)
     picture(path)
 
 
 def test_learning_curve_without_evaluations(tmp_path: Path) -> None:
-    plot_learning_curve(tmp_path / "curve.png", "run", episodes(30, -5.0), [])
-    picture(tmp_path / "curve.png")
+    path = tmp_path / "curve.png"
+    write_picture(draw_learning_curve("run", episodes(30, -5.0), []), path)
+    picture(path)
 
 
 def test_learning_curve_shows_the_evaluations(tmp_path: Path) -> None:
     one, other = tmp_path / "one.png", tmp_path / "other.png"
-    plot_learning_curve(one, "run", episodes(30, -5.0), evaluations(0.2, 0.9))
-    plot_learning_curve(other, "run", episodes(30, -5.0), evaluations(0.2, 0.1))
+    for path, last in ((one, 0.9), (other, 0.1)):
+        figure = draw_learning_curve("run", episodes(30, -5.0), evaluations(0.2, last))
+        write_picture(figure, path)
     assert (picture(one) != picture(other)).any()
 
 
@@ -63,7 +74,7 @@ def test_policy_picture_shows_the_greedy_action(tmp_path: Path, env_id: str) -> 
     turned[2] = np.roll(q[2], 1)
     paths = [tmp_path / "one.png", tmp_path / "other.png", tmp_path / "none.png"]
     for path, table in zip(paths, (q, turned, np.zeros_like(q)), strict=True):
-        plot_policy(path, env_id, env, table)
+        write_picture(draw_policy(env_id, grid_map(env), table), path)
     one, other = picture(paths[0]), picture(paths[1])
     assert one.shape == other.shape
     assert (one != other).any()
@@ -74,7 +85,7 @@ def test_same_run_gives_the_same_picture(tmp_path: Path) -> None:
     env = make("gridworld", 0)
     q = np.random.default_rng(0).normal(size=(25, 4))
     for name in ("one.png", "other.png"):
-        plot_policy(tmp_path / name, "gridworld", env, q)
+        write_picture(draw_policy("gridworld", grid_map(env), q), tmp_path / name)
     assert (tmp_path / "one.png").read_bytes() == (tmp_path / "other.png").read_bytes()
 
 
@@ -82,31 +93,24 @@ def test_states_of_the_device_that_the_map_lacks_are_left_out(tmp_path: Path) ->
     env = make("gridworld", 0)
     q = np.random.default_rng(0).normal(size=(32, 4))
     for path, table in ((tmp_path / "one.png", q), (tmp_path / "other.png", q[:25])):
-        assert plot_policy(path, "gridworld", env, table)
+        write_picture(draw_policy("gridworld", grid_map(env), table), path)
     assert (tmp_path / "one.png").read_bytes() == (tmp_path / "other.png").read_bytes()
 
 
 @pytest.mark.parametrize("env_id", ["snake", "cartpole", "Taxi-v3"])
-def test_nothing_is_drawn_where_states_are_no_places(tmp_path: Path, env_id: str) -> None:
-    env = make(env_id, 0)
-    assert plot_policy(tmp_path / "policy.png", env_id, env, np.zeros(table_size(env))) is False
-    assert not (tmp_path / "policy.png").exists()
+def test_there_is_no_map_where_states_are_no_places(env_id: str) -> None:
+    assert map_of(make(env_id, 0)) is None
 
 
 @pytest.mark.parametrize("env_id", ["gridworld", "FrozenLake-v1", "CliffWalking-v1"])
-def test_arrow_points_to_where_the_action_leads(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, env_id: str
-) -> None:
-    drawn: list[Figure] = []
-    monkeypatch.setattr("qstep.learn.plots.write_picture", lambda figure, _: drawn.append(figure))
+def test_arrow_points_to_where_the_action_leads(env_id: str) -> None:
     env = make(env_id, 0)
     model = env.unwrapped
     states, actions = table_size(env)
     for action in range(actions):
         q = np.zeros((states, actions))
         q[:, action] = 1.0
-        assert plot_policy(tmp_path / "policy.png", env_id, env, q)
-        axes = drawn.pop().axes[0]
+        axes = draw_policy(env_id, grid_map(env), q).axes[0]
         (arrows,) = (entry for entry in axes.collections if isinstance(entry, Quiver))
         width = round(axes.get_xlim()[1] + 0.5)
         assert axes.yaxis_inverted()  # so that a row further down is further down
@@ -131,6 +135,6 @@ def test_learning_curve_without_a_goal_shows_the_return_alone(tmp_path: Path) ->
     with_goal = episodes(30, -5.0)
     without = [replace(episode, success=None) for episode in with_goal]
     evaluation = replace(evaluations(1.0)[0], success=None)
-    plot_learning_curve(tmp_path / "one.png", "run", with_goal, evaluations(1.0))
-    plot_learning_curve(tmp_path / "other.png", "run", without, [evaluation])
-    assert picture(tmp_path / "other.png").shape[0] < picture(tmp_path / "one.png").shape[0]
+    one = draw_learning_curve("run", with_goal, evaluations(1.0))
+    other = draw_learning_curve("run", without, [evaluation])
+    assert other.get_figheight() < one.get_figheight()

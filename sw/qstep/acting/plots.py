@@ -2,40 +2,53 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter
 from numpy.typing import NDArray
 
-from qstep.acting.result import TrainingResult
-from qstep.plotting import write_picture
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-__all__ = ["plot_agents"]
+__all__ = ["draw_agents"]
 
 
-def plot_agents(path: str | Path, title: str, result: TrainingResult) -> None:
-    """Write a PNG: the return of episodes, exploring, and what the greedy policies are worth, exact.
+def draw_agents(
+    title: str,
+    steps: NDArray[np.int64],
+    returns: NDArray[np.float64],
+    values: NDArray[np.float64],
+    optimum: float | None,
+) -> Figure:
+    """Return a picture: the return of episodes, exploring, and the exact worth of greedy policies.
 
     Lines are medians over the agents, bands from the worst to the best.
+
+    Parameters
+    ----------
+    title : str
+    steps : ndarray of int64, shape (looks,)
+        Of each agent.
+    returns, values : ndarray of float64, shape (looks, agents)
+        As in :class:`qstep.acting.training.Point`.
+    optimum : float or None
+        What `values` are compared with; None if they are not known.
     """
-    steps = np.array([point.steps for point in result.points])
-    valued = bool(result.optimum)
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import EngFormatter
+
+    valued = optimum is not None
     figure = Figure(figsize=(8, 6 if valued else 3.5))
     # Margins by hand: to find them, Matplotlib would draw everything twice.
     figure.subplots_adjust(
         0.1, 0.09 if valued else 0.15, 0.98, 0.93 if valued else 0.88, hspace=0.08
     )
     panels = figure.subplots(2 if valued else 1, 1, sharex=True, squeeze=False)[:, 0]
-    returns = np.array([point.mean_return for point in result.points])
     _band(panels[0], steps, returns, "tab:blue", "exploring")
     panels[0].set_ylabel("return of an episode")
-    if valued:
-        values = np.array([point.value for point in result.points])
+    if optimum is not None:
         _band(panels[1], steps, values, "tab:orange", "greedy policy, exact")
-        optimum = float(np.median(result.optimum))
         panels[1].axhline(optimum, color="tab:green", linestyle="--", label="optimum")
         panels[1].set_ylabel("value of the start")
     for axes in panels:
@@ -46,7 +59,7 @@ def plot_agents(path: str | Path, title: str, result: TrainingResult) -> None:
     panels[-1].set_xlabel("steps of each agent")
     panels[-1].xaxis.set_major_formatter(EngFormatter(sep=""))
     figure.suptitle(title)
-    write_picture(figure, Path(path))
+    return figure
 
 
 def _band(

@@ -27,8 +27,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.envs.gridworld import GOAL, HOLE, MOVES
+from qstep.envs.gridworld import MOVES
 from qstep.envs.maps import MAPS
+from qstep.grid_map import GOAL, HOLE
 
 __all__ = ["Learnt", "learn", "main", "to_array"]
 

@@ -23,9 +23,11 @@ from qstep.cli._json import JsonOutput
 from qstep.cli._room import room_for
 from qstep.cli._training import optimum_in_words
 from qstep.envs import GridWorld, make
+from qstep.envs.maps import map_of
 from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError
-from qstep.learn.plots import plot_policy
+from qstep.learn.plots import draw_policy
 from qstep.learn.summary import optimum
+from qstep.plotting import write_picture
 from qstep.run_folder import run_folder
 
 __all__ = ["learn"]
@@ -86,7 +88,9 @@ def learn(
         q = extras.load("qstep.baselines.torch_batched", "torch").to_array(table)
         if saved is None:
             file.unlink(missing_ok=True)  # it is of a run that these results replace
-        plot_policy(folder / "policy.png", f"{env_id}: greedy policy", grid, q)
+        on_map = map_of(grid)
+        assert on_map is not None
+        write_picture(draw_policy(f"{env_id}: greedy policy", on_map, q), folder / "policy.png")
     result = {
         "env_id": env_id,
         "form": form,

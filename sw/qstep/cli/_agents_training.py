@@ -6,14 +6,17 @@ import contextlib
 import json
 import math
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from qstep.acting.config import CIRCUITS
 from qstep.acting.device import open_agents
 from qstep.acting.plan import AgentsPlan
+from qstep.acting.plots import draw_agents
 from qstep.acting.result import TrainingResult
 from qstep.acting.trace import save_trace
 from qstep.acting.training import Point, Training
@@ -22,8 +25,12 @@ from qstep.cli._bar import run_bar
 from qstep.cli._interrupt import command_line, on_interrupt, say_stopped
 from qstep.cli._json import JsonOutput
 from qstep.cli._room import room_for
+from qstep.envs import make
+from qstep.envs.maps import map_of
 from qstep.errors import ConfigError, DeviceError
-from qstep.files import write_atomically
+from qstep.learn.plots import draw_policy
+from qstep.plotting import WritePictures
+from qstep.results import Results, write_results
 from qstep.run_folder import run_folder
 from qstep.table import save_table
 
@@ -39,6 +46,7 @@ def train_agents(
     overwrite: bool,
     json_output: JsonOutput,
     trace: Path | None,
+    write_pictures: WritePictures,
 ) -> None:
     """Run a plan on a device and write what it gives to a folder.
 
@@ -67,7 +75,7 @@ def train_agents(
             _run(training, name)
             save_checkpoint(file, training.checkpoint, plan.identity)
             result = TrainingResult.of(plan, training)
-            files = _write(folder, name, result)
+            files = write_results(folder, _results(name, result), write_pictures)
             if trace is not None:
                 save_trace(trace, plan.config, training.lived)
                 files["trace"] = trace
@@ -104,36 +112,37 @@ def _run(training: Training, name: str) -> None:
 
 
 def _state(point: Point) -> str:
-    import numpy as np
-
     known = [value for value in point.mean_return if not math.isnan(value)]
     return f"return {np.median(known):.2f}" if known else ""
 
 
-def _write(folder: Path, name: str, result: TrainingResult) -> dict[str, Path]:
-    """Write table, history and pictures; return the files by what they hold."""
-    from qstep.acting.plots import plot_agents
-    from qstep.envs import make
-    from qstep.learn.plots import plot_policy
+def _results(name: str, result: TrainingResult) -> Results:
+    """Return table, history and pictures."""
+    plan, points = result.plan, result.points
 
-    files = {
-        "table": folder / "table.npz",
-        "history": folder / "history.json",
-        "learning curve": folder / "learning_curve.png",
-    }
-    save_table(files["table"], result.table, result.plan.config, result.plan.settings)
-    history = {"points": [_known(asdict(point)) for point in result.points]}
-    write_atomically(files["history"], (json.dumps(history) + "\n").encode())
-    plot_agents(files["learning curve"], f"{name}: learning curve", result)
-    policy = folder / "policy.png"
+    def table(path: Path) -> None:
+        save_table(path, result.table, plan.config, plan.settings)
+
+    curve = partial(
+        draw_agents,
+        f"{name}: learning curve",
+        np.array([point.steps for point in points]),
+        np.array([point.mean_return for point in points]),
+        np.array([point.value for point in points]),
+        float(np.median(result.optimum)) if result.optimum else None,
+    )
+    has_env = not name.endswith((".npz", *CIRCUITS))
+    grid = map_of(make(name, 0)) if has_env else None
     q = result.policy_q[result.median_agent]
-    has_map = not name.endswith((".npz", *CIRCUITS))
-    env = make(name, 0) if has_map else None
-    if env is not None and plot_policy(policy, f"{name}: policy of the median agent", env, q):
-        files["policy"] = policy
-    else:
-        policy.unlink(missing_ok=True)  # it is of a run that these results replace
-    return files
+    title = f"{name}: policy of the median agent"
+    return Results(
+        learnt={"table.npz": table},
+        history={"points": [_known(asdict(point)) for point in points]},
+        pictures={
+            "learning_curve.png": curve,
+            "policy.png": partial(draw_policy, title, grid, q) if grid else None,
+        },
+    )
 
 
 def _known(point: dict[str, Any]) -> dict[str, Any]:

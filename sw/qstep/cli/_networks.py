@@ -24,6 +24,7 @@ from qstep.deep.pqn_config import PqnConfig
 from qstep.deep.presets import PRESETS
 from qstep.deep.run import GAMES, Run, Score
 from qstep.deep.summary import results, summary
+from qstep.plotting import write_pictures
 from qstep.results import write_results
 from qstep.run_folder import run_folder
 
@@ -79,7 +80,7 @@ def train(
                 _play(run, kept)
             if kept is None:
                 file.unlink(missing_ok=True)  # it is of a run that these results replace
-            files = write_results(here, results(run))
+            files = write_results(here, results(run), write_pictures)
         reports.append({**summary(run), "files": {what: str(p) for what, p in files.items()}})
         if not json_output.on_stdout:
             click.echo(_in_words(reports[-1]))

@@ -29,6 +29,7 @@ from qstep.learn.checkpoint import TableCheckpoint
 from qstep.learn.evaluate import Evaluation, share
 from qstep.learn.summary import results, summary
 from qstep.learn.train import Learner, Plan, identity
+from qstep.plotting import WritePictures
 from qstep.results import write_results
 from qstep.run_folder import run_folder
 
@@ -57,6 +58,7 @@ def train(
     resume: bool,
     overwrite: bool,
     json_output: JsonOutput,
+    write_pictures: WritePictures,
 ) -> None:
     """Run a plan on a device and write what it gives to a folder.
 
@@ -82,7 +84,7 @@ def train(
             _run(learner, file)
             seconds = time.monotonic() - begun
             _save(learner, file)
-            files = write_results(folder, results(learner))
+            files = write_results(folder, results(learner), write_pictures)
         except (KeyboardInterrupt, DeviceError) as error:
             _save(learner, file)
             on_interrupt(

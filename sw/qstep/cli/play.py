@@ -98,7 +98,7 @@ def command(
 
 def _show(env: Any, q: Any, seed: int, delay: float, to_stderr: bool) -> None:
     """Print an episode: the map with the walker on it, where there is one, and what was done."""
-    from qstep.learn.plots import map_of
+    from qstep.envs.maps import map_of
     from qstep.learn.policy import greedy
 
     grid = map_of(env)

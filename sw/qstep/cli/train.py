@@ -11,9 +11,11 @@ from click.core import ParameterSource
 from qstep.acting.config import CIRCUITS, Algorithm
 from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import config_from, device_option, folder_options, hyper_options
+from qstep.drawing import drawing
 from qstep.errors import NoTableError
 from qstep.fixed import Rounding
 from qstep.hyperparameters import Hyperparameters
+from qstep.plotting import WritePictures
 
 if TYPE_CHECKING:
     from qstep.acting.world import World
@@ -183,6 +185,7 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
     1024, and cartpole --alpha 0.1 --gamma 0.99 --rounding stochastic --epsilon-end 0 --episodes 3000
     --evaluate-every 500 --num-envs 4 --sync-steps 1024.
     """
+    options["write_pictures"] = ctx.with_resource(drawing())
     # Gymnasium and Numba take a second to load: only when they are needed.
     from qstep.acting.world import World
 
@@ -241,6 +244,7 @@ def _act_on_device(
     resume: bool,
     overwrite: bool,
     json_output: JsonOutput,
+    write_pictures: WritePictures,
 ) -> None:
     from qstep.acting.agent import AgentSettings
     from qstep.acting.plan import falling_epsilon, planned
@@ -264,7 +268,7 @@ def _act_on_device(
         config=config,
     )
     folder = out or Path("runs") / Path(name).stem
-    train_agents(url, name, plan, folder, resume, overwrite, json_output, trace)
+    train_agents(url, name, plan, folder, resume, overwrite, json_output, trace, write_pictures)
 
 
 def _act_on_host(
@@ -288,6 +292,7 @@ def _act_on_host(
     resume: bool,
     overwrite: bool,
     json_output: JsonOutput,
+    write_pictures: WritePictures,
 ) -> None:
     from qstep.cli._training import configuration, train
     from qstep.learn.schedule import EpsilonSchedule
@@ -313,4 +318,5 @@ def _act_on_host(
         resume=resume,
         overwrite=overwrite,
         json_output=json_output,
+        write_pictures=write_pictures,
     )

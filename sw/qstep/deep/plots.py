@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from matplotlib.figure import Figure
 
 from qstep.deep.presets import PRESETS
 from qstep.deep.run import GAMES, Run
-from qstep.plotting import write_picture
 
-__all__ = ["plot_learning_curve"]
+__all__ = ["draw_learning_curve"]
 
 
-def plot_learning_curve(path: Path, run: Run) -> None:
+def draw_learning_curve(run: Run) -> Figure:
     """Write returns above scores: Snake's have other units, ten times a score and less for death."""
     figure = Figure(figsize=(8, 6), layout="constrained")
     explored, played = figure.subplots(2, 1, sharex=True)
@@ -37,4 +34,4 @@ def plot_learning_curve(path: Path, run: Run) -> None:
     for axes in (explored, played):
         axes.grid(alpha=0.3)
     figure.suptitle(f"{run.name}, {run.form}: learning curve")
-    write_picture(figure, path)
+    return figure

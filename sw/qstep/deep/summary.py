@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from safetensors.torch import save
 
-from qstep.deep.plots import plot_learning_curve
+from qstep.deep.plots import draw_learning_curve
 from qstep.deep.presets import PRESETS
 from qstep.deep.run import Run, Score
 from qstep.files import write_atomically
@@ -29,13 +30,10 @@ def results(run: Run) -> Results:
     def network(path: Path) -> None:
         write_atomically(path, save(run.network.state_dict()))
 
-    def learning_curve(path: Path) -> None:
-        plot_learning_curve(path, run)
-
     return Results(
         learnt={"network.safetensors": network},
         history={"returns": run.returns, "evaluations": [asdict(score) for score in run.scores]},
-        pictures={"learning_curve.png": learning_curve},
+        pictures={"learning_curve.png": partial(draw_learning_curve, run)},
     )
 
 

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from qstep.checks import shown
 from qstep.errors import EnvironmentSpaceError
+from qstep.grid_map import FREE, GOAL, HOLE, START, WALL
 
-__all__ = ["FREE", "GOAL", "HOLE", "START", "WALL", "DeterministicModel", "GridWorld"]
-
-START, GOAL, HOLE, WALL, FREE = "SGH#."
+__all__ = ["DeterministicModel", "GridWorld"]
 
 MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))
 """Row and column step of the actions up, down, left, right."""

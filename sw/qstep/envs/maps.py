@@ -1,6 +1,17 @@
-"""The maps that ship with :class:`~qstep.envs.gridworld.GridWorld`."""
+"""The maps that ship with :class:`~qstep.envs.gridworld.GridWorld`, and that of an environment."""
 
-__all__ = ["MAPS"]
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+
+from qstep.envs.gridworld import GridWorld
+from qstep.grid_map import GridMap
+
+__all__ = ["MAPS", "map_of"]
+
+_UP, _DOWN, _LEFT, _RIGHT = (0, 1), (0, -1), (-1, 0), (1, 0)
 
 MAPS = {
     "gridworld": """\
@@ -74,3 +85,18 @@ H##H####.#H##..H#####....H#H...G
 """,
 }
 """Map text by environment name."""
+
+
+def map_of(env: gym.Env[Any, Any]) -> GridMap | None:
+    """Return the map of an environment whose states are its places, row by row; else None."""
+    inner = env.unwrapped
+    if isinstance(inner, GridWorld):
+        return GridMap(inner.rows, (_UP, _DOWN, _LEFT, _RIGHT))
+    description = getattr(inner, "desc", None)
+    if type(inner).__name__ == "FrozenLakeEnv" and description is not None:
+        rows = tuple(b"".join(row).decode().replace("F", ".") for row in description)
+        return GridMap(rows, (_LEFT, _DOWN, _RIGHT, _UP))
+    if type(inner).__name__ == "CliffWalkingEnv":
+        rows = ("............",) * 3 + ("SHHHHHHHHHHG",)
+        return GridMap(rows, (_UP, _RIGHT, _DOWN, _LEFT))
+    return None

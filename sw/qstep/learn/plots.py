@@ -3,44 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-import gymnasium as gym
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, PercentFormatter
 from numpy.typing import NDArray
 
-from qstep.envs.gridworld import GOAL, HOLE, START, WALL, GridWorld
-from qstep.learn.checkpoint import Episode
-from qstep.learn.evaluate import Evaluation
-from qstep.plotting import write_picture
+from qstep.grid_map import GOAL, HOLE, START, WALL, GridMap
 
-__all__ = ["GridMap", "map_of", "plot_learning_curve", "plot_policy"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-_UP, _DOWN, _LEFT, _RIGHT = (0, 1), (0, -1), (-1, 0), (1, 0)
+    from qstep.learn.checkpoint import Episode
+    from qstep.learn.evaluate import Evaluation
+
+__all__ = ["draw_learning_curve", "draw_policy"]
+
 _COLOURS = {HOLE: "#222222", WALL: "#8a8a8a", GOAL: "#2e8b57"}
 _MOST_ARROWS = 4096
 
 
-def plot_learning_curve(
-    path: str | Path, title: str, episodes: Sequence[Episode], evaluations: Sequence[Evaluation]
-) -> None:
-    """Write a PNG: return, and success where it is known, over the episodes, exploring and greedy.
+def draw_learning_curve(
+    title: str, episodes: Sequence[Episode], evaluations: Sequence[Evaluation]
+) -> Figure:
+    """Return a picture: return, and success where it is known, over the episodes, exploring and greedy.
 
     Parameters
     ----------
-    path : str or Path
     title : str
     episodes : sequence of Episode
         At least one; smoothed by a moving mean over a fiftieth of the run.
     evaluations : sequence of Evaluation
         May be empty.
     """
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import PercentFormatter
+
     numbers = np.array([e.number for e in episodes])
     window = max(1, len(episodes) // 50)
     middle = numbers[window - 1 :] - (window - 1) / 2
@@ -71,60 +69,23 @@ def plot_learning_curve(
         axes.grid(alpha=0.3)
     above.legend(loc="lower right")
     figure.suptitle(title)
-    write_picture(figure, Path(path))
+    return figure
 
 
-def plot_policy(
-    path: str | Path, title: str, env: gym.Env[Any, Any], q: NDArray[np.float64]
-) -> bool:
-    """Write a PNG: the value of every state and the greedy action, on the map of an environment.
+def draw_policy(title: str, grid: GridMap, q: NDArray[np.float64]) -> Figure:
+    """Return a picture: the value of every state and the greedy action, on the map.
 
     Parameters
     ----------
-    path : str or Path
     title : str
-    env : gymnasium.Env
-        Maps are known of GridWorld, FrozenLake and CliffWalking.
+    grid : GridMap
     q : ndarray of float64, shape (S, A)
         Values in real units. A state whose actions are all equal is left blank: nothing was learnt.
         States beyond the map, of a device that was built for more of them, are left out.
-
-    Returns
-    -------
-    bool
-        Whether there is a map. Elsewhere the numbers of states are no places, and nothing is written.
     """
-    grid = map_of(env)
-    if grid is None:
-        return False
-    write_picture(_on_map(grid, q, title), Path(path))
-    return True
+    from matplotlib.colors import ListedColormap
+    from matplotlib.figure import Figure
 
-
-@dataclass(frozen=True, slots=True)
-class GridMap:
-    """Rows of letters, and where each action moves: (right, up)."""
-
-    rows: tuple[str, ...]
-    moves: tuple[tuple[int, int], ...]
-
-
-def map_of(env: gym.Env[Any, Any]) -> GridMap | None:
-    """Return the map of an environment whose states are its places, row by row; else None."""
-    inner = env.unwrapped
-    if isinstance(inner, GridWorld):
-        return GridMap(inner.rows, (_UP, _DOWN, _LEFT, _RIGHT))
-    description = getattr(inner, "desc", None)
-    if type(inner).__name__ == "FrozenLakeEnv" and description is not None:
-        rows = tuple(b"".join(row).decode().replace("F", ".") for row in description)
-        return GridMap(rows, (_LEFT, _DOWN, _RIGHT, _UP))
-    if type(inner).__name__ == "CliffWalkingEnv":
-        rows = ("............",) * 3 + ("SHHHHHHHHHHG",)
-        return GridMap(rows, (_UP, _RIGHT, _DOWN, _LEFT))
-    return None
-
-
-def _on_map(grid: GridMap, q: NDArray[np.float64], title: str) -> Figure:
     cells = np.array([list(row) for row in grid.rows])
     height, width = cells.shape
     q = q[: cells.size]
@@ -192,6 +153,8 @@ def _arrows(axes: Axes, shown: NDArray[np.bool_], direction: NDArray[np.int64]) 
 
 
 def _count(axes: Axes) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(integer=True))
 

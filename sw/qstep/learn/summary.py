@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.acting.world import World
+from qstep.envs.maps import map_of
 from qstep.learn.checkpoint import Episode
-from qstep.learn.plots import plot_learning_curve, plot_policy
+from qstep.learn.plots import draw_learning_curve, draw_policy
 from qstep.learn.train import Learner
 from qstep.learn.value_iteration import solve
 from qstep.results import Results
@@ -34,20 +36,18 @@ def results(learner: Learner) -> Results:
     def table(path: Path) -> None:
         save_table(path, result.table, learner.device.config, learner.hyper)
 
-    def learning_curve(path: Path) -> None:
-        title = f"{env_id}: learning curve"
-        plot_learning_curve(path, title, result.episodes, result.evaluations)
-
-    def policy(path: Path) -> bool:
-        return plot_policy(path, f"{env_id}: greedy policy", learner.env, learner.q)
-
+    title = f"{env_id}: learning curve"
+    curve = partial(draw_learning_curve, title, result.episodes, result.evaluations)
+    grid = map_of(learner.env)
+    title = f"{env_id}: greedy policy"
+    policy = partial(draw_policy, title, grid, learner.q) if grid else None
     return Results(
         learnt={"table.npz": table},
         history={
             "episodes": {name: [getattr(e, name) for e in result.episodes] for name in columns},
             "evaluations": [asdict(evaluation) for evaluation in result.evaluations],
         },
-        pictures={"learning_curve.png": learning_curve, "policy.png": policy},
+        pictures={"learning_curve.png": curve, "policy.png": policy},
     )
 
 

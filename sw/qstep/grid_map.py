@@ -1,0 +1,17 @@
+"""The letters of a map, and which way each action moves on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["FREE", "GOAL", "HOLE", "START", "WALL", "GridMap"]
+
+START, GOAL, HOLE, WALL, FREE = "SGH#."
+
+
+@dataclass(frozen=True, slots=True)
+class GridMap:
+    """Rows of letters, and where each action moves: (right, up)."""
+
+    rows: tuple[str, ...]
+    moves: tuple[tuple[int, int], ...]
