@@ -25,6 +25,7 @@ __all__ = [
     "BOARD_CLOCKS",
     "BOARD_WAIVER",
     "CORNERS",
+    "ISLAND_CORNERS",
     "LANE_WRAPPER",
     "RTL",
     "SLOTS_WAIVER",
@@ -72,6 +73,12 @@ ACTING_CORNERS = [
     {"Agents": 3, "States": 7, "Actions": 6, "Rounding": 2, "Starts": 8},
 ]
 """Parameters of `qs_acting`: each at its ends, with every algorithm and every rounding."""
+
+ISLAND_CORNERS = [
+    {"Agents": 1, "Actions": 2, "States": 2, "Width": 8, "IndexMask": 0xFFFF},
+    {"Agents": 16, "Outcomes": 4, "Starts": 4, "Algorithm": 3, "IndexMask": (1 << 30) - 1},
+]
+"""Parameters of `qs_island`, beside those of `qs_acting` in it."""
 
 BOARD_CLOCKS = [4_000, 12_000_000, 42_000_000, 2**30]
 """Values of `ClockHz` of `qs_board`: what it divides by is and is not a power of two."""
@@ -129,14 +136,15 @@ def lint(
     return answer.stderr
 
 
-def lint_acting(parameters: Mapping[str, int], rtl: Path = RTL) -> str:
-    """Lint ``qs_acting``, as :func:`lint` does.
+def lint_acting(parameters: Mapping[str, int], rtl: Path = RTL, top: str = "qs_acting") -> str:
+    """Lint ``qs_acting``, or ``qs_island`` around it, as :func:`lint` does.
 
     It uses only a part of the constants in ``qs_pkg``, and its rotation begins as declared,
     as no reset may begin it anew.
     """
-    sources = [rtl / "qs_agents_pkg.sv", rtl / "qs_acting.sv"]
-    return lint("qs_acting", parameters, rtl, sources, ["-Wno-UNUSEDPARAM", SLOTS_WAIVER])
+    packages = [rtl / "qs_agents_pkg.sv", rtl / "qs_chain_pkg.sv"]
+    options = ["-Wno-UNUSEDPARAM", SLOTS_WAIVER]
+    return lint(top, parameters, rtl, [*packages, rtl / f"{top}.sv"], options)
 
 
 def lint_lane_wrapper() -> str:
@@ -197,6 +205,9 @@ def _main() -> int:
         return 0
     runs = [(f"qs_lane with {corner}", partial(lint, "qs_lane", corner)) for corner in CORNERS]
     runs += [(f"qs_acting with {c}", partial(lint_acting, c)) for c in ACTING_CORNERS]
+    runs += [
+        (f"qs_island with {c}", partial(lint_acting, c, top="qs_island")) for c in ISLAND_CORNERS
+    ]
     runs += [(f"qs_board at {clock} Hz", partial(lint_board, clock)) for clock in BOARD_CLOCKS]
     runs += [("qs_lane_wrapper", lint_lane_wrapper)]
     runs += [(f"{WORLD.stem} with {c}", partial(lint_world, c)) for c in WORLD_CORNERS]

@@ -16,7 +16,7 @@ from typing import Any
 from amaranth.hdl import Cat, ClockSignal, Instance, Module, ResetSignal, Signal
 from amaranth.lib.wiring import Component, In, Member, Out, connect
 
-from qstep.acting.config import Algorithm
+from qstep.acting.config import LANE_AGENTS, Algorithm
 from qstep.config import Config
 from qstep.errors import ConfigError
 from qstep_rtl.deadline import Deadline
@@ -24,10 +24,7 @@ from qstep_rtl.handle_agents import AgentsSignature
 from qstep_rtl.pins import PinWorld, connect_pins, pins_of
 from qstep_rtl.world_port import Circuit, WorldSignature, check_circuit
 
-__all__ = ["MOST_AGENTS", "Agents", "check_room"]
-
-MOST_AGENTS = 16
-"""As deep as the lane of agents is."""
+__all__ = ["Agents", "check_room", "lane_parameters"]
 
 
 def check_room(config: Config) -> None:
@@ -35,8 +32,12 @@ def check_room(config: Config) -> None:
     acting = config.acting
     if acting is None:
         return
-    if acting.agents > MOST_AGENTS:
-        raise ConfigError(f"acting has {acting.agents} agents; hardware has 1 to {MOST_AGENTS}")
+    if config.lane_agents > LANE_AGENTS:
+        where = f" in {config.lanes} lanes" if config.lanes > 1 else ""
+        most = config.lanes * LANE_AGENTS
+        raise ConfigError(
+            f"acting has {acting.agents} agents{where}; hardware has 1 to {most}, {LANE_AGENTS} a lane"
+        )
     if acting.shared_table and acting.agents > 1 and acting.world in ("live", "pins"):
         # An agent that is held asks again, though it was answered.
         raise ConfigError(
@@ -46,8 +47,21 @@ def check_room(config: Config) -> None:
     check_circuit(config)
 
 
+def lane_parameters(config: Config) -> dict[str, int]:
+    """Return the parameters of a lane of agents that do not depend on its world."""
+    assert config.acting is not None
+    return {
+        "p_States": config.states,
+        "p_Actions": config.actions,
+        "p_Width": config.format.width,
+        "p_Agents": config.lane_agents,
+        "p_Algorithm": list(Algorithm).index(config.acting.algorithm),
+        "p_Rounding": config.rounding.code,
+    }
+
+
 class Agents(Component):
-    """The agents of a device.
+    """The agents of a device with one lane.
 
     Parameters
     ----------
@@ -77,12 +91,7 @@ class Agents(Component):
         assert acting is not None
         stop = Signal()
         ports: dict[str, Any] = {
-            "p_States": config.states,
-            "p_Actions": config.actions,
-            "p_Width": config.format.width,
-            "p_Agents": acting.agents,
-            "p_Algorithm": list(Algorithm).index(acting.algorithm),
-            "p_Rounding": config.rounding.code,
+            **lane_parameters(config),
             "p_SharedTable": int(acting.shared_table),
             "i_clk_i": ClockSignal(),
             "i_rst_i": ResetSignal(),

@@ -89,7 +89,7 @@ class Commands(Component):
             "settings": Out(LaneSettings()),
         }
         of_agents: dict[str, Member] = {
-            "agents": Out(AgentsSignature()),
+            "agents": Out(AgentsSignature(config.lanes)),
             "data": Out(stream.Signature(8)),
         }
         if config.acting and config.acting.world == "live":

@@ -21,6 +21,7 @@ from qstep_rtl.agents import Agents
 from qstep_rtl.commands import Commands
 from qstep_rtl.counters import Counters, wide_counter
 from qstep_rtl.crc32 import RecordDigest
+from qstep_rtl.farm import Farm
 from qstep_rtl.pins import connect_pins, pins_of
 from qstep_rtl.receiver import Receiver
 from qstep_rtl.record_decoder import RecordDecoder, full_record
@@ -140,12 +141,15 @@ class ByteDevice(Component):
 
     def _add_agents(self, m: Module, commands: Commands, responder: Responder) -> None:
         """Add the agents, which act by themselves."""
-        m.submodules.agents = agents = Agents(self._config)
-        connect(m, commands.agents, agents.agents)
+        core: Farm | Agents = (Farm if self._config.lanes > 1 else Agents)(self._config)
+        m.submodules.agents = core
+        connect(m, commands.agents, core.agents)
         connect(m, commands.data, responder.values)
-        connect_pins(m, self._config, self, agents)
-        if agents.is_live:
-            connect(m, agents.world, commands.world)
+        if isinstance(core, Farm):
+            return
+        connect_pins(m, self._config, self, core)
+        if core.is_live:
+            connect(m, core.world, commands.world)
 
     def _add_waking(
         self, m: Module, receiver: Receiver, commands: Commands, responder: Responder

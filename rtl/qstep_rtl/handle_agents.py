@@ -19,6 +19,7 @@ from amaranth.lib.wiring import Component, In, Out, Signature
 
 from qstep.config import Config
 from qstep.protocol import (
+    ALL_LANES,
     COMMON,
     MOST_STEPS,
     SILENT,
@@ -38,8 +39,14 @@ __all__ = ["AgentsHandler", "AgentsSignature"]
 class AgentsSignature(Signature):
     """What a host asks of the agents, seen from the handler.
 
+    Parameters
+    ----------
+    lanes : int
+
     Attributes
     ----------
+    lane : Out(8)
+        Which of several lanes is accessed, or ALL_LANES in a write.
     access, write : Out(1), Out(1)
         Read or write a word; held, with what belongs to it, until `done`.
     region, index, word : Out(3), Out(30), Out(32)
@@ -56,9 +63,10 @@ class AgentsSignature(Signature):
         The world did not answer an agent in time, which ended the job; who. Until the next job.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, lanes: int = 1) -> None:
         super().__init__(
             {
+                **({"lane": Out(8)} if lanes > 1 else {}),
                 "access": Out(1),
                 "write": Out(1),
                 "region": Out(3),
@@ -103,7 +111,7 @@ class AgentsHandler(Component):
         super().__init__(
             {
                 "request": In(HandlerSignature(config)),
-                "agents": Out(AgentsSignature()),
+                "agents": Out(AgentsSignature(config.lanes)),
                 "data": Out(stream.Signature(8)),
             }
         )
@@ -130,6 +138,9 @@ class AgentsHandler(Component):
             m.d.sync += [agents.index.eq(agents.index + 1), in_run.eq(in_run + 1)]
             with m.If(in_run + 1 == place.run):
                 m.d.sync += [agents.index.eq(further), row.eq(further), in_run.eq(0)]
+
+        if self._config.lanes > 1:
+            m.d.comb += agents.lane.eq(place.lane)
 
         # Compared in one clock, judged in the next.
         is_busy, is_outside, is_cut = Signal(), Signal(), Signal()
@@ -176,6 +187,9 @@ class AgentsHandler(Component):
                     m.next = "send"
             with m.State("compare"):
                 no_word = (place.region > max(Region)) | (place.run == 0)
+                if self._config.lanes > 1:
+                    to_all = is_store & (place.lane == ALL_LANES)
+                    no_word |= (place.lane >= self._config.lanes) & ~to_all
                 m.d.sync += [
                     is_cut.eq(is_store & (request.left != left * WORD_BYTES)),
                     is_busy.eq(agents.busy & ~(is_fetch & (place.region == Region.COUNTERS))),

@@ -11,7 +11,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, Signature
 
 from qstep.config import Config
-from qstep.protocol import ARGUMENTS, StatusCode, max_payload, requests_of
+from qstep.protocol import StatusCode, arguments_of, max_payload, requests_of
 from qstep_rtl.layout import struct_of
 
 __all__ = ["HandlerSignature", "fields_of", "known_type", "payload_bits"]
@@ -28,7 +28,7 @@ def fields_of(config: Config) -> data.UnionLayout:
     Bytes that it has not are those of earlier requests.
     """
     return data.UnionLayout(
-        {kind.name.lower(): struct_of(ARGUMENTS[kind]) for kind in requests_of(config)}
+        {kind.name.lower(): struct_of(layout) for kind, layout in arguments_of(config).items()}
     )
 
 

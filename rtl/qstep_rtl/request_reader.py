@@ -20,7 +20,7 @@ from amaranth.lib.wiring import Component, In, Out
 from amaranth.utils import exact_log2
 
 from qstep.config import Config
-from qstep.protocol import ARGUMENTS, HEADER, Request, StatusCode, requests_of
+from qstep.protocol import HEADER, Request, StatusCode, arguments_of
 from qstep_rtl.handler import fields_of, known_type, payload_bits
 from qstep_rtl.invariants import invariant
 from qstep_rtl.session import Session, SessionSignature
@@ -103,7 +103,7 @@ class RequestReader(Component):
         m = Module()
         m.submodules.session = session = Session()
         places = _places()
-        arguments = {kind: ARGUMENTS[kind] for kind in requests_of(self._config)}
+        arguments = arguments_of(self._config)
         most_arguments = max(layout.size for layout in arguments.values())
         known_bits = Shape.cast(known_type(self._config)).width
 

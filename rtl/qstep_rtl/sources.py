@@ -30,17 +30,20 @@ _AGENTS = (
     *("qs_agent_episode", "qs_agent_place", "qs_agent_explore", "qs_agent_write", "qs_agent_read"),
     *("qs_agents", "qs_world", "qs_acting"),
 )
+_FARM = ("qs_chain_pkg", "qs_stop", "qs_island")
 
 
 def paths(config: Config | None = None) -> list[Path]:
     """Return the hand-written sources, packages first, then from leaf to root.
 
-    Those of agents are among them where `config` has some: devices with a lane stay the same builds
-    when agents change. So is the world that is a circuit, unless it is Python.
+    Those of agents are among them where `config` has some, and those of a farm where it has several
+    lanes: other devices stay the same builds when these change. So is the world that is a circuit,
+    unless it is Python.
     """
     if config is None or config.acting is None:
         return [INCLUDE_FOLDER / f"{name}.sv" for name in _LANE]
-    own = [INCLUDE_FOLDER / f"{name}.sv" for name in (*_LANE, *_AGENTS)]
+    names = (*_LANE, *_AGENTS, *(_FARM if config.lanes > 1 else ()))
+    own = [INCLUDE_FOLDER / f"{name}.sv" for name in names]
     return [*own, *(path for path in circuit(config) if path.suffix != ".py")]
 
 

@@ -60,7 +60,7 @@ class SimPort:
         self._work_clocks = 2 * config.states * config.actions + 20_000
         if config.acting:
             # A word of the agents' memories takes some hundred clocks, and bytes wait for their block.
-            self._work_clocks += 200_000
+            self._work_clocks += 200_000 + config.lanes * config.link.buffer_bytes
         self._link = config.link
         self.reset()
         self.set_baud(config.link.baud)

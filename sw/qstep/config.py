@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import tomli_w
 
-from qstep.acting.config import Acting
+from qstep.acting.config import MOST_LANES, Acting
 from qstep.checks import integer, shown
 from qstep.errors import ConfigError, FileFormatError
 from qstep.fixed import QFormat, Rounding
@@ -105,6 +105,10 @@ class Config:
         How the host reaches the device.
     acting : Acting, optional
         The agents of a device that acts by itself; without, the host acts and streams transitions.
+    lanes : int
+        How many lanes of hardware make the agents' steps side by side, 1..128 (docs/farm.md): each has
+        as many agents, up to 16. More than one need a world that is a table and agents with tables of
+        their own. It says nothing about what the agents learn.
 
     Raises
     ------
@@ -124,6 +128,7 @@ class Config:
     loop_depth: int = 1
     link: Link = field(default_factory=Link)
     acting: Acting | None = None
+    lanes: int = 1
 
     def __post_init__(self) -> None:
         _set_integer(self, "", "states", 2, 65536)
@@ -138,6 +143,23 @@ class Config:
                 raise ConfigError(
                     f"{name} is {shown(getattr(self, name))}; it must be a {kind.__name__}"
                 )
+        _set_integer(self, "", "lanes", 1, MOST_LANES)
+        if self.lanes > 1:
+            self._check_lanes()
+
+    def _check_lanes(self) -> None:
+        """Raise ConfigError if the agents cannot be laid out in several lanes."""
+        acting, lanes = self.acting, f"lanes is {self.lanes}"
+        if acting is None:
+            raise ConfigError(f"{lanes}; it must be 1 where there are no agents")
+        if acting.world != "table":
+            raise ConfigError(f"{lanes}; it must be 1 where acting.world is {acting.world!r}")
+        if acting.shared_table:
+            raise ConfigError(f"{lanes}; it must be 1 where acting.shared_table is true")
+        if acting.agents % self.lanes:
+            raise ConfigError(
+                f"acting.agents is {acting.agents}; it must be a multiple of lanes, {self.lanes}"
+            )
 
     @property
     def table_type(self) -> TableType:
@@ -149,6 +171,11 @@ class Config:
         """Of what a device learns: (S, A), behind the axes of its agents if it has any."""
         before = () if self.acting is None else self.acting.tables
         return (*before, self.states, self.actions)
+
+    @property
+    def lane_agents(self) -> int:
+        """Agents of each lane; the first ones are in lane 0. 0 where there are none."""
+        return 0 if self.acting is None else self.acting.agents // self.lanes
 
     @property
     def state_bits(self) -> int:
@@ -182,6 +209,8 @@ class Config:
             del tree["acting"]  # a tree of TOML has no word for nothing
         else:
             tree["acting"]["algorithm"] = self.acting.algorithm.value
+        if self.lanes == 1:
+            del tree["lanes"]  # a device of one lane is the same as before there were more
         return tree
 
     @classmethod

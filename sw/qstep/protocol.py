@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from qstep.config import Config  # which needs LEAST_DIVISOR
 
 __all__ = [
+    "ALL_LANES",
     "ANSWER",
     "ANSWERS",
     "ARGUMENTS",
@@ -39,6 +40,7 @@ __all__ = [
     "Region",
     "Request",
     "StatusCode",
+    "arguments_of",
     "max_payload",
     "requests_of",
 ]
@@ -189,6 +191,7 @@ COMMON = Layout(status=1, expected=2, applied=8)
 
 _NONE = Layout()
 _WORDS = Layout(region=1, index=4, run=1, stride=4, count=2)
+_WORDS_OF_LANES = Layout(**_WORDS.sizes, lane=1)
 
 ARGUMENTS: Mapping[Request, Layout] = {
     Request.HELLO: Layout(nonce=4),
@@ -213,6 +216,18 @@ ARGUMENTS: Mapping[Request, Layout] = {
 }
 """What the payload of a request begins with. Values follow in REWARDS and LOAD, records in APPLY, words
 in STORE."""
+
+
+def arguments_of(config: Config) -> dict[Request, Layout]:
+    """Return what the payloads of the requests that a device knows begin with, in their order.
+
+    It is what `ARGUMENTS` says, and in a farm a STORE or FETCH names a lane, too.
+    """
+    known = {request: ARGUMENTS[request] for request in requests_of(config)}
+    if config.lanes > 1:
+        known |= {Request.STORE: _WORDS_OF_LANES, Request.FETCH: _WORDS_OF_LANES}
+    return known
+
 
 ANSWERS: Mapping[Request, Layout] = {
     # Other versions have `version` at this place and `nonce` at the end, whatever is between them.
@@ -247,6 +262,9 @@ nothing."""
 
 WORD_BYTES = 4
 """Bytes of a word of STORE and FETCH."""
+
+ALL_LANES = 0xFF
+"""In place of a lane's number, a STORE writes the same words in every lane."""
 
 MOST_STEPS = (1 << 48) - 1
 """Of a RUN."""

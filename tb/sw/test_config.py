@@ -153,9 +153,9 @@ def test_digest_depends_on_every_field(other: Config) -> None:
     [
         ("states = 25", ConfigError, "actions is missing"),
         (
-            "states = 25\nactions = 4\nlanes = 2",
+            "states = 25\nactions = 4\ncolour = 2",
             ConfigError,
-            "unknown field lanes; known are states",
+            "unknown field colour; known are states",
         ),
         ("states = 25\nactions = 4\n[link]\nbits = 9", ConfigError, "unknown field link.bits"),
         ("states = 25\nactions = 4\nlink = 3", ConfigError, "link is 3; it must be a table"),

@@ -254,7 +254,7 @@ def test_format_holds_the_world(world: str, expected: str) -> None:
     ("arguments", "error", "message"),
     [
         (("gridworld", "--steps", "0"), ConfigError, "steps is 0; it must be an integer from 1"),
-        (("gridworld", "--agents", "257"), ConfigError, "agents is 257; .* from 1 to 256"),
+        (("gridworld", "--agents", "2049"), ConfigError, "agents is 2049; .* from 1 to 2048"),
         (("snake", "--act", "device"), NoTableError, "snake: Snake has no transition table"),
         (("gridworld", "--format", "Q1.7"), QStepError, "reward"),
         (("gridworld", "--trace", "t.npz", "--resume"), ConfigError, "--trace and --resume"),

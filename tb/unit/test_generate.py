@@ -104,9 +104,10 @@ def test_manifest_checksums_are_those_of_the_files(folder: Path) -> None:
 
 def test_sources_are_all_the_systemverilog_there_is() -> None:
     there = {path.name for path in sources.INCLUDE_FOLDER.glob("*.sv*")}
-    of_agents = sources.paths(Config(4, 2, acting=Acting()))
-    assert there == {path.name for path in [*of_agents, *sources.includes()]}
-    assert {path.name for path in sources.paths()} < {path.name for path in of_agents}
+    configs = [Config(4, 2, acting=Acting(agents=2), lanes=lanes) for lanes in (1, 2)]
+    lane, agents, farm = sources.paths(), *map(sources.paths, configs)
+    assert there == {path.name for path in [*farm, *sources.includes()]}
+    assert set(lane) < set(agents) < set(farm)
 
 
 def test_a_circuit_is_among_the_files_whatever_its_language(tmp_path: Path) -> None:

@@ -8,7 +8,15 @@ from enum import Enum
 from qstep.checks import integer, shown
 from qstep.errors import ConfigError
 
-__all__ = ["CIRCUITS", "MOST_OUTCOMES", "Acting", "Algorithm"]
+__all__ = [
+    "CIRCUITS",
+    "LANE_AGENTS",
+    "MOST_AGENTS",
+    "MOST_LANES",
+    "MOST_OUTCOMES",
+    "Acting",
+    "Algorithm",
+]
 
 CIRCUITS = (".sv", ".v", ".py")
 """How the file of a world that is a circuit ends: SystemVerilog, Verilog or Amaranth."""
@@ -16,6 +24,15 @@ CIRCUITS = (".sv", ".v", ".py")
 _WORLDS = ("table", "live", "pins")
 
 _MOST_CLOCKS = (1 << 31) - 1
+
+MOST_LANES = 128
+"""Of a device."""
+
+LANE_AGENTS = 16
+"""As many as a lane of hardware has slots."""
+
+MOST_AGENTS = MOST_LANES * LANE_AGENTS
+"""Of a device."""
 
 MOST_OUTCOMES = 64
 """Of one action in one state."""
@@ -47,7 +64,7 @@ class Acting:
     Parameters
     ----------
     agents : int
-        P, 1..256.
+        P, 1..2048.
     algorithm : Algorithm or str
         How targets are made.
     shared_table : bool
@@ -74,7 +91,7 @@ class Acting:
     deadline: int = 1_000_000
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "agents", integer("acting.agents", self.agents, 1, 256))
+        object.__setattr__(self, "agents", integer("acting.agents", self.agents, 1, MOST_AGENTS))
         object.__setattr__(self, "algorithm", Algorithm.parse(self.algorithm))
         if not isinstance(self.shared_table, bool):
             raise ConfigError(

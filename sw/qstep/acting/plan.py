@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from qstep.acting.agent import AgentSettings
-from qstep.acting.config import CIRCUITS, Algorithm
+from qstep.acting.config import CIRCUITS, LANE_AGENTS, MOST_LANES, Algorithm
 from qstep.acting.epsilon import Epsilon
 from qstep.acting.training import Budget
 from qstep.acting.world import World
@@ -51,7 +51,9 @@ class AgentsPlan:
             "command": "train on the device",
             "world": None if self.world is None else self.world.digest,
             "settings": [asdict(own) for own in self.settings],
-            "config": self.config.to_dict(),
+            "config": replace(
+                self.config, lanes=1
+            ).to_dict(),  # nothing that is learnt depends on it
         }
 
     @property
@@ -103,6 +105,7 @@ def planned(
     settings: AgentSettings | Sequence[AgentSettings] | None = None,
     number_format: QFormat | str | None = None,
     rounding: Rounding | str = Rounding.NEAREST,
+    lanes: int | None = None,
     config: Config | None = None,
 ) -> AgentsPlan:
     """Return the plan of a run; parameters as for :func:`qstep.train`."""
@@ -128,12 +131,22 @@ def planned(
             acting=world.acting(
                 agents=len(settings), algorithm=algorithm, shared_table=shared_table
             ),
+            lanes=_lanes(len(settings), shared_table) if lanes is None else lanes,
         )
+    elif lanes not in (None, config.lanes):
+        raise ConfigError(f"lanes is {lanes}; the configuration has {config.lanes}")
     return AgentsPlan(world, config, tuple(settings), budget)
 
 
 def _settings(settings: AgentSettings | None, agents: int, budget: Budget) -> list[AgentSettings]:
     return [settings or AgentSettings(epsilon=falling_epsilon(budget, 1.0, 0.05, 0.5))] * agents
+
+
+def _lanes(agents: int, shared_table: bool) -> int:
+    """Return the fewest lanes of hardware with room for agents, or 1 if there are none."""
+    fewest = range(-(-agents // LANE_AGENTS), MOST_LANES + 1)
+    fitting = (lanes for lanes in fewest if agents % lanes == 0)
+    return 1 if shared_table else next(fitting, 1)
 
 
 def _circuit_plan(

@@ -29,6 +29,7 @@ def train(
     settings: AgentSettings | Sequence[AgentSettings] | None = None,
     number_format: QFormat | str | None = None,
     rounding: Rounding | str = Rounding.NEAREST,
+    lanes: int | None = None,
     config: Config | None = None,
     progress: Callable[[Point], object] | None = None,
 ) -> TrainingResult:
@@ -45,7 +46,7 @@ def train(
         How long every agent learns: one of them; without any, 2000 episodes. Episodes are counted at
         looks, so that some agents make more.
     agents : int, optional
-        P, 1..256; without, as many as `settings` are for, or 8.
+        P, 1..2048; without, as many as `settings` are for, or 8.
     algorithm : Algorithm or str
         ``q-learning``, ``sarsa``, ``expected-sarsa`` or ``double-q``.
     shared_table : bool
@@ -57,8 +58,10 @@ def train(
         Without, 16 bits with as many fraction bits as the world permits
         (:func:`qstep.acting.plan.fitting_format`).
     rounding : Rounding or str
+    lanes : int, optional
+        Of hardware, as :class:`~qstep.Config` has them; without, as few as the agents take.
     config : Config, optional
-        That of a device that is there; it has what `agents` to `rounding` would say.
+        That of a device that is there; it has what `agents` to `lanes` would say.
     progress : callable, optional
         Called with each :class:`~qstep.acting.training.Point` of the run.
 
@@ -88,6 +91,7 @@ def train(
         settings=settings,
         number_format=number_format,
         rounding=rounding,
+        lanes=lanes,
         config=config,
     )
     opened = open_agents(device, plan.config, plan.loaded, plan.settings)

@@ -62,7 +62,7 @@ _DEVICE_DEFAULTS: dict[str, dict[str, float | int | str]] = {
 }
 """Options that are not given, where they must differ from the command's own for learning to work."""
 
-_DEVICE_ONLY = ("steps", "agents", "shared_table", "algorithm", "trace")
+_DEVICE_ONLY = ("steps", "agents", "lanes", "shared_table", "algorithm", "trace")
 _HOST_ONLY = ("epsilon_episodes", "evaluate_every", "num_envs", "sync_steps")
 
 
@@ -82,7 +82,13 @@ _HOST_ONLY = ("epsilon_episodes", "evaluate_every", "num_envs", "sync_steps")
     help="Training episodes, 1 or more, of each agent.",
 )
 @click.option("--steps", type=int, help="Training steps of each agent, instead of episodes.")
-@click.option("--agents", type=int, help="Agents on the device, 1..256.  [default: 8]")
+@click.option("--agents", type=int, help="Agents on the device, 1..2048.  [default: 8]")
+@click.option(
+    "--lanes",
+    type=int,
+    help="Lanes that make the agents' steps, up to 16 agents each, on a simulation or a board.  "
+    "[default: as few as they take]",
+)
 @click.option("--shared-table", is_flag=True, help="All agents on the device learn one table.")
 @click.option(
     "--algorithm",
@@ -228,6 +234,7 @@ def _act_on_device(
     episodes: int | None,
     steps: int | None,
     agents: int | None,
+    lanes: int | None,
     shared_table: bool,
     algorithm: str,
     alpha: float,
@@ -265,6 +272,7 @@ def _act_on_device(
         settings=AgentSettings(alpha, gamma, epsilon, seed),
         number_format=number_format,
         rounding=rounding or Rounding.NEAREST,
+        lanes=lanes,
         config=config,
     )
     folder = out or Path("runs") / Path(name).stem

@@ -35,16 +35,17 @@ from qstep.link.exchange import PATIENCE
 from qstep.link.hello import checked_hello
 from qstep.link.ports import Port
 from qstep.link.session import Session
-from qstep.link.words import words_from
+from qstep.link.words import Words, words_from
 from qstep.protocol import (
+    ALL_LANES,
     ANSWERS,
-    ARGUMENTS,
     COMMON,
     MOST_STEPS,
     SILENT,
     WORD_BYTES,
     Region,
     Request,
+    arguments_of,
 )
 
 __all__ = ["LinkAgents"]
@@ -60,6 +61,8 @@ _RUNS = 1
 _MOST_LIMIT = (1 << 16) - 1
 _WORD_SECONDS = 400 / 1_000_000
 """What a word takes at most, at the slowest clock that deadlines reckon with."""
+_LANE_SECONDS = 10 / 1_000_000
+"""What each lane of a chain adds to that."""
 
 
 class LinkAgents(Closing):
@@ -117,16 +120,16 @@ class LinkAgents(Closing):
         if acting.world != "table":
             self._stuck_seconds += _SLOWDOWN * acting.deadline / config.link.clock_hz
         self._tables = 2 if acting.algorithm is Algorithm.DOUBLE_Q_LEARNING else 1
-        self._owners = 1 if acting.shared_table else acting.agents
+        self._owners = 1 if acting.shared_table else config.lane_agents
+        self._arguments = arguments_of(config)
+        self._word_seconds = _WORD_SECONDS + config.lanes * _LANE_SECONDS
         loads = _world_loads(config, world)
-        for number, own in enumerate(self.settings):
-            loads += settings_writes(number, own)
-        self._set_up = [access for access in loads if access.region is Region.SETTINGS]
+        self._limits = [access for access in loads if access.region is Region.SETTINGS]
         self._session = Session(port, config, patience)
         try:
             self.reconnect()
             self.stop()
-            self._store(loads)
+            self._store(ALL_LANES, loads)
             self.restore(
                 np.zeros(config.table_shape, np.int32),
                 [AgentState.first(own, number) for number, own in enumerate(self.settings)],
@@ -189,7 +192,7 @@ class LinkAgents(Closing):
         integer("steps", steps, 1, MOST_STEPS, "from 1 to 2^48-1")
         if self._is_live:
             raise ConfigError("acting.world is 'live'; agents make no steps but by act")
-        self._session.send(Request.RUN, ARGUMENTS[Request.RUN].pack(steps))
+        self._session.send(Request.RUN, self._arguments[Request.RUN].pack(steps))
         self._session.drain()
 
     def stop(self) -> None:
@@ -214,7 +217,7 @@ class LinkAgents(Closing):
         polls, since = 0, time.monotonic()
         while (job := self._job()) == _RUNS:
             # All agents make their steps in turns: one of them shows whether there is any progress.
-            steps = self._fetch(Region.COUNTERS, range(_STEPS_WORDS))
+            steps = self._fetch(0, Region.COUNTERS, range(_STEPS_WORDS))
             if steps != made:
                 made, polls, since = steps, 0, time.monotonic()
             polls += 1
@@ -231,31 +234,28 @@ class LinkAgents(Closing):
     def counters(self) -> list[AgentCounters]:
         """What the agents have counted, each of one moment; readable while a job runs."""
         return [
-            counters_from(number, self._words(Region.COUNTERS, number << 4, _COUNTER_WORDS))
-            for number in range(len(self.settings))
+            counters_from(slot, self._words(lane, Region.COUNTERS, slot << 4, _COUNTER_WORDS))
+            for lane, slot in self._places()
         ]
 
     @property
     def states(self) -> list[AgentState]:
         """What the agents keep, as copies."""
-        return [state_from(number, self._context(number)) for number in range(len(self.settings))]
+        return [state_from(slot, self._context(lane, slot)) for lane, slot in self._places()]
 
     @property
     def table(self) -> NDArray[np.int32]:
         """A copy of all tables as raw values, int32, shape (*Acting.tables, S, A)."""
-        words = self._fetch(Region.TABLE, self._entries())
+        entries, lanes = self._entries(), range(self.config.lanes)
+        words = [self._fetch(lane, Region.TABLE, entries) for lane in lanes]
         return np.array(words, np.uint32).view(np.int32).reshape(self.config.table_shape)
 
     def load(self, q_raw: NDArray[np.int32]) -> None:
         """Replace all tables by values of the same shape; raises TableError if they do not fit."""
-        values = checked_table(self.config, q_raw).reshape(-1)
-        words = values.view(np.uint32).tolist()
-        self._store(
-            [
-                Access(Region.TABLE, index, word)
-                for index, word in zip(self._entries(), words, strict=True)
-            ]
-        )
+        values = checked_table(self.config, q_raw).reshape(self.config.lanes, -1)
+        for lane, words in enumerate(values.view(np.uint32).tolist()):
+            entries = zip(self._entries(), words, strict=True)
+            self._store(lane, [Access(Region.TABLE, index, word) for index, word in entries])
 
     def restore(
         self,
@@ -266,15 +266,31 @@ class LinkAgents(Closing):
         """Go on from what :attr:`table`, :attr:`states` and :attr:`counters` were."""
         check_parts(len(self.settings), states, counters)
         self.load(table)
-        accesses = [*self._set_up]  # a reset loses the limit of steps
-        for number, (state, count) in enumerate(zip(states, counters, strict=True)):
-            accesses += [*state_writes(number, state), *counters_writes(number, count)]
-        self._store(accesses)
+        self._store(ALL_LANES, self._limits)  # which a reset loses
+        size = self.config.lane_agents
+        for lane in range(self.config.lanes):
+            slots = list(zip(range(size), range(lane * size, (lane + 1) * size), strict=True))
+            self._store(
+                lane,
+                [
+                    *(
+                        access
+                        for at, n in slots
+                        for access in settings_writes(at, self.settings[n])
+                    ),
+                    *(access for at, n in slots for access in state_writes(at, states[n])),
+                    *(access for at, n in slots for access in counters_writes(at, counters[n])),
+                ],
+            )
 
     # Words
 
+    def _places(self) -> list[tuple[int, int]]:
+        """Return the lane of each agent, and its number there."""
+        return [divmod(number, self.config.lane_agents) for number in range(len(self.settings))]
+
     def _entries(self) -> list[int]:
-        """Return where the values of all tables are, in the order of :attr:`table`."""
+        """Return where the values of a lane's tables are, in the order of :attr:`table`."""
         return [
             table_index(agent, table, state, action)
             for agent in range(self._owners)
@@ -283,36 +299,40 @@ class LinkAgents(Closing):
             for action in range(self.config.actions)
         ]
 
-    def _context(self, agent: int) -> Read:
-        return self._words(Region.CONTEXT, agent << 3, _CONTEXT_WORDS)
+    def _context(self, lane: int, slot: int) -> Read:
+        return self._words(lane, Region.CONTEXT, slot << 3, _CONTEXT_WORDS)
 
-    def _words(self, region: Region, first: int, count: int) -> Read:
-        words = self._fetch(region, range(first, first + count))
+    def _words(self, lane: int, region: Region, first: int, count: int) -> Read:
+        words = self._fetch(lane, region, range(first, first + count))
         found = dict(zip(range(first, first + count), words, strict=True))
         return lambda _region, index: found[index]
 
-    def _store(self, accesses: Sequence[Access]) -> None:
+    def _where(self, kind: Request, lane: int, region: Region, words: Words) -> bytes:
+        lanes = (lane,) if self.config.lanes > 1 else ()
+        return self._arguments[kind].pack(region, *words, *lanes)
+
+    def _store(self, lane: int, accesses: Sequence[Access]) -> None:
         for region, of_region in groupby(accesses, key=lambda access: access.region):
             group = list(of_region)
             indexes = [access.place for access in group]
-            place, at = ARGUMENTS[Request.STORE], 0
+            place, at = self._arguments[Request.STORE].size, 0
             while at < len(group):
-                most = max(1, (self._session.limit - place.size) // WORD_BYTES)
+                most = max(1, (self._session.limit - place) // WORD_BYTES)
                 words = words_from(indexes, at, most)
                 data = np.array([a.data for a in group[at : at + words.total]], "<u4").tobytes()
-                payload = place.pack(region, *words) + data
-                self._session.send(Request.STORE, payload, seconds=words.total * _WORD_SECONDS)
+                payload = self._where(Request.STORE, lane, region, words) + data
+                self._session.send(Request.STORE, payload, seconds=words.total * self._word_seconds)
                 at += words.total
         self._session.drain()
 
-    def _fetch(self, region: Region, indexes: Sequence[int]) -> list[int]:
+    def _fetch(self, lane: int, region: Region, indexes: Sequence[int]) -> list[int]:
         found: list[int] = []
-        place = ARGUMENTS[Request.FETCH]
         while len(found) < len(indexes):
             most = max(1, (self._session.limit - COMMON.size) // WORD_BYTES)
             words = words_from(indexes, len(found), most)
             size = words.total * WORD_BYTES
-            data = self._session.ask(Request.FETCH, size, place.pack(region, *words))
+            where = self._where(Request.FETCH, lane, region, words)
+            data = self._session.ask(Request.FETCH, size, where)
             found += np.frombuffer(data, "<u4").tolist()
         return found
 

@@ -64,8 +64,8 @@ class LinkLive(LinkAgents):
         agent = integer("agent", agent, 0, len(self.settings) - 1)
         state = integer("state", state, 0, self.config.states - 1)
         # What it drew for a step that it has not made is used for this.
-        place = begin_write(agent, self._context(agent))
-        self._store([place])
+        place = begin_write(agent, self._context(0, agent))
+        self._store(0, [place])
         self._has_begun[agent] = True
         return self._asked(Request.BEGIN, agent, state)
 

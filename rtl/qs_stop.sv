@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// A stop of the chain of a farm: takes frames for its lane, passes the others on, and gives the lane's answers.
+//
+// Function    A frame is a run of clocks with down_i.valid. It begins with a 0 for each lane before the one that
+//             it is for, of which every stop takes away one, and a 1: so all stops are alike, and a lane's number is
+//             its place. A frame for all lanes begins with a 1 and is passed on too. Then come the bits of
+//             {data, index, region, write}, highest first; of the index those of IndexMask, which say something. The end of the
+//             frame makes the access that they say, or begins or ends a run (qs_chain_pkg).
+//             Bits that come in push others out, towards the link: what an access has read is the upper part, so
+//             the next frame to the lane fetches it, and 32 bits are enough for that.
+// Timing      A clock from stop to stop, both ways. What a frame says is done two clocks after its last bit.
+// Handshake   up_o.pending is 1 from a frame's first bit until what it says is done, and no shorter at any stop
+//             further up: when it falls there, the frame has been everywhere it had to be, and lanes that began
+//             a run show in up_o.busy. Frames follow only then. The last bit that is pushed out is three
+//             clocks ahead of the fall.
+// Reset       rst_i goes down the chain with the frames. One that it cuts off is not obeyed.
+// Hazards     none
+// Invariants  FramesWait_A
+// Resources   15 flip-flops and a frame's: 36, and a bit for each of IndexMask.
+// Reference   none
+
+`include "qs_assert.svh"
+
+module qs_stop
+  import qs_chain_pkg::*;
+#(
+    parameter int unsigned IndexMask = 32'h3fffffff  // 16 bits or more, see above
+) (
+    input  logic clk_i,
+    input  logic rst_i,
+    output logic rst_o,  // to the next stop, and the lane
+
+    input  down_t down_i,
+    output down_t down_o,  // to the next stop
+    input  up_t   up_i,    // from there; 0 at the end of the chain
+    output up_t   up_o,
+
+    // As qs_acting has them
+    output logic        bus_valid_o,
+    output logic        bus_write_o,
+    output logic [ 2:0] bus_region_o,
+    output logic [29:0] bus_index_o,
+    output logic [31:0] bus_data_o,
+    input  logic        bus_done_i,
+    input  logic [31:0] bus_data_i,
+    output logic        run_o,
+    output logic [47:0] run_steps_o,
+    output logic        stop_o,
+    input  logic        busy_i
+);
+
+  localparam int unsigned IndexBits = $countones(IndexMask);
+  localparam int unsigned CodeBits = 4;
+  localparam int unsigned FrameBits = 32 + IndexBits + CodeBits;
+
+  if (IndexBits < 16) begin : gen_bad_mask
+    $fatal(1, "qs_stop: IndexMask has %0d bits, legal is 16..30", IndexBits);
+  end
+
+  logic taking_q, passing_q, ended_q, working_q, first;
+  logic [FrameBits-1:0] frame_q;
+  logic [ CodeBits-1:0] code;
+
+  assign first = down_i.valid && !taking_q && !passing_q;
+  assign code  = frame_q[CodeBits-1:0];
+
+  always_ff @(posedge clk_i) begin
+    taking_q  <= down_i.valid && (taking_q || (first && down_i.data));
+    passing_q <= down_i.valid && (passing_q || (first && (!down_i.data || down_i.all)));
+    ended_q   <= taking_q && !down_i.valid && !rst_i;
+    working_q <= !rst_o && (working_q ? !bus_done_i : ended_q && code[3:2] != STOP[3:2]);
+
+    if (taking_q && down_i.valid) frame_q <= {frame_q[FrameBits-2:0], down_i.data};
+    else if (bus_done_i) frame_q[FrameBits-1-:32] <= bus_data_i;
+
+    rst_o <= rst_i;
+    down_o <= '{
+        all: down_i.all,
+        valid: down_i.valid && (passing_q || (first && down_i.all)),
+        data: down_i.data
+    };
+    up_o <= '{
+        busy: up_i.busy || busy_i,
+        pending: up_i.pending || rst_i || down_i.valid || taking_q || ended_q || working_q,
+        data: up_i.data || (taking_q && down_i.valid && frame_q[FrameBits-1])
+    };
+  end
+
+  always_comb begin
+    int unsigned at;
+    at = CodeBits;
+    bus_index_o = '0;
+    for (int unsigned place = 0; place < 30; place++) begin
+      if (IndexMask[place]) begin
+        bus_index_o[place] = frame_q[at];
+        at++;
+      end
+    end
+  end
+
+  assign bus_valid_o = working_q;
+  assign {bus_region_o, bus_write_o} = code;
+  assign bus_data_o = frame_q[FrameBits-1-:32];
+  assign run_o = ended_q && code == RUN;
+  assign run_steps_o = frame_q[FrameBits-1-:48];
+  assign stop_o = ended_q && code == STOP;
+
+  `QS_ASSERT(FramesWait_A, !down_i.valid || !working_q)
+
+endmodule

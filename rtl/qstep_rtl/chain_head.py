@@ -1,0 +1,173 @@
+"""The head of a farm's chain: makes frames of what the host asks, and its answers of what comes back.
+
+Function    An access, a run or a stop is a frame to a lane or to all; what a read has found is pushed
+            out by a second frame. ``rtl/qs_stop.sv`` has the frames, ``docs/farm.md`` an account.
+Latency     n + 3 k + 10 clocks to lane k with a frame of n bits, and what the lane takes; 3 k + 42 more
+            to read.
+Throughput  One request at a time.
+Reset       Resets all lanes, each as many clocks later as it is away.
+Hazards     none
+Invariants  A run begins only while nothing is under way.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import C, Cat, Module, Signal
+from amaranth.lib import data
+from amaranth.lib.wiring import Component, In, Out
+
+from qstep.acting.config import Algorithm
+from qstep.config import Config
+from qstep.protocol import ALL_LANES, WORD_BYTES
+from qstep_rtl.handle_agents import AgentsSignature
+from qstep_rtl.invariants import invariant
+
+__all__ = ["DOWN", "UP", "ChainHead", "index_mask"]
+
+DOWN = data.StructLayout({"data": 1, "valid": 1, "all": 1})
+"""What passes from stop to stop, away from the link; ``qs_chain_pkg`` says what it is."""
+
+UP = data.StructLayout({"data": 1, "pending": 1, "busy": 1})
+"""The same towards the link."""
+
+_INDEX_BITS = 30
+_WORD_BITS = 8 * WORD_BYTES
+_LEAST_INDEX_BITS = 16
+"""With a word of data as many bits as the steps of a run."""
+
+_STOP, _RUN = 0b1100, 0b1101
+"""Of the low bits of a frame."""
+
+_NOTHING = 0b1110
+
+_RESET_CLOCKS = 4
+"""A reset of two clocks or more leaves no clock between the lanes in which none is pending."""
+
+_TAIL = 3
+"""Clocks from the last bit of an answer to the first in which nothing is pending."""
+
+
+def index_mask(config: Config) -> int:
+    """Return the bits of an index that say something in any region, of 30.
+
+    Examples
+    --------
+    >>> from qstep.acting.config import Acting
+    >>> f"{index_mask(Config(25, 4, acting=Acting(agents=8), lanes=2)):030b}"
+    '000001110001111101111111111111'
+    """
+    acting = config.acting
+    assert acting is not None
+    agent = (config.lane_agents - 1).bit_length()
+    double = acting.algorithm is Algorithm.DOUBLE_Q_LEARNING
+    outcome, start = ((n - 1).bit_length() for n in (acting.outcomes, acting.starts))
+    fields = [  # where it begins, and how many bits it has; docs/agents.md
+        *((0, 3), (3, agent)),  # settings and contexts
+        *((0, 4), (4, agent)),  # counters
+        *((0, config.action_bits), (6, config.state_bits), (22, agent), (26, int(double))),
+        *((0, 2), (2, outcome), (8, config.action_bits), (14, config.state_bits)),  # outcomes
+        *((0, 1), (1, start)),
+    ]
+    mask = 0
+    for first, bits in fields:
+        mask |= ((1 << bits) - 1) << first
+    for place in range(_INDEX_BITS):
+        if mask.bit_count() < _LEAST_INDEX_BITS:
+            mask |= 1 << place
+    return mask
+
+
+class ChainHead(Component):
+    """The head of the chain.
+
+    Parameters
+    ----------
+    config : Config
+        With ``config.lanes`` above 1.
+
+    Attributes
+    ----------
+    agents : In(AgentsSignature)
+    rst : Out(1)
+        Reset of the first stop.
+    down, up : Out(DOWN), In(UP)
+        To and from it.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "agents": In(AgentsSignature(config.lanes)),
+                "rst": Out(1, init=1),
+                "down": Out(DOWN),
+                "up": In(UP),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        host, down, up = self.agents, self.down, self.up
+        mask = index_mask(self._config)
+        index = Cat(host.index[n] for n in range(_INDEX_BITS) if mask >> n & 1)
+        access = Cat(host.write, host.region, index, host.word)
+        run = Cat(C(_RUN, 4), C(0, len(access) - 4 - len(host.steps)), host.steps)
+
+        frame = Signal(len(access))  # its highest bit is next
+        left = Signal(range(max(len(frame), _RESET_CLOCKS)), init=_RESET_CLOCKS - 1)
+        before = Signal(range(self._config.lanes))  # lanes before the one that it is for
+        to_all, is_job, stops = Signal(), Signal(init=1), Signal()
+        reads, asks = Signal(), Signal()  # something; what it was
+        heard = Signal(_WORD_BITS + _TAIL)
+
+        m.d.comb += host.read.eq(heard[_TAIL:])
+        m.d.sync += [self.rst.eq(0), down.valid.eq(0), down.all.eq(to_all)]
+        with m.If(host.stop):
+            m.d.sync += stops.eq(1)
+        with m.FSM(init="reset") as fsm:
+            is_idle = fsm.ongoing("idle")
+            m.d.comb += host.busy.eq(up.busy | stops | (is_job & ~is_idle))
+            with m.State("reset"):
+                m.d.sync += [self.rst.eq(1), left.eq(left - 1)]
+                with m.If(left == 0):
+                    m.next = "wait"
+            with m.State("idle"):
+                m.d.sync += [to_all.eq(1), before.eq(0), left.eq(len(frame) - 1)]
+                m.d.sync += [is_job.eq(1), reads.eq(0), asks.eq(0)]
+                with m.If(host.run):
+                    m.d.sync += frame.eq(run)
+                    m.next = "address"
+                with m.Elif(stops):
+                    m.d.sync += [frame.eq(_STOP), stops.eq(host.stop)]
+                    m.next = "address"
+                with m.Elif(host.access):
+                    m.d.sync += [frame.eq(access), is_job.eq(0), reads.eq(~host.write)]
+                    with m.If(host.lane != ALL_LANES):
+                        m.d.sync += [to_all.eq(0), before.eq(host.lane)]
+                    m.next = "address"
+            with m.State("address"):
+                m.d.sync += [down.valid.eq(1), down.data.eq(before == 0), before.eq(before - 1)]
+                with m.If(before == 0):
+                    m.next = "send"
+            with m.State("send"):
+                m.d.sync += [down.valid.eq(1), down.data.eq(frame[-1]), frame.eq(frame << 1)]
+                m.d.sync += left.eq(left - 1)
+                with m.If(left == 0):
+                    m.next = "wait"
+            with m.State("wait"), m.If(~up.pending):
+                m.next = "done"
+            with m.State("done"):
+                m.next = "idle"
+                with m.If(reads & ~asks):
+                    m.d.sync += [asks.eq(1), before.eq(host.lane), left.eq(_WORD_BITS - 1)]
+                    m.d.sync += frame.eq(_NOTHING << (len(frame) - _WORD_BITS))
+                    m.next = "address"
+                with m.Else():
+                    m.d.comb += host.done.eq(~is_job)
+        with m.If(asks & ~fsm.ongoing("done")):
+            m.d.sync += heard.eq(Cat(up.data, heard))
+        with m.If(host.run):
+            invariant(
+                m, platform, is_idle & ~up.pending, "a run begins while a frame is on its way"
+            )
+        return m

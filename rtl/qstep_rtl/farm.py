@@ -1,0 +1,73 @@
+"""A farm: several lanes of agents, alike, on a chain.
+
+Function    ``docs/farm.md``: islands of a lane, its world and its stop, and the chain's head.
+Latency     See the head.
+Throughput  That of a lane, times their number.
+Reset       That of the agents, lane by lane.
+Hazards     none
+Invariants  none
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import ClockSignal, Instance, Module, Signal
+from amaranth.lib.wiring import Component, In, connect, flipped
+
+from qstep.config import Config
+from qstep_rtl.agents import lane_parameters
+from qstep_rtl.chain_head import DOWN, UP, ChainHead, index_mask
+from qstep_rtl.handle_agents import AgentsSignature
+
+__all__ = ["Farm"]
+
+
+class Farm(Component):
+    """The agents of a device with several lanes.
+
+    Parameters
+    ----------
+    config : Config
+        With ``config.lanes`` above 1.
+
+    Attributes
+    ----------
+    agents : In(AgentsSignature)
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        super().__init__({"agents": In(AgentsSignature(config.lanes))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        acting, lanes = self._config.acting, self._config.lanes
+        assert acting is not None
+        m.submodules.head = head = ChainHead(self._config)
+        connect(m, flipped(self.agents), head.agents)
+
+        parameters = {
+            **lane_parameters(self._config),
+            "p_Outcomes": acting.outcomes,
+            "p_Starts": acting.starts,
+            "p_IndexMask": index_mask(self._config),
+        }
+        # What is between the stops; the last ones lead nowhere.
+        rst, down, up = head.rst, head.down.as_value(), Signal(UP.size, name="up_0")
+        m.d.comb += head.up.eq(up)
+        for lane in range(lanes):
+            next_rst = Signal(name=f"rst_{lane + 1}")
+            next_down = Signal(DOWN.size, name=f"down_{lane + 1}")
+            next_up = Signal(UP.size, name=f"up_{lane + 1}")
+            m.submodules[f"island_{lane}"] = Instance(
+                "qs_island",
+                **parameters,
+                i_clk_i=ClockSignal(),
+                i_rst_i=rst,
+                o_rst_o=next_rst,
+                i_down_i=down,
+                o_down_o=next_down,
+                i_up_i=next_up,
+                o_up_o=up,
+            )
+            rst, down, up = next_rst, next_down, next_up
+        return m
