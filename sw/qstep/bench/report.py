@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from qstep.bench.boards import Hardware, hardware
+from qstep.bench.efficiency import Efficiency, efficiencies
 from qstep.bench.machine import machine, today, versions
 from qstep.bench.measure import Benchmark, Comparison, compare
 from qstep.bench.systems import TABLES
@@ -34,6 +35,8 @@ class BenchReport:
     hardware : dict
         By the names of systems that fill a table, what hardware would do with them; empty where it was
         not asked for.
+    efficiency : tuple of Efficiency
+        Boards with agents beside cores, where the system ``farm`` was timed and hardware asked for.
     """
 
     date: str
@@ -43,6 +46,7 @@ class BenchReport:
     versions: dict[str, str]
     systems: tuple[Comparison, ...]
     hardware: dict[str, Hardware]
+    efficiency: tuple[Efficiency, ...]
 
     def to_json(self) -> str:
         """Return everything, each turn included, as JSON text."""
@@ -81,5 +85,12 @@ def run(
     known = versions()
     if any(form.name == C_LOOP for timed in compared for form in timed.forms):
         known["compiler"] = compiler_version()
+    here = machine()
     found = {} if builds is None else {name: hardware(name, builds) for name in tables}
-    return BenchReport(today(), rounds, seconds, machine(), known, compared, found)
+    efficiency = [
+        entry
+        for timed in compared
+        if timed.system == "farm" and builds is not None
+        for entry in efficiencies(timed, int(here["cores"]), builds)
+    ]
+    return BenchReport(today(), rounds, seconds, here, known, compared, found, tuple(efficiency))

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from qstep.bench.boards import Hardware
+from qstep.bench.efficiency import ASSUMPTIONS, Efficiency
 from qstep.bench.limits import equal_baud
 from qstep.bench.measure import Comparison, Spread, Timed
 from qstep.bench.numbers import number, short, spread
@@ -48,6 +49,8 @@ def render(report: BenchReport) -> Group:
         if comparison.system in report.hardware:
             parts += [Text(), *_hardware(comparison, report.hardware[comparison.system])]
         parts.append(Text())
+    if report.efficiency:
+        parts += [_efficiency(report.efficiency), Text(ASSUMPTIONS), Text()]
     if report.systems:
         parts.append(Text(_TIMES.format(rounds=report.rounds)))
     if any(map(_has_kernel, report.systems)):
@@ -158,3 +161,20 @@ def _hardware(comparison: Comparison, hardware: Hardware) -> list[RenderableType
     if not hardware.boards and not absent:
         absent = [Text(_NO_BOARDS)]
     return [table, *absent]
+
+
+def _efficiency(entries: tuple[Efficiency, ...]) -> Table:
+    """Return boards with agents and cores in the order of their rates."""
+    table = Table(
+        title="farm: chips and boards; clocks of boards are estimates of place and route",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+    )
+    table.add_column("who", no_wrap=True)
+    for name in ("updates/s", "for each W", "for each euro"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("how")
+    for entry in entries:
+        rates = entry.rate, entry.per_watt, entry.per_euro
+        table.add_row(entry.name, *map(short, rates), entry.how)
+    return table

@@ -19,7 +19,7 @@ __all__ = ["NAMES", "PROFILED", "TABLES", "find", "load"]
 TABLES = ("gridworld", "stream")
 """Systems whose forms fill a table, without PyTorch but for one; what ``qstep bench`` does unasked."""
 
-NAMES = (*TABLES, "acting", "torch", "cartpole", "snake", "qloss", "pqn", "pqn-run")
+NAMES = (*TABLES, "acting", "farm", "torch", "cartpole", "snake", "qloss", "pqn", "pqn-run")
 """All systems, in the order in which they are listed; here, as importing them takes seconds."""
 
 PROFILED = tuple(name for name in NAMES if name != "stream")

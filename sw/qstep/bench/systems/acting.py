@@ -16,7 +16,7 @@ from qstep.bench.checks import WrongTableError
 from qstep.bench.measure import Benchmark, Form
 from qstep.config import Config
 
-__all__ = ["benchmark"]
+__all__ = ["ActingTask", "benchmark"]
 
 _TASKS = (("grid", "gridworld", 1), ("grid16", "gridworld", 16), ("taxi", "Taxi-v3", 1))
 _LEAST = 1 << 14
@@ -26,8 +26,15 @@ _PLAIN_TURNS = 100
 _Worked = FastActingModel | ActingYardstick
 
 
-class _Task:
-    """Agents with tables of their own in a world; every turn of a form learns from the beginning."""
+class ActingTask:
+    """Agents with tables of their own in a world; every turn of a form learns from the beginning.
+
+    Parameters
+    ----------
+    world : str
+        Name of a built-in world, or id of a Gymnasium environment.
+    agents : int
+    """
 
     def __init__(self, world: str, agents: int) -> None:
         named = World.named(world)
@@ -37,7 +44,7 @@ class _Task:
         self._last: dict[str, tuple[int, _Worked]] = {}
 
     def run(self, form: str, amount: int) -> int:
-        """Let the agents make about `amount` steps together."""
+        """Let the agents make about `amount` steps together, by ``c`` or ``model``; return how many."""
         steps = max(1, amount // self._agents)
         begun = FastActingModel(*self._what)
         begun.run(1)
@@ -47,7 +54,13 @@ class _Task:
         return steps * self._agents
 
     def check(self, form: str) -> str:
-        """Compare the model with the plain one, C with the model after all its steps."""
+        """Compare the model with the plain one, C with the model after all its steps.
+
+        Raises
+        ------
+        WrongTableError
+            They differ.
+        """
         steps, worked = self._last[form]
         expected: Any = FastActingModel(*self._what)
         expected.run(steps)
@@ -68,7 +81,7 @@ def benchmark(device: str) -> Benchmark:
     forms = []
     for name, world, agents in _TASKS:
         where = f"{world}, {agents} agent{'s' * (agents > 1)}"
-        task = cache(partial(_Task, world, agents))
+        task = cache(partial(ActingTask, world, agents))
         run, check = partial(_run, task), partial(_check, task)
         c, model = f"{name}-c", f"{name}-model"
         forms += [
@@ -90,9 +103,9 @@ def benchmark(device: str) -> Benchmark:
     )
 
 
-def _run(task: Callable[[], _Task], form: str, amount: int) -> int:
+def _run(task: Callable[[], ActingTask], form: str, amount: int) -> int:
     return task().run(form, amount)
 
 
-def _check(task: Callable[[], _Task], form: str) -> str:
+def _check(task: Callable[[], ActingTask], form: str) -> str:
     return task().check(form)
