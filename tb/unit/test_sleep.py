@@ -163,28 +163,6 @@ def checked(device: str) -> str:
     return text
 
 
-def causes(device: str, awake: str) -> dict[str, str]:
-    """Return what keeps a device awake, and the device without that cause."""
-    expression = re.search(rf"^  assign {awake} = (.*);$", device, re.MULTILINE)
-    assert expression is not None
-    terms, found = [awake], []
-    begin = device.rindex("\nmodule ", 0, expression.start())
-    scope = device[begin : device.index("\nendmodule", begin)]
-    while terms:
-        term = terms.pop()
-        parts = re.search(rf"^  assign {re.escape(term)} = (.*) \| (.*);$", scope, re.MULTILINE)
-        if parts is None:
-            found.append(term)
-        else:
-            terms += [parts[1], parts[2]]
-    return {
-        cause: device.replace(
-            expression[0], f"  assign {awake} = {' | '.join(set(found) - {cause})};"
-        )
-        for cause in found
-    }
-
-
 CASES = {"lane": (CONFIG, conversation, checked), "agents": (AGENTS, agents_conversation, str)}
 Said = dict[str, list[tuple[bytes, int]]]
 
@@ -215,31 +193,6 @@ def test_an_access_to_the_tables_while_blocks_sleep_would_be_noticed(tmp_path: P
 
     with pytest.raises(DeviceError, match="IdleAccess_A"):
         conversation(library(tmp_path, sooner))
-
-
-# Of a device with a lane, `test_standing_still.py` has a proof.
-@pytest.mark.rtl
-@pytest.mark.parametrize(
-    ("awake", "number"),
-    [
-        *(("counters_awake", number) for number in range(2)),
-        *(("link_moves", number) for number in range(4)),
-    ],
-)
-def test_device_with_agents_that_oversleeps_is_noticed(
-    tmp_path: Path, never_asleep: Said, awake: str, number: int
-) -> None:
-    wanted = {"counters_awake": 2, "link_moves": 4}[awake]
-
-    def oversleeping(device: str) -> str:
-        without = causes(device, awake)
-        # Not the reset: it lasts several clocks here.
-        assert without.pop("rst")
-        assert len(without) == wanted
-        return rewritten(list(without.values())[number])
-
-    path = library(tmp_path, oversleeping, config=AGENTS)
-    assert agents_conversation(path) != never_asleep["agents"]
 
 
 @pytest.mark.rtl

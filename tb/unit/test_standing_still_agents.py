@@ -1,0 +1,186 @@
+"""Blocks of a device with agents that sleep would not have moved: yosys proves it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from tb.generated import generated
+from tb.unit.standing_still import (
+    GREETED,
+    HAS_COUNTED_RESET,
+    LINK,
+    READER,
+    TYPE,
+    prove,
+    watched,
+)
+
+from qstep.acting.config import Acting
+from qstep.config import Config, Link
+from qstep.errors import BuildError
+from qstep.protocol import BUFFERS, COMMON, HEADER, WORD_BYTES, Request, max_payload
+from qstep_sim.clocked import clocked
+from qstep_sim.sleep import sleeping
+
+pytestmark = pytest.mark.formal
+
+_LINK = Link(buffer_bytes=512)
+CONFIGS = {
+    # Nobody looks at who was silent where the world is a table, and the link of a circuit is that of
+    # pins: what the agents say is anything in the proof, so this one is theirs too.
+    "pins": Config(9, 3, acting=Acting(agents=2, world="pins"), link=_LINK),
+    "live": Config(9, 3, acting=Acting(agents=2, world="live"), link=_LINK),
+}
+
+_STEPS = 2
+_SETTLE_CLOCKS = 7  # of the device
+_HANDLER, _ACT, _SESSION = "commands.agents", "commands.act", f"{READER}.session"
+_WORKS_ON = (
+    f"commands.fsm_state == 3 && {READER}.request__valid && {READER}.request__payload[26:24] == 0"
+)
+_MOST_LEFT = _LINK.buffer_bytes // BUFFERS - HEADER.size
+_MOST_WORDS = (max_payload(_LINK.buffer_bytes) - COMMON.size) // WORD_BYTES
+_WORDS_FIT = f"({_HANDLER}.left != 0 && {_HANDLER}.left <= {_MOST_WORDS})"
+_DATA_LEFT = "(responder.fsm_state == 0 ? responder.answer[42:27] : responder.left)"
+
+
+def _settled(clocks: int, *facts: str) -> tuple[str, ...]:
+    """Return that all of `facts` hold so many clocks after the last cause to be awake."""
+    return tuple(
+        f"link_moves || settling > {_SETTLE_CLOCKS - clocks} || ({fact} )" for fact in facts
+    )
+
+
+def _data(sends: str, left: str) -> tuple[str, ...]:
+    """Return that an answer takes the `left` bytes that a handler `sends`."""
+    common = HEADER.size + COMMON.size
+    before = f"(responder.index <= {common} && responder.index != 0 && !responder.crc_follows"
+    at_data = rf"responder.\$signal$50 == (responder.index == {common}))"
+    return (
+        f"!{sends} || {left} == {_DATA_LEFT}",
+        f"!{sends} || {_DATA_LEFT} != 0",
+        rf"!{sends} || responder.fsm_state == 0 || responder.\$signal$52 ",  # has_data
+        # Neither HELLO nor STATUS nor COUNTERS.
+        rf"!{sends} || !(responder.\$signal$53 || responder.\$signal$54 || responder.\$signal$6 )",
+        f"!{sends} || responder.fsm_state <= 1 || responder.fsm_state == 3",
+        f"!{sends} || responder.fsm_state != 1 || ({before} && {at_data})",
+        # The next request is judged, and waits.
+        f"!{sends} || (commands.fsm_state == 0 && ({READER}.fsm_state == 3 || {READER}.fsm_state == 1"
+        f" || ({READER}.fsm_state == 2 && !line_quiet)))",
+    )
+
+
+FACTS = (
+    *LINK,
+    # What follows from a cause by itself.
+    *_settled(1, r"!receiver.decoder.valid && !receiver.decoder.\end "),
+    *_settled(2, "!receiver.checking"),
+    *_settled(
+        3,
+        f"!{GREETED} && {HAS_COUNTED_RESET} && !{_SESSION}.finish && !{_SESSION}.judge && "
+        rf"!{_SESSION}.\$signal$22 ",  # judged
+    ),
+    *_settled(
+        4,
+        f"receiver.too_long == (receiver.index == {HEADER.size} && receiver.left > {_MOST_LEFT})",
+        "receiver.reader.more || receiver.reader.read == receiver.committed",
+    ),
+    *_settled(5, "!receiver.too_long || receiver.bad", "!receiver.reader.more"),
+    "receiver.reader.following == 9'(receiver.reader.read + 9'd1)",
+    # States that are none.
+    "commands.fsm_state <= 4 && responder.fsm_state <= 5 && counters.fsm_state <= 4",
+    f"{READER}.fsm_state <= 4 && (commands.fsm_state == 0 || {READER}.fsm_state == 0)",
+    f"!{READER}.is_apply",
+    "(responder.fsm_state == 3) == responder.streaming",
+    "responder.fsm_state != 0 || responder.index == 0",
+    # A handler does something only with its request at work, or while it sends data of an answer.
+    "commands.rate.fsm_state == 0 || (commands.rate.fsm_state <= 2 && commands.fsm_state == 1 && "
+    f"commands.rate.waiting && {TYPE} == {Request.BAUD:d})",
+    f"{_HANDLER}.fsm_state >= 4 || ({_WORKS_ON} && "
+    f"{TYPE} >= {Request.STORE:d} && {TYPE} <= {Request.STOP:d})",
+    f"{_HANDLER}.fsm_state >> 1 != 1 || {TYPE} == {Request.STORE:d}",
+    f"!{_HANDLER}.request__payload__ready || {_HANDLER}.fsm_state == 2",
+    # As many words are fetched as an answer can have.
+    f"{_HANDLER}.fsm_state != 1 || {TYPE} != {Request.FETCH:d} || "
+    rf"{_HANDLER}.\$signal$17 || {_WORDS_FIT}",  # is_outside
+    f"{_HANDLER}.fsm_state != 4 || commands.fsm_state < 2 || {TYPE} != {Request.FETCH:d} || "
+    f"{READER}.request__payload[26:24] != 0 || {_HANDLER}.request__status != 0 || {_WORDS_FIT}",
+    *_data(
+        f"({_HANDLER}.fsm_state >= 5)",
+        rf"({{{_HANDLER}.left, 2'b0}} - ({_HANDLER}.fsm_state == 6 ? {_HANDLER}.\byte  : 2'b0))",
+    ),
+)
+"""What is true in every state that a device with agents can be in."""
+
+LIVE = (
+    *_data(f"{_ACT}.data__valid", "1"),
+    f"!{_ACT}.data__valid || {_HANDLER}.fsm_state == 4",
+    f"{_ACT}.fsm_state == 0 || ({_ACT}.fsm_state <= 5 && {_WORKS_ON} && "
+    f"{TYPE} >= {Request.BEGIN:d} && {TYPE} <= {Request.ACT:d})",
+    *(fact for clocks in range(3) for fact in _settled(clocks + 1, f"!{_ACT}.answered[{clocks}]")),
+)
+"""What is true besides where the host is the world."""
+
+
+def causes(device: str, awake: str) -> dict[str, str]:
+    """Return what keeps a device awake, and the device without that cause."""
+    expression = re.search(rf"^  assign {awake} = (.*);$", device, re.MULTILINE)
+    assert expression is not None
+    terms, found = [awake], []
+    begin = device.rindex("\nmodule ", 0, expression.start())
+    scope = device[begin : device.index("\nendmodule", begin)]
+    while terms:
+        term = terms.pop()
+        parts = re.search(rf"^  assign {re.escape(term)} = (.*) \| (.*);$", scope, re.MULTILINE)
+        if parts is None:
+            found.append(term)
+        else:
+            terms += [parts[1], parts[2]]
+    return {
+        cause: device.replace(
+            expression[0], f"  assign {awake} = {' | '.join(set(found) - {cause})};"
+        )
+        for cause in found
+    }
+
+
+@pytest.mark.parametrize("world", CONFIGS)
+def test_what_sleeps_beside_agents_would_not_have_moved(tmp_path: Path, world: str) -> None:
+    config = CONFIGS[world]
+    device = generated(config)["qstep_device"]
+    asserted = watched(device)
+    assert asserted.count("assert (") == sleeping(clocked(device)).count(" iff ") > 100
+    facts = FACTS + LIVE * (world == "live")
+    prove(config, device, facts, tmp_path, steps=_STEPS)
+
+
+# The first two are the counters' causes, the rest those of the link; a reset is beside both.
+@pytest.mark.parametrize("number", range(6))
+def test_a_cause_of_agents_to_be_awake_that_is_left_out_is_no_proof(
+    tmp_path: Path, number: int
+) -> None:
+    config = CONFIGS["pins"]
+    device = generated(config)["qstep_device"]
+    without = [
+        text
+        for awake in ("counters_awake", "link_moves")
+        for cause, text in causes(device, awake).items()
+        if cause != "rst"
+    ]
+    assert len(without) == 6
+    with pytest.raises(BuildError, match="proof did fail"):
+        prove(config, without[number], FACTS, tmp_path, steps=_STEPS)
+
+
+def test_too_few_clocks_to_settle_are_no_proof(tmp_path: Path) -> None:
+    config = CONFIGS["pins"]
+    device = generated(config)["qstep_device"]
+    # Asleep five clocks too early; the facts are not touched by it.
+    sooner, places = re.subn(
+        r"(assign link_awake = link_moves) \| .*;", r"\1 | (settling > 5);", device
+    )
+    assert places == 1
+    with pytest.raises(BuildError, match="proof did fail"):
+        prove(config, sooner, FACTS, tmp_path, steps=_STEPS)
