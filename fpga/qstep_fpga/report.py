@@ -103,7 +103,7 @@ class BuildReport:
 
     @property
     def core_rate(self) -> float:
-        """Million updates/s of the lane at its clock where no update waits for another."""
+        """Million updates/s of the lanes at their clock where no update waits for another."""
         return self.clock_mhz * self._updates_per_clock
 
     @property
@@ -131,8 +131,9 @@ class BuildReport:
 
     @property
     def _rates(self) -> dict[str, Any]:
+        lanes = Config.from_dict(self.config).lanes
         updates = self.updates_per_second
-        return {"lanes": 1, "agents": self.agents, "updates_per_second": updates}
+        return {"lanes": lanes, "agents": self.agents, "updates_per_second": updates}
 
     def write(self, path: Path) -> None:
         """Write the report as JSON; raises FileFormatError if that is not possible."""

@@ -109,7 +109,7 @@ def test_boards_and_cores_are_counted_by_watts_and_euros(compared: Comparison) -
     # Both are the same product, in another order.
     assert found["64 cores"].per_euro == pytest.approx(found["2 cores here"].per_euro, rel=1e-12)
     board = found["tang-nano-9k-agents"]
-    assert board == Efficiency("tang-nano-9k-agents", "16 agents at 24 MHz", 24e6, 2.5, 20)
+    assert board == Efficiency("tang-nano-9k-agents", "16 agents, 24 MHz", 24e6, 2.5, 20)
     assert (board.per_watt, board.per_euro) == (9.6e6, 1.2e6)
     assert set(found) == {"2 cores here", "64 cores", "tang-nano-9k-agents"}
 

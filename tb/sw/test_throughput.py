@@ -50,6 +50,8 @@ def test_agents_step_once_a_rotation(actions: int, algorithm: str, rotation: int
     for agents in (1, 16):
         acting = Acting(agents, algorithm)
         assert steps_per_clock(Config(9, actions, acting=acting)) == agents / rotation
+    farm = Config(9, actions, acting=Acting(3 * 16, algorithm), lanes=3)
+    assert steps_per_clock(farm) == 3 * 16 / rotation
 
 
 def test_who_has_no_agents_makes_no_steps() -> None:

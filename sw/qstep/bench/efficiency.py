@@ -96,6 +96,6 @@ def efficiencies(
     for build in builds:
         price = _BOARD_EUROS.get(build.board.removesuffix("-agents").removesuffix("-farm"))
         if build.agents and price:
-            agents = f"{build.agents} agent{'s' * (build.agents > 1)} at {build.clock_mhz:g} MHz"
+            agents = f"{build.agents} agent{'s' * (build.agents > 1)}, {build.clock_mhz:g} MHz"
             found.append(Efficiency(build.board, agents, build.core_rate * 1e6, _USB_WATTS, price))
     return tuple(sorted(found, key=lambda entry: -entry.rate))
