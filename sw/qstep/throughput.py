@@ -43,9 +43,9 @@ def issue_clocks(
 def steps_per_clock(config: Config) -> float:
     """Return how many steps a clock the agents of a device make together, from 1/20 to 1 a lane.
 
-    Each has one clock of its lane's rotation, as long as an update takes in ``qs_agents`` (``qs_agents_pkg``:
-    `slots`), and 16 at least. Agents of a shared table make no more than that, and fewer
-    where they meet.
+    Each has one clock of its lane's rotation, as long as an update takes in ``qs_agents``
+    (``qs_agents_pkg``: `slots`), and 16 at least. Agents of a shared table make no more than that, and
+    fewer where they meet.
 
     Raises
     ------
