@@ -1,0 +1,250 @@
+"""Place all that is no lane: the lanes' sites are taken, and stand-ins are where their ports are.
+
+Block RAMs and multipliers of the lanes are there as they are, but for their wires: what the bitstream
+says of their unused inputs is lost when a packed netlist is read again, so it is taken from here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from qstep import cache
+from qstep.errors import BuildError
+from qstep_fpga import tools
+from qstep_fpga.board import Board
+from qstep_fpga.families import FAMILIES
+from qstep_fpga.families.base import CONSTRAINTS, NETLIST, PLACED
+from qstep_fpga.farm.grid import LOGIC, Bel, Grid, design, parse
+from qstep_fpga.farm.dummies import DUMMY, dummies, register
+from qstep_fpga.farm.sites import Rectangle
+
+__all__ = ["Around", "Lane", "clock_of", "lanes_of", "place_around", "stand_in"]
+
+Bit = int | str
+
+_CLOCKS = re.compile(r"CLK\w?|WCK")
+
+@dataclass(frozen=True)
+class Lane:
+    """One instance of the lane's module.
+
+    Attributes
+    ----------
+    name : str
+        Of the instance.
+    site : Rectangle
+    ports : dict
+        Name to nets in the module around it, or constants.
+    """
+
+    name: str
+    site: Rectangle
+    ports: Mapping[str, Sequence[Bit]]
+
+
+@dataclass(frozen=True)
+class Around:
+    """What is no lane, packed and placed.
+
+    Attributes
+    ----------
+    module : dict
+        As nextpnr wrote it, with stand-ins and dummies.
+    text : str
+        The bitstream's settings, before anything was routed.
+    """
+
+    module: dict[str, Any]
+    text: str
+
+
+def lanes_of(
+    top: Mapping[str, Any], module: str, sites: Sequence[Rectangle]
+) -> tuple[Lane, ...]:
+    """Return the instances of a module in a netlist of yosys, in the order of their numbers, with sites."""
+    found = [name for name, cell in top["cells"].items() if cell["type"] == module]
+    found.sort(key=lambda name: [int(part) for part in re.findall(r"\d+", name)])
+    return tuple(
+        Lane(name, site, top["cells"][name]["connections"])
+        for name, site in zip(found, sites, strict=True)
+    )
+
+
+def clock_of(packed: Mapping[str, Any]) -> str:
+    """Return the port of a lane that leads to its clock.
+
+    Raises
+    ------
+    BuildError
+        There is not exactly one.
+    """
+    ports = {bit: name for name, port in packed["ports"].items() for bit in port["bits"]}
+    found = {
+        ports[bit]
+        for cell in packed["cells"].values()
+        for port, bits in cell["connections"].items()
+        for bit in bits
+        if bit in ports and _CLOCKS.fullmatch(port)
+    }
+    if len(found) != 1:
+        raise BuildError(f"a lane has clocks at {sorted(found) or 'no port'}; it must have one clock")
+    return found.pop()
+
+
+def stand_in(lane: str, port: str, index: int) -> str:
+    """Return the name of what stands in for a bit of a lane's port."""
+    return f"{DUMMY}{lane}.{port}[{index}]"
+
+
+def place_around(
+    board: Board,
+    grid: Grid,
+    top: Mapping[str, Any],
+    lanes: Sequence[Lane],
+    island: Mapping[str, Any],
+    packed: Mapping[str, Any],
+    clock_hz: int,
+    seed: int,
+) -> Around:
+    """Pack and place what is no lane, or find it in the cache.
+
+    Parameters
+    ----------
+    board : Board
+    grid : Grid
+    top : dict
+        Module of yosys' netlist, with the lanes.
+    lanes : sequence of Lane
+        The first is where `packed` was placed.
+    island, packed : dict
+        The lane as yosys wrote it, and as nextpnr did.
+    clock_hz : int
+    seed : int
+
+    Raises
+    ------
+    BuildError
+        It does not fit beside the lanes, or the tool failed.
+    """
+    family = FAMILIES[board.family]
+    names = {lane.name for lane in lanes}
+    cells = {name: cell for name, cell in top["cells"].items() if name not in names}
+    cells |= _taken(grid, lanes, top, island, packed)
+    netlist = design("board", cells, top["ports"], top["netnames"])
+    words = [*family.place(board), "--json", NETLIST, "--write", "placed.json", "--no-route"]
+    words += ["--freq", f"{clock_hz / 1e6:g}", "--seed", str(seed), "--timing-allow-fail"]
+    pins = family.constraints(board)
+    parts = [netlist, pins, *words, str(tools.versions(family.packages))]
+
+    def make(folder: Path) -> Path:
+        (folder / NETLIST).write_text(netlist, encoding="utf-8")
+        (folder / CONSTRAINTS).write_text(pins, encoding="utf-8")
+        tools.run(words, folder)
+        kept = folder / "around.zip"
+        with zipfile.ZipFile(kept, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name in ("placed.json", PLACED):
+                archive.write(folder / name, name)
+        return kept
+
+    file = cache.fetch(hashlib.sha256("\0".join(parts).encode()).hexdigest(), ".zip", make)
+    with zipfile.ZipFile(file) as archive:
+        placed = json.loads(archive.read("placed.json"))["modules"]["top"]
+        return Around(placed, archive.read(PLACED).decode())
+
+
+def _taken(
+    grid: Grid,
+    lanes: Sequence[Lane],
+    top: Mapping[str, Any],
+    island: Mapping[str, Any],
+    packed: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return what takes the sites of the lanes."""
+    cells: dict[str, Any] = {}
+    used: set[Bel] = set()
+    clock_port = clock_of(packed)
+    shared = _shared(top, lanes)
+    large = {
+        name: parse(cell["attributes"]["NEXTPNR_BEL"])
+        for name, cell in packed["cells"].items()
+        if cell["type"] in ("DP16KD", "MULT18X18D")
+    }
+    first = lanes[0].site
+    for lane in lanes:
+        right, up = lane.site.column - first.column, lane.site.row - first.row
+        free = [bel for bel in grid.places[LOGIC] if bel.tile in lane.site]
+        for name, at in large.items():
+            bel = Bel(at.column + right, at.row + up, at.name)
+            cells[f"{DUMMY}{lane.name}.{name}"] = _unwired(island["cells"][name], bel)
+            used.add(bel)
+        (clock,) = lane.ports[clock_port]
+        for port, index, bit, tile in _ports(lane, packed):
+            if port != clock_port and bit in shared:
+                tile = tile[0] + right, tile[1] + up
+                bel = min(
+                    (bel for bel in free if bel not in used),
+                    key=lambda bel: abs(bel.column - tile[0]) + abs(bel.row - tile[1]),
+                )
+                used.add(bel)
+                way = "Q" if packed["ports"][port]["direction"] == "output" else "M"
+                cells[stand_in(lane.name, port, index)] = register(bel, {"CLK": clock, way: bit})
+        bel = next(bel for bel in free if bel not in used)
+        used.add(bel)
+        cells[stand_in(lane.name, clock_port, 0)] = register(bel, {"CLK": clock})
+        rest = [bel for bels in grid.places.values() for bel in bels if bel.tile in lane.site]
+        cells = {**dummies([bel for bel in rest if bel not in used], clock), **cells}
+        # The LUTs beside the stand-ins.
+        luts = dummies([bel for bel in used if bel.tile in lane.site and ".FF" in bel.name])
+        cells |= {name: cell for name, cell in luts.items() if cell["type"] == "LUT4"}
+    return cells
+
+
+def _shared(top: Mapping[str, Any], lanes: Sequence[Lane]) -> set[Bit]:
+    """Return the nets of the lanes' ports that lead to something else too, and the constants."""
+    names = {lane.name for lane in lanes}
+    others: set[Bit] = {"0", "1"}
+    others.update(bit for port in top["ports"].values() for bit in port["bits"])
+    others.update(
+        bit
+        for name, cell in top["cells"].items()
+        if name not in names
+        for bits in cell["connections"].values()
+        for bit in bits
+    )
+    return others
+
+
+def _ports(
+    lane: Lane, packed: Mapping[str, Any]
+) -> Iterator[tuple[str, int, Bit, tuple[int, int]]]:
+    """Yield the bits of a lane's ports: name, index, net outside, and a tile that it leads to inside."""
+    tiles: dict[Bit, tuple[int, int]] = {}
+    for cell in packed["cells"].values():
+        tile = parse(cell["attributes"]["NEXTPNR_BEL"]).tile
+        for bits in cell["connections"].values():
+            for bit in bits:
+                tiles.setdefault(bit, tile)
+    for port, described in packed["ports"].items():
+        for index, inside in enumerate(described["bits"]):
+            outside = lane.ports.get(port, [])
+            # An input that nothing takes, and an output that leads nowhere, need no stand-in.
+            if inside in tiles and index < len(outside):
+                yield port, index, outside[index], tiles[inside]
+
+
+def _unwired(cell: Mapping[str, Any], bel: Bel) -> dict[str, Any]:
+    """Return a cell with constants where it has them, and wires to nowhere where it has nets."""
+    ways = cell["port_directions"]
+    wires = {
+        port: ["x" if isinstance(bit, int) else bit for bit in bits]
+        for port, bits in cell["connections"].items()
+        if ways[port] == "input"
+    }
+    return {**cell, "attributes": {**cell["attributes"], "BEL": str(bel)}, "connections": wires}
