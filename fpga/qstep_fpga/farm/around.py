@@ -21,15 +21,16 @@ from qstep_fpga import tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import CONSTRAINTS, NETLIST, PLACED
-from qstep_fpga.farm.grid import LOGIC, Bel, Grid, design, parse
 from qstep_fpga.farm.dummies import DUMMY, dummies, register
+from qstep_fpga.farm.grid import LOGIC, Bel, Grid, design, parse
 from qstep_fpga.farm.sites import Rectangle
 
-__all__ = ["Around", "Lane", "clock_of", "lanes_of", "place_around", "stand_in"]
+__all__ = ["Around", "Lane", "clock_of", "lanes_of", "net_outside", "place_around", "stand_in"]
 
 Bit = int | str
 
 _CLOCKS = re.compile(r"CLK\w?|WCK")
+
 
 @dataclass(frozen=True)
 class Lane:
@@ -65,10 +66,8 @@ class Around:
     text: str
 
 
-def lanes_of(
-    top: Mapping[str, Any], module: str, sites: Sequence[Rectangle]
-) -> tuple[Lane, ...]:
-    """Return the instances of a module in a netlist of yosys, in the order of their numbers, with sites."""
+def lanes_of(top: Mapping[str, Any], module: str, sites: Sequence[Rectangle]) -> tuple[Lane, ...]:
+    """Return the instances of a module in a netlist of yosys, in the order of their numbers."""
     found = [name for name, cell in top["cells"].items() if cell["type"] == module]
     found.sort(key=lambda name: [int(part) for part in re.findall(r"\d+", name)])
     return tuple(
@@ -94,13 +93,46 @@ def clock_of(packed: Mapping[str, Any]) -> str:
         if bit in ports and _CLOCKS.fullmatch(port)
     }
     if len(found) != 1:
-        raise BuildError(f"a lane has clocks at {sorted(found) or 'no port'}; it must have one clock")
-    return found.pop()
+        raise BuildError(
+            f"a lane has clocks at {sorted(found) or 'no port'}; it must have one clock"
+        )
+    return str(found.pop())
 
 
 def stand_in(lane: str, port: str, index: int) -> str:
     """Return the name of what stands in for a bit of a lane's port."""
     return f"{DUMMY}{lane}.{port}[{index}]"
+
+
+def net_outside(
+    around: Around, lane: Lane, port: str, index: int, clock: str
+) -> int | tuple[str, Bit] | None:
+    """Return what a bit of a lane's port is connected to.
+
+    Parameters
+    ----------
+    around : Around
+    lane : Lane
+    port : str
+    index : int
+    clock : str
+        The port of the clock.
+
+    Returns
+    -------
+    int, tuple or None
+        A net of what is around; or ``("between", net)`` if only lanes are at it, whose number is that of
+        the netlist of yosys; or None if nothing is.
+    """
+    stand = around.module["cells"].get(stand_in(lane.name, port, index))
+    if stand is not None:
+        wires = stand["connections"]
+        ways = ("CLK",) if port == clock else ("Q", "M", "DI")
+        return int(next(wires[way][0] for way in ways if wires.get(way)))
+    outer = lane.ports.get(port, ())
+    if index < len(outer) and isinstance(outer[index], int):
+        return "between", outer[index]
+    return None
 
 
 def place_around(
@@ -176,18 +208,17 @@ def _taken(
         for name, cell in packed["cells"].items()
         if cell["type"] in ("DP16KD", "MULT18X18D")
     }
-    first = lanes[0].site
     for lane in lanes:
-        right, up = lane.site.column - first.column, lane.site.row - first.row
+        by = lane.site.beyond(lanes[0].site)
         free = [bel for bel in grid.places[LOGIC] if bel.tile in lane.site]
         for name, at in large.items():
-            bel = Bel(at.column + right, at.row + up, at.name)
+            bel = at.moved(by)
             cells[f"{DUMMY}{lane.name}.{name}"] = _unwired(island["cells"][name], bel)
             used.add(bel)
         (clock,) = lane.ports[clock_port]
         for port, index, bit, tile in _ports(lane, packed):
             if port != clock_port and bit in shared:
-                tile = tile[0] + right, tile[1] + up
+                tile = tile[0] + by[0], tile[1] + by[1]
                 bel = min(
                     (bel for bel in free if bel not in used),
                     key=lambda bel: abs(bel.column - tile[0]) + abs(bel.row - tile[1]),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from qstep_fpga.farm.around import Around, Lane, clock_of, stand_in
-from qstep_fpga.farm.grid import Bel, parse
+from qstep_fpga.farm.around import Around, Lane, clock_of, net_outside
 from qstep_fpga.farm.dummies import DUMMY
+from qstep_fpga.farm.grid import Tile, parse
 
 __all__ = ["joined", "routed", "shifted_route"]
 
@@ -20,8 +21,7 @@ def joined(
 ) -> tuple[dict[str, Any], int]:
     """Return the netlist of the whole farm, and how many nets of the copies have lost their routes.
 
-    A route is lost where its wires are those of another one, or of a tile outside the chip; place and
-    route finds another.
+    A net loses its route where a wire of it is another one's; place and route finds another way.
 
     Parameters
     ----------
@@ -36,91 +36,73 @@ def joined(
     (dict, int)
         A packed module with ``NEXTPNR_BEL`` on all its cells, and the count.
     """
-    cells, nets = around.module["cells"], around.module["netnames"]
-    farm = {**around.module, "cells": dict(_kept(cells)), "netnames": dict(nets)}
+    cells, nets = around.module["cells"], dict(around.module["netnames"])
+    kept = {name: cell for name, cell in cells.items() if not name.startswith(DUMMY)}
+    farm = {**around.module, "cells": kept, "netnames": nets}
     names = {bit: name for name, net in nets.items() for bit in net["bits"]}
-    fresh = max(names, default=0) + 1
+    fresh = itertools.count(max(names, default=0) + 1)
+    numbers = itertools.count(max(_numbers(kept), default=0) + 1)
+    clock = clock_of(packed)
     between: dict[int | str, int] = {}
     taken: set[str] = set()
-    memories = 1 + max(_numbers(farm["cells"]), default=0)
-    clock = clock_of(packed)
     lost = 0
     for lane in lanes:
-        right = lane.site.column - lanes[0].site.column
-        up = lane.site.row - lanes[0].site.row
-        inside: dict[int | str, int] = {}
-        for port, index, own in _port_bits(packed):
-            outer = lane.ports.get(port, ())
-            stand = cells.get(stand_in(lane.name, port, index))
-            if stand is not None:
-                inside[own] = _net_of(stand, port == clock)
-            elif index < len(outer) and isinstance(outer[index], int):
-                if outer[index] not in between:
-                    between[outer[index]] = fresh
-                    fresh += 1
-                inside[own] = between[outer[index]]
-        outputs = {
-            bit
-            for port in packed["ports"].values()
-            if port["direction"] == "output"
-            for bit in port["bits"]
-        }
+        by = lane.site.beyond(lanes[0].site)
+        # The lane's nets to the farm's, those of its ports first.
+        bits: dict[int, int] = {}
+        for port, index, bit in _port_bits(packed):
+            outside = net_outside(around, lane, port, index, clock)
+            if isinstance(outside, int):
+                bits[bit] = outside
+            elif outside is not None:
+                if outside[1] not in between:
+                    between[outside[1]] = next(fresh)
+                bits[bit] = between[outside[1]]
+        inputs = {bit for port, _, bit in _port_bits(packed) if not _is_output(packed, port)}
         for name, net in packed["netnames"].items():
             (bit,) = net["bits"]
-            known = bit in inside
-            if not known:
-                inside[bit] = fresh
-                fresh += 1
-            if known and bit not in outputs:
+            if bit in inputs and bit in bits:
                 continue  # its driver, and so its route, is elsewhere
-            route = shifted_route(net["attributes"].get("ROUTING", ""), right, up)
+            if bit not in bits:
+                bits[bit] = next(fresh)
+            route = shifted_route(net["attributes"].get("ROUTING", ""), by)
             wires = set(routed(route))
             if wires & taken:
                 route, wires = "", set()
                 lost += 1
             taken |= wires
-            own_name = names.setdefault(inside[bit], f"{lane.name}.{name}")
-            before = farm["netnames"].get(own_name, {"hide_name": 0, "attributes": {}})
-            attributes = {**before["attributes"], "ROUTING": route}
-            farm["netnames"][own_name] = {**before, "bits": [inside[bit]], "attributes": attributes}
+            name_there = names.setdefault(bits[bit], f"{lane.name}.{name}")
+            there = nets.get(name_there, {"hide_name": 0, "attributes": {}})
+            attributes = {**there["attributes"], "ROUTING": route}
+            nets[name_there] = {**there, "bits": [bits[bit]], "attributes": attributes}
         for name, cell in packed["cells"].items():
-            at = parse(cell["attributes"]["NEXTPNR_BEL"])
-            bel = Bel(at.column + right, at.row + up, at.name)
-            attributes = {**cell["attributes"], "NEXTPNR_BEL": str(bel)}
-            if "WID" in attributes:  # one number a block RAM, by which its contents are found
-                attributes["WID"] = f"{memories:032b}"
-                memories += 1
-            wires_of = {
-                port: [inside[bit] for bit in bits] for port, bits in cell["connections"].items()
-            }
-            farm["cells"][f"{lane.name}.{name}"] = {
-                **cell,
-                "attributes": attributes,
-                "connections": wires_of,
-            }
-    used = {
-        bit for cell in farm["cells"].values() for bits in cell["connections"].values() for bit in bits
-    } | {bit for port in farm["ports"].values() for bit in port["bits"]}
-    farm["netnames"] = {
-        name: net for name, net in farm["netnames"].items() if used.intersection(net["bits"])
-    }
+            kept[f"{lane.name}.{name}"] = _copied(cell, by, bits, numbers)
+    used = {bit for cell in kept.values() for bits in cell["connections"].values() for bit in bits}
+    used |= {bit for port in farm["ports"].values() for bit in port["bits"]}
+    farm["netnames"] = {name: net for name, net in nets.items() if used.intersection(net["bits"])}
     return farm, lost
 
 
-def shifted_route(route: str, right: int, up: int) -> str:
-    """Return a route of nextpnr so many tiles further right and down."""
-    return _WHERE.sub(
-        lambda where: f"X{int(where[1]) + right}/Y{int(where[2]) + up}/", route
-    )
+def _copied(
+    cell: Mapping[str, Any], by: Tile, bits: Mapping[int, int], numbers: Iterator[int]
+) -> dict[str, Any]:
+    """Return a cell so many tiles further, with other nets; `numbers` are those of contents."""
+    place = parse(cell["attributes"]["NEXTPNR_BEL"]).moved(by)
+    attributes = {**cell["attributes"], "NEXTPNR_BEL": str(place)}
+    if "WID" in attributes:  # by which the bitstream finds the contents of a block RAM
+        attributes["WID"] = f"{next(numbers):032b}"
+    wires = {port: [bits[bit] for bit in own] for port, own in cell["connections"].items()}
+    return {**cell, "attributes": attributes, "connections": wires}
+
+
+def shifted_route(route: str, by: Tile) -> str:
+    """Return a route of nextpnr so many columns and rows further."""
+    return _WHERE.sub(lambda at: f"X{int(at[1]) + by[0]}/Y{int(at[2]) + by[1]}/", route)
 
 
 def routed(route: str) -> Iterator[str]:
     """Yield the wires of a route: it is triples of wire, the switch that leads there, and how firmly."""
     return (wire for wire in route.strip().split(";")[::3] if wire)
-
-
-def _kept(cells: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    return ((name, cell) for name, cell in cells.items() if not name.startswith(DUMMY))
 
 
 def _numbers(cells: Mapping[str, Any]) -> list[int]:
@@ -134,9 +116,5 @@ def _port_bits(packed: Mapping[str, Any]) -> Iterator[tuple[str, int, int]]:
             yield port, index, bit
 
 
-def _net_of(stand: Mapping[str, Any], is_clock: bool) -> int:
-    """Return the net of the port that a register stands in for."""
-    wires = stand["connections"]
-    port = "CLK" if is_clock else next(p for p in ("Q", "M", "DI") if wires.get(p))
-    bit: int = wires[port][0]
-    return bit
+def _is_output(packed: Mapping[str, Any], port: str) -> bool:
+    return bool(packed["ports"][port]["direction"] == "output")

@@ -19,7 +19,7 @@ _REGISTER = {"GSR": "DISABLED", "CEMUX": "1 ", "CLKMUX": "CLK", "LSRMUX": "LSR",
 _REGISTER |= {"REGSET": "RESET", "SRMODE": "LSR_OVER_CE"}
 
 
-def dummies(bels: Sequence[Bel], clock: int | None = None) -> dict[str, Any]:
+def dummies(bels: Sequence[Bel], clock: int | str | None = None) -> dict[str, Any]:
     """Return cells for places: a flip-flop and the LUT beside it, a block RAM, or a multiplier.
 
     `clock` is the net of the flip-flops' clock; those of a tile must not differ in it.

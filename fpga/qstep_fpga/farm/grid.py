@@ -58,6 +58,10 @@ class Bel:
         """Where it is."""
         return self.column, self.row
 
+    def moved(self, by: Tile) -> Bel:
+        """Return the same place of the tile that is so many columns and rows further."""
+        return Bel(self.column + by[0], self.row + by[1], self.name)
+
 
 def parse(text: str) -> Bel:
     """Return the place that nextpnr calls `text`.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -17,14 +16,11 @@ from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import NETLIST, REPORT
 from qstep_fpga.farm.dummies import DUMMY, dummies
-from qstep_fpga.farm.grid import LOGIC, Grid, command, design, parse
+from qstep_fpga.farm.grid import Grid, command, design, parse
 from qstep_fpga.farm.sites import Rectangle
 from qstep_fpga.parallel import in_parallel
 
 __all__ = ["PlacedIsland", "place_island", "place_islands", "read_packed"]
-
-_HALO = 6
-"""Tiles around a site that nothing leaks over."""
 
 _WEIGHT = ["--placer-heap-timingweight", "400"]  # as FAMILIES["ecp5"].place has it
 
@@ -38,8 +34,6 @@ class PlacedIsland:
     seed : int
     fmax_mhz : float
         Highest clock that the tool's timing analysis allows.
-    site : Rectangle
-        Where all its cells are, unless it leaked.
     leaked : int
         Cells outside its site; such a placement cannot be copied.
     file : Path
@@ -48,7 +42,6 @@ class PlacedIsland:
 
     seed: int
     fmax_mhz: float
-    site: Rectangle
     leaked: int
     file: Path
 
@@ -90,13 +83,7 @@ def place_island(
     BuildError
         The tool failed, for example as the lane does not fit its site.
     """
-    halo = site.grown(_HALO)
-    taken = [
-        bel
-        for kind, bels in grid.places.items()
-        for bel in bels
-        if bel.tile not in site and (kind != LOGIC or bel.tile in halo)
-    ]
+    taken = [bel for bels in grid.places.values() for bel in bels if bel.tile not in site]
     cells = {**island["cells"], **dummies(taken)}
     netlist = design("lane", cells, island["ports"], island["netnames"])
     words = [*command(board), "--write", "placed.json", "--report", REPORT, "--seed", str(seed)]
@@ -119,7 +106,7 @@ def place_island(
         parse(cell["attributes"]["NEXTPNR_BEL"]) for cell in read_packed(file)["cells"].values()
     ]
     leaked = sum(place.tile not in site for place in places)
-    return PlacedIsland(seed, fmax, site, leaked, file)
+    return PlacedIsland(seed, fmax, leaked, file)
 
 
 def place_islands(
@@ -142,7 +129,7 @@ def place_islands(
         None stayed inside.
     """
     placed = in_parallel(
-        lambda seed: place_island(board, grid, copy.copy(island), site, clock_hz, seed),
+        lambda seed: place_island(board, grid, island, site, clock_hz, seed),
         seeds,
         jobs,
         progress,

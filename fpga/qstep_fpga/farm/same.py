@@ -1,0 +1,92 @@
+"""Whether a farm is the netlist that it was made of: the same cells, and the same connections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from qstep_fpga.farm.around import Around, Lane, clock_of, net_outside
+from qstep_fpga.farm.dummies import DUMMY
+from qstep_fpga.farm.grid import parse
+
+__all__ = ["changes"]
+
+
+def changes(
+    farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane], packed: Mapping[str, Any]
+) -> Iterator[str]:
+    """Yield in words what differs from the parts; parameters as of the check's ``problems``."""
+    yield from _cells(farm, around, lanes, packed)
+    yield from _nets(farm, around, lanes, packed)
+
+
+def _cells(
+    farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane], packed: Mapping[str, Any]
+) -> Iterator[str]:
+    """The same cells with the same parameters, at the same spots of each site."""
+    expected = {
+        name: (cell, cell["attributes"].get("NEXTPNR_BEL"))
+        for name, cell in around.module["cells"].items()
+        if not name.startswith(DUMMY)
+    }
+    for lane in lanes:
+        by = lane.site.beyond(lanes[0].site)
+        for name, cell in packed["cells"].items():
+            place = parse(cell["attributes"]["NEXTPNR_BEL"]).moved(by)
+            expected[f"{lane.name}.{name}"] = cell, str(place)
+    for name in sorted(set(expected) ^ set(farm["cells"])):
+        yield f"{name} is {'missing' if name in expected else 'new'}"
+    numbers: set[str] = set()
+    for name in expected.keys() & farm["cells"].keys():
+        (before, place), after = expected[name], farm["cells"][name]
+        if after["type"] != before["type"]:
+            yield f"{name} is {after['type']} and was {before['type']}"
+        for parameter in before["parameters"].keys() | after["parameters"].keys():
+            was, now = before["parameters"].get(parameter), after["parameters"].get(parameter)
+            if was != now:
+                yield f"{parameter} of {name} is {now} and was {was}"
+        if after["attributes"].get("NEXTPNR_BEL") != place:
+            yield f"{name} is at {after['attributes'].get('NEXTPNR_BEL')} and was to be at {place}"
+        number = after["attributes"].get("WID")
+        if number in numbers:
+            yield f"{name} has the contents of another block RAM"
+        if number is not None:
+            numbers.add(number)
+
+
+def _nets(
+    farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane], packed: Mapping[str, Any]
+) -> Iterator[str]:
+    """The same connections: what was one net still is, and what was two still are."""
+    now: dict[Any, Any] = {}
+    was: dict[Any, Any] = {}
+    for cell, port, index, before in _expected(around, lanes, packed):
+        bits = farm["cells"].get(cell, {"connections": {}})["connections"].get(port, [])
+        after = bits[index] if index < len(bits) else None
+        if now.setdefault(before, after) != after or was.setdefault(after, before) != before:
+            yield f"{cell}.{port} is connected to something else than before"
+
+
+def _expected(
+    around: Around, lanes: Sequence[Lane], packed: Mapping[str, Any]
+) -> Iterator[tuple[str, str, int, Any]]:
+    """Yield the pins of all parts: cell, port, index, and something that stands for the net."""
+    parts = around.module["cells"]
+    for name, cell in parts.items():
+        if not name.startswith(DUMMY):
+            for port, bits in cell["connections"].items():
+                for index, bit in enumerate(bits):
+                    yield name, port, index, bit
+    clock = clock_of(packed)
+    for lane in lanes:
+        nets = {
+            bit: net_outside(around, lane, port, index, clock)
+            for port, described in packed["ports"].items()
+            for index, bit in enumerate(described["bits"])
+        }
+        for name, cell in packed["cells"].items():
+            for port, bits in cell["connections"].items():
+                for index, bit in enumerate(bits):
+                    outside = nets.get(bit)
+                    net = (lane.name, bit) if outside is None else outside
+                    yield f"{lane.name}.{name}", port, index, net

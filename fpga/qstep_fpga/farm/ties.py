@@ -1,0 +1,69 @@
+"""The unused inputs of block RAMs and multipliers, in nextpnr's text for the bitstream.
+
+nextpnr ties them to constants, but forgets those of a packed netlist that it reads again; they would
+then be 1. They depend on no route, so they are those of the text before routing, in which the block
+RAMs and multipliers of all lanes are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+
+from qstep.errors import BuildError
+
+__all__ = ["tied"]
+
+_TIE = re.compile(r"enum: CIB\.(\w+)MUX [01]")
+_SETTING = re.compile(r"\w+: (EBR\d|MULT18_\d)\.(?!WID )")
+
+
+def tied(text: str, before: str) -> str:
+    """Return the text of a farm with the ties of the text before routing.
+
+    An input that is routed needs none: before routing those of the lanes seem to be unused.
+
+    Parameters
+    ----------
+    text, before : str
+        Settings of a bitstream as nextpnr writes them.
+
+    Raises
+    ------
+    BuildError
+        A block RAM or a multiplier has other settings than before.
+    """
+    tiles, earlier = _tiles(text), _tiles(before)
+    for tile, lines in earlier.items():
+        there = tiles.get(tile, [])
+        was, now = _settings(lines), _settings(there)
+        for cell in now:
+            if now[cell] != was[cell]:
+                changed = ", ".join(sorted(now[cell] ^ was[cell])[:3])
+                raise BuildError(f"{cell} in {tile} has other settings than before: {changed}")
+        used = {line.split()[1] for line in there if line.startswith("arc: ")}
+        ties = [line for line in lines if (tie := _TIE.fullmatch(line)) and tie[1] not in used]
+        added = [line for line in ties if line not in there]
+        if added:
+            tiles.setdefault(tile, []).extend(added)
+    return "\n\n".join("\n".join([head, *lines]) for head, lines in tiles.items()) + "\n"
+
+
+def _settings(lines: list[str]) -> defaultdict[str, set[str]]:
+    """Return what a tile sets of each block RAM and multiplier, but for the number of its contents."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for line in lines:
+        if match := _SETTING.match(line):
+            found[match[1]].add(line)
+    return found
+
+
+def _tiles(text: str) -> dict[str, list[str]]:
+    """Return the lines below each head; heads begin with a dot."""
+    found: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        if line.startswith("."):
+            lines = found.setdefault(line, [])
+        elif line:
+            lines.append(line)
+    return found
