@@ -65,7 +65,6 @@ def _places(farm: Mapping[str, Any], lanes: Sequence[Lane]) -> Iterator[str]:
         for column in range(lane.site.column, lane.site.column + lane.site.width)
         for row in range(lane.site.row, lane.site.row + lane.site.height)
     }
-    names = {lane.name for lane in lanes}
     for name, cell in farm["cells"].items():
         place = cell["attributes"].get("NEXTPNR_BEL")
         if place is None:
@@ -76,8 +75,7 @@ def _places(farm: Mapping[str, Any], lanes: Sequence[Lane]) -> Iterator[str]:
         owner[place] = name
         found = _TILE.match(place)
         site = sites.get((int(found[1]), int(found[2]))) if found else None
-        lane = name.partition(".")[0]
-        if site != (lane if lane in names else None):
+        if site != next((lane.name for lane in lanes if name.startswith(f"{lane.name}.")), None):
             yield f"{name} is at {place}, {f'in the site of {site}' if site else 'outside its site'}"
 
 

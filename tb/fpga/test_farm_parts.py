@@ -1,0 +1,153 @@
+"""What copying lanes is made of: sites, limits of the clock, and the ties of unused inputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from qstep.errors import BuildError
+from qstep_fpga.farm.grid import Bel, Grid, parse
+from qstep_fpga.farm.limits import highest_clocks, quiet_ports
+from qstep_fpga.farm.sites import Rectangle, layout
+from qstep_fpga.farm.ties import tied
+
+pytestmark = pytest.mark.unit
+
+MEMORY, DSP = "block RAM", "DSP"
+LANE = {"LUT4": 30, "FF": 30, MEMORY: 2, DSP: 1}
+
+
+def grid(columns: tuple[int, ...] = (1, 5, 9, 14)) -> Grid:
+    """Return a chip of 12 rows: rows 3 and 9 of block RAMs, row 6 of multipliers, the rest logic.
+
+    Groups of two block RAMs and a multiplier begin at these columns, four tiles apart but for one.
+    """
+    special = {3, 6, 9}
+    rest = [(x, y) for x in range(18) for y in range(12) if y not in special]
+    memories = [Bel(x + 2 * n, y, f"EBR{n}") for x in columns for y in (3, 9) for n in (0, 1)]
+    logic = [Bel(x, y, f"SLICEA.FF{n}") for x, y in rest for n in (0, 1)]
+    multipliers = [Bel(x, 6, "MULT18_0") for x in columns]
+    return Grid({"FF": tuple(logic), MEMORY: tuple(memories), DSP: tuple(multipliers)})
+
+
+def test_sites_are_equal_disjoint_and_in_a_snake() -> None:
+    found = layout(grid(), LANE, 3, "a chip")
+    assert len({(site.width, site.height) for site in found.sites}) == 1
+    assert not any(
+        one.overlaps(other) for one in found.sites for other in found.sites if one is not other
+    )
+    places = grid().places
+    contents = {
+        frozenset(
+            (bel.column - site.column, bel.row - site.row, bel.name)
+            for bels in places.values()
+            for bel in bels
+            if bel.tile in site
+        )
+        for site in found.sites
+    }
+    assert len(contents) == 1
+    assert found.room[MEMORY] >= 2
+    assert found.room[DSP] >= 1
+    assert [site.column for site in found.sites] == [1, 5, 9]
+
+
+@pytest.mark.parametrize(
+    ("need", "lanes", "message"),
+    [
+        (LANE, 5, "5 lanes do not fit a chip: it has 4 equal sites .* 1 too few.* has 4 lanes"),
+        ({**LANE, DSP: 9}, 1, "a lane fits no site of a chip: DSP: a lane needs 9, .* more than"),
+        ({**LANE, "FF": 9000}, 1, "FF: a lane needs 9,000, .* that can be used of one"),
+    ],
+)
+def test_a_farm_that_does_not_fit_says_what_is_short(
+    need: dict[str, int], lanes: int, message: str
+) -> None:
+    with pytest.raises(BuildError, match=message):
+        layout(grid(), need, lanes, "a chip")
+
+
+def test_rectangles_know_what_they_share() -> None:
+    one = Rectangle(2, 2, 3, 4)
+    assert (4, 5) in one
+    assert (5, 5) not in one
+    assert (4, 6) not in one
+    assert one.overlaps(Rectangle(4, 5, 1, 1))
+    assert not one.overlaps(Rectangle(5, 2, 9, 9))
+    assert Rectangle(7, 1, 3, 4).beyond(one) == (5, -1)
+
+
+def test_what_is_no_place_is_refused() -> None:
+    assert parse("X4/Y22/EBR0").moved((9, -1)) == Bel(13, 21, "EBR0")
+    with pytest.raises(ValueError, match=r"'R2C3' is no place on an ECP5"):
+        parse("R2C3")
+
+
+MODEL = {
+    "DP16KD:WRITEMODE_A=NORMAL,WRITEMODE_B=NORMAL": [{"type": "Width", "width": [2000] * 3}],
+    "DP16KD:WRITEMODE_A=NORMAL,WRITEMODE_B=READBEFOREWRITE": [
+        {"type": "Width", "width": [3000, 3125, 3125]}
+    ],
+    "MULT18X18D:REGS=PIPELINE": [{"type": "SetupHold", "pin": "A", "setup": [1, 2, 2500]}],
+    "MULT18X18D:REGS=ALL": [{"type": "IOPath", "rising": [500, 600, 700]}],
+}
+
+
+def block_ram(write: list[int | str], read: list[int | str]) -> dict[str, Any]:
+    slow = {"WRITEMODE_A": "READBEFOREWRITE", "WRITEMODE_B": "READBEFOREWRITE"}
+    ways = {"WEA": "input", "DOA0": "output", "WEB": "input", "DOB0": "output"}
+    wires = {"WEA": write, "DOA0": read, "WEB": ["0"], "DOB0": [9]}
+    return {"type": "DP16KD", "parameters": slow, "port_directions": ways, "connections": wires}
+
+
+@pytest.mark.parametrize(("read", "changed", "clock"), [(7, 2, 250.0), (9, 1, 160.0)])
+def test_ports_that_do_not_read_as_they_write_are_faster(
+    read: int, changed: int, clock: float
+) -> None:
+    """Net 9 leaves the module; what drives net 7 is read by nobody."""
+    ram = block_ram([5], [read])
+    module = {"ports": {"out": {"direction": "output", "bits": [9]}}, "cells": {"ram": ram}}
+    assert highest_clocks(MODEL, {"m": module}) == {MEMORY: 160.0}
+    assert quiet_ports(module) == changed
+    assert highest_clocks(MODEL, {"m": module}) == {MEMORY: clock}
+
+
+def test_only_a_multiplier_with_all_registers_has_a_limit() -> None:
+    names = ("INPUTA", "INPUTB", "PIPELINE", "OUTPUT")
+    clocks = {f"REG_{name}_CLK": "CLK0" for name in names}
+    full = {"type": "MULT18X18D", "parameters": clocks}
+    bare = {"type": "MULT18X18D", "parameters": {**clocks, "REG_OUTPUT_CLK": "NONE"}}
+    assert highest_clocks(MODEL, {"m": {"cells": {"one": full}}}) == {DSP: 312.5}
+    assert not highest_clocks(MODEL, {"m": {"cells": {"one": bare}}})
+
+
+BEFORE = """.device LFE5U-12F
+
+.tile CIB_R1C1:CIB_EBR
+enum: CIB.JA0MUX 0
+enum: CIB.JB1MUX 1
+
+.tile CIB_R1C2:CIB_EBR
+enum: CIB.JC2MUX 0
+
+.tile MIB_R1C1:MIB_EBR0
+enum: EBR0.WEBMUX INV
+word: EBR0.WID 001
+"""
+
+
+def test_unused_inputs_keep_their_ties_and_routed_ones_need_none() -> None:
+    text = BEFORE.replace("enum: CIB.JA0MUX 0\nenum: CIB.JB1MUX 1", "arc: JB1 V02S0101")
+    text = text.replace("enum: CIB.JC2MUX 0\n", "").replace("WID 001", "WID 010")
+    lines = tied(text, BEFORE).splitlines()
+    assert lines[2:5] == [".tile CIB_R1C1:CIB_EBR", "arc: JB1 V02S0101", "enum: CIB.JA0MUX 0"]
+    assert "enum: CIB.JB1MUX 1" not in lines
+    assert lines[lines.index(".tile CIB_R1C2:CIB_EBR") + 1] == "enum: CIB.JC2MUX 0"
+    assert "word: EBR0.WID 010" in lines
+    assert "word: EBR0.WID 001" not in lines
+
+
+def test_a_block_ram_with_other_settings_is_refused() -> None:
+    with pytest.raises(BuildError, match=r"EBR0 in .*MIB_EBR0 has other settings.*WEBMUX WEB"):
+        tied(BEFORE.replace("WEBMUX INV", "WEBMUX WEB"), BEFORE)
