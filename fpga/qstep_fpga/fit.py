@@ -86,7 +86,7 @@ def shortages(board: Board, need: dict[str, int]) -> list[Shortage]:
 
 def check_pins(config: Config) -> None:
     """Raise ConfigError if the agents' world is at pins, which a board's design does not have."""
-    if config.acting is not None and config.acting.world == "pins":
+    if config.acting is not None and config.acting.is_at_pins:
         raise ConfigError(
             "acting.world is 'pins'; a board's design leads no pins out: use qstep generate, and "
             "connect them"

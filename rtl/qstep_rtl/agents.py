@@ -38,7 +38,7 @@ def check_room(config: Config) -> None:
         raise ConfigError(
             f"acting has {acting.agents} agents{where}; hardware has 1 to {most}, {LANE_AGENTS} a lane"
         )
-    if acting.shared_table and acting.agents > 1 and acting.world in ("live", "pins"):
+    if acting.shared_table and acting.agents > 1 and (acting.is_live or acting.is_at_pins):
         # An agent that is held asks again, though it was answered.
         raise ConfigError(
             f"acting.world is {acting.world!r} and acting.shared_table true; in hardware agents of one "
@@ -79,7 +79,7 @@ class Agents(Component):
 
     def __init__(self, config: Config) -> None:
         assert config.acting is not None
-        self._config, self.is_live = config, config.acting.world == "live"
+        self._config, self.is_live = config, config.acting.is_live
         members: dict[str, Member] = {"agents": In(AgentsSignature()), **pins_of(config)}
         if self.is_live:
             members["world"] = Out(WorldSignature(config))
@@ -104,7 +104,7 @@ class Agents(Component):
             "o_busy_o": host.busy,
         }
         m.d.comb += stop.eq(host.stop)
-        if acting.world != "table":
+        if not acting.is_table:
             signature = WorldSignature(config)
             if self.is_live:
                 world = self.world

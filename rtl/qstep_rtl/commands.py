@@ -92,7 +92,7 @@ class Commands(Component):
             "agents": Out(AgentsSignature(config.lanes)),
             "data": Out(stream.Signature(8)),
         }
-        if config.acting and config.acting.world == "live":
+        if config.acting and config.acting.is_live:
             of_agents["world"] = In(WorldSignature(config))
         super().__init__(
             {
@@ -123,7 +123,7 @@ class Commands(Component):
         if config.acting:
             m.submodules.agents = agents = AgentsHandler(config)
             handlers += [agents]
-            if config.acting.world == "live":
+            if config.acting.is_live:
                 handlers += [self._add_act(m, agents, reader)]
             else:
                 connect(m, agents.agents, flipped(self.agents))

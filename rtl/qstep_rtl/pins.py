@@ -36,7 +36,7 @@ def pins_of(config: Config) -> dict[str, Member]:
     start_state : In
         Where an episode starts: looked at when an agent begins, and when one's episode has ended.
     """
-    if config.acting is None or config.acting.world != "pins":
+    if config.acting is None or not config.acting.is_at_pins:
         return {}
     return {
         "action_valid": Out(1),

@@ -152,7 +152,7 @@ class Config:
         acting, lanes = self.acting, f"lanes is {self.lanes}"
         if acting is None:
             raise ConfigError(f"{lanes}; it must be 1 where there are no agents")
-        if acting.world != "table":
+        if not acting.is_table:
             raise ConfigError(f"{lanes}; it must be 1 where acting.world is {acting.world!r}")
         if acting.shared_table:
             raise ConfigError(f"{lanes}; it must be 1 where acting.shared_table is true")

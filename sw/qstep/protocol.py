@@ -108,7 +108,7 @@ def requests_of(config: Config) -> tuple[Request, ...]:
     if config.acting is None:
         others = (*_OF_AGENTS, *jobs, *_OF_LIVE_WORLDS)
         return tuple(request for request in Request if request not in others)
-    steps = _OF_LIVE_WORLDS if config.acting.world == "live" else jobs
+    steps = _OF_LIVE_WORLDS if config.acting.is_live else jobs
     known = (*_OF_EVERY_DEVICE, *_OF_AGENTS, *steps)
     return tuple(request for request in Request if request in known)
 

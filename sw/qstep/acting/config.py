@@ -21,7 +21,7 @@ __all__ = [
 CIRCUITS = (".sv", ".v", ".py")
 """How the file of a world that is a circuit ends: SystemVerilog, Verilog or Amaranth."""
 
-_WORLDS = ("table", "live", "pins")
+_TABLE, _LIVE, _PINS = _WORLDS = ("table", "live", "pins")
 
 _MOST_CLOCKS = (1 << 31) - 1
 
@@ -104,7 +104,7 @@ class Acting:
                 raise ConfigError(
                     f"acting.{name} is {value}; it must be a power of two from 1 to {most}"
                 )
-            if value > 1 and self.world != "table":
+            if value > 1 and not self.is_table:
                 raise ConfigError(
                     f"acting.{name} is {value}; it must be 1 where acting.world is not 'table'"
                 )
@@ -115,6 +115,21 @@ class Acting:
             )
         clocks = integer("acting.deadline", self.deadline, 1000, _MOST_CLOCKS)
         object.__setattr__(self, "deadline", clocks)
+
+    @property
+    def is_table(self) -> bool:
+        """The world is memories of the device."""
+        return self.world == _TABLE
+
+    @property
+    def is_live(self) -> bool:
+        """The host is the world."""
+        return self.world == _LIVE
+
+    @property
+    def is_at_pins(self) -> bool:
+        """The world is at the device's pins."""
+        return self.world == _PINS
 
     @property
     def is_circuit(self) -> bool:

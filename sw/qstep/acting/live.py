@@ -143,8 +143,8 @@ def open_live(url: str, config: Config, settings: Sequence[AgentSettings]) -> Li
 
 def check_live(config: Config) -> None:
     """Raise ConfigError unless the world of a configuration is live."""
-    world = None if config.acting is None else config.acting.world
-    if world != "live":
+    if config.acting is None or not config.acting.is_live:
+        world = None if config.acting is None else config.acting.world
         raise ConfigError(f"acting.world is {world!r}; begin and act need 'live'")
 
 

@@ -60,7 +60,7 @@ class AgentsPlan:
     def loaded(self) -> WorldTable | int:
         """What a device is opened with: the world's memories, or of another one the limit of steps."""
         acting = self.config.acting
-        if acting is None or acting.world == "table":
+        if acting is None or acting.is_table:
             assert self.world is not None
             return self.world.table(self.config)
         return 0 if self.world is None else self.world.max_episode_steps

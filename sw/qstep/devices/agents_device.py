@@ -111,16 +111,12 @@ class LinkAgents(Closing):
         patience: float = PATIENCE,
         build: str | None = None,
     ) -> None:
-        acting = checked_agents(config, settings)
+        self._acting = acting = checked_agents(config, settings)
         self.config, self.world, self.settings = config, world, tuple(settings)
         self._port, self._expected_build = port, build
-        self._is_live = acting.world == "live"
-        self._deadline = acting.deadline
         self._stuck_seconds = _STUCK_SECONDS
-        if acting.world != "table":
+        if not acting.is_table:
             self._stuck_seconds += _SLOWDOWN * acting.deadline / config.link.clock_hz
-        self._tables = 2 if acting.algorithm is Algorithm.DOUBLE_Q_LEARNING else 1
-        self._owners = 1 if acting.shared_table else config.lane_agents
         self._arguments = arguments_of(config)
         self._word_seconds = _WORD_SECONDS + config.lanes * _LANE_SECONDS
         loads = _world_loads(config, world)
@@ -176,7 +172,7 @@ class LinkAgents(Closing):
             self.stop()
             raise
         if job & SILENT:
-            raise WorldSilentError(job - SILENT, self._deadline)
+            raise WorldSilentError(job - SILENT, self._acting.deadline)
         return None
 
     def start(self, steps: int) -> None:
@@ -190,7 +186,7 @@ class LinkAgents(Closing):
             A job runs already; it goes on.
         """
         integer("steps", steps, 1, MOST_STEPS, "from 1 to 2^48-1")
-        if self._is_live:
+        if self._acting.is_live:
             raise ConfigError("acting.world is 'live'; agents make no steps but by act")
         self._session.send(Request.RUN, self._arguments[Request.RUN].pack(steps))
         self._session.drain()
@@ -291,10 +287,13 @@ class LinkAgents(Closing):
 
     def _entries(self) -> list[int]:
         """Return where the values of a lane's tables are, in the order of :attr:`table`."""
+        acting = self._acting
+        owners = 1 if acting.shared_table else self.config.lane_agents
+        tables = 2 if acting.algorithm is Algorithm.DOUBLE_Q_LEARNING else 1
         return [
             table_index(agent, table, state, action)
-            for agent in range(self._owners)
-            for table in range(self._tables)
+            for agent in range(owners)
+            for table in range(tables)
             for state in range(self.config.states)
             for action in range(self.config.actions)
         ]
@@ -345,10 +344,10 @@ def _world_loads(config: Config, world: WorldTable | int) -> list[Access]:
     """Return what loads a world, or only its limit of steps."""
     acting = config.acting
     if isinstance(world, WorldTable):
-        if acting is not None and acting.world != "table":
+        if acting is not None and not acting.is_table:
             raise ConfigError(f"world is a table; the device's is {acting.world!r}")
         return list(world_writes(config, world))
     limit = integer("max_episode_steps", world, 0, _MOST_LIMIT)
-    if acting is not None and acting.world == "table":
+    if acting is not None and acting.is_table:
         raise ConfigError("world is a limit of steps; the device's is a table, which must be given")
     return [limit_write(limit)]
