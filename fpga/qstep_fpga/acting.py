@@ -19,6 +19,7 @@ from qstep import cache
 from qstep.acting.config import Algorithm
 from qstep.errors import QStepError
 from qstep.files import write_atomically
+from qstep.scheduler import Threads
 from qstep_fpga import board as boards
 from qstep_fpga import tools
 from qstep_fpga.board import Board
@@ -121,7 +122,7 @@ def estimate(
     number = list(Algorithm).index(algorithm)  # in the order of qs_agents_pkg::algorithm_e
     netlist = synthesise_acting(board, {**sizes, "Algorithm": number})
     placements = place_all(
-        board, clock_hz, netlist, range(1, seeds + 1), jobs, lambda placement: None
+        board, clock_hz, netlist, range(1, seeds + 1), Threads(jobs), lambda placement: None
     )
     best = max(placements, key=lambda placement: placement.fmax_mhz)
     around = needs_around_lane(board, netlist)

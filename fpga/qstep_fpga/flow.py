@@ -8,6 +8,7 @@ from pathlib import Path
 from qstep.config import Config
 from qstep.errors import BuildError
 from qstep.files import make_room, write_atomically
+from qstep.scheduler import Workers
 from qstep_fpga.board import Board
 from qstep_fpga.families import bitstream_name
 from qstep_fpga.fit import check_fit, check_pins, check_table
@@ -22,7 +23,7 @@ def build(
     board: Board,
     config: Config,
     seeds: Sequence[int],
-    jobs: int,
+    workers: Workers,
     folder: Path,
     progress: Callable[[str, int, int], None],
     accept_unmet_clock: bool = False,
@@ -38,8 +39,8 @@ def build(
         Its ``link.clock_hz`` is what the PLL makes.
     seeds : sequence of int
         Placement seeds, at least one; the bitstream comes from the one with the highest clock.
-    jobs : int
-        Placements at a time.
+    workers : Workers
+        Who places.
     folder : Path
         Made if it is absent.
     progress : callable
@@ -80,7 +81,7 @@ def build(
         done += 1
         progress(f"seed {placement.seed}: {placement.fmax_mhz:.1f} MHz", done, total)
 
-    placements = place_all(board, config.link.clock_hz, netlist, seeds, jobs, placed)
+    placements = place_all(board, config.link.clock_hz, netlist, seeds, workers, placed)
     report = BuildReport.of(board, config, placements)
     # Until the new one is there: a bitstream is never beside the configuration of another one.
     bitstream.unlink(missing_ok=True)

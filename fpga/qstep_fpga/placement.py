@@ -12,16 +12,17 @@ import shutil
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from qstep import cache
 from qstep.files import write_atomically
+from qstep.scheduler import Workers, in_parallel
 from qstep_fpga import tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import CONSTRAINTS, NETLIST, PLACED, REPORT
-from qstep_fpga.parallel import in_parallel
 
 __all__ = ["Placement", "pack", "place", "place_all"]
 
@@ -87,14 +88,14 @@ def place_all(
     clock_hz: int,
     netlist: Path,
     seeds: Sequence[int],
-    jobs: int,
+    workers: Workers,
     progress: Callable[[Placement], None],
 ) -> list[Placement]:
-    """Place with several seeds, `jobs` at a time, and return them in the order of `seeds`.
+    """Place with several seeds and return them in the order of `seeds`.
 
     `progress` is called as each is done. Errors as for :func:`place`.
     """
-    return in_parallel(lambda seed: place(board, clock_hz, netlist, seed), seeds, jobs, progress)
+    return in_parallel(partial(place, board, clock_hz, netlist), seeds, workers, progress)
 
 
 def pack(board: Board, placement: Placement, out: Path) -> None:

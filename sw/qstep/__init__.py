@@ -16,6 +16,7 @@ from qstep.transitions import Transitions
 
 if TYPE_CHECKING:
     from qstep.acting.live import open_live
+    from qstep.acting.sweep import sweep
     from qstep.acting.train import train
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "Transitions",
     "World",
     "open_live",
+    "sweep",
     "train",
 ]
 __version__ = "0.1.0"
@@ -39,7 +41,11 @@ __version__ = "0.1.0"
 open = open_device  # `qstep.open`; not in `__all__`, as `import *` must leave Python's own alone
 
 
-_LOADED_WHEN_USED = {"open_live": "qstep.acting.live", "train": "qstep.acting.train"}
+_LOADED_WHEN_USED = {
+    "open_live": "qstep.acting.live",
+    "sweep": "qstep.acting.sweep",
+    "train": "qstep.acting.train",
+}
 """They take most of a second, for Numba."""
 
 

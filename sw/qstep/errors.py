@@ -19,6 +19,7 @@ __all__ = [
     "QStepError",
     "RefusedError",
     "RunFolderError",
+    "SchedulerError",
     "SessionLostError",
     "TableError",
     "ToolMissingError",
@@ -68,6 +69,10 @@ class CheckpointError(FileFormatError):
 
 class RunFolderError(QStepError, RuntimeError):
     """A folder holds a run that would be replaced, or one that another process is at."""
+
+
+class SchedulerError(QStepError, RuntimeError):
+    """Work cannot be handed out: nobody is there, a worker lacks a package, or too many died."""
 
 
 class EnvironmentSpaceError(QStepError, ValueError):

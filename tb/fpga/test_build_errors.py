@@ -14,6 +14,7 @@ from rich.console import Console
 from qstep.acting.config import Acting
 from qstep.config import Config
 from qstep.errors import BuildError, ConfigError, FileFormatError, ToolMissingError
+from qstep.scheduler import Threads
 from qstep_fpga import flow, tools
 from qstep_fpga.board import load
 from qstep_fpga.critical import describe
@@ -159,7 +160,7 @@ def placed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Placement]:
 
 
 def run(folder: Path, accept: bool = False) -> tuple[BuildReport, Path]:
-    return flow.build(BOARD, BOARD.config, [1, 2, 3], 1, folder, lambda *a: None, accept)
+    return flow.build(BOARD, BOARD.config, [1, 2, 3], Threads(1), folder, lambda *a: None, accept)
 
 
 def test_bitstream_comes_from_the_fastest_seed(placed: list[Placement], tmp_path: Path) -> None:

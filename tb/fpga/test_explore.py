@@ -13,6 +13,7 @@ import pytest
 
 from qstep.cli.explore import command
 from qstep.errors import BuildError, ConfigError, FileFormatError, QStepError
+from qstep.scheduler import Threads
 from qstep_fpga import tools
 from qstep_fpga.board import Board, load
 from qstep_fpga.explore import sweep
@@ -143,7 +144,7 @@ def swept(
     points: list[Point | Refused], seeds: int = 1, said: list[str] | None = None
 ) -> Exploration:
     tell = (said if said is not None else []).append
-    return explore(points, "lane", range(1, seeds + 1), 1, tell, lambda *_: None)
+    return explore(points, "lane", range(1, seeds + 1), Threads(1), tell, lambda *_: None)
 
 
 @pytest.mark.unit
@@ -156,7 +157,7 @@ def test_what_does_not_fit_is_told_with_by_how_much_before_anything_is_placed(
 
     said: list[str] = []
     points = grid([ECP], states=[1, 16, 30_000], actions=[2], widths=[8], loop_depths=[2])
-    found = explore(points, "lane", [1], 1, tell, lambda *_: None)
+    found = explore(points, "lane", [1], Threads(1), tell, lambda *_: None)
     assert said == [
         "ulx3s-12f: 1 x 2, 8 bit, loop depth 2: states is 1; it must be an integer from 2 to 65536",
         "ulx3s-12f: 30000 x 2, 8 bit, loop depth 2: does not fit: LUT4 30,001 of 24,288, 5,713 over",
@@ -191,7 +192,7 @@ def test_figures_are_of_all_seeds_and_leave_out_what_is_around_the_lane(stand_in
 @pytest.mark.unit
 def test_the_whole_device_leaves_out_nothing(stand_in: Tools) -> None:
     points = grid([ECP], states=[16], loop_depths=[2])
-    found = explore(points, "device", [1], 1, lambda _: None, lambda *_: None)
+    found = explore(points, "device", [1], Threads(1), lambda _: None, lambda *_: None)
     assert found.results[0].resources["LUT4"] == (17, 1000)
 
 

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from qstep.errors import BuildError
+from qstep.scheduler import Threads
 from qstep_fpga.board import load
 from qstep_fpga.chip import available
 from qstep_fpga.families import FAMILIES
@@ -79,7 +80,7 @@ def test_a_fresh_build_of_the_smallest_board_gives_the_committed_figures(
     monkeypatch.setenv("QSTEP_CACHE", str(tmp_path / "cache"))
     board = load("icebreaker")
     committed = BuildReport.read(ROOT / "fpga/reports/icebreaker.json")
-    fresh, bitstream = build(board, board.config, [1], 1, tmp_path, lambda *a: None)
+    fresh, bitstream = build(board, board.config, [1], Threads(1), tmp_path, lambda *a: None)
     # The tools are deterministic for a seed and a version, so nothing may differ.
     assert fresh.tools == committed.tools
     assert fresh.fmax_mhz["1"] == committed.fmax_mhz["1"]

@@ -50,6 +50,7 @@ AT_WORK = {
         "",
     ),
     "serve": (SIZE, "qstep_sim.port.build", ""),
+    "sweep": ("gridworld", "qstep.acting.sweep.Sweep.run", ""),
     "train": ("gridworld --act host", "qstep.devices.model_device.ModelDevice.configure", ""),
 }
 """What is typed after a command, what the signal interrupts, and what the command says of it."""

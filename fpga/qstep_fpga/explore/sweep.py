@@ -6,15 +6,16 @@ import itertools
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from qstep.errors import BuildError
+from qstep.scheduler import Workers, in_parallel
 from qstep_fpga import fit
 from qstep_fpga.explore.grid import Point, Refused
 from qstep_fpga.explore.result import Exploration, Result
 from qstep_fpga.netlist import synthesise, synthesise_lane
-from qstep_fpga.parallel import in_parallel
 from qstep_fpga.placement import Placement, place
 
 __all__ = ["Candidate", "explore"]
@@ -50,7 +51,7 @@ def explore(
     points: Sequence[Point | Refused],
     what: str,
     seeds: Sequence[int],
-    jobs: int,
+    workers: Workers,
     tell: Callable[[str], None],
     progress: Callable[[str, int, int], None],
 ) -> Exploration:
@@ -64,8 +65,8 @@ def explore(
         ``lane`` for the lane alone, ``device`` for all that a bitstream holds.
     seeds : sequence of int
         Placement seeds, at least one.
-    jobs : int
-        Tools at a time.
+    workers : Workers
+        Who runs the tools.
     tell : callable
         Called with a line for each point that has no figures, before anything is placed if it is no
         configuration or does not fit.
@@ -85,7 +86,7 @@ def explore(
     """
     refused = [point for point in points if isinstance(point, Refused)]
     legal = [point for point in points if isinstance(point, Point)]
-    examined = _each(lambda point: _examine(point, what), legal, jobs, "synthesis", progress)
+    examined = _each(partial(_examine, what), legal, workers, "synthesis", progress)
     refused += [entry for entry in examined if isinstance(entry, Refused)]
     for entry in refused:
         tell(f"{entry.point}: {entry.reason}")
@@ -96,7 +97,7 @@ def explore(
 
     # Seed by seed, so that what cannot be placed at all is known early.
     tasks = list(itertools.product(seeds, candidates))
-    outcomes = _each(lambda task: _attempt(*task), tasks, jobs, "place and route", progress)
+    outcomes = _each(_attempt, tasks, workers, "place and route", progress)
     failed = [outcome for outcome in outcomes if isinstance(outcome, Refused)]
     for entry in failed:
         tell(f"{entry.point}: {entry.reason}")
@@ -117,16 +118,16 @@ def explore(
 def _each(
     function: Callable[[Item], Outcome],
     items: Sequence[Item],
-    jobs: int,
+    workers: Workers,
     doing: str,
     progress: Callable[[str, int, int], None],
 ) -> list[Outcome]:
     done = itertools.count(1)
     progress(doing, 0, len(items))
-    return in_parallel(function, items, jobs, lambda _: progress(doing, next(done), len(items)))
+    return in_parallel(function, items, workers, lambda _: progress(doing, next(done), len(items)))
 
 
-def _examine(point: Point, what: str) -> Candidate | Refused:
+def _examine(what: str, point: Point) -> Candidate | Refused:
     hopeless = fit.hopeless(point.board, point.config)
     if hopeless:
         return Refused(str(point), f"does not fit: at least {_in_words(hopeless)}")
@@ -144,7 +145,8 @@ def _in_words(short: fit.Shortage) -> str:
     return f"{short.resource} {short.needed:,} of {short.there:,}, {short.over:,} over"
 
 
-def _attempt(seed: int, candidate: Candidate) -> Placement | Refused:
+def _attempt(task: tuple[int, Candidate]) -> Placement | Refused:
+    seed, candidate = task
     point = candidate.point
     try:
         return place(point.board, candidate.target_hz, candidate.netlist, seed)

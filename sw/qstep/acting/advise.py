@@ -23,7 +23,17 @@ from qstep.fixed import QFormat, Rounding
 from qstep.learn.value_iteration import solve, start_value
 from qstep.protocol import MOST_STEPS
 
-__all__ = ["AGENTS", "NARROWEST", "Advice", "Outcome", "Trial", "Zone", "advise", "dead_zone"]
+__all__ = [
+    "AGENTS",
+    "NARROWEST",
+    "Advice",
+    "Outcome",
+    "Trial",
+    "Zone",
+    "advise",
+    "dead_zone",
+    "usual_steps",
+]
 
 AGENTS = 5
 """Agents of a trial; the median one must reach the policy."""
@@ -163,6 +173,16 @@ def dead_zone(number_format: QFormat, rounding: Rounding, alpha: float) -> Zone:
     }[rounding]
 
 
+def usual_steps(world: World) -> int:
+    """Return for how long an agent should learn a world, 2^17 to 2^22 steps.
+
+    They are 300 for each pair of state and action, or 16,384 in a world with chance.
+    """
+    chance = len(world.state) > world.states * world.actions
+    each = _STEPS_A_PAIR_BY_CHANCE if chance else _STEPS_A_PAIR
+    return min(max(_LEAST_STEPS, each * world.states * world.actions), _MOST_STEPS)
+
+
 def advise(
     world: World,
     *,
@@ -204,10 +224,7 @@ def advise(
     chance = len(world.state) > world.states * world.actions
     if alpha is None:
         alpha = _ALPHA_BY_CHANCE if chance else _ALPHA
-    if steps is None:
-        each = _STEPS_A_PAIR_BY_CHANCE if chance else _STEPS_A_PAIR
-        steps = min(max(_LEAST_STEPS, each * world.states * world.actions), _MOST_STEPS)
-    steps = integer("steps", steps, 1, MOST_STEPS)
+    steps = integer("steps", usual_steps(world) if steps is None else steps, 1, MOST_STEPS)
     most_width = integer("width", most_width, NARROWEST, WIDEST)
     epsilon = falling_epsilon(Budget(steps=steps), 1.0, 0.05, 0.5)
     settings = [AgentSettings(alpha, gamma, epsilon, seed)] * AGENTS

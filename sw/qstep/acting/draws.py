@@ -21,7 +21,16 @@ from typing import NamedTuple
 from qstep.checks import integer
 from qstep.splitmix import GOLDEN, mixed
 
-__all__ = ["DRAW_BITS", "ROUNDS", "Draw", "advanced", "draw", "first_word", "retreated"]
+__all__ = [
+    "DRAW_BITS",
+    "ROUNDS",
+    "Draw",
+    "advanced",
+    "draw",
+    "first_word",
+    "retreated",
+    "seed_as_first",
+]
 
 DRAW_BITS = 16
 """Width of each of the first four parts of a draw."""
@@ -68,6 +77,11 @@ def first_word(seed: int, agent: int) -> int:
     """
     seed = integer("seed", seed, 0, _MASK64, "from 0 to 2^64-1")
     return mixed((seed + (agent + 1) * GOLDEN) & _MASK64) or 1
+
+
+def seed_as_first(seed: int, agent: int) -> int:
+    """Return the seed with which agent number `agent` draws what agent 0 draws with `seed`."""
+    return (integer("seed", seed, 0, _MASK64, "from 0 to 2^64-1") - agent * GOLDEN) & _MASK64
 
 
 def advanced(word: int) -> int:

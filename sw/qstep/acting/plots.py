@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_agents"]
+__all__ = ["band", "draw_agents"]
 
 
 def draw_agents(
@@ -39,16 +39,18 @@ def draw_agents(
     from matplotlib.ticker import EngFormatter
 
     valued = optimum is not None
+    agents = returns.shape[1]
+    who = f", {agents} agents" if agents > 1 else ""
     figure = Figure(figsize=(8, 6 if valued else 3.5))
     # Margins by hand: to find them, Matplotlib would draw everything twice.
     figure.subplots_adjust(
         0.1, 0.09 if valued else 0.15, 0.98, 0.93 if valued else 0.88, hspace=0.08
     )
     panels = figure.subplots(2 if valued else 1, 1, sharex=True, squeeze=False)[:, 0]
-    _band(panels[0], steps, returns, "tab:blue", "exploring")
+    band(panels[0], steps, returns, "tab:blue", f"exploring{who}")
     panels[0].set_ylabel("return of an episode")
     if optimum is not None:
-        _band(panels[1], steps, values, "tab:orange", "greedy policy, exact")
+        band(panels[1], steps, values, "tab:orange", f"greedy policy, exact{who}")
         panels[1].axhline(optimum, color="tab:green", linestyle="--", label="optimum")
         panels[1].set_ylabel("value of the start")
     for axes in panels:
@@ -62,15 +64,16 @@ def draw_agents(
     return figure
 
 
-def _band(
+def band(
     axes: Axes, steps: NDArray[np.int64], values: NDArray[np.float64], colour: str, label: str
 ) -> None:
-    """Draw what is known: where no episode of any agent ended there is nothing."""
+    """Draw medians, and bands from the least to the greatest, of values of shape (looks, agents).
+
+    Where no episode of any agent ended there is nothing.
+    """
     known = ~np.isnan(values).all(axis=1)
     values = values[known]
-    agents = values.shape[1]
-    name = f"{label}, {agents} agents" if agents > 1 else label
-    axes.plot(steps[known], np.nanmedian(values, axis=1), color=colour, label=name)
+    axes.plot(steps[known], np.nanmedian(values, axis=1), color=colour, label=label)
     axes.fill_between(
         steps[known],
         np.nanmin(values, axis=1),

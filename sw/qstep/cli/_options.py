@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ __all__ = [
     "device_option",
     "folder_options",
     "hyper_options",
+    "jobs_option",
     "network_options",
     "seed_option",
     "seeds_option",
@@ -111,6 +113,18 @@ seeds_option = click.option(
     show_default=True,
     help="Placement seeds to try: 1..N. Clocks of a single one say little.",
 )
+
+
+def jobs_option(what: str) -> Callable[[Decorated], Decorated]:
+    """Return the option for how much is done at a time, ``jobs`` of a command."""
+    return click.option(
+        "--jobs",
+        type=click.IntRange(1, 256),
+        default=lambda: os.cpu_count() or 1,
+        show_default="one a processor",
+        help=what,
+    )
+
 
 config_options = _stack(
     click.option(

@@ -58,6 +58,7 @@ def command(
     from rich.console import Console
     from rich.progress import Progress
 
+    from qstep.scheduler import Threads
     from qstep_fpga.board import load
     from qstep_fpga.flow import build
     from qstep_fpga.render import render
@@ -75,7 +76,7 @@ def command(
             bar.update(task, description=f"{board}: {what}", completed=done, total=total)
 
         report, bitstream = build(
-            chosen, config, range(1, seeds + 1), jobs, folder, progress, accept_unmet_clock
+            chosen, config, range(1, seeds + 1), Threads(jobs), folder, progress, accept_unmet_clock
         )
 
     def in_words() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import click
 
 from qstep.cli._interrupt import command_line, on_interrupt
 from qstep.cli._json import JsonOutput, json_option
-from qstep.cli._options import seeds_option
+from qstep.cli._options import jobs_option, seeds_option
 from qstep.cli._room import room_for
 from qstep.plotting import picture_format
 
@@ -44,13 +43,7 @@ def _axis(name: str, what: str, own: str) -> Callable[[Callable[..., Any]], Call
     help="The lane alone, between registers, or all that a bitstream holds.",
 )
 @seeds_option
-@click.option(
-    "--jobs",
-    type=click.IntRange(1, 256),
-    default=lambda: os.cpu_count() or 1,
-    show_default="one a processor",
-    help="Tools at a time.",
-)
+@jobs_option("Tools at a time.")
 @json_option("all figures")
 @click.option(
     "--plot",
@@ -81,6 +74,7 @@ def command(
     from rich.console import Console
     from rich.progress import Progress
 
+    from qstep.scheduler import Threads
     from qstep_fpga.board import load, names
     from qstep_fpga.explore.grid import grid
     from qstep_fpga.explore.plot import plot
@@ -106,7 +100,7 @@ def command(
         def progress(doing: str, done: int, total: int) -> None:
             bar.update(task, description=doing, completed=done, total=total)
 
-        exploration = explore(points, what, range(1, seeds + 1), jobs, say, progress)
+        exploration = explore(points, what, range(1, seeds + 1), Threads(jobs), say, progress)
     json_output.tell(exploration.to_json(), lambda: Console().print(render(exploration)))
     plot(exploration, plot_file)
     say(str(plot_file))

@@ -1,0 +1,302 @@
+"""`qstep.sweep`: many agents learn a world, each with settings of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from qstep.acting.config import Algorithm
+from qstep.acting.device import open_agents
+from qstep.acting.draws import seed_as_first
+from qstep.acting.epsilon import Epsilon
+from qstep.acting.result import TrainingResult, played
+from qstep.acting.sweep_plan import ALPHAS, GAMMAS, SEEDS, SweepPlan, sweep_plan
+from qstep.acting.sweep_result import NEAR, Learnt, SweepResult
+from qstep.acting.training import Training
+from qstep.acting.world import World
+from qstep.checkpoint import Checkpoint
+from qstep.checks import integer
+from qstep.config import Config
+from qstep.devices import is_model
+from qstep.errors import CheckpointError
+from qstep.fixed import QFormat, Rounding
+from qstep.scheduler import Here, Processes, Workers, in_parallel
+
+__all__ = ["Sweep", "sweep"]
+
+Key = tuple[int, int]
+"""Of an agent: its point, and its seed among those of the plan."""
+
+_AGENTS = 16
+"""Of a run on a simulation or a board, if nothing else is said."""
+
+_BATCH_STEPS = 1 << 24
+"""Steps of a batch on the model: a third of a second, and so much work is lost with a worker."""
+
+_BATCHES = 4
+"""For each worker, at least: the last ones end at about the same time."""
+
+
+def sweep(
+    world: World | str,
+    *,
+    alphas: Iterable[float] = ALPHAS,
+    gammas: Iterable[float] = GAMMAS,
+    epsilons: Iterable[Epsilon | float] | None = None,
+    algorithms: Iterable[Algorithm | str] | None = None,
+    formats: Iterable[QFormat | str] | None = None,
+    seeds: Iterable[int] = SEEDS,
+    steps: int | None = None,
+    rounding: Rounding | str = Rounding.NEAREST,
+    random: int | None = None,
+    random_seed: int = 0,
+    device: str = "model",
+    agents: int | None = None,
+    config: Config | None = None,
+    workers: Workers | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> SweepResult:
+    """Let agents learn a world with every combination of settings, once for each seed.
+
+    What an agent learns depends on its settings and its seed alone: not on the device, nor on which
+    agents run beside it. It is bit for bit what :func:`qstep.train` gives with ``agents=1`` and these.
+
+    Parameters
+    ----------
+    world : World or str
+        As for :func:`qstep.train`; one with a transition table.
+    alphas, gammas : iterable of float
+        0..1 each.
+    epsilons : iterable of Epsilon or float, optional
+        A number is constant. Without, epsilon falls from 1 to 0.05 over the first half of the run.
+    algorithms : iterable of Algorithm or str, optional
+        Without, Q-learning.
+    formats : iterable of QFormat or str, optional
+        Without, that of :func:`qstep.acting.plan.fitting_format` for the largest gamma.
+    seeds : iterable of int
+        0..2^64-1 each.
+    steps : int, optional
+        Of each agent; without, as for :func:`qstep.acting.advise.usual_steps`.
+    rounding : Rounding or str
+    random : int, optional
+        So many points are drawn instead, by `random_seed`: alpha and 1 - gamma evenly on a logarithmic
+        scale between the least and the greatest that is given, of all else one of the values.
+    random_seed : int
+    device : str
+        As for :func:`qstep.open`. On the model agents run on all cores; elsewhere those of one
+        algorithm and format run together, as many at a time as there are.
+    agents : int, optional
+        Agents of a device, 1..256; without, 16 or as many as there are points. Of no use to the model.
+    config : Config, optional
+        That of a device that is there: it says `algorithms`, `formats`, `rounding` and `agents`.
+    workers : Workers, optional
+        Who computes, where the device is the model: :class:`qstep.scheduler.Processes`, one for each
+        core, if nothing else is said. A script calls this below ``if __name__ == "__main__"`` then.
+    progress : callable, optional
+        ``progress(done, total)``, of agents, whenever some are done.
+
+    Returns
+    -------
+    SweepResult
+
+    Raises
+    ------
+    ConfigError, WorldError, DeviceError
+        As for :func:`qstep.train`, for any of the points; nothing was started where a value is illegal.
+    SchedulerError
+        Workers died again and again.
+
+    Examples
+    --------
+    >>> from qstep.scheduler import Here
+    >>> result = sweep("gridworld", alphas=[0.1, 0.5], gammas=[0.9], steps=2000, workers=Here())
+    >>> len(result.plan.points), len(result.plan.seeds)
+    (2, 5)
+    """
+    plan = sweep_plan(
+        world,
+        alphas=alphas,
+        gammas=gammas,
+        epsilons=epsilons,
+        algorithms=algorithms,
+        formats=formats,
+        seeds=seeds,
+        steps=steps,
+        rounding=rounding,
+        random=random,
+        random_seed=random_seed,
+        config=config,
+    )
+    run = Sweep(plan, device, agents, workers)
+    run.run(lambda: progress and progress(len(run.done), run.total))
+    return run.result
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Agents that run together."""
+
+    plan: SweepPlan
+    device: str
+    algorithm: Algorithm
+    format: QFormat
+    keys: tuple[Key, ...]
+    agents: int
+    """As many run; those that are more than `keys` are of no use."""
+
+
+class Sweep:
+    """A sweep that can go on from a checkpoint.
+
+    Parameters
+    ----------
+    plan : SweepPlan
+    device, agents, workers
+        As for :func:`sweep`.
+
+    Attributes
+    ----------
+    done : dict of (int, int) to Learnt
+        By the point and the seed's place in the plan.
+    total : int
+        Agents in all.
+    """
+
+    def __init__(
+        self,
+        plan: SweepPlan,
+        device: str = "model",
+        agents: int | None = None,
+        workers: Workers | None = None,
+    ) -> None:
+        self.plan, self.device = plan, device
+        self.done: dict[Key, Learnt] = {}
+        self.total = len(plan.points) * len(plan.seeds)
+        self._at_once = self._agents_of_device(agents)
+        self._workers = workers or Processes(os.cpu_count() or 1)
+        if not is_model(device):
+            self._workers = Here()
+        self._seconds, self._steps = 0.0, 0
+
+    def _agents_of_device(self, agents: int | None) -> int:
+        acting = None if self.plan.config is None else self.plan.config.acting
+        if acting is not None:
+            agents = acting.agents if agents is None else agents
+            return integer("agents", agents, acting.agents, acting.agents)
+        return integer("agents", min(_AGENTS, self.total) if agents is None else agents, 1, 256)
+
+    def run(self, progress: Callable[[], object]) -> None:
+        """Let all agents learn that are not done; `progress` is called after each batch."""
+        begun = time.perf_counter()
+
+        def keep(learnt: dict[Key, Learnt]) -> None:
+            self.done |= learnt
+            self._steps += self.plan.steps * len(learnt)
+            self._seconds = time.perf_counter() - begun
+            progress()
+
+        in_parallel(_learnt, list(self._batches()), self._workers, keep)
+
+    def _batches(self) -> Iterator[_Batch]:
+        groups: dict[tuple[Algorithm, QFormat], list[Key]] = {}
+        for number, point in enumerate(self.plan.points):
+            group = groups.setdefault((point.algorithm, point.format), [])
+            keys = ((number, seed) for seed in range(len(self.plan.seeds)))
+            group += (key for key in keys if key not in self.done)
+        for (algorithm, number_format), left in groups.items():
+            size = self._at_once
+            if is_model(self.device):
+                size = max(
+                    1,
+                    min(
+                        _BATCH_STEPS // self.plan.steps,
+                        len(left) // (_BATCHES * self._workers.jobs),
+                    ),
+                )
+            for first in range(0, len(left), size):
+                part = tuple(left[first : first + size])
+                agents = len(part) if is_model(self.device) else size
+                yield _Batch(self.plan, self.device, algorithm, number_format, part, agents)
+
+    @property
+    def result(self) -> SweepResult:
+        """What was learnt, once all is done."""
+        seeds = range(len(self.plan.seeds))
+        learnt = tuple(
+            tuple(self.done[number, seed] for seed in seeds)
+            for number in range(len(self.plan.points))
+        )
+        return SweepResult(self.plan, learnt, self._seconds, self._steps)
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """What is done so far."""
+        learnt = list(self.done.values())
+        return Checkpoint(
+            {"done": [[*key, own.to_head()] for key, own in self.done.items()]},
+            {
+                "mean_return": np.array([own.mean_return for own in learnt], np.float64),
+                "value": np.array([own.value for own in learnt], np.float64),
+            },
+        )
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Go on from a checkpoint of the same sweep.
+
+        Raises
+        ------
+        CheckpointError
+            A part is missing, or is not what it must be.
+        """
+        try:
+            curves = (checkpoint.arrays[name].tolist() for name in ("mean_return", "value"))
+            done = {
+                (point, seed): Learnt.of_head(head, tuple(returns), tuple(values))
+                for (point, seed, head), returns, values in zip(
+                    checkpoint.head["done"], *curves, strict=True
+                )
+            }
+            if any(not 0 <= p < len(self.plan.points) for p, _ in done):
+                raise ValueError("there is no such point")
+        except Exception as cause:  # what a part may be instead has no end
+            why = f"{type(cause).__name__}: {cause}"
+            raise CheckpointError(f"the checkpoint does not hold a sweep ({why})") from cause
+        self.done = done
+
+
+def _learnt(batch: _Batch) -> dict[Key, Learnt]:
+    """Run a batch; whoever works calls this."""
+    plan = batch.plan
+    keys = [*batch.keys, *batch.keys[-1:] * (batch.agents - len(batch.keys))]
+    settings = [
+        plan.points[point].settings(seed_as_first(plan.seeds[seed], agent))
+        for agent, (point, seed) in enumerate(keys)
+    ]
+    part = plan.part(settings, batch.algorithm, batch.format)
+    device = open_agents(batch.device, part.config, part.loaded, part.settings)
+    try:
+        training = Training(device, part.world, [own.gamma for own in settings], part.budget)
+        for _ in training:
+            pass
+        result = TrainingResult.of(part, training)
+    finally:
+        device.close()
+    near = result.optimal_after(NEAR) or (None,) * len(keys)
+    tables = result.table.reshape(len(keys), -1).astype("<i4")
+    return {
+        key: Learnt(
+            tuple(point.mean_return[agent] for point in result.points),
+            tuple(point.value[agent] for point in result.points if point.value),
+            result.optimum[agent] if result.optimum else None,
+            near[agent],
+            played(plan.world, result.policies[agent]),
+            result.counters[agent],
+            hashlib.sha256(tables[agent].tobytes()).hexdigest(),
+        )
+        for agent, key in enumerate(batch.keys)
+    }

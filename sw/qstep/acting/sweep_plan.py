@@ -1,0 +1,256 @@
+"""The points of a sweep, checked before anything is started: a grid, or drawn at random."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from qstep.acting.advise import usual_steps
+from qstep.acting.agent import AgentSettings
+from qstep.acting.config import Algorithm
+from qstep.acting.epsilon import Epsilon
+from qstep.acting.plan import AgentsPlan, falling_epsilon, fitting_format, planned
+from qstep.acting.training import Budget
+from qstep.acting.world import World
+from qstep.checks import integer, shown
+from qstep.config import Config
+from qstep.errors import ConfigError
+from qstep.fixed import QFormat, Rounding
+
+__all__ = ["ALPHAS", "AXES", "GAMMAS", "SEEDS", "SweepPlan", "SweepPoint", "sweep_plan"]
+
+ALPHAS = (0.01, 0.03, 0.1, 0.3, 1.0)
+GAMMAS = (0.8, 0.9, 0.95, 0.99, 0.999)
+SEEDS = range(5)
+
+AXES = ("alpha", "gamma", "epsilon", "algorithm", "format")
+"""What a point is made of."""
+
+_MOST_AGENTS = 1 << 20
+_DIGITS = 3
+"""Significant ones of a value that is drawn."""
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPoint:
+    """What is learnt with; one agent learns with it for each seed.
+
+    Attributes
+    ----------
+    alpha, gamma : float
+    epsilon : Epsilon
+    algorithm : Algorithm
+    format : QFormat
+    """
+
+    alpha: float
+    gamma: float
+    epsilon: Epsilon
+    algorithm: Algorithm
+    format: QFormat
+
+    def settings(self, seed: int) -> AgentSettings:
+        """Return what the agent of a seed is set to."""
+        return AgentSettings(self.alpha, self.gamma, self.epsilon, seed)
+
+    def words(self, axis: str) -> str:
+        """Return how its value on an axis reads."""
+        value = getattr(self, axis)
+        if isinstance(value, Epsilon):
+            if value.kind == "constant":
+                return f"{value.start:g}"
+            way = "" if value.kind == "linear" else f" {value.kind}ly"
+            return f"{value.start:g} to {value.end:g}{way} in {value.over:,} {value.unit}"
+        if isinstance(value, Algorithm):
+            return value.value
+        return f"{value:g}" if isinstance(value, float) else str(value)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "alpha": self.alpha,
+            "gamma": self.gamma,
+            "epsilon": asdict(self.epsilon),
+            "algorithm": self.algorithm.value,
+            "format": str(self.format),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPlan:
+    """A sweep.
+
+    Attributes
+    ----------
+    world : World
+    points : tuple of SweepPoint
+    seeds : tuple of int
+    steps : int
+        Of each agent.
+    rounding : Rounding
+    config : Config or None
+        Of the device, where it is one that is there.
+    is_grid : bool
+        The points are all combinations, not drawn.
+    """
+
+    world: World
+    points: tuple[SweepPoint, ...]
+    seeds: tuple[int, ...]
+    steps: int
+    rounding: Rounding
+    config: Config | None
+    is_grid: bool
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What must be equal for a checkpoint to belong to the sweep; not where it is made."""
+        return {
+            "command": "sweep",
+            "world": self.world.digest,
+            "steps": self.steps,
+            "rounding": self.rounding.value,
+            "seeds": list(self.seeds),
+            "points": {str(n): point.to_dict() for n, point in enumerate(self.points)},
+        }
+
+    def part(
+        self, settings: Sequence[AgentSettings], algorithm: Algorithm, number_format: QFormat
+    ) -> AgentsPlan:
+        """Return the plan of one run of agents."""
+        config = self.config
+        if config is not None and config.acting is not None:
+            acting = replace(config.acting, agents=len(settings))
+            config = replace(config, acting=acting)
+        return planned(
+            self.world,
+            budget=Budget(steps=self.steps),
+            algorithm=algorithm,
+            settings=settings,
+            number_format=number_format,
+            rounding=self.rounding,
+            config=config,
+        )
+
+    @property
+    def varying(self) -> list[str]:
+        """The axes on which points differ, those with the most values first."""
+        count = {axis: len({getattr(point, axis) for point in self.points}) for axis in AXES}
+        return sorted((axis for axis in AXES if count[axis] > 1), key=lambda axis: -count[axis])
+
+
+def sweep_plan(
+    world: World | str,
+    *,
+    alphas: Iterable[float] = ALPHAS,
+    gammas: Iterable[float] = GAMMAS,
+    epsilons: Iterable[Epsilon | float] | None = None,
+    algorithms: Iterable[Algorithm | str] | None = None,
+    formats: Iterable[QFormat | str] | None = None,
+    seeds: Iterable[int] = SEEDS,
+    steps: int | None = None,
+    rounding: Rounding | str = Rounding.NEAREST,
+    random: int | None = None,
+    random_seed: int = 0,
+    config: Config | None = None,
+) -> SweepPlan:
+    """Return the plan of a sweep; parameters and errors as for :func:`qstep.sweep`."""
+    named = World.named(world) if isinstance(world, str) else world
+    budget = Budget(steps=usual_steps(named) if steps is None else steps)
+    assert budget.steps is not None
+    if config is not None:
+        algorithms, formats, rounding = _of_device(config, algorithms, formats)
+    chosen_gammas = _axis("gammas", gammas, lambda gamma: AgentSettings(gamma=gamma).gamma)
+    if epsilons is None:
+        epsilons = [falling_epsilon(budget, 1.0, 0.05, 0.5)]
+    if algorithms is None:
+        algorithms = [Algorithm.Q_LEARNING]
+    if formats is None:
+        formats = [fitting_format(named, max(chosen_gammas))]
+    axes: tuple[Sequence[Any], ...] = (
+        _axis("alphas", alphas, lambda alpha: AgentSettings(alpha=alpha).alpha),
+        chosen_gammas,
+        _axis("epsilons", epsilons, lambda own: own if isinstance(own, Epsilon) else Epsilon(own)),
+        _axis("algorithms", algorithms, Algorithm.parse),
+        _axis("formats", formats, lambda own: QFormat.parse(str(own))),
+    )
+    chosen_seeds = _axis("seeds", seeds, lambda seed: AgentSettings(seed=seed).seed)
+    points: Iterable[tuple[Any, ...]] = itertools.product(*axes)
+    count = math.prod(map(len, axes))
+    if random is not None:
+        count = integer("random", random, 1, _MOST_AGENTS)
+        points = _drawn(axes, count, random_seed)
+    integer("number of agents, points times seeds,", count * len(chosen_seeds), 1, _MOST_AGENTS)
+    plan = SweepPlan(
+        named,
+        tuple(SweepPoint(*point) for point in points),
+        tuple(chosen_seeds),
+        budget.steps,
+        Rounding.parse(rounding),
+        config,
+        random is None,
+    )
+    for algorithm, number_format in dict.fromkeys((p.algorithm, p.format) for p in plan.points):
+        plan.part([AgentSettings()], algorithm, number_format).loaded  # noqa: B018  # or it says why
+    return plan
+
+
+def _axis(name: str, values: Iterable[Any], kind: Callable[[Any], Value]) -> list[Value]:
+    """Return the values of an axis, each once; `kind` checks one."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise ConfigError(f"{name} is {shown(values)}; it must be a list of values")
+    found = list(dict.fromkeys(kind(value) for value in values))
+    if not found:
+        raise ConfigError(f"{name} is empty; it must have one value or more")
+    return found
+
+
+def _of_device(
+    config: Config,
+    algorithms: Iterable[Algorithm | str] | None,
+    formats: Iterable[QFormat | str] | None,
+) -> tuple[list[Algorithm], list[QFormat], Rounding]:
+    """Return what a device was built with, and refuse anything else."""
+    acting = config.acting
+    if acting is None or acting.world != "table" or (acting.shared_table and acting.agents > 1):
+        raise ConfigError(
+            f"config.acting is {shown(acting)}; a sweep needs agents with worlds from tables and a "
+            "table each"
+        )
+    for name, values, own in (
+        ("algorithms", algorithms, acting.algorithm.value),
+        ("formats", formats, str(config.format)),
+    ):
+        if values is not None and [str(getattr(v, "value", v)) for v in values] != [own]:
+            raise ConfigError(
+                f"{name} is {shown(values)}; the device of config is built with {own}"
+            )
+    return [acting.algorithm], [config.format], config.rounding
+
+
+def _drawn(axes: Sequence[Sequence[Any]], count: int, seed: int) -> Iterable[tuple[Any, ...]]:
+    """Draw points: alpha and 1 - gamma evenly on a logarithmic scale, of the other axes one value."""
+    alphas, gammas, *others = axes
+    if min(alphas) == 0 or max(gammas) == 1:
+        raise ConfigError(
+            f"alphas go from {min(alphas):g} and gammas to {max(gammas):g}; to draw between them, "
+            "alphas must be above 0 and gammas below 1"
+        )
+    draw = np.random.default_rng(AgentSettings(seed=seed).seed)
+
+    def between(values: Sequence[float]) -> float:
+        low, high = math.log(min(values)), math.log(max(values))
+        return float(f"{math.exp(draw.uniform(low, high)):.{_DIGITS}g}")
+
+    rests = [1 - gamma for gamma in gammas]
+    for _ in range(count):
+        alpha = min(max(between(alphas), min(alphas)), max(alphas))
+        gamma = min(max(round(1 - between(rests), 6), min(gammas)), max(gammas))
+        yield alpha, gamma, *(values[int(draw.integers(len(values)))] for values in others)

@@ -1,0 +1,175 @@
+"""What `qstep sweep` does once its options are read: progress, checkpoints, results."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from qstep.acting.advise import usual_steps
+from qstep.acting.epsilon import Epsilon
+from qstep.acting.plan import falling_epsilon
+from qstep.acting.sweep import Sweep
+from qstep.acting.sweep_plan import SweepPlan
+from qstep.acting.sweep_result import SweepResult
+from qstep.acting.training import Budget
+from qstep.acting.world import World
+from qstep.checkpoint import load_checkpoint, save_checkpoint
+from qstep.checks import real
+from qstep.cli._bar import run_bar
+from qstep.cli._interrupt import command_line, on_interrupt, say_stopped
+from qstep.cli._json import JsonOutput
+from qstep.cli._room import room_for
+from qstep.errors import DeviceError, SchedulerError
+from qstep.files import write_atomically
+from qstep.run_folder import run_folder
+from qstep.scheduler import Processes
+
+__all__ = ["epsilons", "run_sweep"]
+
+_SAVE_SECONDS = 1.0
+
+
+def epsilons(
+    world: World,
+    steps: int | None,
+    starts: Sequence[float] | None,
+    ends: Sequence[float] | None,
+    shares: Sequence[float] | None,
+) -> list[Epsilon]:
+    """Return every combination of first and last epsilons and of shares of the run."""
+    budget = Budget(steps=usual_steps(world) if steps is None else steps)
+    axes = (
+        [1.0] if starts is None else starts,
+        [0.05] if ends is None else ends,
+        [0.5] if shares is None else shares,
+    )
+    names = "epsilon start", "epsilon end", "epsilon share"
+    for name, values in zip(names, axes, strict=True):
+        for value in values:
+            real(name, value)
+    return [falling_epsilon(budget, *values) for values in itertools.product(*axes)]
+
+
+def run_sweep(
+    name: str,
+    plan: SweepPlan,
+    url: str,
+    agents: int | None,
+    jobs: int,
+    folder: Path,
+    resume: bool,
+    overwrite: bool,
+    json_output: JsonOutput,
+) -> None:
+    """Make a sweep and write what it gives to a folder.
+
+    A checkpoint is saved every second, on Ctrl-C and where anything fails.
+    """
+    from rich.console import Console
+
+    from qstep.acting.sweep_views import plot_curves, plot_map, render
+
+    with run_folder(folder, resume, overwrite) as file, room_for(json_output.file):
+        sweep = Sweep(plan, url, agents, Processes(jobs))
+        if resume:
+            sweep.restore(load_checkpoint(file, plan.identity))
+        try:
+            _run(sweep, name, file)
+            save_checkpoint(file, sweep.checkpoint, plan.identity)
+        except (KeyboardInterrupt, DeviceError, SchedulerError) as error:
+            if sweep.done:
+                save_checkpoint(file, sweep.checkpoint, plan.identity)
+                on_interrupt(
+                    lambda: (
+                        f" after {len(sweep.done)} of {sweep.total} agents; go on with: "
+                        + command_line("--resume")
+                    )
+                )
+            if not isinstance(error, KeyboardInterrupt):
+                say_stopped()
+            raise
+        result = sweep.result
+        files = {
+            "points": folder / "sweep.json",
+            "heat map": folder / "heat_map.png",
+            "learning curves": folder / "learning_curves.png",
+        }
+        report = {"world": name, "device": url, **result.to_dict()}
+        report["train"] = _train_command(name, result)
+        report["files"] = {what: str(path) for what, path in files.items()}
+        text = json.dumps(report, indent=2)
+        write_atomically(files["points"], f"{text}\n".encode())
+        plot_map(files["heat map"], name, result)
+        plot_curves(files["learning curves"], name, result)
+
+    def in_words() -> None:
+        Console().print(render(result, name))
+        if result.steps:
+            click.echo(
+                f"{result.steps:,} steps in {result.seconds:.1f} s, "
+                f"{result.steps / result.seconds / 1e6:.3g} million steps/s"
+            )
+        for what, path in files.items():
+            click.echo(f"{what}: {path}")
+        click.echo(f"train the best: {report['train']}")
+
+    json_output.tell(text, in_words)
+
+
+def _run(sweep: Sweep, name: str, file: Path) -> None:
+    """Run what is left behind a progress bar on stderr."""
+    seeds = len(sweep.plan.seeds)
+    points = len(sweep.plan.points)
+
+    def whole() -> int:
+        count = [0] * points
+        for point, _ in sweep.done:
+            count[point] += 1
+        return sum(own == seeds for own in count)
+
+    with run_bar() as bar:
+        task = bar.add_task(f"{name}: points", total=points, completed=whole(), state="")
+        saved = time.monotonic()
+
+        def progress() -> None:
+            nonlocal saved
+            state = f"{len(sweep.done)} of {sweep.total} agents"
+            bar.update(task, completed=whole(), state=state)
+            if time.monotonic() - saved > _SAVE_SECONDS:
+                save_checkpoint(file, sweep.checkpoint, sweep.plan.identity)
+                saved = time.monotonic()
+
+        sweep.run(progress)
+
+
+def _train_command(name: str, result: SweepResult) -> str:
+    """Return the command that learns as the best point did with the first seed."""
+    plan, point = result.plan, result.best
+    epsilon = point.epsilon
+    start, end, share = epsilon.start, epsilon.start, 0.0
+    if epsilon.kind == "linear":
+        end, share = epsilon.end, epsilon.over / plan.steps
+        if int(share * plan.steps) < epsilon.over:  # the quotient was rounded down
+            share = math.nextafter(share, 1)
+    options: dict[str, Any] = {
+        "agents": 1,
+        "steps": plan.steps,
+        "algorithm": point.algorithm.value,
+        "format": point.format,
+        "rounding": plan.rounding.value,
+        "alpha": point.alpha,
+        "gamma": point.gamma,
+        "epsilon-start": start,
+        "epsilon-end": end,
+        "epsilon-share": share,
+        "seed": plan.seeds[0],
+    }
+    words = [f"--{option} {value}" for option, value in options.items()]
+    return " ".join(["qstep train", name, *words])

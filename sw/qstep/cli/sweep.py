@@ -1,0 +1,164 @@
+"""``qstep sweep``: which settings learn a world best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from qstep.cli._json import JsonOutput, json_option
+from qstep.cli._options import config_from, device_option, folder_options, jobs_option
+from qstep.fixed import Rounding
+
+__all__ = ["command"]
+
+_SEEDS = 5
+
+
+def _numbers(_: click.Context, __: click.Parameter, text: str | None) -> list[float] | None:
+    try:
+        return None if text is None else [float(word) for word in text.split(",") if word.strip()]
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not a list of numbers such as 0.1,0.5") from None
+
+
+def _words(_: click.Context, __: click.Parameter, text: str | None) -> list[str] | None:
+    return None if text is None else [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _axis(
+    name: str, metavar: str, what: str, own: str, parse: Callable[..., Any] = _numbers
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    words = f"{what}  [default: {own}]"
+    return click.option(name, callback=parse, metavar=f"{metavar},...", help=words)
+
+
+@click.command(short_help="Find the settings that learn a world best.")
+@click.argument("world")
+@_axis("--alpha", "A", "Learning rates, 0..1.", "0.01,0.03,0.1,0.3,1")
+@_axis("--gamma", "G", "Discounts, 0..1.", "0.8,0.9,0.95,0.99,0.999")
+@_axis("--epsilon-start", "E", "First epsilons, 0..1.", "1")
+@_axis("--epsilon-end", "E", "Last epsilons, 0..1.", "0.05")
+@_axis("--epsilon-share", "S", "Shares of the run over which epsilon falls, 0..1.", "0.5")
+@_axis(
+    "--algorithm",
+    "NAME",
+    "Of q-learning, sarsa, expected-sarsa, double-q.",
+    "q-learning",
+    _words,
+)
+@click.option(
+    "--format",
+    "number_format",
+    callback=_words,
+    metavar="Qm.F,...",
+    help="Number formats.  [default: 16 bits that hold the world]",
+)
+@click.option(
+    "--rounding",
+    type=click.Choice([mode.value for mode in Rounding]),
+    default=Rounding.NEAREST.value,
+    show_default=True,
+    help="Rounding of an update.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="First seed of every point.")
+@click.option(
+    "--seeds",
+    type=click.IntRange(1, 1000),
+    default=_SEEDS,
+    show_default=True,
+    help="Agents of every point, of SEED and the next ones.",
+)
+@click.option("--steps", type=int, help="Steps of each agent.  [default: by the world's size]")
+@click.option(
+    "--random",
+    type=int,
+    metavar="N",
+    help="Draw N points, instead of all combinations: alpha and 1-gamma evenly on a logarithmic scale "
+    "between the least and the greatest.",
+)
+@click.option(
+    "--random-seed", type=int, default=0, show_default=True, help="Seed of what --random draws."
+)
+@device_option
+@click.option(
+    "--config",
+    "config_file",
+    type=click.Path(path_type=Path),
+    help="The accelerator as TOML: of a board, what qstep build wrote.  [default: one that fits]",
+)
+@click.option("--agents", type=int, help="Agents of a simulation, 1..256.  [default: up to 16]")
+@jobs_option("Processes that compute, where the device is the model.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of the results.  [default: runs/sweep-WORLD]",
+)
+@folder_options
+@json_option("all points")
+def command(
+    world: str,
+    alpha: list[float] | None,
+    gamma: list[float] | None,
+    epsilon_start: list[float] | None,
+    epsilon_end: list[float] | None,
+    epsilon_share: list[float] | None,
+    algorithm: list[str] | None,
+    number_format: list[str] | None,
+    rounding: str,
+    seed: int,
+    seeds: int,
+    steps: int | None,
+    random: int | None,
+    random_seed: int,
+    url: str,
+    config_file: Path | None,
+    agents: int | None,
+    jobs: int,
+    out: Path | None,
+    resume: bool,
+    overwrite: bool,
+    json_output: JsonOutput,
+) -> None:
+    """Learn WORLD with every combination of settings, and rank them.
+
+    A point is a combination; one agent learns with it for each seed. Points are ranked by the return of
+    an episode of the greedy policy, which is computed exactly, and where that is the same by how soon
+    the policy was, and stayed, within 1 % of the optimum. WORLD is a map, a world file, or an
+    environment with a transition table.
+
+    On the model agents run on all cores. On a simulation or a board those of one algorithm and format
+    run together. The folder gets sweep.json, heat_map.png, learning_curves.png and checkpoint.npz.
+    Ctrl-C leaves a checkpoint from which --resume goes on, on any device; results are the same bit for
+    bit, and what qstep train learns with --agents 1 and these settings.
+
+    \b
+    Examples:
+      qstep sweep FrozenLake-v1
+      qstep sweep gridworld --alpha 0.1,0.5 --algorithm q-learning,sarsa,double-q --seeds 10
+      qstep sweep Taxi-v3 --random 40 --alpha 0.01,1 --gamma 0.8,0.999
+      qstep sweep gridworld --device sim --agents 25 --steps 20000
+    """
+    from qstep.acting.sweep_plan import sweep_plan
+    from qstep.acting.world import World
+    from qstep.cli._sweep import epsilons, run_sweep
+
+    named = World.named(world)
+    axes: dict[str, Any] = {"alphas": alpha, "gammas": gamma}
+    plan = sweep_plan(
+        named,
+        **{name: values for name, values in axes.items() if values is not None},
+        epsilons=epsilons(named, steps, epsilon_start, epsilon_end, epsilon_share),
+        algorithms=algorithm,
+        formats=number_format,
+        seeds=range(seed, seed + seeds),
+        steps=steps,
+        rounding=rounding,
+        random=random,
+        random_seed=random_seed,
+        config=None if config_file is None else config_from(config_file, None, None, None, None),
+    )
+    folder = out or Path("runs") / f"sweep-{Path(world).stem}"
+    run_sweep(world, plan, url, agents, jobs, folder, resume, overwrite, json_output)

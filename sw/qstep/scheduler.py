@@ -1,0 +1,177 @@
+"""Work on many items at a time: here, in threads, or in processes of this machine.
+
+A function and its items go to *workers*, and results come back in any order. Whoever works may die: what
+it was at is done again, what had come back is kept.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, as_completed
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from qstep.errors import SchedulerError
+from qstep.processes import threads
+
+__all__ = ["Here", "Processes", "Threads", "Workers", "in_parallel"]
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+DEATHS = 3
+"""How often workers may die over one call, before an item is taken for what kills them."""
+
+
+class Workers(Protocol):
+    """Who works.
+
+    Attributes
+    ----------
+    jobs : int
+        How many pieces of work are done at a time, about: there should be more.
+    """
+
+    @property
+    def jobs(self) -> int: ...
+
+    def each(
+        self, function: Callable[[Item], Result], items: Mapping[int, Item]
+    ) -> Generator[tuple[int, Result], None, None]:
+        """Yield numbers and results of items as they come, without those that died with a worker."""
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """One item after the other in this thread: for a device of which there is one."""
+
+    jobs: int = 1
+
+    def each(
+        self, function: Callable[[Item], Result], items: Mapping[int, Item]
+    ) -> Generator[tuple[int, Result], None, None]:
+        """Yield results in the order of the items."""
+        for number, item in items.items():
+            yield number, function(item)
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """Threads of this process: for functions that wait for other programs."""
+
+    jobs: int
+
+    def each(
+        self, function: Callable[[Item], Result], items: Mapping[int, Item]
+    ) -> Generator[tuple[int, Result], None, None]:
+        """Yield results as they come; on Ctrl-C the programs end too."""
+        with threads(self.jobs) as pool:
+            yield from _completed(pool, function, items)
+
+
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """Processes of this machine: for functions that compute.
+
+    They import the main module, so a script that makes them does so below ``if __name__ == "__main__"``.
+    """
+
+    jobs: int
+
+    def each(
+        self, function: Callable[[Item], Result], items: Mapping[int, Item]
+    ) -> Generator[tuple[int, Result], None, None]:
+        """Yield results as they come; `function` is one of a module, and items can be pickled."""
+        with _pool(min(self.jobs, len(items)), function.__module__) as pool:
+            yield from _completed(pool, function, items)
+
+
+def in_parallel(
+    function: Callable[[Item], Result],
+    items: Sequence[Item],
+    workers: Workers,
+    progress: Callable[[Result], object],
+) -> list[Result]:
+    """Call `function` on all items and return the results in their order.
+
+    Parameters
+    ----------
+    function : callable
+    items : sequence
+    workers : Workers
+    progress : callable
+        Called with each result as it comes. After an error nothing new is begun.
+
+    Raises
+    ------
+    SchedulerError
+        Workers died more than three times.
+    """
+    left = dict(enumerate(items))
+    done: dict[int, Result] = {}
+    deaths = 0
+    while left:
+        with closing(workers.each(function, left.copy())) as results:
+            for number, result in results:
+                done[number] = result
+                del left[number]
+                progress(result)
+        deaths += bool(left)
+        if deaths > DEATHS:
+            raise SchedulerError(
+                f"workers died {deaths} times, with {len(left)} of {len(items)} pieces of work "
+                "left; something in these ends them, or the machine lacks memory"
+            )
+    return [done[number] for number in range(len(items))]
+
+
+def _completed(
+    pool: Executor, function: Callable[[Item], Result], items: Mapping[int, Item]
+) -> Generator[tuple[int, Result], None, None]:
+    under_way: dict[Future[Result], int] = {}
+    try:
+        for number, item in items.items():
+            under_way[pool.submit(function, item)] = number
+    except BrokenExecutor:  # a worker has died already
+        pass
+    for future in as_completed(under_way):
+        try:
+            result = future.result()
+        except BrokenExecutor:
+            continue
+        yield under_way[future], result
+
+
+@contextmanager
+def _pool(jobs: int, module: str) -> Iterator[ProcessPoolExecutor]:
+    """Yield processes; after an error they are ended at once."""
+    before = set(multiprocessing.active_children())
+    context = multiprocessing.get_context("forkserver")  # a fork of this process may hold its locks
+    context.set_forkserver_preload([module])  # imported once, not by each
+    pool = ProcessPoolExecutor(jobs, context, _begin)
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for worker in set(multiprocessing.active_children()) - before:
+            worker.kill()
+        raise
+    pool.shutdown()
+
+
+def _begin() -> None:
+    """Leave Ctrl-C to the parent process, and end with it however it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)

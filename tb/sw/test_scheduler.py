@@ -1,0 +1,71 @@
+"""Work comes back in order from whoever does it, and from workers that die as well."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from qstep.errors import SchedulerError
+from qstep.scheduler import Here, Processes, Threads, Workers, in_parallel
+
+pytestmark = pytest.mark.unit
+
+
+def square(number: int) -> int:
+    return number * number
+
+
+def square_or_die(item: tuple[int, str]) -> int:
+    """Number 3 ends its worker: always, or until there is a file."""
+    number, file = item
+    if number == 3 and not (file and Path(file).exists()):
+        if file:
+            Path(file).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return square(number)
+
+
+@pytest.mark.parametrize(
+    "workers", [Here(), Threads(2), Processes(2)], ids=lambda w: type(w).__name__
+)
+def test_results_are_in_the_order_of_the_items(workers: Workers) -> None:
+    told: list[int] = []
+    assert in_parallel(square, range(5), workers, told.append) == [0, 1, 4, 9, 16]
+    assert sorted(told) == [0, 1, 4, 9, 16]
+    assert in_parallel(square, [], workers, told.append) == []
+
+
+def test_work_of_a_process_that_died_is_done_again(tmp_path: Path) -> None:
+    told: list[int] = []
+    items = [(number, str(tmp_path / "died")) for number in range(6)]
+    assert in_parallel(square_or_die, items, Processes(2), told.append) == [0, 1, 4, 9, 16, 25]
+    assert (tmp_path / "died").exists()
+    assert sorted(told) == [0, 1, 4, 9, 16, 25]
+
+
+def test_an_item_that_ends_every_process_is_given_up_and_the_others_are_kept() -> None:
+    told: list[int] = []
+    with pytest.raises(
+        SchedulerError, match=r"workers died 4 times, with \d of 3 pieces of work left"
+    ):
+        in_parallel(square_or_die, [(n, "") for n in (1, 2, 3)], Processes(1), told.append)
+    assert told == [1, 4]
+
+
+@pytest.mark.parametrize("workers", [Here(), Threads(2)], ids=lambda w: type(w).__name__)
+def test_an_error_of_an_item_comes_through_and_nothing_new_begins(workers: Workers) -> None:
+    begun: list[int] = []
+
+    def fail(number: int) -> None:
+        begun.append(number)
+        if number == 0:
+            raise ZeroDivisionError
+        time.sleep(0.01)
+
+    with pytest.raises(ZeroDivisionError):
+        in_parallel(fail, range(1000), workers, print)
+    assert len(begun) < 1000

@@ -1,0 +1,322 @@
+"""A sweep learns what `qstep.train` learns point by point, ranks it, and loses nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import qstep
+from qstep.acting.agent import AgentCounters, AgentSettings
+from qstep.acting.config import Acting, Algorithm
+from qstep.acting.draws import first_word, seed_as_first
+from qstep.acting.epsilon import Epsilon
+from qstep.acting.result import Greedy
+from qstep.acting.sweep import Sweep
+from qstep.acting.sweep_plan import SweepPlan, sweep_plan
+from qstep.acting.sweep_result import Learnt, SweepResult
+from qstep.acting.world import World
+from qstep.cli import _qstep
+from qstep.cli.sweep import command
+from qstep.config import Config, Link
+from qstep.errors import CheckpointError, ConfigError, NoTableError, WorldError
+from qstep.fixed import Rounding
+from qstep.scheduler import Here, Processes
+
+pytestmark = pytest.mark.unit
+
+LAST = (1 << 64) - 1
+
+
+def small(**given: Any) -> SweepPlan:
+    return sweep_plan("gridworld", **{"gammas": [0.9], "seeds": [0, 1], "steps": 1000, **given})
+
+
+def made(plan: SweepPlan, **given: Any) -> SweepResult:
+    sweep = Sweep(plan, **{"workers": Here(), **given})
+    sweep.run(lambda: None)
+    return sweep.result
+
+
+def same(left: SweepResult, right: SweepResult) -> bool:
+    """Compare results; a NaN is equal to a NaN."""
+    return repr(left.learnt) == repr(right.learnt)
+
+
+@pytest.mark.parametrize("seed", [0, 7, LAST])
+@pytest.mark.parametrize("agent", [0, 1, 255])
+def test_any_agent_can_draw_what_the_first_one_draws(seed: int, agent: int) -> None:
+    assert first_word(seed_as_first(seed, agent), agent) == first_word(seed, 0)
+    assert agent == 0 or first_word(seed, agent) != first_word(seed, 0)
+
+
+def test_each_point_is_what_train_learns_alone() -> None:
+    plan = small(
+        alphas=[0.1, 1],
+        epsilons=[0.2, Epsilon(1, 0.05, "linear", 500)],
+        algorithms=["q-learning", "double-q"],
+        formats=["Q4.6", "Q6.10"],
+        seeds=[3, LAST],
+        rounding="stochastic",
+    )
+    result = made(plan)
+    assert len(plan.points) == 16
+    for point, row in zip(plan.points, result.learnt, strict=True):
+        for seed, learnt in zip(plan.seeds, row, strict=True):
+            alone = qstep.train(
+                "gridworld",
+                steps=1000,
+                agents=1,
+                algorithm=point.algorithm,
+                settings=AgentSettings(point.alpha, point.gamma, point.epsilon, seed),
+                number_format=point.format,
+                rounding="stochastic",
+            )
+            raw = alone.table.astype("<i4").tobytes()
+            assert learnt.table_sha256 == hashlib.sha256(raw).hexdigest()
+            assert learnt.counters == alone.counters[0]
+            assert learnt.value == tuple(look.value[0] for look in alone.points)
+            returns = [look.mean_return[0] for look in alone.points]
+            assert np.array_equal(learnt.mean_return, returns, equal_nan=True)
+            assert (learnt.optimum,) == alone.optimum
+            assert learnt.near_after == alone.optimal_after(0.01)[0]
+            assert learnt.greedy.mean_return == alone.summary()["greedy_return"]
+            assert [look.steps for look in alone.points] == result.looks
+    digests = {learnt.table_sha256 for row in result.learnt for learnt in row}
+    assert len(digests) == 32
+
+
+@pytest.mark.rtl
+def test_sweep_on_simulated_hardware_equals_the_model() -> None:
+    # The hardware of test_agents_sim, so that it is compiled once. Five agents: one run is not full.
+    acting = Acting(agents=3, algorithm=Algorithm.DOUBLE_Q_LEARNING, outcomes=2, starts=2)
+    config = Config(
+        *(25, 3, "Q6.10"),
+        rounding=Rounding.STOCHASTIC,
+        acting=acting,
+        link=Link(buffer_bytes=512),
+    )
+    states, actions = np.divmod(np.arange(75), 3)
+    world = World.from_arrays(
+        state=states,
+        action=actions,
+        next_state=(states + actions + 1) % 25,
+        reward=np.where(states == 24, 1.0, -0.25),
+        terminated=states == 24,
+        start_state=[0, 5],
+        max_episode_steps=40,
+    )
+    given: dict[str, Any] = {"alphas": [0.1, 0.3, 0.5, 0.7, 1], "gammas": [0.9], "seeds": [9]}
+    plan = sweep_plan(world, steps=400, config=config, **given)
+    model = made(plan)
+    assert same(made(plan, device="sim"), model)
+    assert not same(made(sweep_plan(world, steps=399, config=config, **given)), model)
+    with pytest.raises(
+        ConfigError, match=r"formats is \['Q8.8'\]; the device of config is built with Q6.10"
+    ):
+        sweep_plan(world, config=config, formats=["Q8.8"])
+    with pytest.raises(ConfigError, match="agents is 4; it must be an integer from 3 to 3"):
+        Sweep(plan, "sim", agents=4)
+    shared = replace(config, acting=replace(acting, shared_table=True))
+    with pytest.raises(
+        ConfigError, match="a sweep needs agents with worlds from tables and a table each"
+    ):
+        sweep_plan(world, config=shared)
+
+
+def test_processes_learn_the_same_as_one_thread() -> None:
+    plan = small(alphas=[0.1, 0.5])
+    assert same(made(plan, workers=Processes(2)), made(plan))
+
+
+def test_a_sweep_that_was_interrupted_goes_on_to_the_same_result() -> None:
+    plan = small(alphas=[0.1, 0.5], algorithms=["q-learning", "sarsa"])
+    sweep = Sweep(plan, workers=Here())
+
+    def stop() -> None:
+        if len(sweep.done) >= 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep.run(stop)
+    assert 0 < len(sweep.done) < 8
+    rest = Sweep(plan, workers=Here())
+    rest.restore(sweep.checkpoint)
+    counts: list[int] = []
+    rest.run(lambda: counts.append(len(rest.done)))
+    assert counts[0] > len(sweep.done)
+    assert same(rest.result, made(plan))
+
+
+@pytest.mark.parametrize("what", ["missing", "point", "curves"])
+def test_a_checkpoint_that_holds_no_sweep_is_refused(what: str) -> None:
+    plan = small(alphas=[0.5])
+    sweep = Sweep(plan, workers=Here())
+    sweep.run(lambda: None)
+    checkpoint = sweep.checkpoint
+    if what == "missing":
+        del checkpoint.head["done"]
+    elif what == "point":
+        checkpoint.head["done"][0][0] = 1
+    else:
+        checkpoint.arrays["value"] = checkpoint.arrays["value"][:1]
+    fresh = Sweep(plan, workers=Here())
+    with pytest.raises(CheckpointError, match="the checkpoint does not hold a sweep"):
+        fresh.restore(checkpoint)
+    assert not fresh.done
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "text"),
+    [
+        ({"alphas": [0.5, 1.5]}, ConfigError, r"alpha is 1\.5; it must be from 0 to 1"),
+        ({"alphas": [1e-9]}, ConfigError, "alpha is 1e-09, which 15 fractional bits round to 0"),
+        ({"alphas": []}, ConfigError, "alphas is empty; it must have one value or more"),
+        ({"alphas": 0.5}, ConfigError, r"alphas is 0\.5; it must be a list of values"),
+        ({"gammas": [-1]}, ConfigError, "gamma is -1; it must be from 0 to 1"),
+        ({"epsilons": [2]}, ConfigError, "epsilon start is 2; it must be from 0 to 1"),
+        ({"algorithms": ["dqn"]}, ConfigError, "algorithm is 'dqn'; it must be one of q-learning"),
+        ({"algorithms": "sarsa"}, ConfigError, "algorithms is 'sarsa'; it must be a list"),
+        ({"formats": ["8.8"]}, ConfigError, "format is '8.8'; write it as Qm.F"),
+        ({"formats": ["Q2.6"]}, WorldError, "Q2.6 holds -2 to 1.98"),
+        ({"seeds": [-1]}, ConfigError, "seed is -1; it must be an integer from 0 to 2.64-1"),
+        ({"steps": 0}, ConfigError, "steps is 0; it must be an integer from 1"),
+        ({"rounding": "up"}, ConfigError, "rounding is 'up'; it must be one of"),
+        ({"random": 0}, ConfigError, "random is 0; it must be an integer from 1"),
+        ({"random": 2, "alphas": [0, 1]}, ConfigError, "alphas must be above 0 and gammas below 1"),
+        ({"random": 2, "gammas": [0.5, 1]}, ConfigError, "gammas to 1; to draw between them"),
+        (
+            {"seeds": range(2049), "alphas": [n / 512 for n in range(512)]},
+            ConfigError,
+            "points times seeds, is 1049088",
+        ),
+    ],
+)
+def test_bad_values_are_refused_before_anything_starts(
+    given: dict[str, Any], error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error, match=text):
+        small(**given)
+
+
+def test_a_world_without_a_table_and_a_number_of_agents_out_of_range_are_refused() -> None:
+    with pytest.raises(NoTableError, match="snake"):
+        sweep_plan("snake")
+    with pytest.raises(ConfigError, match="agents is 257; it must be an integer from 1 to 256"):
+        Sweep(small(), "sim", agents=257)
+
+
+def test_drawn_points_are_in_range_and_those_of_their_seed() -> None:
+    given: dict[str, Any] = {"alphas": [0.01, 1], "gammas": [0.8, 0.999], "random": 200}
+    plan = small(**given, formats=["Q4.6", "Q6.10"])
+    alphas = [point.alpha for point in plan.points]
+    gammas = [point.gamma for point in plan.points]
+    assert 0.01 <= min(alphas) < 0.02
+    assert 0.5 < max(alphas) <= 1
+    assert 0.8 <= min(gammas) < 0.85
+    assert 0.998 < max(gammas) <= 0.999
+    assert abs(np.median(alphas) - 0.1) < 0.05  # evenly on a logarithmic scale
+    assert {str(point.format) for point in plan.points} == {"Q4.6", "Q6.10"}
+    assert plan.points == small(**given, formats=["Q4.6", "Q6.10"]).points
+    assert plan.points != small(**given, formats=["Q4.6", "Q6.10"], random_seed=1).points
+
+
+def test_points_rank_by_return_then_by_how_soon_they_were_near() -> None:
+    def learnt(total: float, near: int | None) -> Learnt:
+        return Learnt((), (), 1.0, near, Greedy(total, total, 8.0), AgentCounters(), "")
+
+    plan = small(alphas=[0.1, 0.2, 0.3, 0.4])
+    rows = (
+        (learnt(0.5, 100), learnt(0.6, 100)),
+        (learnt(0.7, 300), learnt(0.7, 300)),
+        (learnt(0.7, 200), learnt(0.7 + 1e-12, 300)),
+        (learnt(0.7, 200), learnt(0.7, None)),
+    )
+    result = SweepResult(plan, rows, 1.0, 1)
+    assert result.ranking == (1, 2, 3, 0)
+    score = result.scores[0]
+    assert (score.greedy_return, score.worst, score.best) == (0.55, 0.5, 0.6)
+    assert [own.near for own in result.scores] == [2, 2, 2, 1]
+    assert [own.near_after for own in result.scores] == [100, 300, 300, math.inf]
+    assert result.best.alpha == 0.2
+    assert result.to_dict()["points"][2]["near_after"] is None
+
+
+WORDS = "gridworld --alpha 0.1,0.5 --gamma 0.9 --algorithm q-learning,sarsa --steps 1000 --seeds 2"
+
+
+def told(words: str, *more: str) -> Any:
+    return CliRunner().invoke(_qstep, ["sweep", *words.split(), "--jobs", "1", *more])
+
+
+def test_the_command_writes_pictures_and_json_and_train_repeats_the_best(tmp_path: Path) -> None:
+    folder = tmp_path / "sweep"
+    answer = told(WORDS, "--out", str(folder))
+    assert answer.exit_code == 0, answer.output
+    for name in ("heat_map", "learning_curves"):
+        assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    tree = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
+    assert len(tree["points"]) == 4
+    best = tree["points"][0]
+    (line,) = [line for line in answer.output.splitlines() if line.startswith("train the best: ")]
+    *_, after = line.partition("qstep ")
+    run = ["--out", str(tmp_path / "run")]
+    trained = CliRunner().invoke(_qstep, [*shlex.split(after), *run])
+    assert trained.exit_code == 0, trained.output
+    table = np.load(tmp_path / "run" / "table.npz")["q_raw"]
+    digest = hashlib.sha256(table.astype("<i4").tobytes()).hexdigest()
+    assert digest == best["agents"][0]["table_sha256"]
+
+    again = told(WORDS, "--out", str(folder))
+    assert "holds a run already" in str(again.exception)
+    kept = (folder / "checkpoint.npz").read_bytes()
+    other = told(WORDS.replace("1000", "1001"), "--out", str(folder), "--resume")
+    assert isinstance(other.exception, CheckpointError)
+    assert "is of another run: steps is 1000 in it and 1001 here" in str(other.exception)
+    assert (folder / "checkpoint.npz").read_bytes() == kept
+    resumed = told(WORDS, "--out", str(folder), "--resume", "--json=-")
+    assert json.loads(resumed.stdout)["points"] == tree["points"]
+
+
+def test_drawn_points_are_pictured_too(tmp_path: Path) -> None:
+    words = "gridworld --random 3 --alpha 0.1,1 --gamma 0.8,0.9 --steps 500 --seeds 1"
+    answer = told(words, "--format", "Q4.6,Q4.8", "--out", str(tmp_path / "s"))
+    assert answer.exit_code == 0, answer.output
+    assert (tmp_path / "s" / "heat_map.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--alpha", "a"], "'a' is not a list of numbers such as 0.1,0.5"),
+        (["--seeds", "0"], "0 is not in the range 1<=x<=1000"),
+    ],
+)
+def test_words_that_are_no_lists_are_refused(words: list[str], text: str) -> None:
+    answer = CliRunner().invoke(command, ["gridworld", *words])
+    assert answer.exit_code == 2
+    assert text in answer.output
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--alpha", ""], "alphas is empty"),
+        (["--epsilon-end", "1.5"], "epsilon end is 1.5; it must be from 0 to 1"),
+    ],
+)
+def test_values_of_the_command_line_are_checked(
+    words: list[str], text: str, tmp_path: Path
+) -> None:
+    answer = CliRunner().invoke(command, ["gridworld", *words, "--out", str(tmp_path / "s")])
+    assert isinstance(answer.exception, ConfigError)
+    assert text in str(answer.exception)
+    assert not (tmp_path / "s").exists()
