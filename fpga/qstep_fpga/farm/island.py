@@ -11,6 +11,7 @@ from typing import Any
 
 from qstep import cache
 from qstep.errors import BuildError
+from qstep.scheduler import Threads, in_parallel
 from qstep_fpga import tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
@@ -18,7 +19,6 @@ from qstep_fpga.families.base import NETLIST, REPORT
 from qstep_fpga.farm.dummies import DUMMY, dummies
 from qstep_fpga.farm.grid import Grid, command, design, parse
 from qstep_fpga.farm.sites import Rectangle
-from qstep_fpga.parallel import in_parallel
 
 __all__ = ["PlacedIsland", "place_island", "place_islands", "read_packed"]
 
@@ -131,7 +131,7 @@ def place_islands(
     placed = in_parallel(
         lambda seed: place_island(board, grid, island, site, clock_hz, seed),
         seeds,
-        jobs,
+        Threads(jobs),
         progress,
     )
     inside = [one for one in placed if not one.leaked]
