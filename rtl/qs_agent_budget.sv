@@ -44,7 +44,7 @@ module qs_agent_budget
 
   localparam int unsigned PlaceBits = $clog2(RestBits);
 
-  logic asked_q, grants, grants_q, low_q, s10_low;
+  logic asked_q, grants, grants_q, low_q, s11_low_q;
   logic [BlockBits-1:0] first_q;
   logic [ RestBits-1:0] rest_q;
   logic [BlockBits:0] s9_budget, s10_budget_q;
@@ -55,7 +55,7 @@ module qs_agent_budget
   assign digit  = rest_q[0] ^ borrow_q;
 
   // Not in a turn in which what agents have at hand is being changed.
-  assign grants = !asked_q && !begins_o && !grants_q && low_q && s10_low && left_o && !passes_q;
+  assign grants = !asked_q && !begins_o && !grants_q && low_q && s11_low_q && left_o && !passes_q;
 
   always_ff @(posedge clk_i) begin
     if (run_i) begin
@@ -81,7 +81,7 @@ module qs_agent_budget
       left_o   <= 1'b1;
     end
 
-    low_q <= turn_i || (low_q && s10_low);
+    low_q <= turn_i || (low_q && s11_low_q);
     if (turn_i) begin
       begins_o <= asked_q;
       grants_q <= grants;
@@ -106,6 +106,7 @@ module qs_agent_budget
       .write_agent_i(agent_i[10]),
       .write_data_i (s10_budget_q),
       .read_agent_i (agent_i[8]),
+      .clear_i      (1'b0),
       .data_o       (s9_budget)
   );
 
@@ -117,9 +118,8 @@ module qs_agent_budget
       if (grants_q) s10_budget_q[BlockBits] <= 1'b1;
     end
     s11_more_o <= s10_budget_q != '0;
+    s11_low_q  <= !live_i[10] || !s10_budget_q[BlockBits];
   end
-
-  assign s10_low = !live_i[10] || !s10_budget_q[BlockBits];
 
   logic unused_stages;
   assign unused_stages = ^{agent_i, live_i};

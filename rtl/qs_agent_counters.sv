@@ -36,7 +36,7 @@ module qs_agent_counters
     input logic                    terminated_i,  // 0 where stepped_i is; likewise the next two
     input logic                    truncated_i,
     input logic signed [Width-1:0] reward_i,
-    // Stage Stage + 7, the update's latency
+    // Stage Stage + 8, the update's latency
     input logic                    saturated_i,
 
     input  logic                 read_i,
@@ -48,7 +48,7 @@ module qs_agent_counters
     output logic [         15:0] data_o
 );
 
-  localparam int unsigned Late = 7;
+  localparam int unsigned Late = 8;
   localparam int unsigned SmallBits = $clog2(Slots + 2);
   localparam int unsigned ReturnBits = Width + SmallBits;
   localparam int unsigned SweepBits = $clog2(Slots + 1);
@@ -62,31 +62,35 @@ module qs_agent_counters
 
   // The sweep: takes the small counts of the agent in stage Stage, and then goes on to its words.
   logic [SweepBits-1:0] sweep_q;
-  logic last, take, late_take;
+  logic last, take_q, clear_q, late_take_q, late_clear_q;
   logic [AgentBits-1:0] swept_q, summed_q;
   logic lives_q;
 
   always_ff @(posedge clk_i) begin
     sweep_q <= last ? '0 : sweep_q + 1'b1;
     if (rst_i) sweep_q <= '0;
+    // The agent of which counts have been taken comes again when the sweep is one clock from its beginning.
+    take_q <= last || rst_i;
+    clear_q <= sweep_q == SweepBits'(Slots - 2) || rst_i;
+    late_take_q <= sweep_q == SweepBits'(Late - 1);
+    late_clear_q <= sweep_q == SweepBits'(Late - 3) || rst_i;
   end
   assign last = sweep_q == SweepBits'(Slots);
-  assign take = sweep_q == '0;
-  assign late_take = sweep_q == SweepBits'(Late);
 
-  // Small counts: read a stage before, written back a stage later, from 0 on if they have been taken.
-  small_t count, counted, count_q, taken_q;
-  logic [SmallBits-1:0] saturations, saturated, saturations_q, late_q;
+  // Small counts: read a stage before, as 0 if they have been taken.
+  small_t count, counted, taken_q;
+  logic [SmallBits-1:0] saturations, saturated, late_q;
 
   qs_agent_ram #(
       .Agents(Agents),
       .Width ($bits(small_t))
   ) u_small (
       .clk_i,
-      .write_i      (live_i[(Stage+1)%Slots]),
-      .write_agent_i(agent_i[(Stage+1)%Slots]),
-      .write_data_i (count_q),
+      .write_i      (live_i[Stage%Slots]),
+      .write_agent_i(agent_i[Stage%Slots]),
+      .write_data_i (counted),
       .read_agent_i (agent_i[(Stage-1)%Slots]),
+      .clear_i      (clear_q && live_i[(Stage-1)%Slots]),
       .data_o       (count)
   );
 
@@ -98,8 +102,7 @@ module qs_agent_counters
   end
 
   always_ff @(posedge clk_i) begin
-    count_q <= take ? '0 : counted;
-    if (take) begin
+    if (take_q) begin
       taken_q <= counted;
       swept_q <= agent_i[Stage%Slots];
       lives_q <= live_i[Stage%Slots];
@@ -108,25 +111,22 @@ module qs_agent_counters
 
   localparam int unsigned LateStage = (Stage + Late) % Slots;
   localparam int unsigned LateRead = (Stage + Late - 1) % Slots;
-  localparam int unsigned LateWrite = (Stage + Late + 1) % Slots;
 
   qs_agent_ram #(
       .Agents(Agents),
       .Width (SmallBits)
   ) u_saturations (
       .clk_i,
-      .write_i      (live_i[LateWrite]),
-      .write_agent_i(agent_i[LateWrite]),
-      .write_data_i (saturations_q),
+      .write_i      (live_i[LateStage]),
+      .write_agent_i(agent_i[LateStage]),
+      .write_data_i (saturated),
       .read_agent_i (agent_i[LateRead]),
+      .clear_i      (late_clear_q && live_i[LateRead]),
       .data_o       (saturations)
   );
 
   assign saturated = saturations + SmallBits'(saturated_i);
-  always_ff @(posedge clk_i) begin
-    saturations_q <= late_take ? '0 : saturated;
-    if (late_take) late_q <= saturated;
-  end
+  always_ff @(posedge clk_i) if (late_take_q) late_q <= saturated;
 
   // What is added to each word: word n passes in the clocks in which sweep_q is n + 1 (address) to n + 5
   // (write). Sums of returns are extended by their sign.
@@ -220,6 +220,6 @@ module qs_agent_counters
   logic unused_stages;
   assign unused_stages = ^{agent_i, live_i};
 
-  `QS_ASSERT(SweepIsAligned_A, !late_take || 32'(agent_i[LateStage]) == 32'(swept_q))
+  `QS_ASSERT(SweepIsAligned_A, !late_take_q || 32'(agent_i[LateStage]) == 32'(swept_q))
 
 endmodule

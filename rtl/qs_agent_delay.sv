@@ -36,6 +36,7 @@ module qs_agent_delay #(
       .write_agent_i(agent_i[From%Slots]),
       .write_data_i (data_i),
       .read_agent_i (agent_i[(To-1)%Slots]),
+      .clear_i      (1'b0),
       .data_o
   );
 

@@ -92,6 +92,7 @@ module qs_agent_episode
       .write_agent_i(agent_i[AnswerStage+Late]),
       .write_data_i (count),
       .read_agent_i (agent_i[6]),
+      .clear_i      (1'b0),
       .data_o       (s7_steps_o)
   );
 

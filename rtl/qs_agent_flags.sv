@@ -66,6 +66,7 @@ module qs_agent_flags
       .write_agent_i(agent_i[11]),
       .write_data_i (s11_flags),
       .read_agent_i (agent_i[0]),
+      .clear_i      (1'b0),
       .data_o       (read_flags)
   );
 

@@ -72,6 +72,7 @@ module qs_agent_place
       .write_agent_i(agent_i[Select%Slots]),
       .write_data_i (select_place),
       .read_agent_i (agent_i[RequestStage-1]),
+      .clear_i      (1'b0),
       .data_o       (s5_place)
   );
 

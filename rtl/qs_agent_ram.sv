@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A word for each agent: the contexts and settings of the interleaved lane.
 //
-// Function    data_o = word of agent read_agent_i; a write replaces the word of agent write_agent_i.
+// Function    data_o = word of agent read_agent_i, or 0 if clear_i was 1; a write replaces the word of agent
+//             write_agent_i.
 // Timing      One clock from address to data; one read and one write a clock.
 // Handshake   none
 // Reset       none: words are undefined until written.
@@ -23,12 +24,16 @@ module qs_agent_ram #(
     input logic [                   Width-1:0] write_data_i,
 
     input  logic [qs_agents_pkg::AgentBits-1:0] read_agent_i,
+    input  logic                                clear_i,
     output logic [                   Width-1:0] data_o
 );
 
   if (Agents == 1) begin : gen_register
     // It is not read in the clocks after a write, so the word itself will do.
-    always_ff @(posedge clk_i) if (write_i) data_o <= write_data_i;
+    always_ff @(posedge clk_i) begin
+      if (write_i) data_o <= write_data_i;
+      if (clear_i) data_o <= '0;
+    end
   end else begin : gen_memory
     (* no_rw_check *) logic [Width-1:0] mem[2**IndexBits];
     logic [IndexBits-1:0] write_index, read_index;
@@ -38,7 +43,7 @@ module qs_agent_ram #(
 
     always_ff @(posedge clk_i) begin
       if (write_i) mem[write_index] <= write_data_i;
-      data_o <= mem[read_index];
+      data_o <= clear_i ? '0 : mem[read_index];
 `ifndef SYNTHESIS
       if (write_i && write_index == read_index) data_o <= ~mem[read_index];
 `endif

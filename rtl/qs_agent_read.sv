@@ -7,7 +7,7 @@
 // Reset       none: data only.
 // Hazards     none
 // Invariants  none
-// Resources   about 70 flip-flops
+// Resources   32 flip-flops and a multiplexer of seven words
 // Reference   none
 
 module qs_agent_read
@@ -42,41 +42,54 @@ module qs_agent_read
     output logic [31:0] data_o
 );
 
-  // What passes is kept for a clock, and is 0 where it is not asked for.
-  logic s2_reads, s5_reads, s3_reads_q, s6_reads_q, s7_reads_q, value_reads_q;
-  logic [31:0] s3_read_q, s6_read_q, read;
+  typedef enum logic [2:0] {
+    FromCounter,
+    FromLow,
+    FromHigh,
+    FromCounts,
+    FromEpsilon,
+    FromPlace,
+    FromValue
+  } source_e;
 
-  assign s2_reads = token_i[2] && (access_i.field[0] || access_i.field[1] || access_i.field[3]);
-  assign s5_reads = token_i[5] && (access_i.field[2] || access_i.field[4]);
+  // The source is that of the whole access; what passes is kept when the slot is there.
+  source_e source_q;
+  logic s2_reads, s5_reads, reads;
+  logic [31:0] read;
 
   always_ff @(posedge clk_i) begin
-    s3_reads_q    <= s2_reads;
-    s6_reads_q    <= s5_reads;
-    s7_reads_q    <= token_i[6] && access_i.field[3];
-    value_reads_q <= token_i[Select-1] && access_i.entry;
-    if (access_i.field[0]) s3_read_q <= s2_word_i[31:0];
-    else if (access_i.field[1]) s3_read_q <= s2_word_i[63:32];
-    else s3_read_q <= {s2_count_i, 16'b0};
-    if (access_i.field[2]) s6_read_q <= 32'(s5_epsilon_i);
-    else
-      s6_read_q <= {
-        s5_flags_i.drawn, s5_flags_i.begun, s5_explored_i, 7'b0, 6'(s5_action_i), 16'(s5_state_i)
-      };
-    if (!s2_reads) s3_read_q <= '0;
-    if (!s5_reads) s6_read_q <= '0;
+    source_q <= FromCounter;
+    if (access_i.field[0]) source_q <= FromLow;
+    if (access_i.field[1]) source_q <= FromHigh;
+    if (access_i.field[2]) source_q <= FromEpsilon;
+    if (access_i.field[3]) source_q <= FromCounts;
+    if (access_i.field[4]) source_q <= FromPlace;
+    if (access_i.entry) source_q <= FromValue;
   end
 
   always_comb begin
-    read = s3_read_q | s6_read_q;
-    if (s7_reads_q) read |= 32'(s7_steps_i);
-    if (value_reads_q) read |= 32'($signed(next_value_i));
-    if (counter_done_i) read |= SharedTable && access_i.index[8] ? holds_i : 32'(counter_i);
+    unique case (source_q)
+      FromLow:     read = s2_word_i[31:0];
+      FromHigh:    read = s2_word_i[63:32];
+      FromCounts:  read = {s2_count_i, s7_steps_i};
+      FromEpsilon: read = 32'(s5_epsilon_i);
+      FromPlace: begin
+        read = {
+          s5_flags_i.drawn, s5_flags_i.begun, s5_explored_i, 7'b0, 6'(s5_action_i), 16'(s5_state_i)
+        };
+      end
+      FromValue:   read = 32'($signed(next_value_i));
+      default:     read = SharedTable && access_i.index[8] ? holds_i : 32'(counter_i);
+    endcase
   end
 
+  assign s2_reads = token_i[2] && (access_i.field[0] || access_i.field[1]);
+  assign s5_reads = token_i[5] && (access_i.field[2] || access_i.field[4]);
+  assign reads = s2_reads || s5_reads || (token_i[Select] && access_i.entry) || counter_done_i;
+
   always_ff @(posedge clk_i) begin
-    if (s3_reads_q || s6_reads_q || value_reads_q || counter_done_i) data_o[31:16] <= read[31:16];
-    if (s3_reads_q || s6_reads_q || s7_reads_q || value_reads_q || counter_done_i)
-      data_o[15:0] <= read[15:0];
+    if (reads || (token_i[2] && access_i.field[3])) data_o[31:16] <= read[31:16];
+    if (reads || (token_i[7] && access_i.field[3])) data_o[15:0] <= read[15:0];
   end
 
   logic unused_bits;

@@ -4,8 +4,8 @@
 // Function    value_o = saturate((2^15 * entry + alpha * (reward - entry) + kappa * target + bias) >>> 15),
 //             which is the sum of three products of the arithmetic contract. keep_i leaves the first term
 //             only: value_o = entry. Golden model: qstep.model.exact_value.
-// Timing      Stage 0 takes reward, entry and keep, stage 2 alpha, target and kappa, stage 4 zero, stage 5 entry and
-//             bias; value_o is there in stage 7. One update a clock; no more than a sum lies between registers,
+// Timing      Stage 0 takes reward, entry and keep, stage 2 alpha, stage 3 target and kappa, stage 5 zero, entry and
+//             bias; value_o is there in stage 8. One update a clock; no more than a sum lies between registers,
 //             and a multiplier has registers before, in and behind it, and a third one where its result arrives.
 // Handshake   none
 // Reset       none: data only.
@@ -24,9 +24,9 @@ module qs_agent_update #(
     input logic signed [Width-1:0] s0_entry_i,
     input logic s0_keep_i,  // also: zero
     input logic [CoeffBits-1:0] s2_alpha_i,  // from a register, like the next two
-    input logic signed [Width:0] s2_target_i,  // least .. greatest value
-    input logic [CoeffBits-1:0] s2_kappa_i,
-    input logic s4_zero_i,  // the target counts as 0
+    input logic signed [Width:0] s3_target_i,  // least .. greatest value
+    input logic [CoeffBits-1:0] s3_kappa_i,
+    input logic s5_zero_i,  // the target counts as 0
     input logic signed [Width-1:0] s5_entry_i,  // that of stage 0
     input logic [qs_pkg::CoeffFraction-1:0] s5_bias_i,
 
@@ -38,15 +38,9 @@ module qs_agent_update #(
   localparam int unsigned AccBits = Width + CoeffBits;
 
   logic signed [Width:0] s1_delta_q, s2_delta_q;
-  logic signed [AccBits-1:0] s3_step_q, s4_step_q, s5_step_q, s3_next_q, s4_next_q, s5_next_q;
-  logic [AccBits-1:0] entry, without_carries, s6_sum_q;
-  logic [AccBits:0] carries;
+  logic signed [AccBits-1:0] s3_step_q, s4_step_q, s5_step_q, s4_next_q, s5_next_q, s6_next_q;
+  logic [AccBits-1:0] s6_sum_q, s7_sum_q;
   logic overflow;
-
-  // Carry save: three numbers become two with the same sum, so that one carry is left.
-  assign entry = {s5_entry_i[Width-1], s5_entry_i, s5_bias_i};
-  assign without_carries = entry ^ s5_step_q ^ s5_next_q;
-  assign carries = {(entry & s5_step_q) | (s5_next_q & (entry | s5_step_q)), 1'b0};
 
   always_ff @(posedge clk_i) begin
     s1_delta_q <= s0_keep_i ? '0 : (Width + 1)'(s0_reward_i) - (Width + 1)'(s0_entry_i);
@@ -56,23 +50,24 @@ module qs_agent_update #(
     s4_step_q  <= s3_step_q;
     s5_step_q  <= s4_step_q;
 
-    s3_next_q  <= AccBits'($signed({1'b0, s2_kappa_i})) * AccBits'(s2_target_i);
-    s4_next_q  <= s3_next_q;
-    s5_next_q  <= s4_zero_i ? '0 : s4_next_q;
+    s4_next_q  <= AccBits'($signed({1'b0, s3_kappa_i})) * AccBits'(s3_target_i);
+    s5_next_q  <= s4_next_q;
+    s6_next_q  <= s5_zero_i ? '0 : s5_next_q;
 
-    s6_sum_q   <= without_carries + carries[AccBits-1:0];
+    s6_sum_q   <= s5_step_q + {s5_entry_i[Width-1], s5_entry_i, s5_bias_i};
+    s7_sum_q   <= s6_sum_q + s6_next_q;
   end
 
   // The shifted sum has one bit more than a value; where its two top bits differ it does not fit.
-  assign overflow = s6_sum_q[AccBits-1] != s6_sum_q[AccBits-2];
+  assign overflow = s7_sum_q[AccBits-1] != s7_sum_q[AccBits-2];
 
   always_ff @(posedge clk_i) begin
     saturated_o <= overflow;
-    value_o <= overflow ? {s6_sum_q[AccBits-1], {(Width - 1) {!s6_sum_q[AccBits-1]}}} :
-        s6_sum_q[AccBits-2-:Width];
+    value_o <= overflow ? {s7_sum_q[AccBits-1], {(Width - 1) {!s7_sum_q[AccBits-1]}}} :
+        s7_sum_q[AccBits-2-:Width];
   end
 
   logic unused_bits;
-  assign unused_bits = ^{s6_sum_q[qs_pkg::CoeffFraction-1:0], carries[AccBits]};
+  assign unused_bits = ^s7_sum_q[qs_pkg::CoeffFraction-1:0];
 
 endmodule

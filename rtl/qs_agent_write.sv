@@ -64,7 +64,7 @@ module qs_agent_write
   logic entry_number, last_number, write_step_q, saturated, s11_number, later_zero;
   logic [Tables-1:0] here;
   logic signed [Width-1:0] entry, entry_before, later_entry, reward;
-  logic [qs_pkg::CoeffBits-1:0] alpha, kappa;
+  logic [qs_pkg::CoeffBits-1:0] alpha, kappa, alpha_q, kappa_q;
   logic [qs_pkg::CoeffFraction-1:0] bias;
 
   qs_delay #(
@@ -144,6 +144,7 @@ module qs_agent_write
         .write_agent_i(agent_i[Write%Slots]),
         .write_data_i (value_o),
         .read_agent_i (agent_i[(Entry-1)%Slots]),
+        .clear_i      (1'b0),
         .data_o       (truncated_value)
     );
 
@@ -178,6 +179,7 @@ module qs_agent_write
         .write_agent_i(agent_i[Write%Slots]),
         .write_data_i (written),
         .read_agent_i (agent_i[(Entry-1)%Slots]),
+        .clear_i      (1'b0),
         .data_o       (before_values)
     );
 
@@ -197,7 +199,7 @@ module qs_agent_write
 
   qs_delay #(
       .Width(1),
-      .Depth(Entry + 4 - 9)
+      .Depth(Entry + 5 - 9)
   ) u_zero (
       .clk_i,
       .data_i(s9_zero_i),
@@ -206,15 +208,35 @@ module qs_agent_write
 
   qs_agent_ram #(
       .Agents(Agents),
-      .Width (2 * qs_pkg::CoeffBits)
-  ) u_coefficients (
+      .Width (qs_pkg::CoeffBits)
+  ) u_alpha (
       .clk_i,
       .write_i      (access_i.set[0]),
       .write_agent_i(access_i.agent),
-      .write_data_i (access_i.data),
-      .read_agent_i (agent_i[(Entry+1)%Slots]),
-      .data_o       ({kappa, alpha})
+      .write_data_i (access_i.data[qs_pkg::CoeffBits-1:0]),
+      .read_agent_i (agent_i[Entry%Slots]),
+      .clear_i      (1'b0),
+      .data_o       (alpha)
   );
+
+  qs_agent_ram #(
+      .Agents(Agents),
+      .Width (qs_pkg::CoeffBits)
+  ) u_kappa (
+      .clk_i,
+      .write_i      (access_i.set[0]),
+      .write_agent_i(access_i.agent),
+      .write_data_i (access_i.data[31-:qs_pkg::CoeffBits]),
+      .read_agent_i (agent_i[(Entry+1)%Slots]),
+      .clear_i      (1'b0),
+      .data_o       (kappa)
+  );
+
+  // Multipliers are far from memories.
+  always_ff @(posedge clk_i) begin
+    alpha_q <= alpha;
+    kappa_q <= kappa;
+  end
 
   qs_agent_delay #(
       .Agents(Agents),
@@ -257,10 +279,10 @@ module qs_agent_write
       .s0_reward_i(entry_reward_o),
       .s0_entry_i (entry),
       .s0_keep_i  (entry_deed_o.finish || (token_i[Entry] && access_i.entry)),
-      .s2_alpha_i (alpha),
-      .s2_target_i(target_i),
-      .s2_kappa_i (kappa),
-      .s4_zero_i  (later_zero),
+      .s2_alpha_i (alpha_q),
+      .s3_target_i(target_i),
+      .s3_kappa_i (kappa_q),
+      .s5_zero_i  (later_zero),
       .s5_entry_i (later_entry),
       .s5_bias_i  (bias),
       .value_o,

@@ -191,8 +191,6 @@ module qs_agents
     );
     assign s10_deed = s10_acts ? s10_deed_q : '0;
     assign begins   = 1'b0;
-    logic unused_turn;
-    assign unused_turn = turn;
   end else begin : gen_budget
     qs_agent_budget #(
         .Agents(Agents),
@@ -219,7 +217,7 @@ module qs_agents
   logic [63:0] s2_word, s5_draw;
   logic [NoiseBits-1:0] s6_rounding;
   logic s6_table;
-  logic [EpsilonBits-1:0] s5_epsilon, last_epsilon;
+  logic [EpsilonBits-1:0] s5_epsilon;
   logic [EpisodeBits-1:0] s2_count;
   logic last_stepped, last_ended;
 
@@ -256,7 +254,6 @@ module qs_agents
       .set_data_i  (access.data),
       .s2_load_i   (token[2] && access.load[3]),
       .s5_load_i   (token[5] && access.load[2]),
-      .old_o       (last_epsilon),
       .s2_count_o  (s2_count),
       .s5_epsilon_o(s5_epsilon)
   );
@@ -356,23 +353,43 @@ module qs_agents
   assign entry_address = RowBits'(entry_state);
 
   for (genvar t = 0; t < Tables; t++) begin : gen_table
-    qs_table #(
-        .States (Rows),
-        .Actions(Actions),
-        .Width  (Width)
-    ) u_table (
-        .clk_i,
-        .rst_i,
-        .row_state_i   (row_address),
-        .row_o         (rows[t]),
-        .entry_state_i (entry_address),
-        .entry_action_i(entry_action),
-        .entry_o       (entries[t]),
-        .write_i       (write[t]),
-        .write_state_i (write_address),
-        .write_action_i(write_action),
-        .write_data_i  (value)
-    );
+    if (Shares) begin : gen_shared
+      qs_table #(
+          .States (Rows),
+          .Actions(Actions),
+          .Width  (Width)
+      ) u_table (
+          .clk_i,
+          .rst_i,
+          .row_state_i   (row_address),
+          .row_o         (rows[t]),
+          .entry_state_i (entry_address),
+          .entry_action_i(entry_action),
+          .entry_o       (entries[t]),
+          .write_i       (write[t]),
+          .write_state_i (write_address),
+          .write_action_i(write_action),
+          .write_data_i  (value)
+      );
+    end else begin : gen_own
+      qs_agent_rows #(
+          .States (Rows),
+          .Actions(Actions),
+          .Width  (Width)
+      ) u_table (
+          .clk_i,
+          .rst_i,
+          .row_state_i   (row_address),
+          .row_o         (rows[t]),
+          .write_i       (write[t]),
+          .write_state_i (write_address),
+          .write_action_i(write_action),
+          .write_data_i  (value)
+      );
+      assign entries[t] = '0;
+      logic unused_entry;
+      assign unused_entry = ^{entry_address, entry_action};
+    end
   end
 
   logic s9_pick_q, s9_zero, s11_picks, s11_number;
@@ -398,18 +415,23 @@ module qs_agents
   );
 
   assign s9_zero = s9_deed.terminated || s9_deed.finish || (token[9] && access.entry);
-  // Epsilon is there in the last stage; its part in the target may be later.
-  localparam int unsigned Threshold = Actions > 2 ? TreeStage + qs_pkg::tree_stages(
-      Actions
-  ) + 1 : Slots - 1;
-  qs_delay #(
-      .Width(ThresholdBits),
-      .Depth(Threshold > Slots - 1 ? Threshold - (Slots - 1) : 0)
-  ) u_threshold (
-      .clk_i,
-      .data_i(last_epsilon[EpsilonBits-1-:ThresholdBits]),
-      .data_o(threshold)
-  );
+  if (Algorithm == 32'(ExpectedSarsa)) begin : gen_threshold
+    qs_agent_delay #(
+        .Agents(Agents),
+        .Slots (Slots),
+        .Width (ThresholdBits),
+        .From  (5),
+        .To    (TreeStage + qs_pkg::tree_stages(Actions) + (Actions > 2 ? 1 : 2))
+    ) u_threshold (
+        .clk_i,
+        .agent_i(agent),
+        .live_i (live),
+        .data_i (s5_epsilon[EpsilonBits-1-:ThresholdBits]),
+        .data_o (threshold)
+    );
+  end else begin : gen_no_threshold
+    assign threshold = '0;
+  end
 
   qs_agent_choice #(
       .Actions  (Actions),
@@ -514,14 +536,14 @@ module qs_agents
   );
 
   logic unused_bits;
-  assign unused_bits = ^{access, last_epsilon, entry_deed, s9_state};
+  assign unused_bits = ^{access, entry_deed, s9_state};
 
   // --- Busy: until all counters are complete ---------------------------------------------------------
-  localparam int unsigned QuietClocks = Slots * (Slots + 6);
-  logic [$clog2(QuietClocks+1)-1:0] quiet_q;
+  localparam int unsigned QuietTurns = Slots + 7;
+  logic [$clog2(QuietTurns+1)-1:0] quiet_q;
   always_ff @(posedge clk_i) begin
-    if (run_i || left || wakes || s2_go) quiet_q <= ($clog2(QuietClocks + 1))'(QuietClocks);
-    else if (quiet_q != '0) quiet_q <= quiet_q - 1'b1;
+    if (run_i || left || wakes || s2_go) quiet_q <= ($clog2(QuietTurns + 1))'(QuietTurns);
+    else if (turn && quiet_q != '0) quiet_q <= quiet_q - 1'b1;
     busy_o <= run_i || wakes || quiet_q != '0;
     if (rst_i) begin
       quiet_q <= '0;

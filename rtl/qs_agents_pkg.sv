@@ -102,9 +102,9 @@ package qs_agents_pkg;
     return select_stage(actions, algorithm) + (algorithm == 32'(ExpectedSarsa) ? more : 0);
   endfunction
 
-  // Stage in which the update begins.
+  // Stage in which the update begins: its product is added to the entry while the target's is on its way.
   function automatic int unsigned entry_stage(int unsigned actions, int unsigned algorithm);
-    return target_stage(actions, algorithm) - 2;
+    return target_stage(actions, algorithm) - 3;
   endfunction
 
   // Stage in which the new value is written.

@@ -56,6 +56,7 @@ module qs_draw #(
         .write_agent_i(s3_agent_i),
         .write_data_i (s3_load_i[h] ? load_data_i : s3_word_q[32*h+:32]),
         .read_agent_i (s1_agent_i),
+        .clear_i      (1'b0),
         .data_o       (s2_word_o[32*h+:32])
     );
   end

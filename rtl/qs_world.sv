@@ -71,32 +71,28 @@ module qs_world
       .chosen_o ({terminated_o, next_state_o, reward_o})
   );
 
-  localparam int unsigned EntryBits = StartBits > 0 ? StartBits : 1;
-  logic [EntryBits-1:0] start_read, start_write;
   if (StartBits > 0) begin : gen_starts
-    assign start_read  = start_i[DrawBits-1-:StartBits];
-    assign start_write = index_i[1+:StartBits];
+    qs_alias #(
+        .Words    (Starts),
+        .Slots    (Starts),
+        .DataWidth(StateBits)
+    ) u_starts (
+        .clk_i,
+        .write_i  (start_write_i),
+        .address_i(index_i[1+:StartBits]),
+        .column_i ({1'b0, index_i[0]}),
+        .data_i,
+        .read_i   (start_i[DrawBits-1-:StartBits]),
+        .draw_i   (start_i),
+        .chosen_o (start_state_o)
+    );
   end else begin : gen_start
-    assign start_read  = '0;
-    assign start_write = '0;
+    always_ff @(posedge clk_i)
+      if (start_write_i && !index_i[0])
+        start_state_o <= data_i[StateBits-1:0];
   end
 
-  qs_alias #(
-      .Words    (Starts > 1 ? Starts : 2),
-      .Slots    (Starts),
-      .DataWidth(StateBits)
-  ) u_starts (
-      .clk_i,
-      .write_i  (start_write_i),
-      .address_i(start_write),
-      .column_i ({1'b0, index_i[0]}),
-      .data_i,
-      .read_i   (start_read),
-      .draw_i   (start_i),
-      .chosen_o (start_state_o)
-  );
-
-  logic unused_index;
-  assign unused_index = ^index_i;
+  logic unused_bits;
+  assign unused_bits = ^{index_i, start_i};
 
 endmodule

@@ -216,7 +216,7 @@ MUTANTS = {
         "s9_flags_q.pending <= s8_truncated_i",
         "s9_flags_q.pending <= 1'b0",
     ),
-    "count-not-read": ("qs_agent_read.sv", "{s2_count_i, 16'b0}", "32'b0"),
+    "count-not-read": ("qs_agent_read.sv", "{s2_count_i, s7", "{16'b0, s7"),
     "access-to-another-agent": ("qs_agent_bus.sv", "bus_i.index[25:22]", "bus_i.index[24:21]"),
     "alias-on-the-wrong-side": ("qs_alias.sv", "rest < word", "rest >= word"),
     "saturation-wraps": ("qs_agent_update.sv", "value_o <= overflow ?", "value_o <= 1'b0 ?"),

@@ -39,7 +39,6 @@ module qs_agent_blocks_bench
     input  logic [            2:0] epsilon_set_i,
     input  logic [  AgentBits-1:0] epsilon_agent_i,
     input  logic [            1:0] epsilon_load_i,
-    output logic [EpsilonBits-1:0] epsilon_old_o,
     output logic [EpsilonBits-1:0] epsilon_o,
     output logic [EpisodeBits-1:0] epsilon_count_o,
 
@@ -128,7 +127,6 @@ module qs_agent_blocks_bench
       .set_data_i  (data_i),
       .s2_load_i   (epsilon_load_i[1]),
       .s5_load_i   (epsilon_load_i[0]),
-      .old_o       (epsilon_old_o),
       .s2_count_o  (epsilon_count_o),
       .s5_epsilon_o(epsilon_o)
   );
@@ -183,6 +181,7 @@ module qs_agent_blocks_bench
       .write_agent_i(ram_write_agent_i),
       .write_data_i (ram_data_i),
       .read_agent_i (ram_read_agent_i),
+      .clear_i      (1'b0),
       .data_o       (ram_data_o)
   );
 

@@ -14,7 +14,7 @@ from qstep.acting.agent import AgentCounters
 from qstep.acting.registers import counters_from, counters_writes
 
 _STAGE = 13
-_LATE = _STAGE + 7
+_LATE = _STAGE + 8
 _PATIENCE_NS = 10_000
 _BITS = (48, 48, 48, 48, 64)
 

@@ -15,9 +15,9 @@ from qstep.fixed import COEFFICIENT_BITS, COEFFICIENT_ONE, Coefficients, QFormat
 from qstep.model import exact_value, updated_value
 
 _BIASES = (1 << (COEFFICIENT_BITS - 1), 0, (1 << COEFFICIENT_BITS) - 1)
-_STAGES = {"s0_reward_i": 0, "s0_entry_i": 0, "s0_keep_i": 0, "s2_alpha_i": 2, "s2_target_i": 2}
-_STAGES |= {"s2_kappa_i": 2, "s4_zero_i": 4, "s5_entry_i": 5, "s5_bias_i": 5}
-_LATENCY = 7
+_STAGES = {"s0_reward_i": 0, "s0_entry_i": 0, "s0_keep_i": 0, "s2_alpha_i": 2, "s3_target_i": 3}
+_STAGES |= {"s3_kappa_i": 3, "s5_zero_i": 5, "s5_entry_i": 5, "s5_bias_i": 5}
+_LATENCY = 8
 
 
 class _Given(NamedTuple):
@@ -25,9 +25,9 @@ class _Given(NamedTuple):
     s0_entry_i: int
     s0_keep_i: bool
     s2_alpha_i: int
-    s2_target_i: int
-    s2_kappa_i: int
-    s4_zero_i: bool
+    s3_target_i: int
+    s3_kappa_i: int
+    s5_zero_i: bool
     s5_entry_i: int
     s5_bias_i: int
 
@@ -48,8 +48,8 @@ def _right(number_format: QFormat, given: _Given) -> tuple[int, bool]:
     """Return the value and whether it is that of a sum that did not fit."""
     if given.s0_keep_i:
         return given.s0_entry_i, False
-    c = Coefficients(given.s2_alpha_i, given.s2_kappa_i)
-    target = 0 if given.s4_zero_i else given.s2_target_i
+    c = Coefficients(given.s2_alpha_i, given.s3_kappa_i)
+    target = 0 if given.s5_zero_i else given.s3_target_i
     rest = given.s0_reward_i, target, given.s5_bias_i
     value = updated_value(number_format, c, given.s0_entry_i, *rest)
     return value, exact_value(c, given.s0_entry_i, *rest) != value

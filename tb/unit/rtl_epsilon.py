@@ -68,8 +68,7 @@ async def _compare(
         stepped = agent is not None and random.random() < 0.9
         ended = stepped and random.random() < 0.4
         if agent is not None:
-            old = int(dut.epsilon_old_o.value)
-            assert old == states[agent].epsilon, f"epsilon of agent {agent} was {old}"
+            old = states[agent].epsilon
             if stepped:
                 ActingModel.lower_epsilon(states[agent], settings[agent], ended)
                 falls += states[agent].epsilon < old

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables of the interleaved lane in block RAM: reads a whole row and writes one entry, both in every clock.
+//
+// Function    row_o = Q[row_state_i, 0..Actions-1].
+// Timing      Two clocks from address to data (RAM, then its output register); one read and one write a clock.
+// Handshake   none: an address is read and `write_i` is obeyed in every clock.
+// Reset       none: contents and outputs are undefined until written and read.
+// Hazards     A read in the same clock as a write to the same entry is undefined; in simulation it returns the
+//             complement of the old value.
+// Invariants  WriteInRange_A
+// Resources   One memory of rows, whose entries are written one at a time: on chips whose block RAM writes bytes, as
+//             wide as it gets. qs_table, with a bank an action and a second copy, takes three times as much on ECP5.
+// Reference   as qs_table
+
+`include "qs_assert.svh"
+
+module qs_agent_rows #(
+    parameter  int unsigned States     = 512,             // of all agents, 2..65536
+    parameter  int unsigned Actions    = 4,               // 2..64
+    parameter  int unsigned Width      = 16,              // 8..32
+    localparam int unsigned StateBits  = $clog2(States),
+    localparam int unsigned ActionBits = $clog2(Actions)
+) (
+    input logic clk_i,
+    input logic rst_i,  // only gates the assertion
+
+    input  logic [StateBits-1:0]            row_state_i,
+    output logic [  Actions-1:0][Width-1:0] row_o,
+
+    input logic                  write_i,
+    input logic [ StateBits-1:0] write_state_i,
+    input logic [ActionBits-1:0] write_action_i,
+    input logic [     Width-1:0] write_data_i
+);
+
+  (* no_rw_check *) logic [Actions-1:0][Width-1:0] mem[States];
+  logic [Actions-1:0][Width-1:0] ram_q;
+
+  always_ff @(posedge clk_i) begin
+    ram_q <= mem[row_state_i];
+    for (int unsigned a = 0; a < Actions; a++) begin
+      if (write_i && write_action_i == ActionBits'(a)) begin
+        mem[write_state_i][a] <= write_data_i;
+`ifndef SYNTHESIS
+        if (write_state_i == row_state_i) ram_q[a] <= ~mem[row_state_i][a];
+`endif
+      end
+    end
+    row_o <= ram_q;
+  end
+
+  `QS_ASSERT(WriteInRange_A,
+             !write_i || (32'(write_state_i) < States && 32'(write_action_i) < Actions))
+
+endmodule
