@@ -77,7 +77,7 @@ module qs_agent_bus
           default:                    state_q <= StDone;
         endcase
       end
-      StSlot:  if (token_o[0]) state_q <= StPass;
+      StSlot:  if (token_q[1]) state_q <= StPass;
       StPass:  if (token_q[Length]) state_q <= StDone;
       StCount: if (counter_done_i) state_q <= StDone;
       default: state_q <= StIdle;

@@ -157,7 +157,10 @@ module qs_agent_counters
   assign sum = {1'b0, word_q} + {1'b0, addend_q} + 17'(carry_q);
 
   logic [15:0] snapshot[16];
-  logic wanted;
+  logic [AgentBits-1:0] summing;
+  logic wanted_q, c_wanted_q;
+
+  assign summing = sweep_q == SweepBits'(3) ? swept_q : summed_q;
 
   always_ff @(posedge clk_i) begin
     ram_q <= mem[{swept_q, a_word_q}];
@@ -165,26 +168,28 @@ module qs_agent_counters
     if (d_valid_q) mem[{summed_q, d_word_q}] <= hit_q ? want_data_i : sum_q;
 
     // The agent of the words from word_q on: the last ones of an agent pass when the next one is swept.
-    if (sweep_q == SweepBits'(3)) summed_q <= swept_q;
+    summed_q   <= summing;
+    wanted_q   <= summing == want_agent_i;
 
-    a_word_q  <= sweep_q[3:0];  // one less than it then is
-    r_word_q  <= a_word_q;
-    r_valid_q <= a_valid;
+    a_word_q   <= sweep_q[3:0];  // one less than it then is
+    r_word_q   <= a_word_q;
+    r_valid_q  <= a_valid;
 
-    b_first_q <= r_word_q inside {4'd0, 4'd3, 4'd6, 4'd9, 4'd13};
-    b_word_q  <= r_word_q;
-    b_valid_q <= r_valid_q;
+    b_first_q  <= r_word_q inside {4'd0, 4'd3, 4'd6, 4'd9, 4'd13};
+    b_word_q   <= r_word_q;
+    b_valid_q  <= r_valid_q;
 
-    word_q    <= mem_q;
-    addend_q  <= addend;
-    c_word_q  <= b_word_q;
-    c_valid_q <= b_valid_q;
+    word_q     <= mem_q;
+    addend_q   <= addend;
+    c_word_q   <= b_word_q;
+    c_wanted_q <= b_word_q == want_word_i;
+    c_valid_q  <= b_valid_q;
 
-    sum_q     <= sum[15:0];
-    carry_q   <= sum[16] && !b_first_q;
-    hit_q     <= write_i && wanted && c_valid_q && c_word_q == want_word_i;
-    d_word_q  <= c_word_q;
-    d_valid_q <= c_valid_q;
+    sum_q      <= sum[15:0];
+    carry_q    <= sum[16] && !b_first_q;
+    hit_q      <= write_i && wanted_q && c_valid_q && c_wanted_q;
+    d_word_q   <= c_word_q;
+    d_valid_q  <= c_valid_q;
     if (rst_i) begin
       r_valid_q <= 1'b0;
       b_valid_q <= 1'b0;
@@ -194,8 +199,6 @@ module qs_agent_counters
   end
 
   // Reads: a copy of all words of an agent is complete when its last one has passed after its first.
-  assign wanted = summed_q == want_agent_i;
-
   logic copies, ends, copies_q, copied_q, answered_q;
   assign copies = read_i && want_word_i == '0 && !copied_q;
   assign ends   = d_valid_q && d_word_q == '1;
@@ -205,7 +208,7 @@ module qs_agent_counters
     data_o <= snapshot[want_word_i];
     // The first word of the wanted agent is about to be in sum_q.
     if (copies_q) copies_q <= copies && !ends;
-    else copies_q <= copies && c_valid_q && c_word_q == '0 && wanted;
+    else copies_q <= copies && c_valid_q && c_word_q == '0 && wanted_q;
     copied_q <= read_i && want_word_i == '0 && (copied_q || (copies_q && ends));
     answered_q <= (read_i && (want_word_i != '0 || copied_q)) || (write_i && hit_q);
     done_o <= answered_q && !done_o && (read_i || write_i);

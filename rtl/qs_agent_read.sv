@@ -35,9 +35,8 @@ module qs_agent_read
     input logic                     s5_explored_i,
     input logic   [EpisodeBits-1:0] s7_steps_i,
     input logic   [      Width-1:0] next_value_i,
-    input logic                     counter_done_i,
     input logic   [           15:0] counter_i,
-    input logic   [           31:0] holds_i,         // of a shared table, else 0
+    input logic   [           31:0] holds_i,        // of a shared table, else 0
 
     output logic [31:0] data_o
 );
@@ -52,9 +51,9 @@ module qs_agent_read
     FromValue
   } source_e;
 
-  // The source is that of the whole access; what passes is kept when the slot is there.
+  // The source is that of the whole access; what passes is kept when the slot is there, counters all the time.
   source_e source_q;
-  logic s2_reads, s5_reads, reads;
+  logic reads, upper_q, lower_q;
   logic [31:0] read;
 
   always_ff @(posedge clk_i) begin
@@ -83,13 +82,15 @@ module qs_agent_read
     endcase
   end
 
-  assign s2_reads = token_i[2] && (access_i.field[0] || access_i.field[1]);
-  assign s5_reads = token_i[5] && (access_i.field[2] || access_i.field[4]);
-  assign reads = s2_reads || s5_reads || (token_i[Select] && access_i.entry) || counter_done_i;
+  assign reads = (token_i[1] && (access_i.field[0] || access_i.field[1])) ||
+      (token_i[4] && (access_i.field[2] || access_i.field[4])) ||
+      (token_i[Select-1] && access_i.entry) || access_i.counter_read;
 
   always_ff @(posedge clk_i) begin
-    if (reads || (token_i[2] && access_i.field[3])) data_o[31:16] <= read[31:16];
-    if (reads || (token_i[7] && access_i.field[3])) data_o[15:0] <= read[15:0];
+    upper_q <= reads || (token_i[1] && access_i.field[3]);
+    lower_q <= reads || (token_i[6] && access_i.field[3]);
+    if (upper_q) data_o[31:16] <= read[31:16];
+    if (lower_q) data_o[15:0] <= read[15:0];
   end
 
   logic unused_bits;

@@ -27,7 +27,7 @@ module qs_agent_update #(
     input logic signed [Width:0] s3_target_i,  // least .. greatest value
     input logic [CoeffBits-1:0] s3_kappa_i,
     input logic s5_zero_i,  // the target counts as 0
-    input logic signed [Width-1:0] s5_entry_i,  // that of stage 0
+    input logic signed [Width-1:0] s5_entry_i,  // that of stage 0, or the one to keep
     input logic [qs_pkg::CoeffFraction-1:0] s5_bias_i,
 
     output logic signed [Width-1:0] value_o,

@@ -277,7 +277,7 @@ module qs_agent_write
   ) u_update (
       .clk_i,
       .s0_reward_i(entry_reward_o),
-      .s0_entry_i (entry),
+      .s0_entry_i (entry_before),
       .s0_keep_i  (entry_deed_o.finish || (token_i[Entry] && access_i.entry)),
       .s2_alpha_i (alpha_q),
       .s3_target_i(target_i),

@@ -261,7 +261,7 @@ module qs_agents
   // A truncated step is over when its second slot is, which chooses by the same epsilon.
   qs_delay #(
       .Width(2),
-      .Depth(Slots - 11)
+      .Depth(Slots - 12)
   ) u_units (
       .clk_i,
       .data_i({
@@ -518,21 +518,20 @@ module qs_agents
       .Select(Select)
   ) u_read (
       .clk_i,
-      .access_i      (access),
-      .token_i       (token[Select:0]),
-      .s2_word_i     (s2_word),
-      .s2_count_i    (s2_count),
-      .s5_epsilon_i  (s5_epsilon),
-      .s5_flags_i    (s5_flags),
-      .s5_state_i    (world_state_o),
-      .s5_action_i   (world_action_o),
-      .s5_explored_i (s5_explored),
-      .s7_steps_i    (s7_steps),
-      .next_value_i  (next_values[Tables>1&&access.index[26]]),
-      .counter_done_i(counter_done),
-      .counter_i     (counter_data),
-      .holds_i       (holds),
-      .data_o        (bus_data_o)
+      .access_i     (access),
+      .token_i      (token[Select:0]),
+      .s2_word_i    (s2_word),
+      .s2_count_i   (s2_count),
+      .s5_epsilon_i (s5_epsilon),
+      .s5_flags_i   (s5_flags),
+      .s5_state_i   (world_state_o),
+      .s5_action_i  (world_action_o),
+      .s5_explored_i(s5_explored),
+      .s7_steps_i   (s7_steps),
+      .next_value_i (next_values[Tables>1&&access.index[26]]),
+      .counter_i    (counter_data),
+      .holds_i      (holds),
+      .data_o       (bus_data_o)
   );
 
   logic unused_bits;

@@ -184,7 +184,7 @@ MUTANTS = {
     "word-shift": ("qs_draw.sv", "word_b << 17", "word_b << 16"),
     "one-round-less": ("qs_draw.sv", "s5_halves_q <= round(round(s4", "s5_halves_q <= round((s4"),
     "epsilon-not-due": ("qs_epsilon.sv", "c_same_q == '1", "c_same_q == '0"),
-    "epsilon-below-end": ("qs_epsilon.sv", "f_less_q ? f_end_q", "1'b0 ? f_end_q"),
+    "epsilon-below-end": ("qs_epsilon.sv", "f_below_q || f_less_q ?", "f_below_q ?"),
     "explores-never": (
         "qs_agent_explore.sv",
         "{1'b0, s5_explore_i} <",

@@ -64,7 +64,7 @@ async def _compare(
         if agent is not None:
             seen, right = int(dut.epsilon_count_o.value), states[agent].epsilon_count
             assert seen == right, f"count of agent {agent} is {seen}, not {right}"
-        agent = slots.agent(slots.slots - 1)
+        agent = slots.agent(slots.slots - 2)
         stepped = agent is not None and random.random() < 0.9
         ended = stepped and random.random() < 0.4
         if agent is not None:
