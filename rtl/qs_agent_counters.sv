@@ -134,6 +134,7 @@ module qs_agent_counters
   logic [15:0] ram_q, mem_q, word_q, addend_q, addend, sum_q;
   logic [3:0] a_word_q, r_word_q, b_word_q, c_word_q, d_word_q;
   logic a_valid, r_valid_q, b_valid_q, c_valid_q, d_valid_q, b_first_q, carry_q, hit_q;
+  logic [ 7:0] b_from_q;  // a bit for each source of the addend
   logic [63:0] returns;
   logic [16:0] sum;
 
@@ -141,17 +142,15 @@ module qs_agent_counters
   assign returns = 64'(taken_q.returns);
 
   always_comb begin
-    unique case (b_word_q)
-      4'd0: addend = 16'(taken_q.steps);
-      4'd3: addend = 16'(taken_q.terminations);
-      4'd6: addend = 16'(taken_q.truncations);
-      4'd9: addend = returns[15:0];
-      4'd10: addend = returns[31:16];
-      4'd11: addend = returns[47:32];
-      4'd12: addend = returns[63:48];
-      4'd13: addend = 16'(late_q);
-      default: addend = '0;
-    endcase
+    addend = '0;
+    if (b_from_q[0]) addend |= 16'(taken_q.steps);
+    if (b_from_q[1]) addend |= 16'(taken_q.terminations);
+    if (b_from_q[2]) addend |= 16'(taken_q.truncations);
+    if (b_from_q[3]) addend |= returns[15:0];
+    if (b_from_q[4]) addend |= returns[31:16];
+    if (b_from_q[5]) addend |= returns[47:32];
+    if (b_from_q[6]) addend |= returns[63:48];
+    if (b_from_q[7]) addend |= 16'(late_q);
   end
 
   assign sum = {1'b0, word_q} + {1'b0, addend_q} + 17'(carry_q);
@@ -168,28 +167,38 @@ module qs_agent_counters
     if (d_valid_q) mem[{summed_q, d_word_q}] <= hit_q ? want_data_i : sum_q;
 
     // The agent of the words from word_q on: the last ones of an agent pass when the next one is swept.
-    summed_q   <= summing;
-    wanted_q   <= summing == want_agent_i;
+    summed_q <= summing;
+    wanted_q <= summing == want_agent_i;
 
-    a_word_q   <= sweep_q[3:0];  // one less than it then is
-    r_word_q   <= a_word_q;
-    r_valid_q  <= a_valid;
+    a_word_q <= sweep_q[3:0];  // one less than it then is
+    r_word_q <= a_word_q;
+    r_valid_q <= a_valid;
 
-    b_first_q  <= r_word_q inside {4'd0, 4'd3, 4'd6, 4'd9, 4'd13};
-    b_word_q   <= r_word_q;
-    b_valid_q  <= r_valid_q;
+    b_first_q <= r_word_q inside {4'd0, 4'd3, 4'd6, 4'd9, 4'd13};
+    b_from_q <= {
+      r_word_q == 4'd13,
+      r_word_q == 4'd12,
+      r_word_q == 4'd11,
+      r_word_q == 4'd10,
+      r_word_q == 4'd9,
+      r_word_q == 4'd6,
+      r_word_q == 4'd3,
+      r_word_q == 4'd0
+    };
+    b_word_q <= r_word_q;
+    b_valid_q <= r_valid_q;
 
-    word_q     <= mem_q;
-    addend_q   <= addend;
-    c_word_q   <= b_word_q;
+    word_q <= mem_q;
+    addend_q <= addend;
+    c_word_q <= b_word_q;
     c_wanted_q <= b_word_q == want_word_i;
-    c_valid_q  <= b_valid_q;
+    c_valid_q <= b_valid_q;
 
-    sum_q      <= sum[15:0];
-    carry_q    <= sum[16] && !b_first_q;
-    hit_q      <= write_i && wanted_q && c_valid_q && c_wanted_q;
-    d_word_q   <= c_word_q;
-    d_valid_q  <= c_valid_q;
+    sum_q <= sum[15:0];
+    carry_q <= sum[16] && !b_first_q;
+    hit_q <= write_i && wanted_q && c_valid_q && c_wanted_q;
+    d_word_q <= c_word_q;
+    d_valid_q <= c_valid_q;
     if (rst_i) begin
       r_valid_q <= 1'b0;
       b_valid_q <= 1'b0;

@@ -41,45 +41,30 @@ module qs_agent_read
     output logic [31:0] data_o
 );
 
-  typedef enum logic [2:0] {
-    FromCounter,
-    FromLow,
-    FromHigh,
-    FromCounts,
-    FromEpsilon,
-    FromPlace,
-    FromValue
-  } source_e;
-
-  // The source is that of the whole access; what passes is kept when the slot is there, counters all the time.
-  source_e source_q;
+  // The source is that of the whole access, a bit each: field 0 to 4 of a context, entry, counter. What passes is
+  // kept when the slot is there, counters all the time.
+  logic [6:0] from_q;
   logic reads, upper_q, lower_q;
-  logic [31:0] read;
+  logic [31:0] place, counter, read;
 
-  always_ff @(posedge clk_i) begin
-    source_q <= FromCounter;
-    if (access_i.field[0]) source_q <= FromLow;
-    if (access_i.field[1]) source_q <= FromHigh;
-    if (access_i.field[2]) source_q <= FromEpsilon;
-    if (access_i.field[3]) source_q <= FromCounts;
-    if (access_i.field[4]) source_q <= FromPlace;
-    if (access_i.entry) source_q <= FromValue;
-  end
+  always_ff @(posedge clk_i)
+    from_q <= {
+      access_i.field == '0 && !access_i.entry, access_i.entry, access_i.field
+    };
+
+  assign place = {
+    s5_flags_i.drawn, s5_flags_i.begun, s5_explored_i, 7'b0, 6'(s5_action_i), 16'(s5_state_i)
+  };
+  assign counter = SharedTable && access_i.index[8] ? holds_i : 32'(counter_i);
 
   always_comb begin
-    unique case (source_q)
-      FromLow:     read = s2_word_i[31:0];
-      FromHigh:    read = s2_word_i[63:32];
-      FromCounts:  read = {s2_count_i, s7_steps_i};
-      FromEpsilon: read = 32'(s5_epsilon_i);
-      FromPlace: begin
-        read = {
-          s5_flags_i.drawn, s5_flags_i.begun, s5_explored_i, 7'b0, 6'(s5_action_i), 16'(s5_state_i)
-        };
-      end
-      FromValue:   read = 32'($signed(next_value_i));
-      default:     read = SharedTable && access_i.index[8] ? holds_i : 32'(counter_i);
-    endcase
+    read = s2_word_i[31:0] & {32{from_q[0]}};
+    read |= s2_word_i[63:32] & {32{from_q[1]}};
+    read |= 32'(s5_epsilon_i) & {32{from_q[2]}};
+    read |= {s2_count_i, s7_steps_i} & {32{from_q[3]}};
+    read |= place & {32{from_q[4]}};
+    read |= 32'($signed(next_value_i)) & {32{from_q[5]}};
+    read |= counter & {32{from_q[6]}};
   end
 
   assign reads = (token_i[1] && (access_i.field[0] || access_i.field[1])) ||

@@ -220,6 +220,9 @@ module qs_agents
   logic [EpsilonBits-1:0] s5_epsilon;
   logic [EpisodeBits-1:0] s2_count;
   logic last_stepped, last_ended;
+  logic [1:0] s3_load_q;
+
+  always_ff @(posedge clk_i) s3_load_q <= {2{token[2]}} & access.load[1:0];
 
   qs_draw #(
       .Agents(Agents)
@@ -230,7 +233,7 @@ module qs_agents
       .s2_advance_i (s2_advance),
       .s3_agent_i   (agent[3]),
       .s3_write_i   (live[3]),
-      .s3_load_i    ({2{token[3]}} & access.load[1:0]),
+      .s3_load_i    (s3_load_q),
       .load_data_i  (access.data),
       .s2_word_o    (s2_word),
       .s5_draw_o    (s5_draw),
