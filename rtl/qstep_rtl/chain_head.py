@@ -88,7 +88,7 @@ class ChainHead(Component):
     Attributes
     ----------
     agents : In(AgentsSignature)
-    rst : Out(1)
+    reset : Out(1)
         Reset of the first stop.
     down, up : Out(DOWN), In(UP)
         To and from it.
@@ -99,7 +99,7 @@ class ChainHead(Component):
         super().__init__(
             {
                 "agents": In(AgentsSignature(config.lanes)),
-                "rst": Out(1, init=1),
+                "reset": Out(1, init=1),
                 "down": Out(DOWN),
                 "up": In(UP),
             }
@@ -121,14 +121,14 @@ class ChainHead(Component):
         heard = Signal(_WORD_BITS + _TAIL)
 
         m.d.comb += host.read.eq(heard[_TAIL:])
-        m.d.sync += [self.rst.eq(0), down.valid.eq(0), down.all.eq(to_all)]
+        m.d.sync += [self.reset.eq(0), down.valid.eq(0), down.all.eq(to_all)]
         with m.If(host.stop):
             m.d.sync += stops.eq(1)
         with m.FSM(init="reset") as fsm:
             is_idle = fsm.ongoing("idle")
             m.d.comb += host.busy.eq(up.busy | stops | (is_job & ~is_idle))
             with m.State("reset"):
-                m.d.sync += [self.rst.eq(1), left.eq(left - 1)]
+                m.d.sync += [self.reset.eq(1), left.eq(left - 1)]
                 with m.If(left == 0):
                     m.next = "wait"
             with m.State("idle"):

@@ -52,7 +52,7 @@ class Farm(Component):
             "p_IndexMask": index_mask(self._config),
         }
         # What is between the stops; the last ones lead nowhere.
-        rst, down, up = head.rst, head.down.as_value(), Signal(UP.size, name="up_0")
+        rst, down, up = head.reset, head.down.as_value(), Signal(UP.size, name="up_0")
         m.d.comb += head.up.eq(up)
         for lane in range(lanes):
             next_rst = Signal(name=f"rst_{lane + 1}")

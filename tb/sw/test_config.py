@@ -106,6 +106,32 @@ def test_acting_refuses_an_illegal_world_and_names_what_is_legal(
 
 
 @pytest.mark.parametrize(
+    ("lanes", "acting", "message"),
+    [
+        (0, Acting(2), "lanes is 0; it must be an integer from 1 to 128"),
+        (129, Acting(129), "lanes is 129; it must be an integer from 1 to 128"),
+        (2, None, "lanes is 2; it must be 1 where there are no agents"),
+        (2, Acting(3), "acting.agents is 3; it must be a multiple of lanes, 2"),
+        (2, Acting(2, shared_table=True), "lanes is 2; .* where acting.shared_table is true"),
+        (2, Acting(2, world="live"), "lanes is 2; it must be 1 where acting.world is 'live'"),
+    ],
+)
+def test_lanes_that_agents_cannot_have_are_refused(
+    lanes: int, acting: Acting | None, message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Config(25, 4, acting=acting, lanes=lanes)
+
+
+def test_one_lane_is_what_a_config_was_before_there_were_more() -> None:
+    one, two = (Config(25, 4, acting=Acting(32), lanes=lanes) for lanes in (1, 2))
+    assert "lanes" not in one.to_dict()
+    assert Config.from_dict(two.to_dict()) == two
+    assert (one.lane_agents, two.lane_agents) == (32, 16)
+    assert one.digest != two.digest
+
+
+@pytest.mark.parametrize(
     ("states", "actions", "state_bits", "action_bits"),
     [(2, 2, 1, 1), (25, 4, 5, 2), (1024, 6, 10, 3), (65536, 64, 16, 6)],
 )

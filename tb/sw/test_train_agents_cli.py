@@ -131,6 +131,37 @@ def test_interrupted_run_resumes_to_the_same_files(
         assert (tmp_path / name).read_bytes() == (whole / name).read_bytes(), name
 
 
+@pytest.mark.parametrize(
+    ("agents", "shared", "lanes"),
+    [
+        (16, False, 1),
+        (32, False, 2),
+        (20, False, 2),
+        (17, False, 17),
+        (251, False, 1),
+        (32, True, 1),
+    ],
+)
+def test_agents_take_the_fewest_lanes_that_have_as_many_each(
+    agents: int, shared: bool, lanes: int
+) -> None:
+    plan = planned("gridworld", budget=Budget(1), agents=agents, shared_table=shared)
+    assert plan.config.lanes == lanes
+
+
+def test_a_run_is_the_same_in_any_lanes(tmp_path: Path) -> None:
+    whole, begun = tmp_path / "whole", tmp_path / "begun"
+    few, words = ("--agents", "4", "--steps"), ("--out", begun)
+    assert train("gridworld", *few, "900", "--lanes", "2", "--out", whole).exit_code == 0
+    assert train("gridworld", *few, "300", "--lanes", "4", *words).exit_code == 0
+    assert train("gridworld", *few, "900", "--lanes", "1", *words, "--resume").exit_code == 0
+    tables = [load_arrays(folder / "table.npz", ("q_raw",))["q_raw"] for folder in (whole, begun)]
+    assert np.array_equal(*tables)
+    config = planned("gridworld", budget=Budget(1), agents=4, lanes=2).config
+    with pytest.raises(ConfigError, match="lanes is 4; the configuration has 2"):
+        planned("gridworld", budget=Budget(1), lanes=4, config=config)
+
+
 def test_longer_run_goes_on_from_a_shorter_one(tmp_path: Path) -> None:
     fixed = ("--agents", "2", "--epsilon-start", "0.2", "--epsilon-end", "0.2")
     train("gridworld", "--steps", "1000", *fixed, "--out", tmp_path / "a")

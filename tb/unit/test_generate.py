@@ -195,7 +195,7 @@ def test_command_writes_the_files_and_says_so(folder: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("acting", "message"),
     [
-        (Acting(agents=17), "acting has 17 agents; hardware has 1 to 16"),
+        (Acting(agents=17), "acting has 17 agents; hardware has 1 to 16, 16 a lane"),
         (
             Acting(2, shared_table=True, world="live"),
             "agents of one table need a world that is a table",

@@ -1,0 +1,171 @@
+"""cocotb tests of a farm's chain: head and stops (bench ``qs_chain_bench``)."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge
+
+from qstep.protocol import ALL_LANES
+
+_LANES = 3
+_MOST_CLOCKS = 400
+_STEPS_MASK = (1 << 48) - 1
+
+
+class _Lane:
+    """What stands for a lane: words by region and index, and runs."""
+
+    def __init__(self) -> None:
+        self.words: dict[tuple[int, int], int] = {}
+        self.runs: list[int] = []
+        self.stops = self.busy = self.working = 0
+
+
+class _Bench:
+    """The host's side, and lanes that take their time."""
+
+    def __init__(self, dut: Any) -> None:
+        self._dut = dut
+        self._seen = {n: getattr(dut, f"lane_{n}_o") for n in ("rst", "valid", "run", "stop")}
+        self.indexes = [n for n in range(30) if int(dut.IndexMask.value) >> n & 1]
+        self.lanes = [_Lane() for _ in range(_LANES)]
+
+    async def start(self) -> None:
+        dut = self._dut
+        Clock(dut.clk_i, 10, unit="ns").start()
+        for name in ("access", "run", "stop", "lane_done", "lane_busy", "lane_read"):
+            getattr(dut, f"{name}_i").value = 0
+        await self.reset()
+
+    async def reset(self) -> None:
+        self._dut.rst_i.value = 1
+        await self.clock()
+        self._dut.rst_i.value = 0
+        self._dut.access_i.value = 0
+        while int(self._dut.busy_o.value):
+            await self.clock()
+
+    async def clock(self) -> None:
+        """Pass a clock; the lanes act on what they saw in it."""
+        dut = self._dut
+        await FallingEdge(dut.clk_i)
+        seen = {name: int(signal.value) for name, signal in self._seen.items()}
+        if not any((*seen.values(), *(lane.busy or lane.working for lane in self.lanes))):
+            return
+        for name in ("write", "region", "index", "word", "steps"):
+            seen[name] = int(getattr(dut, f"lane_{name}_o").value)
+        done = busy = read = 0
+        for k, lane in enumerate(self.lanes):
+            if seen["rst"] >> k & 1:
+                lane.busy = lane.working = 0
+            if seen["run"] >> k & 1:
+                assert not lane.busy, f"a run of lane {k} begins in another"
+                lane.runs.append(seen["steps"] >> 48 * k & _STEPS_MASK)
+                lane.busy = (k + 1) * random.randrange(2, 30)
+            elif lane.busy:
+                lane.busy -= 1
+            lane.stops += seen["stop"] >> k & 1
+            if seen["valid"] >> k & 1 and not lane.working:
+                lane.working = random.randrange(2, 20)
+            elif lane.working:
+                lane.working -= 1
+                if lane.working == 1:
+                    place = seen["region"] >> 3 * k & 7, seen["index"] >> 30 * k & (1 << 30) - 1
+                    if seen["write"] >> k & 1:
+                        lane.words[place] = seen["word"] >> 32 * k & 0xFFFFFFFF
+                    done |= 1 << k
+                    read |= lane.words.get(place, 0xBAD) << 32 * k
+                    assert seen["valid"] >> k & 1, f"lane {k} was left in an access"
+            busy |= bool(lane.busy) << k
+        dut.lane_done_i.value = done
+        dut.lane_read_i.value = read
+        dut.lane_busy_i.value = busy
+
+    async def access(self, lane: int, region: int, index: int, word: int | None = None) -> int:
+        """Write a word, or read one."""
+        dut = self._dut
+        dut.lane_i.value, dut.region_i.value, dut.index_i.value = lane, region, index
+        dut.write_i.value, dut.word_i.value = word is not None, word or 0
+        dut.access_i.value = 1
+        for _ in range(_MOST_CLOCKS):
+            await self.clock()
+            if int(dut.done_o.value):
+                dut.access_i.value = 0
+                found = int(dut.read_o.value)
+                await self.clock()
+                return found
+        raise AssertionError(f"an access to lane {lane} does not end")
+
+    def place(self) -> tuple[int, int]:
+        region = random.randrange(6)
+        return region, sum(random.getrandbits(1) << n for n in random.sample(self.indexes, 2))
+
+
+@cocotb.test()
+async def words_arrive_where_the_host_names_them_and_come_from_there(dut: Any) -> None:
+    bench = _Bench(dut)
+    await bench.start()
+    written: list[dict[tuple[int, int], int]] = [{} for _ in range(_LANES)]
+    for _ in range(25):
+        place, word = bench.place(), random.getrandbits(32)
+        lane = random.choice([*range(_LANES), ALL_LANES])
+        await bench.access(lane, *place, word)
+        for k in range(_LANES) if lane == ALL_LANES else [lane]:
+            written[k][place] = word
+        # Not later: the host may begin a run now.
+        found = [lane.words for lane in bench.lanes]
+        assert found == written, f"a word for {lane} is lost, or elsewhere"
+        lane, place = random.choice([(k, p) for k in range(_LANES) for p in written[k]])
+        assert await bench.access(lane, *place) == written[lane][place], "another word is read"
+
+
+@cocotb.test()
+async def busy_is_all_of_a_run_and_a_stop_reaches_every_lane(dut: Any) -> None:
+    bench = _Bench(dut)
+    await bench.start()
+    for count in range(1, 6):
+        steps = random.getrandbits(48)
+        dut.steps_i.value, dut.run_i.value = steps, 1
+        await bench.clock()
+        dut.run_i.value = 0
+        stop_at = random.choice([1, 30, 80, 120])
+        for clock in range(_MOST_CLOCKS):
+            dut.stop_i.value = clock == stop_at
+            is_busy = int(dut.busy_o.value)
+            begun = [len(lane.runs) == count for lane in bench.lanes]
+            over = all(begun) and not any(lane.busy for lane in bench.lanes)
+            assert is_busy or over, "busy falls while a lane runs"
+            if not is_busy and clock > stop_at:
+                break
+            await bench.clock()
+        else:
+            raise AssertionError("busy does not fall")
+        for lane in bench.lanes:
+            assert lane.runs[-1] == steps, "a lane makes other steps"
+            assert (len(lane.runs), lane.stops) == (count, count), "a lane was left out"
+
+
+@cocotb.test()
+async def a_frame_that_a_reset_cuts_off_is_not_obeyed(dut: Any) -> None:
+    bench = _Bench(dut)
+    await bench.start()
+    for clocks in range(3, 63, 20):
+        # Cut off, these would be a run, a stop, or an access.
+        dut.lane_i.value, dut.write_i.value, dut.access_i.value = ALL_LANES, 1, 1
+        dut.region_i.value, dut.index_i.value, dut.word_i.value = 0, 0, random.getrandbits(32)
+        for _ in range(clocks):
+            await bench.clock()
+        await bench.reset()
+        for lane in bench.lanes:
+            obeyed = (lane.runs, lane.stops, lane.words)
+            assert obeyed == ([], 0, {}), "a frame that was cut off is obeyed"
+        words = [random.getrandbits(32) for _ in range(_LANES)]
+        for k, word in enumerate(words):
+            await bench.access(k, 1, 1, word)
+        assert [await bench.access(k, 1, 1) for k in range(_LANES)] == words
+        for lane in bench.lanes:
+            lane.words.clear()
