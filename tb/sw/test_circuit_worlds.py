@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,10 @@ from qstep.config import Config
 from qstep.devices.agents_device import LinkAgents
 from qstep.errors import ConfigError, WorldSilentError
 from qstep.table import load_table
+from qstep_rtl import sources
+from qstep_rtl.generate import generate
 from qstep_rtl.world_port import check_circuit
+from qstep_sim.build import compile_library
 from qstep_sim.port import SimPort
 
 pytestmark = pytest.mark.rtl
@@ -59,17 +62,25 @@ def assert_exact(device: LinkAgents, model: FastActingModel) -> None:
     assert device.counters == model.counters
 
 
-@pytest.mark.parametrize("port", [GRID], indirect=True)
-def test_the_grid_world_as_logic_is_the_one_from_a_table(port: SimPort) -> None:
-    world = World.named("gridworld")
-    config = replace(GRID, acting=world.acting(agents=3))
-    table = replace(world.table(config), max_episode_steps=12)
-    model = FastActingModel(config, table, SETTINGS)
-    device = LinkAgents(port, GRID, 12, SETTINGS)
+def run_both(device: LinkAgents, model: FastActingModel) -> None:
     for steps in (1, 2, 3000):
         device.run(steps)
         model.run(steps)
         assert_exact(device, model)
+
+
+def grid_model() -> FastActingModel:
+    """The grid world from a table, with a limit of 12 steps."""
+    world = World.named("gridworld")
+    config = replace(GRID, acting=world.acting(agents=3))
+    table = replace(world.table(config), max_episode_steps=12)
+    return FastActingModel(config, table, SETTINGS)
+
+
+@pytest.mark.parametrize("port", [GRID], indirect=True)
+def test_the_grid_world_as_logic_is_the_one_from_a_table(port: SimPort) -> None:
+    device = LinkAgents(port, GRID, 12, SETTINGS)
+    run_both(device, grid_model())
     assert all(own.truncations and own.terminations for own in device.counters)
 
 
@@ -114,16 +125,48 @@ def test_the_memories_of_admission_are_those_of_the_world_that_it_is() -> None:
     assert np.array_equal(found, wanted)
 
 
+def admission_model() -> FastActingModel:
+    """Admission from a table, with a limit of 40 steps."""
+    config = replace(ADMISSION, acting=Acting(agents=3, outcomes=4))
+    return FastActingModel(config, admission_table(), SETTINGS)
+
+
 @pytest.mark.parametrize("port", [ADMISSION], indirect=True)
 def test_admission_is_the_world_that_is_described(port: SimPort) -> None:
-    config = replace(ADMISSION, acting=Acting(agents=3, outcomes=4))
-    model = FastActingModel(config, admission_table(), SETTINGS)
-    device = LinkAgents(port, ADMISSION, 40, SETTINGS)
-    for steps in (1, 2, 3000):
-        device.run(steps)
-        model.run(steps)
-        assert_exact(device, model)
+    model = admission_model()
+    run_both(LinkAgents(port, ADMISSION, 40, SETTINGS), model)
     assert model.table.any(axis=-1).all()  # every state has been there
+
+
+@pytest.mark.parametrize(
+    ("config", "limit", "model", "old", "new"),
+    [
+        (GRID, 12, grid_model, "5'(Goal + 1 - Side)", "5'(Goal - Side)"),
+        (ADMISSION, 40, admission_model, "draw[10:] < there", "draw[10:] <= there"),
+    ],
+    ids=["gridworld", "admission"],
+)
+def test_a_fault_planted_in_an_example_is_found(
+    config: Config,
+    limit: int,
+    model: Callable[[], FastActingModel],
+    old: str,
+    new: str,
+    tmp_path: Path,
+) -> None:
+    assert config.acting is not None
+    (example,) = sources.circuit(config)
+    planted = tmp_path / example.name
+    text = example.read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    planted.write_text(text.replace(old, new), encoding="utf-8")
+    wrong = replace(config, acting=replace(config.acting, world=str(planted)))
+    generate(wrong, tmp_path)
+    verilog = [*sources.paths(wrong), tmp_path / "qstep_device.v"]
+    library = compile_library(verilog, "qstep_device", trace=False, optimise=False)
+    device = LinkAgents(SimPort(wrong, library=library), wrong, limit, SETTINGS)
+    with device, pytest.raises(AssertionError):
+        run_both(device, model())
 
 
 def test_admission_is_of_32_states_and_2_actions() -> None:
