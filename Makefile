@@ -65,7 +65,7 @@ $(VENV)/.fpga: $(VENV)/.base
 	@touch $@
 
 $(VENV)/.full: $(VENV)/.base
-	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[dev,torch,profile,fpga]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[dev,torch,profile,cluster,fpga]'
 	@touch $(VENV)/.fpga $@
 
 $(VENV)/.made:

@@ -24,7 +24,9 @@ from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import CONSTRAINTS, NETLIST, PLACED, REPORT
 
-__all__ = ["Placement", "pack", "place", "place_all"]
+__all__ = ["Placement", "pack", "place", "place_all", "placed"]
+
+_KEPT = ".zip"
 
 
 @dataclass(frozen=True)
@@ -56,15 +58,7 @@ def place(board: Board, clock_hz: int, netlist: Path, seed: int) -> Placement:
     BuildError
         The design does not fit, or the tool failed.
     """
-    family = FAMILIES[board.family]
-    # A clock that is not met does not fail it: the report says what was reached.
-    command = [
-        *family.place(board),
-        *("--json", NETLIST, "--report", REPORT, "--seed", str(seed)),
-        *("--freq", f"{clock_hz / 1e6:g}", "--timing-allow-fail"),
-    ]
-    pins = family.constraints(board)
-    parts = [netlist.name, pins, *command, str(tools.versions(family.packages))]
+    key, command, pins = _work(board, clock_hz, netlist, seed)
 
     def make(folder: Path) -> Path:
         shutil.copy(netlist, folder / NETLIST)
@@ -76,7 +70,30 @@ def place(board: Board, clock_hz: int, netlist: Path, seed: int) -> Placement:
                 archive.write(folder / name, name)
         return kept
 
-    file = cache.fetch(hashlib.sha256("\0".join(parts).encode()).hexdigest(), ".zip", make)
+    return _placement(seed, cache.fetch(key, _KEPT, make))
+
+
+def placed(board: Board, clock_hz: int, netlist: Path, seed: int) -> Placement | None:
+    """Return what :func:`place` has placed before, if it is in the cache."""
+    file = cache.find(_work(board, clock_hz, netlist, seed)[0], _KEPT)
+    return None if file is None else _placement(seed, file)
+
+
+def _work(board: Board, clock_hz: int, netlist: Path, seed: int) -> tuple[str, list[str], str]:
+    """Return what a placement is kept under, the command that makes it, and its constraints."""
+    family = FAMILIES[board.family]
+    # A clock that is not met does not fail it: the report says what was reached.
+    command = [
+        *family.place(board),
+        *("--json", NETLIST, "--report", REPORT, "--seed", str(seed)),
+        *("--freq", f"{clock_hz / 1e6:g}", "--timing-allow-fail"),
+    ]
+    pins = family.constraints(board)
+    parts = [netlist.name, pins, *command, str(tools.versions(family.packages))]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest(), command, pins
+
+
+def _placement(seed: int, file: Path) -> Placement:
     with zipfile.ZipFile(file) as archive:
         report = json.loads(archive.read(REPORT))
     fmax = min(float(clock["achieved"]) for clock in report["fmax"].values())
@@ -95,7 +112,10 @@ def place_all(
 
     `progress` is called as each is done. Errors as for :func:`place`.
     """
-    return in_parallel(partial(place, board, clock_hz, netlist), seeds, workers, progress)
+    design = board, clock_hz, netlist
+    return in_parallel(
+        partial(place, *design), seeds, workers, progress, known=partial(placed, *design)
+    )
 
 
 def pack(board: Board, placement: Placement, out: Path) -> None:

@@ -15,18 +15,26 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from pathlib import Path, PosixPath
+from typing import Any
 
 import platformdirs
 
 from qstep.errors import QStepError
 from qstep.locks import lock
 
-__all__ = ["fetch", "folder", "prepare"]
+__all__ = ["Kept", "fetch", "find", "folder", "prepare"]
 
 _LOCK = "lock"
 _SCRATCH = "build-"
 _BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+
+
+class Kept(PosixPath):
+    """A file of the cache; pickled for another machine, it takes its content to the cache there."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _received, (self.name, self.read_bytes())
 
 
 def folder() -> Path:
@@ -55,7 +63,7 @@ def prepare() -> Path:
     return place
 
 
-def fetch(key: str, suffix: str, make: Callable[[Path], Path]) -> Path:
+def fetch(key: str, suffix: str, make: Callable[[Path], Path]) -> Kept:
     """Return the file kept under `key`, made first if it is not there or damaged.
 
     A cache that cannot be written serves the entries that it has.
@@ -77,14 +85,31 @@ def fetch(key: str, suffix: str, make: Callable[[Path], Path]) -> Path:
     place = prepare()
     found, damaged = _look(place, key, suffix)
     if found is not None:
-        return found
+        return Kept(found)
     for entry in damaged:
         why = "is damaged, or others may write it"
         print(f"qstep: {entry} {why}; building it again", file=sys.stderr, flush=True)
     with _scratch(place) as scratch:
         made = make(scratch)
         made.chmod(made.stat().st_mode & ~_BY_OTHERS)
-        return _keep(place, key, suffix, made)
+        return Kept(_keep(place, key, suffix, made))
+
+
+def find(key: str, suffix: str) -> Kept | None:
+    """Return the file kept under `key`, if it is there and whole; errors as for :func:`fetch`."""
+    found, _ = _look(prepare(), key, suffix)
+    return None if found is None else Kept(found)
+
+
+def _received(name: str, content: bytes) -> Kept:
+    """Put a file of another machine's cache into this one's."""
+
+    def make(folder: Path) -> Path:
+        (folder / name).write_bytes(content)
+        return folder / name
+
+    stem, dot, suffix = name.partition(".")
+    return fetch(stem.partition("-")[0], dot + suffix, make)
 
 
 def _look(place: Path, key: str, suffix: str) -> tuple[Path | None, list[Path]]:

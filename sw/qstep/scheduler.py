@@ -96,6 +96,7 @@ def in_parallel(
     items: Sequence[Item],
     workers: Workers,
     progress: Callable[[Result], object],
+    known: Callable[[Item], Result | None] = lambda item: None,
 ) -> list[Result]:
     """Call `function` on all items and return the results in their order.
 
@@ -106,6 +107,8 @@ def in_parallel(
     workers : Workers
     progress : callable
         Called with each result as it comes. After an error nothing new is begun.
+    known : callable, optional
+        Returns the result of an item for which nobody need work, else None.
 
     Raises
     ------
@@ -114,13 +117,20 @@ def in_parallel(
     """
     left = dict(enumerate(items))
     done: dict[int, Result] = {}
+
+    def keep(number: int, result: Result) -> None:
+        done[number] = result
+        del left[number]
+        progress(result)
+
+    for number, item in enumerate(items):
+        if (result := known(item)) is not None:
+            keep(number, result)
     deaths = 0
     while left:
         with closing(workers.each(function, left.copy())) as results:
             for number, result in results:
-                done[number] = result
-                del left[number]
-                progress(result)
+                keep(number, result)
         deaths += bool(left)
         if deaths > DEATHS:
             raise SchedulerError(

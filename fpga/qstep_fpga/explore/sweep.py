@@ -6,17 +6,16 @@ import itertools
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from qstep.errors import BuildError
-from qstep.scheduler import Workers, in_parallel
+from qstep.scheduler import Threads, Workers, in_parallel
 from qstep_fpga import fit
 from qstep_fpga.explore.grid import Point, Refused
 from qstep_fpga.explore.result import Exploration, Result
 from qstep_fpga.netlist import synthesise, synthesise_lane
-from qstep_fpga.placement import Placement, place
+from qstep_fpga.placement import Placement, place, placed
 
 __all__ = ["Candidate", "explore"]
 
@@ -51,6 +50,7 @@ def explore(
     points: Sequence[Point | Refused],
     what: str,
     seeds: Sequence[int],
+    jobs: int,
     workers: Workers,
     tell: Callable[[str], None],
     progress: Callable[[str, int, int], None],
@@ -65,8 +65,10 @@ def explore(
         ``lane`` for the lane alone, ``device`` for all that a bitstream holds.
     seeds : sequence of int
         Placement seeds, at least one.
+    jobs : int
+        Syntheses at a time, which are made here.
     workers : Workers
-        Who runs the tools.
+        Who places.
     tell : callable
         Called with a line for each point that has no figures, before anything is placed if it is no
         configuration or does not fit.
@@ -86,7 +88,9 @@ def explore(
     """
     refused = [point for point in points if isinstance(point, Refused)]
     legal = [point for point in points if isinstance(point, Point)]
-    examined = _each(partial(_examine, what), legal, workers, "synthesis", progress)
+    examined = _each(
+        lambda point: _examine(point, what), legal, Threads(jobs), "synthesis", progress
+    )
     refused += [entry for entry in examined if isinstance(entry, Refused)]
     for entry in refused:
         tell(f"{entry.point}: {entry.reason}")
@@ -97,7 +101,7 @@ def explore(
 
     # Seed by seed, so that what cannot be placed at all is known early.
     tasks = list(itertools.product(seeds, candidates))
-    outcomes = _each(_attempt, tasks, workers, "place and route", progress)
+    outcomes = _each(_attempt, tasks, workers, "place and route", progress, _attempted)
     failed = [outcome for outcome in outcomes if isinstance(outcome, Refused)]
     for entry in failed:
         tell(f"{entry.point}: {entry.reason}")
@@ -121,13 +125,18 @@ def _each(
     workers: Workers,
     doing: str,
     progress: Callable[[str, int, int], None],
+    known: Callable[[Item], Outcome | None] = lambda item: None,
 ) -> list[Outcome]:
     done = itertools.count(1)
     progress(doing, 0, len(items))
-    return in_parallel(function, items, workers, lambda _: progress(doing, next(done), len(items)))
+
+    def count(_: Outcome) -> None:
+        progress(doing, next(done), len(items))
+
+    return in_parallel(function, items, workers, count, known)
 
 
-def _examine(what: str, point: Point) -> Candidate | Refused:
+def _examine(point: Point, what: str) -> Candidate | Refused:
     hopeless = fit.hopeless(point.board, point.config)
     if hopeless:
         return Refused(str(point), f"does not fit: at least {_in_words(hopeless)}")
@@ -152,6 +161,12 @@ def _attempt(task: tuple[int, Candidate]) -> Placement | Refused:
         return place(point.board, candidate.target_hz, candidate.netlist, seed)
     except BuildError as cause:
         return Refused(str(point), f"seed {seed}: {_brief(cause)}")
+
+
+def _attempted(task: tuple[int, Candidate]) -> Placement | Refused | None:
+    """Return what was placed before."""
+    seed, candidate = task
+    return placed(candidate.point.board, candidate.target_hz, candidate.netlist, seed)
 
 
 def _candidate(point: Point, what: str) -> Candidate:

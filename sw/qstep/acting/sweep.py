@@ -96,7 +96,8 @@ def sweep(
         That of a device that is there: it says `algorithms`, `formats`, `rounding` and `agents`.
     workers : Workers, optional
         Who computes, where the device is the model: :class:`qstep.scheduler.Processes`, one for each
-        core, if nothing else is said. A script calls this below ``if __name__ == "__main__"`` then.
+        core, if nothing else is said (a script calls this below ``if __name__ == "__main__"`` then), or
+        :class:`qstep.cluster.Cluster`.
     progress : callable, optional
         ``progress(done, total)``, of agents, whenever some are done.
 
@@ -109,7 +110,7 @@ def sweep(
     ConfigError, WorldError, DeviceError
         As for :func:`qstep.train`, for any of the points; nothing was started where a value is illegal.
     SchedulerError
-        Workers died again and again.
+        Workers died again and again, or there are none.
 
     Examples
     --------

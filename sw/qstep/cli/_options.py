@@ -29,6 +29,7 @@ __all__ = [
     "hyper_options",
     "jobs_option",
     "network_options",
+    "scheduler_option",
     "seed_option",
     "seeds_option",
     "table_of",
@@ -125,6 +126,12 @@ def jobs_option(what: str) -> Callable[[Decorated], Decorated]:
         help=what,
     )
 
+
+scheduler_option = click.option(
+    "--scheduler",
+    metavar="tcp://HOST:PORT",
+    help="Work on the workers of this Dask scheduler instead; pip install 'qstep[cluster]'.",
+)
 
 config_options = _stack(
     click.option(

@@ -29,7 +29,7 @@ from qstep.cli._room import room_for
 from qstep.errors import DeviceError, SchedulerError
 from qstep.files import write_atomically
 from qstep.run_folder import run_folder
-from qstep.scheduler import Processes
+from qstep.scheduler import Workers
 
 __all__ = ["epsilons", "run_sweep"]
 
@@ -62,7 +62,7 @@ def run_sweep(
     plan: SweepPlan,
     url: str,
     agents: int | None,
-    jobs: int,
+    workers: Workers,
     folder: Path,
     resume: bool,
     overwrite: bool,
@@ -77,7 +77,7 @@ def run_sweep(
     from qstep.acting.sweep_views import plot_curves, plot_map, render
 
     with run_folder(folder, resume, overwrite) as file, room_for(json_output.file):
-        sweep = Sweep(plan, url, agents, Processes(jobs))
+        sweep = Sweep(plan, url, agents, workers)
         if resume:
             sweep.restore(load_checkpoint(file, plan.identity))
         try:
@@ -92,8 +92,8 @@ def run_sweep(
                         + command_line("--resume")
                     )
                 )
-            if not isinstance(error, KeyboardInterrupt):
-                say_stopped()
+                if not isinstance(error, KeyboardInterrupt):
+                    say_stopped()
             raise
         result = sweep.result
         files = {

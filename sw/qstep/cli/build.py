@@ -8,7 +8,7 @@ import click
 
 from qstep.cli._interrupt import command_line, on_interrupt
 from qstep.cli._json import JsonOutput, json_option
-from qstep.cli._options import BITSTREAMS, seeds_option
+from qstep.cli._options import BITSTREAMS, scheduler_option, seeds_option
 from qstep.cli._room import room_for
 from qstep.config import Config
 
@@ -27,6 +27,7 @@ __all__ = ["command"]
 @click.option(
     "--jobs", type=click.IntRange(1, 64), default=2, show_default=True, help="Placements at a time."
 )
+@scheduler_option
 @click.option(
     "--out",
     "folder",
@@ -46,6 +47,7 @@ def command(
     config_file: Path | None,
     seeds: int,
     jobs: int,
+    scheduler: str | None,
     folder: Path,
     accept_unmet_clock: bool,
     json_output: JsonOutput,
@@ -58,13 +60,14 @@ def command(
     from rich.console import Console
     from rich.progress import Progress
 
-    from qstep.scheduler import Threads
     from qstep_fpga.board import load
     from qstep_fpga.flow import build
     from qstep_fpga.render import render
+    from qstep_fpga.workers import workers
 
     chosen = load(board)
     config = chosen.config if config_file is None else Config.from_toml(config_file)
+    who = workers([chosen], jobs, scheduler)
     on_interrupt(lambda: f"; finished placements are kept; go on with: {command_line()}")
     with (
         room_for(folder / f"{board}.json", json_output.file),
@@ -76,7 +79,7 @@ def command(
             bar.update(task, description=f"{board}: {what}", completed=done, total=total)
 
         report, bitstream = build(
-            chosen, config, range(1, seeds + 1), Threads(jobs), folder, progress, accept_unmet_clock
+            chosen, config, range(1, seeds + 1), who, folder, progress, accept_unmet_clock
         )
 
     def in_words() -> None:

@@ -10,7 +10,7 @@ import click
 
 from qstep.cli._interrupt import command_line, on_interrupt
 from qstep.cli._json import JsonOutput, json_option
-from qstep.cli._options import jobs_option, seeds_option
+from qstep.cli._options import jobs_option, scheduler_option, seeds_option
 from qstep.cli._room import room_for
 from qstep.plotting import picture_format
 
@@ -44,6 +44,7 @@ def _axis(name: str, what: str, own: str) -> Callable[[Callable[..., Any]], Call
 )
 @seeds_option
 @jobs_option("Tools at a time.")
+@scheduler_option
 @json_option("all figures")
 @click.option(
     "--plot",
@@ -62,6 +63,7 @@ def command(
     what: str,
     seeds: int,
     jobs: int,
+    scheduler: str | None,
     json_output: JsonOutput,
     plot_file: Path,
 ) -> None:
@@ -74,18 +76,19 @@ def command(
     from rich.console import Console
     from rich.progress import Progress
 
-    from qstep.scheduler import Threads
     from qstep_fpga.board import load, names
     from qstep_fpga.explore.grid import grid
     from qstep_fpga.explore.plot import plot
     from qstep_fpga.explore.sweep import explore
     from qstep_fpga.explore.table import render
+    from qstep_fpga.workers import workers
 
     picture_format(plot_file)
     chosen = [load(name) for name in dict.fromkeys(boards or names())]
     if not boards:
         chosen = [board for board in chosen if board.config.acting is None]
     points = grid(chosen, states, actions, width, loop_depth or (1, 2, 3))
+    who = workers(chosen, jobs, scheduler)
     on_interrupt(lambda: f"; finished placements are kept; go on with: {command_line()}")
 
     def say(line: str) -> None:
@@ -100,7 +103,7 @@ def command(
         def progress(doing: str, done: int, total: int) -> None:
             bar.update(task, description=doing, completed=done, total=total)
 
-        exploration = explore(points, what, range(1, seeds + 1), Threads(jobs), say, progress)
+        exploration = explore(points, what, range(1, seeds + 1), jobs, who, say, progress)
     json_output.tell(exploration.to_json(), lambda: Console().print(render(exploration)))
     plot(exploration, plot_file)
     say(str(plot_file))

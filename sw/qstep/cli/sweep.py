@@ -9,7 +9,13 @@ from typing import Any
 import click
 
 from qstep.cli._json import JsonOutput, json_option
-from qstep.cli._options import config_from, device_option, folder_options, jobs_option
+from qstep.cli._options import (
+    config_from,
+    device_option,
+    folder_options,
+    jobs_option,
+    scheduler_option,
+)
 from qstep.fixed import Rounding
 
 __all__ = ["command"]
@@ -91,6 +97,7 @@ def _axis(
 )
 @click.option("--agents", type=int, help="Agents of a simulation, 1..256.  [default: up to 16]")
 @jobs_option("Processes that compute, where the device is the model.")
+@scheduler_option
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
@@ -117,6 +124,7 @@ def command(
     config_file: Path | None,
     agents: int | None,
     jobs: int,
+    scheduler: str | None,
     out: Path | None,
     resume: bool,
     overwrite: bool,
@@ -129,10 +137,10 @@ def command(
     the policy was, and stayed, within 1 % of the optimum. WORLD is a map, a world file, or an
     environment with a transition table.
 
-    On the model agents run on all cores. On a simulation or a board those of one algorithm and format
-    run together. The folder gets sweep.json, heat_map.png, learning_curves.png and checkpoint.npz.
-    Ctrl-C leaves a checkpoint from which --resume goes on, on any device; results are the same bit for
-    bit, and what qstep train learns with --agents 1 and these settings.
+    On the model agents run on all cores, or on a cluster. On a simulation or a board those of one
+    algorithm and format run together. The folder gets sweep.json, heat_map.png, learning_curves.png and
+    checkpoint.npz. Ctrl-C leaves a checkpoint from which --resume goes on, on any device; results are
+    the same bit for bit, and what qstep train learns with --agents 1 and these settings.
 
     \b
     Examples:
@@ -140,11 +148,17 @@ def command(
       qstep sweep gridworld --alpha 0.1,0.5 --algorithm q-learning,sarsa,double-q --seeds 10
       qstep sweep Taxi-v3 --random 40 --alpha 0.01,1 --gamma 0.8,0.999
       qstep sweep gridworld --device sim --agents 25 --steps 20000
+      qstep sweep FrozenLake-v1 --seeds 100 --scheduler tcp://192.168.1.5:8786
     """
     from qstep.acting.sweep_plan import sweep_plan
     from qstep.acting.world import World
     from qstep.cli._sweep import epsilons, run_sweep
+    from qstep.cluster import Cluster
+    from qstep.devices import is_model
+    from qstep.scheduler import Processes, Workers
 
+    if scheduler is not None and not is_model(url):
+        raise click.UsageError("--scheduler is for the model: a device is where this runs")
     named = World.named(world)
     axes: dict[str, Any] = {"alphas": alpha, "gammas": gamma}
     plan = sweep_plan(
@@ -161,4 +175,5 @@ def command(
         config=None if config_file is None else config_from(config_file, None, None, None, None),
     )
     folder = out or Path("runs") / f"sweep-{Path(world).stem}"
-    run_sweep(world, plan, url, agents, jobs, folder, resume, overwrite, json_output)
+    workers: Workers = Processes(jobs) if scheduler is None else Cluster(scheduler)
+    run_sweep(world, plan, url, agents, workers, folder, resume, overwrite, json_output)

@@ -1,0 +1,176 @@
+"""A sweep on a Dask cluster is the sweep on this machine, also where a worker is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, Future
+from importlib import metadata
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from qstep import extras
+from qstep.acting.sweep import Sweep
+from qstep.acting.sweep_plan import sweep_plan
+from qstep.cli import _qstep
+from qstep.cluster import Cluster
+from qstep.errors import SchedulerError, ToolMissingError
+from qstep.scheduler import Here, Workers, in_parallel
+
+pytestmark = pytest.mark.unit
+
+DASK = [sys.executable, "-m", "dask"]
+SECONDS = 60
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """A scheduler and two workers, each a process, and what this process cannot know beforehand."""
+    file = tmp_path / "scheduler.json"
+    told = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    words = ["scheduler", "--scheduler-file", str(file), "--host", "127.0.0.1", "--port", "0"]
+    running = [subprocess.Popen([*DASK, *words, "--no-dashboard"], cwd=tmp_path, **told)]
+    try:
+        until = time.monotonic() + SECONDS
+        while not file.exists():
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        address = json.loads(file.read_text(encoding="utf-8"))["address"]
+        words = ["worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
+        words += ["--local-directory", str(tmp_path)]
+        workers = [subprocess.Popen([*DASK, *words], cwd=tmp_path, **told) for _ in range(2)]
+        running += workers
+        yield address, workers
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+
+
+def test_a_sweep_survives_a_worker_that_is_killed(
+    cluster: tuple[str, list[subprocess.Popen[bytes]]], tmp_path: Path
+) -> None:
+    address, workers = cluster
+    given: dict[str, Any] = {"gammas": [0.9], "steps": 30_000, "seeds": range(8)}
+    plan = sweep_plan("gridworld", **given)
+    sweep = Sweep(plan, workers=Cluster(address, patience=SECONDS))
+    first = extras.load("distributed", "cluster").Client(address, set_as_default=False)
+    with first:
+        first.wait_for_workers(2, timeout=SECONDS)
+
+    def kill() -> None:
+        if workers[0].poll() is None:
+            assert len(sweep.done) < sweep.total // 2
+            os.kill(workers[0].pid, signal.SIGKILL)
+            workers[0].wait()
+
+    sweep.run(kill)
+    assert workers[0].returncode == -signal.SIGKILL
+    here = Sweep(plan, workers=Here())
+    here.run(lambda: None)
+    assert repr(sweep.result.learnt) == repr(here.result.learnt)
+
+    words = ["gridworld", "--alpha", "0.5", "--gamma", "0.9", "--steps", "1000", "--seeds", "2"]
+    out = ["--scheduler", address, "--out", str(tmp_path / "sweep")]
+    told = CliRunner().invoke(_qstep, ["sweep", *words, *out])
+    assert told.exit_code == 0, told.output
+    assert (tmp_path / "sweep" / "sweep.json").exists()
+
+
+def test_a_scheduler_that_is_not_there_is_named_and_nothing_is_left(tmp_path: Path) -> None:
+    text = r"tcp://127\.0\.0\.1:1: no Dask scheduler answered within 0\.2 s"
+    with pytest.raises(SchedulerError, match=text):
+        in_parallel(abs, [1], Cluster("tcp://127.0.0.1:1", patience=0.2), print)
+    with pytest.raises(SchedulerError, match="nothing://here: no Dask scheduler answered"):
+        in_parallel(abs, [1], Cluster("nothing://here"), print)
+    told = CliRunner().invoke(
+        _qstep, ["sweep", "gridworld", "--scheduler", "tcp://x:1", "--device", "sim"]
+    )
+    assert told.exit_code == 2
+    assert "--scheduler is for the model: a device is where this runs" in told.output
+
+
+def test_dask_that_is_not_installed_is_named_with_its_extra(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(
+        ToolMissingError, match=r"distributed is not installed: pip install 'qstep\[cluster\]'"
+    ):
+        in_parallel(abs, [1], Cluster("tcp://127.0.0.1:1"), print)
+
+
+class KilledWorker(Exception):
+    """As Dask has it."""
+
+
+def stand_in(
+    error: Exception | None = None,
+    late: bool = False,
+    version: Callable[..., Any] = metadata.version,
+) -> SimpleNamespace:
+    """A scheduler whose work ends with an error, whose workers are late or have another version."""
+
+    class Client:
+        loop = None
+
+        def __init__(self, *_: Any, **__: Any) -> None: ...
+        def __enter__(self) -> Client:
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+        def wait_for_workers(self, *_: Any, **__: Any) -> None:
+            if late:
+                raise TimeoutError
+
+        def run(self, function: Any, package: str, **_: Any) -> dict[str, Any]:
+            return {"tcp://a": metadata.version(package), "tcp://b": version(package)}
+
+        def submit(self, function: Any, item: Any, **_: Any) -> Any:
+            future: Future[Any] = Future()
+            if error is None:
+                future.set_result(function(item))
+            else:
+                future.set_exception(error)
+            return future
+
+    return SimpleNamespace(
+        Client=Client, KilledWorker=KilledWorker, as_completed=lambda futures, loop: list(futures)
+    )
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "text"),
+    [
+        ({"late": True}, "t: has no workers, and none came within 10 s; start one where QStep is"),
+        ({"version": lambda _: "0.0"}, r"tcp://b: the worker has qstep 0\.0; it must be"),
+        (
+            {"version": lambda _: metadata.PackageNotFoundError()},
+            "tcp://b: the worker has qstep none; it must be",
+        ),
+        ({"error": KilledWorker("x")}, "t: a piece of work ended every worker that was at it: x"),
+        (
+            {"error": ModuleNotFoundError("No module named 'q'")},
+            "t: a worker has No module named 'q'",
+        ),
+        ({"error": CancelledError()}, "t: the scheduler was lost"),
+    ],
+)
+def test_what_goes_wrong_in_a_cluster_is_told(
+    monkeypatch: pytest.MonkeyPatch, scheduler: dict[str, Any], text: str
+) -> None:
+    monkeypatch.setattr(extras, "load", lambda *_: stand_in(**scheduler))
+    workers: Workers = Cluster("t")
+    with pytest.raises(SchedulerError, match=text):
+        in_parallel(abs, [1], workers, print)
+    monkeypatch.setattr(extras, "load", lambda *_: stand_in())
+    assert in_parallel(abs, [-1, -2], workers, print) == [1, 2]
