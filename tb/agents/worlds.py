@@ -1,4 +1,4 @@
-"""Worlds that the benches of the interleaved lane are put into."""
+"""Worlds at random, which agents of the models and of the hardware are put into."""
 
 from __future__ import annotations
 

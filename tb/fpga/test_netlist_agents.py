@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
+from tb.agents.worlds import random_world
 from tb.fpga.netlists import cells
 from tb.fpga.netlists import device as synthesised
 from tb.on_chip import differing
-from tb.sw.test_acting_fast import random_world
 
 from qstep.acting.agent import AgentSettings
 from qstep.acting.config import Acting
@@ -31,7 +30,7 @@ CONFIG = Config(
     acting=Acting(agents=4, outcomes=2, starts=2),
     link=Link(buffer_bytes=512),
 )
-WORLD = random_world(CONFIG, 20, np.random.default_rng(3))
+WORLD = random_world(CONFIG, 20, 3)
 SETTINGS = [
     AgentSettings(0.5, 0.9, Epsilon(1, 0.05, "exponential", 5000), 1),
     AgentSettings(0.1, 0.99, Epsilon(0.3), 2),

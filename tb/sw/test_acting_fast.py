@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tb.agents.worlds import random_world
 
 from qstep.acting.agent import AgentSettings
 from qstep.acting.config import Acting, Algorithm
 from qstep.acting.epsilon import KINDS, UNITS, Epsilon
 from qstep.acting.fast_model import FastActingModel
 from qstep.acting.model import ActingModel
-from qstep.acting.world_table import WorldTable
 from qstep.config import Config
 from qstep.errors import ConfigError, TableError
 from qstep.fixed import QFormat, Rounding
@@ -27,33 +27,6 @@ ACTIONS = 3  # one loop is compiled for each number and algorithm
 
 SEEDS = st.integers(0, 2**64 - 1)
 Pair = tuple[ActingModel, FastActingModel]
-
-
-def random_world(config: Config, limit: int, rng: np.random.Generator) -> WorldTable:
-    """A world of outcomes, starts and splits at random: the least and the greatest are among them."""
-    acting = config.acting
-    assert acting is not None
-    outcomes = (config.states, config.actions, acting.outcomes)
-    number_format = config.format
-
-    def splits(shape: tuple[int, ...]) -> Any:
-        most = 65536 // shape[-1]
-        drawn = rng.integers(0, most + 1, shape)
-        return np.where(rng.random(shape) < 0.5, drawn, rng.choice([0, most], shape)).astype(
-            np.int32
-        )
-
-    return WorldTable(
-        split=splits(outcomes),
-        next_state=rng.integers(0, config.states, (*outcomes, 2), np.int32),
-        reward=rng.integers(
-            number_format.minimum, number_format.maximum, (*outcomes, 2), np.int32, endpoint=True
-        ),
-        terminated=rng.random((*outcomes, 2)) < 0.1,
-        start_split=splits((acting.starts,)),
-        start_state=rng.integers(0, config.states, (acting.starts, 2), np.int32),
-        max_episode_steps=limit,
-    )
 
 
 def epsilons() -> st.SearchStrategy[Epsilon]:
@@ -88,9 +61,7 @@ def pairs(draw: st.DrawFn) -> Pair:
         AgentSettings(draw(st.sampled_from([0.1, 0.5, 1.0])), 0.95, draw(epsilons()), draw(SEEDS))
         for _ in range(acting.agents)
     ]
-    world = random_world(
-        config, draw(st.sampled_from([0, 1, 7])), np.random.default_rng(draw(SEEDS))
-    )
+    world = random_world(config, draw(st.sampled_from([0, 1, 7])), draw(SEEDS))
     return ActingModel(config, world, own), FastActingModel(config, world, own)
 
 
@@ -144,7 +115,7 @@ def grid(algorithm: Algorithm, shared: bool, rounding: Rounding = Rounding.NEARE
     acting = Acting(agents=2, algorithm=algorithm, shared_table=shared)
     config = Config(40, 3, rounding=rounding, acting=acting)
     own = [AgentSettings(epsilon=Epsilon(1, 0.05, "exponential", 9000)), AgentSettings(0.2)]
-    world = random_world(config, 50, np.random.default_rng(7))
+    world = random_world(config, 50, 7)
     return ActingModel(config, world, own), FastActingModel(config, world, own)
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tb.agents.worlds import random_world
 from tb.reference_agents import ReferenceAgents
 from tb.reference_device import ReferenceDevice
 from tb.sw.lossy_port import DirectPort, LossyPort
 from tb.sw.session_bench import PATIENCE
-from tb.sw.test_acting_fast import random_world
 
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
 from qstep.acting.config import Acting
@@ -39,7 +39,7 @@ CONFIG = Config(
     acting=Acting(agents=2, outcomes=2, starts=2),
     link=Link(baud=6_000_000, buffer_bytes=512),
 )
-WORLD = random_world(CONFIG, 20, np.random.default_rng(1))
+WORLD = random_world(CONFIG, 20, 1)
 SETTINGS = [AgentSettings(seed=seed) for seed in range(2)]
 
 

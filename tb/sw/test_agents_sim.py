@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tb.agents.worlds import random_world
 from tb.generated import generated
 from tb.sw.lossy_port import LossyPort
-from tb.sw.test_acting_fast import random_world
 
 from qstep.acting.agent import AgentSettings
 from qstep.acting.config import Acting, Algorithm
@@ -32,7 +32,7 @@ CONFIG = Config(
     acting=Acting(agents=3, algorithm=Algorithm.DOUBLE_Q_LEARNING, outcomes=2, starts=2),
     link=Link(buffer_bytes=512),
 )
-WORLD = random_world(CONFIG, 20, np.random.default_rng(3))
+WORLD = random_world(CONFIG, 20, 3)
 SETTINGS = [
     AgentSettings(0.5, 0.9, Epsilon(1, 0.05, "exponential", 5000), 1),
     AgentSettings(0.1, 0.99, Epsilon(0.3), 2),

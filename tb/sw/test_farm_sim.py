@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tb.agents.worlds import random_world
 from tb.generated import generated
 from tb.on_chip import differing
-from tb.sw.test_acting_fast import random_world
 
 from qstep.acting.agent import AgentSettings
 from qstep.acting.config import Acting
@@ -35,7 +35,7 @@ CONFIG = Config(
     link=Link(buffer_bytes=512),
     lanes=3,
 )
-WORLD = random_world(CONFIG, 20, np.random.default_rng(3))
+WORLD = random_world(CONFIG, 20, 3)
 SETTINGS = [AgentSettings(0.5, 0.9, Epsilon(n / 8), n) for n in range(6)]
 
 

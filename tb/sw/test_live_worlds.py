@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tb.agents.worlds import random_world
 from tb.bench import RTL
 from tb.reference_agents import ReferenceAgents, ReferenceLive
 from tb.sw.lossy_port import DirectPort, LossyPort
 from tb.sw.session_bench import PATIENCE
-from tb.sw.test_acting_fast import random_world
 
 from qstep.acting.agent import AgentSettings
 from qstep.acting.config import Acting, Algorithm
@@ -45,7 +45,7 @@ def lived() -> ActingModel:
     """The model of agents in a world from tables: what they live through is said to a live one."""
     acting = replace(CONFIG.acting or Acting(), world="table", outcomes=2, starts=2)
     config = replace(CONFIG, acting=acting)
-    return ActingModel(config, random_world(config, 0, np.random.default_rng(3)), SETTINGS)
+    return ActingModel(config, random_world(config, 0, 3), SETTINGS)
 
 
 def follow(device: LiveDevice, model: ActingModel, steps: int) -> Step:

@@ -7,10 +7,9 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
+from tb.agents.worlds import random_world
 from tb.generated import generated
-from tb.sw.test_acting_fast import random_world
 from tb.unit.requests import RequestMaker
 
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
@@ -122,7 +121,7 @@ def agents_conversation(path: Path) -> list[tuple[bytes, int]]:
         else:
             listen_to_the_end()
 
-    settings, world = AgentSettings(), random_world(AGENTS, 20, np.random.default_rng(1))
+    settings, world = AgentSettings(), random_world(AGENTS, 20, 1)
     writes = list(world_writes(AGENTS, world))
     for agent in range(2):
         writes += settings_writes(agent, settings)
