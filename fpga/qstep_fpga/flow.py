@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -11,8 +12,11 @@ from qstep.files import make_room, write_atomically
 from qstep.scheduler import Workers
 from qstep_fpga.board import Board
 from qstep_fpga.families import bitstream_name
+from qstep_fpga.farm.build import copy_lanes
+from qstep_fpga.farm.synthesis import ISLAND, synthesise_farm
 from qstep_fpga.fit import check_fit, check_pins, check_table
 from qstep_fpga.netlist import synthesise
+from qstep_fpga.pin_wrapper import WRAPPER
 from qstep_fpga.placement import Placement, pack, place_all
 from qstep_fpga.report import BuildReport
 
@@ -72,8 +76,10 @@ def build(
     progress("synthesis", 0, total)
     check_pins(config)
     check_table(board, config)
-    netlist = synthesise(board, config)
-    check_fit(board, config, netlist)
+    copying = config.lanes > 1 and board.family == "ecp5"
+    netlist = synthesise_farm(board, config) if copying else synthesise(board, config)
+    if not copying:
+        check_fit(board, config, netlist)
     progress(f"placing with {len(seeds)} seeds", done, total)
 
     def placed(placement: Placement) -> None:
@@ -81,7 +87,17 @@ def build(
         done += 1
         progress(f"seed {placement.seed}: {placement.fmax_mhz:.1f} MHz", done, total)
 
-    placements = place_all(board, config.link.clock_hz, netlist, seeds, workers, placed)
+    clock_hz = config.link.clock_hz
+    if copying:
+        modules = json.loads(netlist.read_text(encoding="utf-8"))["modules"]
+        farm = copy_lanes(
+            board, modules, WRAPPER, ISLAND, clock_hz, seeds, seeds, workers, lambda done: None
+        )
+        placements = list(farm.placements)
+        for placement in placements:
+            placed(placement)
+    else:
+        placements = place_all(board, clock_hz, netlist, seeds, workers, placed)
     report = BuildReport.of(board, config, placements)
     # Until the new one is there: a bitstream is never beside the configuration of another one.
     bitstream.unlink(missing_ok=True)

@@ -22,7 +22,10 @@ from qstep_rtl import sources
 from qstep_rtl.generate import generate
 
 __all__ = [
+    "BOARD_SOURCE",
+    "board_parameters",
     "identity",
+    "parameters",
     "read",
     "refine",
     "refinement_sources",
@@ -33,7 +36,7 @@ __all__ = [
 ]
 
 _HERE = Path(__file__).parent
-_BOARD = _HERE / "qs_board.sv"
+BOARD_SOURCE = _HERE / "qs_board.sv"
 _LANE_WRAPPER = _HERE / "qs_lane_wrapper.sv"
 
 
@@ -55,20 +58,22 @@ def synthesise(board: Board, config: Config) -> Path:
     with TemporaryDirectory() as staged:
         stage(config, Path(staged))
         build = _identity_of(board, config, Path(staged))
-        given = {
-            "ClockHz": config.link.clock_hz,
-            "Build": f"64'h{bytes.fromhex(build)[::-1].hex()}",  # its first byte is sent first
-        }
 
         def prepare(folder: Path) -> None:
             pll.make(board, config, folder)
             shutil.copytree(staged, folder, dirs_exist_ok=True)
-            shutil.copy(_BOARD, folder)
+            shutil.copy(BOARD_SOURCE, folder)
 
         # SystemVerilog up to `qs_board`, and plain Verilog around it: only the synthesis command knows
         # the vendor's cells that the PLL is made of.
         reading = [
-            read("qs_board", "qstep_top.v", _BOARD.name, options=_set(given), config=config),
+            read(
+                "qs_board",
+                "qstep_top.v",
+                BOARD_SOURCE.name,
+                options=parameters(board_parameters(config, build)),
+                config=config,
+            ),
             f"read_verilog {pll.PLL} {WRAPPER}.v",
         ]
         return _mapped(board, around_device(board), reading, [build], prepare)
@@ -90,7 +95,7 @@ def _identity_of(board: Board, config: Config, folder: Path) -> str:
     family = FAMILIES[board.family]
     parts = [board.name, config.digest, around_device(board), family.synthesis]
     parts += [*pll.pll_command(board, config), str(sorted(versions(board).items()))]
-    files = [folder / "qstep_top.v", *sources.paths(config), *sources.includes(), _BOARD]
+    files = [folder / "qstep_top.v", *sources.paths(config), *sources.includes(), BOARD_SOURCE]
     files += refinement_sources(family)
     parts += [sources.substance(path) for path in files]
     digits = 2 * ANSWERS[Request.HELLO].sizes["build"]
@@ -114,7 +119,7 @@ def synthesise_lane(board: Board, config: Config) -> Path:
     sizes = {"States": config.states, "Actions": config.actions, "Width": config.format.width}
     given = {**sizes, "LoopDepth": config.loop_depth}
     reading = [
-        read("qs_lane", options=_set(given)),
+        read("qs_lane", options=parameters(given)),
         f"read_verilog -sv {_LANE_WRAPPER.name} {WRAPPER}.v",
     ]
     depends = [str(sorted(versions(board).items())), *(sources.substance(path) for path in files)]
@@ -152,9 +157,15 @@ def refinement_sources(family: Family) -> list[Path]:
     return [Path(inspect.getfile(refinement)) for refinement in family.refinements]
 
 
-def _set(parameters: Mapping[str, object]) -> str:
+def parameters(values: Mapping[str, object]) -> str:
     """Return the options of `read` that set the parameters of the top module."""
-    return " ".join(f"-G {name}={value}" for name, value in parameters.items())
+    return " ".join(f"-G {name}={value}" for name, value in values.items())
+
+
+def board_parameters(config: Config, build: str) -> dict[str, object]:
+    """Return the parameters of ``qs_board``, with the identity of a build."""
+    number = bytes.fromhex(build)[::-1].hex()  # its first byte is sent first
+    return {"ClockHz": config.link.clock_hz, "Build": f"64'h{number}"}
 
 
 def _mapped(

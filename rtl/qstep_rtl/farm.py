@@ -18,7 +18,15 @@ from qstep_rtl.agents import lane_parameters
 from qstep_rtl.chain_head import DOWN, UP, ChainHead, index_mask
 from qstep_rtl.handle_agents import AgentsSignature
 
-__all__ = ["Farm"]
+__all__ = ["Farm", "island_parameters"]
+
+
+def island_parameters(config: Config) -> dict[str, int]:
+    """Return the parameters of ``qs_island``, for a configuration with agents."""
+    assert config.acting is not None
+    lane = {name.removeprefix("p_"): value for name, value in lane_parameters(config).items()}
+    own = {"Outcomes": config.acting.outcomes, "Starts": config.acting.starts}
+    return {**lane, **own, "IndexMask": index_mask(config)}
 
 
 class Farm(Component):
@@ -40,17 +48,11 @@ class Farm(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        acting, lanes = self._config.acting, self._config.lanes
-        assert acting is not None
+        lanes = self._config.lanes
         m.submodules.head = head = ChainHead(self._config)
         connect(m, flipped(self.agents), head.agents)
 
-        parameters = {
-            **lane_parameters(self._config),
-            "p_Outcomes": acting.outcomes,
-            "p_Starts": acting.starts,
-            "p_IndexMask": index_mask(self._config),
-        }
+        parameters = {f"p_{name}": value for name, value in island_parameters(self._config).items()}
         # What is between the stops; the last ones lead nowhere.
         rst, down, up = head.reset, head.down.as_value(), Signal(UP.size, name="up_0")
         m.d.comb += head.up.eq(up)

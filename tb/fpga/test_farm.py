@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from qstep.errors import BuildError
+from qstep.scheduler import Here
 from qstep_fpga import tools
 from qstep_fpga.board import load
 from qstep_fpga.families.base import PLACED
@@ -96,7 +97,7 @@ def made(netlist: dict[str, Any]) -> Made:
         patch.setattr(build, "check_farm", check)
         modules = copy.deepcopy(netlist)
         farm = copy_lanes(
-            load(BOARD), modules, "board", "lane", CLOCK_HZ, [1], 1, lambda done: None
+            load(BOARD), modules, "board", "lane", CLOCK_HZ, [1], [1], Here(), lambda done: None
         )
     return Made(farm, *given)
 
@@ -108,17 +109,17 @@ def test_copies_are_as_fast_as_the_lane_alone(made: Made) -> None:
     first, second = (lane.site for lane in made.lanes)
     assert first != second
     assert not first.overlaps(second)
-    clocks = made.farm.placement.report["fmax"].values()
+    clocks = made.farm.placements[0].report["fmax"].values()
     (clock,) = [entry["achieved"] for entry in clocks]
     assert clock >= 0.97 * made.farm.lane.fmax_mhz
     assert made.farm.limits["block RAM"] == 212.0  # a port that writes is read by nobody here
-    assert made.farm.placement.fmax_mhz == min(clock, *made.farm.limits.values())
+    assert made.farm.placements[0].fmax_mhz == min(clock, *made.farm.limits.values())
 
 
 def test_the_bitstream_has_the_ties_of_all_lanes(made: Made, tmp_path: Path) -> None:
-    pack(load(BOARD), made.farm.placement, tmp_path / "farm.bit")
+    pack(load(BOARD), made.farm.placements[0], tmp_path / "farm.bit")
     assert (tmp_path / "farm.bit").stat().st_size > 100_000
-    with zipfile.ZipFile(made.farm.placement.file) as archive:
+    with zipfile.ZipFile(made.farm.placements[0].file) as archive:
         text = archive.read(PLACED).decode()
     assert tied(text, made.around.text) == text
     tiles = dict(part.split("\n", 1) for part in text.split("\n\n") if "\n" in part)
@@ -233,7 +234,7 @@ def test_each_fault_is_found(made: Made, fault: Fault, message: str) -> None:
 def test_what_cannot_be_copied_is_refused(netlist: dict[str, Any]) -> None:
     def tried(board: str, lane: str = "lane", modules: dict[str, Any] = netlist) -> None:
         given = copy.deepcopy(modules)
-        copy_lanes(load(board), given, "board", lane, CLOCK_HZ, [1], 1, lambda done: None)
+        copy_lanes(load(board), given, "board", lane, CLOCK_HZ, [1], [1], Here(), lambda done: None)
 
     with pytest.raises(BuildError, match="lanes are copied on ECP5 only; iCEBreaker has iCE40UP5K"):
         tried("icebreaker")

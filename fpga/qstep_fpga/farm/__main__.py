@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 from qstep.errors import QStepError
+from qstep.scheduler import Threads
 from qstep_fpga import board as boards
 from qstep_fpga.farm.build import copy_lanes, needs_of
 from qstep_fpga.pin_wrapper import WRAPPER
@@ -53,11 +54,11 @@ def main(
             click.echo(f"{time.perf_counter() - begun:7.1f} s  {done}")
 
         every = range(1, seeds + 1)
-        farm = copy_lanes(board, modules, top, lane, clock_hz, every, jobs, progress)
+        farm = copy_lanes(board, modules, top, lane, clock_hz, every, [1], Threads(jobs), progress)
         limits = ", ".join(f"{name} {mhz:g} MHz" for name, mhz in farm.limits.items())
-        progress(f"copied: {farm.placement.fmax_mhz:.1f} MHz; limits: {limits}")
+        progress(f"limits of the chip: {limits}")
         if out:
-            pack(board, farm.placement, out)
+            pack(board, farm.placements[0], out)
         if freely:
             begun = time.perf_counter()
             free = place(board, clock_hz, netlist, seed=1)

