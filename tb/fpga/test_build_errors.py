@@ -19,6 +19,8 @@ from qstep_fpga import flow, tools
 from qstep_fpga.board import load
 from qstep_fpga.critical import describe
 from qstep_fpga.families.base import PLACED, REPORT
+from qstep_fpga.farm.build import Farm
+from qstep_fpga.farm.island import PlacedIsland
 from qstep_fpga.fit import check_fit, check_pins, check_table
 from qstep_fpga.pin_wrapper import WRAPPER
 from qstep_fpga.placement import Placement, place
@@ -141,10 +143,9 @@ def placement(seed: int, fmax: float) -> Placement:
         {"from": "posedge clk", "to": "posedge clk", "path": [step, wire]},
         {"from": "<async>", "to": "posedge clk", "path": [{**wire, "delay": 99.0}]},
     ]
-    use = {
-        kind: {"used": 1, "available": 2}
-        for kind in ("ICESTORM_LC", "ICESTORM_RAM", "ICESTORM_DSP")
-    }
+    ice40 = ("ICESTORM_LC", "ICESTORM_RAM", "ICESTORM_DSP")
+    ecp5 = ("TRELLIS_COMB", "TRELLIS_FF", "DP16KD", "MULT18X18D")
+    use = {kind: {"used": 1, "available": 2} for kind in (*ice40, *ecp5)}
     report = {"fmax": {"clk": {"achieved": fmax}}, "utilization": use, "critical_paths": paths}
     return Placement(seed, fmax, report, Path("unused"))
 
@@ -171,6 +172,34 @@ def test_bitstream_comes_from_the_fastest_seed(placed: list[Placement], tmp_path
     assert report.spread == (24.5, 25.0, 31.0)
     assert BuildReport.read(tmp_path / "out/icebreaker.json") == report
     assert Config.from_toml(tmp_path / "out/icebreaker.toml").digest == report.digest
+
+
+def test_lanes_on_ecp5_are_copied_and_not_placed_freely(
+    placed: list[Placement], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board = load("ulx3s-85f-agents")
+    assert board.config.acting is not None
+    acting = replace(board.config.acting, agents=32)
+    config = replace(board.config, lanes=2, acting=acting)
+    (tmp_path / "farm.json").write_text('{"modules": {"board": {}, "qs_island": {}}}')
+    seen: list[object] = []
+
+    def copies(*given: object) -> Farm:
+        seen.extend(given[1:7])
+        lane = PlacedIsland(1, 200.0, 0, Path("unused"))
+        return Farm(lane, {}, (placement(4, 91.0), placement(5, 93.0)))
+
+    monkeypatch.setattr(flow, "synthesise_farm", lambda *given: tmp_path / "farm.json")
+    monkeypatch.setattr(flow, "copy_lanes", copies)
+    monkeypatch.setattr(flow, "place_all", lambda *given: pytest.fail("placed freely"))
+    told: list[str] = []
+    report, bitstream = flow.build(
+        board, config, [4, 5], Threads(1), tmp_path / "out", lambda what, *_: told.append(what)
+    )
+    modules = {"board": {}, "qs_island": {}}
+    assert seen == [modules, "board", "qs_island", 90_000_000, [4, 5], [4, 5]]
+    assert (report.seed, bitstream.read_text()) == (5, "5")
+    assert "seed 5: 93.0 MHz" in told
 
 
 def test_unmet_clock_is_refused_and_an_older_bitstream_removed(
