@@ -15,7 +15,7 @@ from qstep_fpga.families import bitstream_name
 from qstep_fpga.farm.build import copy_lanes
 from qstep_fpga.farm.synthesis import ISLAND, synthesise_farm
 from qstep_fpga.fit import check_fit, check_pins, check_table
-from qstep_fpga.netlist import synthesise
+from qstep_fpga.netlist import copies_lanes, synthesise
 from qstep_fpga.pin_wrapper import WRAPPER
 from qstep_fpga.placement import Placement, pack, place_all
 from qstep_fpga.report import BuildReport
@@ -76,7 +76,7 @@ def build(
     progress("synthesis", 0, total)
     check_pins(config)
     check_table(board, config)
-    copying = config.lanes > 1 and board.family == "ecp5"
+    copying = copies_lanes(board, config)
     netlist = synthesise_farm(board, config) if copying else synthesise(board, config)
     if not copying:
         check_fit(board, config, netlist)

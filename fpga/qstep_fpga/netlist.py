@@ -24,6 +24,7 @@ from qstep_rtl.generate import generate
 __all__ = [
     "BOARD_SOURCE",
     "board_parameters",
+    "copies_lanes",
     "identity",
     "parameters",
     "read",
@@ -37,6 +38,11 @@ __all__ = [
 
 _HERE = Path(__file__).parent
 BOARD_SOURCE = _HERE / "qs_board.sv"
+_FARM = [
+    _HERE / "farm/synthesis.py",
+    _HERE / "farm/limits.py",
+    _HERE / "families/ecp5_multipliers.py",
+]
 _LANE_WRAPPER = _HERE / "qs_lane_wrapper.sv"
 
 
@@ -97,9 +103,16 @@ def _identity_of(board: Board, config: Config, folder: Path) -> str:
     parts += [*pll.pll_command(board, config), str(sorted(versions(board).items()))]
     files = [folder / "qstep_top.v", *sources.paths(config), *sources.includes(), BOARD_SOURCE]
     files += refinement_sources(family)
+    if copies_lanes(board, config):
+        files += _FARM
     parts += [sources.substance(path) for path in files]
     digits = 2 * ANSWERS[Request.HELLO].sizes["build"]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:digits]
+
+
+def copies_lanes(board: Board, config: Config) -> bool:
+    """Whether the lanes are copies of one that is placed: several lanes on an ECP5."""
+    return config.lanes > 1 and board.family == "ecp5"
 
 
 def versions(board: Board) -> dict[str, str]:

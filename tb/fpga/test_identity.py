@@ -58,6 +58,22 @@ def test_only_what_makes_other_hardware_counts(
 
 
 @pytest.mark.unit
+def test_identity_of_copied_lanes_is_of_what_refines_them_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read: list[str] = []
+    monkeypatch.setattr(netlist, "generate", lambda *given: None)
+    monkeypatch.setattr(sources, "substance", lambda path: read.append(path.name) or "")
+    board = load("ulx3s-85f-agents")
+    assert board.config.acting is not None
+    acting = replace(board.config.acting, agents=32)
+    for lanes, copied in ((1, False), (2, True)):
+        read.clear()
+        netlist.identity(board, replace(board.config, lanes=lanes, acting=acting))
+        assert ({"synthesis.py", "limits.py", "ecp5_multipliers.py"} <= {*read}) == copied
+
+
+@pytest.mark.unit
 def test_identity_tells_boards_configurations_and_sources_apart(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -22,12 +22,9 @@ from qstep_fpga.netlist import (
     parameters,
     read,
     refine,
-    refinement_sources,
     stage,
-    versions,
 )
 from qstep_fpga.pin_wrapper import WRAPPER, around_device
-from qstep_rtl import sources
 from qstep_rtl.farm import island_parameters
 
 __all__ = ["ISLAND", "synthesise_farm"]
@@ -75,9 +72,7 @@ def synthesise_farm(board: Board, config: Config) -> Path:
         ],
         ISLAND: [read(ISLAND, options=parameters(values), config=config)],
     }
-    own = [Path(__file__), *refinement_sources(family)]
-    parts = [build, str(scripts), family.synthesis, *map(sources.substance, own)]
-    parts.append(str(sorted(versions(board).items())))
+    parts = [build, str(scripts)]  # the identity of the build says the rest
 
     def make(folder: Path) -> Path:
         pll.make(board, config, folder)
