@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks of the interleaved lane that work beside its slots, each alone, behind one rotation of slots.
 //
-// Function    Slots, generators, epsilon, budget, counters, a word for each agent, and delay lines, each with
-//             inputs and outputs of its own. Nothing but slots goes from one to another.
+// Function    Slots, generators, epsilon, budget, counters, the bus, a word for each agent, and delay lines, each
+//             with inputs and outputs of its own. Nothing but slots goes from one to another.
 // Timing      slot_o is the number of the slot in stage 0; the others are those of the blocks.
 // Handshake   as the blocks
 // Reset       as the blocks; slots go on, and wakes_o is 1 to the end of the rotation after this one.
@@ -15,8 +15,9 @@ module qs_agent_blocks_bench
   import qs_agents_pkg::*;
 #(
     parameter int unsigned Agents = 16,
-    parameter int unsigned Slots  = 16,
-    parameter int unsigned Width  = 16
+    parameter int unsigned Slots = 16,
+    parameter int unsigned Width = 16,
+    localparam int unsigned BusLength = 18
 ) (
     input  logic                            clk_i,
     input  logic                            rst_i,
@@ -61,6 +62,25 @@ module qs_agent_blocks_bench
     input  logic        [         15:0] counters_data_i,
     output logic                        counters_done_o,
     output logic        [         15:0] counters_data_o,
+
+    input  logic                 bus_valid_i,
+    input  logic                 bus_write_i,
+    input  logic [          2:0] bus_region_i,
+    input  logic [         29:0] bus_index_i,
+    input  logic                 bus_counted_i,
+    output logic                 bus_done_o,
+    output logic [         29:0] bus_index_o,
+    output logic [         31:0] bus_data_o,
+    output logic                 bus_write_o,
+    output logic [AgentBits-1:0] bus_agent_o,
+    output logic [          3:0] bus_set_o,
+    output logic                 bus_set_limit_o,
+    output logic [          4:0] bus_field_o,
+    output logic [          4:0] bus_load_o,
+    output logic                 bus_entry_o,
+    output logic                 bus_counter_read_o,
+    output logic                 bus_counter_write_o,
+    output logic [  BusLength:0] bus_token_o,
 
     input  logic                 ram_write_i,
     input  logic [AgentBits-1:0] ram_write_agent_i,
@@ -170,6 +190,41 @@ module qs_agent_blocks_bench
       .want_data_i (counters_data_i),
       .done_o      (counters_done_o),
       .data_o      (counters_data_o)
+  );
+
+  request_t request;
+  access_t  access;
+  assign request = '{
+          write: bus_write_i,
+          region: bus_region_i,
+          index: bus_index_i,
+          data: data_i
+      };
+  assign bus_index_o = access.index;
+  assign bus_data_o = access.data;
+  assign bus_write_o = access.write;
+  assign bus_agent_o = access.agent;
+  assign bus_set_o = access.set;
+  assign bus_set_limit_o = access.set_limit;
+  assign bus_field_o = access.field;
+  assign bus_load_o = access.load;
+  assign bus_entry_o = access.entry;
+  assign bus_counter_read_o = access.counter_read;
+  assign bus_counter_write_o = access.counter_write;
+
+  qs_agent_bus #(
+      .Length(BusLength)
+  ) u_bus (
+      .clk_i,
+      .rst_i,
+      .bus_valid_i,
+      .bus_i         (request),
+      .bus_done_o,
+      .agent_i       (agent[0]),
+      .live_i        (live[0]),
+      .counter_done_i(bus_counted_i),
+      .access_o      (access),
+      .token_o       (bus_token_o)
   );
 
   qs_agent_ram #(

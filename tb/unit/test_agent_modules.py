@@ -19,6 +19,12 @@ BLOCKS = [
     ("qs_epsilon.sv", "b_shifts_q ? b_s", "b_shifts_q || !rst_i ? b_s", "epsilon of agent"),
     ("qs_agent_budget.sv", "{1'b0, first_q};", "{1'b1, first_q};", "a step too many"),
     (
+        "qs_agent_bus.sv",
+        "bus_i.index[25:22]",
+        "bus_i.index[24:21]",
+        "the token of agent|agent . gets",
+    ),
+    (
         "qs_agent_counters.sv",
         "16'(taken_q.truncations)",
         "16'(taken_q.terminations)",

@@ -31,7 +31,7 @@ EXHAUSTIVE = Run(
 
 _BLOCKS = ",".join(
     f"tb.unit.rtl_{name}"
-    for name in ("draw", "epsilon", "agent_budget", "agent_counters", "agent_store")
+    for name in ("draw", "epsilon", "agent_budget", "agent_bus", "agent_counters", "agent_store")
 )
 
 

@@ -1,0 +1,146 @@
+"""cocotb tests of ``qs_agent_bus`` (bench ``qs_agent_blocks_bench``)."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+from typing import Any
+
+import cocotb
+from tb.unit.agent_slots import Slots
+
+from qstep.acting.registers import table_index
+from qstep.protocol import Region
+
+_LIMIT = 7
+"""Field of the settings that is the limit of steps."""
+
+
+class _Bus:
+    """Makes accesses, and sees in every clock what comes of them."""
+
+    def __init__(self, dut: Any) -> None:
+        self.dut, self.slots = dut, Slots(dut)
+        self.length = len(dut.bus_token_o) - 1
+
+    async def access(
+        self, region: Region, index: int, write: bool, counted: int = 3
+    ) -> list[dict[str, int]]:
+        """Return the outputs in each clock of an access, and in one more.
+
+        The counters answer after `counted` clocks.
+        """
+        dut, seen = self.dut, []
+        dut.bus_region_i.value, dut.bus_index_i.value = region, index
+        dut.bus_write_i.value, dut.data_i.value = write, random.getrandbits(32)
+        dut.bus_valid_i.value = 1
+        asked = 0
+        while True:
+            await self.slots.clock()
+            seen.append(self._outputs())
+            assert len(seen) < self.length + self.slots.slots + 6, f"{region.name} takes too long"
+            asked += seen[-1]["counter_read"] | seen[-1]["counter_write"]
+            dut.bus_counted_i.value = asked == counted
+            if seen[-1]["done"]:
+                break
+        assert (seen[-1]["index"], seen[-1]["data"]) == (index, int(dut.data_i.value))
+        assert seen[-1]["write"] == write
+        dut.bus_valid_i.value = 0
+        await self.slots.clock()
+        seen.append(self._outputs())
+        assert not seen[-1]["done"], "an access is over twice"
+        return seen
+
+    def _outputs(self) -> dict[str, int]:
+        names = ("index", "data", "write", "agent", "set", "set_limit", "field", "load", "entry")
+        names += ("counter_read", "counter_write", "token", "done")
+        found = {name: int(getattr(self.dut, f"bus_{name}_o").value) for name in names}
+        now = self.slots.agent(0)
+        found["in_stage_0"] = -1 if now is None else now
+        return found
+
+
+async def _start(dut: Any) -> _Bus:
+    bus = _Bus(dut)
+    await bus.slots.start()
+    return bus
+
+
+def _no(seen: list[dict[str, int]], *names: str) -> None:
+    for name in names:
+        assert not any(clock[name] for clock in seen), f"{name} comes uncalled for"
+
+
+@cocotb.test()
+async def a_setting_is_written_once_and_a_read_changes_nothing(dut: Any) -> None:
+    bus = await _start(dut)
+    for write in (True, False):
+        for field in range(8):
+            agent = random.randrange(bus.slots.agents)
+            seen = await bus.access(Region.SETTINGS, agent << 3 | field, write)
+            sets = [(clock["set"], clock["agent"]) for clock in seen if clock["set"]]
+            limits = sum(clock["set_limit"] for clock in seen)
+            wanted = [(1 << field, agent)] if write and field < 4 else []
+            assert sets == wanted, f"field {field} sets {sets}"
+            assert limits == (write and field == _LIMIT), f"field {field} sets {limits} limits"
+            _no(seen, "token", "entry", "counter_read", "counter_write")
+
+
+@cocotb.test()
+async def a_token_goes_beside_the_slot_of_the_agent_that_is_accessed(dut: Any) -> None:
+    bus = await _start(dut)
+    agents = range(bus.slots.agents)
+    for agent, write, is_table in product(agents, (False, True), (False, True)):
+        field = random.randrange(5)
+        index = agent << 3 | field
+        if is_table:
+            index = table_index(agent, random.getrandbits(1), random.getrandbits(6), 3)
+        await bus.slots.clock(random.randrange(1, bus.slots.slots))
+        seen = await bus.access(Region.TABLE if is_table else Region.CONTEXT, index, write)
+        first = [n for n, clock in enumerate(seen) if clock["token"] & 1]
+        assert len(first) == 1, f"agent {agent} gets {len(first)} tokens"
+        beside = seen[first[0]]["in_stage_0"]
+        assert beside == agent, f"the token of agent {agent} is beside that of {beside}"
+        passed = [clock["token"] for clock in seen[first[0] :]]
+        assert passed[: bus.length + 1] == [1 << stage for stage in range(bus.length + 1)]
+        assert seen[first[0] + bus.length + 1]["done"], (
+            "the access is not over behind the last stage"
+        )
+        # While the token passes all that says what is accessed is steady.
+        for clock in seen[first[0] : -1]:
+            assert clock["entry"] == is_table, "an entry is taken for a context"
+            assert clock["field"] == (0 if is_table else 1 << field)
+            assert clock["load"] == clock["field"] * write, "a read loads"
+        _no(seen, "set", "set_limit", "counter_read", "counter_write")
+
+
+@cocotb.test()
+async def counters_are_asked_for_until_they_answer_and_worlds_not_at_all(dut: Any) -> None:
+    bus = await _start(dut)
+    for write in (True, False):
+        for counted in (1, 2, 9):
+            agent = random.randrange(bus.slots.agents)
+            index = agent << 4 | random.randrange(16)
+            seen = await bus.access(Region.COUNTERS, index, write, counted)
+            asks, other = ("counter_write", "counter_read")[:: 1 if write else -1]
+            agents = [clock["agent"] for clock in seen if clock[asks]]
+            assert agents == [agent] * counted, f"agents {agents} are asked for {agent}"
+            _no(seen, other, "set", "set_limit", "token", "entry")
+    for region in (Region.WORLD, Region.STARTS):
+        seen = await bus.access(region, random.getrandbits(30), True)
+        _no(seen, "set", "set_limit", "token", "entry", "counter_read", "counter_write")
+
+
+@cocotb.test()
+async def a_reset_ends_an_access(dut: Any) -> None:
+    bus = await _start(dut)
+    for clocks in range(1, bus.slots.slots + bus.length, 5):
+        dut.bus_region_i.value, dut.bus_index_i.value, dut.bus_valid_i.value = Region.CONTEXT, 0, 1
+        await bus.slots.clock(clocks)
+        dut.bus_valid_i.value, dut.rst_i.value = 0, 1
+        await bus.slots.clock()
+        dut.rst_i.value = 0
+        for _ in range(bus.slots.slots + bus.length + 4):
+            await bus.slots.clock()
+            assert not int(dut.bus_done_o.value), "an access goes on after a reset"
+            assert not int(dut.bus_token_o.value), "a token goes on after a reset"
