@@ -14,6 +14,7 @@ from qstep.acting.config import Algorithm
 from qstep.acting.device import open_agents
 from qstep.acting.draws import seed_as_first
 from qstep.acting.epsilon import Epsilon
+from qstep.acting.plan import AgentsPlan
 from qstep.acting.result import TrainingResult, played
 from qstep.acting.sweep_plan import ALPHAS, GAMMAS, SEEDS, SweepPlan, sweep_plan
 from qstep.acting.sweep_result import NEAR, Learnt, SweepResult
@@ -140,15 +141,11 @@ def sweep(
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Agents that run together."""
+    """Agents that run together; those that are more than `keys` are of no use."""
 
-    plan: SweepPlan
+    part: AgentsPlan
     device: str
-    algorithm: Algorithm
-    format: QFormat
     keys: tuple[Key, ...]
-    agents: int
-    """As many run; those that are more than `keys` are of no use."""
 
 
 class Sweep:
@@ -212,17 +209,16 @@ class Sweep:
         for (algorithm, number_format), left in groups.items():
             size = self._at_once
             if is_model(self.device):
-                size = max(
-                    1,
-                    min(
-                        _BATCH_STEPS // self.plan.steps,
-                        len(left) // (_BATCHES * self._workers.jobs),
-                    ),
-                )
+                even = len(left) // (_BATCHES * self._workers.jobs)
+                size = max(1, min(_BATCH_STEPS // self.plan.steps, even))
             for first in range(0, len(left), size):
                 part = tuple(left[first : first + size])
-                agents = len(part) if is_model(self.device) else size
-                yield _Batch(self.plan, self.device, algorithm, number_format, part, agents)
+                spare = 0 if is_model(self.device) else size - len(part)
+                settings = [
+                    self.plan.points[point].settings(seed_as_first(self.plan.seeds[seed], agent))
+                    for agent, (point, seed) in enumerate([*part, *part[-1:] * spare])
+                ]
+                yield _Batch(self.plan.part(settings, algorithm, number_format), self.device, part)
 
     @property
     def result(self) -> SweepResult:
@@ -262,8 +258,9 @@ class Sweep:
                     checkpoint.head["done"], *curves, strict=True
                 )
             }
-            if any(not 0 <= p < len(self.plan.points) for p, _ in done):
-                raise ValueError("there is no such point")
+            points, seeds = range(len(self.plan.points)), range(len(self.plan.seeds))
+            if any(point not in points or seed not in seeds for point, seed in done):
+                raise ValueError("there is no such point or seed")
         except Exception as cause:  # what a part may be instead has no end
             why = f"{type(cause).__name__}: {cause}"
             raise CheckpointError(f"the checkpoint does not hold a sweep ({why})") from cause
@@ -272,30 +269,25 @@ class Sweep:
 
 def _learnt(batch: _Batch) -> dict[Key, Learnt]:
     """Run a batch; whoever works calls this."""
-    plan = batch.plan
-    keys = [*batch.keys, *batch.keys[-1:] * (batch.agents - len(batch.keys))]
-    settings = [
-        plan.points[point].settings(seed_as_first(plan.seeds[seed], agent))
-        for agent, (point, seed) in enumerate(keys)
-    ]
-    part = plan.part(settings, batch.algorithm, batch.format)
+    part, agents = batch.part, len(batch.part.settings)
+    assert part.world is not None
     device = open_agents(batch.device, part.config, part.loaded, part.settings)
     try:
-        training = Training(device, part.world, [own.gamma for own in settings], part.budget)
+        training = Training(device, part.world, [own.gamma for own in part.settings], part.budget)
         for _ in training:
             pass
         result = TrainingResult.of(part, training)
     finally:
         device.close()
-    near = result.optimal_after(NEAR) or (None,) * len(keys)
-    tables = result.table.reshape(len(keys), -1).astype("<i4")
+    near = result.optimal_after(NEAR) or (None,) * agents
+    tables = result.table.reshape(agents, -1).astype("<i4")
     return {
         key: Learnt(
             tuple(point.mean_return[agent] for point in result.points),
             tuple(point.value[agent] for point in result.points if point.value),
             result.optimum[agent] if result.optimum else None,
             near[agent],
-            played(plan.world, result.policies[agent]),
+            played(part.world, result.policies[agent]),
             result.counters[agent],
             hashlib.sha256(tables[agent].tobytes()).hexdigest(),
         )
