@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tb.agents.lane import Lane
-from tb.agents.worlds import random_world
+from tb.agents.worlds import late_world, random_world
 from tb.bench import RTL
 from tb.lint_rtl import lint_acting
 from tb.planted import plant
@@ -143,21 +143,8 @@ def test_a_stopped_lane_goes_on_and_counters_are_read_while_it_runs() -> None:
     lane.close()
 
 
-LATE = """
-  logic [15:0] noise_q = 16'd1;
-  logic feedback;
-  assign feedback = noise_q[15] ^ noise_q[13] ^ noise_q[12] ^ noise_q[10];
-  always_ff @(posedge clk_i) noise_q <= {noise_q[14:0], feedback};
-"""
-
-
 def test_a_late_world_costs_rotations_and_nothing_else(tmp_path: Path) -> None:
-    ready = "(noise_q[3:0] < 4'd5),"
-    rtl = plant(tmp_path, "qs_acting.sv", "(1'b1),", ready)
-    top = rtl / "qs_acting.sv"
-    text = top.read_text(encoding="utf-8")
-    top.write_text(text.replace("  qs_agents #(", f"{LATE}\n  qs_agents #("), encoding="utf-8")
-    lane, model = pair(SMALL, rtl)
+    lane, model = pair(SMALL, late_world(tmp_path, 5))
     for steps in (1, 700):
         clocks = lane.run(steps)
         model.run(steps)

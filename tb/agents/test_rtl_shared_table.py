@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from tb.agents.lane import Lane
-from tb.agents.test_rtl_agents import LATE, Case, compare, pair
+from tb.agents.test_rtl_agents import Case, compare, pair
+from tb.agents.worlds import late_world
 from tb.planted import plant
 
 from qstep.acting.config import Acting
@@ -80,11 +81,7 @@ def test_stop_of_a_shared_table_ends_after_whole_turns_and_the_next_run_goes_on(
 
 
 def test_a_late_world_holds_the_turn_of_a_shared_table(tmp_path: Path) -> None:
-    rtl = plant(tmp_path, "qs_acting.sv", "(1'b1),", "(noise_q[3:0] < 4'd12),")
-    top = rtl / "qs_acting.sv"
-    text = top.read_text(encoding="utf-8")
-    top.write_text(text.replace("  qs_agents #(", f"{LATE}\n  qs_agents #("), encoding="utf-8")
-    lane, model = pair(SMALL, rtl)
+    lane, model = pair(SMALL, late_world(tmp_path, 12))
     _compare_after(200, lane, model)
     for clocks in (3000, 3517):  # ends where the world is late, most often within a turn
         lane.begin(1 << 40)
