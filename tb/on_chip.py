@@ -32,9 +32,9 @@ def plan_of(world: str, algorithm: Algorithm, agents: int = AGENTS) -> AgentsPla
     """Return a plan whose agents differ in everything that they may differ in."""
     settings = [
         AgentSettings(
-            alpha=(1 + number) / 32,
-            gamma=1 - (1 + number) / 64,
-            epsilon=Epsilon(1.0, number / 100, ("linear", "exponential")[number % 2], 10_000),
+            alpha=(1 + number % 32) / 32,
+            gamma=1 - (1 + number % 32) / 64,
+            epsilon=Epsilon(1.0, number % 100 / 100, ("linear", "exponential")[number % 2], 10_000),
             seed=number,
         )
         for number in range(agents)

@@ -1,0 +1,87 @@
+"""A farm against the compiled model, ten million steps of all agents together: whole, then lane by lane.
+
+    python -m tb.farm_on_chip [LANES [STEPS]]
+
+The whole farm has four lanes on one simulated chip. One of LANES is too large for that, but its islands
+are alike and share nothing but the chain: so a simulated chip of one lane is each of them in turn, with
+the agents, settings and generators of that lane.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tb.on_chip import differing, plan_of
+
+from qstep.acting.agent import AgentCounters
+from qstep.acting.config import LANE_AGENTS, Algorithm
+from qstep.acting.device import open_agents
+from qstep.acting.fast_model import FastActingModel
+
+WORLD = "gridworld"
+WHOLE, LANES = 4, 52
+STEPS = 10_000_000
+
+
+def whole(lanes: int, steps: int) -> list[str]:
+    """Return what differs when a simulated chip has all lanes; `steps` are of all agents."""
+    plan = plan_of(WORLD, Algorithm.Q_LEARNING, lanes * LANE_AGENTS)
+    assert plan.config.lanes == lanes
+    chip = open_agents("sim:", plan.config, plan.loaded, plan.settings)
+    model = FastActingModel(plan.config, plan.world.table(plan.config), plan.settings)
+    for device in (chip, model):
+        device.run(steps // len(plan.settings), trace=False)
+    wrong = differing(chip, model)
+    chip.close()
+    return wrong
+
+
+def lane_by_lane(lanes: int, steps: int) -> list[str]:
+    """Return what differs when one simulated lane after the other makes its share of `steps`."""
+    plan = plan_of(WORLD, Algorithm.Q_LEARNING, lanes * LANE_AGENTS)
+    table = plan.world.table(plan.config)
+    model = FastActingModel(plan.config, table, plan.settings)
+    first, zero = model.states, model.table.copy()
+    model.run(steps // len(plan.settings))
+    acting = replace(plan.config.acting, agents=LANE_AGENTS)
+    config = replace(plan.config, acting=acting, lanes=1)
+    wrong: list[str] = []
+    for lane in range(lanes):
+        own = slice(lane * LANE_AGENTS, (lane + 1) * LANE_AGENTS)
+        chip = open_agents("sim:", config, table, plan.settings[own])
+        chip.restore(zero[own], first[own], [AgentCounters()] * LANE_AGENTS)
+        chip.run(steps // len(plan.settings), trace=False)
+        equal = {
+            "table": (chip.table == model.table[own]).all(),
+            "states": chip.states == model.states[own],
+            "counters": chip.counters == model.counters[own],
+        }
+        wrong += [f"{what} of lane {lane}" for what, is_equal in equal.items() if not is_equal]
+        chip.close()
+    return wrong
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Compare both and print a line for each; return 1 if anything differs."""
+    given = [int(word) for word in arguments]
+    lanes, steps = [*given, *(LANES, STEPS)[len(given) :]]
+    wrong: list[str] = []
+    for name, count, check in (("whole", WHOLE, whole), ("lane by lane", lanes, lane_by_lane)):
+        begun = time.perf_counter()
+        found = check(count, steps)
+        seconds = time.perf_counter() - begun
+        agents = count * LANE_AGENTS
+        print(
+            f"{name}: {count} lanes, {agents} agents, {steps // agents * agents:,} steps in "
+            f"{seconds:.0f} s: {', '.join(found) or 'equal'}",
+            flush=True,
+        )
+        wrong += found
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
