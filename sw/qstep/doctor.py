@@ -136,6 +136,7 @@ def _packages() -> list[Finding]:
         "safetensors": "checkpoints of networks",
         "line_profiler": "qstep profile --tool line",
         "pyinstrument": "qstep profile --tool pyinstrument",
+        "distributed": "--scheduler of qstep sweep, build and explore",
         "cocotb": _TESTS,
         "pyuvm": _TESTS,
         "pytest": _TESTS,
