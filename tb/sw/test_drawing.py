@@ -24,7 +24,7 @@ pytestmark = pytest.mark.unit
 @pytest.fixture
 def begun(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
     """The processes that are begun, as in a command, which has not loaded Matplotlib."""
-    processes = []
+    processes: list[subprocess.Popen[bytes]] = []
 
     class Noted(subprocess.Popen):  # type: ignore[type-arg]
         def __init__(self, *arguments: object, **options: object) -> None:
