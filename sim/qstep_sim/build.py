@@ -21,9 +21,9 @@ from qstep.processes import run, threads
 from qstep_rtl import sources
 from qstep_sim import verilator
 from qstep_sim.clocked import clocked
-from qstep_sim.sleep import sleeping
+from qstep_sim.sleep import sleeping, sleeping_bus
 
-__all__ = ["build", "compile_library"]
+__all__ = ["as_simulated", "build", "compile_library"]
 
 _HERE = Path(__file__).parent
 _HARNESS = (
@@ -87,10 +87,7 @@ def build(config: Config, uart: bool = False, trace: bool = False) -> Path:
         generate(config, folder)
         device = folder / f"{top}.v"
         # A waveform shows every clock.
-        if not trace:
-            text = device.read_text(encoding="utf-8")
-            device.write_text(sleeping(clocked(text)), encoding="utf-8")
-        return [*sources.paths(config), device]
+        return [*sources.paths(config), device] if trace else as_simulated(config, device)
 
     top = "qstep_top" if uart else "qstep_device"
     what = str(config.table_type)
@@ -98,6 +95,19 @@ def build(config: Config, uart: bool = False, trace: bool = False) -> Path:
     digest = _generator_digest(config) + config.digest
     whole = config.acting is None
     return _library(digest, what, top, uart, trace, prepare, whole=whole, assertions=trace)
+
+
+def as_simulated(config: Config, device: Path) -> list[Path]:
+    """Rewrite the file of a generated device, and return it and its sources as they are simulated."""
+    text = device.read_text(encoding="utf-8")
+    device.write_text(sleeping(clocked(text)), encoding="utf-8")
+    files = sources.paths(config)
+    if config.acting is not None and config.lanes == 1:
+        (bus,) = (path for path in files if path.name == "qs_agent_bus.sv")
+        copy = device.with_name(bus.name)
+        copy.write_text(sleeping_bus(bus.read_text(encoding="utf-8"), text), encoding="utf-8")
+        files = [copy if path == bus else path for path in files]
+    return [*files, device]
 
 
 def compile_library(

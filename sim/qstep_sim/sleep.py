@@ -5,7 +5,9 @@ end of an APPLY frame, or while agents act for the next request. Whether any of 
 a few of their registers: the device's signals `awake`, or `link_awake` and `counters_awake` beside
 agents. Where such a signal is 0 the registers of its blocks keep what they hold, so a simulation may
 leave out the clock; the hardware has no use for the signal and loses it in synthesis. What has the
-attribute ``qstep_rtl.sleep.SLEEPLESS`` keeps its clock.
+attribute ``qstep_rtl.sleep.SLEEPLESS`` keeps its clock. The bus of the agents, ``qs_agent_bus``, sleeps
+with the link that it belongs to, unless an access is still on its way; beyond the chain of a farm it
+does not.
 
 ``tb/unit/test_rewritten.py`` proves that a device which is awake is the one that Amaranth wrote, and
 ``tb/unit/test_standing_still.py`` and ``test_standing_still_agents.py`` that what sleeps would not have
@@ -16,13 +18,18 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["sleeping"]
+__all__ = ["BUS_AWAKE", "sleeping", "sleeping_bus"]
 
 _SLEEPERS = {
     "awake": ("commands", "counters", "responder", "access"),
     "link_awake": ("receiver", "commands", "responder"),
     "counters_awake": ("counters",),
 }
+
+BUS_AWAKE = "{link_awake} || state_q != StIdle || |token_q || |set_q || set_limit_q"
+"""When the bus of the agents may move, by its own names."""
+
+_BUS_CLOCK = "always_ff @(posedge clk_i)"
 
 _MODULE_END = re.compile(r"(?<=^endmodule\n)", re.MULTILINE)
 _DEVICE = re.compile(
@@ -40,12 +47,8 @@ _ASSIGNED = re.compile(r"^ +(\S+?) *(?:\[\S+\])? <= ", re.MULTILINE)
 
 def sleeping(verilog: str) -> str:
     """Return a generated device in which blocks that are not awake have no clock."""
-    device = _DEVICE.search(verilog)
-    if device is None:
-        raise ValueError("the Verilog is not that of a device: it has no signal 'awake'")
-    path = device["path"]
-    # Escaped, as a name may be a keyword.
-    scope = "".join(f"\\{part} ." for part in path.split("."))
+    device = _device(verilog)
+    path, scope = device["path"], _scope(device)
     signals = {
         block: scope + signal
         for signal, blocks in _SLEEPERS.items()
@@ -69,3 +72,22 @@ def sleeping(verilog: str) -> str:
         return _PROCESS.sub(process, text)
 
     return "".join(module(text) for text in _MODULE_END.split(verilog))
+
+
+def sleeping_bus(bus: str, verilog: str) -> str:
+    """Return the text of ``qs_agent_bus`` without a clock where it sleeps in a generated device."""
+    awake = BUS_AWAKE.format(link_awake=f"{_scope(_device(verilog))}link_awake")
+    return bus.replace(_BUS_CLOCK, f"always_ff @(posedge clk_i iff ({awake}))")
+
+
+def _device(verilog: str) -> re.Match[str]:
+    """Find the module of the device, whose name is where it is in the design."""
+    device = _DEVICE.search(verilog)
+    if device is None:
+        raise ValueError("the Verilog is not that of a device: it has no signal 'awake'")
+    return device
+
+
+def _scope(device: re.Match[str]) -> str:
+    """Return what the name of a signal of the device begins with; escaped, as it may be a keyword."""
+    return "".join(f"\\{part} ." for part in device["path"].split("."))

@@ -20,12 +20,13 @@ from qstep.errors import DeviceError
 from qstep.link.frames import encode_frame
 from qstep.protocol import ARGUMENTS, OVERHEAD, Region, Request, requests_of
 from qstep_rtl import sources
-from qstep_sim.build import compile_library
+from qstep_sim.build import as_simulated, compile_library
 from qstep_sim.clocked import clocked
 from qstep_sim.port import SimPort
-from qstep_sim.sleep import sleeping
+from qstep_sim.sleep import BUS_AWAKE, sleeping
 
 CONFIG = Config(states=25, actions=3, format="Q10.10", loop_depth=3)
+_LINK_AWAKE = r"\qstep_device .\design .link_awake "
 AGENTS = Config(*(9, 3), acting=Acting(agents=2, outcomes=2, starts=2), link=Link(buffer_bytes=512))
 
 
@@ -42,6 +43,34 @@ def library(
     device.write_text(change(generated(config)["qstep_device"]), encoding="utf-8")
     verilog = [*sources.paths(config), device]
     return compile_library(verilog, "qstep_device", trace=trace, optimise=False)
+
+
+def sleeping_library(folder: Path, config: Config) -> Path:
+    """Return a simulated device as it is simulated."""
+    device = folder / "qstep_device.v"
+    device.write_text(generated(config)["qstep_device"], encoding="utf-8")
+    return compile_library(as_simulated(config, device), "qstep_device", optimise=False)
+
+
+def watched_bus(folder: Path, awake: str) -> Path:
+    """Return a simulated device with agents whose bus asserts that it stands still unless `awake`."""
+    registers = "64'({region_q, agent_q, entry_q, field_q, state_q, token_q, set_q, set_limit_q})"
+    watch = (
+        "  logic slept_q = 0; logic [63:0] was_q;\n  always_ff @(posedge clk_i) begin "
+        f"slept_q <= !({awake}); was_q <= {registers}; end\n"
+        "  always_ff @(posedge clk_i) "
+        f"BusStands_A: assert (!slept_q || {registers} == was_q);\nendmodule\n"
+    )
+    device = folder / "qstep_device.v"
+    device.write_text(generated(AGENTS)["qstep_device"], encoding="utf-8")
+    files = []
+    for path in sources.paths(AGENTS):
+        files.append(path)
+        if path.name == "qs_agent_bus.sv":
+            files[-1] = folder / path.name
+            text = path.read_text(encoding="utf-8").replace("endmodule\n", watch)
+            files[-1].write_text(text, encoding="utf-8")
+    return compile_library([*files, device], "qstep_device", optimise=False)
 
 
 def conversation(path: Path) -> list[tuple[bytes, int]]:
@@ -162,16 +191,21 @@ def checked(device: str) -> str:
     return text
 
 
-CASES = {"lane": (CONFIG, conversation, checked), "agents": (AGENTS, agents_conversation, str)}
+CASES = {"lane": (CONFIG, conversation), "agents": (AGENTS, agents_conversation)}
 Said = dict[str, list[tuple[bytes, int]]]
 
 
 @pytest.fixture(scope="module")
 def never_asleep(tmp_path_factory: pytest.TempPathFactory) -> Said:
-    """Return the conversations with devices whose blocks all run in every clock."""
+    """Return the conversations with devices whose blocks all run in every clock.
+
+    They assert what is taken for granted: of the tables, and that the agents' bus stands still.
+    """
+    folder = tmp_path_factory.mktemp
+    awake = BUS_AWAKE.format(link_awake=_LINK_AWAKE)
     return {
-        name: talk(library(tmp_path_factory.mktemp(name), change, config=config))
-        for name, (config, talk, change) in CASES.items()
+        "lane": conversation(library(folder("lane"), checked)),
+        "agents": agents_conversation(watched_bus(folder("agents"), awake)),
     }
 
 
@@ -180,9 +214,9 @@ def never_asleep(tmp_path_factory: pytest.TempPathFactory) -> Said:
 def test_device_that_sleeps_says_the_same_in_the_same_clocks(
     tmp_path: Path, never_asleep: Said, name: str
 ) -> None:
-    config, talk, _ = CASES[name]
+    config, talk = CASES[name]
     assert sum(len(answer) for answer, _ in never_asleep[name]) > 5000
-    assert talk(library(tmp_path, rewritten, config=config)) == never_asleep[name]
+    assert talk(sleeping_library(tmp_path, config)) == never_asleep[name]
 
 
 @pytest.mark.rtl
@@ -192,6 +226,13 @@ def test_an_access_to_the_tables_while_blocks_sleep_would_be_noticed(tmp_path: P
 
     with pytest.raises(DeviceError, match="IdleAccess_A"):
         conversation(library(tmp_path, sooner))
+
+
+@pytest.mark.rtl
+def test_a_bus_that_moves_while_it_would_sleep_is_noticed(tmp_path: Path) -> None:
+    own = BUS_AWAKE.removeprefix("{link_awake} || ")
+    with pytest.raises(DeviceError, match="BusStands_A"):
+        agents_conversation(watched_bus(tmp_path, own))
 
 
 @pytest.mark.rtl
