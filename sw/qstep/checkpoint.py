@@ -24,7 +24,14 @@ from qstep.errors import CheckpointError
 from qstep.files import write_atomically
 from qstep.npz import decoded
 
-__all__ = ["Checkpoint", "check_parts", "load_checkpoint", "load_identity", "save_checkpoint"]
+__all__ = [
+    "Checkpoint",
+    "check_identity",
+    "check_parts",
+    "load_checkpoint",
+    "read_checkpoint",
+    "save_checkpoint",
+]
 
 _KIND = "qstep checkpoint 3"
 _DIGEST_BYTES = 64
@@ -83,9 +90,27 @@ def load_checkpoint(path: str | Path, identity: dict[str, Any]) -> Checkpoint:
         The file is absent, damaged, no checkpoint or one of another version; or it is of another run,
         and then the message names fields that differ with both values.
     """
+    there, checkpoint = read_checkpoint(path)
+    check_identity(path, there, identity)
+    return checkpoint
+
+
+def read_checkpoint(path: str | Path) -> tuple[dict[str, Any], Checkpoint]:
+    """Return what the run of a checkpoint is, and the checkpoint of whatever run it is.
+
+    Raises
+    ------
+    CheckpointError
+        The file is absent, damaged, no checkpoint or one of another version.
+    """
     head, arrays = _read(path)
+    return head["identity"], Checkpoint(head["head"], arrays)
+
+
+def check_identity(path: str | Path, there: dict[str, Any], identity: dict[str, Any]) -> None:
+    """Raise CheckpointError if the run of a checkpoint, as read, is `there` and not `identity`."""
     here = dict(_fields(json.loads(json.dumps(identity))))  # tuples become lists, as in the file
-    there = dict(_fields(head["identity"]))
+    there = dict(_fields(there))
     differing = [
         f"{name} is {shown(there.get(name))} in it and {shown(here.get(name))} here"
         for name in [*here, *(name for name in there if name not in here)]
@@ -97,13 +122,6 @@ def load_checkpoint(path: str | Path, identity: dict[str, Any]) -> Checkpoint:
         raise CheckpointError(
             f"{path}: is of another run: {'; '.join(differing[:_MOST_NAMED] + tail)}"
         )
-    return Checkpoint(head["head"], arrays)
-
-
-def load_identity(path: str | Path) -> dict[str, Any]:
-    """Return what the run of a checkpoint is; errors as for :func:`load_checkpoint`."""
-    identity: dict[str, Any] = _read(path)[0]["identity"]
-    return identity
 
 
 def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from qstep.checkpoint import load_checkpoint, load_identity, save_checkpoint
+from qstep.checkpoint import check_identity, read_checkpoint, save_checkpoint
 from qstep.cli._bar import run_bar
 from qstep.cli._interrupt import command_line, on_interrupt, say_stopped
 from qstep.cli._json import JsonOutput
@@ -68,12 +68,12 @@ def train(
     with contextlib.ExitStack() as held:
         file = held.enter_context(run_folder(folder, resume, overwrite))
         held.enter_context(room_for(json_output.file))
-        if resume and not plan.epsilon_episodes:
-            horizon = load_identity(file).get("epsilon_episodes", 0)
-            plan = replace(plan, epsilon_episodes=horizon)
         kept = None
         if resume:
-            checkpoint = load_checkpoint(file, identity(plan, hyper, config))
+            there, checkpoint = read_checkpoint(file)
+            if not plan.epsilon_episodes:
+                plan = replace(plan, epsilon_episodes=there.get("epsilon_episodes", 0))
+            check_identity(file, there, identity(plan, hyper, config))
             kept = TableCheckpoint.unpacked(checkpoint, config)
         device = held.enter_context(open_device(url, config))
         learner = Learner(device, plan, hyper, resume=kept)
