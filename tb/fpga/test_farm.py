@@ -22,6 +22,8 @@ from qstep_fpga.farm import build
 from qstep_fpga.farm.around import Around, Lane
 from qstep_fpga.farm.build import Farm, copy_lanes
 from qstep_fpga.farm.check import check_farm, problems
+from qstep_fpga.farm.copies import joined
+from qstep_fpga.farm.sites import Rectangle
 from qstep_fpga.farm.ties import tied
 from qstep_fpga.placement import pack
 
@@ -133,6 +135,21 @@ def test_the_bitstream_has_the_ties_of_all_lanes(made: Made, tmp_path: Path) -> 
     ]
     assert ties[0]
     assert ties[0] == ties[1]
+
+
+def test_routes_beyond_the_chip_are_lost_and_those_of_the_lane_itself_are_not(made: Made) -> None:
+    """What place and route reads would not be there."""
+
+    def routes(chip: Rectangle) -> tuple[int, int]:
+        farm, lost = joined(made.around, made.lanes, made.packed, chip)
+        nets = [net["attributes"].get("ROUTING", "").strip() for net in farm["netnames"].values()]
+        return lost, sum("->" in route for route in nets)
+
+    none_lost, all_kept = routes(Rectangle(0, 0, 999, 999))
+    lost, kept = routes(Rectangle(0, 0, 1, 1))
+    assert none_lost == 0
+    assert lost > 0
+    assert 0 < kept < all_kept
 
 
 Fault = Callable[[dict[str, Any]], None]

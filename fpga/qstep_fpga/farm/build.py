@@ -24,7 +24,7 @@ from qstep_fpga.farm.copies import joined
 from qstep_fpga.farm.grid import survey
 from qstep_fpga.farm.island import PlacedIsland, place_islands, read_packed
 from qstep_fpga.farm.limits import highest_clocks, quiet_ports, timing_model
-from qstep_fpga.farm.sites import layout
+from qstep_fpga.farm.sites import extent, layout
 from qstep_fpga.farm.ties import tied
 from qstep_fpga.placement import Placement
 
@@ -134,7 +134,7 @@ def copy_lanes(
         around = place_around(
             board, grid, modules[top], lanes, modules[lane], packed, clock_hz, seed
         )
-        farm, lost = joined(around, lanes, packed)
+        farm, lost = joined(around, lanes, packed, extent(grid))
         kept, report = _route(board, farm, around, clock_hz)
         with zipfile.ZipFile(kept) as archive:
             routed = json.loads(archive.read("routed.json"))["modules"]["top"]

@@ -10,6 +10,7 @@ from typing import Any
 from qstep_fpga.farm.around import Around, Lane, clock_of, net_outside
 from qstep_fpga.farm.dummies import DUMMY
 from qstep_fpga.farm.grid import Tile, parse
+from qstep_fpga.farm.sites import Rectangle
 
 __all__ = ["joined", "routed", "shifted_route"]
 
@@ -17,11 +18,12 @@ _WHERE = re.compile(r"X(\d+)/Y(\d+)/")
 
 
 def joined(
-    around: Around, lanes: Sequence[Lane], packed: Mapping[str, Any]
+    around: Around, lanes: Sequence[Lane], packed: Mapping[str, Any], chip: Rectangle
 ) -> tuple[dict[str, Any], int]:
     """Return the netlist of the whole farm, and how many nets of the copies have lost their routes.
 
-    A net loses its route where a wire of it is another one's; place and route finds another way.
+    A net loses its route where a wire of it is another one's, or would be beyond the logic of the chip;
+    place and route finds another way.
 
     Parameters
     ----------
@@ -30,6 +32,8 @@ def joined(
         `packed` is where the first of them is.
     packed : dict
         The lane, placed and routed.
+    chip : Rectangle
+        What its logic is in.
 
     Returns
     -------
@@ -67,7 +71,7 @@ def joined(
                 bits[bit] = next(fresh)
             route = shifted_route(net["attributes"].get("ROUTING", ""), by)
             wires = set(routed(route))
-            if wires & taken:
+            if wires & taken or (by != (0, 0) and any(_tile(wire) not in chip for wire in wires)):
                 route, wires = "", set()
                 lost += 1
             taken |= wires
@@ -103,6 +107,12 @@ def shifted_route(route: str, by: Tile) -> str:
 def routed(route: str) -> Iterator[str]:
     """Yield the wires of a route: it is triples of wire, the switch that leads there, and how firmly."""
     return (wire for wire in route.strip().split(";")[::3] if wire)
+
+
+def _tile(wire: str) -> Tile:
+    """Return where a wire is named."""
+    column, row, _ = wire.split("/", 2)
+    return int(column[1:]), int(row[1:])
 
 
 def _numbers(cells: Mapping[str, Any]) -> list[int]:

@@ -11,7 +11,7 @@ from itertools import pairwise
 from qstep.errors import BuildError
 from qstep_fpga.farm.grid import LOGIC, Grid, Tile
 
-__all__ = ["FILL", "Layout", "Rectangle", "layout"]
+__all__ = ["FILL", "Layout", "Rectangle", "extent", "layout"]
 
 FILL = {"LUT4": 0.85, "FF": 0.75}
 """How much of a site's logic a lane may take: with more the placer finds no place, or a slow one."""
@@ -68,6 +68,14 @@ class Layout:
 
     sites: tuple[Rectangle, ...]
     room: dict[str, int]
+
+
+def extent(grid: Grid) -> Rectangle:
+    """Return the rectangle that all logic of a chip is in."""
+    tiles = grid.tiles(LOGIC)
+    columns, rows = {column for column, _ in tiles}, {row for _, row in tiles}
+    first = min(columns), min(rows)
+    return Rectangle(*first, max(columns) - first[0] + 1, max(rows) - first[1] + 1)
 
 
 def layout(grid: Grid, need: Mapping[str, int], lanes: int, name: str) -> Layout:
