@@ -232,7 +232,7 @@ def _taken(
         rest = [bel for bels in grid.places.values() for bel in bels if bel.tile in lane.site]
         cells = {**dummies([bel for bel in rest if bel not in used], clock), **cells}
         # The LUTs beside the stand-ins.
-        luts = dummies([bel for bel in used if bel.tile in lane.site and ".FF" in bel.name])
+        luts = dummies([bel for bel in sorted(used) if bel.tile in lane.site and ".FF" in bel.name])
         cells |= {name: cell for name, cell in luts.items() if cell["type"] == "LUT4"}
     return cells
 
