@@ -119,6 +119,8 @@ def test_sweep_on_simulated_hardware_equals_the_model() -> None:
     model = made(plan)
     assert same(made(plan, device="sim"), model)
     assert not same(made(sweep_plan(world, steps=399, config=config, **given)), model)
+    farm = replace(config, acting=replace(acting, agents=4), lanes=2)
+    assert same(made(sweep_plan(world, steps=400, config=farm, **given)), model)
     with pytest.raises(
         ConfigError, match=r"formats is \['Q8.8'\]; the device of config is built with Q6.10"
     ):
@@ -210,8 +212,8 @@ def test_bad_values_are_refused_before_anything_starts(
 def test_a_world_without_a_table_and_a_number_of_agents_out_of_range_are_refused() -> None:
     with pytest.raises(NoTableError, match="snake"):
         sweep_plan("snake")
-    with pytest.raises(ConfigError, match="agents is 257; it must be an integer from 1 to 256"):
-        Sweep(small(), "sim", agents=257)
+    with pytest.raises(ConfigError, match="agents is 2049; it must be an integer from 1 to 2048"):
+        Sweep(small(), "sim", agents=2049)
 
 
 def test_drawn_points_are_in_range_and_those_of_their_seed() -> None:

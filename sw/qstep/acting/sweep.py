@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qstep.acting.config import Algorithm
+from qstep.acting.config import MOST_AGENTS, Algorithm
 from qstep.acting.device import open_agents
 from qstep.acting.draws import seed_as_first
 from qstep.acting.epsilon import Epsilon
@@ -92,7 +92,7 @@ def sweep(
         As for :func:`qstep.open`. On the model agents run on all cores; elsewhere those of one
         algorithm and format run together, as many at a time as there are.
     agents : int, optional
-        Agents of a device, 1..256; without, 16 or as many as there are points. Of no use to the model.
+        Agents of a device, 1..2048; without, 16 or as many as there are points. Of no use to the model.
     config : Config, optional
         That of a device that is there: it says `algorithms`, `formats`, `rounding` and `agents`.
     workers : Workers, optional
@@ -186,7 +186,9 @@ class Sweep:
         if acting is not None:
             agents = acting.agents if agents is None else agents
             return integer("agents", agents, acting.agents, acting.agents)
-        return integer("agents", min(_AGENTS, self.total) if agents is None else agents, 1, 256)
+        return integer(
+            "agents", min(_AGENTS, self.total) if agents is None else agents, 1, MOST_AGENTS
+        )
 
     def run(self, progress: Callable[[], object]) -> None:
         """Let all agents learn that are not done; `progress` is called after each batch."""

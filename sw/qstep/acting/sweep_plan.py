@@ -128,7 +128,8 @@ class SweepPlan:
         config = self.config
         if config is not None and config.acting is not None:
             acting = replace(config.acting, agents=len(settings))
-            config = replace(config, acting=acting)
+            if acting != config.acting:  # fewer, on the model
+                config = replace(config, acting=acting, lanes=1)
         return planned(
             self.world,
             budget=Budget(steps=self.steps),

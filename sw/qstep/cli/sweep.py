@@ -95,7 +95,7 @@ def _axis(
     type=click.Path(path_type=Path),
     help="The accelerator as TOML: of a board, what qstep build wrote.  [default: one that fits]",
 )
-@click.option("--agents", type=int, help="Agents of a simulation, 1..256.  [default: up to 16]")
+@click.option("--agents", type=int, help="Agents of a simulation, 1..2048.  [default: up to 16]")
 @jobs_option("Processes that compute, where the device is the model.")
 @scheduler_option
 @click.option(
