@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from qstep.errors import FileFormatError
 from qstep.files import make_folder, write_atomically
@@ -43,7 +43,9 @@ def picture_format(path: Path) -> str:
 def image(figure: Figure, format_: str) -> bytes:
     """Return the file of a picture."""
     file = io.BytesIO()
-    figure.savefig(file, dpi=_DPI, format=format_)
+    # The best compression takes a fifth of the time of the whole picture, and saves a fifth of the file.
+    options: dict[str, Any] = {"pil_kwargs": {"compress_level": 1}} if format_ == "png" else {}
+    figure.savefig(file, dpi=_DPI, format=format_, **options)
     return file.getvalue()
 
 
