@@ -14,6 +14,9 @@ from qstep_fpga.farm.sites import Rectangle
 
 __all__ = ["joined", "routed", "shifted_route"]
 
+_NO_ROUTE = " "
+"""As nextpnr writes it: it ends with an exception where the text is empty."""
+
 _WHERE = re.compile(r"X(\d+)/Y(\d+)/")
 
 
@@ -69,10 +72,10 @@ def joined(
                 continue  # its driver, and so its route, is elsewhere
             if bit not in bits:
                 bits[bit] = next(fresh)
-            route = shifted_route(net["attributes"].get("ROUTING", ""), by)
+            route = shifted_route(net["attributes"].get("ROUTING", _NO_ROUTE), by)
             wires = set(routed(route))
             if wires & taken or (by != (0, 0) and any(_tile(wire) not in chip for wire in wires)):
-                route, wires = "", set()
+                route, wires = _NO_ROUTE, set()
                 lost += 1
             taken |= wires
             name_there = names.setdefault(bits[bit], f"{lane.name}.{name}")
