@@ -211,11 +211,11 @@ def _taken(
     for lane in lanes:
         by = lane.site.beyond(lanes[0].site)
         free = [bel for bel in grid.places[LOGIC] if bel.tile in lane.site]
+        (clock,) = lane.ports[clock_port]
         for name, at in large.items():
             bel = at.moved(by)
-            cells[f"{DUMMY}{lane.name}.{name}"] = _unwired(island["cells"][name], bel)
+            cells[f"{DUMMY}{lane.name}.{name}"] = _unwired(island["cells"][name], bel, clock)
             used.add(bel)
-        (clock,) = lane.ports[clock_port]
         for port, index, bit, tile in _ports(lane, packed):
             if port != clock_port and bit in shared:
                 tile = tile[0] + by[0], tile[1] + by[1]
@@ -270,11 +270,11 @@ def _ports(
                 yield port, index, outside[index], tiles[inside]
 
 
-def _unwired(cell: Mapping[str, Any], bel: Bel) -> dict[str, Any]:
-    """Return a cell with constants where it has them, and wires to nowhere where it has nets."""
+def _unwired(cell: Mapping[str, Any], bel: Bel, net: Bit) -> dict[str, Any]:
+    """Return a cell with its constants, and one net at all else: its inputs are used, but not routed."""
     ways = cell["port_directions"]
     wires = {
-        port: ["x" if isinstance(bit, int) else bit for bit in bits]
+        port: [net if isinstance(bit, int) else bit for bit in bits]
         for port, bits in cell["connections"].items()
         if ways[port] == "input"
     }
