@@ -46,9 +46,9 @@ module qs_chain_bench
     input  logic [Lanes-1:0]       lane_busy_i
 );
 
-  logic [Lanes:0] rst;
+  logic  [Lanes:0] rst;
   down_t [Lanes:0] down;
-  up_t [Lanes:0] up;
+  up_t   [Lanes:0] up;
   logic unused_end, unused_silent;
   logic [3:0] unused_agent;
 

@@ -16,10 +16,19 @@ from tb.generated import core_of
 from qstep.config import Config
 from qstep_fpga import tools
 from qstep_rtl import sources
+from qstep_rtl.handler import known_type
 from qstep_sim.clocked import clocked
 from qstep_sim.sleep import sleeping
 
-__all__ = ["GREETED", "HAS_COUNTED_RESET", "LINK", "READER", "TYPE", "prove", "watched"]
+__all__ = [
+    "GREETED",
+    "HAS_COUNTED_RESET",
+    "READER",
+    "link_facts",
+    "prove",
+    "type_of",
+    "watched",
+]
 
 # Where something has no other name: Amaranth numbers those that occur twice.
 READER = "commands.reader"
@@ -28,10 +37,9 @@ GREETED, HAS_COUNTED_RESET = (
     rf"{READER}.session.\$signal$28 ",
     rf"{READER}.session.\$signal$25 ",
 )
-TYPE = f"{READER}.request__payload[4:0]"
 _ENCODER = "responder.encoder"
 
-LINK = (
+_LINK = (
     # The ring of the encoder: rows are read, then final, then those of the open block, then free.
     f"{_ENCODER}.free == 9'({_ENCODER}.placeholder + {_ENCODER}.run)",
     f"{{1'b0, 9'({_ENCODER}.placeholder - {_ENCODER}.reader.read)}} + {_ENCODER}.run <= 10'd512",
@@ -46,9 +54,19 @@ LINK = (
     f"({READER}.fsm_state == 3 || !{_HEADING}) && ({READER}.fsm_state >= 3 || !{_MINE})",
     f"!{READER}.session.judge || ({READER}.fsm_state == 3 && {READER}.index == 7)",
     "!commands.discarding || commands.fsm_state == 2",
-    f"!commands.reports.greet || (commands.fsm_state == 3 && {TYPE} == 1)",
 )
-"""What is true in every state that any device can be in."""
+
+
+def type_of(config: Config) -> str:
+    """Return the low bits of a request's type: those that tell the types apart that a device knows."""
+    return f"{READER}.request__payload[{(known_type(config).stop - 1).bit_length() - 1}:0]"
+
+
+def link_facts(config: Config) -> tuple[str, ...]:
+    """Return what is true in every state that a device can be in, whatever it holds."""
+    greets = f"commands.fsm_state == 3 && {type_of(config)} == 1"
+    return (*_LINK, f"!commands.reports.greet || ({greets})")
+
 
 _PROCESS = re.compile(
     r"^  always @\(posedge clk iff (?P<awake>.*?awake)\)"

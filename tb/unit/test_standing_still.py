@@ -10,10 +10,10 @@ from tb.generated import generated
 from tb.unit.standing_still import (
     GREETED,
     HAS_COUNTED_RESET,
-    LINK,
     READER,
-    TYPE,
+    link_facts,
     prove,
+    type_of,
     watched,
 )
 
@@ -26,12 +26,14 @@ pytestmark = pytest.mark.formal
 
 CONFIG = Config(states=25, actions=3, format="Q10.10", loop_depth=3)
 
+TYPE = type_of(CONFIG)
+
 _WORKS_ON = (
     f"commands.fsm_state == 3 && {READER}.request__valid && {READER}.request__payload[26:24] == 0"
 )
 
 FACTS = (
-    *LINK,
+    *link_facts(CONFIG),
     f"awake || !{READER}.session.finish",
     f"awake || (!{GREETED} && {HAS_COUNTED_RESET})",
     # Of the handlers only that of the request at work does anything: APPLY while records pass.

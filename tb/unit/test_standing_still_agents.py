@@ -10,10 +10,10 @@ from tb.generated import generated
 from tb.unit.standing_still import (
     GREETED,
     HAS_COUNTED_RESET,
-    LINK,
     READER,
-    TYPE,
+    link_facts,
     prove,
+    type_of,
     watched,
 )
 
@@ -33,6 +33,9 @@ CONFIGS = {
     "pins": Config(9, 3, acting=Acting(agents=2, world="pins"), link=_LINK),
     "live": Config(9, 3, acting=Acting(agents=2, world="live"), link=_LINK),
 }
+
+# The types that both know have as many bits.
+TYPE = type_of(CONFIGS["live"])
 
 _STEPS = 2
 _SETTLE_CLOCKS = 7  # of the device
@@ -73,7 +76,7 @@ def _data(sends: str, left: str) -> tuple[str, ...]:
 
 
 FACTS = (
-    *LINK,
+    *link_facts(CONFIGS["live"]),
     # What follows from a cause by itself.
     *_settled(1, r"!receiver.decoder.valid && !receiver.decoder.\end "),
     *_settled(2, "!receiver.checking"),
