@@ -49,7 +49,11 @@ module qs_agent_episode
     output logic signed [      Width-1:0] s9_reward_o
 );
 
-  logic [EpisodeBits-1:0] limit, before_limit_q, s8_steps_q;
+  localparam int unsigned Part = 4;  // bits that are compared in one clock
+  localparam int unsigned Parts = EpisodeBits / Part;
+
+  logic [EpisodeBits-1:0] limit, before_limit_q, s6_steps, s8_steps_q;
+  logic [Parts-1:0] s7_same_q;
   logic limits_q, s8_last_q, s8_ends, s8_step, s8_load, s8_entry;
 
   always_ff @(posedge clk_i) begin
@@ -57,8 +61,12 @@ module qs_agent_episode
       limits_q <= limit != '0;
       before_limit_q <= limit - 1'b1;
     end
+    s7_steps_o <= s6_steps;
+    for (int unsigned p = 0; p < Parts; p++) begin
+      s7_same_q[p] <= s6_steps[p*Part+:Part] == before_limit_q[p*Part+:Part];
+    end
     s8_steps_q <= s7_steps_o + EpisodeBits'(limits_q);
-    s8_last_q  <= limits_q && s7_steps_o == before_limit_q;
+    s8_last_q  <= limits_q && (&s7_same_q);
     if (rst_i) limits_q <= 1'b0;
   end
 
@@ -91,9 +99,9 @@ module qs_agent_episode
       .write_i      ((steps && s10_acts_i) || loads),
       .write_agent_i(agent_i[AnswerStage+Late]),
       .write_data_i (count),
-      .read_agent_i (agent_i[6]),
+      .read_agent_i (agent_i[5]),
       .clear_i      (1'b0),
-      .data_o       (s7_steps_o)
+      .data_o       (s6_steps)
   );
 
   always_ff @(posedge clk_i) begin
