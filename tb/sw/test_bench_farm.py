@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from rich.console import Console
+from tb.sw.jax_extra import NO_JAX
 from tb.sw.made_up_board import made_up_build
 
 from qstep.acting.config import Acting
@@ -27,8 +28,6 @@ pytestmark = pytest.mark.unit
 torch = pytest.importorskip("torch")
 
 from qstep.bench.systems import farm  # noqa: E402
-
-NO_JAX = "the extra jax is not installed; make setup leaves it out, as it takes half a gigabyte"
 
 
 def form_named(name: str) -> Form:

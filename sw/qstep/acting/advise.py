@@ -173,13 +173,17 @@ def dead_zone(number_format: QFormat, rounding: Rounding, alpha: float) -> Zone:
     }[rounding]
 
 
+def _has_chance(world: World) -> bool:
+    """Whether a state and an action have several outcomes anywhere."""
+    return len(world.state) > world.states * world.actions
+
+
 def usual_steps(world: World) -> int:
     """Return for how long an agent should learn a world, 2^17 to 2^22 steps.
 
     They are 300 for each pair of state and action, or 16,384 in a world with chance.
     """
-    chance = len(world.state) > world.states * world.actions
-    each = _STEPS_A_PAIR_BY_CHANCE if chance else _STEPS_A_PAIR
+    each = _STEPS_A_PAIR_BY_CHANCE if _has_chance(world) else _STEPS_A_PAIR
     return min(max(_LEAST_STEPS, each * world.states * world.actions), _MOST_STEPS)
 
 
@@ -221,7 +225,7 @@ def advise(
         A value is out of range, or no format of that width holds the rewards.
     """
     solution = solve(world, gamma)
-    chance = len(world.state) > world.states * world.actions
+    chance = _has_chance(world)
     if alpha is None:
         alpha = _ALPHA_BY_CHANCE if chance else _ALPHA
     steps = integer("steps", usual_steps(world) if steps is None else steps, 1, MOST_STEPS)

@@ -220,7 +220,7 @@ def _of_device(
 ) -> tuple[list[Algorithm], list[QFormat], Rounding]:
     """Return what a device was built with, and refuse anything else."""
     acting = config.acting
-    if acting is None or acting.world != "table" or (acting.shared_table and acting.agents > 1):
+    if acting is None or not acting.is_table or (acting.shared_table and acting.agents > 1):
         raise ConfigError(
             f"config.acting is {shown(acting)}; a sweep needs agents with worlds from tables and a "
             "table each"

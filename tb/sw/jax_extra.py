@@ -1,0 +1,7 @@
+"""Why tests of forms in JAX are skipped."""
+
+from __future__ import annotations
+
+__all__ = ["NO_JAX"]
+
+NO_JAX = "the extra jax is not installed; make setup leaves it out, as it takes half a gigabyte"
