@@ -42,6 +42,7 @@ _FARM = [
     _HERE / "farm/synthesis.py",
     _HERE / "farm/limits.py",
     _HERE / "families/ecp5_multipliers.py",
+    _HERE / "families/ecp5_carries.py",
 ]
 _LANE_WRAPPER = _HERE / "qs_lane_wrapper.sv"
 

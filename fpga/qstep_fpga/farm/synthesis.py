@@ -14,6 +14,7 @@ from qstep_fpga import pll, tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import NETLIST
+from qstep_fpga.families.ecp5_carries import shorten_carries
 from qstep_fpga.families.ecp5_multipliers import deepen_multipliers
 from qstep_fpga.netlist import (
     BOARD_SOURCE,
@@ -87,6 +88,7 @@ def synthesise_farm(board: Board, config: Config) -> Path:
             content = json.loads((folder / NETLIST).read_text(encoding="utf-8"))
             modules[top] = content["modules"][top]
         deepen_multipliers(modules[ISLAND])
+        shorten_carries(modules[ISLAND])
         kept = folder / "farm.json"
         kept.write_text(json.dumps({"creator": "qstep", "modules": modules}), encoding="utf-8")
         return kept
