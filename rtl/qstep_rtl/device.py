@@ -12,7 +12,17 @@ Invariants  A transition is offered to the lane until it takes it, and is counte
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, ClockSignal, Instance, Module, ResetSignal, Signal, Value
+from amaranth.hdl import (
+    Cat,
+    ClockDomain,
+    ClockSignal,
+    DomainRenamer,
+    Instance,
+    Module,
+    ResetSignal,
+    Signal,
+    Value,
+)
 from amaranth.lib.wiring import Component, In, Out, connect
 
 from qstep.config import Config
@@ -21,6 +31,7 @@ from qstep_rtl.agents import Agents
 from qstep_rtl.commands import Commands
 from qstep_rtl.counters import Counters, wide_counter
 from qstep_rtl.crc32 import RecordDigest
+from qstep_rtl.crossing import LANES, Crossing, lanes_clock
 from qstep_rtl.farm import Farm
 from qstep_rtl.pins import connect_pins, pins_of
 from qstep_rtl.receiver import Receiver
@@ -57,6 +68,8 @@ class ByteDevice(Component):
         Put the divisor back to the configured one.
     build : In(64)
         Identity of the build for HELLO, first byte lowest; constant.
+    lanes_clk : In(1)
+        Where the lanes have a clock of their own.
     action_valid, ... : Out, In
         Where the agents' world is at the pins: :func:`qstep_rtl.pins.pins_of`.
     """
@@ -74,6 +87,7 @@ class ByteDevice(Component):
                 "divisor": Out(16),
                 "line_break": In(1),
                 "build": In(64),
+                **lanes_clock(config),
                 **pins_of(config),
             }
         )
@@ -142,8 +156,16 @@ class ByteDevice(Component):
     def _add_agents(self, m: Module, commands: Commands, responder: Responder) -> None:
         """Add the agents, which act by themselves."""
         core: Farm | Agents = (Farm if self._config.lanes > 1 else Agents)(self._config)
-        m.submodules.agents = core
-        connect(m, commands.agents, core.agents)
+        if lanes_clock(self._config):
+            m.domains += (lanes := ClockDomain(LANES))
+            m.submodules.crossing = crossing = Crossing(self._config.lanes)
+            m.submodules.agents = DomainRenamer(LANES)(core)
+            lanes.clk, lanes.rst = self.lanes_clk, crossing.reset
+            connect(m, commands.agents, crossing.host)
+            connect(m, crossing.agents, core.agents)
+        else:
+            m.submodules.agents = core
+            connect(m, commands.agents, core.agents)
         connect(m, commands.data, responder.values)
         if isinstance(core, Farm):
             return
@@ -268,6 +290,7 @@ class UartDevice(Component):
     rx, tx : In(1), Out(1)
         Serial lines, high while idle.
     build : In(64)
+    lanes_clk : In(1)
     action_valid, ... : Out, In
         As in :class:`ByteDevice`.
     """
@@ -279,6 +302,7 @@ class UartDevice(Component):
                 "rx": In(1, init=1),
                 "tx": Out(1, init=1),
                 "build": In(64),
+                **lanes_clock(config),
                 **pins_of(config),
             }
         )
@@ -287,6 +311,8 @@ class UartDevice(Component):
         m = Module()
         m.submodules.device = device = ByteDevice(self._config)
         connect_pins(m, self._config, self, device)
+        for name in lanes_clock(self._config):
+            m.d.comb += getattr(device, name).eq(getattr(self, name))
         m.submodules.uart_receiver = receiver = UartReceiver()
         m.submodules.uart_sender = sender = UartSender()
         m.d.comb += [

@@ -102,7 +102,7 @@ def as_simulated(config: Config, device: Path) -> list[Path]:
     text = device.read_text(encoding="utf-8")
     device.write_text(sleeping(clocked(text)), encoding="utf-8")
     files = sources.paths(config)
-    if config.acting is not None and config.lanes == 1:
+    if config.acting is not None and config.lanes == 1 and config.acting.clock_hz is None:
         (bus,) = (path for path in files if path.name == "qs_agent_bus.sv")
         copy = device.with_name(bus.name)
         copy.write_text(sleeping_bus(bus.read_text(encoding="utf-8"), text), encoding="utf-8")

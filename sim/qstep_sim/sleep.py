@@ -6,8 +6,8 @@ a few of their registers: the device's signals `awake`, or `link_awake` and `cou
 agents. Where such a signal is 0 the registers of its blocks keep what they hold, so a simulation may
 leave out the clock; the hardware has no use for the signal and loses it in synthesis. What has the
 attribute ``qstep_rtl.sleep.SLEEPLESS`` keeps its clock. The bus of the agents, ``qs_agent_bus``, sleeps
-with the link that it belongs to, unless an access is still on its way; beyond the chain of a farm it
-does not.
+with the link that it belongs to, unless an access is still on its way; beyond the chain of a farm, or in
+a clock of its own, it does not.
 
 ``tb/unit/test_rewritten.py`` proves that a device which is awake is the one that Amaranth wrote, and
 ``tb/unit/test_standing_still.py`` and ``test_standing_still_agents.py`` that what sleeps would not have

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import tomli_w
 
-from qstep.acting.config import MOST_LANES, Acting
+from qstep.acting.config import CLOCKS_HZ, MOST_LANES, Acting
 from qstep.checks import integer, shown
 from qstep.errors import ConfigError, FileFormatError
 from qstep.fixed import QFormat, Rounding
@@ -53,7 +53,7 @@ class Link:
     buffer_bytes: int = 4096
 
     def __post_init__(self) -> None:
-        _set_integer(self, "link.", "clock_hz", 1_000_000, 500_000_000)
+        _set_integer(self, "link.", "clock_hz", *CLOCKS_HZ)
         _set_integer(self, "link.", "baud", LEAST_BAUD, self.clock_hz // LEAST_DIVISOR)
         _set_integer(self, "link.", "buffer_bytes", 512, 65536)
         if self.buffer_bytes & (self.buffer_bytes - 1):
@@ -178,6 +178,12 @@ class Config:
         return 0 if self.acting is None else self.acting.agents // self.lanes
 
     @property
+    def lane_clock_hz(self) -> int:
+        """Clock of the lanes in hertz: the link's, unless agents have one of their own."""
+        own = None if self.acting is None else self.acting.clock_hz
+        return self.link.clock_hz if own is None else own
+
+    @property
     def state_bits(self) -> int:
         """Bits of a state number, ceil(log2(states))."""
         return (self.states - 1).bit_length()
@@ -209,6 +215,8 @@ class Config:
             del tree["acting"]  # a tree of TOML has no word for nothing
         else:
             tree["acting"]["algorithm"] = self.acting.algorithm.value
+            if self.acting.clock_hz is None:
+                del tree["acting"]["clock_hz"]
         if self.lanes == 1:
             del tree["lanes"]  # a device of one lane is the same as before there were more
         return tree

@@ -96,6 +96,18 @@ def test_link_refuses_an_illegal_value_and_names_the_range(
             {"deadline": 999},
             "acting.deadline is 999; it must be an integer from 1000 to 2147483647",
         ),
+        (
+            {"clock_hz": 999_999},
+            "acting.clock_hz is 999999; it must be an integer from 1000000 to 500000000",
+        ),
+        (
+            {"clock_hz": 10**8, "world": "live"},
+            "acting.clock_hz is 100000000; it must be left out where acting.world is 'live'",
+        ),
+        (
+            {"clock_hz": 10**8, "world": "pins"},
+            "acting.clock_hz is 100000000; it must be left out where acting.world is 'pins'",
+        ),
     ],
 )
 def test_acting_refuses_an_illegal_world_and_names_what_is_legal(
@@ -121,6 +133,14 @@ def test_lanes_that_agents_cannot_have_are_refused(
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         Config(25, 4, acting=acting, lanes=lanes)
+
+
+def test_a_clock_of_the_lanes_is_the_links_unless_it_is_given() -> None:
+    one, two = (Config(25, 4, acting=Acting(2, clock_hz=hz)) for hz in (None, 150_000_000))
+    assert "clock_hz" not in one.to_dict()["acting"]
+    assert Config.from_dict(two.to_dict()) == two
+    assert (one.lane_clock_hz, two.lane_clock_hz) == (one.link.clock_hz, 150_000_000)
+    assert Config(25, 4).lane_clock_hz == Link().clock_hz
 
 
 def test_one_lane_is_what_a_config_was_before_there_were_more() -> None:

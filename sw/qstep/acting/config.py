@@ -10,6 +10,7 @@ from qstep.errors import ConfigError
 
 __all__ = [
     "CIRCUITS",
+    "CLOCKS_HZ",
     "LANE_AGENTS",
     "MOST_AGENTS",
     "MOST_LANES",
@@ -22,6 +23,9 @@ CIRCUITS = (".sv", ".v", ".py")
 """How the file of a world that is a circuit ends: SystemVerilog, Verilog or Amaranth."""
 
 _TABLE, _LIVE, _PINS = _WORLDS = ("table", "live", "pins")
+
+CLOCKS_HZ = 1_000_000, 500_000_000
+"""Slowest and fastest clock of a device."""
 
 _MOST_CLOCKS = (1 << 31) - 1
 
@@ -78,8 +82,11 @@ class Acting:
         and this is the file of a circuit, ``NAME.sv``, ``.v`` or ``.py`` (docs/circuit-worlds.md), or
         ``live`` or ``pins``: the host, or whoever is at the device's pins (docs/live-worlds.md).
     deadline : int
-        Clocks, 1000..2^31-1, after which a circuit, or who is at the pins, is given up that does not
-        answer an agent.
+        Clocks of the lanes, 1000..2^31-1, after which a circuit, or who is at the pins, is given up that
+        does not answer an agent.
+    clock_hz : int, optional
+        Clock of the lanes in hertz, 1,000,000..500,000,000, where it is not the link's (docs/farm.md).
+        The world is a table or a circuit then.
     """
 
     agents: int = 1
@@ -89,6 +96,7 @@ class Acting:
     starts: int = 1
     world: str = "table"
     deadline: int = 1_000_000
+    clock_hz: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "agents", integer("acting.agents", self.agents, 1, MOST_AGENTS))
@@ -115,6 +123,14 @@ class Acting:
             )
         clocks = integer("acting.deadline", self.deadline, 1000, _MOST_CLOCKS)
         object.__setattr__(self, "deadline", clocks)
+        if self.clock_hz is not None:
+            clock_hz = integer("acting.clock_hz", self.clock_hz, *CLOCKS_HZ)
+            object.__setattr__(self, "clock_hz", clock_hz)
+            if self.is_live or self.is_at_pins:
+                raise ConfigError(
+                    f"acting.clock_hz is {clock_hz}; it must be left out where acting.world is "
+                    f"{self.world!r}, which is in the link's clock"
+                )
 
     @property
     def is_table(self) -> bool:

@@ -116,7 +116,7 @@ class LinkAgents(Closing):
         self._port, self._expected_build = port, build
         self._stuck_seconds = _STUCK_SECONDS
         if not acting.is_table:
-            self._stuck_seconds += _SLOWDOWN * acting.deadline / config.link.clock_hz
+            self._stuck_seconds += _SLOWDOWN * acting.deadline / config.lane_clock_hz
         self._arguments = arguments_of(config)
         self._word_seconds = _WORD_SECONDS + config.lanes * _LANE_SECONDS
         loads = _world_loads(config, world)

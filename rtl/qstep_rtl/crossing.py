@@ -1,0 +1,170 @@
+"""Carries what a host asks of the agents into the clock of the lanes, and what they answer back.
+
+Function    Orders (an access, a run, a stop) go one after the other: data stand still while a bit that
+            changes with each order passes a chain of registers, and when it has come back the order was
+            taken, and what an access has read stands still. The end of a job has a bit of its own.
+            ``docs/farm.md``, "A clock of its own".
+Latency     An order takes five clocks of the lanes, and five of the link until it is known to be taken.
+Throughput  One order at a time.
+Reset       The lanes are reset, and nothing is asked of them until they say that they were. `busy` is 1
+            meanwhile.
+Hazards     A bit passes as many registers as data need to arrive: a path from one clock to the other may
+            take up to STAGES clocks of its end.
+Invariants  A run is asked for only while nothing is under way.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from amaranth.hdl import Cat, Module, ResetSignal, Signal
+from amaranth.lib import data
+from amaranth.lib.cdc import FFSynchronizer
+from amaranth.lib.wiring import Component, In, Member, Out
+
+from qstep.config import Config
+from qstep_rtl.handle_agents import AgentsSignature
+from qstep_rtl.invariants import invariant
+
+__all__ = ["LANES", "STAGES", "Crossing", "lanes_clock"]
+
+LANES = "lanes"
+"""The domain of the lanes' clock; the link's is ``sync``."""
+
+STAGES = 4
+"""Registers of a bit's way: two to settle, the others so that data are there before it is."""
+
+
+_ACCESS, _RUN, _STOP = range(3)
+"""Kinds of orders."""
+
+
+def lanes_clock(config: Config) -> dict[str, Member]:
+    """Return the port ``lanes_clk`` of a device whose lanes have a clock of their own; else nothing."""
+    if config.acting is None or config.acting.clock_hz is None:
+        return {}
+    return {"lanes_clk": In(1)}
+
+
+class Crossing(Component):
+    """The way between the domains ``sync`` and ``lanes``.
+
+    Parameters
+    ----------
+    lanes : int
+
+    Attributes
+    ----------
+    host : In(AgentsSignature)
+        In ``sync``.
+    agents : Out(AgentsSignature)
+        In ``lanes``.
+    reset : Out(1)
+        Of ``lanes``.
+    """
+
+    bits: ClassVar = ("asked", "taken", "ended", "resetting", "reset")
+    """Registers that another clock looks at through a chain."""
+
+    held: ClassVar = ("order", "found", "silence")
+    """Registers that stand still while another clock looks at them."""
+
+    def __init__(self, lanes: int) -> None:
+        self._lanes = lanes
+        super().__init__(
+            {
+                "host": In(AgentsSignature(lanes)),
+                "agents": Out(AgentsSignature(lanes)),
+                "reset": Out(1, init=1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        host, agents = self.host, self.agents
+        lane = {"lane": 8} if self._lanes > 1 else {}
+        place = {**lane, "write": 1, "region": 3, "index": 30, "word": 32}
+
+        def seen(bit: Signal, domain: str) -> Signal:
+            """Return what the other clock sees of a bit."""
+            there = Signal(name=f"{bit.name}_seen")
+            m.submodules[f"{bit.name}_chain"] = FFSynchronizer(
+                bit, there, o_domain=domain, init=bit.init, stages=STAGES
+            )
+            return there
+
+        # A reset leaves as it is what the other clock may be looking at.
+        order = Signal(data.StructLayout({"kind": 2, **place}), reset_less=True)
+        asked = Signal(reset_less=True)
+        taken = Signal(reset_less=True)
+        ended = Signal()
+        found = Signal(32, reset_less=True)
+        silence = Signal(data.StructLayout({"agent": 4, "is_there": 1}))
+        resetting = Signal(init=1, reset_less=True)
+        asked_there, taken_here = seen(asked, LANES), seen(taken, "sync")
+        ended_here, reset_here = seen(ended, "sync"), seen(self.reset, "sync")
+        long = Cat(order.word, order.index)  # enough for the steps of a run
+
+        # The link's side: the reset, of which the lanes must see both edges.
+        is_reset = Signal(init=1, reset_less=True)
+        with m.If(resetting):
+            m.d.sync += resetting.eq(ResetSignal() | ~reset_here)
+        with m.Elif(~reset_here):
+            m.d.sync += [resetting.eq(ResetSignal()), is_reset.eq(ResetSignal())]
+
+        # Orders.
+        waits, stops = Signal(), Signal()
+        begun = Signal(init=1)  # after a reset, too, agents have something to do
+        is_taken = asked == taken_here
+        m.d.comb += [
+            host.done.eq(waits & is_taken & (order.kind == _ACCESS)),
+            host.read.eq(found),
+            host.busy.eq(
+                is_reset | (begun != ended_here) | stops | (waits & (order.kind == _STOP))
+            ),
+            host.silent.eq(silence.is_there),
+            host.silent_agent.eq(silence.agent),
+        ]
+        with m.If(host.stop):
+            m.d.sync += stops.eq(1)
+        with m.If(waits):
+            m.d.sync += waits.eq(~is_taken)
+        with m.Elif(~is_reset & (host.run | stops | host.access)):
+            m.d.sync += [waits.eq(1), asked.eq(~asked), order.kind.eq(_ACCESS)]
+            m.d.sync += [order[name].eq(getattr(host, name)) for name in place]
+            with m.If(host.run):
+                m.d.sync += [order.kind.eq(_RUN), long.eq(host.steps), begun.eq(~begun)]
+            with m.Elif(stops):
+                m.d.sync += [order.kind.eq(_STOP), stops.eq(host.stop)]
+        with m.If(host.run):
+            is_free = ~waits & ~host.busy
+            invariant(m, platform, is_free, "a run begins while an order is on its way")
+
+        # The side of the lanes.
+        running = Signal(init=1)
+        takes = Signal()
+        m.d.comb += [
+            self.reset.eq(seen(resetting, LANES)),
+            agents.steps.eq(long),
+            *(getattr(agents, name).eq(order[name]) for name in place),
+        ]
+        with m.If(asked_there != taken), m.Switch(order.kind):
+            with m.Case(_ACCESS):
+                m.d.comb += [agents.access.eq(1), takes.eq(agents.done)]
+            with m.Case(_RUN):  # a stop that found no job may still be on its way
+                m.d.comb += [agents.run.eq(~agents.busy), takes.eq(~agents.busy)]
+            with m.Case(_STOP):
+                m.d.comb += [agents.stop.eq(1), takes.eq(1)]
+        with m.If(takes | self.reset):
+            m.d[LANES] += taken.eq(asked_there)
+        with m.If(agents.done):
+            m.d[LANES] += found.eq(agents.read)
+        with m.If(agents.run):
+            m.d[LANES] += running.eq(1)
+        with m.Elif(running & ~agents.busy):
+            m.d[LANES] += [running.eq(0), ended.eq(~ended)]
+            m.d[LANES] += [
+                silence.agent.eq(agents.silent_agent),
+                silence.is_there.eq(agents.silent),
+            ]
+        return m

@@ -1,0 +1,88 @@
+"""A whole device whose lanes have a clock that has nothing to do with the link's equals the model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tb.agents.worlds import random_world
+from tb.generated import generated
+from tb.on_chip import differing
+
+from qstep.acting.agent import AgentSettings
+from qstep.acting.config import Acting
+from qstep.acting.epsilon import Epsilon
+from qstep.acting.fast_model import FastActingModel
+from qstep.config import Config, Link
+from qstep.devices.agents_device import LinkAgents
+from qstep.errors import RefusedError
+from qstep_rtl import sources
+from qstep_sim.build import compile_library
+from qstep_sim.port import SimPort
+
+pytestmark = pytest.mark.rtl
+
+DIVISOR = 8
+SLOWER, RATIO = 4, 1.7
+"""So much slower than the simulation's is the link's clock, and so much faster than that the lanes'."""
+
+CONFIG = Config(
+    *(4, 2, "Q6.10"),
+    acting=Acting(agents=2, clock_hz=50_000_000),
+    link=Link(clock_hz=24_000_000, baud=24_000_000 // DIVISOR, buffer_bytes=512),
+    lanes=2,
+)
+WORLD = random_world(CONFIG, 20, 3)
+SETTINGS = [AgentSettings(0.5, 0.9, Epsilon(n / 8), n) for n in range(2)]
+
+TOP = """
+module clocks (input clk, input rst, input rx, output tx);
+  reg [15:0] link = 0, lanes = 0;
+  always @(posedge clk) begin
+    link <= link + 16'd{link};
+    lanes <= lanes + 16'd{lanes};
+  end
+  qstep_top u_top (
+    .clk(link[15]), .lanes_clk(lanes[15]), .rst(rst), .rx(rx), .tx(tx), .build(64'd0)
+  );
+endmodule
+"""
+
+
+def test_a_device_of_two_unrelated_clocks_runs_is_read_stops_and_is_reset(tmp_path: Path) -> None:
+    files = {"qstep_top.v": generated(CONFIG)["qstep_top"]}
+    paces = {"link": (1 << 16) // SLOWER, "lanes": round(RATIO * (1 << 16) / SLOWER)}
+    files["clocks.v"] = TOP.format(**paces)
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    verilog = [*sources.paths(CONFIG), *(tmp_path / name for name in files)]
+    # With a trace all is evaluated until nothing changes any more: clocks are made of a clock here.
+    library = compile_library(verilog, "clocks", uart=True, trace=True, optimise=False)
+    port = SimPort(CONFIG, uart=True, library=library)
+    port.set_baud(CONFIG.link.baud // SLOWER)
+    device = LinkAgents(port, CONFIG, WORLD, SETTINGS, patience=0.5)
+    model = FastActingModel(CONFIG, WORLD, SETTINGS)
+
+    device.run(300)
+    model.run(300)
+    assert differing(device, model) == []
+
+    device.start(2**48 - 1)
+    first, second = (device.counters for _ in range(2))
+    assert all(0 < a.steps < b.steps for a, b in zip(first, second, strict=True))
+    with pytest.raises(RefusedError, match="refused RUN: BUSY"):
+        device.start(1)
+    device.stop()
+    assert not device.running
+    stopped = device.counters
+    assert stopped == device.counters
+
+    device.start(2**48 - 1)
+    port.reset()
+    device.reconnect()
+    device.stop()
+    device.restore(model.table, model.states, model.counters)
+    device.run(50)
+    model.run(50)
+    assert differing(device, model) == []
+    port.close()
