@@ -27,13 +27,13 @@ module qs_agent_read
     input logic    [Select:0] token_i,
 
     input logic   [           63:0] s2_word_i,
-    input logic   [EpisodeBits-1:0] s2_count_i,
     input logic   [EpsilonBits-1:0] s5_epsilon_i,
     input flags_t                   s5_flags_i,
     input logic   [  StateBits-1:0] s5_state_i,
     input logic   [ ActionBits-1:0] s5_action_i,
     input logic                     s5_explored_i,
     input logic   [EpisodeBits-1:0] s7_steps_i,
+    input logic   [EpisodeBits-1:0] s9_count_i,
     input logic   [      Width-1:0] next_value_i,
     input logic   [           15:0] counter_i,
     input logic   [           31:0] holds_i,        // of a shared table, else 0
@@ -61,7 +61,7 @@ module qs_agent_read
     read = s2_word_i[31:0] & {32{from_q[0]}};
     read |= s2_word_i[63:32] & {32{from_q[1]}};
     read |= 32'(s5_epsilon_i) & {32{from_q[2]}};
-    read |= {s2_count_i, s7_steps_i} & {32{from_q[3]}};
+    read |= {s9_count_i, s7_steps_i} & {32{from_q[3]}};
     read |= place & {32{from_q[4]}};
     read |= 32'($signed(next_value_i)) & {32{from_q[5]}};
     read |= counter & {32{from_q[6]}};
@@ -72,7 +72,7 @@ module qs_agent_read
       (token_i[Select-1] && access_i.entry) || access_i.counter_read;
 
   always_ff @(posedge clk_i) begin
-    upper_q <= reads || (token_i[1] && access_i.field[3]);
+    upper_q <= reads || (token_i[8] && access_i.field[3]);
     lower_q <= reads || (token_i[6] && access_i.field[3]);
     if (upper_q) data_o[31:16] <= read[31:16];
     if (lower_q) data_o[15:0] <= read[15:0];

@@ -218,8 +218,7 @@ module qs_agents
   logic [NoiseBits-1:0] s6_rounding;
   logic s6_table;
   logic [EpsilonBits-1:0] s5_epsilon;
-  logic [EpisodeBits-1:0] s2_count;
-  logic last_stepped, last_ended;
+  logic [EpisodeBits-1:0] s9_count;
   logic [1:0] s3_load_q;
 
   always_ff @(posedge clk_i) s3_load_q <= {2{token[2]}} & access.load[1:0];
@@ -241,6 +240,7 @@ module qs_agents
       .s6_table_o   (s6_table)
   );
 
+  // A truncated step is over when its second slot is, which chooses by the same epsilon.
   qs_epsilon #(
       .Agents(Agents),
       .Slots (Slots)
@@ -248,30 +248,13 @@ module qs_agents
       .clk_i,
       .rst_i,
       .agent_i     (agent),
-      .s2_live_i   (live[2]),
-      .s5_live_i   (live[5]),
-      .stepped_i   (last_stepped),
-      .ended_i     (last_ended),
-      .set_i       (access.set[3:1]),
-      .set_agent_i (access.agent),
-      .set_data_i  (access.data),
-      .s2_load_i   (token[2] && access.load[3]),
-      .s5_load_i   (token[5] && access.load[2]),
-      .s2_count_o  (s2_count),
-      .s5_epsilon_o(s5_epsilon)
-  );
-
-  // A truncated step is over when its second slot is, which chooses by the same epsilon.
-  qs_delay #(
-      .Width(2),
-      .Depth(Slots - 12)
-  ) u_units (
-      .clk_i,
-      .data_i({
-        (s10_deed.step && !s10_deed.truncated) || s10_deed.finish,
-        s10_deed.terminated || s10_deed.finish
-      }),
-      .data_o({last_stepped, last_ended})
+      .access_i    (access),
+      .token_i     (token[10:0]),
+      .s9_stepped_i((s9_deed.step && !s9_deed.truncated) || s9_deed.finish),
+      .s9_ended_i  (s9_deed.terminated || s9_deed.finish),
+      .s10_acts_i  (s10_acts),
+      .s5_epsilon_o(s5_epsilon),
+      .s9_count_o  (s9_count)
   );
 
   // --- Stages 5 to 9: place, and the world ----------------------------------------------------------
@@ -524,13 +507,13 @@ module qs_agents
       .access_i     (access),
       .token_i      (token[Select:0]),
       .s2_word_i    (s2_word),
-      .s2_count_i   (s2_count),
       .s5_epsilon_i (s5_epsilon),
       .s5_flags_i   (s5_flags),
       .s5_state_i   (world_state_o),
       .s5_action_i  (world_action_o),
       .s5_explored_i(s5_explored),
       .s7_steps_i   (s7_steps),
+      .s9_count_i   (s9_count),
       .next_value_i (next_values[Tables>1&&access.index[26]]),
       .counter_i    (counter_data),
       .holds_i      (holds),

@@ -4,14 +4,14 @@
 // Function    When a slot's unit (a step, or the end of an episode) is over, its count goes up; when that
 //             reaches period it starts again and epsilon = max(end, epsilon - decrement - (shift ? epsilon >>
 //             shift : 0)). Golden model: ActingModel._lower_epsilon in qstep.acting.model.
-// Timing      A slot a clock. What the slot did in this rotation comes in its last stage but one, Slots - 2; the count
-//             for the next one is there in stage 2, where it is written back, and epsilon likewise in stage 5.
-// Handshake   s2_load_i and s5_load_i write the slot's count and epsilon. set_i writes a setting of
-//             set_agent_i: 0 end, 1 decrement, 2 {by_episodes, shift, period}.
+// Timing      A slot a clock. Epsilon is there in stage 5 and the count in stage 9. What they would go on with is
+//             made in any slot, and written in stage 10 if a unit is over.
+// Handshake   access_i.set writes a setting: 1 {by_episodes, end}, 2 {shift, decrement}, 3 period - 1.
+//             access_i.load writes epsilon (2) and the count (3) of the slot that token_i follows.
 // Reset       none: undefined until loaded.
 // Hazards     none: a slot returns after it has been written.
 // Invariants  EpsilonInRange_A
-// Resources   Three sums of 26 bits and a shifter of 25.
+// Resources   Three sums of 26 bits and a shifter of 25; two block RAMs, as much of the rest is memory
 // Reference   none
 
 `include "qs_assert.svh"
@@ -26,54 +26,51 @@ module qs_epsilon
     input logic clk_i,
     input logic rst_i,  // only gates the assertion
 
-    input logic [Slots-1:0][AgentBits-1:0] agent_i,    // in each stage
-    input logic                            s2_live_i,  // the slot has an agent
-    input logic                            s5_live_i,
+    input logic    [Slots-1:0][AgentBits-1:0] agent_i,   // in each stage
+    input access_t                            access_i,
+    input logic    [     10:0]                token_i,   // the slot of an access is in this stage
 
-    // Stage Slots - 2
-    input logic stepped_i,  // a step was made
-    input logic ended_i,    // and ended an episode
+    input logic s9_stepped_i,  // a step is over
+    input logic s9_ended_i,    // and so is its episode
+    input logic s10_acts_i,
 
-    input logic [          2:0] set_i,
-    input logic [AgentBits-1:0] set_agent_i,
-    input logic [         31:0] set_data_i,
-    input logic                 s2_load_i,
-    input logic                 s5_load_i,
-
-    output logic [      Count-1:0] s2_count_o,
-    output logic [EpsilonBits-1:0] s5_epsilon_o
+    output logic [EpsilonBits-1:0] s5_epsilon_o,
+    output logic [      Count-1:0] s9_count_o
 );
 
-  // Settings, each read so that it is there in the stage that uses it; stages go on behind the last one.
-  logic by_episodes;
-  logic [3:0] a_shift;
-  logic [Count-1:0] b_period;
-  logic [EpsilonBits-1:0] c_decrement, e_end;
+  localparam int unsigned Part = 4;  // bits that are compared in one clock
+  localparam int unsigned Parts = Count / Part;
 
-  qs_agent_ram #(
-      .Agents(Agents),
-      .Width (1)
-  ) u_unit (
+  logic s7_by_episodes;
+  logic [3:0] s5_shift;
+  logic [Count-1:0] s9_last_count, s10_count_q;
+  logic [EpsilonBits-1:0] s5_decrement, s7_end, s10_epsilon_q;
+  logic s10_unit_q, s10_due, s10_load, s10_load_count;
+  logic [Parts-1:0] s10_same_q;
+
+  // An epsilon that is loaded takes the place of the end, which the slot then goes on with in any case.
+  qs_agent_settings #(
+      .Words(2 << AgentBits),
+      .Width(1 + EpsilonBits)
+  ) u_end (
       .clk_i,
-      .write_i      (set_i[2]),
-      .write_agent_i(set_agent_i),
-      .write_data_i (set_data_i[20]),
-      .read_agent_i (agent_i[Slots-3]),
-      .clear_i      (1'b0),
-      .data_o       (by_episodes)
+      .write_i      (access_i.set[1] || (token_i[2] && access_i.load[2])),
+      .write_index_i({access_i.load[2], access_i.agent}),
+      .write_data_i (access_i.data[EpsilonBits:0]),
+      .read_index_i ({token_i[5] && access_i.load[2], agent_i[5]}),
+      .data_o       ({s7_by_episodes, s7_end})
   );
 
-  qs_agent_ram #(
-      .Agents(Agents),
-      .Width (4)
-  ) u_shift (
+  qs_agent_settings #(
+      .Words(1 << AgentBits),
+      .Width(4 + EpsilonBits)
+  ) u_fall (
       .clk_i,
-      .write_i      (set_i[2]),
-      .write_agent_i(set_agent_i),
-      .write_data_i (set_data_i[19:16]),
-      .read_agent_i (agent_i[Slots-2]),
-      .clear_i      (1'b0),
-      .data_o       (a_shift)
+      .write_i      (access_i.set[2]),
+      .write_index_i(access_i.agent),
+      .write_data_i (access_i.data[EpsilonBits+3:0]),
+      .read_index_i (agent_i[3]),
+      .data_o       ({s5_shift, s5_decrement})
   );
 
   qs_agent_ram #(
@@ -81,56 +78,25 @@ module qs_epsilon
       .Width (Count)
   ) u_period (
       .clk_i,
-      .write_i      (set_i[2]),
-      .write_agent_i(set_agent_i),
-      .write_data_i (set_data_i[Count-1:0]),
-      .read_agent_i (agent_i[Slots-1]),
+      .write_i      (access_i.set[3]),
+      .write_agent_i(access_i.agent),
+      .write_data_i (access_i.data[Count-1:0]),
+      .read_agent_i (agent_i[8]),
       .clear_i      (1'b0),
-      .data_o       (b_period)
+      .data_o       (s9_last_count)
   );
-
-  qs_agent_ram #(
-      .Agents(Agents),
-      .Width (EpsilonBits)
-  ) u_decrement (
-      .clk_i,
-      .write_i      (set_i[1]),
-      .write_agent_i(set_agent_i),
-      .write_data_i (set_data_i[EpsilonBits-1:0]),
-      .read_agent_i (agent_i[0]),
-      .clear_i      (1'b0),
-      .data_o       (c_decrement)
-  );
-
-  qs_agent_ram #(
-      .Agents(Agents),
-      .Width (EpsilonBits)
-  ) u_end (
-      .clk_i,
-      .write_i      (set_i[0]),
-      .write_agent_i(set_agent_i),
-      .write_data_i (set_data_i[EpsilonBits-1:0]),
-      .read_agent_i (agent_i[2]),
-      .clear_i      (1'b0),
-      .data_o       (e_end)
-  );
-
-  // Stage a, the last one: epsilon, count, and whether a unit is over.
-  logic [Count-1:0] a_count;
-  logic [EpsilonBits-1:0] a_epsilon;
-  logic a_unit_q;
 
   qs_agent_ram #(
       .Agents(Agents),
       .Width (EpsilonBits)
   ) u_epsilon (
       .clk_i,
-      .write_i      (s5_live_i),
-      .write_agent_i(agent_i[5]),
-      .write_data_i (s5_load_i ? set_data_i[EpsilonBits-1:0] : s5_epsilon_o),
-      .read_agent_i (agent_i[Slots-2]),
+      .write_i      (s10_due || s10_load),
+      .write_agent_i(agent_i[10]),
+      .write_data_i (s10_epsilon_q),
+      .read_agent_i (agent_i[4]),
       .clear_i      (1'b0),
-      .data_o       (a_epsilon)
+      .data_o       (s5_epsilon_o)
   );
 
   qs_agent_ram #(
@@ -138,67 +104,58 @@ module qs_epsilon
       .Width (Count)
   ) u_count (
       .clk_i,
-      .write_i      (s2_live_i),
-      .write_agent_i(agent_i[2]),
-      .write_data_i (s2_load_i ? set_data_i[31-:Count] : s2_count_o),
-      .read_agent_i (agent_i[Slots-2]),
+      .write_i      ((s10_unit_q && s10_acts_i) || s10_load_count),
+      .write_agent_i(agent_i[10]),
+      .write_data_i (s10_load_count ? access_i.data[31-:Count] : s10_due ? '0 : s10_count_q),
+      .read_agent_i (agent_i[8]),
       .clear_i      (1'b0),
-      .data_o       (a_count)
+      .data_o       (s9_count_o)
   );
 
-  // Stages b to f: shift by 0 to 3, then by multiples of 4; sum; difference; compare.
-  logic b_unit_q, b_shifts_q, c_unit_q, d_due_q, e_due_q, f_below_q, f_less_q, c_due;
-  logic [Count-1:0] b_count_q, c_count_q;
-  logic [Count/4-1:0] c_same_q;
-  logic [1:0] b_shift_q;
-  logic [EpsilonBits-1:0] b_shifted_q, b_epsilon_q, c_shifted_q, c_epsilon_q, d_epsilon_q, f_end_q;
-  logic [EpsilonBits-1:0] f_left_q;
-  logic [EpsilonBits:0] d_fall_q, e_left_q, lead;
+  // Shift by 0 to 3, then by multiples of 4; the decrement meanwhile; compare; choice. Two's complement: epsilon
+  // less decrement and shifted epsilon is at least -2^24.
+  logic s6_shifts_q, s8_by_episodes_q, s9_by_episodes_q, s9_less_q;
+  logic [1:0] s6_shift_q;
+  logic [EpsilonBits-1:0] s6_shifted_q, s7_shifted_q, s8_end_q, s9_end_q, s9_left_q;
+  logic [EpsilonBits:0] s6_left_q, s7_left_q, s8_left_q, s8_lead;
 
-  // Whether the count is the period, four bits at a time: all of them are too many for a clock.
-  for (genvar n = 0; n < Count / 4; n++) begin : gen_same
-    always_ff @(posedge clk_i) c_same_q[n] <= b_count_q[4*n+:4] == b_period[4*n+:4];
-  end
-
-  assign c_due = c_unit_q && c_same_q == '1;
-
-  assign lead  = e_left_q - {1'b0, e_end};
+  assign s8_lead = s8_left_q - {1'b0, s8_end_q};
 
   always_ff @(posedge clk_i) begin
-    a_unit_q     <= stepped_i && (ended_i || !by_episodes);
+    s6_shifts_q      <= s5_shift != '0;
+    s6_shift_q       <= s5_shift[3:2];
+    s6_shifted_q     <= s5_epsilon_o >> s5_shift[1:0];
+    s6_left_q        <= {1'b0, s5_epsilon_o} - {1'b0, s5_decrement};
 
-    b_unit_q     <= a_unit_q;
-    b_count_q    <= a_count + Count'(a_unit_q);
-    b_shifts_q   <= a_shift != 0;
-    b_shift_q    <= a_shift[3:2];
-    b_shifted_q  <= a_epsilon >> a_shift[1:0];
-    b_epsilon_q  <= a_epsilon;
+    s7_shifted_q     <= s6_shifts_q ? s6_shifted_q >> {s6_shift_q, 2'b0} : '0;
+    s7_left_q        <= s6_left_q;
 
-    c_unit_q     <= b_unit_q;
-    c_count_q    <= b_count_q;
-    c_shifted_q  <= b_shifts_q ? b_shifted_q >> {b_shift_q, 2'b0} : '0;
-    c_epsilon_q  <= b_epsilon_q;
+    // A block RAM is slow: end is compared behind a register.
+    s8_left_q        <= s7_left_q - {1'b0, s7_shifted_q};
+    s8_end_q         <= s7_end;
+    s8_by_episodes_q <= s7_by_episodes;
 
-    d_due_q      <= c_due;
-    s2_count_o   <= c_due ? '0 : c_count_q;
-    d_fall_q     <= c_due ? {1'b0, c_decrement} + {1'b0, c_shifted_q} : '0;
-    d_epsilon_q  <= c_epsilon_q;
+    s9_less_q        <= s8_lead[EpsilonBits] || (token_i[8] && access_i.load[2]);
+    s9_left_q        <= s8_left_q[EpsilonBits-1:0];
+    s9_end_q         <= s8_end_q;
+    s9_by_episodes_q <= s8_by_episodes_q;
 
-    // Two's complement: the top bit says that it is below 0, which a difference of more than -2^25 is not.
-    e_due_q      <= d_due_q;
-    e_left_q     <= {1'b0, d_epsilon_q} - d_fall_q;
+    s10_epsilon_q    <= s9_less_q ? s9_end_q : s9_left_q;
+    s10_unit_q       <= s9_stepped_i && (s9_ended_i || !s9_by_episodes_q);
 
-    f_below_q    <= e_due_q && e_left_q[EpsilonBits];
-    f_less_q     <= e_due_q && lead[EpsilonBits];
-    f_left_q     <= e_left_q[EpsilonBits-1:0];
-    f_end_q      <= e_end;
-
-    s5_epsilon_o <= f_below_q || f_less_q ? f_end_q : f_left_q;
+    // Whether the count is the period, four bits at a time: all of them are too many for a clock.
+    s10_count_q      <= s9_count_o + 1'b1;
+    for (int unsigned p = 0; p < Parts; p++)
+    s10_same_q[p] <= s9_count_o[p*Part+:Part] == s9_last_count[p*Part+:Part];
   end
 
-  logic unused_lead;
-  assign unused_lead = ^lead[EpsilonBits-1:0];
+  assign s10_due = s10_unit_q && s10_acts_i && s10_same_q == '1;
+  assign s10_load = token_i[10] && access_i.load[2];
+  assign s10_load_count = token_i[10] && access_i.load[3];
 
-  `QS_ASSERT(EpsilonInRange_A, !d_due_q || d_epsilon_q <= EpsilonBits'(1) << 24)
+  logic unused_bits;
+  assign unused_bits = ^{agent_i, access_i, token_i, s8_lead[EpsilonBits-1:0]};
+
+  `QS_ASSERT(EpsilonInRange_A, !s10_due || s10_epsilon_q <= EpsilonBits'(1) << 24)
 
 endmodule

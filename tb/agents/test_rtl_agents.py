@@ -170,8 +170,8 @@ def test_a_world_with_one_slot_must_not_choose() -> None:
 MUTANTS = {
     "word-shift": ("qs_draw.sv", "word_b << 17", "word_b << 16"),
     "one-round-less": ("qs_draw.sv", "s5_halves_q <= round(round(s4", "s5_halves_q <= round((s4"),
-    "epsilon-not-due": ("qs_epsilon.sv", "c_same_q == '1", "c_same_q == '0"),
-    "epsilon-below-end": ("qs_epsilon.sv", "f_below_q || f_less_q ?", "f_below_q ?"),
+    "epsilon-not-due": ("qs_epsilon.sv", "s10_same_q == '1", "s10_same_q == '0"),
+    "epsilon-below-end": ("qs_epsilon.sv", "s8_lead[EpsilonBits] ||", "1'b0 ||"),
     "explores-never": (
         "qs_agent_explore.sv",
         "{1'b0, s5_explore_i} <",
@@ -203,7 +203,7 @@ MUTANTS = {
         "s9_flags_q.pending <= s8_truncated_i",
         "s9_flags_q.pending <= 1'b0",
     ),
-    "count-not-read": ("qs_agent_read.sv", "{s2_count_i, s7", "{16'b0, s7"),
+    "count-not-read": ("qs_agent_read.sv", "{s9_count_i, s7", "{16'b0, s7"),
     "access-to-another-agent": ("qs_agent_bus.sv", "bus_i.index[25:22]", "bus_i.index[24:21]"),
     "alias-on-the-wrong-side": ("qs_alias.sv", "rest < word", "rest >= word"),
     "saturation-wraps": ("qs_agent_update.sv", "value_o <= overflow ?", "value_o <= 1'b0 ?"),

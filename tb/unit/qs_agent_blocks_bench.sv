@@ -131,6 +131,18 @@ module qs_agent_blocks_bench
       .s6_table_o   (draw_table_o)
   );
 
+  access_t epsilon_access;
+  logic [10:0] epsilon_token;
+  always_comb begin
+    epsilon_access = '0;
+    epsilon_access.set[3:1] = epsilon_set_i;
+    epsilon_access.load[3:2] = epsilon_load_i;
+    epsilon_access.agent = epsilon_agent_i;
+    epsilon_access.data = data_i;
+    for (int unsigned k = 0; k <= 10; k++)
+    epsilon_token[k] = epsilon_load_i != '0 && live[k] && agent[k] == epsilon_agent_i;
+  end
+
   qs_epsilon #(
       .Agents(Agents),
       .Slots (Slots)
@@ -138,17 +150,13 @@ module qs_agent_blocks_bench
       .clk_i,
       .rst_i,
       .agent_i     (agent),
-      .s2_live_i   (live[2]),
-      .s5_live_i   (live[5]),
-      .stepped_i   (epsilon_stepped_i),
-      .ended_i     (epsilon_ended_i),
-      .set_i       (epsilon_set_i),
-      .set_agent_i (epsilon_agent_i),
-      .set_data_i  (data_i),
-      .s2_load_i   (epsilon_load_i[1]),
-      .s5_load_i   (epsilon_load_i[0]),
-      .s2_count_o  (epsilon_count_o),
-      .s5_epsilon_o(epsilon_o)
+      .access_i    (epsilon_access),
+      .token_i     (epsilon_token),
+      .s9_stepped_i(epsilon_stepped_i),
+      .s9_ended_i  (epsilon_ended_i),
+      .s10_acts_i  (1'b1),
+      .s5_epsilon_o(epsilon_o),
+      .s9_count_o  (epsilon_count_o)
   );
 
   qs_agent_budget #(

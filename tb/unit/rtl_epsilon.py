@@ -27,7 +27,11 @@ _SCHEDULES = [
 
 async def _set(dut: Any, slots: Slots, agent: int, code: EpsilonCode) -> None:
     """Write the settings of an agent while it makes no steps; a setting must not be read meanwhile."""
-    words = code.end, code.decrement, code.by_episodes << 20 | code.shift << 16 | code.period
+    words = (
+        code.by_episodes << 25 | code.end,
+        code.shift << 25 | code.decrement,
+        code.period - 1,
+    )
     dut.epsilon_agent_i.value = agent
     for field, word in enumerate(words):
         await slots.until(10, agent)
@@ -38,10 +42,13 @@ async def _set(dut: Any, slots: Slots, agent: int, code: EpsilonCode) -> None:
 
 
 async def _load(dut: Any, slots: Slots, agent: int, state: AgentState) -> None:
-    for which, stage, data in ((0, 5, state.epsilon), (1, 2, state.epsilon_count << 16)):
-        await slots.until(stage, agent)
-        dut.epsilon_load_i.value = 1 << which
+    """Write epsilon and count in the agent's slot, which an access follows from stage 0 to 10."""
+    dut.epsilon_agent_i.value = agent
+    for field, data in enumerate((state.epsilon, state.epsilon_count << 16)):
+        await slots.until(0, agent)
+        dut.epsilon_load_i.value = 1 << field
         dut.data_i.value = data
+        await slots.until(10, agent)
         await slots.clock()
         dut.epsilon_load_i.value = 0
 
@@ -60,11 +67,10 @@ async def _compare(
         if agent is not None:
             seen, right = int(dut.epsilon_o.value), states[agent].epsilon
             assert seen == right, f"epsilon of agent {agent} is {seen}, not {right}"
-        agent = slots.agent(2)
+        agent = slots.agent(9)
         if agent is not None:
             seen, right = int(dut.epsilon_count_o.value), states[agent].epsilon_count
             assert seen == right, f"count of agent {agent} is {seen}, not {right}"
-        agent = slots.agent(slots.slots - 2)
         stepped = agent is not None and random.random() < 0.9
         ended = stepped and random.random() < 0.4
         if agent is not None:

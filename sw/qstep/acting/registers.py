@@ -65,9 +65,9 @@ def settings_writes(agent: int, settings: AgentSettings) -> list[Access]:
     coefficients, code = settings.coefficients, settings.epsilon.code
     data = (
         coefficients.kappa << 16 | coefficients.alpha,
-        code.end,
-        code.decrement,
-        code.by_episodes << 20 | code.shift << 16 | code.period,
+        code.by_episodes << 25 | code.end,
+        code.shift << 25 | code.decrement,
+        code.period - 1,
     )
     return [Access(Region.SETTINGS, agent << 3 | field, word) for field, word in enumerate(data)]
 
