@@ -22,6 +22,7 @@ from tb.uvm.acting_items import CLOCK, Job, Look, Setting, Setup
 from qstep.acting.agent import AgentCounters, AgentState
 from qstep.acting.config import Algorithm
 from qstep.acting.registers import (
+    HOLDS,
     Access,
     counters_from,
     counters_writes,
@@ -50,6 +51,7 @@ class ActingDriver(uvm_driver):
         self.dut = ConfigDB().get(self, "", "DUT")
         self.config = ConfigDB().get(self, "", "CONFIG")
         self.world = ConfigDB().get(self, "", "WORLD")
+        self._shares = ConfigDB().get(self, "", "REACH") is not None
 
     async def run_phase(self) -> None:
         dut = self.dut
@@ -89,7 +91,8 @@ class ActingDriver(uvm_driver):
     def _table_places(self) -> list[int]:
         config = self.config
         double = config.acting.algorithm is Algorithm.DOUBLE_Q_LEARNING
-        full = (config.acting.agents, 1 + double, config.states, config.actions)
+        owners = 1 if config.acting.shared_table else config.acting.agents
+        full = (owners, 1 + double, config.states, config.actions)
         return [table_index(*place) for place in np.ndindex(*full)]
 
     async def _access(self, write: bool, region: int, place: int, data: int) -> int:
@@ -119,19 +122,21 @@ class ActingDriver(uvm_driver):
         dut.run_i.value, dut.run_steps_i.value = 1, job.steps
         await self.clock
         dut.run_i.value = 0
+        stopped = None
         if job.stop_after is not None:
             await Wait(max(1, job.stop_after) * CLOCK_NS, unit="ns")
             await self.clock
             dut.stop_i.value = 1
             await self.clock
             dut.stop_i.value = 0
-        limit = 300 * (min(job.steps, 10_000) + 200) * CLOCK_NS
+            stopped = self._edge
+        limit = 300 * (min(job.steps, 1000) + 200) * CLOCK_NS
         if dut.busy_o.value:
             await with_timeout(FallingEdge(dut.busy_o), limit, "ns")
             await self.clock
-        self.ap.write(await self._look(job))
+        self.ap.write(await self._look(job, stopped))
 
-    async def _look(self, job: Job) -> Look:
+    async def _look(self, job: Job, stopped: int | None) -> Look:
         words: dict[tuple[int, int], int] = {}
 
         async def read(region: int, place: int) -> int:
@@ -151,16 +156,18 @@ class ActingDriver(uvm_driver):
         return Look(
             edge,
             job.get_name(),
-            job.steps if job.stop_after is None else None,
+            job.steps if stopped is None else None,
+            stopped,
             [state_from(agent, again) for agent in agents],
             [bool(again(Region.CONTEXT, agent << 3 | _PLACE) >> _DRAWN) for agent in agents],
             [counters_from(agent, again) for agent in agents],
             np.array(values, np.uint32).view(np.int32).reshape(self.config.table_shape),
+            await read(Region.COUNTERS, HOLDS) if self._shares else 0,
         )
 
 
 class ActingMonitor(uvm_monitor):
-    """Publishes the clocks in which the world was asked, of all clocks, and fails if it missed one."""
+    """Publishes all clocks, and fails if it missed one."""
 
     def build_phase(self) -> None:
         self.ap = uvm_analysis_port("ap", self)

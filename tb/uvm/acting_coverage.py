@@ -7,7 +7,8 @@ from itertools import product
 
 import numpy as np
 from pyuvm import ConfigDB, uvm_subscriber
-from tb.uvm.acting_items import Checked, Look
+from tb.uvm.acting_items import Checked, Compared
+from tb.uvm.acting_order import Reach, Slot, distances
 from tb.uvm.covergroup import Covergroup
 
 from qstep import Config
@@ -15,7 +16,7 @@ from qstep.acting.config import Algorithm
 from qstep.acting.epsilon import EpsilonCode
 from qstep.acting.world_table import WorldTable
 
-__all__ = ["ActingCoverage", "ActingLooks", "acting_bins", "reachable"]
+__all__ = ["ActingCoverage", "ActingLooks", "ActingSlots", "acting_bins", "order_bins", "reachable"]
 
 _SCHEDULES = ("constant", "linear", "exponential")
 
@@ -70,12 +71,30 @@ def acting_bins(config: Config, world: WorldTable) -> dict[str, list[Hashable]]:
     }
 
 
+def order_bins(config: Config, reach: Reach) -> dict[str, list[Hashable]]:
+    """Return the bins of agents that share a table, instead of how a stop leaves those that do not."""
+    assert config.acting is not None
+    far = distances(reach, config.acting.agents)
+    return {
+        "slot": [
+            *("acts", "held by a row", "held by its entry", "held by both"),
+            *("not its turn", "behind a truncated step"),
+        ],
+        "row distance": list(far["row"]),
+        "entry distance": list(far["entry"]),
+        "stop": ["after whole turns", "within a turn"],
+        "run": ["from agent 0", "from the agent that waited"],
+    }
+
+
 class ActingCoverage(uvm_subscriber):
     """Samples steps that the scoreboard has found right."""
 
     def build_phase(self) -> None:
         self.config: Config = ConfigDB().get(self, "", "CONFIG")
-        self.group = Covergroup(acting_bins(self.config, ConfigDB().get(self, "", "WORLD")))
+        bins = acting_bins(self.config, ConfigDB().get(self, "", "WORLD"))
+        reach = ConfigDB().get(self, "", "REACH")
+        self.group = Covergroup({**bins, **order_bins(self.config, reach)} if reach else bins)
 
     def write(self, checked: Checked) -> None:
         step, hit = checked.step, self.group.hit
@@ -109,13 +128,37 @@ class ActingCoverage(uvm_subscriber):
             self.group.hit("epsilon", (kind, unit, "at its end"))
 
 
-class ActingLooks(uvm_subscriber):
-    """Samples what stops left behind."""
+class ActingSlots(uvm_subscriber):
+    """Samples slots of a shared table that acted, or were rightly held."""
 
-    def write(self, look: Look) -> None:
-        group = self.parent.coverage.group
-        if look.steps is not None:
+    def write(self, slot: Slot) -> None:
+        hit = self.parent.coverage.group.hit
+        if not slot.turn:
+            hit("slot", "behind a truncated step" if slot.second else "not its turn")
             return
-        group.hit("stop", "while late" if any(look.drawn) else "with nobody waiting")
-        if len({counters.steps for counters in look.counters}) > 1:
-            group.hit("stop", "agents apart")
+        causes = {
+            (False, False): "acts",
+            (True, False): "held by a row",
+            (False, True): "held by its entry",
+            (True, True): "held by both",
+        }
+        hit("slot", causes[slot.held_by])
+        for distance in slot.row:
+            hit("row distance", distance)
+        for distance in slot.entry:
+            hit("entry distance", distance)
+
+
+class ActingLooks(uvm_subscriber):
+    """Samples runs, and what stops left behind."""
+
+    def write(self, compared: Compared) -> None:
+        look, hit = compared.look, self.parent.coverage.group.hit
+        if ConfigDB().get(self, "", "REACH"):
+            hit("run", "from the agent that waited" if compared.first else "from agent 0")
+            if look.steps is None:
+                hit("stop", "within a turn" if compared.turn else "after whole turns")
+        elif look.steps is None:
+            hit("stop", "while late" if any(look.drawn) else "with nobody waiting")
+            if len({counters.steps for counters in look.counters}) > 1:
+                hit("stop", "agents apart")

@@ -12,25 +12,45 @@ from pyuvm import uvm_sequence_item
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
 from qstep.acting.model import Step
 
-__all__ = ["ASKED", "CLOCK", "READY", "TERMINATED", "Checked", "Job", "Look", "Setting", "Setup"]
+__all__ = [
+    "ACTS",
+    "ASKED",
+    "CHOOSES",
+    "CLOCK",
+    "FINISH",
+    "READY",
+    "STEP",
+    "TERMINATED",
+    "Checked",
+    "Compared",
+    "Job",
+    "Look",
+    "Setting",
+    "Setup",
+]
 
 CLOCK = np.dtype(
     [
         ("edge", "<u4"),
         ("flags", "u1"),
         ("action", "u1"),
-        ("start", "<u2"),
+        ("deed", "<u2"),
         ("state", "<u2"),
         ("next_state", "<u2"),
         ("reward", "<i4"),
     ]
 )
-"""One clock of the world's port, as ``seen_o`` of ``qs_agents_bench`` lays it out.
+"""A slot in stage 10, as ``seen_o`` of ``qs_agents_bench`` lays it out.
 
-``flags`` has the agent in its upper half.
+``flags`` has the agent in its upper half. ``deed`` is ``deed_t`` of ``qs_agents_pkg``: what the slot is
+about, done only if it acts.
 """
 
-ASKED, READY, TERMINATED = 1, 2, 4
+ASKED, READY, TERMINATED, ACTS = 1, 2, 4, 8
+"""Bits of ``flags``."""
+
+CHOOSES, FINISH, STEP = 1 << 2, 1 << 3, 1 << 6
+"""Bits of ``deed``."""
 
 
 class Setup(uvm_sequence_item):
@@ -91,17 +111,39 @@ class Look:
     ----------
     steps : int or None
         What each agent was to make; None after a stop.
+    stopped : int or None
+        The edge of the stop.
     drawn : list of bool
         The agent has drawn for a step that it has not made.
+    holds : int
+        Slots of a shared table that were held since reset.
     """
 
     edge: int
     name: str
     steps: int | None
+    stopped: int | None
     states: list[AgentState]
     drawn: list[bool]
     counters: list[AgentCounters]
     table: NDArray[np.int32]
+    holds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A look that the scoreboard has found right, for coverage.
+
+    Attributes
+    ----------
+    look : Look
+    first, turn : int
+        Agents of a shared table: with whom the run began, and who is next.
+    """
+
+    look: Look
+    first: int
+    turn: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from tb.bench import Run
 from tb.lint_rtl import SLOTS_WAIVER
 
-__all__ = ["ACTING"]
+__all__ = ["ACTING", "OWNING", "SHARING"]
 
 
-def _run(agents: int, algorithm: int, rounding: int, states: int, actions: int, width: int) -> Run:
+def _run(
+    agents: int, algorithm: int, rounding: int, states: int, actions: int, width: int, **more: int
+) -> Run:
     return Run(
         top="qs_agents_bench",
         module="tb.uvm.acting_tests",
@@ -20,15 +22,28 @@ def _run(agents: int, algorithm: int, rounding: int, states: int, actions: int, 
             "Agents": agents,
             "Algorithm": algorithm,
             "Rounding": rounding,
+            **more,
         },
         build_args=(SLOTS_WAIVER,),
     )
 
 
-ACTING = [
+OWNING = [
     _run(16, 0, 0, 6, 3, 10),
     _run(5, 1, 1, 5, 4, 8),
     _run(3, 2, 2, 6, 3, 8),
     _run(4, 3, 2, 5, 2, 16),
 ]
-"""Each algorithm, each rounding; each must reach every bin of its coverage."""
+"""Agents with tables of their own: each algorithm, each rounding."""
+
+SHARING = [
+    # So many states that slots act one after the other, as far as a write matters to a younger one.
+    _run(16, 0, 0, 48, 3, 10, SharedTable=1, Starts=32),
+    _run(5, 1, 1, 6, 3, 8, SharedTable=1),
+    _run(3, 2, 2, 6, 3, 8, SharedTable=1),
+    _run(4, 3, 2, 5, 2, 16, SharedTable=1),
+]
+"""Agents of one table, likewise."""
+
+ACTING = [*OWNING, *SHARING]
+"""Each must reach every bin of its coverage."""

@@ -8,27 +8,40 @@ from dataclasses import astuple, replace
 import numpy as np
 from numpy.typing import NDArray
 from pyuvm import ConfigDB, uvm_analysis_port, uvm_scoreboard, uvm_subscriber
-from tb.uvm.acting_items import ASKED, READY, TERMINATED, Checked, Look, Setting
+from tb.uvm.acting_items import (
+    ACTS,
+    ASKED,
+    CHOOSES,
+    FINISH,
+    READY,
+    STEP,
+    TERMINATED,
+    Checked,
+    Compared,
+    Look,
+    Setting,
+)
+from tb.uvm.acting_order import Order
 
+from qstep.acting.draws import Draw, advanced, draw
 from qstep.acting.model import ActingModel, Step
 
 __all__ = ["ActingScoreboard"]
 
 
 class _Agents(ActingModel):
-    """The plain model, an agent at a time: those with tables of their own are independent."""
+    """The plain model, an agent at a time."""
 
     def step(self, agent: int) -> Step:
         return self._step(agent)
 
     def begin(self, agent: int) -> None:
         """Draw the first start state and the action there, as the first step does before all else."""
-        own = self.states[agent]
-        drawn = self._draw(own)
-        own.state = self.world.start(drawn.start)
-        tables = self._tables_of(agent)
-        own.action, own.explored = self._chosen(tables, own.state, drawn, own.epsilon)
-        own.begun = True
+        self._begin(agent)
+
+    def drawn(self, agent: int) -> Draw:
+        """Return what an agent's next step will draw."""
+        return draw(advanced(self.states[agent].word))
 
 
 class _Inbox(uvm_subscriber):
@@ -44,6 +57,7 @@ class _Inbox(uvm_subscriber):
 class ActingScoreboard(uvm_scoreboard):
     """Compares each question to the world, each step, and what all agents have after each run.
 
+    Agents of a shared table must also act in the clocks that :class:`Order` foretells, and in no other.
     Clocks come from the monitor, settings and looks from the driver; both are merged by the number of
     the clock edge.
     """
@@ -55,20 +69,25 @@ class ActingScoreboard(uvm_scoreboard):
         self.clocks_in = _Clocks("clocks_in", self)
         self.ap = uvm_analysis_port("ap", self)
         self.looks_out = uvm_analysis_port("looks_out", self)
+        self.slots_out = uvm_analysis_port("slots_out", self)
         self.passed: bool | None = None
         self.steps = self.looks = 0
         self._name = "before the first setting"
         self._model: _Agents | None = None
-        self._questions: deque[np.void] = deque()
+        reach = ConfigDB().get(self, "", "REACH")
+        self._order = Order(self.config, reach) if reach else None
+        self._slots: deque[np.void] = deque()
+        self._where = ""
 
     def write(self, clocks: NDArray[np.void]) -> None:
         """Take clocks from the monitor and check all that is complete."""
-        self._questions.extend(clocks[(clocks["flags"] & ASKED) != 0])
+        about = (clocks["flags"] & ASKED) | (clocks["deed"] & (FINISH | CHOOSES))
+        self._slots.extend(clocks[about != 0])
         self._settle(int(clocks["edge"][-1]))
 
     def check_phase(self) -> None:
         self._settle(1 << 32)
-        assert not self._questions, "the world is asked after the last look"
+        assert not self._slots, "the world is asked after the last look"
         assert self.steps, "no step was checked"
         assert self.looks, "nothing was read back"
         self.passed = True
@@ -78,8 +97,8 @@ class ActingScoreboard(uvm_scoreboard):
         events = self.inbox.events
         while events and events[0].edge <= edge:
             event = events.popleft()
-            while self._questions and int(self._questions[0]["edge"]) <= event.edge:
-                self._check(self._questions.popleft())
+            while self._slots and int(self._slots[0]["edge"]) <= event.edge:
+                self._check(self._slots.popleft())
             self._take(event)
 
     def _take(self, event: Setting | Look) -> None:
@@ -88,6 +107,9 @@ class ActingScoreboard(uvm_scoreboard):
             self._model.load(event.table)
             self._made = [0] * len(event.settings)
             self._waits = [0] * len(event.settings)
+            self._first = 0
+            if self._order:
+                self._order.restart()
         else:
             self._name = event.name
             self._compare(event)
@@ -95,12 +117,8 @@ class ActingScoreboard(uvm_scoreboard):
     def _compare(self, look: Look) -> None:
         model = self._model
         assert model is not None, f"{look.name} before a setting"
-        assert look.steps is None or self._made == [look.steps] * len(self._made), (
-            f"{look.name}: {self._made} steps were made, not {look.steps} each"
-        )
+        self._compare_turns(look)
         for agent, seen in enumerate(look.states):
-            if seen.begun and not model.states[agent].begun:
-                model.begin(agent)
             right = model.states[agent]
             assert seen == right, f"{look.name}: state of agent {agent} is {seen}, not {right}"
             counters = look.counters[agent], model.counters[agent]
@@ -114,32 +132,77 @@ class ActingScoreboard(uvm_scoreboard):
         )
         self._made = [0] * len(self._made)
         self.looks += 1
-        self.looks_out.write(look)
+        turn = self._order.turn if self._order else 0
+        self.looks_out.write(Compared(look, self._first, turn))
+        self._first = turn
+
+    def _compare_turns(self, look: Look) -> None:
+        turn, holds = (self._order.turn, self._order.holds) if self._order else (0, 0)
+        assert look.holds == holds, f"{look.name}: {look.holds} slots were held, not {holds}"
+        if look.steps is not None:
+            # The rest of a turn that was stopped counts as the first one.
+            right = [look.steps - (agent < self._first) for agent in range(len(self._made))]
+            assert self._made == right, f"{look.name}: {self._made} steps were made, not {right}"
+        elif self._order:
+            assert look.stopped is not None
+            assert self._order.stopped(look.stopped), f"{look.name}: more than two turns follow"
+            assert not turn or self._waits[turn], (
+                f"{look.name}: ends before agent {turn}, though the world is not late"
+            )
 
     def _check(self, clock: np.void) -> None:
-        model, flags, agent = self._model, int(clock["flags"]), int(clock["flags"]) >> 4
-        edge = int(clock["edge"])
-        assert model is not None, f"the world is asked at edge {edge}, before a setting"
-        assert agent < len(model.states), f"agent {agent}, which there is not, asks at edge {edge}"
-        if not model.states[agent].begun:
-            model.begin(agent)
-        before, counters = replace(model.states[agent]), astuple(model.counters[agent])
-        asked = int(clock["state"]), int(clock["action"])
-        assert asked == (before.state, before.action), (
-            f"after {self._name}, edge {edge}: agent {agent} asks for {asked}, not for "
-            f"{(before.state, before.action)}"
+        model, flags, deed = self._model, int(clock["flags"]), int(clock["deed"])
+        agent, edge, acts = flags >> 4, int(clock["edge"]), bool(flags & ACTS)
+        self._where = f"after {self._name}, edge {edge}: agent {agent}"
+        assert model is not None, f"{self._where} does something before a setting"
+        assert agent < len(model.states), f"{self._where} is not there, and does something"
+        if flags & ASKED:
+            self._question(model, agent, clock)
+        elif deed & FINISH:
+            assert acts, f"{self._where} is held in the second slot of its step"
+            if self._order:
+                assert self._order.pending, f"{self._where} finishes a step that is over"
+                self._order.finish(edge)
+        else:
+            own = model.states[agent]
+            start = self.world.start(model.drawn(agent).start)
+            assert not own.begun, f"{self._where} begins again"
+            if self._let(agent, edge, start, (own.state, own.action), acts):
+                model.begin(agent)
+
+    def _let(self, agent: int, edge: int, x: int, entry: tuple[int, int], acts: bool) -> bool:
+        """Return whether a slot acts; it must be as the order wants it."""
+        if self._order:
+            slot = self._order.slot(edge, agent, x, entry)
+            assert acts == slot.acts, (
+                f"{self._where} {'acts' if acts else 'is held'}; next is {self._order.turn}, "
+                f"writes due for its row are {slot.row} slots ahead, for its entry {slot.entry}"
+            )
+            self.slots_out.write(slot)
+        return acts
+
+    def _question(self, model: _Agents, agent: int, clock: np.void) -> None:
+        own, flags, edge = model.states[agent], int(clock["flags"]), int(clock["edge"])
+        entry = int(clock["state"]), int(clock["action"])
+        assert own.begun, f"{self._where} asks before it has begun"
+        assert entry == (own.state, own.action), (
+            f"{self._where} asks for {entry}, not for {(own.state, own.action)}"
         )
         if not flags & READY:
-            self._waits[agent] += 1
+            self._waits[agent] += self._order is None or self._order.turn == agent
             return
-        table = before.state, before.action
-        step = model.step(agent)
+        drawn = model.drawn(agent)
         answer = int(clock["reward"]), int(clock["next_state"]), bool(flags & TERMINATED)
-        right = step.reward, step.next_state, step.terminated
-        assert answer == right, (
-            f"after {self._name}, edge {edge}: agent {agent} is answered {answer}, not {right}"
-        )
-        after = model.states[agent]
+        right = self.world.answer(*entry, drawn.outcome)
+        assert answer == right, f"{self._where} is answered {answer}, not {right}"
+        assert int(clock["deed"]) & STEP, f"{self._where} is answered, and makes no step"
+        x = self.world.start(drawn.start) if answer[2] else answer[1]
+        if not self._let(agent, edge, x, entry, bool(flags & ACTS)):
+            return
+        before, counters = replace(own), astuple(model.counters[agent])
+        step = model.step(agent)
+        if self._order:
+            self._order.step(edge, entry, step.truncated)
         saturated = model.counters[agent].saturations > counters[3]
         self._made[agent] += 1
         self.steps += 1
@@ -148,8 +211,8 @@ class ActingScoreboard(uvm_scoreboard):
                 step,
                 model.settings[agent],
                 self._waits[agent],
-                (before.epsilon, after.epsilon),
-                (after.state, after.action) == table,
+                (before.epsilon, own.epsilon),
+                (own.state, own.action) == entry,
                 before.episode_steps == self.world.max_episode_steps - 1,
                 self._side(step, agent) if saturated else "none",
             )

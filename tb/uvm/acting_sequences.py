@@ -45,10 +45,12 @@ def setup(rng: np.random.Generator, config: Config, turn: int, epsilon: str = ""
     number = config.format
     ends = number.minimum, number.maximum
     table = rng.integers(ends[0], ends[1] + 1, config.table_shape).astype(np.int32)
+    if acting.shared_table:
+        table[..., turn % 2 :: 2, :] = ends[turn % 2]
     settings = []
     for agent in range(acting.agents):
         alpha, gamma = _RATES[(agent + turn) % len(_RATES)]
-        if alpha == gamma == 1:
+        if alpha == gamma == 1 and not acting.shared_table:
             # From here the next reward of the same sign saturates.
             table[agent] = ends[turn % 2]
         own = Epsilon(float(epsilon)) if epsilon else _EPSILONS[(agent + turn) % len(_EPSILONS)]
@@ -69,7 +71,18 @@ def jobs(
             after = int(rng.integers(200, 900))
             yield Job("one step", 1)
             yield Job("a stopped run", 1 << 40, stop_after=after)
-            yield Job("a stopped run in a late world", 1 << 40, late=230, stop_after=after)
-            yield Job("what goes on after the stop", 20)
-        yield Job("a run in a late world", 30, late=int(rng.choice([60, 200])))
+            # A turn that is shared may be over by chance.
+            for stop in range(4 if acting.shared_table else 1):
+                late_after = after + 16 * stop
+                yield Job("a stopped run in a late world", 1 << 40, late=230, stop_after=late_after)
+                yield Job("what goes on after the stop", 20 if not acting.shared_table else 3)
+        # All agents of a shared table wait for each that is late.
+        steps = 6 if acting.shared_table else 30
+        yield Job("a run in a late world", steps, late=int(rng.choice([60, 200])))
         yield Job("a run until epsilon is at its end", int(rng.integers(140, 180)))
+        if acting.shared_table:
+            yield Job("a stop within a turn before a setup", 1 << 40, late=230, stop_after=300)
+    if acting.shared_table:
+        # Those who roam are seldom in one another's way: many slots act one after the other.
+        yield setup(rng, config, turns, "1")
+        yield Job("a walk at random", 120)

@@ -18,7 +18,8 @@ from pyuvm import ConfigDB, uvm_env, uvm_test
 from tb.agents.lane import ALGORITHMS, ROUNDINGS
 from tb.agents.worlds import random_world
 from tb.uvm.acting_agent import CLOCK_NS, ActingAgent
-from tb.uvm.acting_coverage import ActingCoverage, ActingLooks
+from tb.uvm.acting_coverage import ActingCoverage, ActingLooks, ActingSlots
+from tb.uvm.acting_order import Reach
 from tb.uvm.acting_scoreboard import ActingScoreboard
 from tb.uvm.acting_sequences import ItemSequence, jobs
 
@@ -26,24 +27,32 @@ from qstep import Config, QFormat
 from qstep.acting.config import Acting
 
 _SEED = int(os.environ["COCOTB_RANDOM_SEED"])
-_LIMIT = 6
+_LIMIT = 12
 """Steps of an episode, so few that some terminate in the last one."""
 
 
 def _config() -> Config:
     given = {
         name: int(getattr(cocotb.top, name).value)
-        for name in ("States", "Actions", "Width", "Agents", "Algorithm", "Rounding")
+        for name in ("States", "Actions", "Width", "Agents", "Algorithm", "Rounding", "SharedTable")
     }
     acting = Acting(
         given["Agents"],
         ALGORITHMS[given["Algorithm"]],
+        bool(given["SharedTable"]),
         outcomes=int(cocotb.top.Outcomes.value),
         starts=int(cocotb.top.Starts.value),
     )
     number = QFormat(given["Width"] - given["Width"] // 2, given["Width"] // 2)
     rounding = ROUNDINGS[given["Rounding"]]
     return Config(given["States"], given["Actions"], number, rounding=rounding, acting=acting)
+
+
+def _reach(config: Config) -> Reach | None:
+    """Return what the pipeline's stages make of a table that agents share."""
+    if not (config.acting.shared_table and config.acting.agents > 1):
+        return None
+    return Reach(*(int(getattr(cocotb.top, n).value) for n in ("Slots", "RowReach", "EntryReach")))
 
 
 class ActingEnv(uvm_env):
@@ -54,12 +63,14 @@ class ActingEnv(uvm_env):
         self.scoreboard = ActingScoreboard("scoreboard", self)
         self.coverage = ActingCoverage("coverage", self)
         self.looks = ActingLooks("looks", self)
+        self.slots = ActingSlots("slots", self)
 
     def connect_phase(self) -> None:
         self.agent.driver.ap.connect(self.scoreboard.inbox.analysis_export)
         self.agent.monitor.ap.connect(self.scoreboard.clocks_in.analysis_export)
         self.scoreboard.ap.connect(self.coverage.analysis_export)
         self.scoreboard.looks_out.connect(self.looks.analysis_export)
+        self.scoreboard.slots_out.connect(self.slots.analysis_export)
 
 
 @pyuvm.test()
@@ -70,6 +81,7 @@ class ActingSuite(uvm_test):
         self.config = _config()
         ConfigDB().set(None, "*", "DUT", cocotb.top)
         ConfigDB().set(None, "*", "CONFIG", self.config)
+        ConfigDB().set(None, "*", "REACH", _reach(self.config))
         # The world is always the same, so that its pairs are bins.
         ConfigDB().set(None, "*", "WORLD", random_world(self.config, _LIMIT, seed=5))
         self.env = ActingEnv("env", self)

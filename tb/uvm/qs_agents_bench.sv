@@ -3,8 +3,8 @@
 // so that a Python bench sees every clock and reads once in 16.
 //
 // Function    The world is late with probability late_i / 256. Item 0 of seen_o is the latest clock: its number,
-//             and what was asked three clocks before with the answer. Fields are those of CLOCK in
-//             uvm/acting_items.py.
+//             what the slot that is in stage 10 asked and was answered, what it is about, and whether it acts.
+//             Fields are those of CLOCK in uvm/acting_items.py.
 // Timing      seen_o: one clock. Drive at the falling edge.
 // Handshake   as qs_agents
 // Reset       as qs_agents; clocks in reset are numbered too.
@@ -16,16 +16,17 @@
 module qs_agents_bench
   import qs_agents_pkg::*;
 #(
-    parameter  int unsigned States     = 6,
-    parameter  int unsigned Actions    = 3,
-    parameter  int unsigned Width      = 10,
-    parameter  int unsigned Agents     = 16,
-    parameter  int unsigned Algorithm  = 0,
-    parameter  int unsigned Rounding   = 0,
-    parameter  int unsigned Outcomes   = 2,
-    parameter  int unsigned Starts     = 2,
-    localparam int unsigned StateBits  = $clog2(States),
-    localparam int unsigned ActionBits = $clog2(Actions)
+    parameter  int unsigned States      = 6,
+    parameter  int unsigned Actions     = 3,
+    parameter  int unsigned Width       = 10,
+    parameter  int unsigned Agents      = 16,
+    parameter  int unsigned Algorithm   = 0,
+    parameter  int unsigned Rounding    = 0,
+    parameter  bit          SharedTable = 0,
+    parameter  int unsigned Outcomes    = 2,
+    parameter  int unsigned Starts      = 2,
+    localparam int unsigned StateBits   = $clog2(States),
+    localparam int unsigned ActionBits  = $clog2(Actions)
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -45,7 +46,15 @@ module qs_agents_bench
     output logic [15:0][127:0] seen_o
 );
 
-  localparam int unsigned Latency = AnswerStage - RequestStage;
+  localparam int unsigned OrderStage = 10;
+  // A slot of a shared table must wait for writes of so many slots before it: to a row, and to its entry.
+  localparam int unsigned RowReach = write_stage(Actions, Algorithm) - RowStage;
+  localparam int unsigned EntryReach = write_stage(
+      Actions, Algorithm
+  ) - entry_stage(
+      Actions, Algorithm
+  ) + 2;
+  localparam int unsigned Slots = slots(Actions, Algorithm);
 
   typedef struct packed {
     logic valid;
@@ -54,17 +63,24 @@ module qs_agents_bench
     logic [ActionBits-1:0] action;
   } ask_t;
 
+  typedef struct packed {
+    logic signed [Width-1:0] reward;
+    logic [StateBits-1:0] next_state;
+    logic terminated;
+    logic ready;
+  } answer_t;
+
   ask_t ask, asked;
+  answer_t answer, answered;
   logic [DrawBits-1:0] outcome, start;
-  logic signed [Width-1:0] reward;
-  logic [StateBits-1:0] next_state, start_state;
-  logic terminated, ready, world_write, start_write, feedback;
+  logic [StateBits-1:0] start_state;
+  logic world_write, start_write, feedback;
   logic [15:0] noise_q;
   logic [31:0] edge_q;
 
   // Uneven in time, and the same in each run: a shift register of 16 bits.
   assign feedback = noise_q[15] ^ noise_q[13] ^ noise_q[12] ^ noise_q[10];
-  assign ready = noise_q[7:0] >= late_i;
+  assign answer.ready = noise_q[7:0] >= late_i;
 
   always_ff @(posedge clk_i) begin
     edge_q  <= edge_q + 1'b1;
@@ -72,12 +88,13 @@ module qs_agents_bench
   end
 
   qs_agents #(
-      .States   (States),
-      .Actions  (Actions),
-      .Width    (Width),
-      .Agents   (Agents),
-      .Algorithm(Algorithm),
-      .Rounding (Rounding)
+      .States     (States),
+      .Actions    (Actions),
+      .Width      (Width),
+      .Agents     (Agents),
+      .Algorithm  (Algorithm),
+      .Rounding   (Rounding),
+      .SharedTable(SharedTable)
   ) u_agents (
       .clk_i,
       .rst_i,
@@ -95,10 +112,10 @@ module qs_agents_bench
       .world_action_o     (ask.action),
       .world_outcome_o    (outcome),
       .world_start_o      (start),
-      .world_ready_i      (ready),
-      .world_reward_i     (reward),
-      .world_next_state_i (next_state),
-      .world_terminated_i (terminated),
+      .world_ready_i      (answer.ready),
+      .world_reward_i     (answer.reward),
+      .world_next_state_i (answer.next_state),
+      .world_terminated_i (answer.terminated),
       .world_start_state_i(start_state)
   );
 
@@ -121,32 +138,46 @@ module qs_agents_bench
       .action_i     (ask.action),
       .outcome_i    (outcome),
       .start_i      (start),
-      .reward_o     (reward),
-      .next_state_o (next_state),
-      .terminated_o (terminated),
+      .reward_o     (answer.reward),
+      .next_state_o (answer.next_state),
+      .terminated_o (answer.terminated),
       .start_state_o(start_state)
   );
 
   qs_delay #(
       .Width($bits(ask_t)),
-      .Depth(Latency)
+      .Depth(OrderStage - RequestStage)
   ) u_asked (
       .clk_i,
       .data_i(ask),
       .data_o(asked)
   );
 
+  qs_delay #(
+      .Width($bits(answer_t)),
+      .Depth(OrderStage - AnswerStage)
+  ) u_answered (
+      .clk_i,
+      .data_i(answer),
+      .data_o(answered)
+  );
+
+  deed_t deed;
+  logic  acts;
+  assign deed = u_agents.s10_deed_q;
+  assign acts = u_agents.s10_acts;
+
   logic [127:0] now;
   assign now = {
-    32'(reward),
-    16'(next_state),
+    32'(answered.reward),
+    16'(answered.next_state),
     16'(asked.state),
-    16'(start_state),
+    16'(rst_i ? '0 : deed),
     8'(asked.action),
     asked.agent,
-    busy_o,
-    terminated,
-    ready,
+    acts,
+    answered.terminated,
+    answered.ready,
     asked.valid && !rst_i,
     edge_q
   };
