@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from qstep_fpga.pin_wrapper import DEVICE, LANE, LANE_WRAPPER
+from qstep_fpga.pin_wrapper import DEVICE, LANE, LANE_WRAPPER, LANES_CLOCK
 
 __all__ = ["describe"]
 
@@ -16,11 +16,12 @@ _CELL = re.compile(
 
 
 def describe(report: dict[str, Any]) -> str:
-    """Return one sentence on the path that limits the clock, from a report of place and route."""
-    inside = [
-        path for path in report["critical_paths"] if "<async>" not in (path["from"], path["to"])
+    """Return one sentence on the path that limits the lanes' clock, from a report of place and route."""
+    inside = [path for path in report["critical_paths"] if path["from"] == path["to"]]
+    lanes = [path for path in inside if LANES_CLOCK in path["to"]]
+    path = max(lanes or inside, key=lambda path: sum(step["delay"] for step in path["path"]))[
+        "path"
     ]
-    path = max(inside, key=lambda path: sum(step["delay"] for step in path["path"]))["path"]
     total = sum(step["delay"] for step in path)
     wires = sum(step["delay"] for step in path if step["type"] == "routing")
     cells = sum(step["type"] == "logic" for step in path)

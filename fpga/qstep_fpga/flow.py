@@ -19,6 +19,7 @@ from qstep_fpga.netlist import copies_lanes, synthesise
 from qstep_fpga.pin_wrapper import WRAPPER
 from qstep_fpga.placement import Placement, pack, place_all
 from qstep_fpga.report import BuildReport
+from qstep_rtl.crossing import lanes_clock
 
 __all__ = ["build"]
 
@@ -40,7 +41,7 @@ def build(
     ----------
     board : Board
     config : Config
-        Its ``link.clock_hz`` is what the PLL makes.
+        Its ``link.clock_hz``, and ``acting.clock_hz`` if there is one, are what the PLL makes.
     seeds : sequence of int
         Placement seeds, at least one; the bitstream comes from the one with the highest clock.
     workers : Workers
@@ -87,27 +88,35 @@ def build(
         done += 1
         progress(f"seed {placement.seed}: {placement.fmax_mhz:.1f} MHz", done, total)
 
-    clock_hz = config.link.clock_hz
+    clock_hz, lanes_hz = config.link.clock_hz, config.lane_clock_hz
+    two_clocks = bool(lanes_clock(config))
     if copying:
         modules = json.loads(netlist.read_text(encoding="utf-8"))["modules"]
         farm = copy_lanes(
-            board, modules, WRAPPER, ISLAND, clock_hz, seeds, seeds, workers, lambda done: None
+            *(board, modules, WRAPPER, ISLAND, lanes_hz, seeds, seeds, workers, lambda done: None),
+            link_hz=clock_hz if two_clocks else None,
         )
         placements = list(farm.placements)
         for placement in placements:
             placed(placement)
     else:
-        placements = place_all(board, clock_hz, netlist, seeds, workers, placed)
+        placements = place_all(board, clock_hz, netlist, seeds, workers, placed, two_clocks)
     report = BuildReport.of(board, config, placements)
     # Until the new one is there: a bitstream is never beside the configuration of another one.
     bitstream.unlink(missing_ok=True)
     write_atomically(folder / f"{board.name}.toml", config.to_toml().encode())
     report.write(folder / f"{board.name}.json")
     if not report.is_met and not accept_unmet_clock:
+        clocks = {"acting" if two_clocks else "link": (report.clock_mhz, report.fmax_mhz)}
+        if report.link is not None:
+            clocks["link"] = report.link.clock_mhz, report.link.fmax_mhz
+        part, (asked, reached) = next(
+            (part, clock) for part, clock in clocks.items() if clock[1][str(report.seed)] < clock[0]
+        )
         raise BuildError(
-            f"the clock of {report.clock_mhz:g} MHz is not met: the best of {len(seeds)} seeds allows "
-            f"{report.spread[2]:.1f} MHz. Lower link.clock_hz, or take the bitstream as it is with "
-            "--accept-unmet-clock"
+            f"the clock of {asked:g} MHz is not met: the best of {len(seeds)} seeds allows "
+            f"{reached[str(report.seed)]:.1f} MHz. Lower {part}.clock_hz, or take the bitstream as it "
+            "is with --accept-unmet-clock"
         )
     pack(board, next(p for p in placements if p.seed == report.seed), bitstream)
     progress("done", total, total)

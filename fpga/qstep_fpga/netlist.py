@@ -19,6 +19,7 @@ from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import NETLIST, Family
 from qstep_fpga.pin_wrapper import WRAPPER, around_device, around_lane
 from qstep_rtl import sources
+from qstep_rtl.crossing import lanes_clock
 from qstep_rtl.generate import generate
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "synthesise",
     "synthesise_lane",
     "versions",
+    "write_board_source",
 ]
 
 _HERE = Path(__file__).parent
@@ -69,7 +71,7 @@ def synthesise(board: Board, config: Config) -> Path:
         def prepare(folder: Path) -> None:
             pll.make(board, config, folder)
             shutil.copytree(staged, folder, dirs_exist_ok=True)
-            shutil.copy(BOARD_SOURCE, folder)
+            write_board_source(config, folder)
 
         # SystemVerilog up to `qs_board`, and plain Verilog around it: only the synthesis command knows
         # the vendor's cells that the PLL is made of.
@@ -83,7 +85,7 @@ def synthesise(board: Board, config: Config) -> Path:
             ),
             f"read_verilog {pll.PLL} {WRAPPER}.v",
         ]
-        return _mapped(board, around_device(board), reading, [build], prepare)
+        return _mapped(board, around_device(board, config), reading, [build], prepare)
 
 
 def identity(board: Board, config: Config) -> str:
@@ -100,9 +102,10 @@ def identity(board: Board, config: Config) -> str:
 def _identity_of(board: Board, config: Config, folder: Path) -> str:
     """Return the identity of a build whose generated Verilog is in a folder."""
     family = FAMILIES[board.family]
-    parts = [board.name, config.digest, around_device(board), family.synthesis]
+    parts = [board.name, config.digest, around_device(board, config), family.synthesis]
     parts += [*pll.pll_command(board, config), str(sorted(versions(board).items()))]
-    files = [folder / "qstep_top.v", *sources.paths(config), *sources.includes(), BOARD_SOURCE]
+    own = [folder / "qstep_top.v", *sources.paths(config), *sources.includes()]
+    files = [*own, write_board_source(config, folder)]
     files += refinement_sources(family)
     if copies_lanes(board, config):
         files += _FARM
@@ -145,6 +148,16 @@ def stage(config: Config, folder: Path) -> None:
     generate(config, folder)
     for path in (*sources.paths(config), *sources.includes()):
         shutil.copy(path, folder)
+
+
+def write_board_source(config: Config, folder: Path) -> Path:
+    """Write the file of ``qs_board`` to `folder`, with the lanes' clock if they have one."""
+    text = BOARD_SOURCE.read_text(encoding="utf-8")
+    if lanes_clock(config):
+        text = text.replace("//LANES ", "")
+    file = folder / BOARD_SOURCE.name
+    file.write_text(text, encoding="utf-8")
+    return file
 
 
 def read(top: str, *files: str, options: str = "", config: Config | None = None) -> str:

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from qstep.config import Config
 from qstep_fpga.board import Board
+from qstep_rtl.crossing import lanes_clock
 
 __all__ = [
     "DEVICE",
     "LANE",
+    "LANES_CLOCK",
+    "LANES_OUTPUT",
     "LANE_WRAPPER",
     "WRAPPER",
     "around_acting",
     "around_device",
     "around_lane",
 ]
+
+LANES_CLOCK, LANES_OUTPUT = "lanes_clk", "lanes_out"
+"""Net of the lanes' clock, where they have one of their own, and the output of the PLL that makes it."""
 
 WRAPPER = "board"
 """Name of the module; its ports are the names of the board's pins."""
@@ -27,8 +34,13 @@ LANE = "u_wrapper.u_lane."
 """How names around the lane, and inside it, begin in the netlist of the lane alone."""
 
 
-def around_device(board: Board) -> str:
+def around_device(board: Board, config: Config) -> str:
     """Return the module, around ``pll`` and ``qs_board``."""
+    clocks, outputs, inputs = "clk", ".clock_out(clk)", ".clk_i(clk)"
+    if lanes_clock(config):
+        clocks += f", {LANES_CLOCK}"
+        outputs += f", .{LANES_OUTPUT}({LANES_CLOCK})"
+        inputs += f", .lanes_clk_i({LANES_CLOCK})"
 
     def positive(pin: str) -> str:
         return f"{'!' if board.pins[pin].active_low else ''}{pin}"
@@ -36,10 +48,10 @@ def around_device(board: Board) -> str:
     return _module(
         board,
         [
-            "wire clk, locked, lit;",
-            "pll u_pll (.clock_in(clock), .clock_out(clk), .locked(locked));",
+            f"wire {clocks}, locked, lit;",
+            f"pll u_pll (.clock_in(clock), {outputs}, .locked(locked));",
             "qs_board u_board (",
-            f"  .clk_i(clk), .locked_i(locked), .button_i({positive('button')}),",
+            f"  {inputs}, .locked_i(locked), .button_i({positive('button')}),",
             "  .rx_i(rx), .tx_o(tx), .led_o(lit)",
             ");",
             f"assign {'led = !lit' if board.pins['led'].active_low else 'led = lit'};",

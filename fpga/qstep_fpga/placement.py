@@ -21,8 +21,10 @@ from qstep.files import write_atomically
 from qstep.scheduler import Workers, in_parallel
 from qstep_fpga import tools
 from qstep_fpga.board import Board
+from qstep_fpga.clocks import check_crossing, highest_clocks
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import CONSTRAINTS, NETLIST, PLACED, REPORT
+from qstep_fpga.families.ecp5 import input_clock
 
 __all__ = ["Placement", "pack", "place", "place_all", "placed"]
 
@@ -37,28 +39,35 @@ class Placement:
     ----------
     seed : int
     fmax_mhz : float
-        Highest clock that the tool's timing analysis allows.
+        Highest clock of the lanes that the tool's timing analysis allows.
     report : dict
         What place and route wrote: ``fmax``, ``utilization``, ``critical_paths``.
     file : Path
         Holds the placed design, for :func:`pack`.
+    link_fmax_mhz : float, optional
+        Highest clock of the link, where the lanes have one of their own.
     """
 
     seed: int
     fmax_mhz: float
     report: dict[str, Any]
     file: Path
+    link_fmax_mhz: float | None = None
 
 
-def place(board: Board, clock_hz: int, netlist: Path, seed: int) -> Placement:
+def place(
+    board: Board, clock_hz: int, netlist: Path, seed: int, two_clocks: bool = False
+) -> Placement:
     """Place and route with one seed, or find it in the cache.
+
+    `clock_hz` is the link's; with `two_clocks` the lanes have another one, which follows from the PLL.
 
     Raises
     ------
     BuildError
-        The design does not fit, or the tool failed.
+        The design does not fit, the tool failed, or data are late between the clocks.
     """
-    key, command, pins = _work(board, clock_hz, netlist, seed)
+    key, command, pins = _work(board, clock_hz, netlist, seed, two_clocks)
 
     def make(folder: Path) -> Path:
         shutil.copy(netlist, folder / NETLIST)
@@ -73,13 +82,17 @@ def place(board: Board, clock_hz: int, netlist: Path, seed: int) -> Placement:
     return _placement(seed, cache.fetch(key, _KEPT, make))
 
 
-def placed(board: Board, clock_hz: int, netlist: Path, seed: int) -> Placement | None:
+def placed(
+    board: Board, clock_hz: int, netlist: Path, seed: int, two_clocks: bool = False
+) -> Placement | None:
     """Return what :func:`place` has placed before, if it is in the cache."""
-    file = cache.find(_work(board, clock_hz, netlist, seed)[0], _KEPT)
+    file = cache.find(_work(board, clock_hz, netlist, seed, two_clocks)[0], _KEPT)
     return None if file is None else _placement(seed, file)
 
 
-def _work(board: Board, clock_hz: int, netlist: Path, seed: int) -> tuple[str, list[str], str]:
+def _work(
+    board: Board, clock_hz: int, netlist: Path, seed: int, two_clocks: bool
+) -> tuple[str, list[str], str]:
     """Return what a placement is kept under, the command that makes it, and its constraints."""
     family = FAMILIES[board.family]
     # A clock that is not met does not fail it: the report says what was reached.
@@ -89,6 +102,8 @@ def _work(board: Board, clock_hz: int, netlist: Path, seed: int) -> tuple[str, l
         *("--freq", f"{clock_hz / 1e6:g}", "--timing-allow-fail"),
     ]
     pins = family.constraints(board)
+    if two_clocks:
+        pins += input_clock(board)
     parts = [netlist.name, pins, *command, str(tools.versions(family.packages))]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest(), command, pins
 
@@ -96,8 +111,9 @@ def _work(board: Board, clock_hz: int, netlist: Path, seed: int) -> tuple[str, l
 def _placement(seed: int, file: Path) -> Placement:
     with zipfile.ZipFile(file) as archive:
         report = json.loads(archive.read(REPORT))
-    fmax = min(float(clock["achieved"]) for clock in report["fmax"].values())
-    return Placement(seed, fmax, report, file)
+    fmax, link_fmax = highest_clocks(report)
+    check_crossing(report)
+    return Placement(seed, fmax, report, file, link_fmax)
 
 
 def place_all(
@@ -107,15 +123,15 @@ def place_all(
     seeds: Sequence[int],
     workers: Workers,
     progress: Callable[[Placement], None],
+    two_clocks: bool = False,
 ) -> list[Placement]:
     """Place with several seeds and return them in the order of `seeds`.
 
     `progress` is called as each is done. Errors as for :func:`place`.
     """
     design = board, clock_hz, netlist
-    return in_parallel(
-        partial(place, *design), seeds, workers, progress, known=partial(placed, *design)
-    )
+    make, find = (partial(each, *design, two_clocks=two_clocks) for each in (place, placed))
+    return in_parallel(make, seeds, workers, progress, known=find)
 
 
 def pack(board: Board, placement: Placement, out: Path) -> None:

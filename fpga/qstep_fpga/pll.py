@@ -1,4 +1,4 @@
-"""The PLL of a board: its tool takes the nearest rate it can make, a build insists on the very one."""
+"""The PLL of a board: its tool takes the nearest rates it can make, a build insists on the very ones."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from qstep.errors import BuildError
 from qstep_fpga import tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
+from qstep_fpga.pin_wrapper import LANES_OUTPUT
+from qstep_rtl.crossing import lanes_clock
 
-__all__ = ["PLL", "check_rate", "make", "pll_command"]
+__all__ = ["PLL", "check_rates", "make", "pll_command"]
 
 PLL = "pll.v"
 """File of the module ``pll``."""
@@ -20,18 +22,38 @@ _ROUNDING_HZ = 500
 
 
 def pll_command(board: Board, config: Config) -> list[str]:
-    """Return the command that writes :data:`PLL`."""
-    return FAMILIES[board.family].pll(board, config.link.clock_hz, PLL)
+    """Return the command that writes :data:`PLL`.
+
+    Raises
+    ------
+    BuildError
+        The lanes have a clock of their own, and the PLL of the family makes one only.
+    """
+    rates = {output: clock_hz for output, (_, clock_hz) in _outputs(config).items()}
+    if not rates.keys() <= FAMILIES[board.family].pll_rates.keys():
+        raise BuildError(
+            f"acting.clock_hz is {config.lane_clock_hz}; the PLL of {board.title} makes one clock, so "
+            "lanes have that of the link: leave it out"
+        )
+    return FAMILIES[board.family].pll(board, rates, PLL)
+
+
+def _outputs(config: Config) -> dict[str, tuple[str, int]]:
+    """Return what sets each output of the PLL, and to how many hertz."""
+    outputs = {"clock_out": ("link.clock_hz", config.link.clock_hz)}
+    if lanes_clock(config):
+        outputs[LANES_OUTPUT] = "acting.clock_hz", config.lane_clock_hz
+    return outputs
 
 
 def make(board: Board, config: Config, folder: Path) -> None:
-    """Write :data:`PLL` to `folder`; raises as :func:`check_rate` does."""
+    """Write :data:`PLL` to `folder`; raises as :func:`check_rates` and :func:`pll_command` do."""
     tools.run(pll_command(board, config), folder)
-    check_rate(board, config, (folder / PLL).read_text(encoding="utf-8"))
+    check_rates(board, config, (folder / PLL).read_text(encoding="utf-8"))
 
 
-def check_rate(board: Board, config: Config, written: str) -> None:
-    """Raise BuildError if the PLL makes another rate than ``link.clock_hz``.
+def check_rates(board: Board, config: Config, written: str) -> None:
+    """Raise BuildError if the PLL makes another rate than is asked for.
 
     Parameters
     ----------
@@ -46,13 +68,14 @@ def check_rate(board: Board, config: Config, written: str) -> None:
     no coarser below 1 GHz). So what differs by no more than half a kilohertz counts as the same: that
     is 11 millionths of the slowest board's clock, less than its oscillator is off.
     """
-    found = re.search(FAMILIES[board.family].pll_rate, written)
-    if found is None:
-        raise BuildError(f"the tool that writes the PLL of {board.title} does not say its rate")
-    made, asked = float(found[1]), config.link.clock_hz
-    if abs(round(made * 1e6) - asked) > _ROUNDING_HZ:
-        raise BuildError(
-            f"the PLL of {board.title} makes {made:g} MHz of its {board.clock_hz / 1e6:g} MHz, where "
-            f"link.clock_hz asks for {asked / 1e6:g} MHz; to have it as it is, set link.clock_hz = "
-            f"{round(made * 1e6):_}"
-        )
+    for output, (field, asked) in _outputs(config).items():
+        found = re.search(FAMILIES[board.family].pll_rates[output], written)
+        if found is None:
+            raise BuildError(f"the tool that writes the PLL of {board.title} does not say its rate")
+        made = float(found[1])
+        if abs(round(made * 1e6) - asked) > _ROUNDING_HZ:
+            raise BuildError(
+                f"the PLL of {board.title} makes {made:g} MHz of its {board.clock_hz / 1e6:g} MHz, "
+                f"where {field} asks for {asked / 1e6:g} MHz; to have it as it is, set {field} = "
+                f"{round(made * 1e6):_}"
+            )

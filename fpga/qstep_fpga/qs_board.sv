@@ -10,12 +10,15 @@
 // Invariants  none
 // Resources   fpga/README.md
 // Reference   none
+//
+// The lines behind //LANES count where the lanes have a clock of their own.
 
 module qs_board #(
     parameter int unsigned ClockHz = 48_000_000,
     parameter logic [63:0] Build = '0  // identity of the build, first byte lowest
 ) (
     input  logic clk_i,
+    //LANES input logic lanes_clk_i,
     input  logic locked_i,
     input  logic button_i,
     input  logic rx_i,
@@ -50,6 +53,7 @@ module qs_board #(
 
   qstep_top u_top (
       .clk  (clk_i),
+      //LANES .lanes_clk(lanes_clk_i),
       .rst  (rst_q),
       .rx   (rx_i),
       .tx   (tx_o),

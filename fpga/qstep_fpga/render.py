@@ -37,6 +37,12 @@ def render(report: BuildReport) -> Group:
         f"{low:.1f} / {median:.1f} / {high:.1f} MHz (lowest, median, highest of "
         f"{len(report.fmax_mhz)} placement seeds)",
     )
+    if report.link is not None:
+        reached = report.link.fmax_mhz.values()
+        table.add_row(
+            "link's clock",
+            f"{report.link.clock_mhz:g} MHz; highest {min(reached):.1f} to {max(reached):.1f} MHz",
+        )
     table.add_row("critical path", report.critical_path)
     table.add_row("lane", f"{report.core_rate:g} million updates/s, where none waits for another")
     if not report.agents:

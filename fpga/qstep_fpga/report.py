@@ -19,13 +19,21 @@ from qstep_fpga.critical import describe
 from qstep_fpga.netlist import identity, versions
 from qstep_fpga.placement import Placement
 
-__all__ = ["BuildReport", "resources"]
+__all__ = ["BuildReport", "LinkClock", "resources"]
 
 _NO_REPORT = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 """What reading and checking raises for a file that is something else."""
 
 _RATES = "lanes", "agents", "updates_per_second"
 """What a file says beside the fields of a report, from which it follows."""
+
+
+@dataclass(frozen=True)
+class LinkClock:
+    """The clock of the link that the PLL makes, and the highest by seed, in MHz."""
+
+    clock_mhz: float
+    fmax_mhz: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -42,16 +50,18 @@ class BuildReport:
     build : str
         Identity of the build, which can be read from the device too; see :func:`.netlist.identity`.
     clock_mhz : float
-        The clock that the PLL makes.
+        The clock of the lanes that the PLL makes.
     fmax_mhz : dict
-        Highest clock by seed.
+        Highest clock of the lanes by seed.
     seed : int
-        The seed of the bitstream: the one with the highest clock.
+        The seed of the bitstream: of those that meet the link's clock the one with the highest.
     resources : dict
         Name to used and available.
     critical_path : str
     tools : dict
         Versions by package.
+    link : LinkClock, optional
+        Where the lanes have a clock of their own.
     """
 
     board: str
@@ -65,23 +75,36 @@ class BuildReport:
     resources: dict[str, tuple[int, int]]
     critical_path: str
     tools: dict[str, str]
+    link: LinkClock | None = None
 
     @classmethod
     def of(cls, board: Board, config: Config, placements: list[Placement]) -> BuildReport:
         """Sum up the placements of one netlist."""
-        best = max(placements, key=lambda placement: placement.fmax_mhz)
+        link_mhz = config.link.clock_hz / 1e6
+
+        def quality(placement: Placement) -> tuple[bool, float]:
+            link_fmax = placement.link_fmax_mhz
+            return link_fmax is None or link_fmax >= link_mhz, placement.fmax_mhz
+
+        best = max(placements, key=quality)
+        links = {
+            str(p.seed): round(p.link_fmax_mhz, 2)
+            for p in placements
+            if p.link_fmax_mhz is not None
+        }
         return cls(
             board=board.name,
             part=board.part,
             config=config.to_dict(),
             digest=config.digest,
             build=identity(board, config),
-            clock_mhz=config.link.clock_hz / 1e6,
+            clock_mhz=config.lane_clock_hz / 1e6,
             fmax_mhz={str(p.seed): round(p.fmax_mhz, 2) for p in placements},
             seed=best.seed,
             resources=resources(board, best),
             critical_path=describe(best.report),
             tools=versions(board),
+            link=LinkClock(link_mhz, links) if links else None,
         )
 
     @property
@@ -92,8 +115,10 @@ class BuildReport:
 
     @property
     def is_met(self) -> bool:
-        """Whether the bitstream's placement allows the clock."""
-        return self.fmax_mhz[str(self.seed)] >= self.clock_mhz
+        """Whether the bitstream's placement allows the clock, and that of the link."""
+        seed, link = str(self.seed), self.link
+        link_is_met = link is None or link.fmax_mhz[seed] >= link.clock_mhz
+        return self.fmax_mhz[seed] >= self.clock_mhz and link_is_met
 
     @property
     def agents(self) -> int:
@@ -127,7 +152,10 @@ class BuildReport:
 
     def to_json(self) -> str:
         """Return the report as JSON text, with the rates that follow from it."""
-        return json.dumps({**asdict(self), **self._rates}, indent=2) + "\n"
+        tree = asdict(self)
+        if self.link is None:
+            del tree["link"]
+        return json.dumps({**tree, **self._rates}, indent=2) + "\n"
 
     @property
     def _rates(self) -> dict[str, Any]:
@@ -145,6 +173,8 @@ class BuildReport:
         try:
             tree = json.loads(path.read_text(encoding="utf-8"))
             tree["resources"] = {name: tuple(pair) for name, pair in tree["resources"].items()}
+            if "link" in tree:
+                tree["link"] = LinkClock(**tree["link"])
             given = {name: tree.pop(name) for name in _RATES if name in tree}
             report = cls(**tree)
             report._check()
@@ -160,11 +190,13 @@ class BuildReport:
             if not isinstance(getattr(self, name), str):
                 raise TypeError(f"{name} is no text")
         Config.from_dict(self.config)
-        for clock in (self.clock_mhz, *self.fmax_mhz.values()):
-            if not clock > 0:
-                raise ValueError(f"a clock is {clock!r}")
-        if str(self.seed) not in self.fmax_mhz:
-            raise ValueError(f"fmax_mhz has no clock of seed {self.seed!r}")
+        own = LinkClock(self.clock_mhz, self.fmax_mhz)
+        for clocks in (own,) if self.link is None else (own, self.link):
+            for clock in (clocks.clock_mhz, *clocks.fmax_mhz.values()):
+                if not clock > 0:
+                    raise ValueError(f"a clock is {clock!r}")
+            if str(self.seed) not in clocks.fmax_mhz:
+                raise ValueError(f"fmax_mhz has no clock of seed {self.seed!r}")
         for name, (used, available) in self.resources.items():
             if not 0 <= used <= available:
                 raise ValueError(f"{used!r} of {available!r} {name} are used")

@@ -16,7 +16,8 @@ from qstep.config import Config
 from qstep.errors import BuildError, ConfigError, FileFormatError, ToolMissingError
 from qstep.scheduler import Threads
 from qstep_fpga import flow, tools
-from qstep_fpga.board import load
+from qstep_fpga.board import Board, load
+from qstep_fpga.clocks import check_crossing, highest_clocks
 from qstep_fpga.critical import describe
 from qstep_fpga.families.base import PLACED, REPORT
 from qstep_fpga.farm.build import Farm
@@ -155,7 +156,7 @@ def placed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Placement]:
     """Stand in for the tools: these placements, and a bitstream that names its seed."""
     found: list[Placement] = []
     monkeypatch.setattr(flow, "synthesise", lambda board, config: netlist(tmp_path))
-    monkeypatch.setattr(flow, "place_all", lambda *a: [a[-1](p) or p for p in found])
+    monkeypatch.setattr(flow, "place_all", lambda *a: [a[5](p) or p for p in found])
     monkeypatch.setattr(flow, "pack", lambda board, p, out: out.write_text(str(p.seed)))
     return found
 
@@ -174,18 +175,26 @@ def test_bitstream_comes_from_the_fastest_seed(placed: list[Placement], tmp_path
     assert Config.from_toml(tmp_path / "out/icebreaker.toml").digest == report.digest
 
 
+@pytest.mark.parametrize(
+    ("lanes_hz", "rates"), [(None, (80_000_000, None)), (90_000_000, (90_000_000, 80_000_000))]
+)
 def test_lanes_on_ecp5_are_copied_and_not_placed_freely(
-    placed: list[Placement], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    placed: list[Placement],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    lanes_hz: int | None,
+    rates: tuple[int, int | None],
 ) -> None:
     board = load("ulx3s-85f-agents")
     assert board.config.acting is not None
     acting = replace(board.config.acting, agents=32)
-    config = replace(board.config, lanes=2, acting=acting)
+    link = replace(board.config.link, clock_hz=80_000_000)
+    config = replace(board.config, link=link, lanes=2, acting=replace(acting, clock_hz=lanes_hz))
     (tmp_path / "farm.json").write_text('{"modules": {"board": {}, "qs_island": {}}}')
     seen: list[object] = []
 
-    def copies(*given: object) -> Farm:
-        seen.extend(given[1:7])
+    def copies(*given: object, link_hz: int | None) -> Farm:
+        seen.extend([*given[1:7], link_hz])
         lane = PlacedIsland(1, 200.0, 0, Path("unused"))
         return Farm(lane, {}, (placement(4, 91.0), placement(5, 93.0)))
 
@@ -197,7 +206,7 @@ def test_lanes_on_ecp5_are_copied_and_not_placed_freely(
         board, config, [4, 5], Threads(1), tmp_path / "out", lambda what, *_: told.append(what)
     )
     modules = {"board": {}, "qs_island": {}}
-    assert seen == [modules, "board", "qs_island", 90_000_000, [4, 5], [4, 5]]
+    assert seen == [modules, "board", "qs_island", rates[0], [4, 5], [4, 5], rates[1]]
     assert (report.seed, bitstream.read_text()) == (5, "5")
     assert "seed 5: 93.0 MHz" in told
 
@@ -213,6 +222,68 @@ def test_unmet_clock_is_refused_and_an_older_bitstream_removed(
         run(tmp_path)
     assert not (tmp_path / "icebreaker.bin").exists()
     assert not BuildReport.read(tmp_path / "icebreaker.json").is_met
+
+
+def two_clocks(seed: int, lanes: float, link: float) -> Placement:
+    """Return a placement of a device whose lanes have a clock of their own."""
+    lanes_clock, link_clock = "$glbnet$x.lanes_clk", "$glbnet$clk"
+    step = {"from": {"cell": "lane"}, "to": {"cell": "lane"}, "type": "routing"}
+    ends = {link_clock: (link_clock, 12.0), lanes_clock: (lanes_clock, 5.0)}
+    paths = [
+        {"from": f"posedge {a}", "to": f"posedge {b}", "path": [{**step, "delay": delay}]}
+        for a, (b, delay) in [*ends.items(), (link_clock, (lanes_clock, 14.0))]
+    ]
+    made = placement(seed, lanes)
+    reached = {lanes_clock: {"achieved": lanes}, link_clock: {"achieved": link}}
+    report = {**made.report, "fmax": reached, "critical_paths": paths}
+    return replace(made, report=report, link_fmax_mhz=link)
+
+
+@pytest.mark.parametrize(
+    ("clocks", "message"),
+    [
+        (
+            [(181.0, 89.0), (181.5, 89.5)],
+            r"clock of 90 MHz .* allows 89\.5 MHz. Lower link.clock_hz",
+        ),
+        ([(179.0, 91.0), (178.0, 91.0)], r"of 180 MHz .* allows 179\.0 MHz. Lower acting.clock_hz"),
+    ],
+)
+def test_of_two_clocks_both_must_be_met(
+    placed: list[Placement], tmp_path: Path, clocks: list[tuple[float, float]], message: str
+) -> None:
+    board, config = with_two_clocks()
+    build = (board, config, [1, 2], Threads(1), tmp_path, lambda *a: None)
+    placed += [two_clocks(seed, *pair) for seed, pair in enumerate(clocks, 1)]
+    with pytest.raises(BuildError, match=message):
+        flow.build(*build)
+    # The lanes' clock counts, where the link's is met.
+    placed.append(two_clocks(3, 180.5, 90.5))
+    report, bitstream = flow.build(*build)
+    assert (report.seed, report.clock_mhz, bitstream.read_text()) == (3, 180.0, "3")
+    assert report.link is not None
+    assert (report.link.clock_mhz, report.link.fmax_mhz["3"]) == (90.0, 90.5)
+    assert report.core_rate == 180.0
+    assert report.critical_path.startswith("5.0 ns")
+    assert BuildReport.read(tmp_path / "ulx3s-85f-agents.json") == report
+
+
+def with_two_clocks() -> tuple[Board, Config]:
+    board = load("ulx3s-85f-agents")
+    assert board.config.acting is not None
+    acting = replace(board.config.acting, clock_hz=180_000_000)
+    return board, replace(board.config, acting=acting)
+
+
+def test_data_that_are_late_between_two_clocks_are_refused() -> None:
+    report = two_clocks(1, 180.0, 90.0).report
+    assert highest_clocks(report) == (180.0, 90.0)
+    check_crossing(report)
+    late = two_clocks(1, 220.0, 90.0).report
+    with pytest.raises(
+        BuildError, match=r"data take 14\.0 ns from \S+clk .*take 13\.6 ns. Try another"
+    ):
+        check_crossing(late)
 
 
 def test_unmet_clock_can_be_accepted_by_name(placed: list[Placement], tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from qstep.acting.config import Acting
 from qstep.config import Config, Link
 from qstep.errors import BuildError
 from qstep_fpga import pll
@@ -56,7 +57,7 @@ def at(board: Board, clock_hz: int) -> Config:
 def test_another_rate_is_refused(name: str, asked: int, made: str, message: str) -> None:
     board = load(name)
     with pytest.raises(BuildError, match=f"the PLL of {board.title} makes {message}"):
-        pll.check_rate(board, at(board, asked), SAID[name].format(made))
+        pll.check_rates(board, at(board, asked), SAID[name].format(made))
 
 
 @pytest.mark.unit
@@ -71,7 +72,40 @@ def test_another_rate_is_refused(name: str, asked: int, made: str, message: str)
 )
 def test_the_same_rate_is_accepted(name: str, asked: int, made: str) -> None:
     board = load(name)
-    pll.check_rate(board, at(board, asked), SAID[name].format(made))
+    pll.check_rates(board, at(board, asked), SAID[name].format(made))
+
+
+TWO_RATES = """\
+    output clock_out, // {} MHz, 0 deg
+    output lanes_out, // {} MHz, 0 deg
+"""
+
+
+def with_lanes_at(name: str, lanes_hz: int) -> tuple[Board, Config]:
+    board = load(name)
+    link = Link(clock_hz=90_000_000, baud=1_000_000)
+    return board, replace(board.config, link=link, acting=Acting(clock_hz=lanes_hz))
+
+
+@pytest.mark.unit
+def test_a_second_clock_is_the_one_that_was_asked_for() -> None:
+    board, config = with_lanes_at("ulx3s-85f", 180_000_000)
+    pll.check_rates(board, config, TWO_RATES.format(90, 180))
+    with pytest.raises(
+        BuildError, match=r"210 MHz .* acting.clock_hz asks for 180 .* = 210_000_000"
+    ):
+        pll.check_rates(board, config, TWO_RATES.format(90, 210))
+    # The faster one is made first: of its multiple the other one is more often a part.
+    words = " ".join(pll.pll_command(board, config))
+    assert "--clkout0_name lanes_out -i 25 -o 180 --clkout1_name clock_out --clkout1 90 " in words
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("name", ["icebreaker", "tang-nano-20k"])
+def test_a_chip_whose_pll_makes_one_clock_says_so(name: str) -> None:
+    message = "acting.clock_hz is 180000000; the PLL of .* makes one clock.*: leave it out"
+    with pytest.raises(BuildError, match=message):
+        pll.pll_command(*with_lanes_at(name, 180_000_000))
 
 
 @pytest.mark.unit
@@ -79,7 +113,7 @@ def test_the_same_rate_is_accepted(name: str, asked: int, made: str) -> None:
 def test_a_tool_that_does_not_say_its_rate_is_not_believed(name: str) -> None:
     board = load(name)
     with pytest.raises(BuildError, match=r"writes the PLL of .* does not say its rate"):
-        pll.check_rate(board, board.config, "module pll;")
+        pll.check_rates(board, board.config, "module pll;")
 
 
 @pytest.mark.synth

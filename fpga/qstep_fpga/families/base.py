@@ -38,9 +38,9 @@ class Family(Protocol):
         Bits of a block RAM, with those that others call parity.
     bitstream : str
         Suffix of the file that a programmer takes.
-    pll_rate : str
-        Regular expression for where the file of the PLL names the rate that it makes; group 1 is it, in
-        MHz.
+    pll_rates : dict
+        By output of the module ``pll``, a regular expression for where its file names the rate that it
+        makes; group 1 is it, in MHz. Where there is no ``lanes_out`` it makes one clock only.
     """
 
     packages: ClassVar[tuple[str, ...]]
@@ -50,10 +50,13 @@ class Family(Protocol):
     cells: ClassVar[dict[str, tuple[tuple[str, ...], ...]]]
     block_bits: ClassVar[int]
     bitstream: ClassVar[str]
-    pll_rate: ClassVar[str]
+    pll_rates: ClassVar[dict[str, str]]
 
-    def pll(self, board: Board, clock_hz: int, file: str) -> list[str]:
-        """Return the command that writes module ``pll`` (clock_in, clock_out, locked) to `file`."""
+    def pll(self, board: Board, rates: dict[str, int], file: str) -> list[str]:
+        """Return the command that writes module ``pll`` (clock_in, locked, outputs) to `file`.
+
+        `rates` are in hertz, by the names of `pll_rates`.
+        """
 
     def constraints(self, board: Board) -> str:
         """Return the pins of the board's top module in the family's own language."""

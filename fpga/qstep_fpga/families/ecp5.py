@@ -9,10 +9,15 @@ from qstep_fpga.families.base import CONSTRAINTS, PLACED, Refinement
 from qstep_fpga.families.ecp5_registers import absorb_registers
 from qstep_fpga.pins import ports
 
-__all__ = ["ECP5", "TIMING_WEIGHT", "nextpnr"]
+__all__ = ["ECP5", "TIMING_WEIGHT", "input_clock", "nextpnr"]
 
 TIMING_WEIGHT = ("--placer-heap-timingweight", "400")
 """The default of 10 leaves the lane 10 to 20 % slower: docs/lane.md."""
+
+
+def input_clock(board: Board) -> str:
+    """Return the line of a constraints' file from which the clocks of the PLL's outputs follow."""
+    return f'FREQUENCY PORT "clock" {board.clock_hz / 1e6:g} MHZ;\n'
 
 
 def nextpnr(board: Board) -> list[str]:
@@ -41,12 +46,18 @@ class ECP5:
     }
     block_bits: ClassVar[int] = 18 * 1024
     bitstream: ClassVar[str] = ".bit"
-    pll_rate: ClassVar[str] = r'FREQUENCY_PIN_CLKOP="([\d.]+)"'
+    pll_rates: ClassVar[dict[str, str]] = {
+        name: rf"output {name}, // ([\d.]+) MHz" for name in ("clock_out", "lanes_out")
+    }
 
-    def pll(self, board: Board, clock_hz: int, file: str) -> list[str]:
-        names = ["-n", "pll", "--clkin_name", "clock_in", "--clkout0_name", "clock_out"]
-        rates = ["-i", f"{board.clock_hz / 1e6:g}", "-o", f"{clock_hz / 1e6:g}"]
-        return ["yowasp-ecppll", *names, *rates, "-f", file]
+    def pll(self, board: Board, rates: dict[str, int], file: str) -> list[str]:
+        # The loop runs at a multiple of the first output, so the other one is best the slower one.
+        first, *others = sorted(rates, key=rates.__getitem__, reverse=True)
+        words = ["-n", "pll", "--clkin_name", "clock_in", "--clkout0_name", first]
+        words += ["-i", f"{board.clock_hz / 1e6:g}", "-o", f"{rates[first] / 1e6:g}"]
+        for other in others:
+            words += ["--clkout1_name", other, "--clkout1", f"{rates[other] / 1e6:g}"]
+        return ["yowasp-ecppll", *words, "-f", file]
 
     def constraints(self, board: Board) -> str:
         lines = []

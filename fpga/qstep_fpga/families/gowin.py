@@ -33,11 +33,11 @@ class Gowin:
     }
     block_bits: ClassVar[int] = 18 * 1024
     bitstream: ClassVar[str] = ".fs"
-    pll_rate: ClassVar[str] = r"Achieved output frequency: +([\d.]+) MHz"
+    pll_rates: ClassVar[dict[str, str]] = {"clock_out": r"Achieved output frequency: +([\d.]+) MHz"}
 
-    def pll(self, board: Board, clock_hz: int, file: str) -> list[str]:
-        rates = ["-i", f"{board.clock_hz / 1e6:g}", "-o", f"{clock_hz / 1e6:g}"]
-        return ["gowin_pll", *rates, "-d", board.pll_device, "-f", file]
+    def pll(self, board: Board, rates: dict[str, int], file: str) -> list[str]:
+        words = ["-i", f"{board.clock_hz / 1e6:g}", "-o", f"{rates['clock_out'] / 1e6:g}"]
+        return ["gowin_pll", *words, "-d", board.pll_device, "-f", file]
 
     def constraints(self, board: Board) -> str:
         lines = []

@@ -35,11 +35,11 @@ class ICE40:
     }
     block_bits: ClassVar[int] = 4 * 1024
     bitstream: ClassVar[str] = ".bin"
-    pll_rate: ClassVar[str] = r"Achieved output frequency: +([\d.]+) MHz"
+    pll_rates: ClassVar[dict[str, str]] = {"clock_out": r"Achieved output frequency: +([\d.]+) MHz"}
 
-    def pll(self, board: Board, clock_hz: int, file: str) -> list[str]:
-        rates = ["-i", f"{board.clock_hz / 1e6:g}", "-o", f"{clock_hz / 1e6:g}"]
-        return ["yowasp-icepll", *rates, "-p", "-m", "-q", "-f", file]
+    def pll(self, board: Board, rates: dict[str, int], file: str) -> list[str]:
+        words = ["-i", f"{board.clock_hz / 1e6:g}", "-o", f"{rates['clock_out'] / 1e6:g}"]
+        return ["yowasp-icepll", *words, "-p", "-m", "-q", "-f", file]
 
     def constraints(self, board: Board) -> str:
         lines = []

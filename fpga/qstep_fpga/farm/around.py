@@ -21,6 +21,7 @@ from qstep_fpga import tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import CONSTRAINTS, NETLIST, PLACED
+from qstep_fpga.families.ecp5 import input_clock
 from qstep_fpga.farm.dummies import DUMMY, dummies, register
 from qstep_fpga.farm.grid import LOGIC, Bel, Grid, design, parse
 from qstep_fpga.farm.sites import Rectangle
@@ -144,6 +145,7 @@ def place_around(
     packed: Mapping[str, Any],
     clock_hz: int,
     seed: int,
+    two_clocks: bool = False,
 ) -> Around:
     """Pack and place what is no lane, or find it in the cache.
 
@@ -158,7 +160,10 @@ def place_around(
     island, packed : dict
         The lane as yosys wrote it, and as nextpnr did.
     clock_hz : int
+        That of the link.
     seed : int
+    two_clocks : bool
+        The lanes have another one, which follows from the PLL.
 
     Raises
     ------
@@ -172,7 +177,7 @@ def place_around(
     netlist = design("board", cells, top["ports"], top["netnames"])
     words = [*family.place(board), "--json", NETLIST, "--write", "placed.json", "--no-route"]
     words += ["--freq", f"{clock_hz / 1e6:g}", "--seed", str(seed), "--timing-allow-fail"]
-    pins = family.constraints(board)
+    pins = family.constraints(board) + (input_clock(board) if two_clocks else "")
     parts = [netlist, pins, *words, str(tools.versions(family.packages))]
 
     def make(folder: Path) -> Path:

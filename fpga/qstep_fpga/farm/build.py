@@ -16,8 +16,10 @@ from qstep.errors import BuildError
 from qstep.scheduler import Workers, in_parallel
 from qstep_fpga import tools
 from qstep_fpga.board import Board
+from qstep_fpga.clocks import check_crossing
+from qstep_fpga.clocks import highest_clocks as clocks_of
 from qstep_fpga.families import FAMILIES
-from qstep_fpga.families.base import NETLIST, PLACED, REPORT
+from qstep_fpga.families.base import CONSTRAINTS, NETLIST, PLACED, REPORT
 from qstep_fpga.families.ecp5 import nextpnr
 from qstep_fpga.farm.around import Around, lanes_of, place_around
 from qstep_fpga.farm.check import check_farm
@@ -27,6 +29,7 @@ from qstep_fpga.farm.island import PlacedIsland, place_islands, read_packed
 from qstep_fpga.farm.limits import highest_clocks, quiet_ports, timing_model
 from qstep_fpga.farm.sites import extent, layout
 from qstep_fpga.farm.ties import tied
+from qstep_fpga.pin_wrapper import LANES_CLOCK
 from qstep_fpga.placement import Placement
 
 __all__ = ["Farm", "copy_lanes", "needs_of"]
@@ -75,6 +78,7 @@ def copy_lanes(
     seeds: Sequence[int],
     workers: Workers,
     progress: Callable[[str], None],
+    link_hz: int | None = None,
 ) -> Farm:
     """Place one lane with several seeds, copy the best, place the rest with several, and check it all.
 
@@ -88,13 +92,15 @@ def copy_lanes(
     top, lane : str
         Names of the modules.
     clock_hz : int
-        What to place for.
+        What to place the lanes for.
     lane_seeds, seeds : sequence of int
         For the lane, and for what is around; at least one each.
     workers : Workers
         Who places.
     progress : callable
         Called with what is done.
+    link_hz : int, optional
+        What to place for beside the lanes, where they have a clock of their own.
 
     Raises
     ------
@@ -133,37 +139,56 @@ def copy_lanes(
 
     def placed(seed: int) -> Placement:
         around = place_around(
-            board, grid, modules[top], lanes, modules[lane], packed, clock_hz, seed
+            *(board, grid, modules[top], lanes, modules[lane], packed),
+            *(clock_hz if link_hz is None else link_hz, seed, link_hz is not None),
         )
         farm, lost = joined(around, lanes, packed, extent(grid))
-        kept, report = _route(board, farm, around, clock_hz)
+        kept, report = _route(board, farm, around, clock_hz, link_hz)
         with zipfile.ZipFile(kept) as archive:
             routed = json.loads(archive.read("routed.json"))["modules"]["top"]
         check_farm(routed, around, lanes, packed)
-        clocks = [float(clock["achieved"]) for clock in report["fmax"].values()]
-        fmax = min([*clocks, *limits.values()])
+        reached, link_fmax = clocks_of(report)
+        check_crossing(report)
+        fmax = min([reached, *limits.values()])
         progress(
             f"{count} lanes, seed {seed}: {fmax:.1f} MHz, checked; {lost} nets of copies routed anew"
         )
-        return Placement(seed, fmax, report, kept)
+        return Placement(seed, fmax, report, kept, link_fmax)
 
     placements = in_parallel(placed, seeds, workers, lambda placement: None)
     return Farm(best, limits, tuple(placements))
 
 
 def _route(
-    board: Board, farm: Mapping[str, Any], around: Around, clock_hz: int
+    board: Board,
+    farm: Mapping[str, Any],
+    around: Around,
+    clock_hz: int,
+    link_hz: int | None,
 ) -> tuple[Path, dict[str, Any]]:
     """Route what is not yet, or find it in the cache; return the file of a Placement, and its report."""
     family = FAMILIES[board.family]
     netlist = json.dumps({"creator": "qstep", "modules": {"top": farm}})
     words = [*nextpnr(board), "--json", NETLIST, "--no-pack", "--no-place"]
     words += ["--textcfg", "untied.txt", "--write", "routed.json", "--report", REPORT]
-    words += ["--freq", f"{clock_hz / 1e6:g}", "--timing-allow-fail"]
-    parts = [netlist, around.text, *words, str(tools.versions(family.packages))]
+    words += ["--freq", f"{(link_hz or clock_hz) / 1e6:g}", "--timing-allow-fail"]
+    constraints = ""
+    if link_hz is not None:
+        # It is not known any more what the PLL makes of its input.
+        (net,) = (n for n in farm["netnames"] if n.startswith("$glbnet$") and LANES_CLOCK in n)
+        constraints = f'FREQUENCY NET "{net}" {clock_hz / 1e6:g} MHZ;\n'
+        words += ["--lpf", CONSTRAINTS]
+    parts = [
+        netlist,
+        around.text,
+        *([constraints] if constraints else []),
+        *words,
+        str(tools.versions(family.packages)),
+    ]
 
     def make(folder: Path) -> Path:
         (folder / NETLIST).write_text(netlist, encoding="utf-8")
+        (folder / CONSTRAINTS).write_text(constraints, encoding="utf-8")
         tools.run(words, folder)
         text = (folder / "untied.txt").read_text(encoding="utf-8")
         (folder / PLACED).write_text(tied(text, around.text), encoding="utf-8")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from qstep_fpga.netlist import (
     read,
     refine,
     stage,
+    write_board_source,
 )
 from qstep_fpga.pin_wrapper import WRAPPER, around_device
 from qstep_rtl.farm import island_parameters
@@ -78,8 +78,8 @@ def synthesise_farm(board: Board, config: Config) -> Path:
     def make(folder: Path) -> Path:
         pll.make(board, config, folder)
         stage(config, folder)
-        shutil.copy(BOARD_SOURCE, folder)
-        (folder / f"{WRAPPER}.v").write_text(around_device(board), encoding="utf-8")
+        write_board_source(config, folder)
+        (folder / f"{WRAPPER}.v").write_text(around_device(board, config), encoding="utf-8")
         modules = {}
         for top, reading in scripts.items():
             commands = [*reading, f"{family.synthesis}{_NO_WIDE} -top {top} -json {NETLIST}"]

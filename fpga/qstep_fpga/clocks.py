@@ -1,0 +1,38 @@
+"""Highest clocks in a report of place and route: one of all, or the lanes' and the link's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from qstep.errors import BuildError
+from qstep_fpga.pin_wrapper import LANES_CLOCK
+from qstep_rtl.crossing import STAGES
+
+__all__ = ["check_crossing", "highest_clocks"]
+
+
+def highest_clocks(report: dict[str, Any]) -> tuple[float, float | None]:
+    """Return the highest clock of the lanes in MHz, and that of the link if it is another one."""
+    clocks = {name: float(clock["achieved"]) for name, clock in report["fmax"].items()}
+    lanes = [mhz for name, mhz in clocks.items() if LANES_CLOCK in name]
+    others = [mhz for name, mhz in clocks.items() if LANES_CLOCK not in name]
+    return (min(lanes), min(others)) if lanes else (min(others), None)
+
+
+def check_crossing(report: dict[str, Any]) -> None:
+    """Raise BuildError if data from one clock to the other are later than the bit beside them.
+
+    The bit takes STAGES clocks of where it goes to. The first of them is left out, for what the bit's
+    own way is shorter than that of the data.
+    """
+    for path in report["critical_paths"]:
+        ends = path["from"], path["to"]
+        if ends[0] == ends[1] or "<async>" in ends:
+            continue
+        limit = (STAGES - 1) * 1e3 / report["fmax"][path["to"].split()[-1]]["achieved"]
+        taken = sum(step["delay"] for step in path["path"])
+        if taken > limit:
+            raise BuildError(
+                f"data take {taken:.1f} ns from {ends[0].split()[-1]} to {ends[1].split()[-1]}, and may "
+                f"take {limit:.1f} ns. Try another seed"
+            )
