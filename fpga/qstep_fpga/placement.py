@@ -130,7 +130,8 @@ def place_all(
     `progress` is called as each is done. Errors as for :func:`place`.
     """
     design = board, clock_hz, netlist
-    make, find = (partial(each, *design, two_clocks=two_clocks) for each in (place, placed))
+    make = partial(place, *design, two_clocks=two_clocks)
+    find = partial(placed, *design, two_clocks=two_clocks)
     return in_parallel(make, seeds, workers, progress, known=find)
 
 
