@@ -5,9 +5,10 @@ end of an APPLY frame, or while agents act for the next request. Whether any of 
 a few of their registers: the device's signals `awake`, or `link_awake` and `counters_awake` beside
 agents. Where such a signal is 0 the registers of its blocks keep what they hold, so a simulation may
 leave out the clock; the hardware has no use for the signal and loses it in synthesis. What has the
-attribute ``qstep_rtl.sleep.SLEEPLESS`` keeps its clock. The bus of the agents, ``qs_agent_bus``, sleeps
-with the link that it belongs to, unless an access is still on its way; beyond the chain of a farm, or in
-a clock of its own, it does not.
+attribute ``qstep_rtl.sleep.SLEEPLESS`` keeps its clock. The access to the tables sleeps with the other
+blocks of a lane, unless it is busy. The bus of the agents, ``qs_agent_bus``, sleeps with the link that
+it belongs to, unless an access is still on its way; beyond the chain of a farm, or in a clock of its
+own, it does not.
 
 ``tb/unit/test_rewritten.py`` proves that a device which is awake is the one that Amaranth wrote, and
 ``tb/unit/test_standing_still.py`` and ``test_standing_still_agents.py`` that what sleeps would not have
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["BUS_AWAKE", "sleeping", "sleeping_bus"]
+__all__ = ["sleeping", "sleeping_bus"]
 
 _SLEEPERS = {
     "awake": ("commands", "counters", "responder", "access"),
@@ -26,7 +27,10 @@ _SLEEPERS = {
     "counters_awake": ("counters",),
 }
 
-BUS_AWAKE = "{link_awake} || state_q != StIdle || |token_q || |set_q || set_limit_q"
+_BUSY = {"access": "request__busy || "}
+"""By which of its own signals a block may move besides."""
+
+_BUS_AWAKE = "{link_awake} || state_q != StIdle || |token_q"
 """When the bus of the agents may move, by its own names."""
 
 _BUS_CLOCK = "always_ff @(posedge clk_i)"
@@ -67,7 +71,8 @@ def sleeping(verilog: str) -> str:
             assigned = _ASSIGNED.search(match["body"])
             if assigned is None or assigned[1] in sleepless:
                 return match[0]
-            return f"  always @(posedge clk iff {signals[block[1]]}){match['body']}"
+            awake = _BUSY.get(block[1], "") + signals[block[1]]
+            return f"  always @(posedge clk iff {awake}){match['body']}"
 
         return _PROCESS.sub(process, text)
 
@@ -76,7 +81,7 @@ def sleeping(verilog: str) -> str:
 
 def sleeping_bus(bus: str, verilog: str) -> str:
     """Return the text of ``qs_agent_bus`` without a clock where it sleeps in a generated device."""
-    awake = BUS_AWAKE.format(link_awake=f"{_scope(_device(verilog))}link_awake")
+    awake = _BUS_AWAKE.format(link_awake=f"{_scope(_device(verilog))}link_awake")
     return bus.replace(_BUS_CLOCK, f"always_ff @(posedge clk_i iff ({awake}))")
 
 

