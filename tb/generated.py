@@ -25,6 +25,4 @@ def core_of(config: Config) -> str:
     """Return the hand-written module in a generated device that yosys is to leave out."""
     if config.acting is None:
         return "qs_lane"
-    if config.lanes > 1:
-        return "qs_island"
     return "qs_acting" if config.acting.is_table else "qs_agents"

@@ -31,6 +31,7 @@ CONFIGS = {
     "pins": Config(9, 3, acting=Acting(agents=2, world="pins"), link=_LINK),
     "live": Config(9, 3, acting=Acting(agents=2, world="live"), link=_LINK),
     "farm": Config(9, 3, acting=Acting(agents=2), lanes=2, link=_LINK),
+    "own-clock": Config(9, 3, acting=Acting(agents=2, clock_hz=60_000_000), link=_LINK),
 }
 
 # The types that both know have as many bits.
