@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tb.generated import core_of
@@ -136,7 +136,7 @@ def _module(text: str) -> str:
 
 def _watched_bus(bus: str) -> str:
     """Return the same of the bus of agents."""
-    watched = set()
+    watched: set[str] = set()
 
     def watch(process: re.Match[str]) -> str:
         number, clock = process.start(), "  always_ff @(posedge clk_i)"
@@ -189,7 +189,7 @@ def prove(
     top = folder / "device.v"
     top.write_text(device, encoding="utf-8")
     files = as_simulated(config, top)
-    watches = {top: _watched}
+    watches: dict[Path, Callable[[str], str]] = {top: _watched}
     # Where the bus does not sleep, agents are beyond a chain or in another clock: all of it is left out.
     left_out = [core_of(config) if config.acting is None else "qstep_device.design.agents"]
     if folder / _BUS in files:
