@@ -10,7 +10,7 @@
 //             meet the one before it of its agent.
 // Hazards     none
 // Invariants  none
-// Resources   5 flip-flops a stage
+// Resources   30 flip-flops where a rotation has 16 slots, and one a stage where they are not all of agents
 // Reference   none
 
 module qs_agent_slots
@@ -32,20 +32,31 @@ module qs_agent_slots
 
   logic [SlotBits-1:0] slot_q = '0;
   logic turn_q = 1'b0;
-  logic [Slots-1:1][AgentBits-1:0] agent_q;
   logic [Slots-1:1] live_q;
   logic wakes_q, wakes_longer_q;
 
-  assign agent_o = {agent_q, AgentBits'(slot_q)};
+  // A bit of the number is the same again after the slots of its period, if a rotation is so many times that.
+  for (genvar b = 0; b < AgentBits; b++) begin : gen_bit
+    localparam int unsigned Own = 2 << b;
+    localparam int unsigned Period = Slots % Own == 0 ? Own : Slots;
+    logic [Period-1:1] line_q;
+    logic [Period-1:0] line;
+
+    assign line = {line_q, 1'(slot_q >> b)};
+    always_ff @(posedge clk_i) line_q <= line[Period-2:0];
+    for (genvar k = 0; k < Slots; k++) begin : gen_stage
+      assign agent_o[k][b] = line[k%Period];
+    end
+  end
+
   assign live_o  = {live_q, Agents == Slots || 32'(slot_q) < Agents};
   assign turn_o  = turn_q;
   assign wakes_o = wakes_q;
 
   always_ff @(posedge clk_i) begin
-    slot_q  <= turn_q ? '0 : slot_q + 1'b1;
-    turn_q  <= 32'(slot_q) == Slots - 2;
-    agent_q <= agent_o[Slots-2:0];
-    live_q  <= live_o[Slots-2:0];
+    slot_q <= turn_q ? '0 : slot_q + 1'b1;
+    turn_q <= 32'(slot_q) == Slots - 2;
+    live_q <= live_o[Slots-2:0];
   end
 
   always_ff @(posedge clk_i) begin

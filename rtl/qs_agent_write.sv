@@ -95,16 +95,11 @@ module qs_agent_write
       .data_o(entry_deed_o)
   );
 
-  qs_agent_delay #(
-      .Agents(Agents),
-      .Slots (Slots),
-      .Width (Width),
-      .From  (9),
-      .To    (Entry)
+  qs_delay #(
+      .Width(Width),
+      .Depth(Entry - 9)
   ) u_reward (
       .clk_i,
-      .agent_i,
-      .live_i,
       .data_i(s9_reward_i),
       .data_o(reward)
   );
