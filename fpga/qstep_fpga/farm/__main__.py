@@ -13,11 +13,11 @@ from pathlib import Path
 import click
 
 from qstep.errors import QStepError
-from qstep.scheduler import Threads
 from qstep_fpga import board as boards
 from qstep_fpga.farm.build import copy_lanes, needs_of
 from qstep_fpga.pin_wrapper import WRAPPER
 from qstep_fpga.placement import pack, place
+from qstep_fpga.workers import workers
 
 __all__ = ["main"]
 
@@ -30,6 +30,9 @@ __all__ = ["main"]
 @click.option("--clock", default=212.0, show_default=True, help="MHz to place for.")
 @click.option("--seeds", default=16, show_default=True)
 @click.option("--jobs", default=os.cpu_count() or 1, show_default=True)
+@click.option(
+    "--scheduler", metavar="ADDRESS", help="Place the lanes on this Dask scheduler's workers."
+)
 @click.option("--freely", is_flag=True, help="Place the whole without copying too, with one seed.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the bitstream here.")
 def main(
@@ -40,6 +43,7 @@ def main(
     clock: float,
     seeds: int,
     jobs: int,
+    scheduler: str | None,
     freely: bool,
     out: Path | None,
 ) -> None:
@@ -54,7 +58,8 @@ def main(
             click.echo(f"{time.perf_counter() - begun:7.1f} s  {done}")
 
         every = range(1, seeds + 1)
-        farm = copy_lanes(board, modules, top, lane, clock_hz, every, [1], Threads(jobs), progress)
+        who = workers([board], jobs, scheduler)
+        farm = copy_lanes(board, modules, top, lane, clock_hz, every, [1], who, progress)
         limits = ", ".join(f"{name} {mhz:g} MHz" for name, mhz in farm.limits.items())
         progress(f"limits of the chip: {limits}")
         if out:

@@ -22,6 +22,7 @@ from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import CONSTRAINTS, NETLIST, PLACED
 from qstep_fpga.families.ecp5 import input_clock
+from qstep_fpga.farm.bundles import instances
 from qstep_fpga.farm.dummies import DUMMY, dummies, register
 from qstep_fpga.farm.grid import LOGIC, Bel, Grid, design, parse
 from qstep_fpga.farm.sites import Rectangle
@@ -69,11 +70,9 @@ class Around:
 
 def lanes_of(top: Mapping[str, Any], module: str, sites: Sequence[Rectangle]) -> tuple[Lane, ...]:
     """Return the instances of a module in a netlist of yosys, in the order of their numbers."""
-    found = [name for name, cell in top["cells"].items() if cell["type"] == module]
-    found.sort(key=lambda name: [int(part) for part in re.findall(r"\d+", name)])
     return tuple(
         Lane(name, site, top["cells"][name]["connections"])
-        for name, site in zip(found, sites, strict=True)
+        for name, site in zip(instances(top, module), sites, strict=True)
     )
 
 

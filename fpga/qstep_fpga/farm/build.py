@@ -22,12 +22,14 @@ from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import CONSTRAINTS, NETLIST, PLACED, REPORT
 from qstep_fpga.families.ecp5 import nextpnr
 from qstep_fpga.farm.around import Around, lanes_of, place_around
+from qstep_fpga.farm.bundles import BUNDLE, bundled
 from qstep_fpga.farm.check import check_farm
 from qstep_fpga.farm.copies import joined
 from qstep_fpga.farm.grid import survey
 from qstep_fpga.farm.island import PlacedIsland, place_islands, read_packed
+from qstep_fpga.farm.layout import layout
 from qstep_fpga.farm.limits import highest_clocks, quiet_ports, timing_model
-from qstep_fpga.farm.sites import extent, layout
+from qstep_fpga.farm.sites import extent
 from qstep_fpga.farm.ties import tied
 from qstep_fpga.pin_wrapper import LANES_CLOCK
 from qstep_fpga.placement import Placement
@@ -45,7 +47,7 @@ class Farm:
     Attributes
     ----------
     lane : PlacedIsland
-        The lane that was copied.
+        The lane, or the lanes together, that were copied.
     limits : dict
         Highest clock in MHz of ``block RAM`` and ``DSP``, by the vendor's figures.
     placements : tuple of Placement
@@ -80,7 +82,7 @@ def copy_lanes(
     progress: Callable[[str], None],
     link_hz: int | None = None,
 ) -> Farm:
-    """Place one lane with several seeds, copy the best, place the rest with several, and check it all.
+    """Place a bundle of lanes with several seeds, copy the best, place the rest, and check it all.
 
     Parameters
     ----------
@@ -119,27 +121,29 @@ def copy_lanes(
     if not count:
         raise BuildError(f"module {top} has no instance of {lane}")
     grid = survey(board)
-    sites = layout(grid, needs_of(modules[lane]), count, f"{board.title} ({board.part})").sites
+    title = f"{board.title} ({board.part})"
+    plan = layout(grid, needs_of(modules[lane]), needs_of(modules[top]), count, title)
+    limits = highest_clocks(timing_model(board), modules)
+    rest, bundle = bundled(modules[top], lane, modules[lane], plan.together)
     best = place_islands(
         board,
         grid,
-        modules[lane],
-        sites[0],
+        bundle,
+        plan.sites[0],
         clock_hz,
         lane_seeds,
         workers,
         lambda one: progress(
-            f"lane, seed {one.seed}: {one.fmax_mhz:.1f} MHz"
-            + (f", {one.leaked} cells outside its site" if one.leaked else "")
+            f"{plan.together} together, seed {one.seed}: {one.fmax_mhz:.1f} MHz"
+            + (f", {one.leaked} cells outside the site" if one.leaked else "")
         ),
     )
     packed = read_packed(best.file)
-    lanes = lanes_of(modules[top], lane, sites)
-    limits = highest_clocks(timing_model(board), modules)
+    lanes = lanes_of(rest, BUNDLE, plan.sites)
 
     def placed(seed: int) -> Placement:
         around = place_around(
-            *(board, grid, modules[top], lanes, modules[lane], packed),
+            *(board, grid, rest, lanes, bundle, packed),
             *(clock_hz if link_hz is None else link_hz, seed, link_hz is not None),
         )
         farm, lost = joined(around, lanes, packed, extent(grid))

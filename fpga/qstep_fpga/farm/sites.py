@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from qstep.errors import BuildError
 from qstep_fpga.farm.grid import LOGIC, Grid, Tile
 
-__all__ = ["FILL", "Layout", "Rectangle", "extent", "layout"]
-
-FILL = {"LUT4": 0.85, "FF": 0.75}
-"""How much of a site's logic a lane may take: with more the placer finds no place, or a slow one."""
-
-_LARGEST = 4
-"""Columns of block RAMs, and rows of them, that one site spans at most."""
+__all__ = ["Rectangle", "Shape", "extent", "shapes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +47,8 @@ class Rectangle:
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Sites for lanes, none overlapping another.
+class Shape:
+    """Sites of one shape, none overlapping another.
 
     Attributes
     ----------
@@ -78,80 +70,26 @@ def extent(grid: Grid) -> Rectangle:
     return Rectangle(*first, max(columns) - first[0] + 1, max(rows) - first[1] + 1)
 
 
-def layout(grid: Grid, need: Mapping[str, int], lanes: int, name: str) -> Layout:
-    """Return sites for `lanes` lanes, of the shape of which the chip holds the most.
+def shapes(grid: Grid) -> Iterator[Shape]:
+    """Yield the sites of each shape of which there are several.
 
-    Parameters
-    ----------
-    grid : Grid
-    need : dict
-        Of one lane: ``LUT4``, ``FF``, ``block RAM``, ``DSP``.
-    lanes : int
-        1 and more.
-    name : str
-        Of the chip, for errors.
-
-    Raises
-    ------
-    BuildError
-        A lane needs more than the largest site has, or there are too few sites.
+    They are so many columns and rows of block RAMs, or as wide or as high as the chip.
     """
-    shapes = list(_shapes(grid))
-    fitting = [shape for shape in shapes if not _lacks(need, shape.room)]
-    if not fitting:
-        largest = max(shapes, key=lambda shape: (shape.room[LOGIC], len(shape.sites)))
-        raise BuildError(f"a lane fits no site of {name}: {_shortage(need, largest.room)}")
-    best = max(fitting, key=lambda shape: (len(shape.sites), -shape.room[LOGIC]))
-    if len(best.sites) < lanes:
-        raise BuildError(
-            f"{lanes} lanes do not fit {name}: it has {len(best.sites)} equal sites for a lane of this "
-            f"size, {lanes - len(best.sites)} too few. {_next_smaller(need, shapes, lanes)}"
-            f"The largest farm has {len(best.sites)} lanes"
-        )
-    return Layout(best.sites[:lanes], best.room)
-
-
-def _next_smaller(need: Mapping[str, int], shapes: list[Layout], lanes: int) -> str:
-    """Say what a lane has too much of for the largest sites of which there are enough."""
-    enough = [shape for shape in shapes if len(shape.sites) >= lanes]
-    if not enough:
-        return ""
-    largest = max(enough, key=lambda shape: (-len(_lacks(need, shape.room)), shape.room[LOGIC]))
-    return f"Of smaller sites there are {len(largest.sites)}: {_shortage(need, largest.room)}. "
-
-
-def _usable(room: Mapping[str, int]) -> dict[str, int]:
-    return {kind: math.floor(there * FILL.get(kind, 1)) for kind, there in room.items()}
-
-
-def _lacks(need: Mapping[str, int], room: Mapping[str, int]) -> dict[str, int]:
-    """Return what a lane needs more than a site has, and how much more."""
-    over = {kind: need.get(kind, 0) - there for kind, there in _usable(room).items()}
-    return {kind: number for kind, number in over.items() if number > 0}
-
-
-def _shortage(need: Mapping[str, int], room: Mapping[str, int]) -> str:
-    return "; ".join(
-        f"{kind}: a lane needs {need[kind]:,}, {over:,} more than the {_usable(room)[kind]:,} that can "
-        "be used of one"
-        for kind, over in _lacks(need, room).items()
-    )
-
-
-def _shapes(grid: Grid) -> Iterator[Layout]:
-    """Yield the best layout of each shape: so many columns and rows of block RAMs, that repeat."""
+    whole = extent(grid)
     columns = sorted({bel.column for bel in grid.places["block RAM"] if bel.name == "EBR0"})
-    rows = sorted(grid.tiles("block RAM"), key=lambda tile: tile[1])
-    across = _period(columns)
-    down = _period(sorted({row for _, row in rows}))
+    rows = sorted({row for _, row in grid.tiles("block RAM")})
     contents: dict[Tile, tuple[str, ...]] = defaultdict(tuple)
     for kind, bels in grid.places.items():
         for bel in bels:
             contents[bel.tile] += (bel.name if kind != LOGIC else LOGIC,)
-    last = max(column for column, _ in contents), max(row for _, row in contents)
-    for width in range(across, _LARGEST * across + 1, across):
-        for height in range(down, _LARGEST * down + 1, down):
-            found = list(_repeated(contents, last, width, height))
+    across, down = _period(columns), _period(rows)
+    widths = [n * across for n in range(1, len(columns) // 2 + 1)]
+    heights = [n * down for n in range(1, len(rows))]
+    for height in (*heights, whole.height):
+        strips = _strips(contents, whole, height)
+        for width in (*widths, whole.width):
+            starts = [whole.column] if width == whole.width else columns
+            found = list(_repeated(strips, starts, width, height))
             if found:
                 yield max(found, key=lambda shape: (len(shape.sites), shape.room[LOGIC]))
 
@@ -161,38 +99,50 @@ def _period(places: list[int]) -> int:
     return Counter(after - before for before, after in pairwise(places)).most_common(1)[0][0]
 
 
+def _strips(
+    contents: Mapping[Tile, tuple[str, ...]], whole: Rectangle, height: int
+) -> dict[Tile, tuple[tuple[str, ...], ...]]:
+    """Return what each strip of so many tiles, one above the other, has; by its first tile."""
+    return {
+        (column, row): tuple(contents.get((column, row + y), ()) for y in range(height))
+        for column in range(whole.column, whole.column + whole.width)
+        for row in range(whole.row, whole.row + whole.height - height + 1)
+    }
+
+
 def _repeated(
-    contents: Mapping[Tile, tuple[str, ...]], last: Tile, width: int, height: int
-) -> Iterator[Layout]:
-    """Yield the layouts of rectangles of one size that repeat, one for each content."""
-    alike: dict[frozenset[tuple[Tile, tuple[str, ...]]], list[Rectangle]] = defaultdict(list)
-    # Rectangles whose first column has the first block RAM of a group: the others hold the same.
-    for row in range(last[1] - height + 2):
-        for column in range(last[0] - width + 2):
-            first = [contents.get((column, row + y), ()) for y in range(height)]
-            if "EBR0" not in [name for names in first for name in names]:
-                continue
-            rectangle = Rectangle(column, row, width, height)
-            pattern = frozenset(
-                ((x, y), names)
-                for x in range(width)
-                for y in range(height)
-                if (names := contents.get((column + x, row + y)))
-            )
-            alike[pattern].append(rectangle)
+    strips: Mapping[Tile, tuple[tuple[str, ...], ...]],
+    starts: Sequence[int],
+    width: int,
+    height: int,
+) -> Iterator[Shape]:
+    """Yield the rectangles of one size that repeat, those of each content by themselves."""
+    alike: defaultdict[tuple[int, ...], list[Rectangle]] = defaultdict(list)
+    number: dict[tuple[tuple[str, ...], ...], int] = {}
+    for row in sorted({row for _, row in strips}):
+        for column in starts:
+            tiles = [(column + x, row) for x in range(width)]
+            if tiles[-1] in strips:
+                pattern = tuple(number.setdefault(strips[tile], len(number)) for tile in tiles)
+                alike[pattern].append(Rectangle(column, row, width, height))
+    kinds = list(number)
     for pattern, rectangles in alike.items():
         chosen: list[Rectangle] = []
         for rectangle in rectangles:
             if not any(rectangle.overlaps(other) for other in chosen):
                 chosen.append(rectangle)
-        yield Layout(_snake(chosen), _room(pattern))
+        if len(chosen) > 1:
+            yield Shape(
+                _snake(chosen),
+                _room(name for strip in pattern for names in kinds[strip] for name in names),
+            )
 
 
-def _room(pattern: frozenset[tuple[Tile, tuple[str, ...]]]) -> dict[str, int]:
-    names = [name for _, content in pattern for name in content]
-    logic = names.count(LOGIC)
-    memories = sum(name.startswith("EBR") for name in names)
-    return {"LUT4": logic, "FF": logic, "block RAM": memories, "DSP": len(names) - logic - memories}
+def _room(names: Iterable[str]) -> dict[str, int]:
+    count = Counter(names)
+    memories = sum(number for name, number in count.items() if name.startswith("EBR"))
+    logic = count.pop(LOGIC, 0)
+    return {"LUT4": logic, "FF": logic, "block RAM": memories, "DSP": count.total() - memories}
 
 
 def _snake(rectangles: list[Rectangle]) -> tuple[Rectangle, ...]:
