@@ -40,7 +40,6 @@ module qs_agent_update #(
   logic signed [Width:0] s1_delta_q, s2_delta_q;
   logic signed [AccBits-1:0] s3_step_q, s4_step_q, s5_step_q, s4_next_q, s5_next_q, s6_next_q;
   logic [AccBits-1:0] s6_sum_q, s7_sum_q;
-  logic overflow;
 
   always_ff @(posedge clk_i) begin
     s1_delta_q <= s0_keep_i ? '0 : (Width + 1)'(s0_reward_i) - (Width + 1)'(s0_entry_i);
@@ -58,13 +57,10 @@ module qs_agent_update #(
     s7_sum_q   <= s6_sum_q + s6_next_q;
   end
 
-  // The shifted sum has one bit more than a value; where its two top bits differ it does not fit.
-  assign overflow = s7_sum_q[AccBits-1] != s7_sum_q[AccBits-2];
-
+  typedef qs_pkg::saturating#(.Width(Width)) saturating;
   always_ff @(posedge clk_i) begin
-    saturated_o <= overflow;
-    value_o <= overflow ? {s7_sum_q[AccBits-1], {(Width - 1) {!s7_sum_q[AccBits-1]}}} :
-        s7_sum_q[AccBits-2-:Width];
+    saturated_o <= saturating::overflows(s7_sum_q[AccBits-1-:Width+1]);
+    value_o     <= saturating::value(s7_sum_q[AccBits-1-:Width+1]);
   end
 
   logic unused_bits;

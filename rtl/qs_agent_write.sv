@@ -264,7 +264,7 @@ module qs_agent_write
   end else begin : gen_no_noise
     logic unused_rounding;
     assign unused_rounding = ^s6_rounding_i;
-    assign bias = {Rounding == 32'(qs_pkg::RoundNearest), {(qs_pkg::CoeffFraction - 1) {1'b0}}};
+    assign bias = Rounding == 32'(qs_pkg::RoundNearest) ? qs_pkg::HALF : '0;
   end
 
   qs_agent_update #(

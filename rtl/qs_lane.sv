@@ -316,7 +316,7 @@ module qs_lane #(
       unique case (rounding_i)
         qs_pkg::RoundFloor:      product_bias_q <= '0;
         qs_pkg::RoundStochastic: product_bias_q <= draw;
-        default:                 product_bias_q <= {1'b1, {(qs_pkg::CoeffFraction - 1) {1'b0}}};
+        default:                 product_bias_q <= qs_pkg::HALF;
       endcase
     end
   end

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the modules of the lane share: coefficient format, rounding modes, pipeline depth, the compare.
+// What the modules of both lanes share: coefficient format, rounding, saturation, pipeline depth, the compare.
 //
 // Twin in Python: qstep.fixed (coefficients, rounding codes) and qstep_rtl.timing (depths).
 
@@ -15,6 +15,9 @@ package qs_pkg;
     RoundFloor      = 2'd1,
     RoundStochastic = 2'd2
   } rounding_e;
+
+  // What nearest rounding adds to a sum of products before its fraction is cut off.
+  localparam logic [CoeffFraction-1:0] HALF = {1'b1, {(CoeffFraction - 1) {1'b0}}};
 
   // Clocks of the comparator tree: one to mask the row, one per level of compares.
   function automatic int unsigned tree_stages(int unsigned actions);
@@ -44,6 +47,20 @@ package qs_pkg;
       logic signed [Width+RankBits:0] sum;
       sum = $signed({b[Width-1], b, b_rank}) + $signed({not_a[Width-1], not_a, not_a_rank});
       return sum < 0;
+    endfunction
+  endclass
+
+  // A sum of products whose fraction is cut off has one bit more than a value. Where its two top bits differ
+  // it does not fit, and becomes the greatest or the least value.
+  virtual class saturating #(
+      parameter int unsigned Width = 16
+  );
+    static function automatic logic overflows(logic [Width:0] sum);
+      return sum[Width] != sum[Width-1];
+    endfunction
+
+    static function automatic logic [Width-1:0] value(logic [Width:0] sum);
+      return overflows(sum) ? {sum[Width], {(Width - 1) {!sum[Width]}}} : sum[Width-1:0];
     endfunction
   endclass
   // verilator lint_on DECLFILENAME

@@ -86,6 +86,7 @@ module qs_update #(
       .Width(Width),
       .RankBits(IndexBits)
   ) ranked;
+  typedef qs_pkg::saturating#(.Width(Width)) saturating;
 
   // Stage 0: the reward's product.
   logic signed [AccBits-1:0] s1_reward_q;
@@ -222,20 +223,16 @@ module qs_update #(
     assign shifted = summed;
   end
 
-  // Third part: saturation. The shifted sum has one bit more than a value; where its two top bits differ it
-  // does not fit.
-  logic overflow;
+  // Third part: saturation.
   logic [Width-1:0] saturated;
-  assign rounded = shifted.high + (Width + 1)'(shifted.carry);
-  assign overflow = rounded[Width] != rounded[Width-1];
-  assign saturated = overflow ? {rounded[Width], {(Width - 1) {!rounded[Width]}}} :
-      rounded[Width-1:0];
+  assign rounded   = shifted.high + (Width + 1)'(shifted.carry);
+  assign saturated = saturating::value(rounded);
 
   always_ff @(posedge clk_i) begin
     if (valid_i[LoopDepth+1]) begin
       value_q     <= saturated;
       not_value_q <= ~saturated;
-      saturated_o <= overflow;
+      saturated_o <= saturating::overflows(rounded);
       max_o       <= shifted.max;
       greedy_o    <= shifted.greedy;
     end

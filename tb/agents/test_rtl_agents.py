@@ -206,7 +206,11 @@ MUTANTS = {
     "count-not-read": ("qs_agent_read.sv", "{s9_count_i, s7", "{16'b0, s7"),
     "access-to-another-agent": ("qs_agent_bus.sv", "bus_i.index[25:22]", "bus_i.index[24:21]"),
     "alias-on-the-wrong-side": ("qs_alias.sv", "rest < word", "rest >= word"),
-    "saturation-wraps": ("qs_agent_update.sv", "value_o <= overflow ?", "value_o <= 1'b0 ?"),
+    "saturation-wraps": (
+        "qs_agent_update.sv",
+        "saturating::value(s7_sum_q[AccBits-1-:Width+1])",
+        "s7_sum_q[AccBits-2-:Width]",
+    ),
     "a-step-too-many": ("qs_agent_budget.sv", "{1'b0, first_q};", "{1'b0, first_q} + 1'b1;"),
     "carry-lost": ("qs_agent_counters.sv", "sum[16] && !b_first_q", "sum[16] && b_first_q"),
 }

@@ -34,7 +34,7 @@ def test_device_answers_as_the_reference_on_a_stalling_line(config: Config) -> N
         (
             CONFIGS[0],
             "qs_update.sv",
-            "saturated_o <= overflow",
+            "saturated_o <= saturating::overflows(rounded)",
             "saturated_o <= 1'b0",
             "instead of",
         ),

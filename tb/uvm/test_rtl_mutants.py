@@ -124,14 +124,14 @@ MUTANTS = [
     Mutant(
         "saturation-wraps",
         "qs_update.sv",
-        "saturated = overflow ?",
-        "saturated = 1'b0 ?",
+        "saturating::value(rounded)",
+        "rounded[Width-1:0]",
         "value is",
     ),
     Mutant(
         "saturation-not-reported",
         "qs_update.sv",
-        "saturated_o <= overflow;",
+        "saturated_o <= saturating::overflows(rounded);",
         "saturated_o <= 1'b0;",
         "saturated is",
     ),
