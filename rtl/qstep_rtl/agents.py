@@ -26,6 +26,9 @@ from qstep_rtl.world_port import Circuit, WorldSignature, check_circuit
 
 __all__ = ["Agents", "check_room", "lane_parameters"]
 
+_MOST_ROWS = 65536
+"""Of the tables of a lane's agents, whose states count as a power of two."""
+
 
 def check_room(config: Config) -> None:
     """Raise ConfigError if hardware cannot have the agents or their world, if there are some."""
@@ -37,6 +40,13 @@ def check_room(config: Config) -> None:
         most = config.lanes * LANE_AGENTS
         raise ConfigError(
             f"acting has {acting.agents} agents{where}; hardware has 1 to {most}, {LANE_AGENTS} a lane"
+        )
+    own = 1 if acting.shared_table else config.lane_agents
+    if own > 1 and own << config.state_bits > _MOST_ROWS:
+        most = _MOST_ROWS >> (own - 1).bit_length()
+        raise ConfigError(
+            f"states is {config.states} and a lane has {own} agents with tables of their own; in "
+            f"hardware they have 2 to {most} states"
         )
     if acting.shared_table and acting.agents > 1 and (acting.is_live or acting.is_at_pins):
         # An agent that is held asks again, though it was answered.

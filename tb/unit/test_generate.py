@@ -193,19 +193,21 @@ def test_command_writes_the_files_and_says_so(folder: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("acting", "message"),
+    ("states", "acting", "message"),
     [
-        (Acting(agents=17), "acting has 17 agents; hardware has 1 to 16, 16 a lane"),
+        (4, Acting(agents=17), "acting has 17 agents; hardware has 1 to 16, 16 a lane"),
+        (16385, Acting(agents=3), "states is 16385 and a lane has 3 agents .* 2 to 16384 states"),
         (
+            4,
             Acting(2, shared_table=True, world="live"),
             "agents of one table need a world that is a table",
         ),
-        (Acting(world="no.sv"), "acting.world is 'no.sv'; there is no such file in .* or .*rtl"),
+        (4, Acting(world="no.sv"), "acting.world is 'no.sv'; there is no such file in .* or .*rtl"),
     ],
-    ids=["too-many", "shared-live", "no-file"],
+    ids=["too-many", "too-many-states", "shared-live", "no-file"],
 )
 def test_agents_that_hardware_cannot_have_are_refused(
-    acting: Acting, message: str, tmp_path: Path
+    states: int, acting: Acting, message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ConfigError, match=message):
-        generate(Config(states=4, actions=2, acting=acting), tmp_path)
+        generate(Config(states=states, actions=2, acting=acting), tmp_path)
