@@ -10,10 +10,11 @@ from typing import Any
 from qstep.config import Config
 from qstep.errors import ConfigError
 
-__all__ = ["Board", "Pin", "load", "names"]
+__all__ = ["PINS", "Board", "Pin", "load", "names"]
 
 _FOLDER = Path(__file__).parent / "boards"
-_PINS = ("clock", "rx", "tx", "led", "button")
+PINS = ("clock", "rx", "tx", "led", "button")
+"""What every board has pins for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,8 @@ class Board:
         Further names that the tools of some families ask for.
     high : tuple of str
         Pins that the board needs to be driven high.
+    header : tuple of str
+        Pins of 3.3 V that are free for a world there, in order; see :func:`qstep_fpga.pins.led_out`.
     """
 
     name: str
@@ -81,6 +84,7 @@ class Board:
     speed: str = ""
     pll_device: str = ""
     high: tuple[str, ...] = ()
+    header: tuple[str, ...] = ()
 
 
 def names() -> list[str]:
@@ -111,14 +115,15 @@ def load(name: str, folder: Path = _FOLDER) -> Board:
         return replace(load(base, folder), name=name, config=_config(path, tree))
     _check_fields(path, tree, [field.name for field in fields(Board) if field.name != "name"])
     given = tree.get("pins", {})
-    if set(given) != set(_PINS):
+    if set(given) != set(PINS):
         raise ConfigError(
-            f"{path}: pins are {', '.join(sorted(given))}; they must be {', '.join(_PINS)}"
+            f"{path}: pins are {', '.join(sorted(given))}; they must be {', '.join(PINS)}"
         )
     try:
         tree["pins"] = {role: Pin(**pin) for role, pin in given.items()}
         tree["config"] = _config(path, tree)
-        return Board(name=name, **{**tree, "high": tuple(tree.get("high", ()))})
+        lists = {field: tuple(tree.get(field, ())) for field in ("high", "header")}
+        return Board(name=name, **{**tree, **lists})
     except TypeError as cause:
         raise ConfigError(f"{path}: {cause}") from cause
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from qstep.config import Config
-from qstep.errors import BuildError, ConfigError
+from qstep.errors import BuildError
 from qstep_fpga import chip
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
@@ -18,7 +18,6 @@ from qstep_fpga.pin_wrapper import WRAPPER
 __all__ = [
     "Shortage",
     "check_fit",
-    "check_pins",
     "check_table",
     "hopeless",
     "needs",
@@ -82,15 +81,6 @@ def shortages(board: Board, need: dict[str, int]) -> list[Shortage]:
     there = chip.available(board)
     found = [Shortage(name, needed, there[name]) for name, needed in need.items()]
     return [shortage for shortage in found if shortage.over > 0]
-
-
-def check_pins(config: Config) -> None:
-    """Raise ConfigError if the agents' world is at pins, which a board's design does not have."""
-    if config.acting is not None and config.acting.is_at_pins:
-        raise ConfigError(
-            "acting.world is 'pins'; a board's design leads no pins out: use qstep generate, and "
-            "connect them"
-        )
 
 
 def check_table(board: Board, config: Config) -> None:

@@ -14,9 +14,10 @@ from qstep_fpga.board import Board
 from qstep_fpga.families import bitstream_name
 from qstep_fpga.farm.build import copy_lanes
 from qstep_fpga.farm.synthesis import ISLAND, synthesise_farm
-from qstep_fpga.fit import check_fit, check_pins, check_table
+from qstep_fpga.fit import check_fit, check_table
 from qstep_fpga.netlist import copies_lanes, synthesise
 from qstep_fpga.pin_wrapper import WRAPPER
+from qstep_fpga.pins import led_bits, led_out, pins_text
 from qstep_fpga.placement import Placement, pack, place_all
 from qstep_fpga.report import BuildReport
 from qstep_rtl.crossing import lanes_clock
@@ -35,7 +36,8 @@ def build(
 ) -> tuple[BuildReport, Path]:
     """Build a bitstream, its report and its configuration in `folder`.
 
-    They are ``BOARD.bin`` (.bit, .fs), ``BOARD.json`` and ``BOARD.toml``.
+    They are ``BOARD.bin`` (.bit, .fs), ``BOARD.json`` and ``BOARD.toml``, and of a world at pins
+    ``BOARD.pins``, which says where each bit is.
 
     Parameters
     ----------
@@ -62,9 +64,7 @@ def build(
     ------
     BuildError
         The configuration does not fit, its clock is not met, or a tool failed. Where the clock is
-        not met the report is written and the bitstream is not.
-    ConfigError
-        The agents' world is at pins, which the design around the device does not have.
+        not met the report is written and the bitstream is not. Or a world at pins cannot be led out.
     ToolMissingError
         The FPGA tools are not installed.
     FileFormatError
@@ -75,7 +75,7 @@ def build(
     total = len(seeds) + 2
     done = 1
     progress("synthesis", 0, total)
-    check_pins(config)
+    board = led_out(board, config)
     check_table(board, config)
     copying = copies_lanes(board, config)
     netlist = synthesise_farm(board, config) if copying else synthesise(board, config)
@@ -106,6 +106,8 @@ def build(
     bitstream.unlink(missing_ok=True)
     write_atomically(folder / f"{board.name}.toml", config.to_toml().encode())
     report.write(folder / f"{board.name}.json")
+    if led_bits(config):
+        write_atomically(folder / f"{board.name}.pins", pins_text(board).encode())
     if not report.is_met and not accept_unmet_clock:
         clocks = {"acting" if two_clocks else "link": (report.clock_mhz, report.fmax_mhz)}
         if report.link is not None:

@@ -18,6 +18,7 @@ from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import NETLIST, Family
 from qstep_fpga.pin_wrapper import WRAPPER, around_device, around_lane
+from qstep_fpga.pins import led_bits
 from qstep_rtl import sources
 from qstep_rtl.crossing import lanes_clock
 from qstep_rtl.generate import generate
@@ -40,6 +41,7 @@ __all__ = [
 
 _HERE = Path(__file__).parent
 BOARD_SOURCE = _HERE / "qs_board.sv"
+_PINS_SOURCE = _HERE / "qs_pins.sv"
 _FARM = [
     _HERE / "farm/synthesis.py",
     _HERE / "farm/limits.py",
@@ -151,10 +153,12 @@ def stage(config: Config, folder: Path) -> None:
 
 
 def write_board_source(config: Config, folder: Path) -> Path:
-    """Write the file of ``qs_board`` to `folder`, with the lanes' clock if they have one."""
+    """Write the file of ``qs_board`` to `folder`, with what the lanes or a world at pins need of it."""
     text = BOARD_SOURCE.read_text(encoding="utf-8")
     if lanes_clock(config):
         text = text.replace("//LANES ", "")
+    if led_bits(config):
+        text = _PINS_SOURCE.read_text(encoding="utf-8") + text.replace("//PINS ", "")
     file = folder / BOARD_SOURCE.name
     file.write_text(text, encoding="utf-8")
     return file
@@ -192,7 +196,13 @@ def parameters(values: Mapping[str, object]) -> str:
 def board_parameters(config: Config, build: str) -> dict[str, object]:
     """Return the parameters of ``qs_board``, with the identity of a build."""
     number = bytes.fromhex(build)[::-1].hex()  # its first byte is sent first
-    return {"ClockHz": config.link.clock_hz, "Build": f"64'h{number}"}
+    sizes = {
+        "StateBits": config.state_bits,
+        "ActionBits": config.action_bits,
+        "Width": config.format.width,
+    }
+    at_pins = sizes if led_bits(config) else {}
+    return {"ClockHz": config.link.clock_hz, "Build": f"64'h{number}", **at_pins}
 
 
 def _mapped(

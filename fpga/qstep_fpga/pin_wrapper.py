@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from qstep.config import Config
-from qstep_fpga.board import Board
+from qstep_fpga.board import PINS, Board
+from qstep_fpga.pins import led_bits
 from qstep_rtl.crossing import lanes_clock
 
 __all__ = [
@@ -52,7 +53,8 @@ def around_device(board: Board, config: Config) -> str:
             f"pll u_pll (.clock_in(clock), {outputs}, .locked(locked));",
             "qs_board u_board (",
             f"  {inputs}, .locked_i(locked), .button_i({positive('button')}),",
-            "  .rx_i(rx), .tx_o(tx), .led_o(lit)",
+            "  .rx_i(rx), .tx_o(tx), .led_o(lit)" + "," * bool(led_bits(config)),
+            *_led(config),
             ");",
             f"assign {'led = !lit' if board.pins['led'].active_low else 'led = lit'};",
         ],
@@ -86,9 +88,28 @@ def around_acting(board: Board) -> str:
     )
 
 
+def _led(config: Config) -> list[str]:
+    """Return how the pins of a world are connected: each a wire of its own."""
+    bits = led_bits(config)
+    wires = {
+        word: ", ".join(f"{word}{bit}" for bit in reversed(range(width)))
+        for word, width in bits.items()
+    }
+    given = [
+        f"  .pin_{word}_{'o' if word.startswith('action') else 'i'}({{{wires[word]}}})"
+        for word in bits
+    ]
+    return [line + "," * (line != given[-1]) for line in given]
+
+
 def _module(board: Board, body: Sequence[str]) -> str:
     ports = ["input wire clock", "input wire rx", "output wire tx"]
     ports += ["output wire led", "input wire button"]
+    ports += [
+        f"{'output' if name.startswith('action') else 'input'} wire {name}"
+        for name in board.pins
+        if name not in PINS
+    ]
     ports += [f"output wire high{index}" for index in range(len(board.high))]
     constants = [f"assign high{index} = 1'b1;" for index in range(len(board.high))]
     return "\n".join(

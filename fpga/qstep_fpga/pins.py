@@ -1,13 +1,70 @@
-"""The ports of a board's top module and the pins they go to."""
+"""The ports of a board's top module and the pins they go to, those of a world at pins among them."""
 
 from __future__ import annotations
 
-from qstep_fpga.board import Board, Pin
+from dataclasses import replace
 
-__all__ = ["ports"]
+from amaranth.hdl import Shape
+
+from qstep.config import Config
+from qstep.errors import BuildError
+from qstep_fpga.board import PINS, Board, Pin
+from qstep_rtl.pins import pins_of
+
+__all__ = ["led_bits", "led_out", "pins_text", "ports"]
+
+_ONE_AGENT = "action_agent", "answer_agent", "answer_ready"
+"""What a board's pins have no need of: it is always agent 0, and who answers waits for an action."""
 
 
 def ports(board: Board) -> list[tuple[str, Pin]]:
     """Return every port of the top module with its pin."""
     high = [(f"high{index}", Pin(at)) for index, at in enumerate(board.high)]
     return [*board.pins.items(), *high]
+
+
+def led_bits(config: Config) -> dict[str, int]:
+    """Return the width of each word that a board leads to pins for a world there; empty of another."""
+    return {
+        name: Shape.cast(member.shape).width
+        for name, member in pins_of(config).items()
+        if name not in _ONE_AGENT
+    }
+
+
+def led_out(board: Board, config: Config) -> Board:
+    """Return the board with a pin for each bit of a world there: ``action_state[3]`` is action_state3.
+
+    They are taken from :attr:`Board.header` in order, words as :func:`qstep_rtl.pins.pins_of` has them,
+    lowest bit first. Inputs that nobody drives are pulled down, where the chip can.
+
+    Raises
+    ------
+    BuildError
+        There are several agents, or too few pins.
+    """
+    bits = led_bits(config)
+    if not bits:
+        return board
+    assert config.acting is not None
+    if config.acting.agents > 1:
+        raise BuildError(
+            f"acting.agents is {config.acting.agents}; it must be 1 where acting.world is 'pins' and a "
+            "board leads them out"
+        )
+    names = [f"{word}{bit}" for word, width in bits.items() for bit in range(width)]
+    if len(names) > len(board.header):
+        raise BuildError(
+            f"{config.states} x {config.actions} of {config.format} needs {len(names)} pins for its "
+            f"world; {board.title} names {len(board.header)}, in header of its file"
+        )
+    led = {
+        name: Pin(at, pull="" if name.startswith("action") else "down")
+        for name, at in zip(names, board.header, strict=False)
+    }
+    return replace(board, pins={**board.pins, **led})
+
+
+def pins_text(board: Board) -> str:
+    """Return a line for each bit that a board leads out: its port and its pin."""
+    return "".join(f"{name} {pin.at}\n" for name, pin in board.pins.items() if name not in PINS)

@@ -11,10 +11,14 @@
 // Resources   fpga/README.md
 // Reference   none
 //
-// The lines behind //LANES count where the lanes have a clock of their own.
+// The lines behind //LANES count where the lanes have a clock of their own, those behind //PINS where the agent's
+// world is at pins.
 
 module qs_board #(
     parameter int unsigned ClockHz = 48_000_000,
+    //PINS parameter int unsigned StateBits = 5,
+    //PINS parameter int unsigned ActionBits = 2,
+    //PINS parameter int unsigned Width = 16,
     parameter logic [63:0] Build = '0  // identity of the build, first byte lowest
 ) (
     input  logic clk_i,
@@ -22,6 +26,14 @@ module qs_board #(
     input  logic locked_i,
     input  logic button_i,
     input  logic rx_i,
+    //PINS output logic pin_action_valid_o,
+    //PINS output logic [StateBits-1:0] pin_action_state_o,
+    //PINS output logic [ActionBits-1:0] pin_action_o,
+    //PINS input logic pin_answer_valid_i,
+    //PINS input logic [Width-1:0] pin_answer_reward_i,
+    //PINS input logic [StateBits-1:0] pin_answer_next_state_i,
+    //PINS input logic pin_answer_terminated_i,
+    //PINS input logic [StateBits-1:0] pin_start_state_i,
     output logic tx_o,
     output logic led_o
 );
@@ -51,7 +63,18 @@ module qs_board #(
     led_o <= level_q ^ flicker_q[0];
   end
 
+  //PINS logic action_valid, answer_valid, answer_terminated;
+  //PINS logic [StateBits-1:0] action_state, answer_next_state, start_state;
+  //PINS logic [ActionBits-1:0] action;
+  //PINS logic [Width-1:0] answer_reward;
+  //PINS qs_pins #(
+  //PINS     .StateBits(StateBits), .ActionBits(ActionBits), .Width(Width)
+  //PINS ) u_pins (.rst_i(rst_q), .*);
+
   qstep_top u_top (
+      //PINS .action_valid, .action_agent(), .action_state, .action,
+      //PINS .answer_valid, .answer_ready(), .answer_agent('0), .answer_reward, .answer_next_state,
+      //PINS .answer_terminated, .start_state,
       .clk  (clk_i),
       //LANES .lanes_clk(lanes_clk_i),
       .rst  (rst_q),

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from qstep import World
+from qstep import Acting, Config, World
 from qstep.errors import ConfigError
 from qstep_fpga.board import Board, load, names
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.pin_wrapper import around_device
-from qstep_fpga.pins import ports
+from qstep_fpga.pins import led_bits, led_out, pins_text, ports
 
 pytestmark = pytest.mark.unit
 
@@ -104,6 +104,38 @@ def test_every_port_has_its_own_pin(board: Board) -> None:
 
 def around(board: Board) -> str:
     return around_device(board, board.config)
+
+
+@pytest.mark.parametrize(("name", "number"), [("ulx3s-85f", "Q5.11"), ("icebreaker", "Q4.4")])
+def test_each_bit_of_a_world_at_pins_has_a_pin_of_the_header(name: str, number: str) -> None:
+    config = Config(8, 4, number, acting=Acting(world="pins"))
+    board = led_out(load(name), config)
+    led = [line.split() for line in pins_text(board).splitlines()]
+    assert sum(led_bits(config).values()) == 3 * 3 + 2 + config.format.width + 3 == len(led)
+    assert led[:3] == [
+        ["action_valid0", board.header[0]],
+        *[[f"action_state{n}", board.header[n + 1]] for n in (0, 1)],
+    ]
+    assert [at for _, at in led] == list(board.header[: len(led)])
+    assert len({pin.at for _, pin in ports(board)}) == len(ports(board))
+    module, constraints = around_device(board, config), FAMILIES[board.family].constraints(board)
+    for port, at in led:
+        flow = "output" if port.startswith("action") else "input"
+        assert f"  {flow} wire {port}" in module
+        assert any(
+            port in line.split('"') + line.split() and at in line
+            for line in constraints.splitlines()
+        )
+    assert (
+        ".pin_answer_next_state_i({answer_next_state2, answer_next_state1, answer_next_state0})"
+        in module
+    )
+
+
+def test_only_a_world_at_pins_is_led_out() -> None:
+    board = load("ulx3s-85f")
+    assert led_out(board, board.config) is board
+    assert led_bits(load("ulx3s-85f-agents").config) == {}
 
 
 def test_inverted_pins_are_inverted_in_the_module_around_them() -> None:

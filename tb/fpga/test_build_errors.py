@@ -13,7 +13,7 @@ from rich.console import Console
 
 from qstep.acting.config import Acting
 from qstep.config import Config
-from qstep.errors import BuildError, ConfigError, FileFormatError, ToolMissingError
+from qstep.errors import BuildError, FileFormatError, ToolMissingError
 from qstep.scheduler import Threads
 from qstep_fpga import flow, tools
 from qstep_fpga.board import Board, load
@@ -22,7 +22,7 @@ from qstep_fpga.critical import describe
 from qstep_fpga.families.base import PLACED, REPORT
 from qstep_fpga.farm.build import Farm
 from qstep_fpga.farm.island import PlacedIsland
-from qstep_fpga.fit import check_fit, check_pins, check_table
+from qstep_fpga.fit import check_fit, check_table
 from qstep_fpga.pin_wrapper import WRAPPER
 from qstep_fpga.placement import Placement, place
 from qstep_fpga.render import markdown, origins, render
@@ -111,11 +111,33 @@ def test_a_table_that_is_far_too_large_is_refused_before_it_is_synthesised() -> 
         check_table(BOARD, Config(1921, 4))
 
 
-def test_a_world_at_pins_is_not_built_for_a_board() -> None:
-    with pytest.raises(
-        ConfigError, match=r"acting\.world is 'pins'; a board's design leads no pins"
-    ):
-        check_pins(Config(8, 4, acting=Acting(world="pins")))
+@pytest.mark.parametrize(
+    ("board", "config", "message"),
+    [
+        (
+            "icebreaker",
+            Config(8, 4, acting=Acting(world="pins")),
+            r"8 x 4 of Q8\.8 needs 30 pins for its world; iCEBreaker names 24, in header of its file",
+        ),
+        (
+            "tang-nano-9k-agents",
+            Config(8, 4, "Q4.4", acting=Acting(world="pins")),
+            "needs 22 pins for its world; Tang Nano 9K names 0,",
+        ),
+        (
+            "ulx3s-85f",
+            Config(8, 4, acting=Acting(4, world="pins")),
+            r"acting\.agents is 4; it must be 1 where acting\.world is 'pins' and a board",
+        ),
+    ],
+    ids=["too-few-pins", "no-pins", "several-agents"],
+)
+def test_a_world_that_cannot_be_led_out_is_refused_before_anything_is_built(
+    board: str, config: Config, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(BuildError, match=message):
+        flow.build(load(board), config, [1], Threads(1), tmp_path, lambda *_: None)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tb.bench import RTL
 
+import qstep_fpga
 from qstep.acting.agent import AgentSettings
 from qstep.acting.config import Acting
 from qstep.acting.epsilon import Epsilon
@@ -17,6 +18,7 @@ from qstep.acting.fast_model import FastActingModel
 from qstep.acting.world import World
 from qstep.config import Config
 from qstep.devices.agents_device import LinkAgents
+from qstep.errors import WorldSilentError
 from qstep_rtl import sources
 from qstep_rtl.generate import generate
 from qstep_sim.build import compile_library
@@ -25,8 +27,13 @@ from qstep_sim.port import SimPort
 pytestmark = pytest.mark.rtl
 
 BENCH = RTL.parent / "tb/unit/qs_pins_bench.sv"
+LED_BENCH = BENCH.with_name("qs_led_pins_bench.sv")
+LED_PINS = Path(qstep_fpga.__file__).with_name("qs_pins.sv")
 LATENCY = (18, 33)
 """Clocks from an answer to the next action, as docs/live-worlds.md says."""
+
+LED_LATENCY = (21, 36)
+"""Likewise, at a board's pins."""
 
 
 def around(agents: int, folder: Path) -> tuple[Config, SimPort]:
@@ -41,10 +48,59 @@ def around(agents: int, folder: Path) -> tuple[Config, SimPort]:
     return config, SimPort(config, library=library)
 
 
+def led_out(folder: Path, pins: Path = LED_PINS) -> tuple[Config, SimPort]:
+    """Return a device with one agent whose world is at the pins of a board."""
+    config = Config(8, 4, acting=Acting(world="pins", deadline=5000))
+    generate(config, folder)
+    files = [*sources.paths(config), folder / "qstep_device.v", pins, LED_BENCH]
+    library = compile_library(files, "qs_led_pins_bench", optimise=False)
+    return config, SimPort(config, library=library)
+
+
 @pytest.mark.parametrize("agents", [1, 16])
 def test_agents_learn_at_the_pins_what_the_model_does(
     agents: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    learn(agents, *around(agents, tmp_path), LATENCY, capfd)
+
+
+def test_an_agent_learns_at_a_boards_pins_what_the_model_does(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    learn(1, *led_out(tmp_path), LED_LATENCY, capfd)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "error"),
+    [
+        ("valid_q[1] && !valid_q[2]", "valid_q[1]", AssertionError),
+        ("waits && !valid_q[1];", "waits;", WorldSilentError),
+    ],
+    ids=["answer-taken-twice", "action-behind-an-answer-that-stays"],
+)
+def test_fault_planted_between_device_and_pins_is_found(
+    old: str,
+    new: str,
+    error: type[Exception],
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    text = LED_PINS.read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    planted = tmp_path / LED_PINS.name
+    planted.write_text(text.replace(old, new), encoding="utf-8")
+    with pytest.raises(error):
+        learn(1, *led_out(tmp_path, planted), LED_LATENCY, capfd)
+
+
+def learn(
+    agents: int,
+    config: Config,
+    port: SimPort,
+    latency: tuple[int, int],
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Let agents act at the pins and compare all that they have with the model, and the latency."""
     state, action = np.divmod(np.arange(32), 4)
     to = (state + action + 1) % 8
     world = World.from_arrays(
@@ -56,7 +112,6 @@ def test_agents_learn_at_the_pins_what_the_model_does(
         start_state=[0],
     )
     settings = [AgentSettings(0.5, 0.9, Epsilon(1 / (1 + own)), own) for own in range(agents)]
-    config, port = around(agents, tmp_path)
     table = replace(config, acting=world.acting(agents=agents))
     model = FastActingModel(table, world.table(table), settings)
     with LinkAgents(port, config, 0, settings) as device:
@@ -64,7 +119,7 @@ def test_agents_learn_at_the_pins_what_the_model_does(
             device.run(steps)
             if steps == 300:  # before the first action of another job, which no answer leads to
                 said = re.findall(r"latency (\d+) to (\d+) clocks", capfd.readouterr().err)
-                assert tuple(map(int, said[-1])) == LATENCY
+                assert tuple(map(int, said[-1])) == latency
             model.run(steps)
             assert np.array_equal(device.table, model.table)
             assert device.states == model.states
