@@ -35,6 +35,7 @@ __all__ = [
     "lint_acting",
     "lint_board",
     "lint_lane_wrapper",
+    "lint_pins",
     "lint_style",
     "lint_world",
     "written_by_hand",
@@ -152,6 +153,13 @@ def lint_lane_wrapper() -> str:
     return lint("qs_lane_wrapper", {}, sources=[LANE_WRAPPER])
 
 
+def lint_pins() -> str:
+    """Lint ``qs_pins``, which uses nothing of ``qs_pkg``."""
+    return lint(
+        "qs_pins", {}, sources=[BOARD.with_name("qs_pins.sv")], options=["-Wno-UNUSEDPARAM"]
+    )
+
+
 def lint_world(parameters: Mapping[str, int]) -> str:
     """Lint the example of a world that is a circuit; it has no use for `qs_pkg`, which comes with it."""
     return lint(WORLD.stem, parameters, sources=[WORLD], options=["-Wno-UNUSEDPARAM"])
@@ -209,7 +217,7 @@ def _main() -> int:
         (f"qs_island with {c}", partial(lint_acting, c, top="qs_island")) for c in ISLAND_CORNERS
     ]
     runs += [(f"qs_board at {clock} Hz", partial(lint_board, clock)) for clock in BOARD_CLOCKS]
-    runs += [("qs_lane_wrapper", lint_lane_wrapper)]
+    runs += [("qs_lane_wrapper", lint_lane_wrapper), ("qs_pins", lint_pins)]
     runs += [(f"{WORLD.stem} with {c}", partial(lint_world, c)) for c in WORLD_CORNERS]
     files = written_by_hand()
     runs += [(path.name, partial(lint_style, path)) for path in files]

@@ -85,8 +85,7 @@ def boards_with_agents() -> list[BuildReport]:
     return [
         report
         for report, config in configs
-        if config.acting is not None
-        and (config.acting.agents, config.acting.world) == (AGENTS, "table")
+        if config.acting is not None and config.acting.agents == AGENTS and config.acting.is_table
     ]
 
 
