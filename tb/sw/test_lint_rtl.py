@@ -41,6 +41,7 @@ def test_what_is_around_the_device_has_no_warnings(clock_hz: int) -> None:
 
 def test_what_is_around_the_lane_alone_has_no_warnings() -> None:
     assert lint_rtl.lint_lane_wrapper() == ""
+    assert lint_rtl.lint_pins() == ""
 
 
 def test_the_world_as_a_circuit_has_no_warnings() -> None:
