@@ -41,7 +41,7 @@ def test_agents_that_never_explore_leave_bins_empty() -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new", "message"),
     [
-        ("qs_agent_flags.sv", "asks ? !s8_ready_i :", "asks ? 1'b0 :", "is answered"),
+        ("qs_agent_flags.sv", "asks ? !s8_ready_i :", "asks ? 1'b0 :", "is answered|asks for"),
         (
             "qs_agent_place.sv",
             "assign s5_action_o = s5_place.action;",
