@@ -7,7 +7,7 @@
 //             context, and accesses).
 // Timing      A slot a clock. Steps are there in stage 7 and written in stage 8, in which the answer is taken; of
 //             agents that share a table in stage 10, in which it is known whether the slot acts.
-// Handshake   access_i writes the limit; token_i says in which stages its slot is, for steps and entries.
+// Handshake   access_i writes {whether there is a limit, the limit - 1}; token_i says in which stages its slot is, for steps and entries.
 // Reset       No limit. Steps are undefined until loaded.
 // Hazards     none: a slot returns after it has been written.
 // Invariants  AnswerInRange_A
@@ -52,25 +52,23 @@ module qs_agent_episode
   localparam int unsigned Part = 4;  // bits that are compared in one clock
   localparam int unsigned Parts = EpisodeBits / Part;
 
-  logic [EpisodeBits-1:0] limit, before_limit_q, s6_steps, s8_steps_q;
+  logic [EpisodeBits-1:0] last_steps_q, s6_steps, s8_steps_q;
   logic [Parts-1:0] s7_same_q;
   logic limits_q, s8_last_q, s8_ends, s8_step, s8_load, s8_entry;
 
   always_ff @(posedge clk_i) begin
     if (access_i.set_limit) begin
-      limits_q <= limit != '0;
-      before_limit_q <= limit - 1'b1;
+      {limits_q, last_steps_q} <= access_i.data[EpisodeBits:0];
     end
     s7_steps_o <= s6_steps;
     for (int unsigned p = 0; p < Parts; p++) begin
-      s7_same_q[p] <= s6_steps[p*Part+:Part] == before_limit_q[p*Part+:Part];
+      s7_same_q[p] <= s6_steps[p*Part+:Part] == last_steps_q[p*Part+:Part];
     end
     s8_steps_q <= s7_steps_o + EpisodeBits'(limits_q);
     s8_last_q  <= limits_q && (&s7_same_q);
     if (rst_i) limits_q <= 1'b0;
   end
 
-  assign limit = access_i.data[EpisodeBits-1:0];
   assign s8_load = s8_token_i && access_i.load[3];
   assign s8_entry = s8_token_i && access_i.entry;
   assign s8_step = s8_aim_i.asks && world_ready_i;

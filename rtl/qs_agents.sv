@@ -249,7 +249,7 @@ module qs_agents
       .rst_i,
       .agent_i     (agent),
       .access_i    (access),
-      .token_i     (token[10:0]),
+      .token_i     (token[11:0]),
       .s9_stepped_i((s9_deed.step && !s9_deed.truncated) || s9_deed.finish),
       .s9_ended_i  (s9_deed.terminated || s9_deed.finish),
       .s10_acts_i  (s10_acts),

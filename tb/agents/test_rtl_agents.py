@@ -171,13 +171,13 @@ MUTANTS = {
     "word-shift": ("qs_draw.sv", "word_b << 17", "word_b << 16"),
     "one-round-less": ("qs_draw.sv", "s5_halves_q <= round(round(s4", "s5_halves_q <= round((s4"),
     "epsilon-not-due": ("qs_epsilon.sv", "s10_same_q == '1", "s10_same_q == '0"),
-    "epsilon-below-end": ("qs_epsilon.sv", "s8_lead[EpsilonBits] ||", "1'b0 ||"),
+    "epsilon-below-end": ("qs_epsilon.sv", "s10_lead[EpsilonBits] ||", "1'b0 ||"),
     "explores-never": (
         "qs_agent_explore.sv",
         "{1'b0, s5_explore_i} <",
         "{1'b1, s5_explore_i} <",
     ),
-    "truncation-a-step-late": ("qs_agent_episode.sv", "limit - 1'b1", "limit"),
+    "truncation-by-other-steps": ("qs_agent_episode.sv", "s6_steps[p", "s7_steps_o[p"),
     "truncation-not-bootstrapped": (
         "qs_agents.sv",
         "s9_deed.terminated || s9_deed.finish || (t",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -52,6 +53,19 @@ def test_multiplier_takes_the_registers_around_it() -> None:
     assert (nets["A0"], nets["B0"], nets["B1"], nets["P0"]) == ([10], [12], [12], [15])
     registers = {name for name in cell["parameters"] if name.endswith("_CLK")}
     assert registers == {f"REG_{name}_CLK" for name in ("INPUTA", "INPUTB", "PIPELINE", "OUTPUT")}
+
+
+def test_register_before_two_multipliers_goes_into_both() -> None:
+    module = netlist()
+    cells = module["cells"]
+    for name, d, q in (("c", 20, 21), ("p2", 24, 25)):
+        cells[name] = flip_flop(d, q)
+    cells["m2"] = deepcopy(cells["m"])
+    cells["m2"]["connections"] |= {"A0": [11], "B0": [21], "B1": [21], "P0": [24], "P1": [26]}
+    module["ports"]["out"]["bits"].append(25)
+    assert deepen_multipliers(module) == 2
+    assert sorted(cells) == ["m", "m2"]
+    assert cells["m"]["connections"]["A0"] == cells["m2"]["connections"]["A0"] == [10]
 
 
 def _unregistered(module: Module) -> None:

@@ -17,7 +17,7 @@ from tb.sw.session_bench import PATIENCE
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
 from qstep.acting.config import Acting
 from qstep.acting.device import open_agents
-from qstep.acting.registers import settings_writes, world_writes
+from qstep.acting.registers import limit_write, settings_writes, world_writes
 from qstep.config import Config, Link
 from qstep.devices import agents_device
 from qstep.devices.agents_device import LinkAgents
@@ -144,7 +144,7 @@ def test_a_world_that_does_not_answer_is_told_and_the_next_job_runs() -> None:
     config = replace(CONFIG, acting=Acting(agents=2, world="nowhere.sv", deadline=2000))
     reference = ReferenceAgents(config)
     device = LinkAgents(DirectPort(reference), config, 9, SETTINGS, PATIENCE)
-    assert reference.words[0, 7] == 9
+    assert reference.words[0, 7] == limit_write(9).data
     reference.silent = 1
     with pytest.raises(WorldSilentError, match="answer agent 1 within 2000 clocks") as raised:
         device.run(5)

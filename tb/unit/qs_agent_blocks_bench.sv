@@ -132,14 +132,14 @@ module qs_agent_blocks_bench
   );
 
   access_t epsilon_access;
-  logic [10:0] epsilon_token;
+  logic [11:0] epsilon_token;
   always_comb begin
     epsilon_access = '0;
     epsilon_access.set[3:1] = epsilon_set_i;
     epsilon_access.load[3:2] = epsilon_load_i;
     epsilon_access.agent = epsilon_agent_i;
     epsilon_access.data = data_i;
-    for (int unsigned k = 0; k <= 10; k++)
+    for (int unsigned k = 0; k <= 11; k++)
     epsilon_token[k] = epsilon_load_i != '0 && live[k] && agent[k] == epsilon_agent_i;
   end
 

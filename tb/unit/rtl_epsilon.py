@@ -42,13 +42,13 @@ async def _set(dut: Any, slots: Slots, agent: int, code: EpsilonCode) -> None:
 
 
 async def _load(dut: Any, slots: Slots, agent: int, state: AgentState) -> None:
-    """Write epsilon and count in the agent's slot, which an access follows from stage 0 to 10."""
+    """Write epsilon and count in the agent's slot, which an access follows from stage 0 to 11."""
     dut.epsilon_agent_i.value = agent
     for field, data in enumerate((state.epsilon, state.epsilon_count << 16)):
         await slots.until(0, agent)
         dut.epsilon_load_i.value = 1 << field
         dut.data_i.value = data
-        await slots.until(10, agent)
+        await slots.until(11, agent)
         await slots.clock()
         dut.epsilon_load_i.value = 0
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from qstep_fpga.families.ecp5_registers import _bits, _control
+from qstep_fpga.families.ecp5_registers import Bit, _bits, _control
 
 __all__ = ["deepen_multipliers"]
 
@@ -20,8 +20,9 @@ def deepen_multipliers(module: dict[str, Any]) -> int:
     """Move flip-flops around multipliers into them, in a netlist of yosys; return how many took them.
 
     A multiplier that has its output register takes those before its operands and those behind its
-    result if nothing else uses them, all have its clock and enable, and none has a reset. Two registers
-    behind a product are the same as one in it and one behind.
+    result if nothing else uses them but another multiplier, all have its clock and enable, and none has
+    a reset. A register before two multipliers goes into both. Two registers behind a product are the
+    same as one in it and one behind.
     """
     cells = module["cells"]
     uses = Counter(bit for port in module["ports"].values() for bit in port["bits"])
@@ -29,23 +30,21 @@ def deepen_multipliers(module: dict[str, Any]) -> int:
     flip_flops = {name: cell for name, cell in cells.items() if cell["type"] == "TRELLIS_FF"}
     before = {cell["connections"]["Q"][0]: name for name, cell in flip_flops.items()}
     behind = {cell["connections"]["DI"][0]: name for name, cell in flip_flops.items()}
+    multipliers = [
+        cell
+        for cell in cells.values()
+        if cell["parameters"].get("REG_OUTPUT_CLK", "NONE") != "NONE"
+    ]
+    multiplied = Counter(bit for cell in multipliers for bit in _operands(cell))
     deep = 0
-    for cell in list(cells.values()):
-        if cell["parameters"].get("REG_OUTPUT_CLK", "NONE") == "NONE":
-            continue
+    for cell in multipliers:
         connections = cell["connections"]
-        ports = [port for port in connections if port[0] in "ABP" and port[1:].isdigit()]
-        operands = Counter(
-            bit
-            for port in ports
-            if port[0] != "P"
-            for bit in connections[port]
-            if isinstance(bit, int)
-        )
+        ports = _ports(cell, "ABP")
+        operands = Counter(_operands(cell))
         results = [
             bit for port in ports if port[0] == "P" for bit in connections[port] if uses[bit]
         ]
-        if not all(bit in before and uses[bit] == times for bit, times in operands.items()):
+        if not all(bit in before and uses[bit] == multiplied[bit] for bit in operands):
             continue
         if not all(bit in behind and uses[bit] == 1 for bit in results):
             continue
@@ -55,7 +54,10 @@ def deepen_multipliers(module: dict[str, Any]) -> int:
             continue
         moved = {bit: cells[before[bit]]["connections"]["DI"][0] for bit in operands}
         moved |= {bit: cells[behind[bit]]["connections"]["Q"][0] for bit in results}
-        for name in taken:
+        uses -= operands
+        multiplied -= operands
+        idle = [before[bit] for bit in operands if not uses[bit]]
+        for name in (*idle, *(behind[bit] for bit in results)):
             del cells[name]
         for port in ports:
             connections[port] = [moved.get(bit, bit) for bit in connections[port]]
@@ -64,3 +66,15 @@ def deepen_multipliers(module: dict[str, Any]) -> int:
             cell["parameters"] |= {f"REG_{register}_{pin}": net for pin, net in given.items()}
         deep += 1
     return deep
+
+
+def _ports(multiplier: dict[str, Any], letters: str) -> list[str]:
+    """Return the ports of operands (A, B) or of the result (P) of a multiplier, a bit each."""
+    ports = multiplier["connections"]
+    return [port for port in ports if port[0] in letters and port[1:].isdigit()]
+
+
+def _operands(multiplier: dict[str, Any]) -> list[Bit]:
+    ports = _ports(multiplier, "AB")
+    nets = (bit for port in ports for bit in multiplier["connections"][port])
+    return [bit for bit in nets if isinstance(bit, int)]

@@ -165,7 +165,8 @@ def world_writes(config: Config, world: WorldTable) -> Iterator[Access]:
 
 def limit_write(max_episode_steps: int) -> Access:
     """Return what sets the limit of steps of an episode, 0 for none."""
-    return Access(Region.SETTINGS, _LIMIT, max_episode_steps)
+    word = 1 << 16 | max_episode_steps - 1 if max_episode_steps else 0
+    return Access(Region.SETTINGS, _LIMIT, word)
 
 
 def _word(items: NDArray[Any], split: NDArray[np.int32], slot: int, bits: int, what: str) -> int:
