@@ -12,7 +12,7 @@ Invariants  A run begins only while nothing is under way.
 
 from __future__ import annotations
 
-from amaranth.hdl import C, Cat, Module, Signal
+from amaranth.hdl import C, Cat, Module, Mux, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import Component, In, Out
 
@@ -112,16 +112,26 @@ class ChainHead(Component):
         index = Cat(host.index[n] for n in range(_INDEX_BITS) if mask >> n & 1)
         access = Cat(host.write, host.region, index, host.word)
         run = Cat(C(_RUN, 4), C(0, len(access) - 4 - len(host.steps)), host.steps)
+        nothing = C(_NOTHING << (len(access) - _WORD_BITS), len(access))
 
+        # What moves the frame's many bits comes from registers: the lanes' clock is fast.
         frame = Signal(len(access))  # its highest bit is next
+        loads, shifts = Signal(), Signal()
+        runs, halts, asks = Signal(), Signal(), Signal()  # what it says, if it is no access
         left = Signal(range(max(len(frame), _RESET_CLOCKS)), init=_RESET_CLOCKS - 1)
         before = Signal(range(self._config.lanes))  # lanes before the one that it is for
         to_all, is_job, stops = Signal(), Signal(init=1), Signal()
-        reads, asks = Signal(), Signal()  # something; what it was
+        reads = Signal()  # what it has read is asked for by a second frame
         heard = Signal(_WORD_BITS + _TAIL)
 
         m.d.comb += host.read.eq(heard[_TAIL:])
         m.d.sync += [self.reset.eq(0), down.valid.eq(0), down.all.eq(to_all)]
+        m.d.sync += [loads.eq(0), shifts.eq(0)]
+        with m.If(loads):
+            said = Mux(halts, C(_STOP, len(access)), Mux(asks, nothing, access))
+            m.d.sync += frame.eq(Mux(runs, run, said))
+        with m.Elif(shifts):
+            m.d.sync += frame.eq(frame << 1)
         with m.If(host.stop):
             m.d.sync += stops.eq(1)
         with m.FSM(init="reset") as fsm:
@@ -133,25 +143,26 @@ class ChainHead(Component):
                     m.next = "wait"
             with m.State("idle"):
                 m.d.sync += [to_all.eq(1), before.eq(0), left.eq(len(frame) - 1)]
-                m.d.sync += [is_job.eq(1), reads.eq(0), asks.eq(0)]
+                m.d.sync += [is_job.eq(1), reads.eq(0), asks.eq(0), loads.eq(1)]
+                m.d.sync += [runs.eq(host.run), halts.eq(stops)]
                 with m.If(host.run):
-                    m.d.sync += frame.eq(run)
                     m.next = "address"
                 with m.Elif(stops):
-                    m.d.sync += [frame.eq(_STOP), stops.eq(host.stop)]
+                    m.d.sync += stops.eq(host.stop)
                     m.next = "address"
                 with m.Elif(host.access):
-                    m.d.sync += [frame.eq(access), is_job.eq(0), reads.eq(~host.write)]
+                    m.d.sync += [is_job.eq(0), reads.eq(~host.write)]
                     with m.If(host.lane != ALL_LANES):
                         m.d.sync += [to_all.eq(0), before.eq(host.lane)]
                     m.next = "address"
             with m.State("address"):
                 m.d.sync += [down.valid.eq(1), down.data.eq(before == 0), before.eq(before - 1)]
                 with m.If(before == 0):
+                    m.d.sync += shifts.eq(1)
                     m.next = "send"
             with m.State("send"):
-                m.d.sync += [down.valid.eq(1), down.data.eq(frame[-1]), frame.eq(frame << 1)]
-                m.d.sync += left.eq(left - 1)
+                m.d.sync += [down.valid.eq(1), down.data.eq(frame[-1]), left.eq(left - 1)]
+                m.d.sync += shifts.eq(1)
                 with m.If(left == 0):
                     m.next = "wait"
             with m.State("wait"), m.If(~up.pending):
@@ -160,7 +171,7 @@ class ChainHead(Component):
                 m.next = "idle"
                 with m.If(reads & ~asks):
                     m.d.sync += [asks.eq(1), before.eq(host.lane), left.eq(_WORD_BITS - 1)]
-                    m.d.sync += frame.eq(_NOTHING << (len(frame) - _WORD_BITS))
+                    m.d.sync += loads.eq(1)
                     m.next = "address"
                 with m.Else():
                     m.d.comb += host.done.eq(~is_job)
