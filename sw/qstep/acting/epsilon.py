@@ -6,8 +6,7 @@ On the device it is an unsigned fraction of :data:`EPSILON_BITS` bits of which t
 
     epsilon = max(end, epsilon - decrement - (epsilon >> shift))
 
-where a shift of 0 takes nothing away. So a linear schedule has a decrement and an exponential one a
-shift, and neither needs a multiplier.
+where a shift of 0 takes nothing away. A linear schedule has a decrement, an exponential one a shift.
 """
 
 from __future__ import annotations
