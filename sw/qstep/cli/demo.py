@@ -170,7 +170,9 @@ def _show_agents(console: Console, found: OnChip) -> None:
             "At the clocks of bitstreams, by place and route, not measured on hardware:\n"
         )
     for report in boards:
-        milliseconds = found.clocks / report.clock_mhz / 1e3
+        # A step is a clock of the lane's; the others are the link's, which may have a slower one.
+        link_mhz = report.link.clock_mhz if report.link else report.clock_mhz
+        milliseconds = (steps / report.clock_mhz + (found.clocks - steps) / link_mhz) / 1e3
         console.print(
             f"    {report.board:<22}{report.clock_mhz:>4g} MHz{milliseconds:>8.1f} ms",
             highlight=False,
