@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -97,7 +98,22 @@ def test_agents_on_the_chip_are_reported(
     clocks = [float(word) for word in re.findall(r"(\S+) MHz +\S+ ms", result.output)]
     assert len(clocks) == len(demo_agents.boards_with_agents()) > 1
     assert clocks == sorted(clocks, reverse=True)
-    assert f"{clocks[0]:g} MHz{320_123 / clocks[0] / 1e3:>8.1f} ms" in result.output
+
+
+def test_clocks_of_a_slower_link_take_longer(
+    trained: demo.Trained, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    boards = [
+        SimpleNamespace(board="one-clock", clock_mhz=100.0, link=None),
+        SimpleNamespace(board="two-clocks", clock_mhz=200.0, link=SimpleNamespace(clock_mhz=80.0)),
+    ]
+    monkeypatch.setattr(demo_agents, "boards_with_agents", lambda: boards)
+    monkeypatch.setitem(globals(), "ON_CHIP", replace(ON_CHIP, clocks=360_000))
+    result = run_with({"sim:": trained, "model": trained}, monkeypatch, tmp_path)
+    assert re.findall(r"(\S+) +(\S+) MHz +(\S+) ms", result.output) == [
+        ("two-clocks", "200", "2.1"),  # 320,000 at 200 MHz, 40,000 at 80
+        ("one-clock", "100", "3.6"),
+    ]
 
 
 def test_different_tables_of_agents_end_with_status_1(
