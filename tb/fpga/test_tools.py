@@ -1,0 +1,61 @@
+"""Programs that are missing, that fail, or that go on with a wrong netlist."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from qstep.errors import BuildError, ToolMissingError
+from qstep_fpga import tools
+
+
+@pytest.mark.unit
+def test_missing_package_is_named_with_what_to_install() -> None:
+    with pytest.raises(
+        ToolMissingError, match=r"no-such-tool is not installed; .*pip install 'qstep\[fpga\]'"
+    ):
+        tools.versions(["no-such-tool"])
+
+
+@pytest.mark.unit
+def test_missing_program_is_named_with_what_to_install(tmp_path: Path) -> None:
+    with pytest.raises(
+        ToolMissingError, match="no-such-program was not found; the FPGA tools come"
+    ):
+        tools.run(["no-such-program"], tmp_path)
+
+
+@pytest.mark.unit
+def test_failed_program_is_quoted(tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match="python failed with status 3:\nso it goes"):
+        tools.run(["python", "-c", "print('so it goes'); raise SystemExit(3)"], tmp_path)
+
+
+def check(logic: str, folder: Path) -> None:
+    """Let yosys check a module of three ports, as synthesis does at its end."""
+    text = f"module planted (input a, input b, output y); {logic} endmodule\n"
+    (folder / "planted.v").write_text(text, encoding="utf-8")
+    tools.yosys("read_verilog planted.v; opt_clean; check", folder)
+
+
+@pytest.mark.synth
+@pytest.mark.parametrize(
+    ("logic", "told"),
+    [
+        ("assign y = a; assign y = b;", "multiple conflicting drivers for planted"),
+        (
+            "assign y = a & b; assign y = 1'b0;",
+            "Driver-driver conflict for .* Resolved using constant",
+        ),
+        ("wire z = ~(z & a); assign y = z;", "found logic loop in module planted"),
+        ("wire z; assign y = a & z;", r"planted\.\\z is used but has no driver"),
+    ],
+    ids=["two drivers", "driver and constant", "loop", "no driver"],
+)
+def test_wrong_netlist_that_yosys_only_warns_of_is_refused(
+    logic: str, told: str, tmp_path: Path
+) -> None:
+    check("assign y = a & b;", tmp_path)
+    with pytest.raises(BuildError, match=told):
+        check(logic, tmp_path)
