@@ -32,7 +32,7 @@ from qstep_fpga.families.ecp5_multipliers import deepen_multipliers
 from qstep_fpga.fit import needs_around_lane
 from qstep_fpga.netlist import refine, refinement_sources, versions
 from qstep_fpga.pin_wrapper import WRAPPER, around_acting
-from qstep_fpga.placement import place_all
+from qstep_fpga.placement import Design, place_all
 from qstep_fpga.report import resources
 from qstep_rtl import sources
 
@@ -127,7 +127,7 @@ def estimate(
     number = list(Algorithm).index(algorithm)  # in the order of qs_agents_pkg::algorithm_e
     netlist = synthesise_acting(board, {**sizes, "Algorithm": number})
     placements = place_all(
-        board, clock_hz, netlist, range(1, seeds + 1), Threads(jobs), lambda placement: None
+        Design(board, netlist, clock_hz), range(1, seeds + 1), Threads(jobs), lambda placement: None
     )
     best = max(placements, key=lambda placement: placement.fmax_mhz)
     around = needs_around_lane(board, netlist)

@@ -18,7 +18,7 @@ from qstep_fpga.fit import check_fit, check_table
 from qstep_fpga.netlist import copies_lanes, synthesise
 from qstep_fpga.pin_wrapper import WRAPPER
 from qstep_fpga.pins import led_bits, led_out, pins_text
-from qstep_fpga.placement import Placement, pack, place_all
+from qstep_fpga.placement import Design, Placement, pack, place_all
 from qstep_fpga.report import BuildReport
 from qstep_rtl.crossing import lanes_clock
 
@@ -100,7 +100,8 @@ def build(
         for placement in placements:
             placed(placement)
     else:
-        placements = place_all(board, clock_hz, netlist, seeds, workers, placed, two_clocks)
+        design = Design.of_device(board, config, netlist)
+        placements = place_all(design, seeds, workers, placed)
     report = BuildReport.of(board, config, placements)
     # Until the new one is there: a bitstream is never beside the configuration of another one.
     bitstream.unlink(missing_ok=True)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from qstep import cache
+from qstep.config import Config
 from qstep.files import write_atomically
 from qstep.scheduler import Workers, in_parallel
 from qstep_fpga import tools
@@ -24,11 +25,37 @@ from qstep_fpga.board import Board
 from qstep_fpga.clocks import check_crossing, highest_clocks
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import CONSTRAINTS, NETLIST, PLACED, REPORT
-from qstep_fpga.families.ecp5 import input_clock
+from qstep_rtl.crossing import lanes_clock
 
-__all__ = ["Placement", "pack", "place", "place_all", "placed"]
+__all__ = ["Design", "Placement", "pack", "place", "place_all", "placed"]
 
 _KEPT = ".zip"
+
+
+@dataclass(frozen=True)
+class Design:
+    """What is placed.
+
+    Attributes
+    ----------
+    board : Board
+    netlist : Path
+        From the cache: its name says what it is.
+    clock_hz : int
+        The clock to place for; the link's, where the lanes have another one.
+    two_clocks : bool
+        The lanes have another one, which follows from the PLL.
+    """
+
+    board: Board
+    netlist: Path
+    clock_hz: int
+    two_clocks: bool = False
+
+    @classmethod
+    def of_device(cls, board: Board, config: Config, netlist: Path) -> Design:
+        """Return the whole device with its PLL, whose clocks are those of `config`."""
+        return cls(board, netlist, config.link.clock_hz, bool(lanes_clock(config)))
 
 
 @dataclass(frozen=True)
@@ -55,22 +82,18 @@ class Placement:
     link_fmax_mhz: float | None = None
 
 
-def place(
-    board: Board, clock_hz: int, netlist: Path, seed: int, two_clocks: bool = False
-) -> Placement:
+def place(design: Design, seed: int) -> Placement:
     """Place and route with one seed, or find it in the cache.
-
-    `clock_hz` is the link's; with `two_clocks` the lanes have another one, which follows from the PLL.
 
     Raises
     ------
     BuildError
         The design does not fit, the tool failed, or data are late between the clocks.
     """
-    key, command, pins = _work(board, clock_hz, netlist, seed, two_clocks)
+    key, command, pins = _work(design, seed)
 
     def make(folder: Path) -> Path:
-        shutil.copy(netlist, folder / NETLIST)
+        shutil.copy(design.netlist, folder / NETLIST)
         (folder / CONSTRAINTS).write_text(pins, encoding="utf-8")
         tools.run(command, folder)
         kept = folder / "placement.zip"
@@ -82,29 +105,23 @@ def place(
     return _placement(seed, cache.fetch(key, _KEPT, make))
 
 
-def placed(
-    board: Board, clock_hz: int, netlist: Path, seed: int, two_clocks: bool = False
-) -> Placement | None:
+def placed(design: Design, seed: int) -> Placement | None:
     """Return what :func:`place` has placed before, if it is in the cache."""
-    file = cache.find(_work(board, clock_hz, netlist, seed, two_clocks)[0], _KEPT)
+    file = cache.find(_work(design, seed)[0], _KEPT)
     return None if file is None else _placement(seed, file)
 
 
-def _work(
-    board: Board, clock_hz: int, netlist: Path, seed: int, two_clocks: bool
-) -> tuple[str, list[str], str]:
+def _work(design: Design, seed: int) -> tuple[str, list[str], str]:
     """Return what a placement is kept under, the command that makes it, and its constraints."""
-    family = FAMILIES[board.family]
+    family = FAMILIES[design.board.family]
     # A clock that is not met does not fail it: the report says what was reached.
     command = [
-        *family.place(board),
+        *family.place(design.board),
         *("--json", NETLIST, "--report", REPORT, "--seed", str(seed)),
-        *("--freq", f"{clock_hz / 1e6:g}", "--timing-allow-fail"),
+        *("--freq", f"{design.clock_hz / 1e6:g}", "--timing-allow-fail"),
     ]
-    pins = family.constraints(board)
-    if two_clocks:
-        pins += input_clock(board)
-    parts = [netlist.name, pins, *command, str(tools.versions(family.packages))]
+    pins = family.constraints(design.board, design.two_clocks)
+    parts = [design.netlist.name, pins, *command, str(tools.versions(family.packages))]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest(), command, pins
 
 
@@ -117,21 +134,16 @@ def _placement(seed: int, file: Path) -> Placement:
 
 
 def place_all(
-    board: Board,
-    clock_hz: int,
-    netlist: Path,
+    design: Design,
     seeds: Sequence[int],
     workers: Workers,
     progress: Callable[[Placement], None],
-    two_clocks: bool = False,
 ) -> list[Placement]:
     """Place with several seeds and return them in the order of `seeds`.
 
     `progress` is called as each is done. Errors as for :func:`place`.
     """
-    design = board, clock_hz, netlist
-    make = partial(place, *design, two_clocks=two_clocks)
-    find = partial(placed, *design, two_clocks=two_clocks)
+    make, find = partial(place, design), partial(placed, design)
     return in_parallel(make, seeds, workers, progress, known=find)
 
 

@@ -14,7 +14,7 @@ from tb.bench import RTL
 from qstep.acting.config import Algorithm
 from qstep_fpga import acting
 from qstep_fpga.board import Board
-from qstep_fpga.placement import Placement
+from qstep_fpga.placement import Design, Placement
 
 pytestmark = pytest.mark.unit
 
@@ -30,8 +30,8 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, int]]:
         sizes.append(given)
         return Path()
 
-    def place_all(board: Board, clock_hz: int, *others: Any) -> list[Placement]:
-        return [Placement(seed, clock_hz / 1e6 + seed, {}, Path()) for seed in (1, 2)]
+    def place_all(design: Design, *others: Any) -> list[Placement]:
+        return [Placement(seed, design.clock_hz / 1e6 + seed, {}, Path()) for seed in (1, 2)]
 
     monkeypatch.setattr(acting, "synthesise_acting", synthesise)
     monkeypatch.setattr(acting, "place_all", place_all)

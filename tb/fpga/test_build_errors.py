@@ -19,12 +19,12 @@ from qstep_fpga import flow, tools
 from qstep_fpga.board import Board, load
 from qstep_fpga.clocks import check_crossing, highest_clocks
 from qstep_fpga.critical import describe
-from qstep_fpga.families.base import PLACED, REPORT
+from qstep_fpga.families.base import CONSTRAINTS, PLACED, REPORT
 from qstep_fpga.farm.build import Farm
 from qstep_fpga.farm.island import PlacedIsland
 from qstep_fpga.fit import check_fit, check_table
 from qstep_fpga.pin_wrapper import WRAPPER
-from qstep_fpga.placement import Placement, place
+from qstep_fpga.placement import Design, Placement, place
 from qstep_fpga.render import markdown, origins, render
 from qstep_fpga.report import BuildReport
 
@@ -156,7 +156,7 @@ def placed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Placement]:
     """Stand in for the tools: these placements, and a bitstream that names its seed."""
     found: list[Placement] = []
     monkeypatch.setattr(flow, "synthesise", lambda board, config: netlist(tmp_path))
-    monkeypatch.setattr(flow, "place_all", lambda *a: [a[5](p) or p for p in found])
+    monkeypatch.setattr(flow, "place_all", lambda *a: [a[3](p) or p for p in found])
     monkeypatch.setattr(flow, "pack", lambda board, p, out: out.write_text(str(p.seed)))
     return found
 
@@ -374,10 +374,10 @@ def placer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int]:
 
 
 def test_a_finished_placement_is_not_made_again(placer: list[int], tmp_path: Path) -> None:
-    design = netlist(tmp_path, SB_LUT4=1)
-    first = place(BOARD, 24_000_000, design, 1)
-    assert place(BOARD, 24_000_000, design, 1) == first
-    assert place(BOARD, 24_000_000, design, 2).fmax_mhz == 22.0
+    design = Design(BOARD, netlist(tmp_path, SB_LUT4=1), 24_000_000)
+    first = place(design, 1)
+    assert place(design, 1) == first
+    assert place(design, 2).fmax_mhz == 22.0
     assert placer == [1, 2]
 
 
@@ -385,13 +385,13 @@ def test_a_finished_placement_is_not_made_again(placer: list[int], tmp_path: Pat
 def test_a_damaged_placement_is_made_again_and_said_so(
     placer: list[int], tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: str
 ) -> None:
-    design = netlist(tmp_path, SB_LUT4=1)
-    first = place(BOARD, 24_000_000, design, 1)
+    design = Design(BOARD, netlist(tmp_path, SB_LUT4=1), 24_000_000)
+    first = place(design, 1)
     whole = first.file.read_bytes()
     middle = len(whole) // 2
     changed = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
     first.file.write_bytes(whole[:middle] if damage == "shortened" else changed)
-    again = place(BOARD, 24_000_000, design, 1)
+    again = place(design, 1)
     assert (
         capsys.readouterr().err
         == f"qstep: {first.file} is damaged, or others may write it; building it again\n"
@@ -466,3 +466,20 @@ def test_tables_have_a_row_a_report(two_seeds: BuildReport) -> None:
         f"| icebreaker | {BOARD.config.digest[:16]} | {report.build} | 2 | "
         f"80.0 ns from a to b through 0 cells, 75% of it in wires | {made_with} |"
     )
+
+
+@pytest.mark.parametrize(("board_name", "told"), [("ulx3s-85f-agents", True), ("ulx3s-85f", False)])
+def test_input_clock_is_told_where_the_lanes_have_one_of_their_own(
+    placer: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, board_name: str, told: bool
+) -> None:
+    made = tools.run
+    written: list[str] = []
+
+    def run(command: list[str], folder: Path) -> None:
+        written.append((folder / CONSTRAINTS).read_text(encoding="utf-8"))
+        made(command, folder)
+
+    monkeypatch.setattr(tools, "run", run)
+    board = load(board_name)
+    place(Design.of_device(board, board.config, netlist(tmp_path)), 1)
+    assert ['FREQUENCY PORT "clock" 25 MHZ;' in text for text in written] == [told]

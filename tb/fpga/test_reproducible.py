@@ -28,7 +28,7 @@ from pathlib import Path
 from qstep_fpga import tools
 from qstep_fpga.board import load
 from qstep_fpga.families import FAMILIES
-from qstep_fpga.placement import pack, place
+from qstep_fpga.placement import Design, pack, place
 
 Path("board.v").write_text('''
 module board (input clock, input rx, output tx, output led, input button);
@@ -41,7 +41,7 @@ endmodule
 board = load(sys.argv[1])
 script = f"read_verilog board.v; {FAMILIES[board.family].synthesis} -top board -json netlist.json"
 tools.yosys(script, Path())
-pack(board, place(board, board.clock_hz, Path("netlist.json"), 1), Path("made"))
+pack(board, place(Design(board, Path("netlist.json"), board.clock_hz), 1), Path("made"))
 """
 
 

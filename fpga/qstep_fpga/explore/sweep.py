@@ -6,7 +6,6 @@ import itertools
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeVar
 
 from qstep.errors import BuildError
@@ -15,7 +14,7 @@ from qstep_fpga import fit
 from qstep_fpga.explore.grid import Point, Refused
 from qstep_fpga.explore.result import Exploration, Result
 from qstep_fpga.netlist import synthesise, synthesise_lane
-from qstep_fpga.placement import Placement, place, placed
+from qstep_fpga.placement import Design, Placement, place, placed
 
 __all__ = ["Candidate", "explore"]
 
@@ -33,16 +32,13 @@ class Candidate:
     Attributes
     ----------
     point : Point
-    netlist : Path
-    target_hz : int
-        The clock that it is placed for.
+    design : Design
     around : dict
         How much of each resource is there for the estimate only, and does not count.
     """
 
     point: Point
-    netlist: Path
-    target_hz: int
+    design: Design
     around: dict[str, int]
 
 
@@ -144,7 +140,7 @@ def _examine(point: Point, what: str) -> Candidate | Refused:
         candidate = _candidate(point, what)
     except BuildError as cause:
         return Refused(str(point), _brief(cause))
-    lacking = fit.shortages(point.board, fit.needs(point.board, candidate.netlist))
+    lacking = fit.shortages(point.board, fit.needs(point.board, candidate.design.netlist))
     if lacking:
         return Refused(str(point), f"does not fit: {'; '.join(map(_in_words, lacking))}")
     return candidate
@@ -156,25 +152,25 @@ def _in_words(short: fit.Shortage) -> str:
 
 def _attempt(task: tuple[int, Candidate]) -> Placement | Refused:
     seed, candidate = task
-    point = candidate.point
     try:
-        return place(point.board, candidate.target_hz, candidate.netlist, seed)
+        return place(candidate.design, seed)
     except BuildError as cause:
-        return Refused(str(point), f"seed {seed}: {_brief(cause)}")
+        return Refused(str(candidate.point), f"seed {seed}: {_brief(cause)}")
 
 
 def _attempted(task: tuple[int, Candidate]) -> Placement | Refused | None:
     """Return what was placed before."""
     seed, candidate = task
-    return placed(candidate.point.board, candidate.target_hz, candidate.netlist, seed)
+    return placed(candidate.design, seed)
 
 
 def _candidate(point: Point, what: str) -> Candidate:
     board, config = point.board, point.config
     if what == "device":
-        return Candidate(point, synthesise(board, config), config.link.clock_hz, {})
-    netlist = synthesise_lane(board, config)
-    return Candidate(point, netlist, _LANE_TARGET_HZ, fit.needs_around_lane(board, netlist))
+        design = Design.of_device(board, config, synthesise(board, config))
+        return Candidate(point, design, {})
+    design = Design(board, synthesise_lane(board, config), _LANE_TARGET_HZ)
+    return Candidate(point, design, fit.needs_around_lane(board, design.netlist))
 
 
 def _brief(error: BuildError) -> str:

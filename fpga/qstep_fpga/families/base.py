@@ -58,8 +58,11 @@ class Family(Protocol):
         `rates` are in hertz, by the names of `pll_rates`.
         """
 
-    def constraints(self, board: Board) -> str:
-        """Return the pins of the board's top module in the family's own language."""
+    def constraints(self, board: Board, two_clocks: bool = False) -> str:
+        """Return the pins of the board's top module in the family's own language.
+
+        With `two_clocks` they say its input clock too, from which those of the PLL's outputs follow.
+        """
 
     def place(self, board: Board) -> list[str]:
         """Return the family's nextpnr with its own words: chip, pins, output, what it does better with.

@@ -9,15 +9,10 @@ from qstep_fpga.families.base import CONSTRAINTS, PLACED, Refinement
 from qstep_fpga.families.ecp5_registers import absorb_registers
 from qstep_fpga.pins import ports
 
-__all__ = ["ECP5", "TIMING_WEIGHT", "input_clock", "nextpnr"]
+__all__ = ["ECP5", "TIMING_WEIGHT", "nextpnr"]
 
 TIMING_WEIGHT = ("--placer-heap-timingweight", "400")
 """The default of 10 leaves the lane 10 to 20 % slower: docs/lane.md."""
-
-
-def input_clock(board: Board) -> str:
-    """Return the line of a constraints' file from which the clocks of the PLL's outputs follow."""
-    return f'FREQUENCY PORT "clock" {board.clock_hz / 1e6:g} MHZ;\n'
 
 
 def nextpnr(board: Board) -> list[str]:
@@ -59,13 +54,15 @@ class ECP5:
             words += ["--clkout1_name", other, "--clkout1", f"{rates[other] / 1e6:g}"]
         return ["yowasp-ecppll", *words, "-f", file]
 
-    def constraints(self, board: Board) -> str:
+    def constraints(self, board: Board, two_clocks: bool = False) -> str:
         lines = []
         for port, pin in ports(board):
             pull = f" PULLMODE={pin.pull.upper()}" if pin.pull else ""
             standard = pin.standard or "LVCMOS33"
             lines.append(f'LOCATE COMP "{port}" SITE "{pin.at}";\n')
             lines.append(f'IOBUF PORT "{port}" IO_TYPE={standard}{pull};\n')
+        if two_clocks:
+            lines.append(f'FREQUENCY PORT "clock" {board.clock_hz / 1e6:g} MHZ;\n')
         return "".join(lines)
 
     def place(self, board: Board) -> list[str]:

@@ -39,7 +39,7 @@ class Gowin:
         words = ["-i", f"{board.clock_hz / 1e6:g}", "-o", f"{rates['clock_out'] / 1e6:g}"]
         return ["gowin_pll", *words, "-d", board.pll_device, "-f", file]
 
-    def constraints(self, board: Board) -> str:
+    def constraints(self, board: Board, two_clocks: bool = False) -> str:
         lines = []
         for port, pin in ports(board):
             pull = f" PULL_MODE={pin.pull.upper()}" if pin.pull else ""

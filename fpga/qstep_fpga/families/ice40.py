@@ -45,7 +45,7 @@ class ICE40:
         words = ["-i", f"{board.clock_hz / 1e6:g}", "-o", f"{rates['clock_out'] / 1e6:g}"]
         return ["yowasp-icepll", *words, "-p", "-m", "-q", "-f", file]
 
-    def constraints(self, board: Board) -> str:
+    def constraints(self, board: Board, two_clocks: bool = False) -> str:
         lines = []
         for port, pin in ports(board):
             pull = " -pullup yes" if pin.pull == "up" else ""

@@ -16,7 +16,7 @@ from qstep.errors import QStepError
 from qstep_fpga import board as boards
 from qstep_fpga.farm.build import copy_lanes, needs_of
 from qstep_fpga.pin_wrapper import WRAPPER
-from qstep_fpga.placement import pack, place
+from qstep_fpga.placement import Design, pack, place
 from qstep_fpga.workers import workers
 
 __all__ = ["main"]
@@ -66,7 +66,7 @@ def main(
             pack(board, farm.placements[0], out)
         if freely:
             begun = time.perf_counter()
-            free = place(board, clock_hz, netlist, seed=1)
+            free = place(Design(board, netlist, clock_hz), seed=1)
             progress(f"placed freely: {free.fmax_mhz:.1f} MHz")
     except QStepError as error:
         raise click.ClickException(str(error)) from None

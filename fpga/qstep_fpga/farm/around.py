@@ -21,7 +21,6 @@ from qstep_fpga import tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import CONSTRAINTS, NETLIST, PLACED
-from qstep_fpga.families.ecp5 import input_clock
 from qstep_fpga.farm.bundles import instances
 from qstep_fpga.farm.dummies import DUMMY, dummies, register
 from qstep_fpga.farm.grid import LOGIC, Bel, Grid, design, parse
@@ -176,7 +175,7 @@ def place_around(
     netlist = design("board", cells, top["ports"], top["netnames"])
     words = [*family.place(board), "--json", NETLIST, "--write", "placed.json", "--no-route"]
     words += ["--freq", f"{clock_hz / 1e6:g}", "--seed", str(seed), "--timing-allow-fail"]
-    pins = family.constraints(board) + (input_clock(board) if two_clocks else "")
+    pins = family.constraints(board, two_clocks)
     parts = [netlist, pins, *words, str(tools.versions(family.packages))]
 
     def make(folder: Path) -> Path:
