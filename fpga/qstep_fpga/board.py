@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -95,8 +95,8 @@ def names() -> list[str]:
 def load(name: str, folder: Path = _FOLDER) -> Board:
     """Return the board of that name.
 
-    A file with the field ``board`` has no other but ``config``: a second design for the board that it
-    names, on the same chip and pins.
+    A file with the field ``board`` says only in which fields it differs from the board that it names: a
+    second design for it, or a board on which other things are equal.
 
     Raises
     ------
@@ -106,26 +106,37 @@ def load(name: str, folder: Path = _FOLDER) -> Board:
     path = folder / f"{name}.toml"
     if not path.is_file():
         raise ConfigError(f"board is {name!r}; known are {', '.join(names())}")
-    tree = _read(path)
-    if "board" in tree:
-        _check_fields(path, tree, ["board", "config"])
-        base = tree["board"]
-        if "board" in _read(folder / f"{base}.toml"):
-            raise ConfigError(f"{path}: board is {base!r}; it must have pins of its own")
-        return replace(load(base, folder), name=name, config=_config(path, tree))
-    _check_fields(path, tree, [field.name for field in fields(Board) if field.name != "name"])
+    tree = _whole(name, folder)
     given = tree.get("pins", {})
     if set(given) != set(PINS):
         raise ConfigError(
             f"{path}: pins are {', '.join(sorted(given))}; they must be {', '.join(PINS)}"
         )
+    if "config" not in tree:
+        raise ConfigError(f"{path}: config is missing")
     try:
         tree["pins"] = {role: Pin(**pin) for role, pin in given.items()}
-        tree["config"] = _config(path, tree)
+        tree["config"] = Config.from_dict(tree["config"])
         lists = {field: tuple(tree.get(field, ())) for field in ("high", "header")}
         return Board(name=name, **{**tree, **lists})
     except TypeError as cause:
         raise ConfigError(f"{path}: {cause}") from cause
+
+
+def _whole(name: str, folder: Path, on_the_way: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return the fields of a board's file, with those that it takes from another board."""
+    path = folder / f"{name}.toml"
+    tree = _read(path)
+    known = ["board", *(field.name for field in fields(Board) if field.name != "name")]
+    for key in tree:
+        if key not in known:
+            raise ConfigError(f"{path}: unknown field {key}; known are {', '.join(known)}")
+    if "board" not in tree:
+        return tree
+    base, passed = tree.pop("board"), (*on_the_way, name)
+    if base in passed:
+        raise ConfigError(f"{path}: board is {base!r}, which takes its own fields from {name!r}")
+    return _whole(base, folder, passed) | tree
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -133,15 +144,3 @@ def _read(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as cause:
         raise ConfigError(f"{path}: is not TOML: {cause}") from cause
-
-
-def _check_fields(path: Path, tree: dict[str, Any], known: list[str]) -> None:
-    for key in tree:
-        if key not in known:
-            raise ConfigError(f"{path}: unknown field {key}; known are {', '.join(known)}")
-
-
-def _config(path: Path, tree: dict[str, Any]) -> Config:
-    if "config" not in tree:
-        raise ConfigError(f"{path}: config is missing")
-    return Config.from_dict(tree["config"])

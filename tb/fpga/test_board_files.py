@@ -47,10 +47,11 @@ def test_a_new_board_is_one_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('title = "iCEBreaker"', 'titel = "x"', "unknown field titel; known are title"),
+        ('title = "iCEBreaker"', 'titel = "x"', "unknown field titel; known are board, title"),
         ('rx = { at = "6", pull = "up" }', "", "pins are button, clock, led, tx; they must be"),
         ("states = 64", "states = 1", "states is 1; it must be an integer from 2 to 65536"),
         ('tx = { at = "9" }', 'tx = { ball = "9" }', "unexpected keyword argument 'ball'"),
+        (TEXT[TEXT.index("[config]") :], "", "config is missing"),
         ('part = "iCE40UP5K-SG48"', "", "missing 1 required positional argument: 'part'"),
         ("clock_hz = 12_000_000", "clock_hz = ", "is not TOML"),
     ],
@@ -73,18 +74,31 @@ def test_each_board_has_a_second_design_with_agents_and_room_for_a_world(name: s
         assert world.table(agents.config).split.shape[:2] == (32, 4)
 
 
+def test_boards_that_differ_in_the_chip_alone_say_the_rest_once() -> None:
+    small, large = load("ulx3s-12f"), load("ulx3s-85f")
+    assert large == replace(
+        small, name="ulx3s-85f", title="ULX3S 85F", part="LFE5U-85F-6BG381C", device="85k"
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('board = "mine"\nfamily = "ecp5"', "unknown field family; known are board, config"),
-        ('board = "mine"', "config is missing"),
-        ('board = "other"\n[config]', "board is 'other'; it must have pins of its own"),
-        ('board = "arty"\n[config]', r"arty\.toml: is not TOML: .*No such file"),
+        (
+            'board = "mine"\ntitel = "x"',
+            r"other\.toml: unknown field titel; known are board, title",
+        ),
+        ('board = "mine"\n[pins]', "pins are ; they must be clock"),
+        ('board = "mine"\n[config]\nstates = 8', "actions is missing"),
+        ('board = "other"', "board is 'other', which takes its own fields from 'other'"),
+        ('board = "back"', r"back\.toml: board is 'other', which takes its own fields from 'back'"),
+        ('board = "arty"', r"arty\.toml: is not TOML: .*No such file"),
     ],
 )
 def test_a_wrong_design_is_refused(tmp_path: Path, text: str, message: str) -> None:
     write(tmp_path, TEXT)
     (tmp_path / "other.toml").write_text(text, encoding="utf-8")
+    (tmp_path / "back.toml").write_text('board = "other"', encoding="utf-8")
     with pytest.raises(ConfigError, match=message):
         load("other", tmp_path)
 
