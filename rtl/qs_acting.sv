@@ -21,6 +21,8 @@ module qs_acting
     parameter int unsigned Algorithm   = 0,
     parameter int unsigned Rounding    = 0,
     parameter bit          SharedTable = 0,
+    parameter bit          Schedules   = 1,
+    parameter bit          StepLimit   = 1,
     parameter int unsigned Outcomes    = 1,
     parameter int unsigned Starts      = 1
 ) (
@@ -58,7 +60,9 @@ module qs_acting
       .Agents     (Agents),
       .Algorithm  (Algorithm),
       .Rounding   (Rounding),
-      .SharedTable(SharedTable)
+      .SharedTable(SharedTable),
+      .Schedules  (Schedules),
+      .StepLimit  (StepLimit)
   ) u_agents (
       .clk_i,
       .rst_i,

@@ -21,9 +21,10 @@ module qs_agent_counters
   import qs_agents_pkg::*;
 #(
     parameter int unsigned Agents = 16,  // 1..16
-    parameter int unsigned Width  = 16,  // 8..32
-    parameter int unsigned Slots  = 16,  // 16 or more
-    parameter int unsigned Stage  = 13   // of steps, terminations, truncations and rewards
+    parameter int unsigned Width = 16,  // 8..32
+    parameter int unsigned Slots = 16,  // 16 or more
+    parameter int unsigned Stage = 13,  // of steps, terminations, truncations and rewards
+    parameter bit StepLimit = 1  // else no step is truncated
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -97,7 +98,7 @@ module qs_agent_counters
   always_comb begin
     counted.steps = count.steps + SmallBits'(stepped_i);
     counted.terminations = count.terminations + SmallBits'(terminated_i);
-    counted.truncations = count.truncations + SmallBits'(truncated_i);
+    counted.truncations = StepLimit ? count.truncations + SmallBits'(truncated_i) : '0;
     counted.returns = count.returns + ReturnBits'(reward_i);
   end
 

@@ -24,6 +24,7 @@ module qs_agent_episode
     parameter  int unsigned Agents      = 16,             // 1..16
     parameter  int unsigned Slots       = 16,             // 16 or more
     parameter  bit          SharedTable = 0,
+    parameter  bit          StepLimit   = 1,              // else steps do not count
     localparam int unsigned StateBits   = $clog2(States)
 ) (
     input logic clk_i,
@@ -49,58 +50,67 @@ module qs_agent_episode
     output logic signed [      Width-1:0] s9_reward_o
 );
 
-  localparam int unsigned Part = 4;  // bits that are compared in one clock
-  localparam int unsigned Parts = EpisodeBits / Part;
+  logic s8_last, s8_step, s8_entry;
 
-  logic [EpisodeBits-1:0] last_steps_q, s6_steps, s8_steps_q;
-  logic [Parts-1:0] s7_same_q;
-  logic limits_q, s8_last_q, s8_ends, s8_step, s8_load, s8_entry;
-
-  always_ff @(posedge clk_i) begin
-    if (access_i.set_limit) begin
-      {limits_q, last_steps_q} <= access_i.data[EpisodeBits:0];
-    end
-    s7_steps_o <= s6_steps;
-    for (int unsigned p = 0; p < Parts; p++) begin
-      s7_same_q[p] <= s6_steps[p*Part+:Part] == last_steps_q[p*Part+:Part];
-    end
-    s8_steps_q <= s7_steps_o + EpisodeBits'(limits_q);
-    s8_last_q  <= limits_q && (&s7_same_q);
-    if (rst_i) limits_q <= 1'b0;
-  end
-
-  assign s8_load = s8_token_i && access_i.load[3];
   assign s8_entry = s8_token_i && access_i.entry;
   assign s8_step = s8_aim_i.asks && world_ready_i;
-  assign s8_truncated_o = s8_step && s8_last_q && !world_terminated_i;
-  assign s8_ends = s8_last_q || world_terminated_i;
+  assign s8_truncated_o = s8_step && s8_last && !world_terminated_i;
 
-  localparam int unsigned Late = SharedTable ? 2 : 0;
-  logic steps, loads;
-  logic [EpisodeBits-1:0] s8_count, count;
-  assign s8_count = s8_load ? access_i.data[EpisodeBits-1:0] : s8_ends ? '0 : s8_steps_q;
+  if (StepLimit) begin : gen_limit
+    localparam int unsigned Part = 4;  // bits that are compared in one clock
+    localparam int unsigned Parts = EpisodeBits / Part;
+    localparam int unsigned Late = SharedTable ? 2 : 0;
 
-  qs_delay #(
-      .Width(2 + EpisodeBits),
-      .Depth(Late)
-  ) u_count (
-      .clk_i,
-      .data_i({s8_step, s8_load, s8_count}),
-      .data_o({steps, loads, count})
-  );
+    logic [EpisodeBits-1:0] last_steps_q, s6_steps, s7_steps_q, s8_steps_q, s8_count, count;
+    logic [Parts-1:0] s7_same_q;
+    logic limits_q, s8_last_q, s8_load, steps, loads;
 
-  qs_agent_ram #(
-      .Agents(Agents),
-      .Width (EpisodeBits)
-  ) u_steps (
-      .clk_i,
-      .write_i      ((steps && s10_acts_i) || loads),
-      .write_agent_i(agent_i[AnswerStage+Late]),
-      .write_data_i (count),
-      .read_agent_i (agent_i[5]),
-      .clear_i      (1'b0),
-      .data_o       (s6_steps)
-  );
+    always_ff @(posedge clk_i) begin
+      if (access_i.set_limit) begin
+        {limits_q, last_steps_q} <= access_i.data[EpisodeBits:0];
+      end
+      s7_steps_q <= s6_steps;
+      for (int unsigned p = 0; p < Parts; p++) begin
+        s7_same_q[p] <= s6_steps[p*Part+:Part] == last_steps_q[p*Part+:Part];
+      end
+      s8_steps_q <= s7_steps_q + EpisodeBits'(limits_q);
+      s8_last_q  <= limits_q && (&s7_same_q);
+      if (rst_i) limits_q <= 1'b0;
+    end
+
+    assign s7_steps_o = s7_steps_q;
+    assign s8_last = s8_last_q;
+    assign s8_load = s8_token_i && access_i.load[3];
+    assign s8_count = s8_load ? access_i.data[EpisodeBits-1:0] :
+        s8_last_q || world_terminated_i ? '0 : s8_steps_q;
+
+    qs_delay #(
+        .Width(2 + EpisodeBits),
+        .Depth(Late)
+    ) u_count (
+        .clk_i,
+        .data_i({s8_step, s8_load, s8_count}),
+        .data_o({steps, loads, count})
+    );
+
+    qs_agent_ram #(
+        .Agents(Agents),
+        .Width (EpisodeBits)
+    ) u_steps (
+        .clk_i,
+        .write_i      ((steps && s10_acts_i) || loads),
+        .write_agent_i(agent_i[AnswerStage+Late]),
+        .write_data_i (count),
+        .read_agent_i (agent_i[5]),
+        .clear_i      (1'b0),
+        .data_o       (s6_steps)
+    );
+  end else begin : gen_no_limit
+    assign s7_steps_o = '0;
+    assign s8_last = 1'b0;
+    logic unused_limit;
+    assign unused_limit = ^{rst_i, s10_acts_i};
+  end
 
   always_ff @(posedge clk_i) begin
     s9_deed_o.step <= s8_step;

@@ -16,7 +16,8 @@ module qs_agent_flags
 #(
     parameter int unsigned Agents = 16,  // 1..16
     parameter int unsigned Slots = 16,  // 16 or more
-    parameter bit SharedTable = 0  // the value beside the context is not used
+    parameter bit SharedTable = 0,  // the value beside the context is not used
+    parameter bit StepLimit = 1  // else no step is truncated
 ) (
     input logic clk_i,
 
@@ -73,6 +74,7 @@ module qs_agent_flags
   always_comb begin
     s1_flags = read_flags;
     if (SharedTable) s1_flags.fresh = 1'b1;
+    if (!StepLimit) s1_flags.pending = 1'b0;
   end
 
   assign s1_go = live_i[1] && !wakes_i && (s1_flags.more || s1_flags.pending);

@@ -38,6 +38,8 @@ module qs_agents
     parameter  int unsigned Algorithm   = 0,               // algorithm_e
     parameter  int unsigned Rounding    = 0,               // qs_pkg::rounding_e
     parameter  bit          SharedTable = 0,               // all agents learn one
+    parameter  bit          Schedules   = 1,               // else epsilon stays as it was loaded
+    parameter  bit          StepLimit   = 1,               // of an episode; else there is none
     localparam int unsigned StateBits   = $clog2(States),
     localparam int unsigned ActionBits  = $clog2(Actions)
 ) (
@@ -143,7 +145,8 @@ module qs_agents
   qs_agent_flags #(
       .Agents     (Agents),
       .Slots      (Slots),
-      .SharedTable(Shares)
+      .SharedTable(Shares),
+      .StepLimit  (StepLimit)
   ) u_flags (
       .clk_i,
       .agent_i       (agent),
@@ -240,22 +243,37 @@ module qs_agents
       .s6_table_o   (s6_table)
   );
 
-  // A truncated step is over when its second slot is, which chooses by the same epsilon.
-  qs_epsilon #(
-      .Agents(Agents),
-      .Slots (Slots)
-  ) u_epsilon (
-      .clk_i,
-      .rst_i,
-      .agent_i     (agent),
-      .access_i    (access),
-      .token_i     (token[11:0]),
-      .s9_stepped_i((s9_deed.step && !s9_deed.truncated) || s9_deed.finish),
-      .s9_ended_i  (s9_deed.terminated || s9_deed.finish),
-      .s10_acts_i  (s10_acts),
-      .s5_epsilon_o(s5_epsilon),
-      .s9_count_o  (s9_count)
-  );
+  if (Schedules) begin : gen_epsilon
+    // A truncated step is over when its second slot is, which chooses by the same epsilon.
+    qs_epsilon #(
+        .Agents(Agents),
+        .Slots (Slots)
+    ) u_epsilon (
+        .clk_i,
+        .rst_i,
+        .agent_i     (agent),
+        .access_i    (access),
+        .token_i     (token[11:0]),
+        .s9_stepped_i((s9_deed.step && !s9_deed.truncated) || s9_deed.finish),
+        .s9_ended_i  (s9_deed.terminated || s9_deed.finish),
+        .s10_acts_i  (s10_acts),
+        .s5_epsilon_o(s5_epsilon),
+        .s9_count_o  (s9_count)
+    );
+  end else begin : gen_constant
+    qs_epsilon_constant #(
+        .Agents(Agents),
+        .Slots (Slots)
+    ) u_epsilon (
+        .clk_i,
+        .rst_i,
+        .agent_i     (agent),
+        .access_i    (access),
+        .s2_token_i  (token[2]),
+        .s5_epsilon_o(s5_epsilon)
+    );
+    assign s9_count = '0;
+  end
 
   // --- Stages 5 to 9: place, and the world ----------------------------------------------------------
   logic [StateBits-1:0] s8_state, s9_state, s9_x, entry_state, write_state;
@@ -299,7 +317,8 @@ module qs_agents
       .Width      (Width),
       .Agents     (Agents),
       .Slots      (Slots),
-      .SharedTable(Shares)
+      .SharedTable(Shares),
+      .StepLimit  (StepLimit)
   ) u_episode (
       .clk_i,
       .rst_i,
@@ -473,10 +492,11 @@ module qs_agents
 
   // --- Counters, and what the bus reads -------------------------------------------------------------
   qs_agent_counters #(
-      .Agents(Agents),
-      .Width (Width),
-      .Slots (Slots),
-      .Stage (Entry)
+      .Agents   (Agents),
+      .Width    (Width),
+      .Slots    (Slots),
+      .Stage    (Entry),
+      .StepLimit(StepLimit)
   ) u_counters (
       .clk_i,
       .rst_i       (rst_i || wakes),

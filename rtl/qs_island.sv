@@ -19,6 +19,8 @@ module qs_island
     parameter int unsigned Agents    = 16,
     parameter int unsigned Algorithm = 0,
     parameter int unsigned Rounding  = 0,
+    parameter bit          Schedules = 1,
+    parameter bit          StepLimit = 1,
     parameter int unsigned Outcomes  = 1,
     parameter int unsigned Starts    = 1,
     parameter int unsigned IndexMask = 32'h3fffffff  // as qs_stop
@@ -69,6 +71,8 @@ module qs_island
       .Agents   (Agents),
       .Algorithm(Algorithm),
       .Rounding (Rounding),
+      .Schedules(Schedules),
+      .StepLimit(StepLimit),
       .Outcomes (Outcomes),
       .Starts   (Starts)
   ) u_acting (

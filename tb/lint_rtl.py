@@ -61,6 +61,8 @@ ACTING_CORNERS = [
         "Algorithm": algorithm,
         "Rounding": (algorithm + agents) % 3,
         "SharedTable": int(agents > 1 and actions == 2),
+        "Schedules": int(algorithm != 1),
+        "StepLimit": int(algorithm not in (1, 2)),
         "Width": 8 if agents == 1 else 32,
         "Outcomes": outcomes,
         "Starts": 5 - outcomes,
@@ -76,7 +78,15 @@ ACTING_CORNERS = [
 """Parameters of `qs_acting`: each at its ends, with every algorithm and every rounding."""
 
 ISLAND_CORNERS = [
-    {"Agents": 1, "Actions": 2, "States": 2, "Width": 8, "IndexMask": 0xFFFF},
+    {
+        "Agents": 1,
+        "Actions": 2,
+        "States": 2,
+        "Width": 8,
+        "IndexMask": 0xFFFF,
+        "Schedules": 0,
+        "StepLimit": 0,
+    },
     {"Agents": 16, "Outcomes": 4, "Starts": 4, "Algorithm": 3, "IndexMask": (1 << 30) - 1},
 ]
 """Parameters of `qs_island`, beside those of `qs_acting` in it."""

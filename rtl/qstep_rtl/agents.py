@@ -67,6 +67,8 @@ def lane_parameters(config: Config) -> dict[str, int]:
         "p_Agents": config.lane_agents,
         "p_Algorithm": list(Algorithm).index(config.acting.algorithm),
         "p_Rounding": config.rounding.code,
+        "p_Schedules": int(config.acting.schedules),
+        "p_StepLimit": int(config.acting.step_limit),
     }
 
 

@@ -24,6 +24,7 @@ INCLUDE_FOLDER = Path(__file__).resolve().parent.parent
 _LANE = ("qs_pkg", "qs_noise", "qs_max_tree", "qs_table", "qs_hazard", "qs_update", "qs_lane")
 _AGENTS = (
     *("qs_agents_pkg", "qs_delay", "qs_draw", "qs_epsilon", "qs_expectation", "qs_alias"),
+    "qs_epsilon_constant",
     *("qs_agent_ram", "qs_agent_rows", "qs_agent_delay", "qs_agent_budget", "qs_agent_order"),
     *("qs_agent_settings", "qs_agent_counters", "qs_agent_choice"),
     *("qs_agent_update", "qs_agent_bus", "qs_agent_slots", "qs_agent_flags"),

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import tomli_w
 
-from qstep.acting.config import CLOCKS_HZ, MOST_LANES, Acting
+from qstep.acting.config import CLOCKS_HZ, MOST_LANES, SWITCHES, Acting
 from qstep.checks import integer, shown
 from qstep.errors import ConfigError, FileFormatError
 from qstep.fixed import QFormat, Rounding
@@ -217,6 +217,9 @@ class Config:
             tree["acting"]["algorithm"] = self.acting.algorithm.value
             if self.acting.clock_hz is None:
                 del tree["acting"]["clock_hz"]
+            for name in SWITCHES:
+                if tree["acting"][name]:
+                    del tree["acting"][name]  # likewise
         if self.lanes == 1:
             del tree["lanes"]  # a device of one lane is the same as before there were more
         return tree

@@ -71,6 +71,8 @@ def parameters(config: Config) -> dict[str, int]:
         "Algorithm": ALGORITHMS.index(acting.algorithm),
         "Rounding": ROUNDINGS.index(config.rounding),
         "SharedTable": int(acting.shared_table),
+        "Schedules": int(acting.schedules),
+        "StepLimit": int(acting.step_limit),
         "Outcomes": acting.outcomes,
         "Starts": acting.starts,
     }

@@ -33,6 +33,9 @@ EPSILONS = (
 )
 
 
+WITHOUT = {"schedules": False, "step_limit": False}
+
+
 @dataclass(frozen=True)
 class Case:
     """A configuration with a random world, and how many steps are compared."""
@@ -56,10 +59,10 @@ CASES = [
     Case(25, 4, "Q8.8", Acting(16, "q-learning"), limit=11, steps=100_000),
     Case(16, 4, "Q4.4", Acting(3, "sarsa", outcomes=4, starts=4), "floor", limit=5),
     Case(7, 3, "Q8.8", Acting(1, "expected-sarsa", outcomes=1, starts=8), "stochastic", limit=9),
-    Case(5, 2, "Q16.16", Acting(16, "expected-sarsa", outcomes=8), "nearest"),
-    Case(33, 64, "Q4.8", Acting(2, "expected-sarsa", outcomes=1), "floor", limit=30),
+    Case(5, 2, "Q16.16", Acting(16, "expected-sarsa", outcomes=8, **WITHOUT), "nearest"),
+    Case(33, 64, "Q4.8", Acting(2, "expected-sarsa", schedules=False), "floor", limit=30),
     Case(12, 4, "Q6.6", Acting(5, "double-q", outcomes=2, starts=2), "stochastic", limit=7),
-    Case(500, 6, "Q12.4", Acting(4, "q-learning", starts=512), "stochastic"),
+    Case(500, 6, "Q12.4", Acting(4, "q-learning", starts=512, step_limit=False), "stochastic"),
 ]
 
 
@@ -70,8 +73,9 @@ def pair(case: Case, rtl: Path = RTL) -> tuple[Lane, FastActingModel]:
     )
     world = random_world(config, case.limit, seed=5)
     alphas, gammas = (0.5, 0.25, 1.0, 0.1), (0.9, 1.0, 0.5)
+    epsilons = EPSILONS if case.acting.schedules else [Epsilon(own.start) for own in EPSILONS]
     settings = [
-        AgentSettings(alphas[n % 4], gammas[n % 3], EPSILONS[n % len(EPSILONS)], seed=99 + n)
+        AgentSettings(alphas[n % 4], gammas[n % 3], epsilons[n % len(EPSILONS)], seed=99 + n)
         for n in range(case.acting.agents)
     ]
     lane, model = Lane(config, world, settings, rtl), FastActingModel(config, world, settings)
@@ -177,7 +181,7 @@ MUTANTS = {
         "{1'b0, s5_explore_i} <",
         "{1'b1, s5_explore_i} <",
     ),
-    "truncation-by-other-steps": ("qs_agent_episode.sv", "s6_steps[p", "s7_steps_o[p"),
+    "truncation-by-other-steps": ("qs_agent_episode.sv", "s6_steps[p", "s7_steps_q[p"),
     "truncation-not-bootstrapped": (
         "qs_agents.sv",
         "s9_deed.terminated || s9_deed.finish || (t",
@@ -213,12 +217,16 @@ MUTANTS = {
     ),
     "a-step-too-many": ("qs_agent_budget.sv", "{1'b0, first_q};", "{1'b0, first_q} + 1'b1;"),
     "carry-lost": ("qs_agent_counters.sv", "sum[16] && !b_first_q", "sum[16] && b_first_q"),
+    "constant-epsilon-of-another-agent": ("qs_epsilon_constant.sv", "agent_i[4]", "agent_i[5]"),
 }
 
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_bench_finds_the_fault_planted_in_the_interleaved_lane(name: str, tmp_path: Path) -> None:
-    lane, model = pair(SMALL, plant(tmp_path, *MUTANTS[name]))
+    fault, case = MUTANTS[name], SMALL
+    if fault[0] == "qs_epsilon_constant.sv":
+        case = replace(case, acting=replace(case.acting, schedules=False))
+    lane, model = pair(case, plant(tmp_path, *fault))
     lane.run(600)
     model.run(600)
     with pytest.raises(AssertionError, match=r"differ"):

@@ -15,6 +15,7 @@ __all__ = [
     "MOST_AGENTS",
     "MOST_LANES",
     "MOST_OUTCOMES",
+    "SWITCHES",
     "Acting",
     "Algorithm",
 ]
@@ -40,6 +41,9 @@ MOST_AGENTS = MOST_LANES * LANE_AGENTS
 
 MOST_OUTCOMES = 64
 """Of one action in one state."""
+
+SWITCHES = ("schedules", "step_limit")
+"""Fields of :class:`Acting` that say what hardware is built with; what is not said is built."""
 
 
 class Algorithm(Enum):
@@ -87,6 +91,10 @@ class Acting:
     clock_hz : int, optional
         Clock of the lanes in hertz, 1,000,000..500,000,000, where it is not the link's (docs/farm.md).
         The world is a table or a circuit then.
+    schedules : bool
+        Each agent's epsilon may fall; else it is constant, and hardware is smaller.
+    step_limit : bool
+        Episodes may have a limit of steps; else there is none, and hardware is smaller.
     """
 
     agents: int = 1
@@ -97,14 +105,17 @@ class Acting:
     world: str = "table"
     deadline: int = 1_000_000
     clock_hz: int | None = None
+    schedules: bool = True
+    step_limit: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "agents", integer("acting.agents", self.agents, 1, MOST_AGENTS))
         object.__setattr__(self, "algorithm", Algorithm.parse(self.algorithm))
-        if not isinstance(self.shared_table, bool):
-            raise ConfigError(
-                f"acting.shared_table is {shown(self.shared_table)}; it must be true or false"
-            )
+        for name in ("shared_table", *SWITCHES):
+            if not isinstance(getattr(self, name), bool):
+                raise ConfigError(
+                    f"acting.{name} is {shown(getattr(self, name))}; it must be true or false"
+                )
         for name, most in (("outcomes", MOST_OUTCOMES), ("starts", 65536)):
             value = integer(f"acting.{name}", getattr(self, name), 1, most)
             object.__setattr__(self, name, value)
