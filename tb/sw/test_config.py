@@ -14,7 +14,7 @@ from tb.sw.lossy_port import DirectPort
 
 import qstep
 from qstep import Config, Hyperparameters, Link, QFormat, Rounding, Transitions
-from qstep.acting.config import Acting
+from qstep.acting.config import SWITCHES, Acting
 from qstep.devices import open_device
 from qstep.devices.link_device import LinkDevice
 from qstep.devices.model_device import ModelDevice
@@ -108,6 +108,8 @@ def test_link_refuses_an_illegal_value_and_names_the_range(
             {"clock_hz": 10**8, "world": "pins"},
             "acting.clock_hz is 100000000; it must be left out where acting.world is 'pins'",
         ),
+        ({"schedules": 1}, "acting.schedules is 1; it must be true or false"),
+        ({"step_limit": "no"}, "acting.step_limit is 'no'; it must be true or false"),
     ],
 )
 def test_acting_refuses_an_illegal_world_and_names_what_is_legal(
@@ -141,6 +143,14 @@ def test_a_clock_of_the_lanes_is_the_links_unless_it_is_given() -> None:
     assert Config.from_dict(two.to_dict()) == two
     assert (one.lane_clock_hz, two.lane_clock_hz) == (one.link.clock_hz, 150_000_000)
     assert Config(25, 4).lane_clock_hz == Link().clock_hz
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_what_hardware_is_built_with_is_said_only_where_it_is_left_out(name: str) -> None:
+    whole, less = (Config(25, 4, acting=Acting(**given)) for given in ({}, {name: False}))
+    assert name not in whole.to_dict()["acting"]
+    assert Config.from_dict(less.to_dict()) == less != whole
+    assert less.digest != whole.digest
 
 
 def test_one_lane_is_what_a_config_was_before_there_were_more() -> None:

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
+from qstep.acting.checks import check_parts, checked_agents
 from qstep.acting.draws import DRAW_BITS
 from qstep.acting.fast_steps import AGENT, ALGORITHMS, SETTINGS, SLOT_WORDS, SURE, run
-from qstep.acting.model import check_parts, checked_agents
 from qstep.acting.world_table import WorldTable
 from qstep.checks import integer
 from qstep.config import Config
@@ -67,7 +67,7 @@ class FastActingModel:
     def __init__(
         self, config: Config, world: WorldTable, settings: Sequence[AgentSettings]
     ) -> None:
-        acting = checked_agents(config, settings)
+        acting = checked_agents(config, settings, world.max_episode_steps)
         self.config, self.world, self.settings = config, world, tuple(settings)
         self.table: NDArray[np.int32] = np.zeros(config.table_shape, np.int32)
         self._own_tables = acting.agents > 1 and not acting.shared_table
@@ -119,7 +119,7 @@ class FastActingModel:
         TableError, ConfigError
             They are not of such agents; the message says where. Nothing is changed.
         """
-        check_parts(len(self._agents), states, counters)
+        check_parts(self.config, self.settings, states, counters)
         for number, own in enumerate(states):
             integer(f"state of agent {number}", own.state, 0, self.config.states - 1)
             integer(f"action of agent {number}", own.action, 0, self.config.actions - 1)

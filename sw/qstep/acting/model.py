@@ -17,16 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
-from qstep.acting.config import Acting, Algorithm
+from qstep.acting.checks import check_parts, checked_agents
+from qstep.acting.config import Algorithm
 from qstep.acting.draws import DRAW_BITS, Draw, advanced, draw
 from qstep.acting.epsilon import threshold
 from qstep.acting.world_table import WorldTable
 from qstep.config import Config
-from qstep.errors import ConfigError
 from qstep.fixed import COEFFICIENT_BITS, Rounding
 from qstep.model import exact_value
 
-__all__ = ["ActingModel", "Step", "check_parts", "checked_agents", "expected"]
+__all__ = ["ActingModel", "Step", "expected"]
 
 Row = list[int]
 
@@ -58,32 +58,6 @@ def expected(row: Row, epsilon: int) -> int:
     return max(row) - ((share * below + (1 << 15)) >> 16)
 
 
-def check_parts(
-    agents: int, states: Sequence[AgentState], counters: Sequence[AgentCounters]
-) -> None:
-    """Raise ConfigError unless there are a state and counters for each of so many agents."""
-    for what, given in (("states", states), ("counters", counters)):
-        if len(given) != agents:
-            raise ConfigError(f"{what} are of {len(given)} agents; these are {agents}")
-
-
-def checked_agents(config: Config, settings: Sequence[AgentSettings]) -> Acting:
-    """Return ``config.acting``.
-
-    Raises
-    ------
-    ConfigError
-        `config` does not act, or the number of settings is not that of its agents.
-    """
-    if not isinstance(config.acting, Acting):
-        raise ConfigError("acting is None; agents need a configuration that has it")
-    if len(settings) != config.acting.agents:
-        raise ConfigError(
-            f"settings are for {len(settings)} agents; the configuration has {config.acting.agents}"
-        )
-    return config.acting
-
-
 class ActingModel:
     """Agents in a world, with tables of their own or one that they share.
 
@@ -104,13 +78,14 @@ class ActingModel:
     Raises
     ------
     ConfigError
-        `config` does not act, or the number of settings is not that of its agents.
+        `config` does not act, the number of settings is not that of its agents, or it is without the
+        schedules or the limit of steps that they have.
     """
 
     def __init__(
         self, config: Config, world: WorldTable, settings: Sequence[AgentSettings]
     ) -> None:
-        acting = checked_agents(config, settings)
+        acting = checked_agents(config, settings, world.max_episode_steps)
         self.config, self.world, self.settings = config, world, tuple(settings)
         self._algorithm = acting.algorithm
         self._q = np.zeros(config.table_shape, np.int32).tolist()
@@ -132,7 +107,14 @@ class ActingModel:
         states: Sequence[AgentState],
         counters: Sequence[AgentCounters],
     ) -> None:
-        """Go on from what :attr:`table`, :attr:`states` and :attr:`counters` were."""
+        """Go on from what :attr:`table`, :attr:`states` and :attr:`counters` were.
+
+        Raises
+        ------
+        ConfigError
+            These agents cannot go on from the states; nothing is changed.
+        """
+        check_parts(self.config, self.settings, states, counters)
         self.load(table)
         self.states = [replace(state) for state in states]
         self.counters = [replace(count) for count in counters]

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
+from qstep.acting.checks import check_parts, checked_agents
 from qstep.acting.config import Algorithm
 from qstep.acting.fast_model import Trace
-from qstep.acting.model import check_parts, checked_agents
 from qstep.acting.registers import (
     Access,
     Read,
@@ -95,7 +95,7 @@ class LinkAgents(Closing):
     ------
     ConfigError
         `config` does not act, the number of settings is not that of its agents, the world does not fit
-        what is built, or the limit is not 0 to 65535.
+        what is built, the limit is not 0 to 65535, or `config` is without the schedules or the limit.
     ProtocolVersionError, ConfigMismatchError
         The device is another one than `config` describes; nothing was written to it.
     DeadlineError, LinkError
@@ -111,7 +111,7 @@ class LinkAgents(Closing):
         patience: float = PATIENCE,
         build: str | None = None,
     ) -> None:
-        self._acting = acting = checked_agents(config, settings)
+        self._acting = acting = checked_agents(config, settings, _limit_of(world))
         self.config, self.world, self.settings = config, world, tuple(settings)
         self._port, self._expected_build = port, build
         self._stuck_seconds = _STUCK_SECONDS
@@ -260,7 +260,7 @@ class LinkAgents(Closing):
         counters: Sequence[AgentCounters],
     ) -> None:
         """Go on from what :attr:`table`, :attr:`states` and :attr:`counters` were."""
-        check_parts(len(self.settings), states, counters)
+        check_parts(self.config, self.settings, states, counters)
         self.load(table)
         self._store(ALL_LANES, self._limits)  # which a reset loses
         size = self.config.lane_agents
@@ -347,7 +347,13 @@ def _world_loads(config: Config, world: WorldTable | int) -> list[Access]:
         if acting is not None and not acting.is_table:
             raise ConfigError(f"world is a table; the device's is {acting.world!r}")
         return list(world_writes(config, world))
-    limit = integer("max_episode_steps", world, 0, _MOST_LIMIT)
     if acting is not None and acting.is_table:
         raise ConfigError("world is a limit of steps; the device's is a table, which must be given")
-    return [limit_write(limit)]
+    return [limit_write(world)]
+
+
+def _limit_of(world: WorldTable | int) -> int:
+    """Return the limit of steps of an episode that a world comes with, 0 for none."""
+    if isinstance(world, WorldTable):
+        return world.max_episode_steps
+    return integer("max_episode_steps", world, 0, _MOST_LIMIT)

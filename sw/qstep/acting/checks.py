@@ -1,0 +1,78 @@
+"""Whether agents can be what they are told to be, on any device of a configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
+from qstep.acting.config import Acting
+from qstep.config import Config
+from qstep.errors import ConfigError
+
+__all__ = ["check_parts", "checked_agents"]
+
+
+def checked_agents(
+    config: Config, settings: Sequence[AgentSettings], max_episode_steps: int
+) -> Acting:
+    """Return ``config.acting``.
+
+    Parameters
+    ----------
+    config : Config
+    settings : sequence of AgentSettings
+    max_episode_steps : int
+        The world's limit of steps, 0 for none.
+
+    Raises
+    ------
+    ConfigError
+        `config` does not act, the number of settings is not that of its agents, or it is without the
+        schedules or the limit of steps that they have.
+    """
+    acting = config.acting
+    if not isinstance(acting, Acting):
+        raise ConfigError("acting is None; agents need a configuration that has it")
+    if len(settings) != acting.agents:
+        raise ConfigError(
+            f"settings are for {len(settings)} agents; the configuration has {acting.agents}"
+        )
+    for agent, own in enumerate(settings):
+        if not acting.schedules and own.epsilon.code.start != own.epsilon.code.end:
+            raise ConfigError(
+                f"epsilon kind of agent {agent} is {own.epsilon.kind!r}; it must be 'constant' where "
+                "acting.schedules is false"
+            )
+    if max_episode_steps and not acting.step_limit:
+        raise ConfigError(
+            f"max_episode_steps is {max_episode_steps}; it must be 0 where acting.step_limit is false"
+        )
+    return acting
+
+
+def check_parts(
+    config: Config,
+    settings: Sequence[AgentSettings],
+    states: Sequence[AgentState],
+    counters: Sequence[AgentCounters],
+) -> None:
+    """Raise ConfigError unless each agent has a state that it can go on from, and counters."""
+    acting = config.acting
+    assert acting is not None
+    for what, given in (("states", states), ("counters", counters)):
+        if len(given) != acting.agents:
+            raise ConfigError(f"{what} are of {len(given)} agents; these are {acting.agents}")
+    for agent, (own, state) in enumerate(zip(settings, states, strict=True)):
+        # What a device without the switch does not count, and epsilon, which nothing lowers there.
+        stays = {
+            "schedules": {"epsilon": own.epsilon.code.start, "epsilon_count": 0},
+            "step_limit": {"episode_steps": 0},
+        }
+        for switch, fields in stays.items():
+            for name, value in fields.items():
+                found = getattr(state, name)
+                if found != value and not getattr(acting, switch):
+                    raise ConfigError(
+                        f"{name} of agent {agent} is {found}; it must be {value} where acting.{switch} "
+                        "is false"
+                    )
