@@ -25,7 +25,8 @@ from qstep_fpga.farm.around import Around, Lane
 from qstep_fpga.farm.build import Farm, copy_lanes
 from qstep_fpga.farm.check import check_farm, problems
 from qstep_fpga.farm.copies import joined
-from qstep_fpga.farm.sites import Rectangle
+from qstep_fpga.farm.layout import Layout, layout
+from qstep_fpga.farm.sites import Band, Rectangle
 from qstep_fpga.farm.ties import tied
 from qstep_fpga.placement import pack
 
@@ -33,7 +34,7 @@ pytestmark = pytest.mark.synth
 
 BOARD = "ulx3s-12f"
 CLOCK_HZ = 150_000_000
-LANES = 8  # more than there are sites with a multiplier, so two are placed together
+LANES = 5
 # A lane of each kind of cell: block RAM, multiplier, distributed RAM, carry chain, LUT, flip-flop. The
 # first lane has a constant at an input; one of its outputs leads to the second lane and elsewhere.
 DESIGN = """
@@ -72,10 +73,9 @@ class Made:
     routed: dict[str, Any]
     around: Around
     lanes: tuple[Lane, ...]
-    packed: dict[str, Any]
 
     def problems(self) -> list[str]:
-        return list(problems(self.routed, self.around, self.lanes, self.packed))
+        return list(problems(self.routed, self.around, self.lanes))
 
 
 @pytest.fixture(scope="module")
@@ -98,15 +98,20 @@ def netlist(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def made(netlist: dict[str, Any]) -> Made:
-    """Return a farm, and what its check was called with."""
+    """Return a farm of two bands, and what its check was called with."""
     given: list[Any] = []
 
     def check(*parts: Any) -> None:
         given.extend(parts)
         check_farm(*parts)
 
+    def two_bands(*words: Any) -> Layout:
+        (band,) = layout(*words).bands  # the chip has one row of multipliers
+        return Layout(tuple(Band(sites, band.room) for sites in (band.sites[:2], band.sites[2:])))
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(build, "check_farm", check)
+        patch.setattr(build, "layout", two_bands)
         modules = copy.deepcopy(netlist)
         farm = copy_lanes(
             load(BOARD), modules, "board", "lane", CLOCK_HZ, [1], [1], Here(), lambda done: None
@@ -116,14 +121,15 @@ def made(netlist: dict[str, Any]) -> Made:
 
 def test_copies_are_as_fast_as_the_lane_alone(made: Made) -> None:
     """The same places and routes, so the same paths; what is around them has room."""
-    assert len(made.lanes) == LANES / 2
+    assert len(made.lanes) == LANES
+    assert len(made.farm.lanes) == 2
     assert not made.problems()
     first, second = (lane.site for lane in made.lanes[:2])
     assert first != second
     assert not first.overlaps(second)
     clocks = made.farm.placements[0].report["fmax"].values()
     (clock,) = [entry["achieved"] for entry in clocks]
-    assert clock >= 0.97 * made.farm.lane.fmax_mhz
+    assert clock >= 0.97 * min(lane.fmax_mhz for lane in made.farm.lanes)
     assert made.farm.limits["block RAM"] == 212.0  # a port that writes is read by nobody here
     assert made.farm.placements[0].fmax_mhz == min(clock, *made.farm.limits.values())
 
@@ -135,8 +141,8 @@ def test_the_bitstream_has_the_ties_of_all_lanes(made: Made, tmp_path: Path) -> 
         text = archive.read(PLACED).decode()
     assert tied(text, made.around.text) == text
     tiles = dict(part.split("\n", 1) for part in text.split("\n\n") if "\n" in part)
-    by = made.lanes[1].site.beyond(made.lanes[0].site)
-    place = made.packed["cells"]
+    copied = next(lane for lane in made.lanes if lane.by != (0, 0))
+    by, place = copied.by, copied.original.module["cells"]
     ram = next(cell for cell in place.values() if cell["type"] == "DP16KD")
     column, row = (int(part[1:]) for part in ram["attributes"]["NEXTPNR_BEL"].split("/")[:2])
     ties = [
@@ -151,7 +157,7 @@ def test_routes_beyond_the_chip_are_lost_and_those_of_the_lane_itself_are_not(ma
     """What place and route reads would not be there."""
 
     def routes(chip: Rectangle) -> tuple[int, int]:
-        farm, lost = joined(made.around, made.lanes, made.packed, chip)
+        farm, lost = joined(made.around, made.lanes, chip)
         nets = [net["attributes"].get("ROUTING", " ") for net in farm["netnames"].values()]
         assert all(nets)  # an empty text is no route, but the end of nextpnr
         return lost, sum("->" in route for route in nets)
@@ -175,7 +181,7 @@ def route_of(farm: dict[str, Any]) -> dict[str, Any]:
     """Return the attributes of a net of a lane that goes through switches."""
     nets = farm["netnames"]
     name = next(
-        n for n in nets if "bundle_1.lane_0.in_q" in n and "->" in nets[n]["attributes"]["ROUTING"]
+        n for n in nets if "farm.lane_1.in_q" in n and "->" in nets[n]["attributes"]["ROUTING"]
     )
     attributes: dict[str, Any] = nets[name]["attributes"]
     return attributes
@@ -193,13 +199,13 @@ def without_a_switch(farm: dict[str, Any]) -> None:
 
 
 def with_a_foreign_wire(farm: dict[str, Any]) -> None:
-    other = next(n for n in farm["netnames"] if "bundle_0.lane_0.sum_q" in n)
+    other = next(n for n in farm["netnames"] if "farm.lane_0.sum_q" in n)
     foreign = farm["netnames"][other]["attributes"]["ROUTING"].split(";")[:3]
     route_of(farm)["ROUTING"] += ";" + ";".join(foreign)
 
 
 def lut_of(farm: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    return next((n, c) for n, c in farm["cells"].items() if "bundle_1." in n and "_LUT4" in n)
+    return next((n, c) for n, c in farm["cells"].items() if "farm.lane_1." in n and "_LUT4" in n)
 
 
 def with_another_table(farm: dict[str, Any]) -> None:
@@ -208,9 +214,9 @@ def with_another_table(farm: dict[str, Any]) -> None:
 
 
 def with_swapped_drivers(farm: dict[str, Any]) -> None:
-    first, second = [
-        c for n, c in farm["cells"].items() if "bundle_1.lane_0.in_q" in n and "Q" in n
-    ][:2]
+    first, second = [c for n, c in farm["cells"].items() if "farm.lane_1.in_q" in n and "Q" in n][
+        :2
+    ]
     ports = first["connections"], second["connections"]
     ports[0]["Q"], ports[1]["Q"] = ports[1]["Q"], ports[0]["Q"]
 
@@ -245,7 +251,7 @@ def without_a_place(farm: dict[str, Any]) -> None:
         (moved, r"are both at X\d+/Y\d+/SLICE"),
         (elsewhere, r"is at X2/Y2/SLICEA.K0, outside its site"),
         (without_a_place, r"has no place"),
-        (unrouted, r"is not routed to .*bundle_1"),
+        (unrouted, r"is not routed to .*lane_1"),
         (without_a_switch, r"has no way to X\d+/Y\d+/|is not routed to"),
         (with_a_foreign_wire, r"wire X\d+/Y\d+/\w+ belongs to .* and to"),
         (with_another_table, r"INITVAL of .* is [01]{16} and was [01]{16}"),
@@ -256,11 +262,11 @@ def without_a_place(farm: dict[str, Any]) -> None:
     ],
 )
 def test_each_fault_is_found(made: Made, fault: Fault, message: str) -> None:
-    broken = Made(made.farm, copy.deepcopy(made.routed), made.around, made.lanes, made.packed)
+    broken = Made(made.farm, copy.deepcopy(made.routed), made.around, made.lanes)
     fault(broken.routed)
     assert any(re.search(message, problem) for problem in broken.problems())
     with pytest.raises(BuildError, match="the copied lanes are wrong: "):
-        check_farm(broken.routed, broken.around, broken.lanes, broken.packed)
+        check_farm(broken.routed, broken.around, broken.lanes)
 
 
 def test_what_cannot_be_copied_is_refused(netlist: dict[str, Any]) -> None:
@@ -294,5 +300,5 @@ def test_the_command_places_on_the_workers_that_are_asked_for(
     result = CliRunner().invoke(command.main, words)
     assert not result.exception, result.output
     assert asked == [(BOARD, "tcp://somewhere:8786")]
-    assert f"{made.farm.lane.fmax_mhz:.1f} MHz" in result.output
+    assert f"{made.farm.lanes[0].fmax_mhz:.1f} MHz" in result.output
     assert "limits of the chip: block RAM 212 MHz" in result.output

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from qstep.errors import BuildError
-from qstep_fpga.farm.bundles import BUNDLE, bundled
 from qstep_fpga.farm.grid import Bel, Grid, parse
 from qstep_fpga.farm.layout import layout
 from qstep_fpga.farm.limits import highest_clocks, quiet_ports
@@ -34,60 +34,61 @@ def grid(columns: tuple[int, ...] = (1, 5, 9, 14)) -> Grid:
     return Grid({"FF": tuple(logic), MEMORY: tuple(memories), DSP: tuple(multipliers)})
 
 
-def test_sites_are_equal_disjoint_and_in_a_snake() -> None:
-    found = layout(grid(), LANE, REST, 3, "a chip").sites
-    assert len({(site.width, site.height) for site in found}) == 1
-    assert not any(one.overlaps(other) for one in found for other in found if one is not other)
+@pytest.mark.parametrize("lanes", [1, 3, 4, 7, 8])
+def test_sites_of_a_band_are_equal_disjoint_and_in_a_snake(lanes: int) -> None:
+    lane = {"FF": 20, MEMORY: 1}
+    found = layout(grid(), lane, REST, lanes, "a chip")
+    assert len(found.sites) == lanes
+    assert sorted(found.sites, key=hash) == sorted(
+        (site for band in found.bands for site in band.sites), key=hash
+    )
+    pairs = [(one, other) for one in found.sites for other in found.sites if one is not other]
+    assert not any(one.overlaps(other) for one, other in pairs)
     places = grid().places
-    contents = {
-        frozenset(
-            (bel.column - site.column, bel.row - site.row, bel.name)
-            for bels in places.values()
-            for bel in bels
-            if bel.tile in site
-        )
-        for site in found
-    }
-    assert len(contents) == 1
-    assert [site.column for site in found] == [1, 5, 9]
+    for band in found.bands:
+        contents = {
+            frozenset(
+                (bel.column - site.column, bel.row - site.row, bel.name)
+                for bels in places.values()
+                for bel in bels
+                if bel.tile in site
+            )
+            for site in band.sites
+        }
+        assert len(contents) == 1
+        (content,) = contents
+        assert sum("FF" in name for *_, name in content) == band.room["FF"] >= 20
+        assert sum("EBR" in name for *_, name in content) == band.room[MEMORY] >= 1
+    for before, after in pairwise(found.sites):
+        assert after.column == before.column or after.row == before.row
+        assert after.column <= before.column  # what is no lane is on the right
 
 
-# A site of 4 x 12 tiles has 72 flip-flops, 54 of which may be taken, 4 block RAMs and a multiplier.
+# A group of 4 x 12 tiles has 72 flip-flops, 4 block RAMs and a multiplier.
 @pytest.mark.parametrize(
-    ("lane", "lanes", "together", "tiles"),
+    ("lane", "lanes", "tiles"),
     [
-        ({"FF": 50, MEMORY: 2, DSP: 1}, 2, 1, {(4, 12)}),
-        ({"FF": 25, MEMORY: 1}, 4, 1, {(4, 6)}),
-        ({"FF": 25, MEMORY: 1}, 6, 2, {(4, 12)}),
+        ({"FF": 24, MEMORY: 2, DSP: 1}, 4, [(4, 8)]),  # half of it is in use
+        ({"FF": 50, MEMORY: 2, DSP: 1}, 4, [(4, 12)]),  # more is
+        ({"FF": 50, MEMORY: 2, DSP: 1}, 1, [(8, 9)]),  # wide, as there is room
+        ({"FF": 20, MEMORY: 1}, 8, [(4, 5), (4, 6)]),
     ],
 )
-def test_lanes_are_together_where_there_are_too_few_sites(
-    lane: dict[str, int], lanes: int, together: int, tiles: set[tuple[int, int]]
+def test_sites_are_as_roomy_as_the_number_of_lanes_allows(
+    lane: dict[str, int], lanes: int, tiles: list[tuple[int, int]]
 ) -> None:
     found = layout(grid(), lane, {}, lanes, "a chip")
-    assert found.together == together
-    assert len(found.sites) == lanes / together
-    assert {(site.width, site.height) for site in found.sites} == tiles
+    assert [(band.sites[0].width, band.sites[0].height) for band in found.bands] == tiles
 
 
 @pytest.mark.parametrize(
     ("lane", "rest", "lanes", "message"),
     [
-        (LANE, REST, 7, "no number of its equal sites divides them. Farms that fit: 1 to 4$"),
-        (
-            LANE,
-            REST,
-            6,
-            "with 3 in each of 2 equal sites a lane needs 30 LUT4, 14 more than the 16",
-        ),
-        ({**LANE, DSP: 9}, REST, 1, "a lane needs 9 DSP, .* more than .* Farms that fit: none"),
-        ({**LANE, "FF": 900}, REST, 1, r"a lane needs 900 FF, \d+ more than the \d+ that it can"),
-        (
-            LANE,
-            {"LUT4": 999},
-            2,
-            r"the rest needs 999 LUT4, \d+ more than the \d+ that it can have",
-        ),
+        (LANE, REST, 5, "need 5 DSP, 1 more than the 4 that they can have. Farms that fit: 1 to 4"),
+        ({**LANE, DSP: 9}, REST, 1, "need 9 DSP, 5 more than .* Farms that fit: none"),
+        ({**LANE, "FF": 900}, REST, 1, r"need 920 FF, \d+ more than the \d+ that they can have"),
+        (LANE, {"LUT4": 999}, 2, r"need 1,059 LUT4, \d+ more than the \d+ that they can have"),
+        ({"LUT4": 40, MEMORY: 3}, {}, 5, "it has 4 equal sites that are large enough"),
     ],
 )
 def test_a_farm_that_does_not_fit_says_what_is_short(
@@ -111,81 +112,6 @@ def test_what_is_no_place_is_refused() -> None:
     assert parse("X4/Y22/EBR0").moved((9, -1)) == Bel(13, 21, "EBR0")
     with pytest.raises(ValueError, match=r"'R2C3' is no place on an ECP5"):
         parse("R2C3")
-
-
-def cell(kind: str, **wires: int | str) -> dict[str, Any]:
-    return {"type": kind, "connections": {port: [bit] for port, bit in wires.items()}}
-
-
-def lane_module(**outputs: int) -> dict[str, Any]:
-    """Return a lane of two cells, whose input leads to both and whose outputs are nets of its own."""
-    bits = {"clk": 2, "in": 3, **outputs}
-    ports = {
-        port: {"direction": "output" if port in outputs else "input", "bits": [bit]}
-        for port, bit in bits.items()
-    }
-    cells = {"a": cell("A", CLK=2, D=3, Q=4, K="1"), "b": cell("B", CLK=2, D=3, E=4, Q=5)}
-    netnames = {"some": {"bits": [6]}}
-    return {"ports": ports, "cells": cells, "netnames": netnames}
-
-
-def chain(lanes: int) -> dict[str, Any]:
-    """Return a chain of lanes, of which the second output leads to a cell too, at the third lane."""
-    cells = {
-        f"lane_{n}": cell("lane", clk=2, **{"in": 10 + n if n else "0"}, out=11 + n, side=30 + n)
-        for n in range(lanes)
-    }
-    ports = {"clk": {"direction": "input", "bits": [2]}}
-    return {"ports": ports, "cells": {**cells, "user": cell("U", D=32)}, "netnames": {}}
-
-
-def pins(top: dict[str, Any], module: dict[str, Any], kind: str, size: int) -> dict[str, Any]:
-    """Return what each pin of a flat netlist is connected to, in nets that know their place."""
-    found: dict[str, Any] = {}
-    for name, outer in top["cells"].items():
-        number = int(name.rpartition("_")[2]) if outer["type"] == kind else 0
-        bits = outer["connections"]
-        if outer["type"] != kind:
-            found |= {f"{name}.{port}": own[0] for port, own in bits.items()}
-            continue
-        ends = {p["bits"][0]: bits[port][0] for port, p in module["ports"].items() if bits[port]}
-        for inner, leaf in module["cells"].items():
-            lane, _, own = inner.rpartition(".")
-            lane_number = number * size + int(lane.removeprefix("lane_") or 0)
-            for port, (bit,) in leaf["connections"].items():
-                net = ends.get(bit, bit if isinstance(bit, str) else (name, bit))
-                found[f"lane_{lane_number}.{own}.{port}"] = net
-    return found
-
-
-def grouped(found: dict[str, Any]) -> set[frozenset[str]]:
-    """Return the pins of each net, constants as pins of their nets."""
-    nets: dict[Any, set[str]] = {}
-    for pin, net in found.items():
-        nets.setdefault(net, {net} if isinstance(net, str) else set()).add(pin)
-    return {frozenset(net) for net in nets.values()}
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 6])
-def test_a_bundle_is_the_lanes_that_it_was_made_of(size: int) -> None:
-    top, lane = chain(6), lane_module(out=4, side=5)
-    rest, bundle = bundled(top, "lane", lane, size)
-    assert sum(cell["type"] == BUNDLE for cell in rest["cells"].values()) == 6 / size
-    before = grouped(pins(top, lane, "lane", 1))
-    assert grouped(pins(rest, bundle, BUNDLE, size)) == before
-    # The clock and the first input come in; the last output and that of each third lane go out.
-    sides = {2 % size} if size > 1 else {0}
-    ends = {"lane_0.clk.0", "lane_0.in.0", *(f"lane_{n}.side.0" for n in sides)}
-    assert set(bundle["ports"]) == ends | ({f"lane_{size - 1}.out.0"} if size < 6 else set())
-    assert set(bundle["netnames"]) >= set(bundle["ports"])  # by which nextpnr finds their nets
-    del rest["cells"]["bundle_0"]["connections"]["lane_0.in.0"][0]
-    assert grouped(pins(rest, bundle, BUNDLE, size)) != before
-
-
-@pytest.mark.parametrize("bit", [3, 4])
-def test_a_lane_whose_ports_are_one_net_inside_is_refused(bit: int) -> None:
-    with pytest.raises(BuildError, match=r"side\[0\] of a lane is no net of its own inside"):
-        bundled(chain(2), "lane", lane_module(out=4, side=bit), 1)
 
 
 MODEL = {

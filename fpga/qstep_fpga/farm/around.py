@@ -21,16 +21,43 @@ from qstep_fpga import tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import CONSTRAINTS, NETLIST, PLACED
-from qstep_fpga.farm.bundles import instances
 from qstep_fpga.farm.dummies import DUMMY, dummies, register
-from qstep_fpga.farm.grid import LOGIC, Bel, Grid, design, parse
+from qstep_fpga.farm.grid import LOGIC, Bel, Grid, Tile, design, parse
 from qstep_fpga.farm.sites import Rectangle
 
-__all__ = ["Around", "Lane", "clock_of", "lanes_of", "net_outside", "place_around", "stand_in"]
+__all__ = [
+    "Around",
+    "Lane",
+    "Original",
+    "clock_of",
+    "instances",
+    "net_outside",
+    "place_around",
+    "stand_in",
+]
 
 Bit = int | str
 
 _CLOCKS = re.compile(r"CLK\w?|WCK")
+
+
+@dataclass(frozen=True)
+class Original:
+    """A lane that was placed, to be copied.
+
+    Attributes
+    ----------
+    site : Rectangle
+        Where it was placed.
+    module : dict
+        As nextpnr wrote it.
+    clock : str
+        The port that leads to its clock.
+    """
+
+    site: Rectangle
+    module: Mapping[str, Any]
+    clock: str
 
 
 @dataclass(frozen=True)
@@ -42,13 +69,21 @@ class Lane:
     name : str
         Of the instance.
     site : Rectangle
+    original : Original
+        What is copied there.
     ports : dict
         Name to nets in the module around it, or constants.
     """
 
     name: str
     site: Rectangle
+    original: Original
     ports: Mapping[str, Sequence[Bit]]
+
+    @property
+    def by(self) -> Tile:
+        """How many columns and rows it is further than its original."""
+        return self.site.beyond(self.original.site)
 
 
 @dataclass(frozen=True)
@@ -67,16 +102,14 @@ class Around:
     text: str
 
 
-def lanes_of(top: Mapping[str, Any], module: str, sites: Sequence[Rectangle]) -> tuple[Lane, ...]:
-    """Return the instances of a module in a netlist of yosys, in the order of their numbers."""
-    return tuple(
-        Lane(name, site, top["cells"][name]["connections"])
-        for name, site in zip(instances(top, module), sites, strict=True)
-    )
+def instances(top: Mapping[str, Any], module: str) -> list[str]:
+    """Return the names of the instances of a module, in the order of the numbers in them."""
+    found = [name for name, cell in top["cells"].items() if cell["type"] == module]
+    return sorted(found, key=lambda name: [int(part) for part in re.findall(r"\d+", name)])
 
 
 def clock_of(packed: Mapping[str, Any]) -> str:
-    """Return the port of a lane that leads to its clock.
+    """Return the port of a lane that leads to its clock, from its netlist as nextpnr writes it.
 
     Raises
     ------
@@ -103,9 +136,7 @@ def stand_in(lane: str, port: str, index: int) -> str:
     return f"{DUMMY}{lane}.{port}[{index}]"
 
 
-def net_outside(
-    around: Around, lane: Lane, port: str, index: int, clock: str
-) -> int | tuple[str, Bit] | None:
+def net_outside(around: Around, lane: Lane, port: str, index: int) -> int | tuple[str, Bit] | None:
     """Return what a bit of a lane's port is connected to.
 
     Parameters
@@ -114,8 +145,6 @@ def net_outside(
     lane : Lane
     port : str
     index : int
-    clock : str
-        The port of the clock.
 
     Returns
     -------
@@ -126,7 +155,7 @@ def net_outside(
     stand = around.module["cells"].get(stand_in(lane.name, port, index))
     if stand is not None:
         wires = stand["connections"]
-        ways = ("CLK",) if port == clock else ("Q", "M", "DI")
+        ways = ("CLK",) if port == lane.original.clock else ("Q", "M", "DI")
         return int(next(wires[way][0] for way in ways if wires.get(way)))
     outer = lane.ports.get(port, ())
     if index < len(outer) and isinstance(outer[index], int):
@@ -140,7 +169,6 @@ def place_around(
     top: Mapping[str, Any],
     lanes: Sequence[Lane],
     island: Mapping[str, Any],
-    packed: Mapping[str, Any],
     clock_hz: int,
     seed: int,
     two_clocks: bool = False,
@@ -154,9 +182,8 @@ def place_around(
     top : dict
         Module of yosys' netlist, with the lanes.
     lanes : sequence of Lane
-        The first is where `packed` was placed.
-    island, packed : dict
-        The lane as yosys wrote it, and as nextpnr did.
+    island : dict
+        The lane as yosys wrote it.
     clock_hz : int
         That of the link.
     seed : int
@@ -171,7 +198,7 @@ def place_around(
     family = FAMILIES[board.family]
     names = {lane.name for lane in lanes}
     cells = {name: cell for name, cell in top["cells"].items() if name not in names}
-    cells |= _taken(grid, lanes, top, island, packed)
+    cells |= _taken(grid, lanes, top, island)
     netlist = design("board", cells, top["ports"], top["netnames"])
     words = [*family.place(board), "--json", NETLIST, "--write", "placed.json", "--no-route"]
     words += ["--freq", f"{clock_hz / 1e6:g}", "--seed", str(seed), "--timing-allow-fail"]
@@ -199,27 +226,22 @@ def _taken(
     lanes: Sequence[Lane],
     top: Mapping[str, Any],
     island: Mapping[str, Any],
-    packed: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return what takes the sites of the lanes."""
     cells: dict[str, Any] = {}
     used: set[Bel] = set()
-    clock_port = clock_of(packed)
     shared = _shared(top, lanes)
-    large = {
-        name: parse(cell["attributes"]["NEXTPNR_BEL"])
-        for name, cell in packed["cells"].items()
-        if cell["type"] in ("DP16KD", "MULT18X18D")
-    }
     for lane in lanes:
-        by = lane.site.beyond(lanes[0].site)
+        by, packed, clock_port = lane.by, lane.original.module, lane.original.clock
         free = [bel for bel in grid.places[LOGIC] if bel.tile in lane.site]
         (clock,) = lane.ports[clock_port]
-        for name, at in large.items():
-            bel = at.moved(by)
+        for name, cell in packed["cells"].items():
+            if cell["type"] not in ("DP16KD", "MULT18X18D"):
+                continue
+            bel = parse(cell["attributes"]["NEXTPNR_BEL"]).moved(by)
             cells[f"{DUMMY}{lane.name}.{name}"] = _unwired(island["cells"][name], bel, clock)
             used.add(bel)
-        for port, index, bit, tile in _ports(lane, packed):
+        for port, index, bit, tile in _ports(lane):
             if port != clock_port and bit in shared:
                 tile = tile[0] + by[0], tile[1] + by[1]
                 bel = min(
@@ -255,10 +277,9 @@ def _shared(top: Mapping[str, Any], lanes: Sequence[Lane]) -> set[Bit]:
     return others
 
 
-def _ports(
-    lane: Lane, packed: Mapping[str, Any]
-) -> Iterator[tuple[str, int, Bit, tuple[int, int]]]:
+def _ports(lane: Lane) -> Iterator[tuple[str, int, Bit, tuple[int, int]]]:
     """Yield the bits of a lane's ports: name, index, net outside, and a tile that it leads to inside."""
+    packed = lane.original.module
     tiles: dict[Bit, tuple[int, int]] = {}
     for cell in packed["cells"].values():
         tile = parse(cell["attributes"]["NEXTPNR_BEL"]).tile

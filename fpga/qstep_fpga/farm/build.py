@@ -1,4 +1,4 @@
-"""From a netlist with equal lanes to a routed farm: one lane is placed, copied, and all is checked."""
+"""From a netlist with equal lanes to a routed farm: a lane is placed, copied, and all is checked."""
 
 from __future__ import annotations
 
@@ -21,15 +21,14 @@ from qstep_fpga.clocks import highest_clocks as clocks_of
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import CONSTRAINTS, NETLIST, PLACED, REPORT
 from qstep_fpga.families.ecp5 import nextpnr
-from qstep_fpga.farm.around import Around, lanes_of, place_around
-from qstep_fpga.farm.bundles import BUNDLE, bundled
+from qstep_fpga.farm.around import Around, Lane, Original, clock_of, instances, place_around
 from qstep_fpga.farm.check import check_farm
 from qstep_fpga.farm.copies import joined
 from qstep_fpga.farm.grid import survey
 from qstep_fpga.farm.island import PlacedIsland, place_islands, read_packed
 from qstep_fpga.farm.layout import layout
 from qstep_fpga.farm.limits import highest_clocks, quiet_ports, timing_model
-from qstep_fpga.farm.sites import extent
+from qstep_fpga.farm.sites import Rectangle, extent
 from qstep_fpga.farm.ties import tied
 from qstep_fpga.pin_wrapper import LANES_CLOCK
 from qstep_fpga.placement import Placement
@@ -46,15 +45,15 @@ class Farm:
 
     Attributes
     ----------
-    lane : PlacedIsland
-        The lane, or the lanes together, that were copied.
+    lanes : tuple of PlacedIsland
+        Those that were copied, one for each band of sites.
     limits : dict
         Highest clock in MHz of ``block RAM`` and ``DSP``, by the vendor's figures.
     placements : tuple of Placement
         Of the whole, by the seed for what is around the lanes; no clock is higher than the limits.
     """
 
-    lane: PlacedIsland
+    lanes: tuple[PlacedIsland, ...]
     limits: dict[str, float]
     placements: tuple[Placement, ...]
 
@@ -82,7 +81,7 @@ def copy_lanes(
     progress: Callable[[str], None],
     link_hz: int | None = None,
 ) -> Farm:
-    """Place a bundle of lanes with several seeds, copy the best, place the rest, and check it all.
+    """Place a lane for each band of sites with several seeds, copy the best, place the rest, check all.
 
     Parameters
     ----------
@@ -117,50 +116,54 @@ def copy_lanes(
         quiet_ports(module)
         for name in [n for n, cell in module["cells"].items() if cell["type"].startswith("$")]:
             del module["cells"][name]  # what yosys knows of the hierarchy
-    count = sum(cell["type"] == lane for cell in modules[top]["cells"].values())
-    if not count:
+    names = instances(modules[top], lane)
+    if not names:
         raise BuildError(f"module {top} has no instance of {lane}")
     grid = survey(board)
     title = f"{board.title} ({board.part})"
-    plan = layout(grid, needs_of(modules[lane]), needs_of(modules[top]), count, title)
+    plan = layout(grid, needs_of(modules[lane]), needs_of(modules[top]), len(names), title)
     limits = highest_clocks(timing_model(board), modules)
-    rest, bundle = bundled(modules[top], lane, modules[lane], plan.together)
-    best = place_islands(
-        board,
-        grid,
-        bundle,
-        plan.sites[0],
-        clock_hz,
-        lane_seeds,
-        workers,
-        lambda one: progress(
-            f"{plan.together} together, seed {one.seed}: {one.fmax_mhz:.1f} MHz"
-            + (f", {one.leaked} cells outside the site" if one.leaked else "")
-        ),
+    best = []
+    originals: dict[Rectangle, Original] = {}
+    for number, band in enumerate(plan.bands, 1):
+        site = band.sites[0]
+
+        def shown(one: PlacedIsland, number: int = number) -> None:
+            leaked = f", {one.leaked} cells outside the site" if one.leaked else ""
+            progress(f"band {number}, seed {one.seed}: {one.fmax_mhz:.1f} MHz{leaked}")
+
+        island = place_islands(
+            board, grid, modules[lane], site, clock_hz, lane_seeds, workers, shown
+        )
+        best.append(island)
+        packed = read_packed(island.file)
+        originals |= dict.fromkeys(band.sites, Original(site, packed, clock_of(packed)))
+    lanes = tuple(
+        Lane(name, site, originals[site], modules[top]["cells"][name]["connections"])
+        for name, site in zip(names, plan.sites, strict=True)
     )
-    packed = read_packed(best.file)
-    lanes = lanes_of(rest, BUNDLE, plan.sites)
 
     def placed(seed: int) -> Placement:
         around = place_around(
-            *(board, grid, rest, lanes, bundle, packed),
+            *(board, grid, modules[top], lanes, modules[lane]),
             *(clock_hz if link_hz is None else link_hz, seed, link_hz is not None),
         )
-        farm, lost = joined(around, lanes, packed, extent(grid))
+        farm, lost = joined(around, lanes, extent(grid))
         kept, report = _route(board, farm, around, clock_hz, link_hz)
         with zipfile.ZipFile(kept) as archive:
             routed = json.loads(archive.read("routed.json"))["modules"]["top"]
-        check_farm(routed, around, lanes, packed)
+        check_farm(routed, around, lanes)
         reached, link_fmax = clocks_of(report)
         check_crossing(report)
         fmax = min([reached, *limits.values()])
         progress(
-            f"{count} lanes, seed {seed}: {fmax:.1f} MHz, checked; {lost} nets of copies routed anew"
+            f"{len(lanes)} lanes, seed {seed}: {fmax:.1f} MHz, checked; "
+            f"{lost} nets of copies routed anew"
         )
         return Placement(seed, fmax, report, kept, link_fmax)
 
     placements = in_parallel(placed, seeds, workers, lambda placement: None)
-    return Farm(best, limits, tuple(placements))
+    return Farm(tuple(best), limits, tuple(placements))
 
 
 def _route(

@@ -26,19 +26,15 @@ Pins = dict[Any, list[tuple[str, str, str]]]
 """Net to cell, port and direction."""
 
 
-def check_farm(
-    farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane], packed: Mapping[str, Any]
-) -> None:
+def check_farm(farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane]) -> None:
     """Raise BuildError if a placed and routed farm is not what it was made of; see :func:`problems`."""
-    found = list(problems(farm, around, lanes, packed))
+    found = list(problems(farm, around, lanes))
     if found:
         more = f", and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
         raise BuildError(f"the copied lanes are wrong: {'; '.join(found[:_SHOWN])}{more}")
 
 
-def problems(
-    farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane], packed: Mapping[str, Any]
-) -> Iterator[str]:
+def problems(farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane]) -> Iterator[str]:
     """Yield what is wrong with a farm, in words.
 
     Parameters
@@ -47,13 +43,11 @@ def problems(
         The packed module that nextpnr wrote after routing.
     around : Around
     lanes : sequence of Lane
-    packed : dict
-        The lane, placed where the first one is.
     """
     yield from _places(farm, lanes)
     yield from _wires(farm)
     yield from _routes(farm)
-    yield from changes(farm, around, lanes, packed)
+    yield from changes(farm, around, lanes)
 
 
 def _places(farm: Mapping[str, Any], lanes: Sequence[Lane]) -> Iterator[str]:

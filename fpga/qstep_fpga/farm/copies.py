@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from qstep_fpga.farm.around import Around, Lane, clock_of, net_outside
+from qstep_fpga.farm.around import Around, Lane, net_outside
 from qstep_fpga.farm.dummies import DUMMY
 from qstep_fpga.farm.grid import Tile, parse
 from qstep_fpga.farm.sites import Rectangle
@@ -20,9 +20,7 @@ _NO_ROUTE = " "
 _WHERE = re.compile(r"X(\d+)/Y(\d+)/")
 
 
-def joined(
-    around: Around, lanes: Sequence[Lane], packed: Mapping[str, Any], chip: Rectangle
-) -> tuple[dict[str, Any], int]:
+def joined(around: Around, lanes: Sequence[Lane], chip: Rectangle) -> tuple[dict[str, Any], int]:
     """Return the netlist of the whole farm, and how many nets of the copies have lost their routes.
 
     A net loses its route where a wire of it is another one's, or would be beyond the logic of the chip;
@@ -32,9 +30,6 @@ def joined(
     ----------
     around : Around
     lanes : sequence of Lane
-        `packed` is where the first of them is.
-    packed : dict
-        The lane, placed and routed.
     chip : Rectangle
         What its logic is in.
 
@@ -49,16 +44,15 @@ def joined(
     names = {bit: name for name, net in nets.items() for bit in net["bits"]}
     fresh = itertools.count(max(names, default=0) + 1)
     numbers = itertools.count(max(_numbers(kept), default=0) + 1)
-    clock = clock_of(packed)
     between: dict[int | str, int] = {}
     taken: set[str] = set()
     lost = 0
     for lane in lanes:
-        by = lane.site.beyond(lanes[0].site)
+        by, packed = lane.by, lane.original.module
         # The lane's nets to the farm's, those of its ports first.
         bits: dict[int, int] = {}
         for port, index, bit in _port_bits(packed):
-            outside = net_outside(around, lane, port, index, clock)
+            outside = net_outside(around, lane, port, index)
             if isinstance(outside, int):
                 bits[bit] = outside
             elif outside is not None:

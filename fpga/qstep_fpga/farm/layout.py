@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from qstep.errors import BuildError
 from qstep_fpga.farm.grid import LOGIC, Grid
-from qstep_fpga.farm.sites import Rectangle, Shape, shapes
+from qstep_fpga.farm.sites import Band, Rectangle, bands, contents, widths
 
-__all__ = ["FILL", "Layout", "layout"]
+__all__ = ["FILLS", "Layout", "layout"]
 
-FILL = {"LUT4": 0.7, "FF": 0.75}
-"""How much of the logic may be taken, of a site and beside them.
+FILLS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75)
+"""How much of the logic of a site may be taken, and of what is beside them.
 
-With more the placer leaves the site, or does not come to an end: in a site of 2,592 LUT4 a lane of 2,139
-was not placed in six minutes; in one of 6,120 two were, in five.
+The less, the faster a lane is. With more than the last the placer does not come to an end: in a site of
+2,592 LUT4 a lane of 2,139 was not placed in six minutes.
 """
 
 Need = Mapping[str, int]
@@ -28,40 +29,67 @@ class Layout:
 
     Attributes
     ----------
-    sites : tuple of Rectangle
-        In the order of a snake: each but the first is beside or above the one before.
-    together : int
-        Lanes in each of them.
-    lane, rest : dict
-        How much of each resource a lane may take, and what is no lane.
+    bands : tuple of Band
+        Each with the sites of its lanes, which are placed alike; at least one.
     """
 
-    sites: tuple[Rectangle, ...]
-    together: int
-    lane: Need
-    rest: Need
+    bands: tuple[Band, ...]
 
-    def lacks(self, lane: Need, rest: Need) -> list[str]:
-        """Say what is short, for a lane that needs so much, and all that is no lane."""
-        return [
-            f"{what} needs {need[kind]:,} {kind}, {need[kind] - there:,} more than the {there:,} that "
-            "it can have"
-            for what, need, room in (("a lane", lane, self.lane), ("the rest", rest, self.rest))
-            for kind, there in room.items()
-            if need.get(kind, 0) > there
-        ]
+    @property
+    def sites(self) -> tuple[Rectangle, ...]:
+        """All sites in the order of a snake: each but the first is beside or above the one before.
 
-    def tightness(self, lane: Need, rest: Need) -> float:
-        """Return how much more is needed than is there; up to 1 all fits."""
-        return max(
-            need.get(kind, 0) / max(there, 0.5)
-            for need, room in ((lane, self.lane), (rest, self.rest))
-            for kind, there in room.items()
+        The first column, downwards, is next to what is no lane, on the right; it may have fewer sites,
+        the lowest ones.
+        """
+        found = [site for band in self.bands for site in band.sites]
+        columns = sorted({site.column for site in found}, reverse=True)
+        return tuple(
+            site
+            for number, column in enumerate(columns)
+            for site in sorted(
+                (site for site in found if site.column == column),
+                key=lambda site: site.row,
+                reverse=number % 2 == 0,
+            )
         )
 
 
+@dataclass(frozen=True)
+class _Plan:
+    """All sites of one width that have room for a lane, and what else there is."""
+
+    bands: tuple[Band, ...]
+    chip: Need
+    fill: float
+
+    @property
+    def room(self) -> int:
+        """How many lanes it has sites for."""
+        return sum(len(band.sites) for band in self.bands)
+
+    def takes(self, lanes: int, rest: Need) -> Layout | None:
+        """Return the layout of so many lanes, or None if they do not fit with the rest beside them."""
+        if lanes > self.room:
+            return None
+        # From left to right, so that one place is left for the rest.
+        every = [site for band in self.bands for site in band.sites]
+        chosen = set(sorted(every, key=lambda site: (site.column, site.row))[:lanes])
+        used = [
+            Band(tuple(site for site in band.sites if site in chosen), band.room)
+            for band in self.bands
+        ]
+        beside = {
+            kind: there - sum(len(band.sites) * band.room[kind] for band in used)
+            for kind, there in self.chip.items()
+        }
+        if not _is_enough(beside, rest, self.fill):
+            return None
+        return Layout(tuple(band for band in used if band.sites))
+
+
 def layout(grid: Grid, lane: Need, rest: Need, lanes: int, name: str) -> Layout:
-    """Return sites for so many lanes: with as few together as can be, and as small as can be.
+    """Return sites for so many lanes, with as much room as can be.
 
     Parameters
     ----------
@@ -78,31 +106,26 @@ def layout(grid: Grid, lane: Need, rest: Need, lanes: int, name: str) -> Layout:
     BuildError
         They do not fit.
     """
-    chip = _chip(grid)
-    there = sorted(shapes(grid), key=lambda shape: (shape.room["LUT4"], -len(shape.sites)))
-    ways = list(_ways(there, chip, lanes))
-    fitting = [way for way in ways if way.tightness(lane, rest) <= 1]
-    if fitting:
-        return min(fitting, key=lambda way: way.together)
-    most = min(chip[kind] // number for kind, number in lane.items() if number)
-    fits = [
-        number
-        for number in range(1, most + 1)
-        if any(way.tightness(lane, rest) <= 1 for way in _ways(there, chip, number))
-    ]
+    plans = []
+    for plan in _plans(grid, lane):
+        plans.append(plan)
+        if found := plan.takes(lanes, rest):
+            return found
+    most = max((plan.room for plan in plans), default=0)
+    fits = [n for n in range(1, most + 1) if any(plan.takes(n, rest) for plan in plans)]
     raise BuildError(
-        f"{lanes} lanes do not fit {name}: {_why(ways, lane, rest)}. "
+        f"{lanes} lanes do not fit {name}: {_why(grid, lane, rest, lanes, most)}. "
         f"Farms that fit: {_listed(fits) or 'none'}"
     )
 
 
-def _why(ways: Sequence[Layout], lane: Need, rest: Need) -> str:
-    """Say what is short in the way that comes closest."""
-    if not ways:
-        return "no number of its equal sites divides them"
-    near = min(ways, key=lambda way: way.tightness(lane, rest))
-    lacks = "; ".join(near.lacks(lane, rest))
-    return f"with {near.together} in each of {len(near.sites)} equal sites {lacks}"
+def _plans(grid: Grid, lane: Need) -> Iterator[_Plan]:
+    """Yield what can be done with a chip, the roomiest sites first, and the narrowest of these."""
+    chip, tiles = _chip(grid), contents(grid)
+    for fill in FILLS:
+        for width in widths(grid):
+            found = bands(grid, tiles, width, partial(_is_enough, need=lane, fill=fill))
+            yield _Plan(found, chip, fill)
 
 
 def _chip(grid: Grid) -> dict[str, int]:
@@ -110,19 +133,30 @@ def _chip(grid: Grid) -> dict[str, int]:
     return {"LUT4": there[LOGIC], **there}
 
 
-def _ways(there: Sequence[Shape], chip: Need, lanes: int) -> Iterator[Layout]:
-    """Yield the ways to lay so many lanes out; nothing is copied where all are in one site."""
-    for shape in there:
-        for sites in range(1, len(shape.sites) + 1):
-            together, left = divmod(lanes, sites)
-            if not left and (sites > 1 or lanes == 1):
-                lane = {kind: room // together for kind, room in _usable(shape.room).items()}
-                rest = {kind: chip[kind] - sites * room for kind, room in shape.room.items()}
-                yield Layout(shape.sites[:sites], together, lane, _usable(rest))
+def _is_enough(room: Need, need: Need, fill: float) -> bool:
+    return all(need.get(kind, 0) <= there for kind, there in _usable(room, fill).items())
 
 
-def _usable(room: Need) -> dict[str, int]:
-    return {kind: math.floor(there * FILL.get(kind, 1)) for kind, there in room.items()}
+def _usable(room: Need, fill: float) -> dict[str, int]:
+    return {
+        kind: math.floor(there * fill) if kind in ("LUT4", "FF") else there
+        for kind, there in room.items()
+    }
+
+
+def _why(grid: Grid, lane: Need, rest: Need, lanes: int, most: int) -> str:
+    """Say what is short on the whole chip; or, if nothing is, in its sites."""
+    usable = _usable(_chip(grid), FILLS[-1])
+    needed = {kind: lanes * lane.get(kind, 0) + rest.get(kind, 0) for kind in usable}
+    short = [
+        f"with the rest they need {needed[kind]:,} {kind}, {needed[kind] - there:,} more than the "
+        f"{there:,} that they can have"
+        for kind, there in usable.items()
+        if needed[kind] > there
+    ]
+    return "; ".join(short) or (
+        f"it has {most} equal sites that are large enough, and the rest goes beside them"
+    )
 
 
 def _listed(numbers: Sequence[int]) -> str:

@@ -5,24 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from qstep_fpga.farm.around import Around, Lane, clock_of, net_outside
+from qstep_fpga.farm.around import Around, Lane, net_outside
 from qstep_fpga.farm.dummies import DUMMY
 from qstep_fpga.farm.grid import parse
 
 __all__ = ["changes"]
 
 
-def changes(
-    farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane], packed: Mapping[str, Any]
-) -> Iterator[str]:
+def changes(farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane]) -> Iterator[str]:
     """Yield in words what differs from the parts; parameters as of the check's ``problems``."""
-    yield from _cells(farm, around, lanes, packed)
-    yield from _nets(farm, around, lanes, packed)
+    yield from _cells(farm, around, lanes)
+    yield from _nets(farm, around, lanes)
 
 
-def _cells(
-    farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane], packed: Mapping[str, Any]
-) -> Iterator[str]:
+def _cells(farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane]) -> Iterator[str]:
     """The same cells with the same parameters, at the same spots of each site."""
     expected = {
         name: (cell, cell["attributes"].get("NEXTPNR_BEL"))
@@ -30,9 +26,8 @@ def _cells(
         if not name.startswith(DUMMY)
     }
     for lane in lanes:
-        by = lane.site.beyond(lanes[0].site)
-        for name, cell in packed["cells"].items():
-            place = parse(cell["attributes"]["NEXTPNR_BEL"]).moved(by)
+        for name, cell in lane.original.module["cells"].items():
+            place = parse(cell["attributes"]["NEXTPNR_BEL"]).moved(lane.by)
             expected[f"{lane.name}.{name}"] = cell, str(place)
     for name in sorted(set(expected) ^ set(farm["cells"])):
         yield f"{name} is {'missing' if name in expected else 'new'}"
@@ -54,22 +49,18 @@ def _cells(
             numbers.add(number)
 
 
-def _nets(
-    farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane], packed: Mapping[str, Any]
-) -> Iterator[str]:
+def _nets(farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane]) -> Iterator[str]:
     """The same connections: what was one net still is, and what was two still are."""
     now: dict[Any, Any] = {}
     was: dict[Any, Any] = {}
-    for cell, port, index, before in _expected(around, lanes, packed):
+    for cell, port, index, before in _expected(around, lanes):
         bits = farm["cells"].get(cell, {"connections": {}})["connections"].get(port, [])
         after = bits[index] if index < len(bits) else None
         if now.setdefault(before, after) != after or was.setdefault(after, before) != before:
             yield f"{cell}.{port} is connected to something else than before"
 
 
-def _expected(
-    around: Around, lanes: Sequence[Lane], packed: Mapping[str, Any]
-) -> Iterator[tuple[str, str, int, Any]]:
+def _expected(around: Around, lanes: Sequence[Lane]) -> Iterator[tuple[str, str, int, Any]]:
     """Yield the pins of all parts: cell, port, index, and something that stands for the net."""
     parts = around.module["cells"]
     for name, cell in parts.items():
@@ -77,10 +68,10 @@ def _expected(
             for port, bits in cell["connections"].items():
                 for index, bit in enumerate(bits):
                     yield name, port, index, bit
-    clock = clock_of(packed)
     for lane in lanes:
+        packed = lane.original.module
         nets = {
-            bit: net_outside(around, lane, port, index, clock)
+            bit: net_outside(around, lane, port, index)
             for port, described in packed["ports"].items()
             for index, bit in enumerate(described["bits"])
         }

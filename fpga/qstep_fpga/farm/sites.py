@@ -1,15 +1,19 @@
-"""The equal sites of a chip: rectangles with the same places in the same spots."""
+"""The sites of a chip for lanes: bands of rectangles with the same places in the same spots."""
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from qstep_fpga.farm.grid import LOGIC, Grid, Tile
 
-__all__ = ["Rectangle", "Shape", "extent", "shapes"]
+__all__ = ["Band", "Rectangle", "bands", "contents", "extent", "widths"]
+
+Room = Mapping[str, int]
+"""How many there are of each resource."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +51,19 @@ class Rectangle:
 
 
 @dataclass(frozen=True)
-class Shape:
-    """Sites of one shape, none overlapping another.
+class Band:
+    """Equal sites side by side.
 
     Attributes
     ----------
     sites : tuple of Rectangle
-        In the order of a snake: each but the first is beside or above the one before.
+        From left to right; none overlaps another.
     room : dict
-        How many of each resource one of them has.
+        How much of each resource one of them has.
     """
 
     sites: tuple[Rectangle, ...]
-    room: dict[str, int]
+    room: Room
 
 
 def extent(grid: Grid) -> Rectangle:
@@ -70,90 +74,85 @@ def extent(grid: Grid) -> Rectangle:
     return Rectangle(*first, max(columns) - first[0] + 1, max(rows) - first[1] + 1)
 
 
-def shapes(grid: Grid) -> Iterator[Shape]:
-    """Yield the sites of each shape of which there are several.
+def widths(grid: Grid) -> list[int]:
+    """Return how wide sites may be, the narrowest first: up to half the groups of block RAMs."""
+    columns = _groups(grid)
+    across = Counter(after - before for before, after in pairwise(columns)).most_common(1)[0][0]
+    return [number * across for number in range(1, len(columns) // 2 + 1)]
 
-    They are so many columns and rows of block RAMs, or as wide or as high as the chip.
-    """
-    whole = extent(grid)
-    columns = sorted({bel.column for bel in grid.places["block RAM"] if bel.name == "EBR0"})
-    rows = sorted({row for _, row in grid.tiles("block RAM")})
-    contents: dict[Tile, tuple[str, ...]] = defaultdict(tuple)
+
+def contents(grid: Grid) -> Mapping[Tile, tuple[str, ...]]:
+    """Return what each tile has."""
+    found: defaultdict[Tile, tuple[str, ...]] = defaultdict(tuple)
     for kind, bels in grid.places.items():
         for bel in bels:
-            contents[bel.tile] += (bel.name if kind != LOGIC else LOGIC,)
-    across, down = _period(columns), _period(rows)
-    widths = [n * across for n in range(1, len(columns) // 2 + 1)]
-    heights = [n * down for n in range(1, len(rows))]
-    for height in (*heights, whole.height):
-        strips = _strips(contents, whole, height)
-        for width in (*widths, whole.width):
-            starts = [whole.column] if width == whole.width else columns
-            found = list(_repeated(strips, starts, width, height))
-            if found:
-                yield max(found, key=lambda shape: (len(shape.sites), shape.room[LOGIC]))
+            found[bel.tile] += (bel.name if kind != LOGIC else LOGIC,)
+    return found
 
 
-def _period(places: list[int]) -> int:
-    """Return the commonest distance of neighbours."""
-    return Counter(after - before for before, after in pairwise(places)).most_common(1)[0][0]
+def bands(
+    grid: Grid,
+    tiles: Mapping[Tile, tuple[str, ...]],
+    width: int,
+    is_enough: Callable[[Room], bool],
+) -> tuple[Band, ...]:
+    """Return the most bands that a chip has room for, one above the other, each as low as can be.
+
+    Parameters
+    ----------
+    grid : Grid
+    tiles : dict
+        Its :func:`contents`.
+    width : int
+        Of their sites, in tiles.
+    is_enough : callable
+        Whether a site has room for a lane.
+    """
+    whole = extent(grid)
+    starts = [start for start in _groups(grid) if start + width <= whole.column + whole.width]
+    found: list[Band] = []
+    row, end = whole.row, whole.row + whole.height
+    while band := _band(tiles, starts, width, range(row, end), is_enough):
+        found.append(band)
+        row += band.sites[0].height
+    return tuple(found)
 
 
-def _strips(
-    contents: Mapping[Tile, tuple[str, ...]], whole: Rectangle, height: int
-) -> dict[Tile, tuple[tuple[str, ...], ...]]:
-    """Return what each strip of so many tiles, one above the other, has; by its first tile."""
-    return {
-        (column, row): tuple(contents.get((column, row + y), ()) for y in range(height))
-        for column in range(whole.column, whole.column + whole.width)
-        for row in range(whole.row, whole.row + whole.height - height + 1)
-    }
+def _groups(grid: Grid) -> list[int]:
+    """Return the columns in which a group of block RAMs begins."""
+    return sorted({bel.column for bel in grid.places["block RAM"] if bel.name == "EBR0"})
 
 
-def _repeated(
-    strips: Mapping[Tile, tuple[tuple[str, ...], ...]],
+def _band(
+    there: Mapping[Tile, tuple[str, ...]],
     starts: Sequence[int],
     width: int,
-    height: int,
-) -> Iterator[Shape]:
-    """Yield the rectangles of one size that repeat, those of each content by themselves."""
-    alike: defaultdict[tuple[int, ...], list[Rectangle]] = defaultdict(list)
-    number: dict[tuple[tuple[str, ...], ...], int] = {}
-    for row in sorted({row for _, row in strips}):
-        for column in starts:
-            tiles = [(column + x, row) for x in range(width)]
-            if tiles[-1] in strips:
-                pattern = tuple(number.setdefault(strips[tile], len(number)) for tile in tiles)
-                alike[pattern].append(Rectangle(column, row, width, height))
-    kinds = list(number)
-    for pattern, rectangles in alike.items():
-        chosen: list[Rectangle] = []
-        for rectangle in rectangles:
-            if not any(rectangle.overlaps(other) for other in chosen):
-                chosen.append(rectangle)
-        if len(chosen) > 1:
-            yield Shape(
-                _snake(chosen),
-                _room(name for strip in pattern for names in kinds[strip] for name in names),
-            )
+    rows: range,
+    is_enough: Callable[[Room], bool],
+) -> Band | None:
+    """Return the most equal sites from a row on, or None if no site has room enough."""
+    alike: defaultdict[tuple[tuple[str, ...], ...], list[Rectangle]] = defaultdict(list)
+    for column in starts:
+        tiles: list[tuple[str, ...]] = []
+        count: Counter[str] = Counter()
+        for height, row in enumerate(rows, 1):
+            line = [there.get((column + x, row), ()) for x in range(width)]
+            tiles += line
+            count.update(itertools.chain.from_iterable(line))
+            if is_enough(_room(count)):
+                site = Rectangle(column, rows.start, width, height)
+                before = alike[tuple(tiles)]
+                if not (before and before[-1].overlaps(site)):
+                    before.append(site)
+                break
+    if not alike:
+        return None
+    tiles_of, sites = max(alike.items(), key=lambda entry: len(entry[1]))
+    return Band(tuple(sites), _room(Counter(itertools.chain.from_iterable(tiles_of))))
 
 
-def _room(names: Iterable[str]) -> dict[str, int]:
-    count = Counter(names)
-    memories = sum(number for name, number in count.items() if name.startswith("EBR"))
-    logic = count.pop(LOGIC, 0)
-    return {"LUT4": logic, "FF": logic, "block RAM": memories, "DSP": count.total() - memories}
-
-
-def _snake(rectangles: list[Rectangle]) -> tuple[Rectangle, ...]:
-    """Return them column by column, up and down in turns."""
-    columns = sorted({rectangle.column for rectangle in rectangles})
-    return tuple(
-        rectangle
-        for number, column in enumerate(columns)
-        for rectangle in sorted(
-            (r for r in rectangles if r.column == column),
-            key=lambda r: r.row,
-            reverse=bool(number % 2),
-        )
-    )
+def _room(names: Counter[str]) -> dict[str, int]:
+    memories = sum(number for name, number in names.items() if name.startswith("EBR"))
+    logic = names[LOGIC]
+    others = names.total() - memories - logic
+    return {"LUT4": logic, "FF": logic, "block RAM": memories, "DSP": others}
