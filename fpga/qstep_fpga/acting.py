@@ -6,7 +6,6 @@ python -m qstep_fpga.acting ulx3s-85f --algorithm sarsa --algorithm double-q --j
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 import os
 import shutil
@@ -27,19 +26,14 @@ from qstep_fpga.board import Board
 from qstep_fpga.critical import describe
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import NETLIST
-from qstep_fpga.families.ecp5_carries import shorten_carries
-from qstep_fpga.families.ecp5_multipliers import deepen_multipliers
 from qstep_fpga.fit import needs_around_lane
-from qstep_fpga.netlist import refine, refinement_sources, versions
+from qstep_fpga.netlist import refine, refinement_sources, refinements, versions
 from qstep_fpga.pin_wrapper import WRAPPER, around_acting
 from qstep_fpga.placement import Design, place_all
 from qstep_fpga.report import resources
 from qstep_rtl import sources
 
 __all__ = ["Estimate", "estimate", "main", "synthesise_acting"]
-
-_LANE = deepen_multipliers, shorten_carries
-"""What is done on ECP5 for a lane of agents alone."""
 
 _ACTING_WRAPPER = Path(__file__).with_name("qs_acting_wrapper.sv")
 
@@ -72,20 +66,15 @@ def synthesise_acting(board: Board, sizes: dict[str, int]) -> Path:
     )
     read = [*files, *sources.includes(), _ACTING_WRAPPER]
     parts = [top, script, str(sorted(versions(board).items()))]
-    refinements = [*refinement_sources(family), *(Path(inspect.getfile(step)) for step in _LANE)]
-    parts += [sources.substance(path) for path in (*read, *refinements, Path(__file__))]
+    steps = refinements(family, agents=True)
+    parts += map(sources.substance, [*read, *refinement_sources(steps), Path(__file__)])
 
     def make(folder: Path) -> Path:
         for path in read:
             shutil.copy(path, folder)
         (folder / f"{WRAPPER}.v").write_text(top, encoding="utf-8")
         tools.yosys(script, folder)
-        refine(family, folder / NETLIST, WRAPPER)
-        content = json.loads((folder / NETLIST).read_text(encoding="utf-8"))
-        if board.family == "ecp5":
-            for refinement in _LANE:
-                refinement(content["modules"][WRAPPER])
-        (folder / NETLIST).write_text(json.dumps(content), encoding="utf-8")
+        refine(steps, folder / NETLIST, WRAPPER)
         return folder / NETLIST
 
     return cache.fetch(hashlib.sha256("\0".join(parts).encode()).hexdigest(), ".json", make)

@@ -16,7 +16,7 @@ from qstep.protocol import ANSWERS, Request
 from qstep_fpga import pll, tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
-from qstep_fpga.families.base import NETLIST, Family
+from qstep_fpga.families.base import NETLIST, Family, Refinement
 from qstep_fpga.pin_wrapper import WRAPPER, around_device, around_lane
 from qstep_fpga.pins import led_bits
 from qstep_rtl import sources
@@ -32,6 +32,7 @@ __all__ = [
     "read",
     "refine",
     "refinement_sources",
+    "refinements",
     "stage",
     "synthesise",
     "synthesise_lane",
@@ -42,12 +43,7 @@ __all__ = [
 _HERE = Path(__file__).parent
 BOARD_SOURCE = _HERE / "qs_board.sv"
 _PINS_SOURCE = _HERE / "qs_pins.sv"
-_FARM = [
-    _HERE / "farm/synthesis.py",
-    _HERE / "farm/limits.py",
-    _HERE / "families/ecp5_multipliers.py",
-    _HERE / "families/ecp5_carries.py",
-]
+_FARM = _HERE / "farm/synthesis.py"
 _LANE_WRAPPER = _HERE / "qs_lane_wrapper.sv"
 
 
@@ -87,7 +83,8 @@ def synthesise(board: Board, config: Config) -> Path:
             ),
             f"read_verilog {pll.PLL} {WRAPPER}.v",
         ]
-        return _mapped(board, around_device(board, config), reading, [build], prepare)
+        steps = refinements(FAMILIES[board.family], agents=config.acting is not None)
+        return _mapped(board, around_device(board, config), reading, [build], prepare, steps)
 
 
 def identity(board: Board, config: Config) -> str:
@@ -108,9 +105,9 @@ def _identity_of(board: Board, config: Config, folder: Path) -> str:
     parts += [*pll.pll_command(board, config), str(sorted(versions(board).items()))]
     own = [folder / "qstep_top.v", *sources.paths(config), *sources.includes()]
     files = [*own, write_board_source(config, folder)]
-    files += refinement_sources(family)
+    files += refinement_sources(refinements(family, agents=config.acting is not None))
     if copies_lanes(board, config):
-        files += _FARM
+        files.append(_FARM)
     parts += [sources.substance(path) for path in files]
     digits = 2 * ANSWERS[Request.HELLO].sizes["build"]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:digits]
@@ -142,7 +139,8 @@ def synthesise_lane(board: Board, config: Config) -> Path:
         f"read_verilog -sv {_LANE_WRAPPER.name} {WRAPPER}.v",
     ]
     depends = [str(sorted(versions(board).items())), *(sources.substance(path) for path in files)]
-    return _mapped(board, around_lane(board, sizes), reading, depends, prepare)
+    steps = refinements(FAMILIES[board.family], agents=False)
+    return _mapped(board, around_lane(board, sizes), reading, depends, prepare, steps)
 
 
 def stage(config: Config, folder: Path) -> None:
@@ -173,19 +171,24 @@ def read(top: str, *files: str, options: str = "", config: Config | None = None)
     return f"read_slang --threads 1 --top {top} {options} {names}"
 
 
-def refine(family: Family, netlist: Path, top: str) -> None:
-    """Apply the refinements of a family to the module `top` of a JSON netlist, in its file."""
-    if not family.refinements:
+def refinements(family: Family, *, agents: bool) -> tuple[Refinement, ...]:
+    """Return the refinements of a family for a netlist with agents, or without."""
+    return family.refinements + (family.agents_refinements if agents else ())
+
+
+def refine(steps: Sequence[Refinement], netlist: Path, top: str) -> None:
+    """Apply refinements to the module `top` of a JSON netlist, in its file."""
+    if not steps:
         return
     content = json.loads(netlist.read_text(encoding="utf-8"))
-    for refinement in family.refinements:
-        refinement(content["modules"][top])
+    for step in steps:
+        step(content["modules"][top])
     netlist.write_text(json.dumps(content), encoding="utf-8")
 
 
-def refinement_sources(family: Family) -> list[Path]:
-    """Return the sources of a family's refinements, on which a netlist depends."""
-    return [Path(inspect.getfile(refinement)) for refinement in family.refinements]
+def refinement_sources(steps: Sequence[Refinement]) -> list[Path]:
+    """Return the sources of refinements, on which a netlist depends."""
+    return [Path(inspect.getfile(step)) for step in steps]
 
 
 def parameters(values: Mapping[str, object]) -> str:
@@ -211,21 +214,22 @@ def _mapped(
     reading: Sequence[str],
     depends: Sequence[str],
     prepare: Callable[[Path], None],
+    steps: Sequence[Refinement],
 ) -> Path:
-    """Return the netlist of the Verilog `top`, from the cache or made.
+    """Return the netlist of the Verilog `top`, refined in `steps`, from the cache or made.
 
     `prepare` fills a folder, and `reading` are yosys' commands that read it; `depends` is what the
     netlist depends on beside these: tools and sources.
     """
     family = FAMILIES[board.family]
     script = "; ".join([*reading, f"{family.synthesis} -top {WRAPPER} -json {NETLIST}"])
-    parts = [top, script, *depends, *map(sources.substance, refinement_sources(family))]
+    parts = [top, script, *depends, *map(sources.substance, refinement_sources(steps))]
 
     def make(folder: Path) -> Path:
         prepare(folder)
         (folder / f"{WRAPPER}.v").write_text(top, encoding="utf-8")
         tools.yosys(script, folder)
-        refine(family, folder / NETLIST, WRAPPER)
+        refine(steps, folder / NETLIST, WRAPPER)
         return folder / NETLIST
 
     return cache.fetch(hashlib.sha256("\0".join(parts).encode()).hexdigest(), ".json", make)

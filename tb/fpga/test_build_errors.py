@@ -483,3 +483,17 @@ def test_input_clock_is_told_where_the_lanes_have_one_of_their_own(
     board = load(board_name)
     place(Design.of_device(board, board.config, netlist(tmp_path)), 1)
     assert ['FREQUENCY PORT "clock" 25 MHZ;' in text for text in written] == [told]
+
+
+@pytest.mark.parametrize(
+    ("mode", "limit"), [("READBEFOREWRITE", 154.6), ("NORMAL", 212.0)], ids=["slow", "quiet"]
+)
+def test_no_clock_is_higher_than_the_limit_of_the_block_rams(
+    placer: list[int], tmp_path: Path, mode: str, limit: float
+) -> None:
+    ram = {"type": "DP16KD", "parameters": {"WRITEMODE_A": "NORMAL", "WRITEMODE_B": mode}}
+    file = tmp_path / "netlist.json"
+    file.write_text(json.dumps({"modules": {WRAPPER: {"cells": {"ram": ram}}}}), encoding="utf-8")
+    board = load("ulx3s-85f")
+    design = Design.of_device(board, board.config, file)
+    assert [place(design, seed).fmax_mhz for seed in (100, 300)] == [120.0, limit]

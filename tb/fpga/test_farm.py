@@ -19,6 +19,7 @@ from qstep.scheduler import Here
 from qstep_fpga import tools
 from qstep_fpga.board import Board, load
 from qstep_fpga.families.base import PLACED
+from qstep_fpga.families.ecp5_ports import quiet_ports
 from qstep_fpga.farm import __main__ as command
 from qstep_fpga.farm import build
 from qstep_fpga.farm.around import Around, Lane
@@ -93,7 +94,10 @@ def netlist(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     script += "synth_ecp5 -nowidelut -top board -json toy.json"
     tools.yosys(script, folder)
     modules = json.loads((folder / "toy.json").read_text())["modules"]
-    return {name: modules[name] for name in ("board", "lane")}
+    made = {name: modules[name] for name in ("board", "lane")}
+    for module in made.values():
+        quiet_ports(module)
+    return made
 
 
 @pytest.fixture(scope="module")

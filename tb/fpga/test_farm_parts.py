@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from qstep.errors import BuildError
+from qstep_fpga.families.ecp5_limits import highest_clocks
+from qstep_fpga.families.ecp5_ports import quiet_ports
 from qstep_fpga.farm.grid import Bel, Grid, parse
 from qstep_fpga.farm.layout import layout
-from qstep_fpga.farm.limits import highest_clocks, quiet_ports
 from qstep_fpga.farm.sites import Rectangle
 from qstep_fpga.farm.ties import tied
 

@@ -58,19 +58,23 @@ def test_only_what_makes_other_hardware_counts(
 
 
 @pytest.mark.unit
-def test_identity_of_copied_lanes_is_of_what_refines_them_too(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_identity_with_agents_is_of_what_refines_these_too(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
     monkeypatch.setattr(netlist, "generate", lambda *given: None)
     monkeypatch.setattr(sources, "substance", lambda path: read.append(path.name) or "")
-    board = load("ulx3s-85f-agents")
+    board, without = load("ulx3s-85f-agents"), load("ulx3s-85f").config
     assert board.config.acting is not None
-    acting = replace(board.config.acting, agents=32)
-    for lanes, copied in ((1, False), (2, True)):
+    farm = replace(board.config, lanes=2, acting=replace(board.config.acting, agents=32))
+    refining = {"ecp5_multipliers.py", "ecp5_carries.py", "ecp5_ports.py"}
+    for config, expected in (
+        (without, {*()}),
+        (board.config, refining),
+        (farm, {*refining, "synthesis.py"}),
+    ):
         read.clear()
-        netlist.identity(board, replace(board.config, lanes=lanes, acting=acting))
-        assert ({"synthesis.py", "limits.py", "ecp5_multipliers.py"} <= {*read}) == copied
+        netlist.identity(board, config)
+        assert {"ecp5_registers.py"} < {*read}
+        assert {*read} & {*refining, "synthesis.py"} == expected
 
 
 @pytest.mark.unit
@@ -106,7 +110,7 @@ def test_verilog_that_is_synthesised_is_what_the_identity_is_of(
         written.append(folder)
         write_top(config, folder, f"module other_{len(written)}; endmodule\n")
 
-    def mapped(board: Board, top: str, reading: Any, depends: list[str], prepare: Any) -> Path:
+    def mapped(board: Board, top: str, reading: Any, depends: Any, prepare: Any, *_: Any) -> Path:
         prepare(tmp_path)
         return tmp_path
 

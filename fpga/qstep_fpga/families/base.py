@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from qstep_fpga.board import Board
@@ -14,7 +15,7 @@ PLACED = "placed.txt"
 REPORT = "report.json"
 CONSTRAINTS = "pins.txt"
 
-Refinement = Callable[[dict[str, Any]], None]
+Refinement = Callable[[dict[str, Any]], object]
 
 
 class Family(Protocol):
@@ -28,6 +29,8 @@ class Family(Protocol):
         Yosys command that maps to the family.
     refinements : tuple of callable
         What yosys leaves undone: each changes a module of a JSON netlist in place, before it is placed.
+    agents_refinements : tuple of callable
+        What is done after these where there are agents, whose lanes need it to reach their clock.
     resources : dict
         What people call a resource, and the names under which place and route reports it; they are
         added up.
@@ -46,6 +49,7 @@ class Family(Protocol):
     packages: ClassVar[tuple[str, ...]]
     synthesis: ClassVar[str]
     refinements: ClassVar[tuple[Refinement, ...]]
+    agents_refinements: ClassVar[tuple[Refinement, ...]]
     resources: ClassVar[dict[str, tuple[str, ...]]]
     cells: ClassVar[dict[str, tuple[tuple[str, ...], ...]]]
     block_bits: ClassVar[int]
@@ -62,6 +66,12 @@ class Family(Protocol):
         """Return the pins of the board's top module in the family's own language.
 
         With `two_clocks` they say its input clock too, from which those of the PLL's outputs follow.
+        """
+
+    def limits(self, board: Board, netlist: Path) -> dict[str, float]:
+        """Return the highest clocks in MHz that place and route does not ask for, by resource.
+
+        `netlist` is what is placed.
         """
 
     def place(self, board: Board) -> list[str]:

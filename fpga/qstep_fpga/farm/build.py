@@ -21,13 +21,13 @@ from qstep_fpga.clocks import highest_clocks as clocks_of
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import CONSTRAINTS, NETLIST, PLACED, REPORT
 from qstep_fpga.families.ecp5 import nextpnr
+from qstep_fpga.families.ecp5_limits import highest_clocks, timing_model
 from qstep_fpga.farm.around import Around, Lane, Original, clock_of, instances, place_around
 from qstep_fpga.farm.check import check_farm
 from qstep_fpga.farm.copies import joined
 from qstep_fpga.farm.grid import survey
 from qstep_fpga.farm.island import PlacedIsland, place_islands, read_packed
 from qstep_fpga.farm.layout import layout
-from qstep_fpga.farm.limits import highest_clocks, quiet_ports, timing_model
 from qstep_fpga.farm.sites import Rectangle, extent
 from qstep_fpga.farm.ties import tied
 from qstep_fpga.pin_wrapper import LANES_CLOCK
@@ -113,7 +113,6 @@ def copy_lanes(
     if board.family != "ecp5":
         raise BuildError(f"lanes are copied on ECP5 only; {board.title} has {board.part}")
     for module in (modules[top], modules[lane]):
-        quiet_ports(module)
         for name in [n for n, cell in module["cells"].items() if cell["type"].startswith("$")]:
             del module["cells"][name]  # what yosys knows of the hierarchy
     names = instances(modules[top], lane)

@@ -12,8 +12,6 @@ from qstep_fpga import pll, tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import NETLIST
-from qstep_fpga.families.ecp5_carries import shorten_carries
-from qstep_fpga.families.ecp5_multipliers import deepen_multipliers
 from qstep_fpga.netlist import (
     BOARD_SOURCE,
     board_parameters,
@@ -21,6 +19,7 @@ from qstep_fpga.netlist import (
     parameters,
     read,
     refine,
+    refinements,
     stage,
     write_board_source,
 )
@@ -83,11 +82,9 @@ def synthesise_farm(board: Board, config: Config) -> Path:
         for top, reading in scripts.items():
             commands = [*reading, f"{family.synthesis}{_NO_WIDE} -top {top} -json {NETLIST}"]
             tools.yosys("; ".join(commands), folder)
-            refine(family, folder / NETLIST, top)
+            refine(refinements(family, agents=True), folder / NETLIST, top)
             content = json.loads((folder / NETLIST).read_text(encoding="utf-8"))
             modules[top] = content["modules"][top]
-        deepen_multipliers(modules[ISLAND])
-        shorten_carries(modules[ISLAND])
         kept = folder / "farm.json"
         kept.write_text(json.dumps({"creator": "qstep", "modules": modules}), encoding="utf-8")
         return kept

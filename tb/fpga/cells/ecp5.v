@@ -108,9 +108,12 @@ module DP16KD #(
 
 endmodule
 
-// No register inside but that of the result, without reset: parameters that would add another are missing, and so
-// are the other clocks.
+// Registers inside, without reset: none, that of the result, or all. Parameters of others are missing, and so are the
+// other clocks.
 module MULT18X18D #(
+    parameter REG_INPUTA_CLK = "NONE", REG_INPUTA_CE = "CE0", REG_INPUTA_RST = "RST0",
+    parameter REG_INPUTB_CLK = "NONE", REG_INPUTB_CE = "CE0", REG_INPUTB_RST = "RST0",
+    parameter REG_PIPELINE_CLK = "NONE", REG_PIPELINE_CE = "CE0", REG_PIPELINE_RST = "RST0",
     parameter REG_OUTPUT_CLK = "NONE", REG_OUTPUT_CE = "CE0", REG_OUTPUT_RST = "RST0",
     parameter GSR = "ENABLED"
 ) (
@@ -124,16 +127,29 @@ module MULT18X18D #(
 );
 
   if (REG_OUTPUT_CLK != "NONE" && REG_OUTPUT_CLK != "CLK0") REG_OUTPUT_CLK_is_not_modelled refuse ();
-  if (REG_OUTPUT_CE != "CE0") REG_OUTPUT_CE_is_not_modelled refuse ();
-  if (REG_OUTPUT_RST != "RST0") REG_OUTPUT_RST_is_not_modelled refuse ();
+  if (REG_INPUTA_CLK != "NONE" && REG_INPUTA_CLK != REG_OUTPUT_CLK) REG_INPUTA_CLK_is_not_modelled refuse ();
+  if (REG_INPUTB_CLK != REG_INPUTA_CLK) REG_INPUTB_CLK_is_not_modelled refuse ();
+  if (REG_PIPELINE_CLK != REG_INPUTA_CLK) REG_PIPELINE_CLK_is_not_modelled refuse ();
+  if (REG_INPUTA_CE != "CE0" || REG_INPUTB_CE != "CE0" || REG_PIPELINE_CE != "CE0" || REG_OUTPUT_CE != "CE0")
+    enable_is_not_modelled refuse ();
+  if (REG_INPUTA_RST != "RST0" || REG_INPUTB_RST != "RST0" || REG_PIPELINE_RST != "RST0" || REG_OUTPUT_RST != "RST0")
+    reset_is_not_modelled refuse ();
   if (REG_OUTPUT_CLK != "NONE" && GSR == "ENABLED") GSR_is_not_modelled refuse ();
 
   wire [17:0] a = {A17, A16, A15, A14, A13, A12, A11, A10, A9, A8, A7, A6, A5, A4, A3, A2, A1, A0};
   wire [17:0] b = {B17, B16, B15, B14, B13, B12, B11, B10, B9, B8, B7, B6, B5, B4, B3, B2, B1, B0};
-  wire signed [37:0] product = $signed({SIGNEDA & a[17], a}) * $signed({SIGNEDB & b[17], b});
-  reg [35:0] product_q = 36'b0;
+  reg [17:0] a_q = 18'b0, b_q = 18'b0;
+  wire [17:0] first = REG_INPUTA_CLK == "CLK0" ? a_q : a;
+  wire [17:0] second = REG_INPUTA_CLK == "CLK0" ? b_q : b;
+  wire signed [37:0] product = $signed({SIGNEDA & first[17], first}) * $signed({SIGNEDB & second[17], second});
+  reg [35:0] middle_q = 36'b0, product_q = 36'b0;
 
-  always @(posedge CLK0) if (CE0) product_q <= product[35:0];
+  always @(posedge CLK0) if (CE0) begin
+    a_q <= a;
+    b_q <= b;
+    middle_q <= product[35:0];
+    product_q <= REG_PIPELINE_CLK == "CLK0" ? middle_q : product[35:0];
+  end
 
   assign {P35, P34, P33, P32, P31, P30, P29, P28, P27, P26, P25, P24, P23, P22, P21, P20, P19, P18,
           P17, P16, P15, P14, P13, P12, P11, P10, P9, P8, P7, P6, P5, P4, P3, P2, P1, P0} =

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from qstep.errors import ToolMissingError
 from qstep_fpga.board import Board
 
-__all__ = ["highest_clocks", "quiet_ports", "timing_model"]
+__all__ = ["highest_clocks", "timing_model"]
 
 _SLOW = "READBEFOREWRITE"
 _KEY = "DP16KD:WRITEMODE_A=NORMAL,WRITEMODE_B="
@@ -93,47 +93,3 @@ def _is_pipelined(cell: Mapping[str, Any]) -> bool:
 
 
 _REGISTERS = ("INPUTA", "INPUTB", "PIPELINE", "OUTPUT")
-
-
-def quiet_ports(module: dict[str, Any]) -> int:
-    """Set ports of block RAMs that never write, or of which nothing is read, to NORMAL; return how many.
-
-    yosys sets READBEFOREWRITE on all ports, which has the slowest clock. It says what a port reads as it
-    writes: where it does not do both, nothing changes.
-
-    Parameters
-    ----------
-    module : dict
-        A module of a JSON netlist of yosys; changed in place.
-    """
-    uses = _uses(module)
-    changed = 0
-    for cell in module["cells"].values():
-        if cell["type"] != "DP16KD":
-            continue
-        wires, modes = cell["connections"], cell["parameters"]
-        for port in "AB":
-            never_writes = wires.get(f"WE{port}", ["0"]) == ["0"]
-            outputs = [
-                bit for name, bits in wires.items() if name.startswith(f"DO{port}") for bit in bits
-            ]
-            if modes.get(f"WRITEMODE_{port}") == _SLOW and (
-                never_writes or not uses.intersection(outputs)
-            ):
-                modes[f"WRITEMODE_{port}"] = "NORMAL"
-                changed += 1
-    return changed
-
-
-def _uses(module: Mapping[str, Any]) -> set[int | str]:
-    """Return the nets that something takes."""
-
-    def bits() -> Iterator[int | str]:
-        for port in module["ports"].values():
-            yield from port["bits"]
-        for cell in module["cells"].values():
-            for name, wires in cell["connections"].items():
-                if cell["port_directions"][name] == "input":
-                    yield from wires
-
-    return set(bits())
