@@ -9,6 +9,7 @@ from typing import ClassVar
 from qstep_fpga.board import Board
 from qstep_fpga.families.base import CONSTRAINTS, PLACED, Refinement
 from qstep_fpga.families.ecp5_carries import shorten_carries
+from qstep_fpga.families.ecp5_inverters import remove_inverters
 from qstep_fpga.families.ecp5_limits import highest_clocks, timing_model
 from qstep_fpga.families.ecp5_multipliers import deepen_multipliers
 from qstep_fpga.families.ecp5_ports import quiet_ports
@@ -36,6 +37,7 @@ class ECP5:
     agents_refinements: ClassVar[tuple[Refinement, ...]] = (
         deepen_multipliers,
         shorten_carries,
+        remove_inverters,
         quiet_ports,
     )
     resources: ClassVar[dict[str, tuple[str, ...]]] = {
