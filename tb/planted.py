@@ -10,7 +10,7 @@ from types import ModuleType
 
 from tb.bench import RTL
 
-__all__ = ["plant", "plant_all", "plant_python"]
+__all__ = ["plant", "plant_all", "plant_file", "plant_python"]
 
 
 def plant(folder: Path, file: str, old: str, new: str, extra: Iterable[Path] = ()) -> Path:
@@ -31,11 +31,16 @@ def plant_all(
     for path in [*RTL.glob("*.sv*"), *extra]:
         shutil.copy(path, folder)
     for file, old, new in faults:
-        changed = folder / file
-        text = changed.read_text(encoding="utf-8")
-        assert text.count(old) == 1, f"{file} no longer holds {old!r} once"
-        changed.write_text(text.replace(old, new), encoding="utf-8")
+        plant_file(folder, folder / file, old, new)
     return folder
+
+
+def plant_file(folder: Path, file: Path, old: str, new: str) -> Path:
+    """Return a copy of a file, in `folder`, with one text replaced; errors as :func:`plant`."""
+    planted = folder / file.name
+    text = _replaced(file.read_text(encoding="utf-8"), file.name, old, new)
+    planted.write_text(text, encoding="utf-8")
+    return planted
 
 
 def plant_python(module: ModuleType, old: str, new: str) -> ModuleType:
@@ -46,8 +51,12 @@ def plant_python(module: ModuleType, old: str, new: str) -> ModuleType:
     AssertionError
         The module does not hold the text exactly once: the fault no longer applies.
     """
-    text = inspect.getsource(module)
-    assert text.count(old) == 1, f"{module.__name__} no longer holds {old!r} once"
+    text = _replaced(inspect.getsource(module), module.__name__, old, new)
     planted = ModuleType(module.__name__)
-    exec(compile(text.replace(old, new), f"planted {module.__name__}", "exec"), planted.__dict__)
+    exec(compile(text, f"planted {module.__name__}", "exec"), planted.__dict__)
     return planted
+
+
+def _replaced(text: str, name: str, old: str, new: str) -> str:
+    assert text.count(old) == 1, f"{name} no longer holds {old!r} once"
+    return text.replace(old, new)

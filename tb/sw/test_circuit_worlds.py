@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from numpy.typing import NDArray
+from tb.planted import plant_file
 from tb.sw.drowsy_world import SLEEP
 
 from qstep import cli
@@ -156,10 +157,7 @@ def test_a_fault_planted_in_an_example_is_found(
 ) -> None:
     assert config.acting is not None
     (example,) = sources.circuit(config)
-    planted = tmp_path / example.name
-    text = example.read_text(encoding="utf-8")
-    assert text.count(old) == 1
-    planted.write_text(text.replace(old, new), encoding="utf-8")
+    planted = plant_file(tmp_path, example, old, new)
     wrong = replace(config, acting=replace(config.acting, world=str(planted)))
     generate(wrong, tmp_path)
     verilog = [*sources.paths(wrong), tmp_path / "qstep_device.v"]

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tb.bench import RTL
+from tb.planted import plant_file
 
 import qstep_fpga
 from qstep.acting.agent import AgentSettings
@@ -27,7 +28,6 @@ from qstep_sim.port import SimPort
 pytestmark = pytest.mark.rtl
 
 BENCH = RTL.parent / "tb/unit/qs_pins_bench.sv"
-LED_BENCH = BENCH.with_name("qs_led_pins_bench.sv")
 LED_PINS = Path(qstep_fpga.__file__).with_name("qs_pins.sv")
 LATENCY = (18, 33)
 """Clocks from an answer to the next action, as docs/live-worlds.md says."""
@@ -36,25 +36,23 @@ LED_LATENCY = (21, 36)
 """Likewise, at a board's pins."""
 
 
-def around(agents: int, folder: Path) -> tuple[Config, SimPort]:
-    """Return a device with a world at its pins."""
+def around(
+    agents: int, folder: Path, pins: Path = LED_PINS, *, at_board: bool = False
+) -> tuple[Config, SimPort]:
+    """Return a device with a world at its own pins, or at those of a board."""
     config = Config(8, 4, acting=Acting(agents=agents, world="pins", deadline=5000))
     generate(config, folder)
     text = BENCH.read_text(encoding="utf-8").replace("Agents = 3", f"Agents = {agents}")
     bench = folder / BENCH.name
-    bench.write_text(text, encoding="utf-8")
-    files = [*sources.paths(config), folder / "qstep_device.v", bench]
+    bench.write_text(text.replace("AtBoard = 0", f"AtBoard = {at_board:d}"), encoding="utf-8")
+    files = [*sources.paths(config), folder / "qstep_device.v", pins, bench]
     library = compile_library(files, "qs_pins_bench", optimise=False)
     return config, SimPort(config, library=library)
 
 
 def led_out(folder: Path, pins: Path = LED_PINS) -> tuple[Config, SimPort]:
     """Return a device with one agent whose world is at the pins of a board."""
-    config = Config(8, 4, acting=Acting(world="pins", deadline=5000))
-    generate(config, folder)
-    files = [*sources.paths(config), folder / "qstep_device.v", pins, LED_BENCH]
-    library = compile_library(files, "qs_led_pins_bench", optimise=False)
-    return config, SimPort(config, library=library)
+    return around(1, folder, pins, at_board=True)
 
 
 @pytest.mark.parametrize("agents", [1, 16])
@@ -85,10 +83,7 @@ def test_fault_planted_between_device_and_pins_is_found(
     tmp_path: Path,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    text = LED_PINS.read_text(encoding="utf-8")
-    assert text.count(old) == 1
-    planted = tmp_path / LED_PINS.name
-    planted.write_text(text.replace(old, new), encoding="utf-8")
+    planted = plant_file(tmp_path, LED_PINS, old, new)
     with pytest.raises(error):
         learn(1, *led_out(tmp_path, planted), LED_LATENCY, capfd)
 

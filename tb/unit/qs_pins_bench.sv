@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plays the world at the pins of a device: a bench.
+// Plays the world at the pins of a device, or at those of a board: a bench.
 //
 // Function    One goes action + 1 states on, modulo 8, and gets that state's number; state 7 ends an episode.
-//             Each answer comes 1 to 32 clocks after the action. Prints the least and most clocks from an
-//             answer to the agent's next action whenever one of them changes.
+//             At the device's pins each answer comes 1 to 32 clocks after the action. At a board's, where one agent
+//             acts through qs_pins, each phase of the handshake comes some clocks late, and while nothing is answered
+//             the pins of an answer are noise.
+//             Prints the least and most clocks from an answer to the agent's next action whenever one of them changes.
 // Timing      none
-// Handshake   as pins.py has it
+// Handshake   as pins.py, and qs_pins, have it
 // Reset       Nobody waits.
 // Hazards     none
-// Invariants  AnswerIsTaken_A
+// Invariants  AnswerIsTaken_A, ActionStays_A
 // Resources   none
 // Reference   none
 
 module qs_pins_bench #(
-    parameter int unsigned Agents = 3
+    parameter int unsigned Agents = 3,
+    parameter bit AtBoard = 0  // with one agent
 ) (
     input logic clk,
     input logic rst,
@@ -30,9 +33,9 @@ module qs_pins_bench #(
 
   logic action_valid, answer_valid, answer_ready, answer_terminated;
   logic [3:0] action_agent, answer_agent;
-  logic [2:0] action_state, answer_next_state;
-  logic [1:0] action;
-  logic signed [15:0] answer_reward;
+  logic [2:0] action_state, answer_next_state, start_state;
+  logic [ 1:0] action;
+  logic [15:0] answer_reward;
 
   qstep_device u_device (
       .clk,
@@ -44,63 +47,145 @@ module qs_pins_bench #(
       .tx_ready,
       .tx_data,
       .divisor,
-      .line_break ('0),
-      .build      ('0),
-      .start_state('0),
+      .line_break('0),
+      .build     ('0),
       .*
   );
 
-  // Whose action is to be answered with which state, and in how many clocks.
-  logic [Agents-1:0] waits_q;
-  logic [2:0] next_q[Agents];
-  logic [4:0] left_q[Agents];
   logic [15:0] noise_q;
-
-  always_comb begin
-    answer_valid = 1'b0;
-    answer_agent = '0;
-    for (int n = 0; n < Agents; n++) begin
-      if (!answer_valid && waits_q[n] && left_q[n] == '0) begin
-        answer_valid = 1'b1;
-        answer_agent = 4'(n);
-      end
-    end
-  end
-
-  assign answer_next_state = next_q[answer_agent];
-  assign answer_terminated = answer_next_state == 3'd7;
-  assign answer_reward = 16'(answer_next_state);
-
   always_ff @(posedge clk) begin
     noise_q <= {noise_q[14:0], noise_q[15] ^ noise_q[13] ^ noise_q[12] ^ noise_q[10]};
-    for (int n = 0; n < Agents; n++) if (left_q[n] != '0) left_q[n] <= left_q[n] - 1'b1;
-    if (answer_valid && answer_ready) waits_q[answer_agent] <= 1'b0;
-    if (action_valid) begin
-      waits_q[action_agent] <= 1'b1;
-      next_q[action_agent]  <= action_state + 3'(action) + 1'b1;
-      left_q[action_agent]  <= noise_q[4:0];
-    end
-    if (rst) begin
-      waits_q <= '0;
-      noise_q <= 16'hACE1;
-    end
+    if (rst) noise_q <= 16'hACE1;
   end
 
-  always_ff @(posedge clk) begin
-    if (!rst) begin
-      AnswerIsTaken_A : assert (!answer_valid || answer_ready);
+  // At the pins this clock: whose answer is there, who acts, and whose answer's latency does not count.
+  logic answered, acted, forgotten;
+  logic [3:0] answered_agent, acted_agent;
+
+  if (AtBoard) begin : gen_board
+    logic said, answered_q;
+    logic [2:0] said_state, next_q;
+    logic [1:0] said_action;
+    logic [5:0] pause_q;
+    logic there_q;
+
+    qs_pins #(
+        .StateBits (3),
+        .ActionBits(2),
+        .Width     (16)
+    ) u_pins (
+        .clk_i                  (clk),
+        .rst_i                  (rst),
+        .pin_action_valid_o     (said),
+        .pin_action_state_o     (said_state),
+        .pin_action_o           (said_action),
+        .pin_answer_valid_i     (answered_q),
+        .pin_answer_reward_i    (there_q ? 16'(next_q) : noise_q),
+        .pin_answer_next_state_i(there_q ? next_q : noise_q[2:0]),
+        .pin_answer_terminated_i(there_q ? next_q == 3'd7 : noise_q[3]),
+        .pin_start_state_i      ('0),
+        .*
+    );
+
+    assign answer_agent = '0;
+
+    logic slow, slow_q;
+    assign slow = noise_q[6:4] == '0;
+
+    always_ff @(posedge clk) begin
+      if (pause_q != '0) begin
+        pause_q <= pause_q - 1'b1;
+      end else if (said && !there_q) begin
+        there_q <= 1'b1;
+        next_q  <= said_state + 3'(said_action) + 1'b1;
+        pause_q <= 6'(noise_q[3:0]);
+      end else if (there_q && !answered_q) begin
+        answered_q <= 1'b1;
+        slow_q <= slow;
+        if (slow) pause_q <= 6'd45;  // the next action waits until this answer goes
+      end else if (answered_q && !said) begin
+        answered_q <= 1'b0;
+        there_q <= 1'b0;
+        pause_q <= 6'(noise_q[1:0]);
+      end
+      if (rst) begin
+        {there_q, answered_q} <= '0;
+        pause_q <= '0;
+      end
     end
+
+    // An action stays at the pins until it is answered.
+    logic said_q, before_q;
+    logic [4:0] word_q;
+    always_ff @(posedge clk) begin
+      said_q   <= said;
+      before_q <= answered_q;
+      word_q   <= {said_state, said_action};
+      if (!rst && said_q && !answered_q) begin
+        ActionStays_A : assert (said && word_q == {said_state, said_action});
+      end
+    end
+
+    assign answered = answered_q && !before_q;
+    assign acted = said && !said_q;
+    assign forgotten = slow_q;
+    assign {answered_agent, acted_agent} = '0;
+  end else begin : gen_device
+    // Whose action is to be answered with which state, and in how many clocks.
+    logic [Agents-1:0] waits_q;
+    logic [2:0] next_q[Agents];
+    logic [4:0] left_q[Agents];
+
+    always_comb begin
+      answer_valid = 1'b0;
+      answer_agent = '0;
+      for (int n = 0; n < Agents; n++) begin
+        if (!answer_valid && waits_q[n] && left_q[n] == '0) begin
+          answer_valid = 1'b1;
+          answer_agent = 4'(n);
+        end
+      end
+    end
+
+    assign answer_next_state = next_q[answer_agent];
+    assign answer_terminated = answer_next_state == 3'd7;
+    assign answer_reward = 16'(answer_next_state);
+    assign start_state = '0;
+
+    always_ff @(posedge clk) begin
+      for (int n = 0; n < Agents; n++) if (left_q[n] != '0) left_q[n] <= left_q[n] - 1'b1;
+      if (answer_valid && answer_ready) waits_q[answer_agent] <= 1'b0;
+      if (action_valid) begin
+        waits_q[action_agent] <= 1'b1;
+        next_q[action_agent]  <= action_state + 3'(action) + 1'b1;
+        left_q[action_agent]  <= noise_q[4:0];
+      end
+      if (rst) begin
+        waits_q <= '0;
+      end
+    end
+
+    always_ff @(posedge clk) begin
+      if (!rst) begin
+        AnswerIsTaken_A : assert (!answer_valid || answer_ready);
+      end
+    end
+
+    assign answered = answer_valid;
+    assign acted = action_valid;
+    assign forgotten = 1'b0;
+    assign answered_agent = answer_agent;
+    assign acted_agent = action_agent;
   end
 
-  // Latency of each agent, from its answer's clock to that of its action.
   int now, since[Agents], least, most, latency;
-  logic [Agents-1:0] answered_q;
-  assign latency = now - since[action_agent];
+  logic [Agents-1:0] counts_q;
+  assign latency = now - since[acted_agent];
   always_ff @(posedge clk) begin
     now <= now + 1;
-    if (answer_valid) {since[answer_agent], answered_q[answer_agent]} <= {now, 1'b1};
-    if (action_valid && answered_q[action_agent]) begin
-      answered_q[action_agent] <= 1'b0;
+    if (answered) {since[answered_agent], counts_q[answered_agent]} <= {now, !forgotten};
+    if (acted && counts_q[acted_agent]) begin
+      counts_q[acted_agent] <= 1'b0;
       if (latency < least || latency > most) begin
         $fdisplay(32'h8000_0002, "latency %0d to %0d clocks", latency < least ? latency : least,
                   latency > most ? latency : most);
@@ -109,7 +194,7 @@ module qs_pins_bench #(
       end
     end
     if (rst) begin
-      answered_q <= '0;
+      counts_q <= '0;
       least <= 1000;
       most <= 0;
     end
