@@ -15,7 +15,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from qstep.config import Config
+from qstep.acting.config import Acting
+from qstep.config import Config, Link
+from qstep_fpga.netlist import write_board_source
 from qstep_rtl.generate import generate
 from qstep_sim import verilator
 
@@ -37,6 +39,7 @@ __all__ = [
     "lint_lane_wrapper",
     "lint_pins",
     "lint_style",
+    "lint_two_clocks",
     "lint_world",
     "written_by_hand",
 ]
@@ -102,6 +105,11 @@ BOARD_WAIVER = "-Wno-PROCASSINIT"
 
 SLOTS_WAIVER = "-Wno-PROCASSINIT"
 """`qs_agent_slots` goes on through a reset: the chip starts its registers as declared."""
+
+_PARAMETERS_WAIVER = """`verilator_config
+lint_off -rule WIDTHTRUNC -file "*/qs_acting.sv" -match "*on the Initial value*"
+"""
+"""The generator gives parameters of one bit as numbers of 32; Verilator warns at their declaration."""
 
 _STYLE = "--rules=parameter-name-style=localparam_style:CamelCase|ALL_CAPS"
 """Verible's own rules, and constants such as ``COEFF_ONE``."""
@@ -215,6 +223,23 @@ def lint_board(clock_hz: int, board: Path = BOARD) -> str:
         return lint("qs_board", given, sources=[*device, board], options=[BOARD_WAIVER])
 
 
+def lint_two_clocks(board: Path = BOARD) -> str:
+    """Lint ``qs_board`` with a device whose lanes have a clock of their own, as :func:`lint` does."""
+    acting = Acting(agents=2, clock_hz=30_000_000)
+    config = Config(2, 2, acting=acting, link=Link(clock_hz=12_000_000, baud=1_000_000))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        generate(config, folder)
+        packages = [RTL / "qs_agents_pkg.sv", RTL / "qs_chain_pkg.sv"]
+        waiver = folder / "parameters.vlt"
+        waiver.write_text(_PARAMETERS_WAIVER, encoding="utf-8")
+        waivers = [RTL / "qstep_generated.vlt", waiver]
+        whole = write_board_source(config, folder, board)
+        device = [*waivers, *packages, folder / "qstep_top.v", whole]
+        options = [BOARD_WAIVER, "-Wno-UNUSEDPARAM"]
+        return lint("qs_board", {"ClockHz": 12_000_000}, sources=device, options=options)
+
+
 def _main() -> int:
     parser = argparse.ArgumentParser(description="Lint the RTL.")
     parser.add_argument("--format", action="store_true", help="format it instead")
@@ -227,6 +252,7 @@ def _main() -> int:
         (f"qs_island with {c}", partial(lint_acting, c, top="qs_island")) for c in ISLAND_CORNERS
     ]
     runs += [(f"qs_board at {clock} Hz", partial(lint_board, clock)) for clock in BOARD_CLOCKS]
+    runs += [("qs_board with two clocks", lint_two_clocks)]
     runs += [("qs_lane_wrapper", lint_lane_wrapper), ("qs_pins", lint_pins)]
     runs += [(f"{WORLD.stem} with {c}", partial(lint_world, c)) for c in WORLD_CORNERS]
     files = written_by_hand()

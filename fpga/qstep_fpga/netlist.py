@@ -150,9 +150,9 @@ def stage(config: Config, folder: Path) -> None:
         shutil.copy(path, folder)
 
 
-def write_board_source(config: Config, folder: Path) -> Path:
+def write_board_source(config: Config, folder: Path, source: Path = BOARD_SOURCE) -> Path:
     """Write the file of ``qs_board`` to `folder`, with what the lanes or a world at pins need of it."""
-    text = BOARD_SOURCE.read_text(encoding="utf-8")
+    text = source.read_text(encoding="utf-8")
     if lanes_clock(config):
         text = text.replace("//LANES ", "")
     if led_bits(config):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tb import lint_rtl
-from tb.planted import plant
+from tb.planted import plant, plant_file
 
 pytestmark = pytest.mark.rtl
 
@@ -37,6 +37,15 @@ def test_fault_in_one_corner_of_the_interleaved_lane_is_reported(tmp_path: Path)
 @pytest.mark.parametrize("clock_hz", lint_rtl.BOARD_CLOCKS)
 def test_what_is_around_the_device_has_no_warnings(clock_hz: int) -> None:
     assert lint_rtl.lint_board(clock_hz) == ""
+
+
+def test_a_device_with_two_clocks_has_no_warnings_and_a_fault_there_is_reported(
+    tmp_path: Path,
+) -> None:
+    assert lint_rtl.lint_two_clocks() == ""
+    line = "//LANES input logic lanes_clk_i"
+    planted = plant_file(tmp_path, lint_rtl.BOARD, line, line.replace("logic", "logic [1:0]"))
+    assert "%Warning-WIDTHTRUNC" in lint_rtl.lint_two_clocks(planted)
 
 
 def test_what_is_around_the_lane_alone_has_no_warnings() -> None:
