@@ -160,7 +160,7 @@ module qs_agent_counters
   logic [AgentBits-1:0] summing;
   logic wanted_q, c_wanted_q;
 
-  assign summing = sweep_q == SweepBits'(3) ? swept_q : summed_q;
+  assign summing = b_valid_q && b_from_q[0] ? swept_q : summed_q;
 
   always_ff @(posedge clk_i) begin
     ram_q <= mem[{swept_q, a_word_q}];

@@ -47,10 +47,10 @@ module qs_epsilon
   localparam logic [Low-1:0] ROUND_UP = (1 << MostShift) - 1;
 
   logic s9_by_episodes, s10_unit_q, s10_due, s10_load_count, s11_due_q, s11_load, s11_less_q;
-  logic [3:0] s5_shift;
+  logic [3:0] s4_shift;
   logic [Count-1:0] s9_last_count, s10_count_q;
   logic [Parts-1:0] s10_same_q;
-  logic [MostShift:0] s5_keep, s6_keep_q;
+  logic [MostShift:0] s4_keep, s5_keep_q, s6_keep_q;
   logic [ Low-1:0] s6_low_q;
   logic [High-1:0] s6_high_q;
   logic [Low+MostShift:0] s7_low_q, s8_low_q;
@@ -93,9 +93,9 @@ module qs_epsilon
       .write_i      (access_i.set[2]),
       .write_agent_i(access_i.agent),
       .write_data_i (access_i.data[EpsilonBits+:4]),
-      .read_agent_i (agent_i[4]),
+      .read_agent_i (agent_i[3]),
       .clear_i      (1'b0),
-      .data_o       (s5_shift)
+      .data_o       (s4_shift)
   );
 
   qs_agent_ram #(
@@ -140,20 +140,16 @@ module qs_epsilon
   // What a period leaves of epsilon before the decrement is a product, (1 - 2^-shift) epsilon rounded up. It is made of
   // two, with registers before, in and behind the multipliers. Those before have no reset, so they can move in.
   always_comb begin
-    s5_keep = '0;
-    s5_keep[MostShift] = s5_shift == '0;
-    for (int unsigned shift = 1; shift <= MostShift; shift++) begin
-      for (int unsigned n = MostShift - shift; n < MostShift; n++) begin
-        s5_keep[n] |= s5_shift == 4'(shift);
-      end
-    end
+    s4_keep[MostShift] = s4_shift == '0;
+    for (int unsigned n = 0; n < MostShift; n++) s4_keep[n] = s4_shift >= 4'(MostShift - n);
   end
 
   assign s8_kept  = {s8_high_q, ROUND_UP} + (EpsilonBits + MostShift + 1)'(s8_low_q);
   assign s10_lead = s10_left_q - {1'b0, s10_end_q};
 
   always_ff @(posedge clk_i) begin
-    s6_keep_q      <= s5_keep;
+    s5_keep_q      <= s4_keep;
+    s6_keep_q      <= s5_keep_q;
     s6_low_q       <= s5_epsilon_o[Low-1:0];
     s6_high_q      <= s5_epsilon_o[EpsilonBits-1:Low];
     s7_low_q       <= s6_keep_q * s6_low_q;
@@ -166,15 +162,16 @@ module qs_epsilon
     s9_decrement_q <= s8_decrement;
     s10_left_q     <= {1'b0, s9_kept_q} - {1'b0, s9_decrement_q};
     s10_end_q      <= s9_end;
-    s11_less_q     <= s10_lead[EpsilonBits] || (token_i[10] && access_i.load[2]);
-    s11_left_q     <= s10_left_q[EpsilonBits-1:0];
-    s11_end_q      <= s10_end_q;
-    s11_due_q      <= s10_due;
+    s11_less_q     <= s10_lead[EpsilonBits];
+    if (token_i[10] && access_i.load[2]) s11_less_q <= 1'b1;
+    s11_left_q  <= s10_left_q[EpsilonBits-1:0];
+    s11_end_q   <= s10_end_q;
+    s11_due_q   <= s10_due;
 
-    s10_unit_q     <= s9_stepped_i && (s9_ended_i || !s9_by_episodes);
+    s10_unit_q  <= s9_stepped_i && (s9_ended_i || !s9_by_episodes);
 
     // Whether the count is the period, four bits at a time: all of them are too many for a clock.
-    s10_count_q    <= s9_count_o + 1'b1;
+    s10_count_q <= s9_count_o + 1'b1;
     for (int unsigned p = 0; p < Parts; p++)
     s10_same_q[p] <= s9_count_o[p*Part+:Part] == s9_last_count[p*Part+:Part];
   end

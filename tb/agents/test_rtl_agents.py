@@ -175,7 +175,7 @@ MUTANTS = {
     "word-shift": ("qs_draw.sv", "word_b << 17", "word_b << 16"),
     "one-round-less": ("qs_draw.sv", "s5_halves_q <= round(round(s4", "s5_halves_q <= round((s4"),
     "epsilon-not-due": ("qs_epsilon.sv", "s10_same_q == '1", "s10_same_q == '0"),
-    "epsilon-below-end": ("qs_epsilon.sv", "s10_lead[EpsilonBits] ||", "1'b0 ||"),
+    "epsilon-below-end": ("qs_epsilon.sv", "<= s10_lead[EpsilonBits];", "<= 1'b0;"),
     "explores-never": (
         "qs_agent_explore.sv",
         "{1'b0, s5_explore_i} <",

@@ -27,8 +27,8 @@ def test_the_interleaved_lane_has_no_warnings() -> None:
 
 
 def test_fault_in_one_corner_of_the_interleaved_lane_is_reported(tmp_path: Path) -> None:
-    clock = "SweepBits'(3)"
-    rtl = plant(tmp_path, "qs_agent_counters.sv", clock, "(SweepBits + Width / 32)'(3)")
+    clock = "SweepBits'(Slots - 2)"
+    rtl = plant(tmp_path, "qs_agent_counters.sv", clock, "(SweepBits + Width / 32)'(Slots - 2)")
     complaints = [lint_rtl.lint_acting(corner, rtl) for corner in lint_rtl.ACTING_CORNERS[:2]]
     assert complaints[0] == ""
     assert "%Warning-WIDTH" in complaints[1]

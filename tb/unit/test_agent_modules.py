@@ -16,7 +16,7 @@ pytestmark = pytest.mark.rtl
 # One fault in each block of a bench: none of them is part of another one.
 BLOCKS = [
     ("qs_draw.sv", "word_a >> 7", "word_a >> 6", "agent . draws"),
-    ("qs_epsilon.sv", "n = MostShift - shift;", "n = MostShift - shift + 1;", "epsilon of agent"),
+    ("qs_epsilon.sv", "4'(MostShift - n)", "4'(MostShift - n + 1)", "epsilon of agent"),
     ("qs_agent_budget.sv", "{1'b0, first_q};", "{1'b1, first_q};", "a step too many"),
     (
         "qs_agent_bus.sv",
