@@ -29,10 +29,10 @@ from qstep.bench import report, systems, tables
 from qstep.bench.boards import load_reports
 from qstep.bench.html import page, write_page
 from qstep.bench.limits import BAUDS
-from qstep.bench.machine import _cpu_model, machine, versions
+from qstep.bench.machine import cpu_model, machine, versions
 from qstep.bench.measure import Absent, Benchmark, Form
 from qstep.bench.numbers import number, short
-from qstep.bench.plot import _apart, draw, plot
+from qstep.bench.plot import apart, draw, plot
 from qstep.bench.report import BenchReport, run
 from qstep.bench.table import render
 from qstep.bench.yardstick import compiler_version
@@ -150,12 +150,12 @@ def test_a_processor_without_a_known_name_is_called_as_the_system_calls_it(
             raise known
         return dict(known)
 
-    _cpu_model.cache_clear()
+    cpu_model.cache_clear()
     monkeypatch.setattr(cpuinfo, "get_cpu_info", ask)
     monkeypatch.setattr(platform, "processor", lambda: "")
     monkeypatch.setattr(platform, "machine", lambda: "z80")
     assert machine()["cpu"] == "z80"
-    _cpu_model.cache_clear()
+    cpu_model.cache_clear()
 
 
 def test_a_gpu_is_recorded_and_shown_with_its_cuda(
@@ -275,7 +275,7 @@ def test_a_folder_that_cannot_be_made_is_refused(
     ],
 )
 def test_labels_are_moved_apart_in_their_order(places: list[float], moved: list[float]) -> None:
-    assert _apart(places, 0.1) == pytest.approx(moved, abs=1e-3)
+    assert apart(places, 0.1) == pytest.approx(moved, abs=1e-3)
 
 
 def height(png: bytes) -> int:

