@@ -1,51 +1,31 @@
-"""The build flow around the tools: what is missing, failing, too large, too slow, interrupted."""
+"""The build flow around the tools: what is too large, too slow or cannot be written."""
 
 from __future__ import annotations
 
-import io
-import json
 import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rich.console import Console
+from tb.fpga.placements import BOARD, netlist, placement
 
 from qstep.acting.config import Acting
 from qstep.config import Config
 from qstep.errors import BuildError, FileFormatError
 from qstep.scheduler import Threads
-from qstep_fpga import flow, tools
+from qstep_fpga import flow
 from qstep_fpga.board import Board, load
 from qstep_fpga.clocks import check_crossing, highest_clocks
-from qstep_fpga.critical import describe
-from qstep_fpga.families.base import CONSTRAINTS, PLACED, REPORT
 from qstep_fpga.farm.build import Farm
 from qstep_fpga.farm.island import PlacedIsland
 from qstep_fpga.fit import check_fit, check_table
-from qstep_fpga.pin_wrapper import WRAPPER
-from qstep_fpga.placement import Design, Placement, place
-from qstep_fpga.render import markdown, origins, render
+from qstep_fpga.placement import Placement
 from qstep_fpga.report import BuildReport
 
 pytestmark = pytest.mark.unit
 
-# With a clock of its own, so that the figures below do not follow the board's.
-_SMALLEST = load("icebreaker")
-_LINK = replace(_SMALLEST.config.link, clock_hz=24_000_000)
-BOARD = replace(_SMALLEST, config=replace(_SMALLEST.config, link=_LINK))
-
 
 # What does not fit
-
-
-def netlist(folder: Path, **cells: int) -> Path:
-    entries = {
-        f"{kind}{index}": {"type": kind} for kind, count in cells.items() for index in range(count)
-    }
-    path = folder / "netlist.json"
-    path.write_text(json.dumps({"modules": {WRAPPER: {"cells": entries}}}), encoding="utf-8")
-    return path
 
 
 def test_a_design_that_fits_exactly_is_accepted(tmp_path: Path) -> None:
@@ -135,20 +115,6 @@ def test_too_much_logic_is_refused_without_a_promise(
 
 
 # Clocks, and what is written
-
-
-def placement(seed: int, fmax: float) -> Placement:
-    step = {"delay": 20.0, "from": {"cell": "a_SB_DFF_Q"}, "to": {"cell": "b"}, "type": "clk-to-q"}
-    wire = {**step, "delay": 60.0, "type": "routing"}
-    paths = [
-        {"from": "posedge clk", "to": "posedge clk", "path": [step, wire]},
-        {"from": "<async>", "to": "posedge clk", "path": [{**wire, "delay": 99.0}]},
-    ]
-    ice40 = ("ICESTORM_LC", "ICESTORM_RAM", "ICESTORM_DSP")
-    ecp5 = ("TRELLIS_COMB", "TRELLIS_FF", "DP16KD", "MULT18X18D")
-    use = {kind: {"used": 1, "available": 2} for kind in (*ice40, *ecp5)}
-    report = {"fmax": {"clk": {"achieved": fmax}}, "utilization": use, "critical_paths": paths}
-    return Placement(seed, fmax, report, Path("unused"))
 
 
 @pytest.fixture
@@ -315,185 +281,3 @@ def test_full_disk_leaves_the_old_report(
     with pytest.raises(FileFormatError, match=r"json: cannot be written: No space left"):
         report.write(tmp_path / "icebreaker.json")
     assert BuildReport.read(tmp_path / "icebreaker.json") == report
-
-
-@pytest.mark.parametrize(
-    "text", ["{}", "[]", "no json", "[" * 100_000, pytest.param("9" * 5000, id="5000-digits")]
-)
-def test_a_file_that_is_no_report_is_refused(text: str, tmp_path: Path) -> None:
-    (tmp_path / "x.json").write_text(text)
-    with pytest.raises(FileFormatError, match=r"x\.json: is not a report of a build"):
-        BuildReport.read(tmp_path / "x.json")
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "message"),
-    [
-        ("config", 3, ""),
-        ("config", {"states": 1}, ""),
-        ("fmax_mhz", {}, "fmax_mhz has no clock of seed 2"),
-        ("fmax_mhz", {"1": "fast"}, "'>' not supported"),
-        ("seed", 3, "fmax_mhz has no clock of seed 3"),
-        ("clock_mhz", float("nan"), "a clock is nan"),
-        ("resources", {"LUT4": [1]}, "not enough values"),
-        ("resources", {"LUT4": [3, 2]}, "3 of 2 LUT4 are used"),
-        ("tools", {"yosys": 1}, "a version in tools is no text"),
-        ("part", 7, "part is no text"),
-        ("agents", 16, "lanes, agents, updates_per_second do not follow from the rest"),
-        ("updates_per_second", {"min": 1}, "do not follow from the rest"),
-    ],
-)
-def test_a_report_with_a_wrong_value_is_refused(
-    two_seeds: BuildReport, tmp_path: Path, field: str, value: object, message: str
-) -> None:
-    file = tmp_path / "icebreaker.json"
-    two_seeds.write(file)
-    tree = json.loads(file.read_text())
-    file.write_text(json.dumps({**tree, field: value}))
-    with pytest.raises(FileFormatError, match=f"icebreaker.json: is not a report .*{message}"):
-        BuildReport.read(file)
-
-
-# What is kept
-
-
-@pytest.fixture
-def placer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int]:
-    """Stand in for place and route, with a cache of its own; returns the seeds that it ran with."""
-    seeds: list[int] = []
-
-    def run(command: list[str], folder: Path) -> None:
-        seeds.append(int(command[command.index("--seed") + 1]))
-        (folder / PLACED).write_text("cells at places", encoding="utf-8")
-        text = json.dumps(placement(seeds[-1], 20.0 + seeds[-1]).report)
-        (folder / REPORT).write_text(text, encoding="utf-8")
-
-    monkeypatch.setenv("QSTEP_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(tools, "run", run)
-    return seeds
-
-
-def test_a_finished_placement_is_not_made_again(placer: list[int], tmp_path: Path) -> None:
-    design = Design(BOARD, netlist(tmp_path, SB_LUT4=1), 24_000_000)
-    first = place(design, 1)
-    assert place(design, 1) == first
-    assert place(design, 2).fmax_mhz == 22.0
-    assert placer == [1, 2]
-
-
-@pytest.mark.parametrize("damage", ["shortened", "changed"])
-def test_a_damaged_placement_is_made_again_and_said_so(
-    placer: list[int], tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: str
-) -> None:
-    design = Design(BOARD, netlist(tmp_path, SB_LUT4=1), 24_000_000)
-    first = place(design, 1)
-    whole = first.file.read_bytes()
-    middle = len(whole) // 2
-    changed = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
-    first.file.write_bytes(whole[:middle] if damage == "shortened" else changed)
-    again = place(design, 1)
-    assert (
-        capsys.readouterr().err
-        == f"qstep: {first.file} is damaged, or others may write it; building it again\n"
-    )
-    assert placer == [1, 1]
-    assert (again.fmax_mhz, again.report) == (first.fmax_mhz, first.report)
-
-
-# Words and figures
-
-
-def test_critical_path_is_told_without_paths_from_outside() -> None:
-    assert (
-        describe(placement(1, 1.0).report)
-        == "80.0 ns from a to b through 0 cells, 75% of it in wires"
-    )
-
-
-def test_link_rates_follow_from_baud_and_record_lengths() -> None:
-    config = replace(BOARD.config, states=1024)
-    report = BuildReport.of(BOARD, config, [placement(1, 30.0)])
-    assert report.link_rates == (0.3 / 4, 0.3 / 3)
-
-
-@pytest.fixture(scope="module")
-def two_seeds() -> BuildReport:
-    """A report of two placements; making one generates the hardware."""
-    return BuildReport.of(BOARD, BOARD.config, [placement(1, 25.0), placement(2, 31.0)])
-
-
-@pytest.mark.parametrize(("agents", "updates_per_clock"), [(0, 1.0), (4, 0.25), (16, 1.0)])
-def test_updates_a_second_follow_from_clocks_and_agents(
-    agents: int, updates_per_clock: float, two_seeds: BuildReport, tmp_path: Path
-) -> None:
-    config = replace(BOARD.config, acting=Acting(agents) if agents else None)
-    report = replace(two_seeds, config=config.to_dict())
-    report.write(tmp_path / "x.json")
-    tree = json.loads((tmp_path / "x.json").read_text())
-    assert (tree["lanes"], tree["agents"]) == (1, agents)
-    million = {name: rate / 1e6 for name, rate in tree["updates_per_second"].items()}
-    clocks = {"min": 25.0, "median": 28.0, "max": 31.0}
-    assert million == {name: clock * updates_per_clock for name, clock in clocks.items()}
-    assert BuildReport.read(tmp_path / "x.json") == report
-
-
-def test_a_device_with_agents_needs_no_link_to_learn(two_seeds: BuildReport) -> None:
-    report = replace(two_seeds, config=replace(BOARD.config, acting=Acting(4)).to_dict())
-    *_, row = markdown([report]).splitlines()
-    assert "| 64 x 4, Q8.8, 4 agents |" in row
-    assert row.endswith("| 2 | 6 / not needed |")
-    shown = io.StringIO()
-    Console(file=shown, width=200).print(render(report))
-    assert "6 million updates/s" in shown.getvalue()
-    assert "transitions/s" not in shown.getvalue()
-
-
-def test_one_agent_is_not_many(two_seeds: BuildReport) -> None:
-    report = replace(two_seeds, config=replace(BOARD.config, acting=Acting(1)).to_dict())
-    assert "| 64 x 4, Q8.8, 1 agent |" in markdown([report])
-
-
-def test_tables_have_a_row_a_report(two_seeds: BuildReport) -> None:
-    report = two_seeds
-    *_, row = markdown([report]).splitlines()
-    assert row == (
-        "| icebreaker (iCE40UP5K-SG48) | 64 x 4, Q8.8, loop depth 3 | 1 / 2 | in the cells | 1 / 2 "
-        "| 1 / 2 | 24 | 25.0 / 28.0 / 31.0 | 2 | 24 / 0.100 |"
-    )
-    *_, row = origins([report]).splitlines()
-    made_with = ", ".join(f"{name} {version}" for name, version in report.tools.items())
-    assert row == (
-        f"| icebreaker | {BOARD.config.digest[:16]} | {report.build} | 2 | "
-        f"80.0 ns from a to b through 0 cells, 75% of it in wires | {made_with} |"
-    )
-
-
-@pytest.mark.parametrize(("board_name", "told"), [("ulx3s-85f-agents", True), ("ulx3s-85f", False)])
-def test_input_clock_is_told_where_the_lanes_have_one_of_their_own(
-    placer: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, board_name: str, told: bool
-) -> None:
-    made = tools.run
-    written: list[str] = []
-
-    def run(command: list[str], folder: Path) -> None:
-        written.append((folder / CONSTRAINTS).read_text(encoding="utf-8"))
-        made(command, folder)
-
-    monkeypatch.setattr(tools, "run", run)
-    board = load(board_name)
-    place(Design.of_device(board, board.config, netlist(tmp_path)), 1)
-    assert ['FREQUENCY PORT "clock" 25 MHZ;' in text for text in written] == [told]
-
-
-@pytest.mark.parametrize(
-    ("mode", "limit"), [("READBEFOREWRITE", 154.6), ("NORMAL", 212.0)], ids=["slow", "quiet"]
-)
-def test_no_clock_is_higher_than_the_limit_of_the_block_rams(
-    placer: list[int], tmp_path: Path, mode: str, limit: float
-) -> None:
-    ram = {"type": "DP16KD", "parameters": {"WRITEMODE_A": "NORMAL", "WRITEMODE_B": mode}}
-    file = tmp_path / "netlist.json"
-    file.write_text(json.dumps({"modules": {WRAPPER: {"cells": {"ram": ram}}}}), encoding="utf-8")
-    board = load("ulx3s-85f")
-    design = Design.of_device(board, board.config, file)
-    assert [place(design, seed).fmax_mhz for seed in (100, 300)] == [120.0, limit]

@@ -1,0 +1,122 @@
+"""Reports of builds: their figures and words, and what is no report."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from tb.fpga.placements import BOARD, placement
+
+from qstep.acting.config import Acting
+from qstep.errors import FileFormatError
+from qstep_fpga.critical import describe
+from qstep_fpga.render import markdown, origins, render
+from qstep_fpga.report import BuildReport
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.fixture(scope="module")
+def two_seeds() -> BuildReport:
+    """A report of two placements; making one generates the hardware."""
+    return BuildReport.of(BOARD, BOARD.config, [placement(1, 25.0), placement(2, 31.0)])
+
+
+@pytest.mark.parametrize(
+    "text", ["{}", "[]", "no json", "[" * 100_000, pytest.param("9" * 5000, id="5000-digits")]
+)
+def test_a_file_that_is_no_report_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text(text)
+    with pytest.raises(FileFormatError, match=r"x\.json: is not a report of a build"):
+        BuildReport.read(tmp_path / "x.json")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("config", 3, ""),
+        ("config", {"states": 1}, ""),
+        ("fmax_mhz", {}, "fmax_mhz has no clock of seed 2"),
+        ("fmax_mhz", {"1": "fast"}, "'>' not supported"),
+        ("seed", 3, "fmax_mhz has no clock of seed 3"),
+        ("clock_mhz", float("nan"), "a clock is nan"),
+        ("resources", {"LUT4": [1]}, "not enough values"),
+        ("resources", {"LUT4": [3, 2]}, "3 of 2 LUT4 are used"),
+        ("tools", {"yosys": 1}, "a version in tools is no text"),
+        ("part", 7, "part is no text"),
+        ("agents", 16, "lanes, agents, updates_per_second do not follow from the rest"),
+        ("updates_per_second", {"min": 1}, "do not follow from the rest"),
+    ],
+)
+def test_a_report_with_a_wrong_value_is_refused(
+    two_seeds: BuildReport, tmp_path: Path, field: str, value: object, message: str
+) -> None:
+    file = tmp_path / "icebreaker.json"
+    two_seeds.write(file)
+    tree = json.loads(file.read_text())
+    file.write_text(json.dumps({**tree, field: value}))
+    with pytest.raises(FileFormatError, match=f"icebreaker.json: is not a report .*{message}"):
+        BuildReport.read(file)
+
+
+def test_critical_path_is_told_without_paths_from_outside() -> None:
+    assert (
+        describe(placement(1, 1.0).report)
+        == "80.0 ns from a to b through 0 cells, 75% of it in wires"
+    )
+
+
+def test_link_rates_follow_from_baud_and_record_lengths() -> None:
+    config = replace(BOARD.config, states=1024)
+    report = BuildReport.of(BOARD, config, [placement(1, 30.0)])
+    assert report.link_rates == (0.3 / 4, 0.3 / 3)
+
+
+@pytest.mark.parametrize(("agents", "updates_per_clock"), [(0, 1.0), (4, 0.25), (16, 1.0)])
+def test_updates_a_second_follow_from_clocks_and_agents(
+    agents: int, updates_per_clock: float, two_seeds: BuildReport, tmp_path: Path
+) -> None:
+    config = replace(BOARD.config, acting=Acting(agents) if agents else None)
+    report = replace(two_seeds, config=config.to_dict())
+    report.write(tmp_path / "x.json")
+    tree = json.loads((tmp_path / "x.json").read_text())
+    assert (tree["lanes"], tree["agents"]) == (1, agents)
+    million = {name: rate / 1e6 for name, rate in tree["updates_per_second"].items()}
+    clocks = {"min": 25.0, "median": 28.0, "max": 31.0}
+    assert million == {name: clock * updates_per_clock for name, clock in clocks.items()}
+    assert BuildReport.read(tmp_path / "x.json") == report
+
+
+def test_a_device_with_agents_needs_no_link_to_learn(two_seeds: BuildReport) -> None:
+    report = replace(two_seeds, config=replace(BOARD.config, acting=Acting(4)).to_dict())
+    *_, row = markdown([report]).splitlines()
+    assert "| 64 x 4, Q8.8, 4 agents |" in row
+    assert row.endswith("| 2 | 6 / not needed |")
+    shown = io.StringIO()
+    Console(file=shown, width=200).print(render(report))
+    assert "6 million updates/s" in shown.getvalue()
+    assert "transitions/s" not in shown.getvalue()
+
+
+def test_one_agent_is_not_many(two_seeds: BuildReport) -> None:
+    report = replace(two_seeds, config=replace(BOARD.config, acting=Acting(1)).to_dict())
+    assert "| 64 x 4, Q8.8, 1 agent |" in markdown([report])
+
+
+def test_tables_have_a_row_a_report(two_seeds: BuildReport) -> None:
+    report = two_seeds
+    *_, row = markdown([report]).splitlines()
+    assert row == (
+        "| icebreaker (iCE40UP5K-SG48) | 64 x 4, Q8.8, loop depth 3 | 1 / 2 | in the cells | 1 / 2 "
+        "| 1 / 2 | 24 | 25.0 / 28.0 / 31.0 | 2 | 24 / 0.100 |"
+    )
+    *_, row = origins([report]).splitlines()
+    made_with = ", ".join(f"{name} {version}" for name, version in report.tools.items())
+    assert row == (
+        f"| icebreaker | {BOARD.config.digest[:16]} | {report.build} | 2 | "
+        f"80.0 ns from a to b through 0 cells, 75% of it in wires | {made_with} |"
+    )

@@ -1,0 +1,91 @@
+"""Placements: each is kept, told the clocks of its board, and no faster than the chip."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tb.fpga.placements import BOARD, netlist, placement
+
+from qstep_fpga import tools
+from qstep_fpga.board import load
+from qstep_fpga.families.base import CONSTRAINTS, PLACED, REPORT
+from qstep_fpga.pin_wrapper import WRAPPER
+from qstep_fpga.placement import Design, place
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.fixture
+def placer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int]:
+    """Stand in for place and route, with a cache of its own; returns the seeds that it ran with."""
+    seeds: list[int] = []
+
+    def run(command: list[str], folder: Path) -> None:
+        seeds.append(int(command[command.index("--seed") + 1]))
+        (folder / PLACED).write_text("cells at places", encoding="utf-8")
+        text = json.dumps(placement(seeds[-1], 20.0 + seeds[-1]).report)
+        (folder / REPORT).write_text(text, encoding="utf-8")
+
+    monkeypatch.setenv("QSTEP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(tools, "run", run)
+    return seeds
+
+
+def test_a_finished_placement_is_not_made_again(placer: list[int], tmp_path: Path) -> None:
+    design = Design(BOARD, netlist(tmp_path, SB_LUT4=1), 24_000_000)
+    first = place(design, 1)
+    assert place(design, 1) == first
+    assert place(design, 2).fmax_mhz == 22.0
+    assert placer == [1, 2]
+
+
+@pytest.mark.parametrize("damage", ["shortened", "changed"])
+def test_a_damaged_placement_is_made_again_and_said_so(
+    placer: list[int], tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: str
+) -> None:
+    design = Design(BOARD, netlist(tmp_path, SB_LUT4=1), 24_000_000)
+    first = place(design, 1)
+    whole = first.file.read_bytes()
+    middle = len(whole) // 2
+    changed = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
+    first.file.write_bytes(whole[:middle] if damage == "shortened" else changed)
+    again = place(design, 1)
+    assert (
+        capsys.readouterr().err
+        == f"qstep: {first.file} is damaged, or others may write it; building it again\n"
+    )
+    assert placer == [1, 1]
+    assert (again.fmax_mhz, again.report) == (first.fmax_mhz, first.report)
+
+
+@pytest.mark.parametrize(("board_name", "told"), [("ulx3s-85f-agents", True), ("ulx3s-85f", False)])
+def test_input_clock_is_told_where_the_lanes_have_one_of_their_own(
+    placer: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, board_name: str, told: bool
+) -> None:
+    made = tools.run
+    written: list[str] = []
+
+    def run(command: list[str], folder: Path) -> None:
+        written.append((folder / CONSTRAINTS).read_text(encoding="utf-8"))
+        made(command, folder)
+
+    monkeypatch.setattr(tools, "run", run)
+    board = load(board_name)
+    place(Design.of_device(board, board.config, netlist(tmp_path)), 1)
+    assert ['FREQUENCY PORT "clock" 25 MHZ;' in text for text in written] == [told]
+
+
+@pytest.mark.parametrize(
+    ("mode", "limit"), [("READBEFOREWRITE", 154.6), ("NORMAL", 212.0)], ids=["slow", "quiet"]
+)
+def test_no_clock_is_higher_than_the_limit_of_the_block_rams(
+    placer: list[int], tmp_path: Path, mode: str, limit: float
+) -> None:
+    ram = {"type": "DP16KD", "parameters": {"WRITEMODE_A": "NORMAL", "WRITEMODE_B": mode}}
+    file = tmp_path / "netlist.json"
+    file.write_text(json.dumps({"modules": {WRAPPER: {"cells": {"ram": ram}}}}), encoding="utf-8")
+    board = load("ulx3s-85f")
+    design = Design.of_device(board, board.config, file)
+    assert [place(design, seed).fmax_mhz for seed in (100, 300)] == [120.0, limit]
