@@ -140,6 +140,8 @@ def estimate(
 @click.option("--outcomes", default=1, show_default=True)
 @click.option("--starts", default=1, show_default=True)
 @click.option("--shared-table", is_flag=True, help="All agents learn one.")
+@click.option("--schedules/--no-schedules", default=True, help="Epsilon may fall.")
+@click.option("--step-limit/--no-step-limit", default=True, help="Episodes may have one.")
 @click.option(
     "--algorithm",
     "algorithms",

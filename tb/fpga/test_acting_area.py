@@ -46,7 +46,8 @@ def test_figures_of_each_algorithm_are_printed_and_written(
 ) -> None:
     file = tmp_path / "area.json"
     asked = [word for name in NAMES for word in ("--algorithm", name)]
-    done = CliRunner().invoke(acting.main, ["icebreaker", *asked, "--json", str(file)])
+    asked += ["--no-step-limit", "--json", str(file)]
+    done = CliRunner().invoke(acting.main, ["icebreaker", *asked])
     assert done.exit_code == 0, done.output
     enumeration = re.search(r"enum logic \[1:0\] \{(.*?)\} algorithm_e", _package(), re.DOTALL)
     assert enumeration
@@ -54,7 +55,8 @@ def test_figures_of_each_algorithm_are_printed_and_written(
     assert order == ["QLearning", "Sarsa", "ExpectedSarsa", "DoubleQLearning"]
     assert NAMES == ["q-learning", "sarsa", "expected-sarsa", "double-q"]
     assert [sizes["Algorithm"] for sizes in made] == [0, 1, 2, 3]
-    assert {(sizes["States"], sizes["SharedTable"]) for sizes in made} == {(25, 0)}
+    parameters = ("States", "SharedTable", "Schedules", "StepLimit")
+    assert {tuple(sizes[name] for name in parameters) for sizes in made} == {(25, 0, 1, 0)}
     figures = "LUT4 90, FF 10; 251.0 / 251.5 / 252.0 MHz over 2 seeds; best: 1 ns"
     assert done.output.splitlines() == [f"{name}: {figures}" for name in NAMES]
     rows = json.loads(file.read_text())["algorithms"]
