@@ -118,8 +118,9 @@ class ChainHead(Component):
         frame = Signal(len(access))  # its highest bit is next
         loads, shifts = Signal(), Signal()
         runs, halts, asks = Signal(), Signal(), Signal()  # what it says, if it is no access
-        left = Signal(range(max(len(frame), _RESET_CLOCKS)), init=_RESET_CLOCKS - 1)
-        before = Signal(range(self._config.lanes))  # lanes before the one that it is for
+        # Below 0 they are over: a sign is there at once, and whether all bits are 0 is not.
+        left = Signal(range(-1, max(len(frame), _RESET_CLOCKS)), init=_RESET_CLOCKS - 2)
+        before = Signal(range(-1, self._config.lanes))  # lanes before the one that it is for
         to_all, is_job, stops = Signal(), Signal(init=1), Signal()
         reads = Signal()  # what it has read is asked for by a second frame
         heard = Signal(_WORD_BITS + _TAIL)
@@ -139,10 +140,10 @@ class ChainHead(Component):
             m.d.comb += host.busy.eq(up.busy | stops | (is_job & ~is_idle))
             with m.State("reset"):
                 m.d.sync += [self.reset.eq(1), left.eq(left - 1)]
-                with m.If(left == 0):
+                with m.If(left < 0):
                     m.next = "wait"
             with m.State("idle"):
-                m.d.sync += [to_all.eq(1), before.eq(0), left.eq(len(frame) - 1)]
+                m.d.sync += [to_all.eq(1), before.eq(-1), left.eq(len(frame) - 2)]
                 m.d.sync += [is_job.eq(1), reads.eq(0), asks.eq(0), loads.eq(1)]
                 m.d.sync += [runs.eq(host.run), halts.eq(stops)]
                 with m.If(host.run):
@@ -153,24 +154,24 @@ class ChainHead(Component):
                 with m.Elif(host.access):
                     m.d.sync += [is_job.eq(0), reads.eq(~host.write)]
                     with m.If(host.lane != ALL_LANES):
-                        m.d.sync += [to_all.eq(0), before.eq(host.lane)]
+                        m.d.sync += [to_all.eq(0), before.eq(host.lane - 1)]
                     m.next = "address"
             with m.State("address"):
-                m.d.sync += [down.valid.eq(1), down.data.eq(before == 0), before.eq(before - 1)]
-                with m.If(before == 0):
+                m.d.sync += [down.valid.eq(1), down.data.eq(before < 0), before.eq(before - 1)]
+                with m.If(before < 0):
                     m.d.sync += shifts.eq(1)
                     m.next = "send"
             with m.State("send"):
                 m.d.sync += [down.valid.eq(1), down.data.eq(frame[-1]), left.eq(left - 1)]
                 m.d.sync += shifts.eq(1)
-                with m.If(left == 0):
+                with m.If(left < 0):
                     m.next = "wait"
             with m.State("wait"), m.If(~up.pending):
                 m.next = "done"
             with m.State("done"):
                 m.next = "idle"
                 with m.If(reads & ~asks):
-                    m.d.sync += [asks.eq(1), before.eq(host.lane), left.eq(_WORD_BITS - 1)]
+                    m.d.sync += [asks.eq(1), before.eq(host.lane - 1), left.eq(_WORD_BITS - 2)]
                     m.d.sync += loads.eq(1)
                     m.next = "address"
                 with m.Else():

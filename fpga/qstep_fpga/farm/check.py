@@ -14,11 +14,11 @@ from typing import Any
 from qstep.errors import BuildError
 from qstep_fpga.farm.around import Around, Lane
 from qstep_fpga.farm.grid import Bel, parse
+from qstep_fpga.farm.routes import ends, steps
 from qstep_fpga.farm.same import changes
 
 __all__ = ["check_farm", "pin_wire", "problems"]
 
-_SWITCH = re.compile(r"X(\d+)/Y(\d+)/(-?\d+)_(-?\d+)_(\w+)->(-?\d+)_(-?\d+)_(\w+)")
 _TILE = re.compile(r"X(\d+)/Y(\d+)/")
 _SHOWN = 5
 
@@ -117,17 +117,10 @@ def _reached(net: Mapping[str, Any]) -> tuple[set[str], str]:
         if not switch:
             roots.append(wire)
             continue
-        match = _SWITCH.fullmatch(switch)
-        if match is None:
+        way = ends(switch)
+        if way is None or way[1] != wire:
             return set(), wire
-        column, row = int(match[1]), int(match[2])
-        ends = [
-            f"X{column + int(match[group])}/Y{row + int(match[group + 1])}/{match[group + 2]}"
-            for group in (3, 6)
-        ]
-        if ends[1] != wire:
-            return set(), wire
-        after[ends[0]].append(wire)
+        after[way[0]].append(wire)
     local = [wire for wire in roots if "/G_" not in wire]
     reached = {wire for wire in (*after, *roots) if "/G_" in wire} | set(local[:1])
     front = list(reached)
@@ -141,8 +134,7 @@ def _reached(net: Mapping[str, Any]) -> tuple[set[str], str]:
 
 def _route(net: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield a net's wires, each with the switch that leads there; the driver's wire has none."""
-    words = net["attributes"].get("ROUTING", "").strip().split(";")
-    return zip(words[0::3], words[1::3], strict=False)
+    return ((wire, switch) for wire, switch, _ in steps(net["attributes"].get("ROUTING", "")))
 
 
 def pin_wire(bel: str, port: str) -> str | None:

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from qstep_fpga.farm.around import Around, Lane, net_outside
 from qstep_fpga.farm.dummies import DUMMY
 from qstep_fpga.farm.grid import Tile, parse
+from qstep_fpga.farm.routes import NO_ROUTE, pruned, shifted, steps, tile_of
 from qstep_fpga.farm.sites import Rectangle
 
-__all__ = ["joined", "routed", "shifted_route"]
-
-_NO_ROUTE = " "
-"""As nextpnr writes it: it ends with an exception where the text is empty."""
-
-_WHERE = re.compile(r"X(\d+)/Y(\d+)/")
+__all__ = ["joined"]
 
 
 def joined(around: Around, lanes: Sequence[Lane], chip: Rectangle) -> tuple[dict[str, Any], int]:
-    """Return the netlist of the whole farm, and how many nets of the copies have lost their routes.
+    """Return the netlist of the whole farm, and how many nets of the copies have lost branches.
 
-    A net loses its route where a wire of it is another one's, or would be beyond the logic of the chip;
-    place and route finds another way.
+    A route loses a branch where a wire of it is another lane's, or would be beyond the logic of the
+    chip; place and route finds another way.
 
     Parameters
     ----------
@@ -45,10 +40,18 @@ def joined(around: Around, lanes: Sequence[Lane], chip: Rectangle) -> tuple[dict
     fresh = itertools.count(max(names, default=0) + 1)
     numbers = itertools.count(max(_numbers(kept), default=0) + 1)
     between: dict[int | str, int] = {}
-    taken: set[str] = set()
+    routes = [_routes(lane) for lane in lanes]
+    # A wire in the site of a lane is its own; of the others the first one has it.
+    owner = {
+        wire: lane.name
+        for lane, of_nets in zip(lanes, routes, strict=True)
+        for route in of_nets.values()
+        for wire, *_ in steps(route)
+        if tile_of(wire) in lane.site
+    }
     lost = 0
-    for lane in lanes:
-        by, packed = lane.by, lane.original.module
+    for lane, of_nets in zip(lanes, routes, strict=True):
+        packed = lane.original.module
         # The lane's nets to the farm's, those of its ports first.
         bits: dict[int, int] = {}
         for port, index, bit in _port_bits(packed):
@@ -66,22 +69,32 @@ def joined(around: Around, lanes: Sequence[Lane], chip: Rectangle) -> tuple[dict
                 continue  # its driver, and so its route, is elsewhere
             if bit not in bits:
                 bits[bit] = next(fresh)
-            route = shifted_route(net["attributes"].get("ROUTING", _NO_ROUTE), by)
-            wires = set(routed(route))
-            if wires & taken or (by != (0, 0) and any(_tile(wire) not in chip for wire in wires)):
-                route, wires = _NO_ROUTE, set()
-                lost += 1
-            taken |= wires
+            route = of_nets[name]
+            foreign = [
+                wire
+                for wire, *_ in steps(route)
+                if owner.setdefault(wire, lane.name) != lane.name
+                or (lane.by != (0, 0) and tile_of(wire) not in chip)
+            ]
+            lost += bool(foreign)
             name_there = names.setdefault(bits[bit], f"{lane.name}.{name}")
             there = nets.get(name_there, {"hide_name": 0, "attributes": {}})
-            attributes = {**there["attributes"], "ROUTING": route}
+            attributes = {**there["attributes"], "ROUTING": pruned(route, foreign)}
             nets[name_there] = {**there, "bits": [bits[bit]], "attributes": attributes}
         for name, cell in packed["cells"].items():
-            kept[f"{lane.name}.{name}"] = _copied(cell, by, bits, numbers)
+            kept[f"{lane.name}.{name}"] = _copied(cell, lane.by, bits, numbers)
     used = {bit for cell in kept.values() for bits in cell["connections"].values() for bit in bits}
     used |= {bit for port in farm["ports"].values() for bit in port["bits"]}
     farm["netnames"] = {name: net for name, net in nets.items() if used.intersection(net["bits"])}
     return farm, lost
+
+
+def _routes(lane: Lane) -> dict[str, str]:
+    """Return the routes of a lane's nets, where it is copied to."""
+    nets = lane.original.module["netnames"].items()
+    return {
+        name: shifted(net["attributes"].get("ROUTING", NO_ROUTE), lane.by) for name, net in nets
+    }
 
 
 def _copied(
@@ -94,22 +107,6 @@ def _copied(
         attributes["WID"] = f"{next(numbers):032b}"
     wires = {port: [bits[bit] for bit in own] for port, own in cell["connections"].items()}
     return {**cell, "attributes": attributes, "connections": wires}
-
-
-def shifted_route(route: str, by: Tile) -> str:
-    """Return a route of nextpnr so many columns and rows further."""
-    return _WHERE.sub(lambda at: f"X{int(at[1]) + by[0]}/Y{int(at[2]) + by[1]}/", route)
-
-
-def routed(route: str) -> Iterator[str]:
-    """Yield the wires of a route: it is triples of wire, the switch that leads there, and how firmly."""
-    return (wire for wire in route.strip().split(";")[::3] if wire)
-
-
-def _tile(wire: str) -> Tile:
-    """Return where a wire is named."""
-    column, row, _ = wire.split("/", 2)
-    return int(column[1:]), int(row[1:])
 
 
 def _numbers(cells: Mapping[str, Any]) -> list[int]:

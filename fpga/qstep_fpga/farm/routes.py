@@ -1,0 +1,65 @@
+"""Routes as nextpnr writes them: a tree of wires, each with the switch that leads to it."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+
+from qstep_fpga.farm.grid import Tile
+
+__all__ = ["NO_ROUTE", "ends", "pruned", "shifted", "steps", "tile_of"]
+
+NO_ROUTE = " "
+"""nextpnr ends with an exception where the text is empty."""
+
+_WHERE = re.compile(r"X(\d+)/Y(\d+)/")
+_SWITCH = re.compile(r"X(\d+)/Y(\d+)/(-?\d+)_(-?\d+)_(\w+)->(-?\d+)_(-?\d+)_(\w+)")
+
+
+def steps(route: str) -> Iterator[tuple[str, str, str]]:
+    """Yield a route's wires, each with its switch and how firm it is; the driver's has no switch."""
+    words = route.strip().split(";")
+    return zip(words[0::3], words[1::3], words[2::3], strict=False)
+
+
+def ends(switch: str) -> tuple[str, str] | None:
+    """Return the wires that a switch leads from and to, or None if it is no switch."""
+    match = _SWITCH.fullmatch(switch)
+    if match is None:
+        return None
+    column, row = int(match[1]), int(match[2])
+    before, after = (
+        f"X{column + int(match[group])}/Y{row + int(match[group + 1])}/{match[group + 2]}"
+        for group in (3, 6)
+    )
+    return before, after
+
+
+def tile_of(wire: str) -> Tile:
+    """Return where a wire is named."""
+    column, row, _ = wire.split("/", 2)
+    return int(column[1:]), int(row[1:])
+
+
+def shifted(route: str, by: Tile) -> str:
+    """Return a route so many columns and rows further."""
+    return _WHERE.sub(lambda at: f"X{int(at[1]) + by[0]}/Y{int(at[2]) + by[1]}/", route)
+
+
+def pruned(route: str, wires: Collection[str]) -> str:
+    """Return a route without some wires, and without all that they lead to."""
+    after = defaultdict(list)
+    for wire, switch, _ in steps(route):
+        way = ends(switch)
+        if way:
+            after[way[0]].append(wire)
+    lost = set(wires)
+    front = list(wires)
+    while front:
+        for wire in after[front.pop()]:
+            if wire not in lost:
+                lost.add(wire)
+                front.append(wire)
+    kept = [";".join(step) for step in steps(route) if step[0] not in lost]
+    return ";".join(kept) or NO_ROUTE
