@@ -8,7 +8,8 @@
 //             frame makes the access that they say, or begins or ends a run (qs_chain_pkg).
 //             Bits that come in push others out, towards the link: what an access has read is the upper part, so
 //             the next frame to the lane fetches it, and 32 bits are enough for that.
-// Timing      A clock from stop to stop, both ways. What a frame says is done two clocks after its last bit.
+// Timing      Two clocks from stop to stop, both ways: a register at each end, as it may be far.
+//             What a frame says is done three clocks after its last bit.
 // Handshake   up_o.pending is 1 from a frame's first bit until what it says is done, and no shorter at any stop
 //             further up: when it falls there, the frame has been everywhere it had to be, and lanes that began
 //             a run show in up_o.busy. Frames follow only then. The last bit that is pushed out is three
@@ -16,7 +17,7 @@
 // Reset       rst_i goes down the chain with the frames. One that it cuts off is not obeyed.
 // Hazards     none
 // Invariants  FramesWait_A
-// Resources   15 flip-flops and a frame's: 36, and a bit for each of IndexMask.
+// Resources   22 flip-flops and a frame's: 36, and a bit for each of IndexMask.
 // Reference   none
 
 `include "qs_assert.svh"
@@ -57,32 +58,38 @@ module qs_stop
     $fatal(1, "qs_stop: IndexMask has %0d bits, legal is 16..30", IndexBits);
   end
 
-  logic taking_q, passing_q, ended_q, working_q, first;
+  logic rst_q, taking_q, passing_q, ended_q, working_q, first;
+  down_t down_q;
+  up_t up_q;
   logic [FrameBits-1:0] frame_q;
   logic [ CodeBits-1:0] code;
 
-  assign first = down_i.valid && !taking_q && !passing_q;
+  assign first = down_q.valid && !taking_q && !passing_q;
   assign code  = frame_q[CodeBits-1:0];
 
   always_ff @(posedge clk_i) begin
-    taking_q  <= down_i.valid && (taking_q || (first && down_i.data));
-    passing_q <= down_i.valid && (passing_q || (first && (!down_i.data || down_i.all)));
-    ended_q   <= taking_q && !down_i.valid && !rst_i;
+    rst_q     <= rst_i;
+    down_q    <= down_i;
+    up_q      <= up_i;
+
+    taking_q  <= down_q.valid && (taking_q || (first && down_q.data));
+    passing_q <= down_q.valid && (passing_q || (first && (!down_q.data || down_q.all)));
+    ended_q   <= taking_q && !down_q.valid && !rst_q;
     working_q <= !rst_o && (working_q ? !bus_done_i : ended_q && code[3:2] != STOP[3:2]);
 
-    if (taking_q && down_i.valid) frame_q <= {frame_q[FrameBits-2:0], down_i.data};
+    if (taking_q && down_q.valid) frame_q <= {frame_q[FrameBits-2:0], down_q.data};
     else if (bus_done_i) frame_q[FrameBits-1-:32] <= bus_data_i;
 
-    rst_o <= rst_i;
+    rst_o <= rst_q;
     down_o <= '{
-        all: down_i.all,
-        valid: down_i.valid && (passing_q || (first && down_i.all)),
-        data: down_i.data
+        all: down_q.all,
+        valid: down_q.valid && (passing_q || (first && down_q.all)),
+        data: down_q.data
     };
     up_o <= '{
-        busy: up_i.busy || busy_i,
-        pending: up_i.pending || rst_i || down_i.valid || taking_q || ended_q || working_q,
-        data: up_i.data || (taking_q && down_i.valid && frame_q[FrameBits-1])
+        busy: up_q.busy || busy_i,
+        pending: up_q.pending || rst_q || down_q.valid || taking_q || ended_q || working_q,
+        data: up_q.data || (taking_q && down_q.valid && frame_q[FrameBits-1])
     };
   end
 
@@ -105,6 +112,6 @@ module qs_stop
   assign run_steps_o = frame_q[FrameBits-1-:48];
   assign stop_o = ended_q && code == STOP;
 
-  `QS_ASSERT(FramesWait_A, !down_i.valid || !working_q)
+  `QS_ASSERT(FramesWait_A, !down_q.valid || !working_q)
 
 endmodule

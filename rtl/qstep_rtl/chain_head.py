@@ -2,10 +2,10 @@
 
 Function    An access, a run or a stop is a frame to a lane or to all; what a read has found is pushed
             out by a second frame. ``rtl/qs_stop.sv`` has the frames, ``docs/farm.md`` an account.
-Latency     n + 3 k + 10 clocks to lane k with a frame of n bits, and what the lane takes; 3 k + 42 more
+Latency     n + 5 k + 11 clocks to lane k with a frame of n bits, and what the lane takes; 5 k + 43 more
             to read.
 Throughput  One request at a time.
-Reset       Resets all lanes, each as many clocks later as it is away.
+Reset       Resets all lanes, each two clocks later than the one before.
 Hazards     none
 Invariants  A run begins only while nothing is under way.
 """
@@ -40,8 +40,8 @@ _STOP, _RUN = 0b1100, 0b1101
 
 _NOTHING = 0b1110
 
-_RESET_CLOCKS = 4
-"""A reset of two clocks or more leaves no clock between the lanes in which none is pending."""
+_RESET_CLOCKS = 6
+"""A reset of four clocks or more leaves no clock between the lanes in which none is pending."""
 
 _TAIL = 3
 """Clocks from the last bit of an answer to the first in which nothing is pending."""

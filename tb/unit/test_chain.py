@@ -36,13 +36,13 @@ def test_chain_carries_words_and_runs_to_their_lanes_and_back(tmp_path: Path) ->
     assert run(bench(tmp_path)).tests == 3
 
 
-STRIP = [("(passing_q || (first && down_i.all))", "(passing_q || first)", "")]
+STRIP = [("(passing_q || (first && down_q.all))", "(passing_q || first)", "")]
 """Every lane's own stop is the one after it."""
 EARLY = [
     ("ended_q || working_q,", "ended_q,", "a word for .* is lost"),
-    ("busy: up_i.busy || busy_i,", "busy: busy_i,", "busy falls while a lane runs"),
+    ("busy: up_q.busy || busy_i,", "busy: busy_i,", "busy falls while a lane runs"),
 ]
-CUT_OFF = [(" && !rst_i;", ";", "a frame that was cut off is obeyed")]
+CUT_OFF = [(" && !rst_q;", ";", "a frame that was cut off is obeyed")]
 
 
 @pytest.mark.rtl
