@@ -115,3 +115,17 @@ def test_an_inverter_that_is_needed_stays(why: str) -> None:
     before = copy.deepcopy(module)
     assert remove_inverters(module) == 0
     assert module == before
+
+
+def test_a_multiplexer_of_tables_keeps_its_inverter() -> None:
+    """nextpnr packs PFUMX with the two tables that it chooses from."""
+    module = netlist(table(EXCLUSIVE_OR, BEFORE, A=A, B=B), inverts_behind=True)
+    module["cells"]["seen"] = {
+        "type": "PFUMX",
+        "parameters": {},
+        "port_directions": {"ALUT": "input", "C0": "input", "Z": "output"},
+        "connections": {"ALUT": [BEHIND], "C0": [OTHER], "Z": [SEEN]},
+    }
+    before = copy.deepcopy(module)
+    assert remove_inverters(module) == 0
+    assert module == before

@@ -62,6 +62,11 @@ class _Nets:
             bits[bits.index(old)] = new
             self.loads[new].append(pin)
 
+    def may_go(self, net: object) -> bool:
+        """Whether a flip-flop may drive a net that a table drives: PFUMX takes tables only."""
+        kinds = {self.cells[pin.cell]["type"] for pin in self.loads[net]}
+        return net not in self.outside and "PFUMX" not in kinds
+
     def takes_both(self, pin: _Pin) -> bool:
         """Whether a load would take the complement as well: its table says what it is of."""
         kind = self.cells[pin.cell]["type"]
@@ -111,7 +116,7 @@ def _complemented(nets: _Nets, name: str) -> int:
         return 0
     before = nets.inverted(source.cell)
     behind = [pin.cell for pin in nets.loads[kept] if nets.inverted(pin.cell) is not None]
-    behind = [cell for cell in behind if cells[cell]["connections"]["Z"][0] not in nets.outside]
+    behind = [cell for cell in behind if nets.may_go(cells[cell]["connections"]["Z"][0])]
     removed = len(behind) + (before is not None)
     if not removed or before == kept:  # a bit that toggles keeps its inverter
         return 0
