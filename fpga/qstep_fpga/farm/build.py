@@ -93,7 +93,7 @@ def copy_lanes(
     top, lane : str
         Names of the modules.
     clock_hz : int
-        What to place the lanes for.
+        That of the lanes.
     lane_seeds, seeds : sequence of int
         For the lane, and for what is around; at least one each.
     workers : Workers
@@ -122,6 +122,8 @@ def copy_lanes(
     title = f"{board.title} ({board.part})"
     plan = layout(grid, needs_of(modules[lane]), needs_of(modules[top]), len(names), title)
     limits = highest_clocks(timing_model(board), modules)
+    # As fast as the chip allows, whatever is asked of the whole: a lane is placed once for all clocks.
+    fastest_hz = round(1e6 * min(limits.values())) if limits else clock_hz
     best = []
     originals: dict[Rectangle, Original] = {}
     for number, band in enumerate(plan.bands, 1):
@@ -132,7 +134,7 @@ def copy_lanes(
             progress(f"band {number}, seed {one.seed}: {one.fmax_mhz:.1f} MHz{leaked}")
 
         island = place_islands(
-            board, grid, modules[lane], site, clock_hz, lane_seeds, workers, shown
+            board, grid, modules[lane], site, fastest_hz, lane_seeds, workers, shown
         )
         best.append(island)
         packed = read_packed(island.file)
