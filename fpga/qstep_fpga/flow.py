@@ -93,7 +93,8 @@ def build(
     if copying:
         modules = json.loads(netlist.read_text(encoding="utf-8"))["modules"]
         farm = copy_lanes(
-            *(board, modules, WRAPPER, ISLAND, lanes_hz, seeds, seeds, workers, lambda done: None),
+            *(board, modules, WRAPPER, ISLAND, lanes_hz, seeds, seeds, workers),
+            lambda what: progress(what, done, total),
             link_hz=clock_hz if two_clocks else None,
         )
         placements = list(farm.placements)
