@@ -62,7 +62,7 @@ module qs_stop
   down_t down_q;
   up_t up_q;
   logic [FrameBits-1:0] frame_q;
-  logic [ CodeBits-1:0] code;
+  logic [CodeBits-1:0] code;
 
   assign first = down_q.valid && !taking_q && !passing_q;
   assign code  = frame_q[CodeBits-1:0];
