@@ -92,6 +92,23 @@ class Placement:
     file: Path
     link_fmax_mhz: float | None = None
 
+    @classmethod
+    def read(cls, seed: int, file: Path, limit_mhz: float) -> Placement:
+        """Return what is in a file; no clock is higher than a limit.
+
+        Raises
+        ------
+        BuildError
+            Data are late between the clocks.
+        """
+        with zipfile.ZipFile(file) as archive:
+            report = json.loads(archive.read(REPORT))
+        fmax, link_fmax = highest_clocks(report)
+        check_crossing(report)
+        if link_fmax is not None:
+            link_fmax = min(link_fmax, limit_mhz)
+        return cls(seed, min(fmax, limit_mhz), report, file, link_fmax)
+
 
 def place(design: Design, seed: int) -> Placement:
     """Place and route with one seed, or find it in the cache.
@@ -113,13 +130,13 @@ def place(design: Design, seed: int) -> Placement:
                 archive.write(folder / name, name)
         return kept
 
-    return _placement(design, seed, cache.fetch(key, _KEPT, make))
+    return Placement.read(seed, cache.fetch(key, _KEPT, make), design.limit_mhz)
 
 
 def placed(design: Design, seed: int) -> Placement | None:
     """Return what :func:`place` has placed before, if it is in the cache."""
     file = cache.find(_work(design, seed)[0], _KEPT)
-    return None if file is None else _placement(design, seed, file)
+    return None if file is None else Placement.read(seed, file, design.limit_mhz)
 
 
 def _work(design: Design, seed: int) -> tuple[str, list[str], str]:
@@ -134,16 +151,6 @@ def _work(design: Design, seed: int) -> tuple[str, list[str], str]:
     pins = family.constraints(design.board, design.two_clocks)
     parts = [design.netlist.name, pins, *command, str(tools.versions(family.packages))]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest(), command, pins
-
-
-def _placement(design: Design, seed: int, file: Path) -> Placement:
-    with zipfile.ZipFile(file) as archive:
-        report = json.loads(archive.read(REPORT))
-    fmax, link_fmax = highest_clocks(report)
-    check_crossing(report)
-    if link_fmax is not None:
-        link_fmax = min(link_fmax, design.limit_mhz)
-    return Placement(seed, min(fmax, design.limit_mhz), report, file, link_fmax)
 
 
 def place_all(

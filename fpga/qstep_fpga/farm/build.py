@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -16,8 +17,6 @@ from qstep.errors import BuildError
 from qstep.scheduler import Workers, in_parallel
 from qstep_fpga import tools
 from qstep_fpga.board import Board
-from qstep_fpga.clocks import check_crossing
-from qstep_fpga.clocks import highest_clocks as clocks_of
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import CONSTRAINTS, NETLIST, PLACED, REPORT
 from qstep_fpga.families.ecp5 import nextpnr
@@ -122,8 +121,9 @@ def copy_lanes(
     title = f"{board.title} ({board.part})"
     plan = layout(grid, needs_of(modules[lane]), needs_of(modules[top]), len(names), title)
     limits = highest_clocks(timing_model(board), modules)
+    limit_mhz = min(limits.values(), default=math.inf)
     # As fast as the chip allows, whatever is asked of the whole: a lane is placed once for all clocks.
-    fastest_hz = round(1e6 * min(limits.values())) if limits else clock_hz
+    fastest_hz = round(1e6 * limit_mhz) if limits else clock_hz
     best = []
     originals: dict[Rectangle, Original] = {}
     for number, band in enumerate(plan.bands, 1):
@@ -150,18 +150,16 @@ def copy_lanes(
             *(clock_hz if link_hz is None else link_hz, seed, link_hz is not None),
         )
         farm, lost = joined(around, lanes, extent(grid))
-        kept, report = _route(board, farm, around, clock_hz, link_hz)
+        kept = _route(board, farm, around, clock_hz, link_hz)
         with zipfile.ZipFile(kept) as archive:
             routed = json.loads(archive.read("routed.json"))["modules"]["top"]
         check_farm(routed, around, lanes)
-        reached, link_fmax = clocks_of(report)
-        check_crossing(report)
-        fmax = min([reached, *limits.values()])
+        placement = Placement.read(seed, kept, limit_mhz)
         progress(
-            f"{len(lanes)} lanes, seed {seed}: {fmax:.1f} MHz, checked; "
+            f"{len(lanes)} lanes, seed {seed}: {placement.fmax_mhz:.1f} MHz, checked; "
             f"{lost} nets of copies routed anew"
         )
-        return Placement(seed, fmax, report, kept, link_fmax)
+        return placement
 
     placements = in_parallel(placed, seeds, workers, lambda placement: None)
     return Farm(tuple(best), limits, tuple(placements))
@@ -173,8 +171,8 @@ def _route(
     around: Around,
     clock_hz: int,
     link_hz: int | None,
-) -> tuple[Path, dict[str, Any]]:
-    """Route what is not yet, or find it in the cache; return the file of a Placement, and its report."""
+) -> Path:
+    """Route what is not yet, or find it in the cache; return the file of a Placement."""
     family = FAMILIES[board.family]
     netlist = json.dumps({"creator": "qstep", "modules": {"top": farm}})
     words = [*nextpnr(board), "--json", NETLIST, "--no-pack", "--no-place"]
@@ -206,6 +204,4 @@ def _route(
                 archive.write(folder / name, name)
         return kept
 
-    file = cache.fetch(hashlib.sha256("\0".join(parts).encode()).hexdigest(), ".zip", make)
-    with zipfile.ZipFile(file) as archive:
-        return file, json.loads(archive.read(REPORT))
+    return cache.fetch(hashlib.sha256("\0".join(parts).encode()).hexdigest(), ".zip", make)

@@ -14,7 +14,7 @@ from typing import Any
 from qstep.errors import BuildError
 from qstep_fpga.farm.around import Around, Lane
 from qstep_fpga.farm.grid import Bel, parse
-from qstep_fpga.farm.routes import ends, steps
+from qstep_fpga.farm.routes import ends, reached, steps
 from qstep_fpga.farm.same import changes
 
 __all__ = ["check_farm", "pin_wire", "problems"]
@@ -94,13 +94,13 @@ def _routes(farm: Mapping[str, Any]) -> Iterator[str]:
             continue
         if len(drivers) > 1:
             yield f"{name} is driven by {drivers[0][0]} and by {drivers[1][0]}"
-        reached, broken = _reached(net)
+        found, broken = _reached(net)
         if broken:
             yield f"the route of {name} has no way to {broken}"
         for cell, port, _ in (*drivers, *sinks):
             bel = farm["cells"][cell]["attributes"].get("NEXTPNR_BEL", "")
             wire = pin_wire(bel, port)
-            if wire is not None and wire not in reached:
+            if wire is not None and wire not in found:
                 yield f"{name} is not routed to {cell}.{port} at {wire}"
 
 
@@ -122,14 +122,9 @@ def _reached(net: Mapping[str, Any]) -> tuple[set[str], str]:
             return set(), wire
         after[way[0]].append(wire)
     local = [wire for wire in roots if "/G_" not in wire]
-    reached = {wire for wire in (*after, *roots) if "/G_" in wire} | set(local[:1])
-    front = list(reached)
-    while front:
-        for wire in after[front.pop()]:
-            if wire not in reached:
-                reached.add(wire)
-                front.append(wire)
-    return reached, min(wires - reached, default="")
+    clocks = [wire for wire in (*after, *roots) if "/G_" in wire]
+    found = reached([*clocks, *local[:1]], after)
+    return found, min(wires - found, default="")
 
 
 def _route(net: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from qstep_fpga.farm.grid import Tile
 
-__all__ = ["NO_ROUTE", "ends", "pruned", "shifted", "steps", "tile_of"]
+__all__ = ["NO_ROUTE", "ends", "pruned", "reached", "shifted", "steps", "tile_of"]
 
 NO_ROUTE = " "
 """nextpnr ends with an exception where the text is empty."""
@@ -47,19 +47,27 @@ def shifted(route: str, by: Tile) -> str:
     return _WHERE.sub(lambda at: f"X{int(at[1]) + by[0]}/Y{int(at[2]) + by[1]}/", route)
 
 
+def reached(wires: Iterable[str], after: Mapping[str, Sequence[str]]) -> set[str]:
+    """Return wires and all that they lead to, where `after` says what each leads to directly."""
+    found = set(wires)
+    front = list(found)
+    while front:
+        for wire in after.get(front.pop(), ()):
+            if wire not in found:
+                found.add(wire)
+                front.append(wire)
+    return found
+
+
 def pruned(route: str, wires: Collection[str]) -> str:
     """Return a route without some wires, and without all that they lead to."""
+    if not wires:
+        return route
     after = defaultdict(list)
     for wire, switch, _ in steps(route):
         way = ends(switch)
         if way:
             after[way[0]].append(wire)
-    lost = set(wires)
-    front = list(wires)
-    while front:
-        for wire in after[front.pop()]:
-            if wire not in lost:
-                lost.add(wire)
-                front.append(wire)
+    lost = reached(wires, after)
     kept = [";".join(step) for step in steps(route) if step[0] not in lost]
     return ";".join(kept) or NO_ROUTE
