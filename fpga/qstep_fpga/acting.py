@@ -16,7 +16,8 @@ from pathlib import Path
 import click
 
 from qstep import cache
-from qstep.acting.config import Algorithm
+from qstep.acting.config import Acting, Algorithm
+from qstep.config import Config
 from qstep.errors import QStepError
 from qstep.files import write_atomically
 from qstep.scheduler import Threads
@@ -49,12 +50,8 @@ def synthesise_acting(board: Board, sizes: dict[str, int]) -> Path:
         A tool failed.
     """
     family = FAMILIES[board.family]
-    shared = sources.INCLUDE_FOLDER
-    names = ["qs_pkg", "qs_agents_pkg", "qs_max_tree", "qs_table"]
-    own = [path.stem for path in sorted(shared.glob("qs_*.sv")) if path.stem not in names]
-    # What only the other lane has is not read.
-    names += [name for name in own if name not in {path.stem for path in sources.paths()}]
-    files = [shared / f"{name}.sv" for name in names]
+    # What only the other lane has is read as well, and not in the netlist.
+    files = sources.rtl_files(Config(2, 2, acting=Acting()))
     given = " ".join(f"-G {name}={value}" for name, value in sizes.items())
     top = around_acting(board)
     script = "; ".join(

@@ -103,7 +103,7 @@ def _identity_of(board: Board, config: Config, folder: Path) -> str:
     family = FAMILIES[board.family]
     parts = [board.name, config.digest, around_device(board, config), family.synthesis]
     parts += [*pll.pll_command(board, config), str(sorted(versions(board).items()))]
-    own = [folder / "qstep_top.v", *sources.paths(config), *sources.includes()]
+    own = [folder / "qstep_top.v", *sources.rtl_files(config), *sources.includes()]
     files = [*own, write_board_source(config, folder)]
     files += refinement_sources(refinements(family, agents=config.acting is not None))
     if copies_lanes(board, config):
@@ -126,7 +126,7 @@ def versions(board: Board) -> dict[str, str]:
 
 def synthesise_lane(board: Board, config: Config) -> Path:
     """Return the netlist of the lane alone, between registers, as :func:`synthesise` does."""
-    files = [*sources.paths(), *sources.includes(), _LANE_WRAPPER]
+    files = [*sources.rtl_files(), *sources.includes(), _LANE_WRAPPER]
 
     def prepare(folder: Path) -> None:
         for path in files:
@@ -146,7 +146,7 @@ def synthesise_lane(board: Board, config: Config) -> Path:
 def stage(config: Config, folder: Path) -> None:
     """Write all that the device is made of to `folder`: generated Verilog and hand-written sources."""
     generate(config, folder)
-    for path in (*sources.paths(config), *sources.includes()):
+    for path in (*sources.rtl_files(config), *sources.includes()):
         shutil.copy(path, folder)
 
 
@@ -167,7 +167,7 @@ def read(top: str, *files: str, options: str = "", config: Config | None = None)
 
     The sources are those that `config` needs, or those of a lane.
     """
-    names = " ".join([*(path.name for path in sources.paths(config)), *files])
+    names = " ".join([*(path.name for path in sources.rtl_files(config)), *files])
     return f"read_slang --threads 1 --top {top} {options} {names}"
 
 

@@ -112,7 +112,7 @@ def generate(config: Config, folder: Path) -> Manifest:
         texts[f"{name}.v"] = text.encode()
         tops[name] = {"file": f"{name}.v", "ports": _ports(top)}
 
-    written_by_hand = {path.name: path.read_bytes() for path in sources.paths(config)}
+    written_by_hand = {path.name: path.read_bytes() for path in sources.rtl_files(config)}
     others = (*sources.includes(), *sources.circuit(config))
     included = {path.name: path.read_bytes() for path in others}
     manifest = Manifest(

@@ -16,10 +16,11 @@ import qstep.protocol
 from qstep.config import Config
 from qstep.errors import ConfigError
 
-__all__ = ["INCLUDE_FOLDER", "circuit", "generator", "includes", "paths", "substance"]
+__all__ = ["INCLUDE_FOLDER", "circuit", "generator", "includes", "rtl_files", "substance"]
 
-INCLUDE_FOLDER = Path(__file__).resolve().parent.parent
-"""The folder of the sources; also the one to search for what they include."""
+_HERE = Path(__file__).resolve().parent
+INCLUDE_FOLDER = installed if (installed := _HERE / "verilog").is_dir() else _HERE.parent
+"""The folder of the sources, ``rtl`` of a checkout; also the one to search for what they include."""
 
 _LANE = ("qs_pkg", "qs_noise", "qs_max_tree", "qs_table", "qs_hazard", "qs_update", "qs_lane")
 _AGENTS = (
@@ -34,12 +35,36 @@ _AGENTS = (
 _FARM = ("qs_chain_pkg", "qs_stop", "qs_island")
 
 
-def paths(config: Config | None = None) -> list[Path]:
-    """Return the hand-written sources, packages first, then from leaf to root.
+def rtl_files(config: Config | None = None) -> list[Path]:
+    """Return the hand-written SystemVerilog in compile order: a package before its users, the top last.
 
-    Those of agents are among them where `config` has some, and those of a farm where it has several
-    lanes: other devices stay the same builds when these change. So is the world that is a circuit,
-    unless it is Python.
+    Also called as ``qstep.rtl_files``. The files lie where QStep is installed and are not to be changed
+    there; :func:`includes` lie beside them, so their folder is the one to search for includes.
+
+    Parameters
+    ----------
+    config : Config, optional
+        What the files are for; without one, the lane ``qs_lane`` alone. The files of agents,
+        ``qs_acting`` at their top, are added where `config` has some, and those of a farm where it has
+        several lanes: other devices stay the same builds when these change. The world comes last where
+        it is a circuit in Verilog.
+
+    Returns
+    -------
+    list of Path
+        Absolute; each exists.
+
+    Raises
+    ------
+    ConfigError
+        There is no file of the world.
+
+    Examples
+    --------
+    >>> import qstep
+    >>> files = qstep.rtl_files()
+    >>> files[0].name, files[-1].name
+    ('qs_pkg.sv', 'qs_lane.sv')
     """
     if config is None or config.acting is None:
         return [INCLUDE_FOLDER / f"{name}.sv" for name in _LANE]

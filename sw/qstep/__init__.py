@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from qstep.acting.live import open_live
     from qstep.acting.sweep import sweep
     from qstep.acting.train import train
+    from qstep_rtl.sources import rtl_files
 
 __all__ = [
     "Acting",
@@ -33,6 +34,7 @@ __all__ = [
     "Transitions",
     "World",
     "open_live",
+    "rtl_files",
     "sweep",
     "train",
 ]
@@ -43,10 +45,11 @@ open = open_device  # `qstep.open`; not in `__all__`, as `import *` must leave P
 
 _LOADED_WHEN_USED = {
     "open_live": "qstep.acting.live",
+    "rtl_files": "qstep_rtl.sources",
     "sweep": "qstep.acting.sweep",
     "train": "qstep.acting.train",
 }
-"""They take most of a second, for Numba."""
+"""They take most of a second, for Numba, or belong to the hardware."""
 
 
 def __getattr__(name: str) -> Any:

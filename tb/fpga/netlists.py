@@ -86,7 +86,7 @@ def hand_written(family: str, top: str, parameters: Mapping[str, int]) -> Path:
     """
 
     def prepare(folder: Path) -> None:
-        for path in (*sources.paths(), *sources.includes()):
+        for path in (*sources.rtl_files(), *sources.includes()):
             shutil.copy(path, folder)
 
     given = " ".join(f"-G {name}={value}" for name, value in parameters.items())

@@ -130,6 +130,6 @@ def test_board_says_its_build_over_the_line(tmp_path: Path) -> None:
     shutil.copy(Path(netlist.__file__).with_name("qs_board.sv"), tmp_path)
     (tmp_path / "bench.sv").write_text(BENCH, encoding="utf-8")
     own = [tmp_path / name for name in ("qstep_top.v", "qs_board.sv", "bench.sv")]
-    library = compile_library([*sources.paths(), *own], "bench", uart=True, optimise=False)
+    library = compile_library([*sources.rtl_files(), *own], "bench", uart=True, optimise=False)
     with LinkDevice(SimPort(config, uart=True, library=library), config) as device:
         assert device.build == BUILD

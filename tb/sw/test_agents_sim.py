@@ -161,7 +161,7 @@ def test_reset_at_rest_keeps_the_words_of_all_agents(tmp_path: Path) -> None:
     device = tmp_path / "qstep_device.v"
     device.write_text(generated(CONFIG)["qstep_device"], encoding="utf-8")
     # It spoils what is read in the clock in which it is written, as a chip may.
-    library = compile_library([*sources.paths(CONFIG), device], "qstep_device", optimise=False)
+    library = compile_library([*sources.rtl_files(CONFIG), device], "qstep_device", optimise=False)
     port = SimPort(CONFIG, library=library)
     agents = LinkAgents(port, CONFIG, WORLD, SETTINGS)
     agents.run(20)

@@ -265,12 +265,14 @@ def test_reports_are_those_of_the_repository_unless_some_are_named(tmp_path: Pat
 
 
 @unit
-def test_without_a_repository_there_are_no_reports(
+def test_an_installed_package_carries_the_reports(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    installed = tmp_path / "site-packages" / "qstep_fpga" / "__init__.py"
-    monkeypatch.setattr(qstep_fpga, "__file__", str(installed))
-    assert load_reports([]) == []
+    report = made_up_build(Config(64, 4))
+    (tmp_path / "reports").mkdir()
+    report.write(tmp_path / "reports" / "board.json")
+    monkeypatch.setattr(qstep_fpga, "__file__", str(tmp_path / "__init__.py"))
+    assert load_reports([]) == [report]
 
 
 @unit

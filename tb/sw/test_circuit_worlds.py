@@ -160,7 +160,7 @@ def test_a_fault_planted_in_an_example_is_found(
     planted = plant_file(tmp_path, example, old, new)
     wrong = replace(config, acting=replace(config.acting, world=str(planted)))
     generate(wrong, tmp_path)
-    verilog = [*sources.paths(wrong), tmp_path / "qstep_device.v"]
+    verilog = [*sources.rtl_files(wrong), tmp_path / "qstep_device.v"]
     library = compile_library(verilog, "qstep_device", trace=False, optimise=False)
     device = LinkAgents(SimPort(wrong, library=library), wrong, limit, SETTINGS)
     with device, pytest.raises(AssertionError):

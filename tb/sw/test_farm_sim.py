@@ -43,7 +43,7 @@ SETTINGS = [AgentSettings(0.5, 0.9, Epsilon(n / 8), n) for n in range(6)]
 def library(folder: Path) -> Path:
     device = folder / "qstep_device.v"
     device.write_text(generated(CONFIG)["qstep_device"], encoding="utf-8")
-    return compile_library([*sources.paths(CONFIG), device], "qstep_device", optimise=False)
+    return compile_library([*sources.rtl_files(CONFIG), device], "qstep_device", optimise=False)
 
 
 @pytest.fixture

@@ -55,7 +55,7 @@ def test_a_device_of_two_unrelated_clocks_runs_is_read_stops_and_is_reset(tmp_pa
     files["clocks.v"] = TOP.format(**paces)
     for name, text in files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
-    verilog = [*sources.paths(CONFIG), *(tmp_path / name for name in files)]
+    verilog = [*sources.rtl_files(CONFIG), *(tmp_path / name for name in files)]
     # With a trace all is evaluated until nothing changes any more: clocks are made of a clock here.
     library = compile_library(verilog, "clocks", uart=True, trace=True, optimise=False)
     port = SimPort(CONFIG, uart=True, library=library)

@@ -45,7 +45,7 @@ def around(
     text = BENCH.read_text(encoding="utf-8").replace("Agents = 3", f"Agents = {agents}")
     bench = folder / BENCH.name
     bench.write_text(text.replace("AtBoard = 0", f"AtBoard = {at_board:d}"), encoding="utf-8")
-    files = [*sources.paths(config), folder / "qstep_device.v", pins, bench]
+    files = [*sources.rtl_files(config), folder / "qstep_device.v", pins, bench]
     library = compile_library(files, "qs_pins_bench", optimise=False)
     return config, SimPort(config, library=library)
 

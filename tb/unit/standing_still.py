@@ -194,7 +194,7 @@ def prove(
     left_out = [core_of(config) if config.acting is None else "qstep_device.design.agents"]
     if folder / _BUS in files:
         watches[folder / _BUS] = _watched_bus
-        left_out = [path.stem for path in sources.paths(config) if path.stem not in _AROUND_BUS]
+        left_out = [path.stem for path in sources.rtl_files(config) if path.stem not in _AROUND_BUS]
         fault, asleep = bus_fault, (folder / _BUS).read_text(encoding="utf-8")
         assert fault[0] in asleep
         (folder / _BUS).write_text(asleep.replace(*fault), encoding="utf-8")

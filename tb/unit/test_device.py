@@ -243,7 +243,7 @@ def lint(folder: Path, top: str, *options: str) -> str:
         [
             *(str(verilator.find()), "--lint-only", "-Wall", "--assert", "--top-module", top),
             *(f"-I{sources.INCLUDE_FOLDER}", *options),
-            *(str(path) for path in [*sources.paths(), folder / f"{top}.v"]),
+            *(str(path) for path in [*sources.rtl_files(), folder / f"{top}.v"]),
         ],
         env=verilator.environment(),
         capture_output=True,

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import qstep
 from qstep.acting.config import Acting
 from qstep.cli.generate import command
 from qstep.config import Config
@@ -94,20 +95,32 @@ def test_manifest_names_config_digest_and_versions(folder: Path) -> None:
 
 def test_manifest_checksums_are_those_of_the_files(folder: Path) -> None:
     manifest = json.loads((folder / MANIFEST_NAME).read_text(encoding="utf-8"))
-    by_hand = [*sources.paths(), *sources.includes()]
+    by_hand = [*sources.rtl_files(), *sources.includes()]
     files = [folder / "qstep_device.v", folder / "qstep_top.v", *by_hand]
     assert manifest["files"] == {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files
     }
-    assert manifest["sources"] == [path.name for path in sources.paths()]
+    assert manifest["sources"] == [path.name for path in sources.rtl_files()]
 
 
 def test_sources_are_all_the_systemverilog_there_is() -> None:
     there = {path.name for path in sources.INCLUDE_FOLDER.glob("*.sv*")}
     configs = [Config(4, 2, acting=Acting(agents=2), lanes=lanes) for lanes in (1, 2)]
-    lane, agents, farm = sources.paths(), *map(sources.paths, configs)
+    lane, agents, farm = qstep.rtl_files(), *map(qstep.rtl_files, configs)
     assert there == {path.name for path in [*farm, *sources.includes()]}
     assert set(lane) < set(agents) < set(farm)
+    assert [files[-1].name for files in (lane, agents, farm)] == [
+        *("qs_lane.sv", "qs_acting.sv", "qs_island.sv")
+    ]
+
+
+def test_packages_come_before_what_uses_them() -> None:
+    seen: set[str] = set()
+    for path in qstep.rtl_files(Config(4, 2, acting=Acting(agents=2), lanes=2)):
+        used = set(re.findall(r"\b(qs_\w+)::", sources.substance(path)))
+        assert used <= seen, f"{path.name} comes before {used - seen}"
+        seen.add(path.stem)
+    assert {"qs_pkg", "qs_agents_pkg", "qs_chain_pkg"} < seen
 
 
 def test_a_circuit_is_among_the_files_whatever_its_language(tmp_path: Path) -> None:
@@ -150,7 +163,7 @@ def test_generated_files_share_no_module_and_hold_none_written_by_hand(folder: P
     for name in ("qstep_device.v", "qstep_top.v"):
         modules += re.findall(r"^module (\S+?)\s*\(", (folder / name).read_text(), re.MULTILINE)
     assert len(modules) == len(set(modules))
-    assert not {path.stem for path in sources.paths()} & set(modules)
+    assert not {path.stem for path in sources.rtl_files()} & set(modules)
 
 
 def test_generate_names_no_path_of_this_machine(folder: Path) -> None:

@@ -200,7 +200,7 @@ def test_a_fault_planted_between_link_and_lane_is_found(
     copies = tmp_path / "planted"
     copies.mkdir()
     plant(copies, file, old, new, extra=[device])
-    verilog = [copies / path.name for path in [*sources.paths(), device]]
+    verilog = [copies / path.name for path in [*sources.rtl_files(), device]]
     library = compile_library(verilog, "qstep_device", optimise=False)
     with pytest.raises((AssertionError, DeviceError), match=message):
         check(drawn_stream(False, 2000), library)

@@ -32,9 +32,9 @@ _PROOF = (
 
 def prove(config: Config, top: str, written: str, simulated: str, folder: Path) -> int:
     """Prove two devices equivalent; return of how many signals, or raise BuildError."""
-    for path in (*sources.paths(config), *sources.includes()):
+    for path in (*sources.rtl_files(config), *sources.includes()):
         shutil.copy(path, folder)
-    own = " ".join(path.name for path in sources.paths(config))
+    own = " ".join(path.name for path in sources.rtl_files(config))
     script = []
     for file, text in (("gold", written), ("gate", simulated)):
         (folder / f"{file}.v").write_text(text, encoding="utf-8")

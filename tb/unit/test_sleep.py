@@ -31,7 +31,7 @@ def library(folder: Path, trace: bool = False, config: Config = CONFIG) -> Path:
     """Return a simulated device whose blocks all run in every clock."""
     device = folder / "qstep_device.v"
     device.write_text(generated(config)["qstep_device"], encoding="utf-8")
-    verilog = [*sources.paths(config), device]
+    verilog = [*sources.rtl_files(config), device]
     return compile_library(verilog, "qstep_device", trace=trace, optimise=False)
 
 

@@ -102,8 +102,8 @@ def load_reports(paths: Sequence[Path]) -> list[BuildReport]:
     Parameters
     ----------
     paths : sequence of Path
-        Files that ``qstep build`` wrote; none for all in ``fpga/reports``, which only a checkout of
-        the repository has.
+        Files that ``qstep build`` wrote; none for all that come with QStep, ``fpga/reports`` of a
+        checkout.
 
     Raises
     ------
@@ -113,7 +113,8 @@ def load_reports(paths: Sequence[Path]) -> list[BuildReport]:
     import qstep_fpga
     from qstep_fpga.report import BuildReport
 
-    kept = Path(qstep_fpga.__file__).parents[1] / "reports"
+    package = Path(qstep_fpga.__file__).parent
+    kept = installed if (installed := package / "reports").is_dir() else package.parent / "reports"
     return [BuildReport.read(path) for path in paths or sorted(kept.glob("*.json"))]
 
 

@@ -42,7 +42,7 @@ __all__ = ["command"]
     "reports",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="A board's report from qstep build; may be repeated.  [default: the repository's fpga/reports]",
+    help="A board's report from qstep build; may be repeated.  [default: those of QStep's own boards]",
 )
 def command(
     quick: bool,

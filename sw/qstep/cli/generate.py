@@ -30,7 +30,7 @@ def command(folder: Path, **geometry: Any) -> None:
     from qstep_rtl.generate import MANIFEST_NAME, generate
 
     manifest = generate(config, folder)
-    for path in (*sources.paths(config), *sources.includes()):
+    for path in (*sources.rtl_files(config), *sources.includes()):
         write_atomically(folder / path.name, path.read_bytes())
     for name, top in manifest.tops.items():
         click.echo(f"{folder / top['file']}  module {name}")
