@@ -68,7 +68,7 @@ $(VENV)/.fpga: $(VENV)/.base
 	@touch $@
 
 $(VENV)/.full: $(VENV)/.base
-	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[dev,torch,profile,cluster,fpga]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[dev,torch,profile,cluster,fpga,bus]'
 	@touch $(VENV)/.fpga $@
 
 $(VENV)/.made:

@@ -18,11 +18,13 @@ from pathlib import Path
 from qstep.acting.config import Acting
 from qstep.config import Config, Link
 from qstep_fpga.netlist import write_board_source
+from qstep_rtl.bus.registers import write_block
 from qstep_rtl.generate import generate
 from qstep_sim import verilator
 
 __all__ = [
     "ACTING_CORNERS",
+    "AXI_CORNERS",
     "BOARD",
     "BOARD_CLOCKS",
     "BOARD_WAIVER",
@@ -35,6 +37,7 @@ __all__ = [
     "format_files",
     "lint",
     "lint_acting",
+    "lint_axi_lane",
     "lint_board",
     "lint_lane_wrapper",
     "lint_pins",
@@ -93,6 +96,13 @@ ISLAND_CORNERS = [
     {"Agents": 16, "Outcomes": 4, "Starts": 4, "Algorithm": 3, "IndexMask": (1 << 30) - 1},
 ]
 """Parameters of `qs_island`, beside those of `qs_acting` in it."""
+
+AXI_CORNERS = [
+    {"States": 2, "Actions": 2, "Width": 8, "StreamBytes": 4},
+    {"States": 25, "Actions": 3, "Width": 20, "LoopDepth": 2, "StreamBytes": 8},
+    {"States": 65536, "Actions": 64, "Width": 32, "LoopDepth": 3, "StreamBytes": 16},
+]
+"""Parameters of `qs_axi_lane`: each at its ends."""
 
 BOARD_CLOCKS = [4_000, 12_000_000, 42_000_000, 2**30]
 """Values of `ClockHz` of `qs_board`: what it divides by is and is not a power of two."""
@@ -169,6 +179,13 @@ def lint_acting(parameters: Mapping[str, int], rtl: Path = RTL, top: str = "qs_a
 def lint_lane_wrapper() -> str:
     """Lint ``qs_lane_wrapper`` and the lane in it, both of which must have their default parameters."""
     return lint("qs_lane_wrapper", {}, sources=[LANE_WRAPPER])
+
+
+def lint_axi_lane(parameters: Mapping[str, int], rtl: Path = RTL) -> str:
+    """Lint ``qs_axi_lane`` with its generated registers, as :func:`lint` does."""
+    with tempfile.TemporaryDirectory() as name:
+        block = write_block(Path(name))
+        return lint("qs_axi_lane", parameters, rtl, [*block, rtl / "qs_axi_lane.sv"])
 
 
 def lint_pins() -> str:
@@ -252,6 +269,7 @@ def _main() -> int:
         (f"qs_island with {c}", partial(lint_acting, c, top="qs_island")) for c in ISLAND_CORNERS
     ]
     runs += [(f"qs_board at {clock} Hz", partial(lint_board, clock)) for clock in BOARD_CLOCKS]
+    runs += [(f"qs_axi_lane with {c}", partial(lint_axi_lane, c)) for c in AXI_CORNERS]
     runs += [("qs_board with two clocks", lint_two_clocks)]
     runs += [("qs_lane_wrapper", lint_lane_wrapper), ("qs_pins", lint_pins)]
     runs += [(f"{WORLD.stem} with {c}", partial(lint_world, c)) for c in WORLD_CORNERS]

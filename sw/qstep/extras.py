@@ -18,7 +18,7 @@ def load(module: str, extra: str) -> Any:
     module : str
         A module of QStep that imports such a package, or the package itself.
     extra : str
-        The extra of ``pyproject.toml``: ``torch``, ``profile``.
+        The extra of ``pyproject.toml``: ``torch``, ``profile``, ``bus``.
 
     Raises
     ------

@@ -53,6 +53,13 @@ def test_what_is_around_the_lane_alone_has_no_warnings() -> None:
     assert lint_rtl.lint_pins() == ""
 
 
+def test_the_lane_on_axi_has_no_warnings_and_a_fault_there_is_reported(tmp_path: Path) -> None:
+    corners = lint_rtl.AXI_CORNERS
+    assert [lint_rtl.lint_axi_lane(corner) for corner in corners] == [""] * len(corners)
+    rtl = plant(tmp_path, "qs_bus_stream.sv", "32'(greedy)", "31'(greedy)")
+    assert "%Warning-WIDTH" in lint_rtl.lint_axi_lane(corners[0], rtl)
+
+
 def test_the_world_as_a_circuit_has_no_warnings() -> None:
     corners = lint_rtl.WORLD_CORNERS
     assert [lint_rtl.lint_world(corner) for corner in corners] == [""] * len(corners)

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from qstep import extras
 from qstep.cli._options import config_from, config_options
 from qstep.files import write_atomically
 
@@ -16,26 +17,46 @@ __all__ = ["command"]
 @click.command("generate", short_help="Write the Verilog of a configuration.")
 @config_options
 @click.option(
+    "--bus",
+    type=click.Choice(["axi"]),
+    help="Instead of the link: AXI4-Lite for control, AXI4-Stream for transitions and results.",
+)
+@click.option(
+    "--stream-bytes",
+    type=click.Choice(["4", "8", "16"]),
+    default="4",
+    show_default=True,
+    help="With --bus: bytes of a beat of the streams.",
+)
+@click.option(
     "--out", "folder", type=click.Path(path_type=Path), required=True, help="Folder to write to."
 )
-def command(folder: Path, **geometry: Any) -> None:
+def command(folder: Path, bus: str | None, stream_bytes: str, **geometry: Any) -> None:
     """Write the Verilog of a configuration, whole, and a manifest of what it is made of.
 
     The folder gets two tops to choose from, qstep_device.v with byte streams and qstep_top.v with a
-    UART, and the hand-written SystemVerilog that both instantiate.
+    UART, and the hand-written SystemVerilog that both instantiate. With --bus axi it gets qstep_axi.sv,
+    and a C header and a page (HTML) of its registers.
     """
     config = config_from(**geometry)
 
     from qstep_rtl import sources
     from qstep_rtl.generate import MANIFEST_NAME, generate
 
-    manifest = generate(config, folder)
-    for path in (*sources.rtl_files(config), *sources.includes()):
-        write_atomically(folder / path.name, path.read_bytes())
+    if bus is None:
+        manifest = generate(config, folder)
+        for path in (*sources.rtl_files(config), *sources.includes()):
+            write_atomically(folder / path.name, path.read_bytes())
+    else:
+        bus_generate = extras.load("qstep_rtl.bus.generate", "bus")
+        manifest = bus_generate.generate_axi(config, folder, int(stream_bytes))
     for name, top in manifest.tops.items():
         click.echo(f"{folder / top['file']}  module {name}")
     for source in manifest.sources:
         click.echo(f"{folder / source}  to be read before those")
     for path in sources.includes():
         click.echo(f"{folder / path.name}  included by them")
+    if bus is not None:
+        click.echo(f"{folder / bus_generate.HEADER}  its registers, for C")
+        click.echo(f"{folder / bus_generate.PAGE}  its registers, to read")
     click.echo(f"{folder / MANIFEST_NAME}  digest {config.digest[:16]}")

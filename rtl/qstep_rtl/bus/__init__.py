@@ -1,0 +1,1 @@
+"""The lane on a bus: registers from one description, and the tops around them."""

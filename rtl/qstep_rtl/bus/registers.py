@@ -1,0 +1,121 @@
+"""Everything that follows from the description of the registers, ``qs_lane_regs.rdl``, by PeakRDL.
+
+The register block, the C header, the page, and what a test bench knows are made here; nothing of them is
+written by hand or kept in the repository.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from peakrdl_cheader.exporter import CHeaderExporter
+from peakrdl_html import HTMLExporter
+from peakrdl_regblock import RegblockExporter
+from peakrdl_regblock.cpuif.axi4lite import AXI4Lite_Cpuif_flattened
+from peakrdl_regblock.udps import ALL_UDPS
+from systemrdl import RDLCompiler
+from systemrdl.node import RegNode
+
+from qstep_rtl.sources import INCLUDE_FOLDER
+
+__all__ = [
+    "ADDRESS_BITS",
+    "BLOCK",
+    "HEADER",
+    "PAGE",
+    "Register",
+    "registers",
+    "write_block",
+    "write_documents",
+]
+
+BLOCK = "qs_lane_regs"
+"""Name of the description and of the generated module."""
+
+HEADER = f"{BLOCK}.h"
+"""The registers for C."""
+
+PAGE = f"{BLOCK}_html/index.html"
+"""The registers to read, in a folder of its own."""
+
+ADDRESS_BITS = 12
+"""Of the bus: more than the map needs, so that its last word is no register (``qs_bus_guard``)."""
+
+_WAIVERS = ("MULTIDRIVEN", "UNUSEDSIGNAL", "UNUSEDPARAM")
+"""PeakRDL drives members of a structure in processes of their own, and leaves some without a reader."""
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """Where a register is and what it holds.
+
+    Attributes
+    ----------
+    address : int
+        Of its first byte.
+    size : int
+        Bytes, 4 or 8.
+    fields : dict of str to (int, int)
+        Lowest bit and number of bits of each field.
+    readable, writable : bool
+        By software.
+    """
+
+    address: int
+    size: int
+    fields: dict[str, tuple[int, int]]
+    readable: bool
+    writable: bool
+
+
+def _compiled() -> Any:
+    compiler = RDLCompiler()
+    for kind in ALL_UDPS:
+        compiler.register_udp(kind, soft=False)
+    compiler.compile_file(str(INCLUDE_FOLDER / f"{BLOCK}.rdl"))
+    return compiler.elaborate()
+
+
+def registers() -> dict[str, Register]:
+    """Return every register by its name, in the order of addresses."""
+    return {
+        node.inst_name: Register(
+            node.absolute_address,
+            node.size,
+            {field.inst_name: (field.lsb, field.width) for field in node.fields()},
+            node.has_sw_readable,
+            node.has_sw_writable,
+        )
+        for node in _compiled().top.children()
+        if isinstance(node, RegNode)
+    }
+
+
+def write_block(folder: Path) -> list[Path]:
+    """Write the register block in SystemVerilog; return its files in compile order."""
+    RegblockExporter().export(
+        _compiled(),
+        str(folder),
+        cpuif_cls=AXI4Lite_Cpuif_flattened,
+        address_width=ADDRESS_BITS,
+        err_if_bad_addr=True,
+        err_if_bad_rw=True,
+    )
+    paths = [folder / f"{BLOCK}_pkg.sv", folder / f"{BLOCK}.sv"]
+    for path in paths:
+        text = path.read_text(encoding="utf-8")
+        off, on = (
+            "".join(f"// verilator lint_{way} {rule}\n" for rule in _WAIVERS)
+            for way in ("off", "on")
+        )
+        path.write_text(off + text + on, encoding="utf-8")
+    return paths
+
+
+def write_documents(folder: Path) -> None:
+    """Write the C header of the registers and the page about them, `HEADER` and `PAGE`."""
+    root = _compiled()
+    CHeaderExporter().export(root, str(folder / HEADER))
+    HTMLExporter().export(root, str((folder / PAGE).parent))

@@ -1,0 +1,219 @@
+"""The AXI ports of ``qs_axi_lane`` in a cocotb test: registers by name, transitions as packets."""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
+from typing import Any, NamedTuple
+
+from cocotb.clock import Clock
+from cocotb.triggers import ClockCycles, RisingEdge
+from cocotbext.axi import (
+    AxiLiteBus,
+    AxiLiteMaster,
+    AxiResp,
+    AxiStreamBus,
+    AxiStreamFrame,
+    AxiStreamSink,
+    AxiStreamSource,
+)
+
+from qstep import Config, Hyperparameters, QFormat
+from qstep.model import Model
+from qstep_rtl.bus.registers import registers
+
+__all__ = [
+    "FORWARDED",
+    "REFUSED",
+    "SATURATED",
+    "AxiPort",
+    "Result",
+    "Transition",
+    "drawn",
+    "packed",
+]
+
+SATURATED, FORWARDED, REFUSED = 1, 2, 4
+
+_TRANSITION = struct.Struct("<IIiHH")
+_RESULT = struct.Struct("<iiII")
+
+
+class Transition(NamedTuple):
+    """A transition in the order of :meth:`qstep.Model.update`."""
+
+    state: int
+    action: int
+    reward: int
+    next_state: int
+    terminated: int
+
+
+class Result(NamedTuple):
+    """What comes back for a transition."""
+
+    value: int
+    maximum: int
+    greedy: int
+    flags: int
+
+
+def packed(transitions: Iterable[Transition]) -> bytes:
+    """Return the bytes of a packet."""
+    return b"".join(
+        _TRANSITION.pack(t.state, t.next_state, t.reward, t.action, t.terminated)
+        for t in transitions
+    )
+
+
+def drawn(config: Config, count: int) -> list[Transition]:
+    """Return transitions, half of them within a few states, so that results in flight are used."""
+    least, greatest = config.format.minimum, config.format.maximum
+    few = min(config.states, 3)
+    return [
+        Transition(
+            random.randrange(rows),
+            random.randrange(config.actions),
+            random.choice([least, greatest, random.randint(least, greatest)]),
+            random.randrange(rows),
+            int(random.random() < 0.2),
+        )
+        for rows in random.choices([few, config.states], k=count)
+    ]
+
+
+def _stalls(share: float) -> Iterator[bool]:
+    while True:
+        yield random.random() < share
+
+
+class AxiPort:
+    """Both streams and the registers of the top."""
+
+    def __init__(self, dut: Any) -> None:
+        self.dut = dut
+        reset = {"reset": dut.aresetn, "reset_active_level": False}
+        self.master = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.aclk, **reset)
+        self.source = AxiStreamSource(AxiStreamBus.from_prefix(dut, "s_axis"), dut.aclk, **reset)
+        self.sink = AxiStreamSink(AxiStreamBus.from_prefix(dut, "m_axis"), dut.aclk, **reset)
+        self.registers = registers()
+        width, fraction = int(dut.Width.value), int(dut.Fraction.value)
+        self.config = Config(
+            states=int(dut.States.value),
+            actions=int(dut.Actions.value),
+            format=QFormat(width - fraction, fraction),
+            loop_depth=int(dut.LoopDepth.value),
+        )
+
+    @classmethod
+    async def started(cls, dut: Any) -> AxiPort:
+        """Return the ports after a reset, with the table cleared."""
+        dut.aresetn.value = 0
+        Clock(dut.aclk, 10, unit="ns").start()
+        dut.s_axil_awprot.value = dut.s_axil_arprot.value = 0
+        port = cls(dut)
+        await port.reset()
+        await port.write("control", clear=1)
+        await port.settled()
+        return port
+
+    async def reset(self) -> None:
+        """Reset for four clocks."""
+        self.dut.aresetn.value = 0
+        await ClockCycles(self.dut.aclk, 4)
+        self.dut.aresetn.value = 1
+        await ClockCycles(self.dut.aclk, 2)
+
+    def stall(self, share: float) -> None:
+        """Let each of the seven channels that the test drives stall in that share of the clocks."""
+        write, read = self.master.write_if, self.master.read_if
+        channels = [write.aw_channel, write.w_channel, write.b_channel]
+        channels += [read.ar_channel, read.r_channel]
+        for channel in (*channels, self.source, self.sink):
+            channel.set_pause_generator(_stalls(share) if share else repeat(False))
+
+    async def read(self, name: str) -> int:
+        """Return a register; the access must succeed."""
+        register = self.registers[name]
+        answer = await self.master.read(register.address, register.size)
+        assert answer.resp == AxiResp.OKAY, f"{name} was read with {answer.resp}"
+        return int.from_bytes(answer.data, "little")
+
+    async def field(self, name: str, field: str) -> int:
+        """Return a field of a register."""
+        low, bits = self.registers[name].fields[field]
+        return await self.read(name) >> low & (1 << bits) - 1
+
+    async def write(self, name: str, **fields: int) -> None:
+        """Write a register; fields that are not given are 0."""
+        register = self.registers[name]
+        word = 0
+        for field, value in fields.items():
+            low, bits = register.fields[field]
+            word |= (value & (1 << bits) - 1) << low
+        answer = await self.master.write(register.address, word.to_bytes(4, "little"))
+        assert answer.resp == AxiResp.OKAY, f"{name} was written with {answer.resp}"
+
+    async def settled(self) -> None:
+        """Wait until no settings and no clear wait."""
+        while await self.field("status", "pending"):
+            pass
+
+    async def configure(self, hyper: Hyperparameters) -> None:
+        """Bring settings into force."""
+        alpha, kappa = hyper.coefficients.alpha, hyper.coefficients.kappa
+        await self.write("alpha", value=alpha)
+        await self.write("kappa", value=kappa)
+        await self.write("rounding", mode=hyper.rounding_for(self.config).code)
+        await self.write("noise_seed_x", value=hyper.noise.x)
+        await self.write("noise_seed_w", value=hyper.noise.w)
+        await self.write("control", configure=1)
+        await self.settled()
+
+    async def table(self) -> list[list[int]]:
+        """Return the whole table, raw."""
+        await self.write("table_state", value=0)
+        await self.write("table_action", value=0)
+        words = [
+            [await self.read("table_value") for _ in range(self.config.actions)]
+            for _ in range(self.config.states)
+        ]
+        return [[word - (word >> 31 << 32) for word in row] for row in words]
+
+    async def load(self, table: Sequence[Sequence[int]]) -> None:
+        """Write the whole table."""
+        await self.write("table_state", value=0)
+        await self.write("table_action", value=0)
+        for row in table:
+            for value in row:
+                await self.write("table_value", value=value)
+
+    async def results(self) -> list[Result]:
+        """Return the next packet of results."""
+        frame: AxiStreamFrame = await self.sink.recv()
+        assert len(frame.tdata) % _RESULT.size == 0, f"{len(frame.tdata)} bytes came back"
+        return [Result(*words) for words in _RESULT.iter_unpack(bytes(frame.tdata))]
+
+    async def apply(self, transitions: Sequence[Transition]) -> list[Result]:
+        """Send a packet and return what comes back."""
+        await self.source.send(packed(transitions))
+        return await self.results()
+
+    def check(
+        self, model: Model, transitions: Sequence[Transition], results: Sequence[Result]
+    ) -> None:
+        """Compare results with what the model does; whether one was forwarded is not the model's."""
+        assert len(results) == len(transitions)
+        for number, (given, found) in enumerate(zip(transitions, results, strict=True)):
+            update = model.update(*given[:4], bool(given.terminated))
+            expected = (update.value, update.maximum, update.greedy, int(update.saturated))
+            assert (*found[:3], found.flags & ~FORWARDED) == expected, (
+                f"result {number} of {given} is {found}, the model's {expected}"
+            )
+
+    async def clocks(self, count: int = 1) -> None:
+        """Wait for rising edges."""
+        for _ in range(count):
+            await RisingEdge(self.dut.aclk)

@@ -1,0 +1,112 @@
+"""``qstep generate --bus axi`` writes a whole design and what belongs to its registers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from qstep import Acting, Config
+from qstep.cli.generate import command
+from qstep.errors import ConfigError
+from qstep_rtl.bus.generate import generate_axi
+from qstep_rtl.bus.registers import BLOCK, HEADER, PAGE, registers
+from qstep_rtl.sources import INCLUDE_FOLDER
+from qstep_sim import verilator
+
+pytestmark = pytest.mark.rtl
+
+CONFIG = Config(states=25, actions=3, format="Q4.4", loop_depth=2)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder that the command has written to."""
+    path = tmp_path_factory.mktemp("axi")
+    words = ["--bus", "axi", "--stream-bytes", "8", "--states", "25", "--actions", "3"]
+    words += ["--format", "Q4.4", "--loop-depth", "2", "--out", str(path)]
+    answer = CliRunner().invoke(command, words, catch_exceptions=False)
+    assert answer.exit_code == 0
+    for name in ("qstep_axi.sv", HEADER, PAGE, "manifest.json"):
+        assert f"{path / name}" in answer.output
+    return path
+
+
+def test_the_design_is_whole_and_the_manifest_says_what_it_is(folder: Path) -> None:
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    assert (manifest["config"], manifest["digest"]) == (CONFIG.to_dict(), CONFIG.digest)
+    for name, digest in manifest["files"].items():
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+    (file,) = {top["file"] for top in manifest["tops"].values()}
+    answer = subprocess.run(
+        [
+            *(str(verilator.find()), "--lint-only", "-Wall", "--top-module", "qstep_axi"),
+            *(*manifest["sources"], file),
+        ],
+        cwd=folder,
+        env=verilator.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (answer.returncode, answer.stderr) == (0, "")
+    text = (folder / file).read_text(encoding="utf-8")
+    for name, port in manifest["tops"]["qstep_axi"]["ports"].items():
+        bits = f"[{port['bits'] - 1}:0] " if port["bits"] > 1 else ""
+        assert f"{port['direction']} logic {bits}{name}" in text
+
+
+def test_header_and_page_name_each_register(folder: Path) -> None:
+    """The C compiler agrees with what the test bench knows about every offset."""
+    offsets = "".join(
+        f'_Static_assert(offsetof({BLOCK}_t, {name}) == {register.address}, "{name}");\n'
+        for name, register in registers().items()
+    )
+    source = f'#include <stddef.h>\n#include "{HEADER}"\n{offsets}'
+    check = folder / "offsets.c"
+    check.write_text(source, encoding="utf-8")
+    assert subprocess.run(["cc", "-std=c11", "-fsyntax-only", check], check=False).returncode == 0
+    wrong = source.replace("== 128", "== 132")
+    assert wrong != source
+    check.write_text(wrong, encoding="utf-8")
+    answer = subprocess.run(
+        ["cc", "-std=c11", "-fsyntax-only", check], capture_output=True, check=False
+    )
+    assert answer.returncode != 0
+    assert (folder / PAGE).is_file()
+    pages = "".join(
+        path.read_text(encoding="utf-8") for path in (folder / PAGE).parent.glob("content/*.html")
+    )
+    assert all(name in pages for name in registers())
+
+
+def test_nothing_that_is_generated_is_kept_beside_its_description() -> None:
+    assert [path.name for path in INCLUDE_FOLDER.glob(f"{BLOCK}*")] == [f"{BLOCK}.rdl"]
+
+
+def test_a_device_with_agents_and_an_odd_beat_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="acting has 2 agents; on a bus there is a lane without"):
+        generate_axi(Config(states=4, actions=2, acting=Acting(agents=2)), tmp_path)
+    with pytest.raises(ConfigError, match="stream_bytes is 5; it must be 4, 8 or 16"):
+        generate_axi(CONFIG, tmp_path, 5)
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_peakrdl_the_command_says_how_to_get_it(tmp_path: Path) -> None:
+    words = ["generate", "--bus", "axi", "--states", "4", "--actions", "2", "--out", str(tmp_path)]
+    code = f"""import sys
+sys.modules["systemrdl"] = None
+sys.argv[1:] = {words!r}
+import qstep_command
+qstep_command.main()"""
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert answer.returncode != 0
+    assert "pip install 'qstep[bus]'" in answer.stderr
+    assert "Traceback" not in answer.stderr
