@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from qstep import envs  # which registers the environments with Gymnasium
 from qstep.acting.agent import AgentSettings
 from qstep.acting.config import Acting, Algorithm
 from qstep.acting.epsilon import Epsilon
@@ -33,6 +34,7 @@ __all__ = [
     "Rounding",
     "Transitions",
     "World",
+    "envs",
     "open_live",
     "rtl_files",
     "sweep",

@@ -23,7 +23,7 @@ SMALL = DqnConfig(
 
 
 def learner(config: DqnConfig = SMALL, num_envs: int = 8) -> Dqn:
-    return Dqn(CartPoleVectorEnv(num_envs, seed=3), config, CPU)
+    return Dqn(CartPoleVectorEnv(num_envs), config, CPU)
 
 
 def play_on(made: Dqn, steps: int) -> Dqn:

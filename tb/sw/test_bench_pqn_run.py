@@ -8,11 +8,12 @@ from functools import partial
 import numpy as np
 import pytest
 from tb.sw.jax_extra import NO_JAX
+from tb.sw.vector_steps import poles as start_poles
+from tb.sw.vector_steps import stepped
 
 from qstep.bench.checks import WrongTableError
 from qstep.bench.measure import Form, compare
 from qstep.deep.pqn_config import PqnConfig
-from qstep.envs.cartpole_vector import CartPoleVectorEnv
 from qstep.errors import ToolMissingError
 
 pytestmark = pytest.mark.unit
@@ -79,15 +80,15 @@ def test_carts_of_jax_move_as_ours() -> None:
 
     from qstep.baselines import pqn_jax
 
-    envs, draw = CartPoleVectorEnv(64, seed=3), np.random.default_rng(1)
+    envs, draw = start_poles(64, seed=3), np.random.default_rng(1)
     ends = 0
     for number in range(200):
         action = draw.integers(2, size=64)
-        steps = envs.snapshot()["steps"]
-        poles = pqn_jax.Poles(envs.observation.copy(), steps)
+        steps = envs.checkpoint()["steps"]
+        poles = pqn_jax.Poles(envs.observation, steps)
         after, ended = pqn_jax.step(poles, action, random.key(number))
         other, _ = pqn_jax.step(poles, 1 - action, random.key(number))
-        moved = envs.step(action)
+        moved = stepped(envs, action)
         expected = moved.terminated | moved.truncated
         ends += expected.sum()
         np.testing.assert_array_equal(ended, expected)

@@ -68,7 +68,7 @@ def test_falling_is_no_success_and_500_steps_are() -> None:
     assert info["is_success"] is False
     seen, _ = env.reset(seed=0)
     for number in range(1, 501):
-        x, x_dot, theta, theta_dot = env.unwrapped.state  # type: ignore[attr-defined]
+        x, x_dot, theta, theta_dot = env.unwrapped.pole.state  # type: ignore[attr-defined]
         action = int(0.1 * x + 0.3 * x_dot + 3.0 * theta + theta_dot > 0)
         seen, _, terminated, truncated, info = env.step(action)
         assert (terminated, truncated) == (False, number == 500)

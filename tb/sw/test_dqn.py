@@ -9,7 +9,10 @@ import gymnasium as gym
 import numpy as np
 import pytest
 import torch
+from gymnasium.spaces import Box, Discrete
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from tb.sw.dqn_learner import CPU, SMALL, learner, play_on
+from tb.sw.vector_steps import poles, stepped
 
 from qstep.deep.adam import Adam
 from qstep.deep.dqn import Dqn
@@ -50,7 +53,7 @@ def fast_score(prioritised: bool) -> float:
     """Return the greedy score after 20,000 steps: 150, prioritised 165; below 30 before the first."""
     changes: dict[str, Any] = {"total_timesteps": 20_000, "prioritised": prioritised}
     made = Dqn(
-        CartPoleVectorEnv(32, seed=32),
+        CartPoleVectorEnv(32),
         replace(PRESETS["cartpole"].configuration("fast", 1), **changes),
         CPU,
     )
@@ -147,58 +150,55 @@ def test_fast_form_learns_as_often_as_it_is_told() -> None:
 
 def test_replay_gets_what_the_environments_showed() -> None:
     made = learner(replace(SMALL, buffer_size=4096))
-    envs = CartPoleVectorEnv(8, seed=3)
+    envs = poles(8)
     for first in range(0, 56, 8):
         made.step()
         kept = made.replay.checkpoint()
         rows = slice(first, first + 8)
         seen, next_seen = kept["seen"].reshape(2, 4096, -1)[:, rows, :-1]
         assert np.array_equal(seen, envs.observation)
-        step = envs.step(kept["action"][rows])
+        step = stepped(envs, kept["action"][rows])
         assert np.array_equal(next_seen, step.next_observation)
 
 
 def test_discount_is_zero_only_where_an_episode_terminated() -> None:
-    class Ends:
-        """One environment whose steps terminate, are cut off, or go on, in turn."""
+    class Ends(gym.Env[Any, Any]):
+        """An environment whose steps terminate, are cut off, or go on, in turn."""
 
-        inputs, actions = 1, 2
+        observation_space, action_space = Box(0, 1, (1,)), Discrete(2)
+        count = 0
 
-        def __init__(self) -> None:
-            self.observation = np.zeros((1, 1), np.float32)
-            self.count = 0
+        def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:
+            return np.ones(1, np.float32), {}
 
-        @property
-        def num_envs(self) -> int:
-            return 1
-
-        def step(self, actions: Any) -> Any:
-            class Step:
-                next_observation = np.full((1, 1), self.count, np.float32)
-                reward = np.ones(1, np.float32)
-                terminated = np.array([self.count % 3 == 0])
-                truncated = np.array([self.count % 3 == 1])
-                score = np.array([self.count], np.int32)
-
+        def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
             self.count += 1
-            return Step
+            left = self.count % 3
+            return np.zeros(1, np.float32), 1.0, left == 1, left == 2, {}
 
-    made = Dqn(Ends(), replace(SMALL, batch_size=8, learning_starts=64), CPU)  # type: ignore[arg-type]
+    envs = SyncVectorEnv([Ends], autoreset_mode=AutoresetMode.SAME_STEP)
+    made = Dqn(envs, replace(SMALL, batch_size=8, learning_starts=64), CPU)
     ended = [len(made.step().env) for _ in range(6)]
     kept = made.replay.checkpoint()
     gamma = np.float32(SMALL.gamma)
     assert kept["discount"][:6].tolist() == [0, gamma, gamma] * 2
     assert (kept["reward"][:6] == np.float32(SMALL.reward_scale)).all()
+    next_seen = kept["seen"].reshape(2, SMALL.buffer_size, -1)[1, :6, 0]
+    assert (next_seen == 0).all()  # not what the next episode begins with
     assert ended == [1, 1, 0] * 2
     assert made.episodes == 4
 
 
 def test_returns_are_those_of_each_environment() -> None:
     made = learner()
-    ended = [made.step() for _ in range(100)]
-    scores = np.concatenate([e.score for e in ended])
-    assert len(scores) > 10
-    assert np.array_equal(np.concatenate([e.episode_return for e in ended]), scores)  # 1 a step
+    began = np.zeros(8, np.int64)
+    ends = 0
+    for step in range(1, 101):
+        ended = made.step()
+        assert (ended.episode_return == step - began[ended.env]).all()  # 1 a step
+        began[ended.env] = step
+        ends += len(ended.env)
+    assert ends > 10
 
 
 def test_target_network_is_copied_when_it_is_time() -> None:
@@ -233,7 +233,7 @@ def test_learning_rate_and_epsilon_go_by_steps() -> None:
 def test_no_exploration_is_greedy() -> None:
     made = learner(replace(SMALL, epsilon=EpsilonSchedule(0, 0, 0)))
     network = made.online.to_modules()
-    seen = made.envs.observation.copy()
+    seen = made.observation
     with torch.no_grad():
         best = network(torch.from_numpy(seen)).argmax(1)
     made.step()

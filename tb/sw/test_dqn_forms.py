@@ -28,7 +28,7 @@ def test_first_updates_are_alike_on_an_accelerator(variant: Any) -> None:
     if name == "cpu":
         pytest.skip("PyTorch finds neither an NVIDIA nor an Apple GPU on this machine")
     config = replace(SMALL, variant=variant, prioritised=True, epsilon=EpsilonSchedule(1, 1, 0))
-    there = Dqn(CartPoleVectorEnv(8, seed=3), config, torch_device.choose(name))
+    there = Dqn(CartPoleVectorEnv(8), config, torch_device.choose(name))
     here = learner(config)
     for made in (there, here):
         play_on(made, 96)

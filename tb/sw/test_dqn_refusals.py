@@ -9,46 +9,36 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
-from gymnasium.spaces import Box, Discrete
+from gymnasium.spaces import Box, Discrete, MultiBinary
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from tb.sw.dqn_learner import CPU, SMALL, learner
 
 from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_plain import PlainDqn
-from qstep.envs.snake_vector import SnakeVectorEnv
+from qstep.deep.pqn import Pqn
+from qstep.deep.spaces import Spaces
 from qstep.errors import ConfigError, EnvironmentSpaceError
 
 pytestmark = pytest.mark.unit
 
 
-def test_environments_that_show_an_index_are_refused() -> None:
-    with pytest.raises(
-        EnvironmentSpaceError, match="the environments show one index; a network needs"
-    ):
-        Dqn(SnakeVectorEnv(4, "state"), SMALL, CPU)
-
-
 BOX = Box(-1, 1, (4,), np.float32)
-SEEN = "; DQN needs a Box of float32 and one dimension"
-ACTS = "; DQN needs a Discrete that starts at 0"
+SEEN = "; a network needs a Box of floats or a Discrete"
+ACTS = "; a network needs a Discrete one"
 
 
+@pytest.mark.parametrize("form", [Dqn, Pqn, PlainDqn])
 @pytest.mark.parametrize(
     ("seen", "acts", "message"),
     [
-        (Discrete(16), Discrete(2), "the observation space is Discrete(16)" + SEEN),
-        (Box(0, 1, (3, 3), np.float32), Discrete(2), "(3, 3), float32)" + SEEN),
-        (Box(0, 1, (3,), np.float64), Discrete(2), "is Box(0.0, 1.0, (3,), float64)" + SEEN),
         (Box(0, 255, (3,), np.uint8), Discrete(2), "is Box(0, 255, (3,), uint8)" + SEEN),
-        (
-            BOX,
-            Box(-2, 2, (1,), np.float32),
-            "the action space is Box(-2.0, 2.0, (1,), float32)" + ACTS,
-        ),
-        (BOX, Discrete(2, start=1), "the action space is Discrete(2, start=1)" + ACTS),
+        (MultiBinary(3), Discrete(2), "the observation space is MultiBinary(3)" + SEEN),
+        (BOX, Box(-2, 2, (1,)), "the action space is Box(-2.0, 2.0, (1,), float32)" + ACTS),
+        (Discrete(5000), Discrete(2), "is Discrete(5000), 5000 numbers; a network needs 1 to 4096"),
     ],
 )
 def test_environment_whose_spaces_do_not_fit_is_refused_before_it_is_reset(
-    seen: Any, acts: Any, message: str
+    form: Any, seen: Any, acts: Any, message: str
 ) -> None:
     class Untouched(gym.Env[Any, Any]):
         observation_space, action_space = seen, acts
@@ -56,8 +46,38 @@ def test_environment_whose_spaces_do_not_fit_is_refused_before_it_is_reset(
         def reset(self, **options: Any) -> Any:
             raise AssertionError("it was reset")
 
+    envs = SyncVectorEnv([Untouched], autoreset_mode=AutoresetMode.SAME_STEP)
+    given = (Untouched(), SMALL, CPU, 8) if form is PlainDqn else (envs, SMALL, CPU)
     with pytest.raises(EnvironmentSpaceError, match=re.escape(message)):
-        PlainDqn(Untouched(), SMALL, CPU, num_envs=8)
+        form(*given)
+
+
+def test_environments_that_reset_in_the_next_step_are_refused() -> None:
+    envs = SyncVectorEnv([lambda: gym.make("CartPole-v1")])
+    with pytest.raises(
+        EnvironmentSpaceError,
+        match=r"autoreset_mode of the environments is AutoresetMode\.NEXT_STEP; it must be .*SAME_STEP",
+    ):
+        Dqn(envs, SMALL, CPU)
+
+
+@pytest.mark.parametrize(
+    ("space", "given", "numbers"),
+    [
+        (Discrete(3, start=5), [5, 7], [[1, 0, 0], [0, 0, 1]]),
+        (Box(0, 9, (2, 2), np.float64), [[[1, 2], [3, 4]]], [[1, 2, 3, 4]]),
+        (Box(0, 9, (), np.float32), [6, 7], [[6], [7]]),
+    ],
+)
+def test_network_reads_a_discrete_as_one_number_a_value_and_a_box_row_by_row(
+    space: Any, given: Any, numbers: Any
+) -> None:
+    spaces = Spaces(space, Discrete(2, start=-1))
+    read = spaces.numbers(np.array(given, space.dtype))
+    assert read.dtype == np.float32
+    assert read.tolist() == numbers
+    assert spaces.inputs == len(numbers[0])
+    assert spaces.taken(np.array([0, 1])).tolist() == [-1, 0]
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ def test_best_policy_of_a_bundled_board_reaches_the_goal(name: str, steps: int) 
 
 
 def test_gymnasium_accepts_the_environment() -> None:
-    check_env(make("gridworld", 0), skip_render_check=True)
+    check_env(make("gridworld", 0))
 
 
 @pytest.mark.parametrize("action", [-1, 4])

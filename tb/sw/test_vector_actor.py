@@ -61,7 +61,7 @@ class PlainPole:
             self.chance = SplitMix64(seed)
         self.env.reset()
         start = [0.05 * (2.0 * self.chance.below(1 << 31) / (1 << 31) - 1.0) for _ in range(4)]
-        self.env.unwrapped.state = np.array(start)  # type: ignore[attr-defined]
+        self.env.unwrapped.pole.state = np.array(start)  # type: ignore[attr-defined]
         return row_of(np.float32(start).tolist()), {}
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:

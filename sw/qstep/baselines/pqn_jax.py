@@ -101,7 +101,7 @@ def step(poles: Poles, action: Array, key: Array) -> tuple[Poles, Array]:
 
 def compiled_run(
     config: PqnConfig, num_envs: int, games: int, evaluate_every: int
-) -> Callable[[int], NDArray[np.int64]]:
+) -> Callable[[int], NDArray[np.float64]]:
     """Compile a whole run for the CPU; from its seed it gives the scores of the last evaluation.
 
     Parameters
@@ -177,7 +177,7 @@ def compiled_run(
 
     with jax.default_device(jax.devices("cpu")[0]):
         made = jax.jit(run).lower(jnp.uint32(0)).compile()
-    return lambda seed: np.asarray(made(np.uint32(seed)), np.int64)
+    return lambda seed: np.asarray(made(np.uint32(seed)), np.float64)
 
 
 def _new(sizes: tuple[int, ...], key: Array) -> Network:

@@ -26,13 +26,12 @@ from torch import Tensor, nn
 
 from qstep.deep.adam import Adam
 from qstep.deep.dqn_config import DqnConfig
-from qstep.deep.learner import PHASES, Ended, NetworkLearner, Policy, Room
+from qstep.deep.learner import PHASES, Ended, Envs, NetworkLearner, Policy, Room
 from qstep.deep.network import Greedy, Stack, modules
 from qstep.deep.prioritised import Priorities
 from qstep.deep.q_loss import Batches, QLoss
 from qstep.deep.ranges import learning_rate_at
 from qstep.deep.replay import Replay
-from qstep.envs.vector import VectorEnv
 from qstep.errors import ConfigError
 
 __all__ = ["Dqn"]
@@ -43,8 +42,8 @@ class Dqn(NetworkLearner):
 
     Parameters
     ----------
-    envs : VectorEnv
-        With observations of one number or more.
+    envs : gymnasium.vector.VectorEnv
+        As of every learner.
     config : DqnConfig
     device : torch.device
         Of the networks; environments and replay are on the CPU.
@@ -60,14 +59,14 @@ class Dqn(NetworkLearner):
     Raises
     ------
     EnvironmentSpaceError
-        The environments' observations are indices into a table.
+        The environments' spaces do not fit, or they are reset at another time.
     ConfigError
         There are more environments than the replay has rows.
     """
 
     COUNTERS: ClassVar[tuple[str, ...]] = (*NetworkLearner.COUNTERS, "_vector_steps")
 
-    def __init__(self, envs: VectorEnv, config: DqnConfig, device: torch.device) -> None:
+    def __init__(self, envs: Envs, config: DqnConfig, device: torch.device) -> None:
         super().__init__(envs, device, config.seed)
         if envs.num_envs > config.buffer_size:
             raise ConfigError(
@@ -76,14 +75,14 @@ class Dqn(NetworkLearner):
             )
         self.config = config
         self._vector_steps = 0
-        sizes = (envs.inputs, *config.hidden, envs.actions)
+        sizes = (self.spaces.inputs, *config.hidden, self.spaces.actions)
         self.networks = Stack.zeros(sizes, 2, device)
         self.networks.copy_modules(modules(sizes, config.seed))
         self.online, self.target = self.networks[0], self.networks[1]
         self.optimiser = Adam(self.online.flat)
         self._acting = Greedy(self.online, envs.num_envs)
         self.replay = Replay(
-            config.buffer_size, envs.inputs, config.gradient_steps, config.batch_size
+            config.buffer_size, self.spaces.inputs, config.gradient_steps, config.batch_size
         )
         self.priorities = Priorities(config.buffer_size) if config.prioritised else None
         self._batches = _on(device, self.replay)
@@ -91,20 +90,20 @@ class Dqn(NetworkLearner):
 
     def step(self) -> Ended:
         """Take one step with every environment and learn from what is remembered."""
-        envs, config = self.envs, self.config
+        config = self.config
         began = time.perf_counter()
-        seen = envs.observation
+        seen = self.observation
         epsilon = config.epsilon.at(self.steps, config.total_timesteps)
         actions = self._explore(self._acting(seen), epsilon)
         selected = time.perf_counter()
-        step = envs.step(actions)
+        step = self._move(actions)
         stepped = time.perf_counter()
         discount = np.where(step.terminated, np.float32(0), np.float32(config.gamma))
         reward = step.reward * np.float32(config.reward_scale)
         rows = self.replay.push_batch(seen, actions, reward, step.next_observation, discount)
         if self.priorities is not None:
             self.priorities.add(rows)
-        self.steps += envs.num_envs
+        self.steps += len(seen)
         self._vector_steps += 1
         ended = self._count(step)
         stored = time.perf_counter()

@@ -19,14 +19,15 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import torch
-from gymnasium.spaces import Box, Discrete
+from numpy.typing import NDArray
 
 from qstep.deep.dqn_config import DqnConfig
 from qstep.deep.network import modules
 from qstep.deep.q_loss_plain import q_loss
 from qstep.deep.ranges import learning_rate_at
 from qstep.deep.replay_plain import PlainReplay
-from qstep.errors import ConfigError, EnvironmentSpaceError
+from qstep.deep.spaces import Spaces
+from qstep.errors import ConfigError
 
 __all__ = ["PlainDqn"]
 
@@ -37,8 +38,7 @@ class PlainDqn:
     Parameters
     ----------
     env : gymnasium.Env
-        Observations a Box of float32 and of shape (D,), actions a Discrete that starts at 0. Reset
-        here.
+        With spaces that fit, see :class:`~qstep.deep.spaces.Spaces`. Reset here.
     config : DqnConfig
         As for :class:`qstep.deep.dqn.Dqn` with N environments; see `num_envs`.
     device : torch.device
@@ -51,6 +51,7 @@ class PlainDqn:
     ----------
     steps, episodes, updates : int
         So far.
+    spaces : Spaces
     online, target : torch.nn.Sequential
 
     Raises
@@ -64,15 +65,7 @@ class PlainDqn:
     def __init__(
         self, env: gym.Env[Any, Any], config: DqnConfig, device: torch.device, num_envs: int
     ) -> None:
-        seen, acts = env.observation_space, env.action_space
-        if not (isinstance(seen, Box) and len(seen.shape) == 1 and seen.dtype == np.float32):
-            raise EnvironmentSpaceError(
-                f"the observation space is {seen}; DQN needs a Box of float32 and one dimension"
-            )
-        if not (isinstance(acts, Discrete) and acts.start == 0):
-            raise EnvironmentSpaceError(
-                f"the action space is {acts}; DQN needs a Discrete that starts at 0"
-            )
+        spaces = Spaces(env.observation_space, env.action_space)
         if num_envs % config.gradient_steps:
             raise ConfigError(
                 f"num_envs is {num_envs}; it must be a multiple of gradient_steps, "
@@ -80,8 +73,8 @@ class PlainDqn:
             )
         if config.prioritised:
             raise ConfigError("prioritised replay is for the fast form; the plain one has none")
-        sizes = (seen.shape[0], *config.hidden, int(acts.n))
-        self.env, self.config, self.device = env, config, device
+        sizes = (spaces.inputs, *config.hidden, spaces.actions)
+        self.env, self.spaces, self.config, self.device = env, spaces, config, device
         self.online = modules(sizes, config.seed).to(device)
         self.target = modules(sizes, config.seed).to(device)
         self.optimiser = torch.optim.Adam(self.online.parameters(), lr=config.learning_rate)
@@ -93,16 +86,16 @@ class PlainDqn:
         self.steps = self.episodes = self.updates = 0
         self._learn_every = num_envs // config.gradient_steps
         self._target_every = num_envs * config.target_update_interval
-        self._actions = int(acts.n)
         self._random = random.Random(exploring)
-        self._observation, _ = env.reset(seed=config.seed)
+        self._observation = self._numbers(env.reset(seed=config.seed)[0])
         self._return = 0.0
 
     def step(self) -> float | None:
         """Take one step and perhaps learn; return the return of the episode if it has ended."""
         config = self.config
         action = self._select()
-        observation, reward, terminated, truncated, _ = self.env.step(action)
+        seen, reward, terminated, truncated, _ = self.env.step(self.spaces.taken(action))
+        observation = self._numbers(seen)
         self.replay.push(
             self._observation, action, config.reward_scale * float(reward), observation, terminated
         )
@@ -114,7 +107,7 @@ class PlainDqn:
             episode_return = self._return
             self.episodes += 1
             self._return = 0.0
-            self._observation, _ = self.env.reset()
+            self._observation = self._numbers(self.env.reset()[0])
         if len(self.replay) >= config.learning_starts:
             if self.steps % self._learn_every == 0:
                 self._learn()
@@ -122,9 +115,13 @@ class PlainDqn:
                 self._follow()
         return episode_return
 
+    def _numbers(self, seen: Any) -> NDArray[np.float32]:
+        numbers: NDArray[np.float32] = self.spaces.numbers(np.asarray(seen)[np.newaxis])[0]
+        return numbers
+
     def _select(self) -> int:
         if self._random.random() < self.config.epsilon.at(self.steps, self.config.total_timesteps):
-            return self._random.randrange(self._actions)
+            return self._random.randrange(self.spaces.actions)
         with torch.no_grad():
             seen = torch.as_tensor(self._observation, device=self.device).unsqueeze(0)
             return int(self.online(seen).argmax(dim=1).item())

@@ -8,15 +8,19 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import torch
+from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from qstep.checkpoint import Checkpoint, check_parts
-from qstep.envs.vector import VectorEnv, VectorStep
-from qstep.envs.vector_checks import check_numbers
-from qstep.errors import CheckpointError
+from qstep.deep.spaces import Spaces
+from qstep.envs.compiled_vector import CompiledVectorEnv
+from qstep.envs.vector import check_autoreset, led_to
+from qstep.errors import CheckpointError, ConfigError
 
-__all__ = ["PHASES", "Ended", "NetworkLearner", "Policy"]
+__all__ = ["PHASES", "Ended", "Envs", "NetworkLearner", "Policy", "Step", "first_seed"]
+
+Envs = VectorEnv[Any, Any, Any]
 
 _NETWORKS = "networks"
 """Before the names of the tensors in a checkpoint."""
@@ -33,14 +37,40 @@ class Ended(NamedTuple):
     Attributes
     ----------
     env : ndarray of int64
-    score : ndarray of int32
     episode_return : ndarray of float64
         Undiscounted return.
     """
 
     env: NDArray[np.int64]
-    score: NDArray[np.int32]
     episode_return: NDArray[np.float64]
+
+
+class Step(NamedTuple):
+    """What one step of N environments gave.
+
+    Attributes
+    ----------
+    next_observation : ndarray of float32, shape (N, inputs)
+        What the actions led to, at the end of an episode too.
+    reward : ndarray of float32, shape (N,)
+    terminated : ndarray of bool, shape (N,)
+        The next state has no value.
+    truncated : ndarray of bool, shape (N,)
+        The episode was cut off.
+    """
+
+    next_observation: NDArray[np.float32]
+    reward: NDArray[np.float32]
+    terminated: NDArray[np.bool_]
+    truncated: NDArray[np.bool_]
+
+
+def first_seed(seed: int, num_envs: int) -> int:
+    """Return the seed of the environments of a run: environment i begins with it + i.
+
+    So neighbouring seeds share no environments; large ones go round, to where all have one below 2^64.
+    """
+    return num_envs * seed % ((1 << 64) - num_envs + 1)
 
 
 class Room(Protocol):
@@ -57,8 +87,9 @@ class NetworkLearner(ABC):
 
     Parameters
     ----------
-    envs : VectorEnv
-        With observations of one number or more.
+    envs : gymnasium.vector.VectorEnv
+        With ``AutoresetMode.SAME_STEP`` and spaces that fit, see :class:`~qstep.deep.spaces.Spaces`.
+        Reset here, with :func:`first_seed`.
     device : torch.device
         Of the networks; environments are on the CPU.
     seed : int
@@ -66,6 +97,9 @@ class NetworkLearner(ABC):
 
     Attributes
     ----------
+    spaces : Spaces
+    observation : ndarray of float32, shape (N, inputs)
+        What the environments show now.
     steps, episodes, updates : int
         So far.
     seconds : dict of str to float
@@ -74,14 +108,17 @@ class NetworkLearner(ABC):
     Raises
     ------
     EnvironmentSpaceError
-        The environments' observations are indices into a table.
+        The environments' spaces do not fit, or they are reset at another time.
     """
 
     COUNTERS: ClassVar[tuple[str, ...]] = ("steps", "episodes", "updates")
     """Attributes that a checkpoint keeps in its head."""
 
-    def __init__(self, envs: VectorEnv, device: torch.device, seed: int) -> None:
-        check_numbers(envs)
+    def __init__(self, envs: Envs, device: torch.device, seed: int) -> None:
+        check_autoreset(envs)
+        self.spaces = Spaces(envs.single_observation_space, envs.single_action_space)
+        seen, _ = envs.reset(seed=first_seed(seed, envs.num_envs))
+        self.observation = self.spaces.numbers(seen)
         self.envs, self.device = envs, device
         self.generator = np.random.default_rng(seed)
         self.steps = self.episodes = self.updates = 0
@@ -105,21 +142,33 @@ class NetworkLearner(ABC):
         """Return the tensors that a checkpoint keeps, themselves: networks and optimiser."""
 
     def _rooms(self) -> dict[str, Room]:
-        """Return what keeps its own arrays in a checkpoint, by name."""
+        """Return what keeps its own arrays in a checkpoint, by name; ConfigError if something cannot."""
+        if not isinstance(self.envs, CompiledVectorEnv):
+            raise ConfigError(
+                f"{self.envs} has no checkpoints: a Gymnasium environment cannot say its state"
+            )
         return {"envs": self.envs}
+
+    def _move(self, actions: NDArray[np.int64]) -> Step:
+        """Take a step with every environment."""
+        seen, reward, terminated, truncated, info = self.envs.step(self.spaces.taken(actions))
+        next_seen = led_to(seen, info)
+        self.observation = self.spaces.numbers(seen)
+        next_observation = self.observation if next_seen is seen else self.spaces.numbers(next_seen)
+        return Step(next_observation, np.asarray(reward, np.float32), terminated, truncated)
 
     def _explore(self, greedy: NDArray[np.int64], epsilon: float) -> NDArray[np.int64]:
         """Replace a share of the actions by random ones, in place; return them."""
         explore = self.generator.random(len(greedy)) < epsilon
-        drawn = self.generator.integers(self.envs.actions, size=len(greedy))
+        drawn = self.generator.integers(self.spaces.actions, size=len(greedy))
         np.copyto(greedy, drawn, where=explore)
         return greedy
 
-    def _count(self, step: VectorStep) -> Ended:
+    def _count(self, step: Step) -> Ended:
         """Add a step of the environments to the returns; return and count the episodes that it ended."""
         self._returns += step.reward
         env = np.flatnonzero(step.terminated | step.truncated)
-        ended = Ended(env, step.score[env], self._returns[env])
+        ended = Ended(env, self._returns[env])
         self._returns[env] = 0
         self.episodes += len(env)
         return ended
@@ -128,6 +177,11 @@ class NetworkLearner(ABC):
         """Return copies of all that the rest of the run depends on, for :meth:`restore`.
 
         Only between two steps: within one there is more.
+
+        Raises
+        ------
+        ConfigError
+            The environments have none: only those of QStep do that are stepped in one compiled call.
         """
         rooms = {name: room.checkpoint() for name, room in self._rooms().items()}
         rooms[_NETWORKS] = {
@@ -166,6 +220,10 @@ class NetworkLearner(ABC):
             keeper.restore(
                 {n.removeprefix(start): a for n, a in arrays.items() if n.startswith(start)}
             )
+        assert isinstance(
+            self.envs, CompiledVectorEnv
+        )  # for others there is no checkpoint to compare with
+        self.observation = self.spaces.numbers(self.envs.observation)
         self._returns[:] = arrays["returns"]
         with torch.no_grad():
             for name, tensor in self._tensors().items():

@@ -29,13 +29,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from qstep.deep.learner import Ended, NetworkLearner, Policy
+from qstep.deep.learner import Ended, Envs, NetworkLearner, Policy
 from qstep.deep.network import Greedy, Pass, Stack, modules
 from qstep.deep.pqn_config import PqnConfig
 from qstep.deep.pqn_loss import PqnLoss
 from qstep.deep.radam import radam_for
 from qstep.deep.ranges import learning_rate_at
-from qstep.envs.vector import VectorEnv
 from qstep.errors import ConfigError
 
 __all__ = ["Pqn", "lambda_returns"]
@@ -77,8 +76,8 @@ class Pqn(NetworkLearner):
 
     Parameters
     ----------
-    envs : VectorEnv
-        With observations of one number or more.
+    envs : gymnasium.vector.VectorEnv
+        As of every learner.
     config : PqnConfig
     device : torch.device
         Of the network; the environments are on the CPU.
@@ -91,12 +90,12 @@ class Pqn(NetworkLearner):
     Raises
     ------
     EnvironmentSpaceError
-        The environments' observations are indices into a table.
+        The environments' spaces do not fit, or they are reset at another time.
     ConfigError
         The transitions of a rollout cannot be cut into that many equal minibatches.
     """
 
-    def __init__(self, envs: VectorEnv, config: PqnConfig, device: torch.device) -> None:
+    def __init__(self, envs: Envs, config: PqnConfig, device: torch.device) -> None:
         super().__init__(envs, device, config.seed)
         shape = (config.num_steps, envs.num_envs)
         count, pieces = config.num_steps * envs.num_envs, config.num_minibatches
@@ -105,22 +104,23 @@ class Pqn(NetworkLearner):
                 f"num_minibatches is {pieces}; it must divide the {count} transitions of a rollout"
             )
         self.config = config
-        sizes = (envs.inputs, *config.hidden, envs.actions)
+        inputs = self.spaces.inputs
+        sizes = (inputs, *config.hidden, self.spaces.actions)
         self.network = Stack.zeros(sizes, 1, device, normalise=True)
         self.network.copy_modules(modules(sizes, config.seed, normalise=True))
         self.optimiser = radam_for(self.network.flat)
         self._acting = Greedy(self.network, envs.num_envs)
         self._following = Pass(self.network, count)
         # Observations have a last column of ones, which the biases multiply.
-        self._observation = np.ones((*shape, envs.inputs + 1), np.float32)
-        self._next_observation = np.ones((*shape, envs.inputs + 1), np.float32)
+        self._observation = np.ones((*shape, inputs + 1), np.float32)
+        self._next_observation = np.ones((*shape, inputs + 1), np.float32)
         self._action = np.zeros(shape, np.int64)
         self._reward = np.zeros(shape, np.float32)
         self._terminated = np.zeros(shape, np.bool_)
         self._truncated = np.zeros(shape, np.bool_)
         # A rollout in the order of one epoch: what the loss reads.
         self._shuffled = (
-            torch.zeros(envs.inputs + 1, count, device=device),
+            torch.zeros(inputs + 1, count, device=device),
             torch.zeros(count, dtype=torch.int64, device=device),
             torch.zeros(count, device=device),
         )
@@ -147,10 +147,10 @@ class Pqn(NetworkLearner):
     def _play(self, t: int, epsilon: float) -> Ended:
         """Take one step with every environment and write it down."""
         began = time.perf_counter()
-        self._observation[t, :, :-1] = self.envs.observation
-        self._action[t] = self._explore(self._acting(self.envs.observation), epsilon)
+        self._observation[t, :, :-1] = self.observation
+        self._action[t] = self._explore(self._acting(self.observation), epsilon)
         selected = time.perf_counter()
-        step = self.envs.step(self._action[t])
+        step = self._move(self._action[t])
         stepped = time.perf_counter()
         self._next_observation[t, :, :-1] = step.next_observation
         self._reward[t] = step.reward

@@ -10,12 +10,12 @@ import gymnasium as gym
 
 from qstep.deep import snake
 from qstep.deep.dqn_config import DqnConfig
+from qstep.deep.learner import Envs
 from qstep.deep.pqn_config import PqnConfig
 from qstep.envs import Snake
 from qstep.envs.cartpole_vector import CartPoleVectorEnv
 from qstep.envs.snake_rules import Observation
 from qstep.envs.snake_vector import SnakeVectorEnv
-from qstep.envs.vector import VectorEnv
 from qstep.learn.schedule import EpsilonSchedule
 
 __all__ = ["PRESETS", "Preset"]
@@ -51,7 +51,7 @@ class Preset:
         The plain form has one environment, and learns as often, by steps, as the fast form would
         with this many environments and the plain form's configuration.
     make_envs : callable
-        From a number of environments and a seed.
+        From a number of environments.
     make_env : callable
         The same environment as Gymnasium has it.
     configuration : callable
@@ -68,7 +68,7 @@ class Preset:
 
     num_envs: int
     plain_num_envs: int
-    make_envs: Callable[[int, int], VectorEnv]
+    make_envs: Callable[[int], Envs]
     make_env: Callable[[], gym.Env[Any, Any]]
     configuration: Callable[[str, int], DqnConfig]
     pqn: Callable[[int], PqnConfig]
@@ -81,7 +81,7 @@ def _snake(observation: Observation) -> Preset:
     return Preset(
         num_envs=snake.NUM_ENVS,
         plain_num_envs=4,
-        make_envs=lambda num_envs, seed: SnakeVectorEnv(num_envs, observation, seed),
+        make_envs=lambda num_envs: SnakeVectorEnv(num_envs, observation),
         make_env=lambda: Snake(observation),
         configuration=snake.configuration,
         pqn=lambda seed: replace(snake.PQN, seed=seed),

@@ -23,7 +23,6 @@ from qstep.deep.network import Greedy, Stack
 from qstep.deep.pqn import Pqn
 from qstep.deep.pqn_config import PqnConfig
 from qstep.deep.presets import PRESETS
-from qstep.envs.vector import VectorEnv
 from qstep.errors import ConfigError
 
 __all__ = ["GAMES", "Run", "Score"]
@@ -104,18 +103,15 @@ class Run:
         self.name, self.form, self.config = name, form, config
         self.evaluate_every, self.episodes = evaluate_every, episodes
         self.learner: NetworkLearner | PlainDqn
-        # Environment i begins with its seed + i, so neighbouring seeds would share environments.
-        # Large ones go round, to where all environments have one below 2^64.
-        first_seed = preset.num_envs * config.seed % ((1 << 64) - preset.num_envs + 1)
         if isinstance(config, PqnConfig):
-            self.learner = Pqn(preset.make_envs(preset.num_envs, first_seed), config, device)
+            self.learner = Pqn(preset.make_envs(preset.num_envs), config, device)
         elif form == "plain":
             self.learner = PlainDqn(preset.make_env(), config, device, preset.plain_num_envs)
         else:
-            self.learner = Dqn(preset.make_envs(preset.num_envs, first_seed), config, device)
+            self.learner = Dqn(preset.make_envs(preset.num_envs), config, device)
         learner = self.learner
         self.phases = clocked(learner) if isinstance(learner, PlainDqn) else learner.seconds
-        self._games: VectorEnv = preset.make_envs(GAMES, _GAMES_SEED)
+        self._games = preset.make_envs(GAMES)
         self.returns: list[tuple[int, float]] = []
         self.scores: list[Score] = []
         self.seconds = self.processor_s = self.learning_s = 0.0
@@ -192,7 +188,8 @@ class Run:
         """Return the policy that evaluations play."""
         if isinstance(self.learner, NetworkLearner):
             return self.learner.policy(GAMES)
-        sizes = (self._games.inputs, *self.config.hidden, self._games.actions)
+        spaces = self.learner.spaces
+        sizes = (spaces.inputs, *self.config.hidden, spaces.actions)
         network = Stack.zeros(sizes, 1, self.learner.device)
         network.copy_modules(self.learner.online)
         return Greedy(network, GAMES)

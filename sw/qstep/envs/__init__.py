@@ -12,10 +12,12 @@ from qstep.checks import integer, shown
 from qstep.envs.cartpole_table import CartPoleTable
 from qstep.envs.gridworld import GridWorld
 from qstep.envs.maps import MAPS
+from qstep.envs.registration import IDS
 from qstep.envs.snake import Snake
 from qstep.errors import EnvironmentSpaceError
 
 __all__ = [
+    "IDS",
     "MAPS",
     "RENAMED",
     "STEP_CAP",
@@ -28,6 +30,8 @@ __all__ = [
 
 STEP_CAP = 1000
 """Steps after which an episode is truncated where the environment sets no limit of its own."""
+
+_OURS = frozenset(IDS.values())
 
 _CARTPOLES = ("CartPole-v0", "CartPole-v1")
 
@@ -47,9 +51,9 @@ def make(env_id: str, seed: int) -> gym.Env[Any, Any]:
         ``gridworld``, ``gridworld-8x8``, ``gridworld-16x16`` or ``gridworld-32x32``; the path of a
         map file for :class:`GridWorld`, recognised by its ending ``.txt``; ``snake``, which is
         :class:`Snake` with its features as one number; ``cartpole``, which is
-        :class:`CartPoleTable`; or any Gymnasium id whose observation and action spaces are
-        ``Discrete``, for example ``FrozenLake-v1``. Spaces that start at another number are
-        shifted to 0. An environment without a step limit gets one of
+        :class:`CartPoleTable` (the short names stand for the :data:`IDS`); or any Gymnasium id whose
+        observation and action spaces are ``Discrete``, for example ``FrozenLake-v1``. Spaces that
+        start at another number are shifted to 0. An environment without a step limit gets one of
         :data:`STEP_CAP`. The ids in :data:`RENAMED` work where Gymnasium has dropped them.
     seed : int
         Seed of the first reset, 0 or more.
@@ -89,23 +93,20 @@ def _named(env_id: str) -> gym.Env[Any, Any]:
         raise EnvironmentSpaceError(
             f"environment is {shown(env_id)}; it must be the name of one, not an object"
         )
-    if env_id in MAPS:
-        return GridWorld(MAPS[env_id], source=env_id)
     if env_id.endswith(".txt"):
         return GridWorld.from_file(env_id)
-    if env_id == "snake":
-        return Snake("state")
-    if env_id == "cartpole":
-        return CartPoleTable()
+    options: dict[str, Any] = {"observation": "state"} if env_id == "snake" else {}
     if env_id not in gym.registry:
-        env_id = RENAMED.get(env_id, env_id)
+        env_id = IDS.get(env_id, RENAMED.get(env_id, env_id))
     try:
-        env = gym.make(env_id, disable_env_checker=True)
+        env = gym.make(env_id, disable_env_checker=True, **options)
     except (gym.error.Error, ImportError) as cause:
         raise EnvironmentSpaceError(
             f"{env_id}: no such environment: {cause} Give a Gymnasium id, the path of a map file "
-            f"that ends in .txt, or one of {', '.join(MAPS)}, snake, cartpole."
+            f"that ends in .txt, or one of {', '.join(IDS)}."
         ) from cause
+    if env_id in _OURS:
+        return env.unwrapped  # they check their actions and end their episodes themselves
     limited = env.spec is not None and env.spec.max_episode_steps is not None
     return env if limited else TimeLimit(env, STEP_CAP)
 

@@ -4,7 +4,7 @@ Equality with Gymnasium is exact, so every expression below keeps its order of o
 sines and cosines of :func:`step` come from NumPy, as Gymnasium's do: those of the C library, which
 :func:`move` takes, may differ in the last bit.
 
-`poles` below are `CartPoles`, and `out` is a `VectorStep`.
+`poles` below are `CartPoles`, and `out` is an `Outcome`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ __all__ = [
     "INPUTS",
     "STEP_CAP",
     "CartPoles",
+    "Outcome",
     "move",
     "observe",
     "restart",
@@ -86,6 +87,23 @@ class CartPoles(NamedTuple):
             theta_dot=np.zeros(num_envs),
             steps=np.zeros(num_envs, np.int32),
         )
+
+
+class Outcome(NamedTuple):
+    """What a step gives, one element or row an environment.
+
+    Attributes
+    ----------
+    next_observation : ndarray of float32, shape (N, 4)
+    reward : ndarray of float32, shape (N,)
+        Always 1, so never written.
+    terminated, truncated : ndarray of bool, shape (N,)
+    """
+
+    next_observation: NDArray[np.float32]
+    reward: NDArray[np.float32]
+    terminated: NDArray[np.bool_]
+    truncated: NDArray[np.bool_]
 
 
 _row_of = compiled(row_of)
@@ -162,7 +180,6 @@ def step(poles, actions, cosines, sines, seen, out):  # type: ignore[no-untyped-
             return i
     for i in range(len(actions)):
         out.terminated[i], out.truncated[i] = _push(poles, i, actions[i], cosines[i], sines[i])
-        out.score[i] = poles.steps[i]
         observe(poles, i, out.next_observation)
         if out.terminated[i] or out.truncated[i]:
             restart(poles, i)

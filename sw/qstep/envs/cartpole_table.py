@@ -9,6 +9,8 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.spaces import Discrete
 
+from qstep.envs.rendering import METADATA, PLAYER, checked_render_mode, rendered
+
 __all__ = ["CELLS", "LIMITS", "CartPoleTable", "row_of"]
 
 CELLS = (4, 4, 8, 16)
@@ -17,8 +19,11 @@ CELLS = (4, 4, 8, 16)
 LIMITS = (2.4, 3.0, math.radians(12), 3.0)
 """Each number is cut between minus this and this (m, m/s, rad, rad/s); the outer cells have no end."""
 
+_ROWS, _COLUMNS = 8, 49
+"""Of a drawing: what is above the track, and how wide it is."""
 
-class CartPoleTable(gym.Wrapper[Any, Any, Any, Any]):
+
+class CartPoleTable(gym.Env[Any, Any]):
     """CartPole-v1 with a ``Discrete(2048)`` observation: see :func:`row_of`.
 
     Actions, rewards (1 a step) and the end after 500 steps are Gymnasium's. A row stands for many
@@ -26,22 +31,45 @@ class CartPoleTable(gym.Wrapper[Any, Any, Any, Any]):
     is an average.
 
     **Info.** ``is_success``: the pole is up and the 500 steps are over. Here to terminate is to fail.
+
+    Parameters
+    ----------
+    render_mode : {None, "ansi", "rgb_array"}
+        What :meth:`render` returns: nothing, the cart (``@``) on its track with the pole above, or its
+        picture.
+
+    Attributes
+    ----------
+    pole : gymnasium.Env
+        Gymnasium's CartPole-v1, whose ``state`` has the four numbers.
+
+    Raises
+    ------
+    EnvironmentSpaceError
+        There is no such render mode.
     """
 
-    def __init__(self) -> None:
-        super().__init__(gym.make("CartPole-v1", disable_env_checker=True))
+    metadata = METADATA
+
+    def __init__(self, render_mode: str | None = None) -> None:
+        self.render_mode = checked_render_mode(render_mode)
+        limited = gym.make("CartPole-v1", disable_env_checker=True)
+        self._limited = limited
+        self.pole: Any = limited.unwrapped
         self.observation_space = Discrete(math.prod(CELLS))
+        self.action_space = limited.action_space
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[int, dict[str, Any]]:
         """Start an episode; return its row and the info."""
-        seen, info = self.env.reset(seed=seed, options=options)
+        super().reset(seed=seed)
+        seen, info = self._limited.reset(seed=seed, options=options)
         return row_of(seen.tolist()), {**info, "is_success": False}
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
         """Push the cart; return the row, the reward, terminated, truncated and the info."""
-        seen, reward, terminated, truncated, info = self.env.step(action)
+        seen, reward, terminated, truncated, info = self._limited.step(action)
         up = truncated and not terminated
         return (
             row_of(seen.tolist()),
@@ -50,6 +78,22 @@ class CartPoleTable(gym.Wrapper[Any, Any, Any, Any]):
             truncated,
             {**info, "is_success": up},
         )
+
+    def render(self) -> Any:
+        """Return the cart as it is now: see :func:`~qstep.envs.rendering.rendered`."""
+        place, _, angle, _ = (0.0,) * 4 if self.pole.state is None else self.pole.state
+        cells = [["."] * _COLUMNS for _ in range(_ROWS)] + [["_"] * _COLUMNS]
+        middle = (place / LIMITS[0] + 1.0) * (_COLUMNS - 1) / 2
+        for height in range(_ROWS):
+            column = round(middle + math.tan(angle) * (height + 1))
+            if 0 <= column < _COLUMNS:
+                cells[_ROWS - 1 - height][column] = "|"
+        cells[_ROWS][min(max(round(middle), 0), _COLUMNS - 1)] = PLAYER
+        return rendered(self.render_mode, ["".join(row) for row in cells])
+
+    def close(self) -> None:
+        """Close Gymnasium's environment."""
+        self._limited.close()
 
 
 def row_of(numbers: Sequence[float]) -> int:

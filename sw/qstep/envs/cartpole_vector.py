@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.envs.cartpole_kernels import ACTIONS, INPUTS, CartPoles, observe, restart, step
+from qstep.envs.cartpole_kernels import ACTIONS, INPUTS, CartPoles, Outcome, observe, restart, step
 from qstep.envs.compiled_vector import CompiledVectorEnv
-from qstep.envs.vector import VectorStep
 from qstep.envs.vector_checks import checked_num_envs
 
 __all__ = ["CartPoleVectorEnv"]
 
 
 class CartPoleVectorEnv(CompiledVectorEnv):
-    """N environments of CartPole-v1 in one compiled call: a :class:`~qstep.envs.vector.VectorEnv`.
+    """N environments of CartPole-v1 in one compiled call: ``gymnasium.make_vec("qstep/CartPole-v0")``.
 
     From the same start state and with the same actions each equals Gymnasium's environment in all its
     float64 numbers, observations, rewards and ends. Two things are its own. Start states are
@@ -22,69 +24,59 @@ class CartPoleVectorEnv(CompiledVectorEnv):
     order, each 0.05 * (``below(2^31)`` / 2^30 - 1). And a step that terminates is not called
     truncated where it is the 500th as well, so that a learner need not ask which of the two counts.
 
-    Action 0 pushes to the left, 1 to the right. Every step pays 1, also the last one; the score is the
-    steps of the episode so far.
+    Action 0 pushes to the left, 1 to the right. Every step pays 1, also the last one.
 
     Environment i starts with generator ``seed + i`` and goes on with it from episode to episode.
+    Autoreset and memory are those of
+    :class:`~qstep.envs.compiled_vector.CompiledVectorEnv`.
 
     Parameters
     ----------
     num_envs : int
         1 or more.
-    seed : int
-        0..2^64-`num_envs`.
 
     Raises
     ------
     EnvironmentSpaceError
-        A parameter is out of its range.
+        `num_envs` is out of its range.
 
     Examples
     --------
-    >>> envs = CartPoleVectorEnv(4, seed=7)
-    >>> envs.observation.shape
+    >>> envs = CartPoleVectorEnv(4)
+    >>> envs.reset(seed=7)[0].shape
     (4, 4)
-    >>> envs.step([0, 0, 1, 1]).reward.tolist()
+    >>> envs.step([0, 0, 1, 1])[1].tolist()
     [1.0, 1.0, 1.0, 1.0]
     """
 
-    inputs = INPUTS
-    actions = ACTIONS
-
-    def __init__(self, num_envs: int, seed: int = 0) -> None:
-        poles = CartPoles.empty(checked_num_envs(num_envs))
+    def __init__(self, num_envs: int) -> None:
+        space = gym.make("CartPole-v1").observation_space
+        super().__init__(num_envs, space, ACTIONS, CartPoles.empty(checked_num_envs(num_envs)))
         self._cosines, self._sines = np.zeros(num_envs), np.zeros(num_envs)
-        super().__init__(
-            poles,
-            (
-                (np.zeros((num_envs, INPUTS), np.float32),),
-                (np.zeros((num_envs, INPUTS), np.float32),),
-            ),
-            VectorStep(
-                np.zeros((num_envs, INPUTS), np.float32),
-                np.ones(num_envs, np.float32),
-                np.zeros(num_envs, np.bool_),
-                np.zeros(num_envs, np.bool_),
-                np.zeros(num_envs, np.int32),
-            ),
-            seed,
+        self._seen = np.zeros((num_envs, INPUTS), np.float32)
+        self._out = Outcome(
+            np.zeros((num_envs, INPUTS), np.float32),
+            np.ones(num_envs, np.float32),
+            np.zeros(num_envs, np.bool_),
+            np.zeros(num_envs, np.bool_),
         )
-
-    @property
-    def observation(self) -> NDArray[np.float32]:
-        """Place, speed, angle and angular speed of every environment now, shape (N, 4)."""
-        return self._seen[0][0]
 
     def _restart(self, index: int) -> None:
         restart(self._arrays, index)
 
     def _observe(self, index: int) -> None:
-        observe(self._arrays, index, *self._seen[0])
+        observe(self._arrays, index, self._seen)
+
+    def _shown(self) -> NDArray[np.float32]:
+        return self._seen
 
     def _advance(self) -> int:
         np.cos(self._arrays.theta, out=self._cosines)
         np.sin(self._arrays.theta, out=self._sines)
         bad: int = step(
-            self._arrays, self._actions, self._cosines, self._sines, *self._seen[1], self._step
+            self._arrays, self._actions, self._cosines, self._sines, self._seen, self._out
         )
         return bad
+
+    def _outcome(self) -> tuple[NDArray[Any], ...]:
+        return self._out

@@ -4,78 +4,131 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, TypeAlias
+from typing import Any
 
 import numpy as np
+from gymnasium.spaces import Discrete, Space
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
-from qstep.envs.vector import VectorStep
 from qstep.envs.vector_checks import check_action, checked_actions, restore_arrays, words
+from qstep.errors import EnvironmentSpaceError
 
-__all__ = ["CompiledVectorEnv", "Seen"]
-
-Seen: TypeAlias = tuple[NDArray[Any], ...]
-"""Arrays that a kernel writes the observations of N environments to."""
+__all__ = ["CompiledVectorEnv"]
 
 
-class CompiledVectorEnv(ABC):
-    """A :class:`~qstep.envs.vector.VectorEnv` but for its kernels.
+class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]], ABC):
+    """A :class:`gymnasium.vector.VectorEnv` but for its kernels.
+
+    **Autoreset.** ``AutoresetMode.SAME_STEP``: an environment whose episode ends is reset within the
+    same step. What the last action led to is then in the info, as with Gymnasium's ``SyncVectorEnv``:
+    ``final_obs`` and ``final_info``, with ``_final_obs`` and ``_final_info`` for where; see
+    :func:`~qstep.envs.vector.led_to`.
+
+    **Memory.** What is returned is the caller's: no later call changes it.
 
     Parameters
     ----------
+    num_envs : int
+        N.
+    observation_space : Space
+        Of one environment.
+    actions : int
+        Actions of one environment, counted from 0.
     arrays : NamedTuple of ndarray
         What the N environments are in; its ``word`` has their generators.
-    seen : (Seen, Seen)
-        The observation that was acted on is kept in one of them while the other one is written.
-    step : VectorStep
-        What every step returns.
-    seed : int
-        0..2^64-N.
-
-    Raises
-    ------
-    EnvironmentSpaceError
-        The seed is out of its range.
     """
 
-    actions: ClassVar[int]
-    """Actions an environment can take."""
+    metadata = {  # noqa: RUF012 - the form that Gymnasium prescribes
+        "render_modes": [],
+        "autoreset_mode": AutoresetMode.SAME_STEP,
+    }
 
-    def __init__(self, arrays: Any, seen: tuple[Seen, Seen], step: VectorStep, seed: int) -> None:
-        self._arrays, self._seen, self._step = arrays, seen, step
-        self._actions = np.zeros(len(arrays.word), np.int64)
-        self.reset(seed)
+    def __init__(
+        self, num_envs: int, observation_space: Space[Any], actions: int, arrays: Any
+    ) -> None:
+        self.num_envs = num_envs
+        self.single_observation_space = observation_space
+        self.single_action_space = Discrete(actions)
+        self.observation_space = batch_space(observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._arrays, self._begun = arrays, False
+        self._choices = actions
+        self._actions = np.zeros(num_envs, np.int64)
 
     @property
-    def num_envs(self) -> int:
-        """N."""
-        return len(self._actions)
-
-    @property
-    @abstractmethod
     def observation(self) -> NDArray[Any]:
-        """What every environment shows now, to choose the next actions on."""
+        """What every environment shows now, to choose the next actions on: a copy."""
+        return self._shown().copy()
 
-    def reset(self, seed: int) -> NDArray[Any]:
-        """Start over as new environments with that seed would; return the observation."""
-        self._arrays.word[:] = words(seed, self.num_envs)
-        for i in range(self.num_envs):
-            self._restart(i)
-        return self._observe_all()
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[Any], dict[str, Any]]:
+        """Begin an episode in every environment; return the observation and the info.
 
-    def step(self, actions: ArrayLike) -> VectorStep:
-        """Take one action an environment, integers of shape (N,).
+        Parameters
+        ----------
+        seed : int, optional
+            0..2^64-N: environment i draws from the generator ``seed + i`` from now on. Without one all
+            go on with their generators; where none was ever given, the operating system gives one.
+        options : dict, optional
+            Not used.
 
         Raises
         ------
         EnvironmentSpaceError
-            Shape, type or a value is wrong; then nothing has moved.
+            The seed is out of its range; then nothing has changed.
         """
+        if seed is None and not self._begun:
+            seed = int(np.random.default_rng().integers(1 << 63))
+        if seed is not None:
+            drawn = words(seed, self.num_envs)
+            super().reset(seed=seed)
+            self._arrays.word[:] = drawn
+        for i in range(self.num_envs):
+            self._restart(i)
+        self._begun = True
+        return self._observe_all(), self._info()
+
+    def step(
+        self, actions: ArrayLike
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
+        """Take one action an environment.
+
+        Parameters
+        ----------
+        actions : array_like of int, shape (N,)
+
+        Returns
+        -------
+        observation : ndarray
+            Of the new episode where one has ended.
+        reward : ndarray of float32, shape (N,)
+        terminated, truncated : ndarray of bool, shape (N,)
+            Never both.
+        info : dict
+
+        Raises
+        ------
+        EnvironmentSpaceError
+            Shape, type or a value is wrong, or no episode has begun; then nothing has moved.
+        """
+        if not self._begun:
+            raise EnvironmentSpaceError("no episode has begun; call reset before the first step")
         given = checked_actions(actions, self.num_envs)
         self._actions[:] = given
-        check_action(self._advance(), given, self.actions)
-        self._seen = self._seen[::-1]
-        return self._step
+        check_action(self._advance(), given, self._choices)
+        led_to, reward, terminated, truncated = (array.copy() for array in self._outcome())
+        info = self._info()
+        ended = terminated | truncated
+        if ended.any():
+            final = np.full(self.num_envs, None, object)
+            for i in np.flatnonzero(ended):
+                final[i] = led_to[i]
+            info |= {"final_obs": final, "_final_obs": ended}
+            info |= {"final_info": self._final_info(ended), "_final_info": ended.copy()}
+        return self.observation, reward, terminated, truncated, info
 
     def checkpoint(self) -> dict[str, NDArray[Any]]:
         """Return copies of all that the episodes depend on, for :meth:`restore`."""
@@ -91,6 +144,7 @@ class CompiledVectorEnv(ABC):
             has changed.
         """
         restore_arrays(self._kept(), checkpoint)
+        self._begun = True
         return self._observe_all()
 
     @abstractmethod
@@ -99,11 +153,27 @@ class CompiledVectorEnv(ABC):
 
     @abstractmethod
     def _observe(self, index: int) -> None:
-        """Write what one environment shows now to the first of the two observations."""
+        """Write what one environment shows now."""
+
+    @abstractmethod
+    def _shown(self) -> NDArray[Any]:
+        """Return what every environment shows now, itself."""
 
     @abstractmethod
     def _advance(self) -> int:
-        """Step by `_actions`, into the second observation, and return -1; or whose action is illegal."""
+        """Step by `_actions` and return -1; or whose action is illegal, and then do nothing."""
+
+    @abstractmethod
+    def _outcome(self) -> tuple[NDArray[Any], ...]:
+        """Return what the last step led to, its rewards, terminated and truncated, themselves."""
+
+    def _info(self) -> dict[str, Any]:
+        """Return the info of all environments, as they are now."""
+        return {}
+
+    def _final_info(self, ended: NDArray[np.bool_]) -> dict[str, Any]:
+        """Return the info of the episodes that the last step ended."""
+        return {}
 
     def _kept(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that a checkpoint has."""

@@ -11,6 +11,7 @@ from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
 from qstep.checks import shown
+from qstep.envs.rendering import METADATA, PLAYER, checked_render_mode, rendered
 from qstep.errors import EnvironmentSpaceError
 from qstep.grid_map import FREE, GOAL, HOLE, START, WALL
 
@@ -73,11 +74,14 @@ class GridWorld(gym.Env[Any, Any]):
         The map.
     source : str
         What the map is called in the message of an error, for example the path of its file.
+    render_mode : {None, "ansi", "rgb_array"}
+        What :meth:`render` returns: nothing, the map with ``@`` for the walker, or its picture.
 
     Raises
     ------
     EnvironmentSpaceError
-        The text is not a map; the message names the line and the column, both counted from 1.
+        The text is not a map; the message names the line and the column, both counted from 1. There is
+        no such render mode.
 
     Examples
     --------
@@ -88,9 +92,10 @@ class GridWorld(gym.Env[Any, Any]):
     ((1, -1.0, False, False, {}), (2, 1.0, True, False, {}))
     """
 
-    metadata = {"render_modes": []}  # noqa: RUF012 - the form that Gymnasium prescribes
+    metadata = METADATA
 
-    def __init__(self, text: str, source: str = "map") -> None:
+    def __init__(self, text: str, source: str = "map", render_mode: str | None = None) -> None:
+        self.render_mode = checked_render_mode(render_mode)
         if not isinstance(text, str):
             raise EnvironmentSpaceError(
                 f"{source} is {shown(text)}; it must be text, one line for each row"
@@ -145,6 +150,14 @@ class GridWorld(gym.Env[Any, Any]):
         terminated = self._terminated[state][action]
         truncated = not terminated and self._steps >= self.step_cap
         return self._state, self._reward[state][action], terminated, truncated, {}
+
+    def render(self) -> Any:
+        """Return the map as it is now: see :func:`~qstep.envs.rendering.rendered`."""
+        cells = list("".join(self.rows))
+        cells[self._state] = PLAYER
+        width = self.shape[1]
+        rows = ["".join(cells[at : at + width]) for at in range(0, len(cells), width)]
+        return rendered(self.render_mode, rows)
 
     def deterministic_model(self) -> DeterministicModel:
         """Return a copy of the model.

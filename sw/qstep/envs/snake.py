@@ -10,6 +10,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
+from qstep.envs.rendering import METADATA, PLAYER, checked_render_mode, rendered
 from qstep.envs.snake_rules import (
     ACTIONS,
     DIRECTION_FEATURE,
@@ -78,6 +79,9 @@ class Snake(gym.Env[Any, Any]):
     Parameters
     ----------
     observation : {"features", "state", "flood"}
+    render_mode : {None, "ansi", "rgb_array"}
+        What :meth:`render` returns: nothing, the grid with ``@`` for the head, ``o`` for the rest of the
+        snake and ``*`` for the food, or its picture.
 
     Attributes
     ----------
@@ -91,7 +95,7 @@ class Snake(gym.Env[Any, Any]):
     Raises
     ------
     EnvironmentSpaceError
-        `observation` is none of those.
+        `observation` or `render_mode` is none of those.
 
     Examples
     --------
@@ -103,9 +107,12 @@ class Snake(gym.Env[Any, Any]):
     (10.0, False, False, {'score': 1})
     """
 
-    metadata = {"render_modes": []}  # noqa: RUF012 - the form that Gymnasium prescribes
+    metadata = METADATA
 
-    def __init__(self, observation: Observation = "features") -> None:
+    def __init__(
+        self, observation: Observation = "features", render_mode: str | None = None
+    ) -> None:
+        self.render_mode = checked_render_mode(render_mode)
         self.kind = checked_observation(observation)
         width = FLOOD_FEATURES if observation == "flood" else FEATURES
         self.observation_space = (
@@ -174,6 +181,18 @@ class Snake(gym.Env[Any, Any]):
         truncated = self._hunger >= PATIENCE * len(self.body)
         self._over = won or truncated
         return self._observe(), reward, won, truncated, self._info()
+
+    def render(self) -> Any:
+        """Return the grid as it is now: see :func:`~qstep.envs.rendering.rendered`."""
+        cells = dict.fromkeys(self.body, "o")
+        if self.body:
+            cells[self.body[0]] = PLAYER
+        if self.food is not None:
+            cells[self.food] = "*"
+        rows = [
+            "".join(cells.get((row, column), ".") for column in range(SIDE)) for row in range(SIDE)
+        ]
+        return rendered(self.render_mode, rows)
 
     def place(self, body: Sequence[Cell], food: Cell) -> Any:
         """Put the snake and the food somewhere, go on from there, and return the observation.

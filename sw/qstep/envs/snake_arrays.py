@@ -84,16 +84,16 @@ class Outcome(NamedTuple):
 
     Attributes
     ----------
-    next_state : ndarray of int32, shape (N,)
+    next_state : ndarray of int64, shape (N,)
     next_features : ndarray of float32, shape (N, W)
     reward : ndarray of float32, shape (N,)
     terminated, truncated : ndarray of bool, shape (N,)
-    score : ndarray of int32, shape (N,)
+    score : ndarray of int64, shape (N,)
     """
 
-    next_state: NDArray[np.int32]
+    next_state: NDArray[np.int64]
     next_features: NDArray[np.float32]
     reward: NDArray[np.float32]
     terminated: NDArray[np.bool_]
     truncated: NDArray[np.bool_]
-    score: NDArray[np.int32]
+    score: NDArray[np.int64]

@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qstep.envs.compiled_vector import CompiledVectorEnv
+from qstep.envs.snake import Snake
 from qstep.envs.snake_arrays import PITCH, RING, SCRATCH, Outcome, Snakes
 from qstep.envs.snake_kernels import observe, restart, step
 from qstep.envs.snake_rules import (
     ACTIONS,
     FEATURES,
     FLOOD_FEATURES,
+    START_LENGTH,
     Cell,
     Observation,
-    checked_observation,
     checked_placement,
 )
-from qstep.envs.vector import VectorStep
 from qstep.envs.vector_checks import checked_num_envs
 
 __all__ = ["SnakeVectorEnv"]
-
-Observations: TypeAlias = NDArray[np.float32] | NDArray[np.int32]
-
-_WIDTHS = {"state": 0, "features": FEATURES, "flood": FLOOD_FEATURES}
 
 
 class SnakeVectorEnv(CompiledVectorEnv):
@@ -35,25 +31,16 @@ class SnakeVectorEnv(CompiledVectorEnv):
 
     The rules, rewards and observations are those of `Snake`; action 0 goes straight on, 1 turns to the
     right, 2 to the left. Environment i goes move for move as one `Snake` that is first reset with
-    ``seed + i`` and, whenever an episode ends, without a seed. The score is the food eaten in the
-    episode.
-
-    **Autoreset.** An environment whose episode ends is reset within the same step. The step's
-    ``next_observation`` is still what the last move led to; :attr:`observation`, on which the next
-    action is chosen, is that of the new episode.
-
-    **Memory.** A step allocates no arrays: it returns the same ones each time. Only the observation
-    that was acted on is spared until the next step, so that the transition (observation, action,
-    reward, next_observation, terminated) can be stored once its step is done.
+    ``seed + i`` and, whenever an episode ends, without a seed. ``score`` of the info is the food eaten
+    in the episode. Autoreset and memory are those of
+    :class:`~qstep.envs.compiled_vector.CompiledVectorEnv`.
 
     Parameters
     ----------
     num_envs : int
         1 or more.
     observation : {"features", "state", "flood"}
-        As for `Snake`: float32 of shape (N, 11), int32 of shape (N,), float32 of shape (N, 14).
-    seed : int
-        0..2^64-`num_envs`.
+        As for `Snake`: float32 of shape (N, 11), int64 of shape (N,), float32 of shape (N, 14).
 
     Raises
     ------
@@ -62,42 +49,30 @@ class SnakeVectorEnv(CompiledVectorEnv):
 
     Examples
     --------
-    >>> envs = SnakeVectorEnv(4, "state", seed=7)
-    >>> envs.observation.shape
+    >>> envs = SnakeVectorEnv(4, "state")
+    >>> envs.reset(seed=7)[0].shape
     (4,)
-    >>> envs.step([0, 0, 1, 2]).reward.shape
+    >>> envs.step([0, 0, 1, 2])[1].shape
     (4,)
     """
 
-    actions = ACTIONS
+    def __init__(self, num_envs: int, observation: Observation = "features") -> None:
+        space = Snake(observation).observation_space
+        super().__init__(num_envs, space, ACTIONS, Snakes.empty(checked_num_envs(num_envs)))
+        self._is_state = observation == "state"
+        width = {"state": 0, "features": FEATURES, "flood": FLOOD_FEATURES}[observation]
 
-    def __init__(self, num_envs: int, observation: Observation = "features", seed: int = 0) -> None:
-        self.kind = checked_observation(observation)
-        arrays = Snakes.empty(checked_num_envs(num_envs))
-        width = _WIDTHS[observation]
+        def shown() -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+            return np.zeros(num_envs, np.int64), np.zeros((num_envs, width), np.float32)
 
-        def shown() -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-            return np.zeros(num_envs, np.int32), np.zeros((num_envs, width), np.float32)
-
+        self._seen = shown()
         self._out = Outcome(
             *shown(),
             np.zeros(num_envs, np.float32),
             np.zeros(num_envs, np.bool_),
             np.zeros(num_envs, np.bool_),
-            np.zeros(num_envs, np.int32),
+            np.zeros(num_envs, np.int64),
         )
-        returned = VectorStep(self._pick(*self._out[:2]), *self._out[2:])
-        super().__init__(arrays, (shown(), shown()), returned, seed)
-
-    @property
-    def inputs(self) -> int:
-        """Numbers of an observation; 0 where it is a state."""
-        return _WIDTHS[self.kind]
-
-    @property
-    def observation(self) -> Observations:
-        """What every environment shows now, to choose the next actions on."""
-        return self._pick(*self._seen[0])
 
     def body(self, index: int) -> list[Cell]:
         """Return the (row, column) of a snake's cells, from head to tail."""
@@ -109,7 +84,7 @@ class SnakeVectorEnv(CompiledVectorEnv):
         """Return the (row, column) of an environment's food."""
         return _cell(self._arrays.food[index])
 
-    def place(self, index: int, body: Sequence[Cell], food: Cell) -> Observations:
+    def place(self, index: int, body: Sequence[Cell], food: Cell) -> NDArray[Any]:
         """Put a snake and its food somewhere; see :meth:`Snake.place`. Return the observation."""
         direction = checked_placement(body, food)
         arrays = self._arrays
@@ -124,6 +99,7 @@ class SnakeVectorEnv(CompiledVectorEnv):
         arrays.direction[index] = direction
         arrays.hunger[index] = 0
         arrays.food[index] = _number(food)
+        self._begun = True
         self._observe(index)
         return self.observation
 
@@ -131,17 +107,35 @@ class SnakeVectorEnv(CompiledVectorEnv):
         restart(self._arrays, index)
 
     def _observe(self, index: int) -> None:
-        observe(self._arrays, index, *self._seen[0])
+        observe(self._arrays, index, *self._seen)
+
+    def _shown(self) -> NDArray[Any]:
+        return self._pick(*self._seen)
 
     def _advance(self) -> int:
-        bad: int = step(self._arrays, self._actions, *self._seen[1], self._out)
+        bad: int = step(self._arrays, self._actions, *self._seen, self._out)
         return bad
+
+    def _outcome(self) -> tuple[NDArray[Any], ...]:
+        state, features, *rest, _ = self._out
+        return self._pick(state, features), *rest
+
+    def _info(self) -> dict[str, Any]:
+        return _score(self._arrays.length - START_LENGTH, np.ones(self.num_envs, np.bool_))
+
+    def _final_info(self, ended: NDArray[np.bool_]) -> dict[str, Any]:
+        return _score(np.where(ended, self._out.score, 0), ended)
 
     def _kept(self) -> dict[str, NDArray[Any]]:
         return {name: array for name, array in super()._kept().items() if name not in SCRATCH}
 
-    def _pick(self, state: NDArray[np.int32], features: NDArray[np.float32]) -> Observations:
-        return state if self.kind == "state" else features
+    def _pick(self, state: NDArray[Any], features: NDArray[Any]) -> NDArray[Any]:
+        return state if self._is_state else features
+
+
+def _score(score: NDArray[np.int64], where: NDArray[np.bool_]) -> dict[str, Any]:
+    """Return the score as Gymnasium has an info of vector environments."""
+    return {"score": score, "_score": where.copy()}
 
 
 def _number(cell: Cell) -> int:

@@ -9,12 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qstep.envs.splitmix import SplitMix64
-from qstep.envs.vector import VectorEnv
 from qstep.errors import EnvironmentSpaceError
 
 __all__ = [
     "check_action",
-    "check_numbers",
     "checked_actions",
     "checked_num_envs",
     "restore_arrays",
@@ -50,14 +48,6 @@ def check_action(bad: int, given: NDArray[Any], actions: int) -> None:
     if bad >= 0:
         raise EnvironmentSpaceError(
             f"action of environment {bad} is {given[bad]}; it must be from 0 to {actions - 1}"
-        )
-
-
-def check_numbers(envs: VectorEnv) -> None:
-    """Raise EnvironmentSpaceError where observations are indices into a table."""
-    if envs.inputs < 1:
-        raise EnvironmentSpaceError(
-            "the environments show one index; a network needs numbers, for example 'features'"
         )
 
 

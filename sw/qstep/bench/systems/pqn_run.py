@@ -32,7 +32,7 @@ _EVALUATE_EVERY = 12  # rollouts: twenty times in a run, as the authors do
 _GAMES_SEED = 1 << 32
 _LEAST_SCORE = 200.0  # an untrained network scores 10 to 20
 
-_Learn: TypeAlias = Callable[[int], NDArray[np.int64]]
+_Learn: TypeAlias = Callable[[int], NDArray[np.float64]]
 """From a seed, through a whole run, to the scores of its last evaluation."""
 
 
@@ -69,11 +69,9 @@ def _jax(config: PqnConfig) -> tuple[_Learn, str]:
 def _ours(device: torch.device, config: PqnConfig) -> tuple[_Learn, str]:
     """Return our own PQN, and nothing to say of it."""
 
-    def learn(seed: int) -> NDArray[np.int64]:
-        learner = Pqn(
-            CartPoleVectorEnv(_NUM_ENVS, _NUM_ENVS * seed), replace(config, seed=seed), device
-        )
-        games, policy = CartPoleVectorEnv(_GAMES, _GAMES_SEED), learner.policy(_GAMES)
+    def learn(seed: int) -> NDArray[np.float64]:
+        learner = Pqn(CartPoleVectorEnv(_NUM_ENVS), replace(config, seed=seed), device)
+        games, policy = CartPoleVectorEnv(_GAMES), learner.policy(_GAMES)
         rollouts = 0
         with torch_device.one_thread():
             while learner.steps < config.total_timesteps:

@@ -1,0 +1,74 @@
+"""How our environments show themselves: as text, or as a picture of that text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.checks import shown
+from qstep.errors import EnvironmentSpaceError
+from qstep.grid_map import FREE, GOAL, HOLE, START, WALL
+
+__all__ = ["METADATA", "PLAYER", "checked_render_mode", "rendered"]
+
+METADATA: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 10}
+"""What each of them states to Gymnasium."""
+
+PLAYER = "@"
+"""The walker, the head of the snake, the cart."""
+
+PIXELS = 12
+"""Sides of the square that one character becomes."""
+
+_COLOURS = {
+    FREE: (238, 238, 238),
+    START: (200, 215, 235),
+    GOAL: (90, 170, 90),
+    HOLE: (70, 70, 80),
+    WALL: (130, 130, 140),
+    PLAYER: (205, 80, 50),
+    "o": (230, 150, 90),
+    "*": (90, 170, 90),
+    "|": (70, 70, 80),
+    "_": (130, 130, 140),
+}
+
+
+def checked_render_mode(render_mode: str | None) -> str | None:
+    """Return the render mode; raises EnvironmentSpaceError where there is no such."""
+    modes = METADATA["render_modes"]
+    if render_mode is not None and render_mode not in modes:
+        raise EnvironmentSpaceError(
+            f"render_mode is {shown(render_mode)}; it must be None or one of {', '.join(modes)}"
+        )
+    return render_mode
+
+
+def rendered(render_mode: str | None, rows: Sequence[str]) -> str | NDArray[np.uint8] | None:
+    """Return what `render` of an environment returns.
+
+    Parameters
+    ----------
+    render_mode : {"ansi", "rgb_array"} or None
+    rows : sequence of str
+        Equally long; one character a cell.
+
+    Returns
+    -------
+    str, or ndarray of uint8 of shape (12 * rows, 12 * columns, 3), or None
+        The rows, each with its line's end; their picture, with a margin of one pixel around each cell;
+        None where no mode was chosen.
+    """
+    if render_mode is None:
+        return None
+    if render_mode == "ansi":
+        return "".join(f"{row}\n" for row in rows)
+    cells = np.array([[_COLOURS[cell] for cell in row] for row in rows], np.uint8)
+    picture = cells.repeat(PIXELS, axis=0).repeat(PIXELS, axis=1)
+    for axis in range(2):
+        lines = np.moveaxis(picture, axis, 0)
+        lines[::PIXELS] = 255
+    return picture

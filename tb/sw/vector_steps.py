@@ -1,0 +1,47 @@
+"""Steps of vector environments, as tests read them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qstep.envs.cartpole_vector import CartPoleVectorEnv
+from qstep.envs.compiled_vector import CompiledVectorEnv
+from qstep.envs.snake_rules import Observation
+from qstep.envs.snake_vector import SnakeVectorEnv
+from qstep.envs.vector import final_values, led_to
+
+__all__ = ["Outcome", "poles", "snakes", "stepped"]
+
+
+class Outcome(NamedTuple):
+    """What a step gave, each of shape (N, ...); `score` is None where the environment says none."""
+
+    next_observation: NDArray[Any]
+    reward: NDArray[Any]
+    terminated: NDArray[Any]
+    truncated: NDArray[Any]
+    score: NDArray[Any] | None
+
+
+def stepped(envs: CompiledVectorEnv, actions: ArrayLike) -> Outcome:
+    seen, reward, terminated, truncated, info = envs.step(actions)
+    assert (seen == envs.observation).all()
+    score, final = info.get("score"), final_values(info, "score")
+    if final is not None:
+        score = np.where(terminated | truncated, final, score)
+    return Outcome(led_to(seen, info), reward, terminated, truncated, score)
+
+
+def poles(num_envs: int, seed: int = 0) -> CartPoleVectorEnv:
+    envs = CartPoleVectorEnv(num_envs)
+    envs.reset(seed=seed)
+    return envs
+
+
+def snakes(num_envs: int, kind: Observation = "features", seed: int = 0) -> SnakeVectorEnv:
+    envs = SnakeVectorEnv(num_envs, kind)
+    envs.reset(seed=seed)
+    return envs
