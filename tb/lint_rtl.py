@@ -205,6 +205,7 @@ def written_by_hand() -> list[Path]:
     folders = (
         RTL,
         WORLD.parent,
+        RTL / "bench",
         BOARD.parent,
         *(RTL.parent / "tb" / name for name in ("unit", "uvm")),
     )
