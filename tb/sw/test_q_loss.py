@@ -13,7 +13,8 @@ from torch.utils._pytree import tree_leaves
 from qstep.deep import q_loss as fast
 from qstep.deep.network import Stack, modules
 from qstep.deep.q_head import CompiledHead, TorchHead
-from qstep.deep.q_loss_plain import VARIANTS, Batch, Variant, q_loss
+from qstep.deep.q_loss_plain import Batch, q_loss
+from qstep.deep.variants import VARIANTS, Variant
 from qstep.errors import ConfigError
 
 pytestmark = pytest.mark.unit

@@ -5,28 +5,29 @@ from __future__ import annotations
 import json
 import math
 import time
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from qstep import torch_device
 from qstep.checkpoint import load_checkpoint, save_checkpoint
 from qstep.cli._bar import run_bar
+from qstep.cli._hyperparameters import changed
 from qstep.cli._interrupt import command_line, held_back, on_interrupt
 from qstep.cli._json import JsonOutput
 from qstep.cli._room import room_for
 from qstep.deep.dqn_config import DqnConfig
 from qstep.deep.measure import interval
 from qstep.deep.pqn_config import PqnConfig
-from qstep.deep.presets import PRESETS
+from qstep.deep.presets import preset_of
 from qstep.deep.run import GAMES, Run, Score
 from qstep.deep.summary import results, summary
+from qstep.errors import ConfigError
 from qstep.plotting import write_pictures
 from qstep.results import write_results
 from qstep.run_folder import run_folder
+from qstep.torch_device import choose, one_thread
 
 __all__ = ["train"]
 
@@ -37,11 +38,10 @@ _SAVE_SECONDS = 10.0
 def train(
     name: str,
     form: str,
-    torch_device_name: str,
+    torch_device: str,
     total_timesteps: int | None,
+    num_envs: int | None,
     episodes: int | None,
-    variant: str | None,
-    prioritised: bool,
     evaluate_every: int | None,
     seed: int,
     seeds: int,
@@ -49,6 +49,7 @@ def train(
     resume: bool,
     overwrite: bool,
     json_output: JsonOutput,
+    **hyperparameters: Any,
 ) -> None:
     """Run the seeds one after the other and write what they give.
 
@@ -56,27 +57,35 @@ def train(
     seeds `resume` keeps those that are finished, goes on with the one that was interrupted, and begins
     the others; the first one must have begun.
     """
-    device = torch_device.choose(torch_device_name)
-    folder = out or Path("runs") / f"{'pqn' if form == 'pqn' else 'dqn'}-{name}"
-    given = {
-        "total_timesteps": total_timesteps,
-        "variant": variant,
-        "prioritised": prioritised or None,
-    }
-    preset = PRESETS[name]
-    changes: dict[str, Any] = {field: value for field, value in given.items() if value is not None}
+    device = choose(torch_device)
+    folder = out or Path("runs") / f"{'pqn' if form == 'pqn' else 'dqn'}-{Path(name).stem}"
+    preset = preset_of(name)
+    given = {"total_timesteps": total_timesteps, **hyperparameters}
     reports: list[dict[str, Any]] = []
     for number in range(seed, seed + seeds):
+        made: DqnConfig | PqnConfig
         made = preset.pqn(number) if form == "pqn" else preset.configuration(form, number)
-        config: DqnConfig | PqnConfig = replace(made, **changes)
         every = evaluate_every or preset.evaluate_every[form]
-        run = Run(name, form, config, device, every, episodes or preset.episodes)
+        run = Run(
+            name,
+            form,
+            changed(made, given),
+            device,
+            every,
+            episodes or preset.episodes,
+            num_envs,
+        )
+        if resume and not run.resumable:
+            raise ConfigError(
+                f"--resume was given; a run on {name} has no checkpoints, because a Gymnasium "
+                "environment cannot say its state"
+            )
         here = folder if seeds == 1 else folder / f"seed-{number}"
         with run_folder(here, resume, overwrite) as file, room_for(json_output.file):
             begun = resume and (number == seed or file.exists())
-            kept = None if form == "plain" else _Kept(run, file, begun)
+            kept = _Kept(run, file, begun) if run.resumable else None
             on_interrupt(partial(_kept_in_words, kept, reports))
-            with torch_device.one_thread():
+            with one_thread():
                 _play(run, kept)
             if kept is None:
                 file.unlink(missing_ok=True)  # it is of a run that these results replace

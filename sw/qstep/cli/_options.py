@@ -166,14 +166,18 @@ hyper_options = _stack(
 def network_options(algorithm: str) -> Callable[[Decorated], Decorated]:
     """Return what every command that trains a network takes; `algorithm` names its folder."""
     positive = click.IntRange(min=1)
-    environments = click.Choice(("cartpole", "snake", "snake-features"))
     return _stack(
-        click.argument("name", metavar="ENVIRONMENT", type=environments),
+        click.argument("name", metavar="ENVIRONMENT"),
         torch_device_option("cpu"),
         click.option(
             "--total-timesteps",
             type=positive,
             help="Length of the run.  [default: the environment's own]",
+        ),
+        click.option(
+            "--num-envs",
+            type=positive,
+            help="Environments that are stepped at once.  [default: the environment's own]",
         ),
         click.option(
             "--episodes", type=positive, help="End after so many.  [default: the environment's own]"

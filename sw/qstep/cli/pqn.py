@@ -1,4 +1,4 @@
-"""``qstep pqn``: learn CartPole or Snake with a network, online, without replay."""
+"""``qstep pqn``: learn an environment with a network, online, without replay."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from typing import Any
 import click
 
 from qstep import extras
+from qstep.cli._hyperparameters import hyperparameter_options
 from qstep.cli._options import network_options
+from qstep.deep.pqn_config import PqnConfig
 
 __all__ = ["command"]
 
 
-@click.command("pqn", short_help="Learn CartPole or Snake with a network, without replay (PQN).")
+@click.command("pqn", short_help="Learn an environment with a network, without replay (PQN).")
 @network_options("pqn")
-def command(torch_device: str, **options: Any) -> None:
-    """Learn CartPole or Snake with parallelised Q-learning.
+@hyperparameter_options(PqnConfig)
+def command(**options: Any) -> None:
+    """Learn an environment with parallelised Q-learning.
 
-    ENVIRONMENT is cartpole, snake (with the flood fill) or snake-features (without). Many of them at
-    once, a network with layer normalisation, lambda returns; no replay, no target network. The folder
-    gets network.safetensors, history.json, learning_curve.png and checkpoint.npz. Ctrl-C leaves a
-    checkpoint from which --resume goes on with the same device and version of PyTorch, on the CPU to
-    exactly the same result; of several seeds the finished ones are kept.
+    ENVIRONMENT is what `qstep dqn` takes. Many of them at once, a network with layer normalisation,
+    lambda returns; no replay, no target network. A hyperparameter that is not given is the
+    environment's own.
+
+    The folder gets network.safetensors, history.json, learning_curve.png and, on cartpole and snake,
+    checkpoint.npz. Ctrl-C leaves a checkpoint from which --resume goes on with the same device and
+    version of PyTorch, on the CPU to exactly the same result; of several seeds the finished ones are
+    kept.
 
     \b
     Examples:
       qstep pqn cartpole
       qstep pqn snake --seeds 5
+      qstep pqn FrozenLake-v1 --num-envs 64 --q-lambda 0.8
     """
     # PyTorch and Matplotlib take seconds to load: only when they are needed.
-    train = extras.load("qstep.cli._networks", "torch").train
-    train(
-        form="pqn",
-        variant=None,
-        prioritised=False,
-        torch_device_name=torch_device,
-        **options,
-    )
+    extras.load("qstep.cli._networks", "torch").train(form="pqn", **options)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from qstep.deep.q_loss_plain import VARIANTS, Variant
 from qstep.deep.ranges import check
+from qstep.deep.variants import VARIANTS, Variant
 from qstep.errors import ConfigError
 from qstep.learn.schedule import EpsilonSchedule
 

@@ -141,6 +141,11 @@ class NetworkLearner(ABC):
     def _tensors(self) -> dict[str, Tensor]:
         """Return the tensors that a checkpoint keeps, themselves: networks and optimiser."""
 
+    @property
+    def resumable(self) -> bool:
+        """Whether the environments have checkpoints, so that the run has."""
+        return isinstance(self.envs, CompiledVectorEnv)
+
     def _rooms(self) -> dict[str, Room]:
         """Return what keeps its own arrays in a checkpoint, by name; ConfigError if something cannot."""
         if not isinstance(self.envs, CompiledVectorEnv):

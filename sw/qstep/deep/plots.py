@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from qstep.deep.presets import PRESETS
 from qstep.deep.run import GAMES, Run
 
 __all__ = ["draw_learning_curve"]
@@ -26,7 +25,7 @@ def draw_learning_curve(run: Run) -> Figure:
     played.fill_between(at, low, high, color="tab:orange", alpha=0.2, linewidth=0)
     played.plot(at, [s.mean for s in run.scores], color="tab:orange", marker=".", markersize=4)
     played.set_ylabel(f"score of {GAMES} greedy episodes:\nmean, lowest to highest")
-    threshold = PRESETS[run.name].solved
+    threshold = run.preset.solved
     if threshold is not None:
         played.axhline(threshold, color="tab:green", linestyle=":", label=f"solved: {threshold:g}")
         played.legend(loc="best")

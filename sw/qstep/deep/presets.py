@@ -1,4 +1,4 @@
-"""What networks learn by name: num_envs, environment, and what each form is set to."""
+"""What networks learn by name: environments, how many, and what each form is set to."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from qstep.deep import snake
 from qstep.deep.dqn_config import DqnConfig
 from qstep.deep.learner import Envs
 from qstep.deep.pqn_config import PqnConfig
-from qstep.envs import Snake
+from qstep.envs import Snake, make_any
 from qstep.envs.cartpole_vector import CartPoleVectorEnv
 from qstep.envs.snake_rules import Observation
 from qstep.envs.snake_vector import SnakeVectorEnv
+from qstep.envs.vector import make_vector
 from qstep.learn.schedule import EpsilonSchedule
 
-__all__ = ["PRESETS", "Preset"]
+__all__ = ["PRESETS", "Preset", "preset_of"]
 
 CARTPOLE = DqnConfig(
     total_timesteps=400_000,
@@ -46,7 +47,7 @@ class Preset:
     Attributes
     ----------
     num_envs : int
-        VectorEnv of fast DQN and of PQN.
+        Environments of fast DQN and of PQN.
     plain_num_envs : int
         The plain form has one environment, and learns as often, by steps, as the fast form would
         with this many environments and the plain form's configuration.
@@ -106,3 +107,32 @@ PRESETS = {
     "snake": _snake("flood"),
     "snake-features": _snake("features"),
 }
+
+
+def preset_of(name: str) -> Preset:
+    """Return the preset of a name, or for any other environment the configurations' own values.
+
+    Parameters
+    ----------
+    name : str
+        Of :data:`PRESETS`, or what :func:`qstep.envs.make_any` takes.
+
+    Raises
+    ------
+    EnvironmentSpaceError
+        The environment is unknown or cannot be made.
+    """
+    if name in PRESETS:
+        return PRESETS[name]
+    spec = make_vector(name, 1).spec or make_any(name).spec
+    return Preset(
+        num_envs=32,
+        plain_num_envs=32,
+        make_envs=lambda num_envs: make_vector(name, num_envs),
+        make_env=lambda: make_any(name),
+        configuration=lambda form, seed: DqnConfig(seed=seed),
+        pqn=lambda seed: PqnConfig(seed=seed),
+        episodes=None,
+        evaluate_every={"plain": 100, "fast": 500, "pqn": 500},
+        solved=None if spec is None else spec.reward_threshold,
+    )

@@ -24,7 +24,7 @@ from torch import Tensor
 from qstep.deep.backward import Backward
 from qstep.deep.network import Pass, Stack
 from qstep.deep.q_head import Columns, Values, head
-from qstep.deep.q_loss_plain import VARIANTS, Variant
+from qstep.deep.variants import VARIANTS, Variant
 from qstep.errors import ConfigError
 
 __all__ = ["Batches", "QLoss"]

@@ -20,17 +20,15 @@ H. van Hasselt, A. Guez, D. Silver, "Deep Reinforcement Learning with Double Q-l
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-__all__ = ["VARIANTS", "Batch", "Variant", "q_loss"]
+from qstep.deep.variants import Variant
 
-Variant: TypeAlias = Literal["single", "target", "double"]
-
-VARIANTS: tuple[Variant, ...] = get_args(Variant)
+__all__ = ["Batch", "q_loss"]
 
 
 class Batch(NamedTuple):

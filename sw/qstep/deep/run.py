@@ -22,7 +22,7 @@ from qstep.deep.measure import clocked, peak_mib
 from qstep.deep.network import Greedy, Stack
 from qstep.deep.pqn import Pqn
 from qstep.deep.pqn_config import PqnConfig
-from qstep.deep.presets import PRESETS
+from qstep.deep.presets import preset_of
 from qstep.errors import ConfigError
 
 __all__ = ["GAMES", "Run", "Score"]
@@ -64,7 +64,8 @@ class Run:
 
     Parameters
     ----------
-    name : {"cartpole", "snake", "snake-features"}
+    name : str
+        Of the environment, see :func:`~qstep.deep.presets.preset_of`.
     form : {"plain", "fast", "pqn"}
     config : DqnConfig or PqnConfig
         PqnConfig with ``pqn``.
@@ -74,9 +75,13 @@ class Run:
         end.
     episodes : int or None
         End after so many, if ``config.total_timesteps`` are not reached before.
+    num_envs : int or None
+        Environments, or for the plain form how many it learns as often as; None for those of the preset.
 
     Attributes
     ----------
+    preset : Preset
+        The environment's own.
     learner : Dqn, PlainDqn or Pqn
     returns : list of (steps, return)
         Of every training episode, at its end.
@@ -98,17 +103,19 @@ class Run:
         device: torch.device,
         evaluate_every: int,
         episodes: int | None = None,
+        num_envs: int | None = None,
     ) -> None:
-        preset = PRESETS[name]
+        self.preset = preset = preset_of(name)
         self.name, self.form, self.config = name, form, config
+        count = num_envs or (preset.plain_num_envs if form == "plain" else preset.num_envs)
         self.evaluate_every, self.episodes = evaluate_every, episodes
         self.learner: NetworkLearner | PlainDqn
         if isinstance(config, PqnConfig):
-            self.learner = Pqn(preset.make_envs(preset.num_envs), config, device)
+            self.learner = Pqn(preset.make_envs(count), config, device)
         elif form == "plain":
-            self.learner = PlainDqn(preset.make_env(), config, device, preset.plain_num_envs)
+            self.learner = PlainDqn(preset.make_env(), config, device, count)
         else:
-            self.learner = Dqn(preset.make_envs(preset.num_envs), config, device)
+            self.learner = Dqn(preset.make_envs(count), config, device)
         learner = self.learner
         self.phases = clocked(learner) if isinstance(learner, PlainDqn) else learner.seconds
         self._games = preset.make_envs(GAMES)
@@ -141,6 +148,11 @@ class Run:
         """Whether the last step, or the last episode, has been played."""
         enough = self.episodes is not None and self.learner.episodes >= self.episodes
         return enough or self.learner.steps >= self.config.total_timesteps
+
+    @property
+    def resumable(self) -> bool:
+        """Whether :meth:`checkpoint` can say all that the rest of the run depends on."""
+        return isinstance(self.learner, NetworkLearner) and self.learner.resumable
 
     def __iter__(self) -> Iterator[None]:
         """Go on to the end, a step of the learner at a time; may be left and begun again."""
@@ -207,7 +219,7 @@ class Run:
         Raises
         ------
         ConfigError
-            It is of the plain form.
+            It is of the plain form, or its environments have no checkpoints.
         """
         if isinstance(self.learner, PlainDqn):
             raise ConfigError(

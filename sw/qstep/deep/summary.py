@@ -10,7 +10,6 @@ from typing import Any
 from safetensors.torch import save
 
 from qstep.deep.plots import draw_learning_curve
-from qstep.deep.presets import PRESETS
 from qstep.deep.run import Run, Score
 from qstep.files import write_atomically
 from qstep.results import Results
@@ -45,7 +44,7 @@ def summary(run: Run) -> dict[str, Any]:
     went on: microseconds of processor time a step, and peak memory, over the first thousand episodes
     and the last thousand; None where there were fewer than two thousand.
     """
-    learner, threshold = run.learner, PRESETS[run.name].solved
+    learner, threshold = run.learner, run.preset.solved
     first = [s.steps for s in run.scores if threshold is not None and s.mean >= threshold]
     return {
         **run.identity,

@@ -25,6 +25,7 @@ __all__ = [
     "GridWorld",
     "Snake",
     "make",
+    "make_any",
     "table_size",
 ]
 
@@ -67,7 +68,7 @@ def make(env_id: str, seed: int) -> gym.Env[Any, Any]:
         names the space. A map is malformed.
     """
     seed = integer("seed", seed, 0)
-    env = _named(env_id)
+    env = make_any(env_id)
     for what, space in (("observation", env.observation_space), ("action", env.action_space)):
         if not isinstance(space, Discrete):
             env.close()
@@ -88,7 +89,14 @@ def table_size(env: gym.Env[Any, Any]) -> tuple[int, int]:
     return int(states.n), int(actions.n)
 
 
-def _named(env_id: str) -> gym.Env[Any, Any]:
+def make_any(env_id: str) -> gym.Env[Any, Any]:
+    """Make an environment of :func:`make`, whatever its spaces are, and do not reset it.
+
+    Raises
+    ------
+    EnvironmentSpaceError
+        The environment is unknown or cannot be made; a map is malformed.
+    """
     if not isinstance(env_id, str):
         raise EnvironmentSpaceError(
             f"environment is {shown(env_id)}; it must be the name of one, not an object"

@@ -4,13 +4,42 @@ from __future__ import annotations
 
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from numpy.typing import NDArray
 
+from qstep.envs import make_any
+from qstep.envs.vector_checks import checked_num_envs
 from qstep.errors import EnvironmentSpaceError
 
-__all__ = ["check_autoreset", "final_values", "led_to"]
+__all__ = ["check_autoreset", "final_values", "led_to", "make_vector"]
+
+
+def make_vector(env_id: str, num_envs: int) -> VectorEnv[Any, Any, Any]:
+    """Make N environments, reset within the step that ends an episode.
+
+    Those of QStep that have a compiled form are stepped in one call, others one after the other.
+
+    Parameters
+    ----------
+    env_id : str
+        As for :func:`qstep.envs.make_any`, or ``qstep/CartPole-v0``.
+    num_envs : int
+        1 or more.
+
+    Raises
+    ------
+    EnvironmentSpaceError
+        The environment is unknown or cannot be made, or the number is out of its range.
+    """
+    checked_num_envs(num_envs)
+    spec = gym.registry.get(env_id) if env_id.startswith("qstep/") else None
+    if spec is not None and spec.vector_entry_point is not None:
+        return gym.make_vec(env_id, num_envs)
+    return SyncVectorEnv(
+        [lambda: make_any(env_id)] * num_envs, autoreset_mode=AutoresetMode.SAME_STEP
+    )
 
 
 def check_autoreset(envs: VectorEnv[Any, Any, Any]) -> None:

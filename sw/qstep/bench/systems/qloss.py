@@ -12,7 +12,8 @@ from qstep.bench.checks import WrongTableError
 from qstep.bench.measure import Benchmark, Form
 from qstep.deep.network import Stack, modules
 from qstep.deep.q_loss import Batches, QLoss
-from qstep.deep.q_loss_plain import VARIANTS, Batch, Variant, q_loss
+from qstep.deep.q_loss_plain import Batch, q_loss
+from qstep.deep.variants import VARIANTS, Variant
 
 __all__ = ["benchmark"]
 

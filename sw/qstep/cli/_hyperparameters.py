@@ -1,0 +1,110 @@
+"""Hyperparameters on the command line: those of a configuration, described by its own docstring.
+
+Every field of the dataclass is an option of its name, with a dash for an underscore; what is not given
+stays None, and the configuration keeps its own value. Its own checks decide what is legal.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import Field, fields, replace
+from typing import Any, TypeVar, get_args
+
+import click
+
+from qstep.deep.variants import Variant
+from qstep.learn.schedule import EpsilonSchedule
+
+__all__ = ["changed", "hyperparameter_options"]
+
+Config = TypeVar("Config")
+
+_OWN = "total_timesteps", "seed"
+"""Fields that are options of every command that trains a network."""
+
+_EPSILON = "epsilon_"
+"""Before the fields of an exploration schedule."""
+
+
+class _Sizes(click.ParamType):  # type: ignore[type-arg]  # older Click has no argument
+    """Integers with commas between them."""
+
+    name = "N,N..."
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[int, ...]:
+        try:
+            return tuple(int(size) for size in value.split(","))
+        except ValueError:
+            self.fail(f"{value!r} is no list of integers, as 64,64", param, ctx)
+
+
+_TYPES: dict[str, Any] = {
+    "int": int,
+    "float": float,
+    "tuple[int, ...]": _Sizes(),
+    "Variant": click.Choice(get_args(Variant)),
+}
+"""By annotation."""
+
+
+def hyperparameter_options(kind: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the options for the fields of a configuration, whose help is its docstring."""
+    said = {**_described(EpsilonSchedule, _EPSILON), **_described(kind)}
+    options = []
+    for field in _flat(kind):
+        name = field.name if field in fields(kind) else _EPSILON + field.name
+        option = "--" + name.replace("_", "-")
+        attributes = {"type": _TYPES[str(field.type)]} if field.type != "bool" else {}
+        switch = f"{option}/--no-{option[2:]}" if field.type == "bool" else option
+        options.append(click.option(switch, default=None, help=said[name], **attributes))
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def changed(config: Config, given: dict[str, Any]) -> Config:
+    """Return the configuration with the options that were given, and refuse values out of range.
+
+    Raises
+    ------
+    ConfigError
+        A value is out of its range; the message names it and what is legal.
+    """
+    changes = {name: value for name, value in given.items() if value is not None}
+    epsilon = {
+        name.removeprefix(_EPSILON): changes.pop(name)
+        for name in list(changes)
+        if name.startswith(_EPSILON)
+    }
+    if epsilon:
+        changes["epsilon"] = replace(config.epsilon, **epsilon)  # type: ignore[attr-defined]
+    return replace(config, **changes)  # type: ignore[type-var]
+
+
+def _flat(kind: Any) -> list[Field[Any]]:
+    """Return the fields, those of the schedule in place of it."""
+    flat: list[Field[Any]] = []
+    for field in fields(kind):
+        if field.type == "EpsilonSchedule":
+            flat += fields(EpsilonSchedule)
+        elif field.name not in _OWN:
+            flat.append(field)
+    return flat
+
+
+def _described(kind: type, prefix: str = "") -> dict[str, str]:
+    """Return what the Parameters section of a docstring says of each name, as one line."""
+    text = inspect.getdoc(kind) or ""
+    section = re.split(r"^Parameters\n-+\n|^Raises\n-+\n", text, flags=re.MULTILINE)[1]
+    entries = re.findall(r"^(\S.*?) : .*\n((?:[ ]+.*\n|\n)*)", section + "\n", re.MULTILINE)
+    return {
+        prefix + name: " ".join(what.replace("`", "").split())
+        for names, what in entries
+        for name in names.split(", ")
+    }
