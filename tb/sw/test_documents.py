@@ -19,6 +19,7 @@ from qstep import cli, envs
 from qstep.acting.config import CIRCUITS, Acting
 from qstep.bench import systems
 from qstep.config import Config
+from qstep.deep.presets import preset_of
 from qstep.errors import QStepError
 from qstep_fpga import board
 from qstep_rtl import sources
@@ -106,6 +107,7 @@ def wrong_names(params: dict[str, Any]) -> str:
     checks: list[tuple[Any, Callable[[str], object]]] = [
         *((name, board.load) for name in boards),
         (params.get("env_id"), check_world),
+        (params.get("name"), preset_of),
         (params.get("backend"), systems.find),
     ]
     for name, check in checks:
@@ -137,7 +139,7 @@ def test_documented_command_exists(command: str) -> None:
         ("qstep dqn snake --form slow", "'slow' is not one of 'plain', 'fast'."),
         ("qstep build [--seeds N]", "Missing argument 'BOARD'."),
         ("qstep bench --system coffee", "'coffee' is not one of 'gridworld'"),
-        ("qstep dqn coffee", "'coffee' is not one of 'cartpole'"),
+        ("qstep dqn coffee", "coffee: no such environment"),
         ("qstep train coffee", "coffee: no such environment"),
         ("qstep train coffee.sv", "acting.world is 'coffee.sv'; there is no such file"),
         ("qstep profile coffee", "'coffee' is no backend"),
