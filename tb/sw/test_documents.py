@@ -107,7 +107,7 @@ def wrong_names(params: dict[str, Any]) -> str:
     checks: list[tuple[Any, Callable[[str], object]]] = [
         *((name, board.load) for name in boards),
         (params.get("env_id"), check_world),
-        (params.get("name"), preset_of),
+        (params.get("environment"), preset_of),
         (params.get("backend"), systems.find),
     ]
     for name, check in checks:

@@ -36,7 +36,7 @@ _SAVE_SECONDS = 10.0
 
 
 def train(
-    name: str,
+    environment: str,
     form: str,
     torch_device: str,
     total_timesteps: int | None,
@@ -58,8 +58,8 @@ def train(
     the others; the first one must have begun.
     """
     device = choose(torch_device)
-    folder = out or Path("runs") / f"{'pqn' if form == 'pqn' else 'dqn'}-{Path(name).stem}"
-    preset = preset_of(name)
+    folder = out or Path("runs") / f"{'pqn' if form == 'pqn' else 'dqn'}-{Path(environment).stem}"
+    preset = preset_of(environment)
     given = {"total_timesteps": total_timesteps, **hyperparameters}
     reports: list[dict[str, Any]] = []
     for number in range(seed, seed + seeds):
@@ -67,7 +67,7 @@ def train(
         made = preset.pqn(number) if form == "pqn" else preset.configuration(form, number)
         every = evaluate_every or preset.evaluate_every[form]
         run = Run(
-            name,
+            environment,
             form,
             changed(made, given),
             device,
@@ -77,7 +77,7 @@ def train(
         )
         if resume and not run.resumable:
             raise ConfigError(
-                f"--resume was given; a run on {name} has no checkpoints, because a Gymnasium "
+                f"--resume was given; a run on {environment} has no checkpoints, because a Gymnasium "
                 "environment cannot say its state"
             )
         here = folder if seeds == 1 else folder / f"seed-{number}"

@@ -167,7 +167,7 @@ def network_options(algorithm: str) -> Callable[[Decorated], Decorated]:
     """Return what every command that trains a network takes; `algorithm` names its folder."""
     positive = click.IntRange(min=1)
     return _stack(
-        click.argument("name", metavar="ENVIRONMENT"),
+        click.argument("environment"),
         torch_device_option("cpu"),
         click.option(
             "--total-timesteps",
