@@ -12,7 +12,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14 p
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo sim test wheel bench bitstream program lint clean
+.PHONY: help setup demo sim test wheel bench bitstream program tapeout lint clean
 
 help: ## list these commands
 	@echo "QStep: exact Q-learning in hardware. Each command sets up what it needs by itself."
@@ -45,6 +45,10 @@ bitstream: $(VENV)/.fpga ## build a bitstream: make bitstream BOARD=icebreaker [
 program: $(VENV)/.base ## load that bitstream into the board: make program BOARD=icebreaker
 	$(BIN)/qstep program $(BOARD)
 
+tapeout: $(VENV)/.full ## write the source of the Tiny Tapeout project, and test it (Icarus Verilog)
+	$(BIN)/python -m qstep_fpga.tiny_tapeout tiny_tapeout/src/project.v
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(MAKE) -C tiny_tapeout/test
+
 lint: $(VENV)/.full ## check style, types and RTL
 	$(BIN)/ruff check --no-cache
 	$(BIN)/ruff format --check
@@ -52,7 +56,7 @@ lint: $(VENV)/.full ## check style, types and RTL
 	$(BIN)/python -m tb.lint_rtl
 
 clean: ## remove the virtual environment and everything that was built
-	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build tiny_tapeout/src tiny_tapeout/test/sim_build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp is as new as the installation behind it, so a second call does nothing and an edit of

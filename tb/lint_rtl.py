@@ -42,6 +42,7 @@ __all__ = [
     "lint_lane_wrapper",
     "lint_pins",
     "lint_style",
+    "lint_tile",
     "lint_two_clocks",
     "lint_world",
     "written_by_hand",
@@ -188,6 +189,11 @@ def lint_axi_lane(parameters: Mapping[str, int], rtl: Path = RTL) -> str:
         return lint("qs_axi_lane", parameters, rtl, [*block, rtl / "qs_axi_lane.sv"])
 
 
+def lint_tile() -> str:
+    """Lint ``tt_um_qstep`` and the lane in it."""
+    return lint("tt_um_qstep", {}, sources=[BOARD.with_name("tt_um_qstep.sv")])
+
+
 def lint_pins() -> str:
     """Lint ``qs_pins``, which uses nothing of ``qs_pkg``."""
     return lint(
@@ -272,7 +278,11 @@ def _main() -> int:
     runs += [(f"qs_board at {clock} Hz", partial(lint_board, clock)) for clock in BOARD_CLOCKS]
     runs += [(f"qs_axi_lane with {c}", partial(lint_axi_lane, c)) for c in AXI_CORNERS]
     runs += [("qs_board with two clocks", lint_two_clocks)]
-    runs += [("qs_lane_wrapper", lint_lane_wrapper), ("qs_pins", lint_pins)]
+    runs += [
+        ("qs_lane_wrapper", lint_lane_wrapper),
+        ("qs_pins", lint_pins),
+        ("tt_um_qstep", lint_tile),
+    ]
     runs += [(f"{WORLD.stem} with {c}", partial(lint_world, c)) for c in WORLD_CORNERS]
     files = written_by_hand()
     runs += [(path.name, partial(lint_style, path)) for path in files]

@@ -51,6 +51,7 @@ def test_a_device_with_two_clocks_has_no_warnings_and_a_fault_there_is_reported(
 def test_what_is_around_the_lane_alone_has_no_warnings() -> None:
     assert lint_rtl.lint_lane_wrapper() == ""
     assert lint_rtl.lint_pins() == ""
+    assert lint_rtl.lint_tile() == ""
 
 
 def test_the_lane_on_axi_has_no_warnings_and_a_fault_there_is_reported(tmp_path: Path) -> None:

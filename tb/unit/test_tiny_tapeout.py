@@ -1,0 +1,51 @@
+"""The Tiny Tapeout project: its source is the lane's, and its test finds a wrong constant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from tb.bench import BenchError, Run, run
+from tiny_tapeout.test import test as project
+
+from qstep.fixed import QFormat, coefficients
+from qstep.model import updated_value
+from qstep_fpga.tiny_tapeout import TOP, verilog
+
+FOLDER = Path(project.__file__).parents[1]
+
+
+@pytest.mark.rtl
+def test_the_tile_learns_and_another_discount_is_noticed(tmp_path: Path) -> None:
+    source = tmp_path / "project.v"
+    source.write_text(verilog(), encoding="utf-8")
+    # Elaborated Verilog has names and widths that a person would not choose.
+    options = {"sources": (source, FOLDER / "test/tb.v"), "build_args": ("-Wno-fatal",)}
+    assert run(Run("tb", "tiny_tapeout.test.test", **options)).tests == 2
+    with pytest.raises(BenchError, match=r"2 of 2 tests failed"):
+        run(Run("tb", "tb.unit.wrong_tile", **options))
+
+
+@pytest.mark.unit
+def test_the_equation_of_the_tiles_test_is_the_models() -> None:
+    c = coefficients(1 / 2, 7 / 8)
+    assert (c.alpha, c.kappa) == (project.ALPHA, project.KAPPA)
+    q5_3 = QFormat(5, 3)
+    for entry in range(-128, 128):
+        for reward in (-32, -7, 0, 5, 31):
+            for best in (-128, -65, -1, 0, 3, 64, 127):
+                given = (entry, reward, best)
+                assert project.updated(*given) == updated_value(q5_3, c, *given, 1 << 14)
+
+
+@pytest.mark.unit
+def test_info_names_the_top_its_source_and_each_pin_once() -> None:
+    info = yaml.safe_load((FOLDER / "info.yaml").read_text(encoding="utf-8"))
+    assert info["yaml_version"] == 6
+    assert info["project"]["top_module"] == TOP.stem
+    assert info["project"]["source_files"] == ["project.v"]
+    assert list(info["pinout"]) == [
+        f"{port}[{i}]" for port in ("ui", "uo", "uio") for i in range(8)
+    ]
+    assert len(set(info["pinout"].values())) == 24

@@ -1,0 +1,6 @@
+"""The test of the Tiny Tapeout project with another discount: it has to fail."""
+
+from tiny_tapeout.test import test as project
+from tiny_tapeout.test.test import *  # noqa: F403
+
+project.KAPPA = 12288  # gamma is 3/4
