@@ -47,7 +47,7 @@ program: $(VENV)/.base ## load that bitstream into the board: make program BOARD
 
 tapeout: $(VENV)/.full ## write the source of the Tiny Tapeout project, and test it (Icarus Verilog)
 	$(BIN)/python -m qstep_fpga.tiny_tapeout tiny_tapeout/src/project.v
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(MAKE) -C tiny_tapeout/test
+	cd tiny_tapeout/test && PATH="$(CURDIR)/$(BIN):$$PATH" make
 
 lint: $(VENV)/.full ## check style, types and RTL
 	$(BIN)/ruff check --no-cache
