@@ -72,7 +72,7 @@ $(VENV)/.fpga: $(VENV)/.base
 	@touch $@
 
 $(VENV)/.full: $(VENV)/.base
-	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[dev,torch,profile,cluster,fpga,bus]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[dev,torch,tensorboard,profile,cluster,fpga,bus]'
 	@touch $(VENV)/.fpga $@
 
 $(VENV)/.made:

@@ -13,6 +13,7 @@ from qstep.acting.training import Budget, Point, Training
 from qstep.acting.world import World
 from qstep.config import Config
 from qstep.fixed import QFormat, Rounding
+from qstep.metrics import Metrics
 
 __all__ = ["train"]
 
@@ -32,6 +33,7 @@ def train(
     lanes: int | None = None,
     config: Config | None = None,
     progress: Callable[[Point], object] | None = None,
+    metrics: Metrics | None = None,
 ) -> TrainingResult:
     """Let agents learn a world beside their tables: on the model, a simulation or a board.
 
@@ -64,6 +66,8 @@ def train(
         That of a device that is there; it has what `agents` to `lanes` would say.
     progress : callable, optional
         Called with each :class:`~qstep.acting.training.Point` of the run.
+    metrics : Metrics, optional
+        Told the steps of each agent, and :attr:`~qstep.acting.training.Point.metrics`, at each of them.
 
     Returns
     -------
@@ -100,6 +104,8 @@ def train(
         for point in training:
             if progress is not None:
                 progress(point)
+            if metrics is not None:
+                metrics(point.steps, point.metrics)
         return TrainingResult.of(plan, training)
     finally:
         opened.close()

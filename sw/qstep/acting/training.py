@@ -7,6 +7,7 @@ and where they end does not depend on the device or on its speed.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -93,6 +94,17 @@ class Point:
     episodes: tuple[int, ...]
     mean_return: tuple[float, ...]
     value: tuple[float, ...]
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """What it tells, for :class:`~qstep.metrics.Metrics`: over agents, medians and their bounds."""
+        told = {"episodes": float(min(self.episodes))}
+        known = [mean for mean in self.mean_return if not math.isnan(mean)]
+        for name, values in (("episode_return", known), ("greedy_value", self.value)):
+            if values:
+                told[name] = float(np.median(values))
+                told |= {f"{name}_low": min(values), f"{name}_high": max(values)}
+        return told
 
 
 class Training:

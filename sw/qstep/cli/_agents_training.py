@@ -29,6 +29,7 @@ from qstep.envs import make
 from qstep.envs.maps import map_of
 from qstep.errors import ConfigError, DeviceError
 from qstep.learn.plots import draw_policy
+from qstep.metrics import Metrics, write_metrics
 from qstep.plotting import WritePictures
 from qstep.results import Results, write_results
 from qstep.run_folder import run_folder
@@ -47,6 +48,7 @@ def train_agents(
     json_output: JsonOutput,
     trace: Path | None,
     write_pictures: WritePictures,
+    metrics_target: Path | None,
 ) -> None:
     """Run a plan on a device and write what it gives to a folder.
 
@@ -71,8 +73,9 @@ def train_agents(
         training = Training(device, plan.world, gammas, plan.budget, traced=trace is not None)
         if kept is not None:
             training.restore(kept)
+        metrics = held.enter_context(write_metrics(metrics_target, append=resume))
         try:
-            _run(training, name)
+            _run(training, name, metrics)
             save_checkpoint(file, training.checkpoint, plan.identity)
             result = TrainingResult.of(plan, training)
             files = write_results(folder, _results(name, result), write_pictures)
@@ -100,8 +103,8 @@ def train_agents(
     json_output.tell(json.dumps(report, indent=2), lambda: click.echo(_in_words(report)))
 
 
-def _run(training: Training, name: str) -> None:
-    """Run what is left behind a progress bar on stderr."""
+def _run(training: Training, name: str, metrics: Metrics | None) -> None:
+    """Run what is left behind a progress bar on stderr, and tell the metrics."""
     budget = training.budget
     total = budget.steps or budget.episodes
     with run_bar() as progress:
@@ -109,6 +112,8 @@ def _run(training: Training, name: str) -> None:
         for point in training:
             done = point.steps if budget.steps else min(point.episodes)
             progress.update(bar, completed=min(done, total or done), state=_state(point))
+            if metrics is not None:
+                metrics(point.steps, point.metrics)
 
 
 def _state(point: Point) -> str:

@@ -24,6 +24,7 @@ from qstep.deep.presets import preset_of
 from qstep.deep.run import GAMES, Run, Score
 from qstep.deep.summary import results, summary
 from qstep.errors import ConfigError
+from qstep.metrics import write_metrics
 from qstep.plotting import write_pictures
 from qstep.results import write_results
 from qstep.run_folder import run_folder
@@ -48,6 +49,7 @@ def train(
     out: Path | None,
     resume: bool,
     overwrite: bool,
+    metrics_target: Path | None,
     json_output: JsonOutput,
     **hyperparameters: Any,
 ) -> None:
@@ -85,7 +87,8 @@ def train(
             begun = resume and (number == seed or file.exists())
             kept = _Kept(run, file, begun) if run.resumable else None
             on_interrupt(partial(_kept_in_words, kept, reports))
-            with one_thread():
+            target = metrics_target if seeds == 1 else _of_seed(metrics_target, number)
+            with one_thread(), write_metrics(target, append=resume) as run.metrics:
                 _play(run, kept)
             if kept is None:
                 file.unlink(missing_ok=True)  # it is of a run that these results replace
@@ -99,6 +102,13 @@ def train(
             click.echo(_all_in_words(reports))
 
     json_output.tell(json.dumps(reports if seeds > 1 else reports[0], indent=2), in_words)
+
+
+def _of_seed(target: Path | None, number: int) -> Path | None:
+    """Return where the metrics of one seed go: ``FILE-seed-3.csv``, or ``FOLDER/seed-3``."""
+    if target is None or target.suffix != ".csv":
+        return target and target / f"seed-{number}"
+    return target.with_name(f"{target.stem}-seed-{number}.csv")
 
 
 def _kept_in_words(kept: _Kept | None, reports: list[dict[str, Any]]) -> str | None:

@@ -28,6 +28,7 @@ __all__ = [
     "folder_options",
     "hyper_options",
     "jobs_option",
+    "metrics_option",
     "network_options",
     "scheduler_option",
     "seed_option",
@@ -96,6 +97,15 @@ agent_option = click.option(
 folder_options = _stack(
     click.option("--resume", is_flag=True, help="Go on from the checkpoint in the folder."),
     click.option("--overwrite", is_flag=True, help="Replace the run that is in the folder."),
+)
+
+
+metrics_option = click.option(
+    "--metrics",
+    "metrics_target",
+    type=click.Path(path_type=Path),
+    metavar="FILE.csv|FOLDER",
+    help="Write returns and evaluations to a table, or to a folder for TensorBoard.",
 )
 
 
@@ -202,6 +212,7 @@ def network_options(algorithm: str) -> Callable[[Decorated], Decorated]:
             help=f"Folder of the results.  [default: runs/{algorithm}-ENVIRONMENT]",
         ),
         folder_options,
+        metrics_option,
         json_option("the summaries"),
     )
 

@@ -29,6 +29,7 @@ from qstep.learn.checkpoint import TableCheckpoint
 from qstep.learn.evaluate import Evaluation, share
 from qstep.learn.summary import results, summary
 from qstep.learn.train import Learner, Plan, identity
+from qstep.metrics import write_metrics
 from qstep.plotting import WritePictures
 from qstep.results import write_results
 from qstep.run_folder import run_folder
@@ -59,6 +60,7 @@ def train(
     overwrite: bool,
     json_output: JsonOutput,
     write_pictures: WritePictures,
+    metrics_target: Path | None,
 ) -> None:
     """Run a plan on a device and write what it gives to a folder.
 
@@ -76,7 +78,8 @@ def train(
             check_identity(file, there, identity(plan, hyper, config))
             kept = TableCheckpoint.unpacked(checkpoint, config)
         device = held.enter_context(open_device(url, config))
-        learner = Learner(device, plan, hyper, resume=kept)
+        metrics = held.enter_context(write_metrics(metrics_target, append=resume))
+        learner = Learner(device, plan, hyper, resume=kept, metrics=metrics)
         first = learner.checkpoint.episode
         gc.freeze()  # what is loaded stays; to look through it again takes a tenth of a second
         begun = time.monotonic()

@@ -10,7 +10,13 @@ from click.core import ParameterSource
 
 from qstep.acting.config import CIRCUITS, Algorithm
 from qstep.cli._json import JsonOutput, json_option
-from qstep.cli._options import config_from, device_option, folder_options, hyper_options
+from qstep.cli._options import (
+    config_from,
+    device_option,
+    folder_options,
+    hyper_options,
+    metrics_option,
+)
 from qstep.drawing import drawing
 from qstep.errors import NoTableError
 from qstep.fixed import Rounding
@@ -159,6 +165,7 @@ _HOST_ONLY = ("epsilon_episodes", "evaluate_every", "num_envs", "sync_steps")
     help="Folder of the results.  [default: runs/WORLD]",
 )
 @folder_options
+@metrics_option
 @json_option("the summary")
 @click.pass_context
 def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
@@ -250,6 +257,7 @@ def _act_on_device(
     out: Path | None,
     resume: bool,
     overwrite: bool,
+    metrics_target: Path | None,
     json_output: JsonOutput,
     write_pictures: WritePictures,
 ) -> None:
@@ -276,7 +284,18 @@ def _act_on_device(
         config=config,
     )
     folder = out or Path("runs") / Path(name).stem
-    train_agents(url, name, plan, folder, resume, overwrite, json_output, trace, write_pictures)
+    train_agents(
+        url,
+        name,
+        plan,
+        folder,
+        resume,
+        overwrite,
+        json_output,
+        trace,
+        write_pictures,
+        metrics_target,
+    )
 
 
 def _act_on_host(
@@ -299,6 +318,7 @@ def _act_on_host(
     out: Path | None,
     resume: bool,
     overwrite: bool,
+    metrics_target: Path | None,
     json_output: JsonOutput,
     write_pictures: WritePictures,
 ) -> None:
@@ -327,4 +347,5 @@ def _act_on_host(
         overwrite=overwrite,
         json_output=json_output,
         write_pictures=write_pictures,
+        metrics_target=metrics_target,
     )

@@ -23,7 +23,9 @@ from qstep.deep.network import Greedy, Stack
 from qstep.deep.pqn import Pqn
 from qstep.deep.pqn_config import PqnConfig
 from qstep.deep.presets import preset_of
+from qstep.deep.ranges import learning_rate_at
 from qstep.errors import ConfigError
+from qstep.metrics import Metrics
 
 __all__ = ["GAMES", "Run", "Score"]
 
@@ -83,6 +85,10 @@ class Run:
     preset : Preset
         The environment's own.
     learner : Dqn, PlainDqn or Pqn
+    metrics : Metrics or None
+        None until it is set. Told ``episode_return``, ``episodes``, ``epsilon`` and ``learning_rate``
+        where training episodes end (the mean return of those that ended in one step of the learner), and
+        ``greedy_score`` with ``greedy_score_low`` and ``greedy_score_high`` of every evaluation.
     returns : list of (steps, return)
         Of every training episode, at its end.
     scores : list of Score
@@ -109,6 +115,7 @@ class Run:
         self.name, self.form, self.config = name, form, config
         count = num_envs or (preset.plain_num_envs if form == "plain" else preset.num_envs)
         self.evaluate_every, self.episodes = evaluate_every, episodes
+        self.metrics: Metrics | None = None
         self.learner: NetworkLearner | PlainDqn
         if isinstance(config, PqnConfig):
             self.learner = Pqn(preset.make_envs(count), config, device)
@@ -180,7 +187,18 @@ class Run:
         if ended is None:
             return
         returns = ended.episode_return.tolist() if isinstance(ended, Ended) else [ended]
-        self.returns += [(self.learner.steps, episode_return) for episode_return in returns]
+        steps = self.learner.steps
+        self.returns += [(steps, episode_return) for episode_return in returns]
+        if self.metrics is not None and returns:
+            self.metrics(
+                steps,
+                {
+                    "episode_return": sum(returns) / len(returns),
+                    "episodes": self.learner.episodes,
+                    "epsilon": self.config.epsilon.at(steps, self.config.total_timesteps),
+                    "learning_rate": learning_rate_at(self.config, steps),
+                },
+            )
 
     def _evaluate(self) -> None:
         scores = play(self._games, self._policy(), _GAMES_SEED)
@@ -195,6 +213,11 @@ class Run:
                 peak_mib(),
             )
         )
+
+        if self.metrics is not None:
+            score = self.scores[-1]
+            told = {"": score.mean, "_low": score.low, "_high": score.high}
+            self.metrics(score.steps, {f"greedy_score{end}": value for end, value in told.items()})
 
     def _policy(self) -> Policy:
         """Return the policy that evaluations play."""

@@ -12,7 +12,7 @@ A small `sync_steps` acts on fresher values, a large one reads the table less of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -32,6 +32,7 @@ from qstep.learn.evaluate import MAX_SEED, Evaluation
 from qstep.learn.gym_actor import GymActor
 from qstep.learn.schedule import EpsilonSchedule
 from qstep.learn.vector_actor import VECTOR_ENVS, VectorActor
+from qstep.metrics import Metrics
 from qstep.transitions import Transitions
 
 __all__ = ["Learner", "Plan", "identity"]
@@ -135,6 +136,10 @@ class Learner:
     resume : TableCheckpoint, optional
         Where to go on. It must be of a run of the same :attr:`identity`;
         :func:`~qstep.checkpoint.load_checkpoint` checks that.
+    metrics : Metrics, optional
+        Told ``episode_return``, ``episode_length`` and ``epsilon`` of every episode, and
+        ``greedy_return``, ``greedy_length`` and, where there is such a thing, ``greedy_success`` of
+        every evaluation; a step is one of the environment, those of unfinished episodes not counted.
 
     Attributes
     ----------
@@ -168,6 +173,7 @@ class Learner:
         plan: Plan,
         hyper: Hyperparameters,
         resume: TableCheckpoint | None = None,
+        metrics: Metrics | None = None,
     ) -> None:
         self.device = device
         self.plan = plan
@@ -198,7 +204,9 @@ class Learner:
             for seed in np.random.SeedSequence(hyper.seed).spawn(2)
         ]
         self._actor = self._made_actor()
+        self._metrics = metrics
         self.checkpoint = self.result = resume or self._beginning()
+        self._steps = sum(episode.length for episode in self.checkpoint.episodes)
         self._restore(self.checkpoint)
 
     def __iter__(self) -> Iterator[Episode]:
@@ -214,6 +222,7 @@ class Learner:
             if self._room == 0:
                 self._sync()
             self._history += stretch.episodes
+            self._tell(stretch.episodes)
             done += len(stretch.episodes)
             if self._actor.resting:
                 self.checkpoint = self.result = self._take(done, evaluations)
@@ -252,7 +261,26 @@ class Learner:
         self._noise = self.device.status().noise
 
     def _evaluate(self, number: int) -> Evaluation:
-        return self._actor.evaluate(self._table, self.plan.evaluate_episodes, number)
+        found = self._actor.evaluate(self._table, self.plan.evaluate_episodes, number)
+        if self._metrics is not None:
+            told = {"greedy_return": found.mean_return, "greedy_length": found.mean_length}
+            rate = {} if found.success is None else {"greedy_success": found.success}
+            self._metrics(self._steps, {**told, **rate})
+        return found
+
+    def _tell(self, episodes: Sequence[Episode]) -> None:
+        """Tell of episodes that have ended, at the steps of all episodes up to each."""
+        for episode in episodes:
+            self._steps += episode.length
+            if self._metrics is not None:
+                self._metrics(
+                    self._steps,
+                    {
+                        "episode_return": episode.total,
+                        "episode_length": episode.length,
+                        "epsilon": episode.epsilon,
+                    },
+                )
 
     def _made_actor(self) -> Actor:
         plan = self.plan

@@ -1,0 +1,183 @@
+"""Metrics of every kind of run, written to a table and for TensorBoard, and read back."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from tb.sw.test_import_rules import loaded_by
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.util.tensor_util import make_ndarray
+
+import qstep
+from qstep.cli import dqn, pqn, train
+from qstep.errors import FileFormatError, ToolMissingError
+from qstep.metrics import write_metrics
+
+pytestmark = pytest.mark.unit
+
+Told = dict[str, list[tuple[int, float]]]
+
+
+def invoke(command: Any, words: str, *more: Path | str) -> Any:
+    result = CliRunner().invoke(command, [*words.split(), *map(str, more)])
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def read(path: Path) -> Told:
+    told: Told = {}
+    with path.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            told.setdefault(row["name"], []).append(
+                (int(row["step"]), float(row["value"] or "nan"))
+            )
+    return told
+
+
+def read_events(folder: Path) -> Told:
+    events = EventAccumulator(str(folder)).Reload()
+    return {
+        tag: [
+            (event.step, float(make_ndarray(event.tensor_proto))) for event in events.Tensors(tag)
+        ]
+        for tag in events.Tags()["tensors"]
+    }
+
+
+def write(target: Path, append: bool = False) -> None:
+    with write_metrics(target, append) as metrics:
+        assert metrics is not None
+        metrics(1, {"a": 0.1, "b": math.nan})
+        metrics(1 << 40, {"a": -2.5})
+
+
+def test_table_holds_every_number_exactly(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "run.csv"
+    write(path)
+    assert path.read_text(encoding="utf-8").splitlines() == [
+        "step,name,value",
+        "1,a,0.1",
+        "1,b,",
+        "1099511627776,a,-2.5",
+    ]
+    write(path, append=True)
+    assert read(path)["a"] == [(1, 0.1), (1 << 40, -2.5)] * 2
+    write(path)
+    assert read(path)["a"] == [(1, 0.1), (1 << 40, -2.5)]
+
+
+def test_tensorboard_reads_every_number_but_nan(tmp_path: Path) -> None:
+    write(tmp_path)
+    assert read_events(tmp_path) == {"a": [(1, pytest.approx(0.1)), (1 << 40, -2.5)]}
+
+
+def test_nothing_is_written_without_a_target() -> None:
+    with write_metrics(None) as metrics:
+        assert metrics is None
+
+
+def test_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for target in ("file/run.csv", "file/events"):
+        with pytest.raises(FileFormatError, match=r"file.*: metrics cannot be written: "):
+            write(tmp_path / target)
+
+
+def test_missing_tensorboard_says_how_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "tensorboard.summary", None)
+    with pytest.raises(ToolMissingError, match=r"pip install 'qstep\[tensorboard\]'"):
+        write(tmp_path / "events")
+
+
+@pytest.mark.parametrize(("command", "form"), [(dqn.command, "fast"), (pqn.command, "pqn")])
+def test_networks_tell_what_their_history_holds(command: Any, form: str, tmp_path: Path) -> None:
+    words = "cartpole --total-timesteps 2048 --evaluate-every 60 --json --metrics"
+    result = invoke(command, words, tmp_path / "m.csv", "--out", tmp_path / "run")
+    said, told = json.loads(result.stdout), read(tmp_path / "m.csv")
+    assert said["form"] == form
+    history = json.loads((tmp_path / "run" / "history.json").read_text(encoding="utf-8"))
+    assert told["greedy_score"] == [(e["steps"], e["mean"]) for e in history["evaluations"]]
+    steps = sorted({step for step, _ in history["returns"]})
+    assert [step for step, _ in told["episode_return"]] == steps
+    first = [total for step, total in history["returns"] if step == steps[0]]
+    assert told["episode_return"][0][1] == sum(first) / len(first)
+    assert told["episodes"][-1][1] == said["episodes_played"]
+    assert told["epsilon"][-1][1] == 0.05
+    assert told["learning_rate"][-1][1] < 1e-3
+
+
+def test_seeds_have_metrics_of_their_own(tmp_path: Path) -> None:
+    words = "cartpole --total-timesteps 512 --seeds 2 --learning-starts 500 --out"
+    invoke(dqn.command, words, tmp_path / "a", "--metrics", tmp_path / "m.csv")
+    assert {path.name for path in tmp_path.glob("*.csv")} == {"m-seed-0.csv", "m-seed-1.csv"}
+    invoke(dqn.command, words, tmp_path / "b", "--metrics", tmp_path / "events")
+    for number in (0, 1):
+        in_table = read(tmp_path / f"m-seed-{number}.csv")
+        assert read_events(tmp_path / "events" / f"seed-{number}").keys() == in_table.keys()
+
+
+def test_host_tells_every_episode_and_evaluation_and_goes_on_where_it_was(tmp_path: Path) -> None:
+    words = "gridworld --act host --evaluate-every 10 --out"
+    where = (tmp_path / "run", "--metrics", tmp_path / "m.csv", "--json")
+    result = invoke(train.command, words, *where, "--episodes", "25")
+    report, told = json.loads(result.stdout), read(tmp_path / "m.csv")
+    assert len(told["episode_return"]) == len(told["epsilon"]) == 25
+    lengths = [length for _, length in told["episode_length"]]
+    assert [step for step, _ in told["episode_return"]] == [
+        sum(lengths[: k + 1]) for k in range(25)
+    ]
+    assert told["episode_return"][-1][0] == report["steps"]
+    assert told["greedy_return"][-1] == (report["steps"], report["evaluation"]["mean_return"])
+    assert len(told["greedy_success"]) == 3
+    again = ("--resume", "--episodes", "40", "--epsilon-episodes", "25")
+    invoke(train.command, words, *where, *again)
+    assert len(read(tmp_path / "m.csv")["episode_return"]) == 40
+
+
+def test_agents_tell_every_look(tmp_path: Path) -> None:
+    words = "gridworld --agents 3 --steps 2000 --out"
+    invoke(train.command, words, tmp_path / "run", "--metrics", tmp_path / "m.csv")
+    told = read(tmp_path / "m.csv")
+    points = json.loads((tmp_path / "run" / "history.json").read_text(encoding="utf-8"))["points"]
+    assert told["greedy_value"] == [(p["steps"], sorted(p["value"])[1]) for p in points]
+    assert told["greedy_value_low"][-1][1] == min(points[-1]["value"])
+    assert told["episodes"][-1][1] == min(points[-1]["episodes"])
+
+
+def test_function_tells_what_the_command_does(tmp_path: Path) -> None:
+    told: list[tuple[int, Mapping[str, float]]] = []
+    qstep.train(
+        "gridworld", agents=3, steps=2000, metrics=lambda step, values: told.append((step, values))
+    )
+    invoke(
+        train.command,
+        "gridworld --agents 3 --steps 2000 --out",
+        tmp_path / "run",
+        "--metrics",
+        tmp_path / "m.csv",
+    )
+    wanted = read(tmp_path / "m.csv")
+    assert [(step, values["episodes"]) for step, values in told] == wanted["episodes"]
+
+
+def test_refused_run_leaves_the_metrics_that_are_there(tmp_path: Path) -> None:
+    words = "gridworld --agents 2 --steps 200 --out"
+    where = (tmp_path / "run", "--metrics", tmp_path / "m.csv")
+    invoke(train.command, words, *where)
+    before = (tmp_path / "m.csv").read_bytes()
+    assert CliRunner().invoke(train.command, [*words.split(), *map(str, where)]).exit_code != 0
+    assert (tmp_path / "m.csv").read_bytes() == before
+
+
+def test_metrics_of_a_table_need_no_tensorboard() -> None:
+    assert "tensorboard" not in loaded_by("import qstep.metrics")
