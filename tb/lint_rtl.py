@@ -18,12 +18,14 @@ from pathlib import Path
 from qstep.acting.config import Acting
 from qstep.config import Config, Link
 from qstep_fpga.netlist import write_board_source
-from qstep_rtl.bus.registers import write_block
+from qstep_rtl.bus.generate import generate_axi
+from qstep_rtl.bus.registers import LANE, write_block
 from qstep_rtl.generate import generate
 from qstep_sim import verilator
 
 __all__ = [
     "ACTING_CORNERS",
+    "AXI_AGENTS_CORNERS",
     "AXI_CORNERS",
     "BOARD",
     "BOARD_CLOCKS",
@@ -31,12 +33,14 @@ __all__ = [
     "CORNERS",
     "ISLAND_CORNERS",
     "LANE_WRAPPER",
+    "PARAMETERS_WAIVER",
     "RTL",
     "SLOTS_WAIVER",
     "WORLD_CORNERS",
     "format_files",
     "lint",
     "lint_acting",
+    "lint_axi_agents",
     "lint_axi_lane",
     "lint_board",
     "lint_lane_wrapper",
@@ -105,6 +109,12 @@ AXI_CORNERS = [
 ]
 """Parameters of `qs_axi_lane`: each at its ends."""
 
+AXI_AGENTS_CORNERS = [
+    (4, Config(2, 2, "Q4.4", acting=Acting(world="pins"))),
+    (16, Config(100, 5, "Q16.16", acting=Acting(agents=16, outcomes=4, starts=2))),
+]
+"""Bytes of a beat of `qs_axi_agents`, and what it is made for: with a world outside, and inside."""
+
 BOARD_CLOCKS = [4_000, 12_000_000, 42_000_000, 2**30]
 """Values of `ClockHz` of `qs_board`: what it divides by is and is not a power of two."""
 
@@ -117,7 +127,8 @@ BOARD_WAIVER = "-Wno-PROCASSINIT"
 SLOTS_WAIVER = "-Wno-PROCASSINIT"
 """`qs_agent_slots` goes on through a reset: the chip starts its registers as declared."""
 
-_PARAMETERS_WAIVER = """`verilator_config
+PARAMETERS_WAIVER = """`verilator_config
+lint_off -rule WIDTHTRUNC -file "*/qs_agents.sv" -match "*on the Initial value*"
 lint_off -rule WIDTHTRUNC -file "*/qs_acting.sv" -match "*on the Initial value*"
 """
 """The generator gives parameters of one bit as numbers of 32; Verilator warns at their declaration."""
@@ -185,13 +196,25 @@ def lint_lane_wrapper() -> str:
 def lint_axi_lane(parameters: Mapping[str, int], rtl: Path = RTL) -> str:
     """Lint ``qs_axi_lane`` with its generated registers, as :func:`lint` does."""
     with tempfile.TemporaryDirectory() as name:
-        block = write_block(Path(name))
+        block = write_block(LANE, Path(name))
         return lint("qs_axi_lane", parameters, rtl, [*block, rtl / "qs_axi_lane.sv"])
 
 
 def lint_tile() -> str:
     """Lint ``tt_um_qstep`` and the lane in it."""
     return lint("tt_um_qstep", {}, sources=[BOARD.with_name("tt_um_qstep.sv")])
+
+
+def lint_axi_agents(stream_bytes: int, config: Config) -> str:
+    """Lint ``qs_axi_agents`` with its generated registers and agents, as :func:`lint` does."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        manifest = generate_axi(config, folder, stream_bytes)
+        (folder / "parameters.vlt").write_text(PARAMETERS_WAIVER, encoding="utf-8")
+        files = [folder / source for source in (*manifest.sources, "qstep_axi.sv")]
+        waivers = [RTL / "qstep_generated.vlt", folder / "parameters.vlt"]
+        options = ["-Wno-UNUSEDPARAM", SLOTS_WAIVER]
+        return lint("qstep_axi", {}, folder, [*waivers, *files[1:]], options)
 
 
 def lint_pins() -> str:
@@ -256,7 +279,7 @@ def lint_two_clocks(board: Path = BOARD) -> str:
         generate(config, folder)
         packages = [RTL / "qs_agents_pkg.sv", RTL / "qs_chain_pkg.sv"]
         waiver = folder / "parameters.vlt"
-        waiver.write_text(_PARAMETERS_WAIVER, encoding="utf-8")
+        waiver.write_text(PARAMETERS_WAIVER, encoding="utf-8")
         waivers = [RTL / "qstep_generated.vlt", waiver]
         whole = write_board_source(config, folder, board)
         device = [*waivers, *packages, folder / "qstep_top.v", whole]
@@ -277,6 +300,10 @@ def _main() -> int:
     ]
     runs += [(f"qs_board at {clock} Hz", partial(lint_board, clock)) for clock in BOARD_CLOCKS]
     runs += [(f"qs_axi_lane with {c}", partial(lint_axi_lane, c)) for c in AXI_CORNERS]
+    runs += [
+        (f"qs_axi_agents with {given}", partial(lint_axi_agents, *given))
+        for given in AXI_AGENTS_CORNERS
+    ]
     runs += [("qs_board with two clocks", lint_two_clocks)]
     runs += [
         ("qs_lane_wrapper", lint_lane_wrapper),

@@ -11,7 +11,7 @@ from typing import Any
 import cocotb
 from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiResp
-from tb.bus.axi_port import REFUSED, AxiPort, Result, Transition, drawn, packed
+from tb.bus.axi_port import REFUSED, LanePort, Result, Transition, drawn, packed
 
 from qstep import Hyperparameters
 from qstep.model import Model
@@ -20,7 +20,7 @@ from qstep_rtl.timing import write_stage
 _REFUSED = Result(0, 0, 0, REFUSED)
 
 
-async def _applied(port: AxiPort, model: Model, count: int) -> list[Result]:
+async def _applied(port: LanePort, model: Model, count: int) -> list[Result]:
     transitions = drawn(port.config, count)
     results = await port.apply(transitions)
     port.check(model, transitions, results)
@@ -29,7 +29,7 @@ async def _applied(port: AxiPort, model: Model, count: int) -> list[Result]:
 
 @cocotb.test()
 async def registers_say_what_was_built(dut: Any) -> None:
-    port = await AxiPort.started(dut)
+    port = await LanePort.started(dut)
     config = port.config
     assert await port.read("id") == int.from_bytes(b"QSTP", "big")
     assert await port.read("digest") == int(dut.Digest.value)
@@ -45,7 +45,7 @@ async def registers_say_what_was_built(dut: Any) -> None:
 async def results_table_noise_and_counts_match_the_model_with_stalls_on_every_channel(
     dut: Any,
 ) -> None:
-    port = await AxiPort.started(dut)
+    port = await LanePort.started(dut)
     model = Model(port.config)
     packets = int(cocotb.plusargs.get("packets", 6))
     applied = saturated = forwarded = 0
@@ -80,7 +80,7 @@ async def results_table_noise_and_counts_match_the_model_with_stalls_on_every_ch
 
 @cocotb.test()
 async def a_table_is_written_and_cleared_and_the_index_goes_on(dut: Any) -> None:
-    port = await AxiPort.started(dut)
+    port = await LanePort.started(dut)
     config, model = port.config, Model(port.config)
     values = [
         [
@@ -98,7 +98,7 @@ async def a_table_is_written_and_cleared_and_the_index_goes_on(dut: Any) -> None
 
 @cocotb.test()
 async def accesses_between_transitions_leave_the_results_alone(dut: Any) -> None:
-    port = await AxiPort.started(dut)
+    port = await LanePort.started(dut)
     model = Model(port.config)
     hyper = Hyperparameters(alpha=0.5, gamma=0.9, rounding="nearest")
     model.configure(hyper)
@@ -115,7 +115,7 @@ async def accesses_between_transitions_leave_the_results_alone(dut: Any) -> None
 
 @cocotb.test()
 async def one_beat_a_clock_and_the_latency_that_the_header_says(dut: Any) -> None:
-    port = await AxiPort.started(dut)
+    port = await LanePort.started(dut)
     count, beats = 100, 16 // int(dut.StreamBytes.value)
     # Independent of one another within the window, so that no loop depth holds.
     states = port.config.states
@@ -144,7 +144,7 @@ async def one_beat_a_clock_and_the_latency_that_the_header_says(dut: Any) -> Non
 async def an_access_outside_the_map_or_of_half_a_word_gets_slverr_and_changes_nothing(
     dut: Any,
 ) -> None:
-    port = await AxiPort.started(dut)
+    port = await LanePort.started(dut)
     port.stall(0.3)
     known = {
         word
@@ -172,7 +172,7 @@ async def an_access_outside_the_map_or_of_half_a_word_gets_slverr_and_changes_no
 
 @cocotb.test()
 async def settings_out_of_range_leave_the_old_ones_in_force(dut: Any) -> None:
-    port = await AxiPort.started(dut)
+    port = await LanePort.started(dut)
     model = Model(port.config)
     hyper = Hyperparameters(alpha=0.5, gamma=0.5, rounding="nearest")
     model.configure(hyper)
@@ -194,7 +194,7 @@ async def settings_out_of_range_leave_the_old_ones_in_force(dut: Any) -> None:
 
 @cocotb.test()
 async def an_entry_that_does_not_exist_and_a_value_that_does_not_fit_are_errors(dut: Any) -> None:
-    port = await AxiPort.started(dut)
+    port = await LanePort.started(dut)
     config = port.config
     for state, action in ((config.states, 0), (0, config.actions)):
         if state > 0xFFFF or action > 0x3F:
@@ -219,7 +219,7 @@ async def an_entry_that_does_not_exist_and_a_value_that_does_not_fit_are_errors(
 
 @cocotb.test()
 async def transitions_out_of_range_and_cut_off_are_dropped_counted_and_answered(dut: Any) -> None:
-    port = await AxiPort.started(dut)
+    port = await LanePort.started(dut)
     config, model = port.config, Model(port.config)
     hyper = Hyperparameters(alpha=0.5, gamma=0.9, rounding="stochastic", seed=3)
     model.configure(hyper)
@@ -254,7 +254,7 @@ async def transitions_out_of_range_and_cut_off_are_dropped_counted_and_answered(
 
 @cocotb.test()
 async def a_reset_forgets_what_is_under_way_and_keeps_the_table(dut: Any) -> None:
-    port = await AxiPort.started(dut)
+    port = await LanePort.started(dut)
     model = Model(port.config)
     hyper = Hyperparameters(alpha=0.5, gamma=0.9, rounding="nearest")
     model.configure(hyper)

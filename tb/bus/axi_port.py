@@ -1,4 +1,4 @@
-"""The AXI ports of ``qs_axi_lane`` in a cocotb test: registers by name, transitions as packets."""
+"""The AXI ports of a device in a cocotb test: registers by name, and what the lane's streams carry."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cocotbext.axi import (
 
 from qstep import Config, Hyperparameters, QFormat
 from qstep.model import Model
-from qstep_rtl.bus.registers import registers
+from qstep_rtl.bus.registers import LANE, registers
 
 __all__ = [
     "FORWARDED",
@@ -90,34 +90,24 @@ def _stalls(share: float) -> Iterator[bool]:
 
 
 class AxiPort:
-    """Both streams and the registers of the top."""
+    """Both streams and the registers of a top."""
 
-    def __init__(self, dut: Any) -> None:
+    def __init__(self, dut: Any, block: str) -> None:
         self.dut = dut
         reset = {"reset": dut.aresetn, "reset_active_level": False}
         self.master = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.aclk, **reset)
         self.source = AxiStreamSource(AxiStreamBus.from_prefix(dut, "s_axis"), dut.aclk, **reset)
         self.sink = AxiStreamSink(AxiStreamBus.from_prefix(dut, "m_axis"), dut.aclk, **reset)
-        self.registers = registers()
+        self.registers = registers(block)
         width, fraction = int(dut.Width.value), int(dut.Fraction.value)
-        self.config = Config(
-            states=int(dut.States.value),
-            actions=int(dut.Actions.value),
-            format=QFormat(width - fraction, fraction),
-            loop_depth=int(dut.LoopDepth.value),
-        )
+        self.format = QFormat(width - fraction, fraction)
 
-    @classmethod
-    async def started(cls, dut: Any) -> AxiPort:
-        """Return the ports after a reset, with the table cleared."""
-        dut.aresetn.value = 0
-        Clock(dut.aclk, 10, unit="ns").start()
-        dut.s_axil_awprot.value = dut.s_axil_arprot.value = 0
-        port = cls(dut)
-        await port.reset()
-        await port.write("control", clear=1)
-        await port.settled()
-        return port
+    async def start(self) -> None:
+        """Start the clock, with a reset."""
+        self.dut.aresetn.value = 0
+        Clock(self.dut.aclk, 10, unit="ns").start()
+        self.dut.s_axil_awprot.value = self.dut.s_axil_arprot.value = 0
+        await self.reset()
 
     async def reset(self) -> None:
         """Reset for four clocks."""
@@ -155,6 +145,33 @@ class AxiPort:
             word |= (value & (1 << bits) - 1) << low
         answer = await self.master.write(register.address, word.to_bytes(4, "little"))
         assert answer.resp == AxiResp.OKAY, f"{name} was written with {answer.resp}"
+
+    async def clocks(self, count: int = 1) -> None:
+        """Wait for rising edges."""
+        for _ in range(count):
+            await RisingEdge(self.dut.aclk)
+
+
+class LanePort(AxiPort):
+    """The ports of ``qs_axi_lane``."""
+
+    def __init__(self, dut: Any) -> None:
+        super().__init__(dut, LANE)
+        self.config = Config(
+            states=int(dut.States.value),
+            actions=int(dut.Actions.value),
+            format=self.format,
+            loop_depth=int(dut.LoopDepth.value),
+        )
+
+    @classmethod
+    async def started(cls, dut: Any) -> LanePort:
+        """Return the ports after a reset, with the table cleared."""
+        port = cls(dut)
+        await port.start()
+        await port.write("control", clear=1)
+        await port.settled()
+        return port
 
     async def settled(self) -> None:
         """Wait until no settings and no clear wait."""
@@ -212,8 +229,3 @@ class AxiPort:
             assert (*found[:3], found.flags & ~FORWARDED) == expected, (
                 f"result {number} of {given} is {found}, the model's {expected}"
             )
-
-    async def clocks(self, count: int = 1) -> None:
-        """Wait for rising edges."""
-        for _ in range(count):
-            await RisingEdge(self.dut.aclk)

@@ -1,4 +1,4 @@
-"""How the AXI wrapper is simulated: its generated registers, and which parameters."""
+"""How lane and agents on AXI are simulated: what is generated, and which parameters."""
 
 from __future__ import annotations
 
@@ -8,10 +8,21 @@ from functools import cache
 from pathlib import Path
 
 from tb.bench import BUILD, RTL, Run
+from tb.lint_rtl import PARAMETERS_WAIVER, SLOTS_WAIVER
 
-from qstep_rtl.bus.registers import BLOCK, write_block
+from qstep import Acting, Config
+from qstep.files import write_atomically
+from qstep_rtl.bus.agents_core import CORE, agents_core
+from qstep_rtl.bus.registers import AGENTS, LANE, write_block
 
-__all__ = ["AXI_LANES", "MORE_AXI_LANES", "axi_run", "register_block"]
+__all__ = [
+    "AXI_AGENTS",
+    "AXI_LANES",
+    "MORE_AXI_LANES",
+    "axi_agents_run",
+    "axi_run",
+    "register_block",
+]
 
 AXI_LANES = [
     {"States": 25, "Actions": 4, "Width": 16, "LoopDepth": 1, "StreamBytes": 4},
@@ -27,13 +38,13 @@ MORE_AXI_LANES = [
 
 
 @cache
-def register_block() -> tuple[Path, ...]:
+def register_block(block: str) -> tuple[Path, ...]:
     """Return the generated registers, kept as long as their description stays the same."""
     BUILD.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(prefix=".registers-", dir=BUILD))
-    names = [path.name for path in write_block(aside)]
+    names = [path.name for path in write_block(block, aside)]
     digest = hashlib.sha256(b"".join((aside / name).read_bytes() for name in names)).hexdigest()
-    folder = BUILD / f"{BLOCK}-{digest[:12]}"
+    folder = BUILD / f"{block}-{digest[:12]}"
     try:
         aside.rename(folder)
     except OSError:  # it is there
@@ -52,5 +63,36 @@ def axi_run(parameters: dict[str, int], rtl: Path = RTL, seed: int = 1, packets:
         options={"packets": str(packets)},
         seed=seed,
         rtl=rtl,
-        sources=(*register_block(), rtl / "qs_axi_lane.sv"),
+        sources=(*register_block(LANE), rtl / "qs_axi_lane.sv"),
+    )
+
+
+AXI_AGENTS = Config(8, 4, acting=Acting(agents=3, world="pins", deadline=1000))
+"""Agents whose world is the test."""
+
+
+@cache
+def _agents_sources() -> tuple[Path, ...]:
+    """Return waivers for the agents and their generated source, kept as :func:`register_block` does."""
+    text = agents_core(AXI_AGENTS)
+    folder = BUILD / f"{CORE}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    folder.mkdir(parents=True, exist_ok=True)
+    core, waiver = folder / f"{CORE}.v", folder / "parameters.vlt"
+    write_atomically(core, text.encode())
+    write_atomically(waiver, PARAMETERS_WAIVER.encode())
+    return RTL / "qstep_generated.vlt", waiver, core
+
+
+def axi_agents_run(rtl: Path = RTL, stream_bytes: int = 8, seed: int = 1) -> Run:
+    """Return the run of all tests of agents behind AXI."""
+    assert AXI_AGENTS.acting is not None
+    sizes = {"States": AXI_AGENTS.states, "Actions": AXI_AGENTS.actions}
+    return Run(
+        "qs_axi_agents",
+        "tb.bus.axi_agents_tests",
+        {**sizes, "Agents": AXI_AGENTS.acting.agents, "StreamBytes": stream_bytes},
+        seed=seed,
+        rtl=rtl,
+        sources=(*_agents_sources(), *register_block(AGENTS), rtl / "qs_axi_agents.sv"),
+        build_args=(SLOTS_WAIVER,),
     )

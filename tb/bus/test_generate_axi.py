@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -15,7 +16,7 @@ from qstep import Acting, Config
 from qstep.cli.generate import command
 from qstep.errors import ConfigError
 from qstep_rtl.bus.generate import generate_axi
-from qstep_rtl.bus.registers import BLOCK, HEADER, PAGE, registers
+from qstep_rtl.bus.registers import AGENTS, LANE, header_name, page_name, registers
 from qstep_rtl.sources import INCLUDE_FOLDER
 from qstep_sim import verilator
 
@@ -32,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     words += ["--format", "Q4.4", "--loop-depth", "2", "--out", str(path)]
     answer = CliRunner().invoke(command, words, catch_exceptions=False)
     assert answer.exit_code == 0
-    for name in ("qstep_axi.sv", HEADER, PAGE, "manifest.json"):
+    for name in ("qstep_axi.sv", header_name(LANE), page_name(LANE), "manifest.json"):
         assert f"{path / name}" in answer.output
     return path
 
@@ -64,10 +65,10 @@ def test_the_design_is_whole_and_the_manifest_says_what_it_is(folder: Path) -> N
 def test_header_and_page_name_each_register(folder: Path) -> None:
     """The C compiler agrees with what the test bench knows about every offset."""
     offsets = "".join(
-        f'_Static_assert(offsetof({BLOCK}_t, {name}) == {register.address}, "{name}");\n'
-        for name, register in registers().items()
+        f'_Static_assert(offsetof({LANE}_t, {name}) == {register.address}, "{name}");\n'
+        for name, register in registers(LANE).items()
     )
-    source = f'#include <stddef.h>\n#include "{HEADER}"\n{offsets}'
+    source = f'#include <stddef.h>\n#include "{header_name(LANE)}"\n{offsets}'
     check = folder / "offsets.c"
     check.write_text(source, encoding="utf-8")
     assert subprocess.run(["cc", "-std=c11", "-fsyntax-only", check], check=False).returncode == 0
@@ -78,23 +79,46 @@ def test_header_and_page_name_each_register(folder: Path) -> None:
         ["cc", "-std=c11", "-fsyntax-only", check], capture_output=True, check=False
     )
     assert answer.returncode != 0
-    assert (folder / PAGE).is_file()
+    assert (folder / page_name(LANE)).is_file()
     pages = "".join(
-        path.read_text(encoding="utf-8") for path in (folder / PAGE).parent.glob("content/*.html")
+        path.read_text(encoding="utf-8")
+        for path in (folder / page_name(LANE)).parent.glob("content/*.html")
     )
-    assert all(name in pages for name in registers())
+    assert all(name in pages for name in registers(LANE))
 
 
 def test_nothing_that_is_generated_is_kept_beside_its_description() -> None:
-    assert [path.name for path in INCLUDE_FOLDER.glob(f"{BLOCK}*")] == [f"{BLOCK}.rdl"]
+    there = sorted(path.name for path in INCLUDE_FOLDER.glob("*_regs*"))
+    assert there == sorted(f"{name}.rdl" for name in (AGENTS, "qs_bus_regs", LANE))
 
 
-def test_a_device_with_agents_and_an_odd_beat_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="acting has 2 agents; on a bus there is a lane without"):
-        generate_axi(Config(states=4, actions=2, acting=Acting(agents=2)), tmp_path)
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"acting": Acting(agents=2), "lanes": 2}, "lanes is 2; on a bus it must be 1"),
+        (
+            {"acting": Acting(world="live")},
+            "acting.world is 'live'; on a bus a world outside is 'pins'",
+        ),
+        (
+            {"acting": Acting(clock_hz=1_000_000)},
+            "acting.clock_hz is 1000000; on a bus agents have its",
+        ),
+        ({"acting": Acting(agents=17)}, "acting has 17 agents; hardware has 1 to 16"),
+    ],
+    ids=["lanes", "live", "clock", "room"],
+)
+def test_what_no_bus_can_have_is_refused(
+    changes: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        generate_axi(Config(states=4, actions=2, **changes), tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_odd_beat_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="stream_bytes is 5; it must be 4, 8 or 16"):
         generate_axi(CONFIG, tmp_path, 5)
-    assert not list(tmp_path.iterdir())
 
 
 def test_without_peakrdl_the_command_says_how_to_get_it(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The lane on AXI equals the model, and its bench finds faults."""
+"""Lane and agents on AXI equal the model, and their benches find faults."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tb.bench import BenchError, parameter_id, run
-from tb.bus.axi_runs import AXI_LANES, MORE_AXI_LANES, axi_run
+from tb.bus.axi_runs import AXI_LANES, MORE_AXI_LANES, axi_agents_run, axi_run
 from tb.planted import plant_all
 
 pytestmark = pytest.mark.rtl
@@ -66,9 +66,18 @@ ASSERTED = {
 }
 
 
-@pytest.mark.parametrize("parameters", AXI_LANES, ids=parameter_id)
-def test_lane_on_axi_matches_the_model(parameters: dict[str, int]) -> None:
-    run(axi_run(parameters))
+def test_lane_on_axi_matches_the_model() -> None:
+    run(axi_run(AXI_LANES[1]))
+
+
+def test_agents_on_axi_match_the_model() -> None:
+    run(axi_agents_run())
+
+
+@pytest.mark.release
+@pytest.mark.parametrize("stream_bytes", [4, 16])
+def test_agents_on_axi_match_the_model_with_beats_of_any_size(stream_bytes: int) -> None:
+    run(axi_agents_run(stream_bytes=stream_bytes, seed=stream_bytes))
 
 
 @pytest.mark.release
@@ -92,3 +101,34 @@ def test_bench_of_the_lane_on_axi_finds_the_planted_fault(fault: str, tmp_path: 
     change, message = ASSERTED[fault]
     with pytest.raises(BenchError, match=message):
         run(axi_run(AXI_LANES[0], plant_all(tmp_path, [change])))
+
+
+AGENTS_FAULTS = {
+    # answers to agents that wait for none are not counted
+    "answers_out_of_range_too_many_or_cut_off_are_dropped_and_counted": (
+        "qs_bus_live.sv",
+        "have_q && !cut_q && !answered",
+        "have_q && !cut_q && !legal_q",
+    ),
+    # a job without steps is refused in silence
+    "what_cannot_be_done_during_a_job_is_refused_and_reported": (
+        "qs_bus_words.sv",
+        "assign bad_run_o = run_i && !run_o;",
+        "assign bad_run_o = run_i && busy_i;",
+    ),
+    # what an earlier job has left in the queue is said in the next one
+    "a_job_whose_world_is_silent_ends_and_the_next_one_says_its_actions_anew": (
+        "qs_bus_live.sv",
+        "rst_i || forget_i),",
+        "rst_i),",
+    ),
+}
+
+
+@pytest.mark.release
+def test_each_fault_planted_around_agents_fails_the_test_that_is_to_find_it(tmp_path: Path) -> None:
+    rtl = plant_all(tmp_path, AGENTS_FAULTS.values())
+    with pytest.raises(BenchError, match="tests failed") as caught:
+        run(axi_agents_run(rtl))
+    failed = set(re.findall(r"axi_agents_tests\.(\w+)\s+FAIL", str(caught.value)))
+    assert failed == AGENTS_FAULTS.keys()

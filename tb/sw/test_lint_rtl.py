@@ -61,6 +61,11 @@ def test_the_lane_on_axi_has_no_warnings_and_a_fault_there_is_reported(tmp_path:
     assert "%Warning-WIDTH" in lint_rtl.lint_axi_lane(corners[0], rtl)
 
 
+def test_agents_on_axi_have_no_warnings() -> None:
+    corners = lint_rtl.AXI_AGENTS_CORNERS
+    assert [lint_rtl.lint_axi_agents(*corner) for corner in corners] == [""] * len(corners)
+
+
 def test_the_world_as_a_circuit_has_no_warnings() -> None:
     corners = lint_rtl.WORLD_CORNERS
     assert [lint_rtl.lint_world(corner) for corner in corners] == [""] * len(corners)

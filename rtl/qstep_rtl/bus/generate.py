@@ -1,4 +1,4 @@
-"""Writes the lane of a configuration on AXI: a top, its registers, and a manifest."""
+"""Writes the lane or the agents of a configuration on AXI: a top, its registers, and a manifest."""
 
 from __future__ import annotations
 
@@ -13,27 +13,51 @@ from qstep.config import Config
 from qstep.errors import ConfigError
 from qstep.files import make_folder, write_atomically
 from qstep_rtl import sources
-from qstep_rtl.bus.registers import ADDRESS_BITS, HEADER, PAGE, write_block, write_documents
+from qstep_rtl.agents import check_room
+from qstep_rtl.bus.agents_core import CORE, agents_core
+from qstep_rtl.bus.registers import ADDRESS_BITS, AGENTS, LANE, write_block, write_documents
 from qstep_rtl.generate import MANIFEST_NAME, Manifest
 
-__all__ = ["HEADER", "PAGE", "STREAM_BYTES", "TOP", "generate_axi", "wrapper_paths"]
+__all__ = ["STREAM_BYTES", "TOP", "block_of", "check_bus", "generate_axi", "wrapper_paths"]
 
 TOP = "qstep_axi"
 
 STREAM_BYTES = (4, 8, 16)
 """What a beat of the streams can have."""
 
-_WRAPPER = (
-    *("qs_bus_fifo", "qs_bus_collect", "qs_bus_spread", "qs_bus_guard", "qs_bus_stream"),
-    *("qs_bus_host", "qs_axi_lane"),
-)
+_COMMON = ("qs_bus_fifo", "qs_bus_collect", "qs_bus_spread", "qs_bus_guard")
+_WRAPPERS = {
+    LANE: (*_COMMON, "qs_bus_stream", "qs_bus_host", "qs_axi_lane"),
+    AGENTS: (*_COMMON, "qs_bus_live", "qs_bus_words", "qs_axi_agents"),
+}
 
 _Ports = dict[str, dict[str, Any]]
 
 
-def wrapper_paths() -> list[Path]:
-    """Return the hand-written sources around the lane, leaves first; they need the register block."""
-    return [sources.INCLUDE_FOLDER / f"{name}.sv" for name in _WRAPPER]
+def block_of(config: Config) -> str:
+    """Return which registers a configuration has on a bus."""
+    return LANE if config.acting is None else AGENTS
+
+
+def wrapper_paths(block: str) -> list[Path]:
+    """Return the hand-written sources around lane or agents, leaves first; they need the registers."""
+    return [sources.INCLUDE_FOLDER / f"{name}.sv" for name in _WRAPPERS[block]]
+
+
+def check_bus(config: Config) -> None:
+    """Raise ConfigError if a device cannot be had on a bus, or at all."""
+    acting = config.acting
+    if acting is None:
+        return
+    if config.lanes > 1:
+        raise ConfigError(f"lanes is {config.lanes}; on a bus it must be 1")
+    if acting.is_live:
+        raise ConfigError("acting.world is 'live'; on a bus a world outside is 'pins'")
+    if acting.clock_hz is not None:
+        raise ConfigError(
+            f"acting.clock_hz is {acting.clock_hz}; on a bus agents have its clock: leave it out"
+        )
+    check_room(config)
 
 
 def _channel(prefix: str, **bits: int) -> _Ports:
@@ -72,12 +96,16 @@ def _top(config: Config, stream_bytes: int, ports: _Ports) -> str:
         else f"    {port['direction']} logic {name}"
         for name, port in ports.items()
     )
+    acting = config.acting
+    kind = {"LoopDepth": config.loop_depth}
+    if acting is not None:
+        kind = {"Agents": acting.agents, "AtPins": int(acting.is_at_pins)}
     parameters = {
         "States": config.states,
         "Actions": config.actions,
         "Width": config.format.width,
         "Fraction": config.format.fraction,
-        "LoopDepth": config.loop_depth,
+        **kind,
         "StreamBytes": stream_bytes,
         "Digest": f"64'h{config.digest[:16]}",
     }
@@ -85,17 +113,19 @@ def _top(config: Config, stream_bytes: int, ports: _Ports) -> str:
     return (
         f"// Written by qstep generate --bus axi: {config.table_type}, digest {config.digest[:16]}.\n"
         f"module {TOP} (\n{declared}\n);\n"
-        f"  qs_axi_lane #(\n{given}\n  ) u_lane (\n      .*\n  );\nendmodule\n"
+        f"  {_WRAPPERS[block_of(config)][-1]} #(\n{given}\n  ) u_device (\n      .*\n  );\nendmodule\n"
     )
 
 
 def generate_axi(config: Config, folder: Path, stream_bytes: int = 4) -> Manifest:
     """Write ``qstep_axi.sv`` and all that it is made of, documents of its registers, and a manifest.
 
+    ``qstep_axi.f`` lists the files in compile order, as command lines take them.
+
     Parameters
     ----------
     config : Config
-        What to build: a lane, that is, without agents.
+        What to build: a lane, or agents in one lane.
     folder : Path
         Where to write; made if it is absent.
     stream_bytes : int
@@ -109,39 +139,39 @@ def generate_axi(config: Config, folder: Path, stream_bytes: int = 4) -> Manifes
     Raises
     ------
     ConfigError
-        The configuration has agents, or `stream_bytes` is another number.
+        `stream_bytes` is another number, or the agents have several lanes, a clock of their own, the
+        host as their world, or no room.
     FileFormatError
         The folder cannot be written.
     """
-    if config.acting is not None:
-        raise ConfigError(
-            f"acting has {config.acting.agents} agents; on a bus there is a lane without agents"
-        )
+    check_bus(config)
     if integer("stream_bytes", stream_bytes, STREAM_BYTES[0], STREAM_BYTES[-1]) not in STREAM_BYTES:
         raise ConfigError(f"stream_bytes is {stream_bytes}; it must be 4, 8 or 16")
-    (package, *lane), wrapper = sources.rtl_files(config), wrapper_paths()
-    ports = _ports(stream_bytes)
-    design = {path.name: path.read_bytes() for path in (package, *lane, *wrapper)}
-    design |= {path.name: path.read_bytes() for path in sources.includes()}
+    block, ports = block_of(config), _ports(stream_bytes)
+    by_hand, wrapper = sources.rtl_files(config), wrapper_paths(block)
+    design = {p.name: p.read_bytes() for p in (*by_hand, *wrapper, *sources.includes())}
     design[f"{TOP}.sv"] = _top(config, stream_bytes, ports).encode()
     with tempfile.TemporaryDirectory() as name:
         made = Path(name)
-        block = write_block(made)
-        design |= {path.name: path.read_bytes() for path in block}
-        write_documents(made)
-        documents = {
-            path.relative_to(made).as_posix(): path.read_bytes()
-            for path in made.rglob("*")
-            if path.is_file()
-        }
+        generated = write_block(block, made)
+        if block == AGENTS:
+            generated.append(made / f"{CORE}.v")
+            generated[-1].write_text(agents_core(config), encoding="utf-8")
+        design |= {path.name: path.read_bytes() for path in generated}
+        write_documents(block, made)
+        others = (path for path in made.rglob("*") if path.is_file())
+        documents = {path.relative_to(made).as_posix(): path.read_bytes() for path in others}
+    order = [path.name for path in (*by_hand, *generated, *wrapper)]
+    documents[f"{TOP}.f"] = "".join(f"{name}\n" for name in (*order, f"{TOP}.sv")).encode()
     manifest = Manifest(
         config=config.to_dict(),
         digest=config.digest,
         tops={TOP: {"file": f"{TOP}.sv", "ports": ports}},
-        sources=[path.name for path in (package, *block, *lane, *wrapper)],
+        sources=order,
         files={name: hashlib.sha256(content).hexdigest() for name, content in design.items()},
         versions={
-            name: metadata.version(name) for name in ("peakrdl-regblock", "systemrdl-compiler")
+            name: metadata.version(name)
+            for name in ("amaranth", "peakrdl-regblock", "systemrdl-compiler")
         },
     )
     written = {**documents, **design, MANIFEST_NAME: manifest.to_json().encode()}

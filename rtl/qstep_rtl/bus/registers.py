@@ -1,4 +1,4 @@
-"""Everything that follows from the description of the registers, ``qs_lane_regs.rdl``, by PeakRDL.
+"""Everything that follows from the descriptions of registers, ``rtl/qs_*_regs.rdl``, by PeakRDL.
 
 The register block, the C header, the page, and what a test bench knows are made here; nothing of them is
 written by hand or kept in the repository.
@@ -22,23 +22,21 @@ from qstep_rtl.sources import INCLUDE_FOLDER
 
 __all__ = [
     "ADDRESS_BITS",
-    "BLOCK",
-    "HEADER",
-    "PAGE",
+    "AGENTS",
+    "LANE",
     "Register",
+    "header_name",
+    "page_name",
     "registers",
     "write_block",
     "write_documents",
 ]
 
-BLOCK = "qs_lane_regs"
-"""Name of the description and of the generated module."""
+LANE, AGENTS = "qs_lane_regs", "qs_agents_regs"
+"""Names of the descriptions, and of the generated modules."""
 
-HEADER = f"{BLOCK}.h"
-"""The registers for C."""
-
-PAGE = f"{BLOCK}_html/index.html"
-"""The registers to read, in a folder of its own."""
+_COMMON = "qs_bus_regs"
+"""What both have."""
 
 ADDRESS_BITS = 12
 """Of the bus: more than the map needs, so that its last word is no register (``qs_bus_guard``)."""
@@ -70,16 +68,27 @@ class Register:
     writable: bool
 
 
-def _compiled() -> Any:
+def header_name(block: str) -> str:
+    """Return the name of the C header of a description."""
+    return f"{block}.h"
+
+
+def page_name(block: str) -> str:
+    """Return the file to open of the page about a description, which is in a folder of its own."""
+    return f"{block}_html/index.html"
+
+
+def _compiled(block: str) -> Any:
     compiler = RDLCompiler()
     for kind in ALL_UDPS:
         compiler.register_udp(kind, soft=False)
-    compiler.compile_file(str(INCLUDE_FOLDER / f"{BLOCK}.rdl"))
-    return compiler.elaborate()
+    for name in (_COMMON, block):
+        compiler.compile_file(str(INCLUDE_FOLDER / f"{name}.rdl"))
+    return compiler.elaborate(block)
 
 
-def registers() -> dict[str, Register]:
-    """Return every register by its name, in the order of addresses."""
+def registers(block: str) -> dict[str, Register]:
+    """Return every register of a description by its name, in the order of addresses."""
     return {
         node.inst_name: Register(
             node.absolute_address,
@@ -88,22 +97,22 @@ def registers() -> dict[str, Register]:
             node.has_sw_readable,
             node.has_sw_writable,
         )
-        for node in _compiled().top.children()
+        for node in _compiled(block).top.children()
         if isinstance(node, RegNode)
     }
 
 
-def write_block(folder: Path) -> list[Path]:
-    """Write the register block in SystemVerilog; return its files in compile order."""
+def write_block(block: str, folder: Path) -> list[Path]:
+    """Write a register block in SystemVerilog; return its files in compile order."""
     RegblockExporter().export(
-        _compiled(),
+        _compiled(block),
         str(folder),
         cpuif_cls=AXI4Lite_Cpuif_flattened,
         address_width=ADDRESS_BITS,
         err_if_bad_addr=True,
         err_if_bad_rw=True,
     )
-    paths = [folder / f"{BLOCK}_pkg.sv", folder / f"{BLOCK}.sv"]
+    paths = [folder / f"{block}_pkg.sv", folder / f"{block}.sv"]
     for path in paths:
         text = path.read_text(encoding="utf-8")
         off, on = (
@@ -114,8 +123,8 @@ def write_block(folder: Path) -> list[Path]:
     return paths
 
 
-def write_documents(folder: Path) -> None:
-    """Write the C header of the registers and the page about them, `HEADER` and `PAGE`."""
-    root = _compiled()
-    CHeaderExporter().export(root, str(folder / HEADER))
-    HTMLExporter().export(root, str((folder / PAGE).parent))
+def write_documents(block: str, folder: Path) -> None:
+    """Write the C header of a description and the page about it."""
+    root = _compiled(block)
+    CHeaderExporter().export(root, str(folder / header_name(block)))
+    HTMLExporter().export(root, str((folder / page_name(block)).parent))

@@ -19,7 +19,7 @@ __all__ = ["command"]
 @click.option(
     "--bus",
     type=click.Choice(["axi"]),
-    help="Instead of the link: AXI4-Lite for control, AXI4-Stream for transitions and results.",
+    help="Instead of the link: AXI4-Lite for control, AXI4-Stream for transitions or a live world.",
 )
 @click.option(
     "--stream-bytes",
@@ -57,6 +57,8 @@ def command(folder: Path, bus: str | None, stream_bytes: str, **geometry: Any) -
     for path in sources.includes():
         click.echo(f"{folder / path.name}  included by them")
     if bus is not None:
-        click.echo(f"{folder / bus_generate.HEADER}  its registers, for C")
-        click.echo(f"{folder / bus_generate.PAGE}  its registers, to read")
+        names = extras.load("qstep_rtl.bus.registers", "bus")
+        block = bus_generate.block_of(config)
+        click.echo(f"{folder / names.header_name(block)}  its registers, for C")
+        click.echo(f"{folder / names.page_name(block)}  its registers, to read")
     click.echo(f"{folder / MANIFEST_NAME}  digest {config.digest[:16]}")

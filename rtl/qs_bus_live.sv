@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Between records and agents whose world is outside: actions go out, answers come in.
+//
+// Function    An action is a record: bytes 0..3 agent, 4..7 state, 8..11 action. An answer likewise: 0..3 agent,
+//             4..7 next state, 8..11 reward (signed), 12..13 is 0, 14..15 terminated (0 or 1). An answer is
+//             dropped if a field is out of range, if it is cut off, or if its agent's action has not gone
+//             out or is answered already.
+// Timing      An answer reaches the agent in the clock after its record, an action can be taken in the
+//             clock after it was made. One of each per clock.
+// Handshake   Answers are always taken. Actions stay until they are taken. forget_i for one clock: a job begins,
+//             and what was not answered or not taken before is forgotten, but an action that has left stays.
+// Reset       As forget_i.
+// Hazards     none
+// Invariants  ActionHasRoom_A
+// Resources   A queue of 16 words.
+// Reference   qstep_rtl.pins, docs/live-worlds.md
+
+`include "qs_assert.svh"
+
+module qs_bus_live #(
+    parameter  int unsigned States     = 32,              // as qs_agents
+    parameter  int unsigned Actions    = 4,
+    parameter  int unsigned Width      = 16,
+    parameter  int unsigned Agents     = 16,              // 1..16
+    localparam int unsigned StateBits  = $clog2(States),
+    localparam int unsigned ActionBits = $clog2(Actions)
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input logic         in_valid_i,
+    input logic [127:0] in_data_i,
+    input logic         in_cut_i,
+
+    output logic         out_valid_o,
+    input  logic         out_ready_i,
+    output logic [127:0] out_data_o,
+
+    input  logic forget_i,
+    output logic refused_o,  // events, one clock each
+    output logic cut_o,
+
+    input logic                  action_valid_i,
+    input logic [           3:0] action_agent_i,
+    input logic [ StateBits-1:0] action_state_i,
+    input logic [ActionBits-1:0] action_i,
+
+    output logic                 answer_valid_o,
+    input  logic                 answer_ready_i,
+    output logic [          3:0] answer_agent_o,
+    output logic [    Width-1:0] answer_reward_o,
+    output logic [StateBits-1:0] answer_next_state_o,
+    output logic                 answer_terminated_o
+);
+
+  // --- Answers --------------------------------------------------------------------------------------
+  logic have_q, cut_q, legal_q, legal;
+  logic [15:0] out_q;  // agents whose action has gone out
+  logic [31:0] reward;
+
+  assign reward = in_data_i[95:64];
+  assign legal = in_data_i[31:0] < Agents && in_data_i[63:32] < States && reward == 32'($signed(
+      reward[Width-1:0]
+  )) && in_data_i[127:96] >> 17 == '0 && in_data_i[111:96] == '0 && !in_cut_i;
+
+  always_ff @(posedge clk_i) begin
+    have_q <= in_valid_i && !rst_i;
+    cut_q <= in_cut_i;
+    legal_q <= legal;
+    {answer_terminated_o, answer_reward_o, answer_next_state_o, answer_agent_o} <= {
+      in_data_i[112], reward[Width-1:0], in_data_i[32+:StateBits], in_data_i[3:0]
+    };
+  end
+
+  logic answered;
+  assign answer_valid_o = have_q && legal_q && out_q[answer_agent_o];
+  assign answered = answer_valid_o && answer_ready_i;
+  assign cut_o = have_q && cut_q;
+  assign refused_o = have_q && !cut_q && !answered;
+
+  // --- Actions --------------------------------------------------------------------------------------
+  logic room, taken;
+  logic [3:0] agent;
+  logic [StateBits-1:0] state;
+  logic [ActionBits-1:0] action;
+
+  qs_bus_fifo #(
+      .Width(4 + StateBits + ActionBits),
+      .Depth(16)
+  ) u_actions (
+      .clk_i,
+      .rst_i  (rst_i || forget_i),
+      .put_i  (action_valid_i && !forget_i),
+      .data_i ({action_agent_i, action_state_i, action_i}),
+      .room_o (room),
+      .valid_o(out_valid_o),
+      .data_o ({agent, state, action}),
+      .take_i (taken)
+  );
+
+  assign taken = out_valid_o && out_ready_i;
+  assign out_data_o = {32'd0, 32'(action), 32'(state), 32'(agent)};
+
+  always_ff @(posedge clk_i) begin
+    if (taken) out_q[agent] <= 1'b1;
+    if (answered) out_q[answer_agent_o] <= 1'b0;
+    if (rst_i || forget_i) out_q <= '0;
+  end
+
+  `QS_ASSERT(ActionHasRoom_A, !action_valid_i || room || forget_i)
+
+endmodule

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a bus wants of agents: a word of their memories, or a job.
+//
+// Function    A word is accessed unless its region does not exist or a job runs; counters may be read during a
+//             job. A job begins unless one runs or it has no steps. What is not done is reported.
+// Timing      A word takes two clocks more than the agents take for it. A job begins in the clock of its wish.
+// Handshake   access_i for one clock, answered by ack_o for one clock; only one at a time. run_i for one clock.
+//             The agents' side is that of qs_agents: valid until done.
+// Reset       Nothing is wanted.
+// Hazards     none
+// Invariants  OneAccess_A
+// Resources   none worth a figure
+// Reference   docs/agents.md
+
+`include "qs_assert.svh"
+
+module qs_bus_words (
+    input logic clk_i,
+    input logic rst_i,
+
+    // Wishes
+    input  logic        access_i,
+    input  logic        write_i,
+    input  logic [ 2:0] region_i,
+    input  logic [31:0] data_i,
+    output logic        ack_o,
+    output logic        is_write_o,
+    output logic [31:0] data_o,
+    output logic        bad_word_o,  // events, one clock each
+    input  logic        run_i,
+    input  logic [47:0] steps_i,
+    output logic        bad_run_o,
+
+    // The agents
+    output logic        bus_valid_o,
+    output logic [31:0] bus_data_o,
+    input  logic        bus_done_i,
+    input  logic [31:0] bus_data_i,
+    output logic        run_o,
+    input  logic        busy_i
+);
+
+  localparam logic [2:0] COUNTERS = 3'd2;
+  localparam logic [2:0] LAST_REGION = 3'd5;
+
+  logic access_q, first_q, write_q, legal;
+  logic [31:0] data_q;
+
+  // Decided in the clock after the wish, when a job that began with it is known of.
+  assign legal = region_i <= LAST_REGION && (!busy_i || (!write_q && region_i == COUNTERS));
+
+  always_ff @(posedge clk_i) begin
+    first_q <= access_i;
+    if (access_i) begin
+      access_q <= 1'b1;
+      write_q  <= write_i;
+      data_q   <= data_i;
+    end else if (ack_o) begin
+      access_q <= 1'b0;
+    end
+    if (rst_i) {access_q, first_q} <= '0;
+  end
+
+  assign bad_word_o = access_q && first_q && !legal;
+  assign bus_valid_o = access_q && !bad_word_o;
+  assign bus_data_o = data_q;
+  assign is_write_o = write_q;
+  assign ack_o = bad_word_o || (bus_valid_o && bus_done_i);
+  assign data_o = bad_word_o ? '0 : bus_data_i;
+
+  assign run_o = run_i && !busy_i && steps_i != '0;
+  assign bad_run_o = run_i && !run_o;
+
+  `QS_ASSERT(OneAccess_A, !access_i || !access_q)
+
+endmodule

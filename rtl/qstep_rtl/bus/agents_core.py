@@ -1,0 +1,58 @@
+"""The agents of a configuration as a module of their own, ``qstep_agents``: what is behind the bus.
+
+Function    The ports of :class:`qstep_rtl.agents.Agents` one by one, with clock and reset.
+Latency     See the agents.
+Throughput  See the agents.
+Reset       That of the agents, in the clock in which `rst` is 1.
+Hazards     none
+Invariants  none
+"""
+
+from __future__ import annotations
+
+from amaranth.back import verilog
+from amaranth.hdl import ClockDomain, Module
+from amaranth.lib.wiring import Component, In, Out
+
+from qstep.acting.config import Acting
+from qstep.config import Config
+from qstep_rtl.agents import Agents
+from qstep_rtl.handle_agents import AgentsSignature
+from qstep_rtl.invariants import GENERATED
+from qstep_rtl.pins import connect_pins, pins_of
+
+__all__ = ["CORE", "agents_core"]
+
+CORE = "qstep_agents"
+
+
+class _Core(Component):
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        host = {
+            name: (In if member.flow == Out else Out)(member.shape)
+            for name, member in AgentsSignature().members.items()
+        }
+        # Always there, so that what is around is the same; without a world at them they are idle.
+        at_pins = Config(config.states, config.actions, config.format, acting=Acting(world="pins"))
+        pins = pins_of(at_pins)
+        super().__init__({"clk": In(1), "rst": In(1), **host, **pins})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.domains.sync = sync = ClockDomain()
+        sync.clk, sync.rst = self.clk, self.rst
+        m.submodules.agents = core = Agents(self._config)
+        for name, member in AgentsSignature().members.items():
+            inner, outer = getattr(core.agents, name), getattr(self, name)
+            m.d.comb += inner.eq(outer) if member.flow == Out else outer.eq(inner)
+        connect_pins(m, self._config, self, core)
+        return m
+
+
+def agents_core(config: Config) -> str:
+    """Return the Verilog of the agents; it needs the sources of :func:`qstep_rtl.sources.rtl_files`."""
+    text: str = verilog.convert(
+        _Core(config), name=CORE, platform=GENERATED, emit_src=False, strip_internal_attrs=True
+    )
+    return text

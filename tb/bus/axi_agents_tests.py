@@ -1,0 +1,292 @@
+"""cocotb tests of ``qs_axi_agents``: agents behind AXI, whose world is the test, equal the model."""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import cocotb
+import numpy as np
+from cocotb.triggers import RisingEdge
+from cocotbext.axi import AxiResp
+from tb.bus.axi_port import AxiPort
+from tb.bus.axi_runs import AXI_AGENTS
+
+from qstep.acting import registers
+from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
+from qstep.acting.epsilon import Epsilon
+from qstep.acting.fast_model import FastActingModel
+from qstep.acting.registers import Access
+from qstep.acting.world import World
+from qstep.protocol import Region
+from qstep_rtl.bus.registers import AGENTS
+
+_STATES, _ACTIONS = AXI_AGENTS.states, AXI_AGENTS.actions
+_ACTION = struct.Struct("<IIII")
+_ANSWER = struct.Struct("<IIiHH")
+_LATENCY = (22, 37)
+"""Clocks from the last beat of an answer to the first beat of the same agent's next action."""
+
+
+def _next(state: int, action: int) -> tuple[int, int, bool]:
+    """Return next state, raw reward and whether the episode ends; it starts in state 0."""
+    to = (state + action + 1) % _STATES
+    return to, to, to == _STATES - 1
+
+
+class AgentsPort(AxiPort):
+    """The ports of ``qs_axi_agents``, and the world at its streams."""
+
+    def __init__(self, dut: Any) -> None:
+        super().__init__(dut, AGENTS)
+        self.agents = int(dut.Agents.value)
+        self.settings = [
+            AgentSettings(0.5, 0.9, Epsilon(1 / (1 + own)), own) for own in range(self.agents)
+        ]
+        self.said = 0  # actions that came out
+        self.wait = 0  # most clocks that the world takes for an answer
+
+    @classmethod
+    async def started(cls, dut: Any) -> AgentsPort:
+        """Return the ports after a reset, with every memory written."""
+        port = cls(dut)
+        await port.start()
+        await port.idle()
+        words = [registers.limit_write(0)]
+        for number, own in enumerate(port.settings):
+            words += registers.settings_writes(number, own)
+            words += registers.state_writes(number, AgentState.first(own, number))
+            words += registers.counters_writes(number, AgentCounters())
+            for state, action in np.ndindex(_STATES, _ACTIONS):
+                words.append(
+                    Access(Region.TABLE, registers.table_index(number, 0, state, action), 0)
+                )
+        await port.store(words)
+        return port
+
+    def model(self) -> FastActingModel:
+        """Return the model in the same world."""
+        state, action = np.divmod(np.arange(_STATES * _ACTIONS), _ACTIONS)
+        to = (state + action + 1) % _STATES
+        world = World.from_arrays(
+            state=state,
+            action=action,
+            next_state=to,
+            reward=to / (1 << self.format.fraction),
+            terminated=to == _STATES - 1,
+            start_state=[0],
+        )
+        config = replace(AXI_AGENTS, acting=world.acting(agents=self.agents))
+        return FastActingModel(config, world.table(config), self.settings)
+
+    async def store(self, words: Iterable[Access]) -> None:
+        """Write words of the memories; the index goes on by itself."""
+        place = (-1, -1)
+        for region, index, word in words:
+            if place != (region, index):
+                await self.write("word_region", value=region)
+                await self.write("word_index", value=index)
+            await self.write("word", value=word)
+            place = (region, index + 1)
+
+    async def everything(self) -> dict[tuple[int, int], int]:
+        """Return all words that steps change, by region and index."""
+        places = [(Region.CONTEXT, n << 3 | f) for n in range(self.agents) for f in range(5)]
+        places += [(Region.COUNTERS, n << 4 | f) for n in range(self.agents) for f in range(16)]
+        places += [
+            (Region.TABLE, registers.table_index(n, 0, state, action))
+            for n in range(self.agents)
+            for state in range(_STATES)
+            for action in range(_ACTIONS)
+        ]
+        found = {}
+        for region, index in places:
+            await self.write("word_region", value=region)
+            await self.write("word_index", value=index)
+            found[region, index] = await self.read("word")
+        return found
+
+    async def check(self, model: FastActingModel) -> None:
+        """Compare states, counters and tables with the model's."""
+        words = await self.everything()
+
+        def read(region: int, index: int) -> int:
+            return words[region, index]
+
+        agents = range(self.agents)
+        assert [registers.state_from(n, read) for n in agents] == model.states
+        assert [registers.counters_from(n, read) for n in agents] == model.counters
+        for (number, state, action), value in np.ndenumerate(model.table):
+            word = read(Region.TABLE, registers.table_index(number, 0, state, action))
+            mask = (1 << self.format.width) - 1
+            assert word & mask == int(value) & mask, (number, state, action)
+
+    async def idle(self) -> None:
+        """Wait until no job runs; after a reset it takes a while, too."""
+        while await self.field("status", "busy"):
+            pass
+
+    async def begin(self, steps: int) -> None:
+        """Begin a job."""
+        await self.write("steps", value=steps)
+        await self.write("control", run=1)
+
+    async def run(self, steps: int) -> None:
+        """Make a job, and return when it has ended."""
+        await self.begin(steps)
+        await self.idle()
+
+    async def action(self) -> tuple[int, int, int]:
+        """Return the next action: agent, state, action."""
+        agent, state, action, _ = _ACTION.unpack(bytes((await self.sink.recv()).tdata))
+        self.said += 1
+        return agent, state, action
+
+    async def answer(self, agent: int, state: int, action: int) -> None:
+        """Answer an action."""
+        to, reward, ends = _next(state, action)
+        await self.source.send(_ANSWER.pack(agent, to, reward, 0, ends))
+
+    async def world(self) -> None:
+        """Answer every action, in any order, late."""
+        waiting: list[tuple[int, int, int]] = []
+        while True:
+            if not waiting or not self.sink.empty():
+                waiting.append(await self.action())
+            if self.wait:
+                await self.clocks(random.randrange(self.wait))
+            if self.sink.empty():
+                await self.answer(*waiting.pop(random.randrange(len(waiting))))
+
+
+@cocotb.test()
+async def agents_learn_what_the_model_does_with_stalls_on_every_channel(dut: Any) -> None:
+    port = await AgentsPort.started(dut)
+    model = port.model()
+    cocotb.start_soon(port.world())
+    made = 0
+    for steps, stalls, wait in ((40, 0, 0), (30, 0.5, 9), (1, 0.8, 40), (2, 0.2, 3)):
+        port.stall(stalls)
+        port.wait = wait
+        await port.run(steps)
+        model.run(steps)
+        made += steps * port.agents
+    port.stall(0)
+    await port.check(model)
+    counts = [await port.read(name) for name in ("answers", "actions", "refused", "cut", "errors")]
+    assert counts == [made, made, 0, 0, 0]
+
+
+@cocotb.test()
+async def an_action_follows_its_answer_as_fast_as_the_header_says(dut: Any) -> None:
+    port = await AgentsPort.started(dut)
+    port.wait = 33
+    cocotb.start_soon(port.world())
+    await port.begin(200)
+    answered: dict[int, int] = {}
+    said: list[int] = []
+    clock, beat_in, beat_out = 0, 0, 0
+    beats = 16 // int(dut.StreamBytes.value)
+    agent_in = agent_out = -1
+    while len(said) < 400:
+        await RisingEdge(dut.aclk)
+        clock += 1
+        if dut.s_axis_tvalid.value and dut.s_axis_tready.value:
+            if beat_in == 0:
+                agent_in = int(dut.s_axis_tdata.value) & 0xF
+            beat_in = (beat_in + 1) % beats
+            if beat_in == 0:
+                answered[agent_in] = clock
+        if dut.m_axis_tvalid.value and dut.m_axis_tready.value:
+            if beat_out == 0:
+                agent_out = int(dut.m_axis_tdata.value) & 0xF
+                if agent_out in answered:
+                    said.append(clock - answered.pop(agent_out))
+            beat_out = (beat_out + 1) % beats
+    assert min(said) == _LATENCY[0]
+    assert _LATENCY[1] <= max(said) < _LATENCY[1] + port.agents * beats, "others are in front of it"
+
+
+@cocotb.test()
+async def answers_out_of_range_too_many_or_cut_off_are_dropped_and_counted(dut: Any) -> None:
+    port = await AgentsPort.started(dut)
+    model = port.model()
+    good = (0, 1, 5, 0, 0)
+    bad = [(port.agents, *good[1:]), (0, _STATES, *good[2:]), (0, 1, 1 << 15, 0, 0)]
+    bad += [(0, 1, 5, 1, 0), (0, 1, 5, 0, 2), (1 << 31, *good[1:])]
+    await port.source.send(_ANSWER.pack(*good))  # nobody has acted
+    await port.begin(20)
+    waiting = [await port.action() for _ in range(port.agents)]
+    for wrong in bad:
+        await port.source.send(_ANSWER.pack(*wrong))
+    size = int(dut.StreamBytes.value)
+    for end in range(size, 16, size):
+        await port.source.send(_ANSWER.pack(*good)[:end])
+    cuts = len(range(size, 16, size))
+    for action in waiting:
+        await port.answer(*action)
+        await port.answer(*action)  # once is enough
+    cocotb.start_soon(port.world())
+    await port.idle()
+    model.run(20)
+    await port.check(model)
+    assert await port.read("refused") == 1 + len(bad) + port.agents
+    assert await port.read("cut") == cuts
+    assert await port.read("answers") == 20 * port.agents
+
+
+@cocotb.test()
+async def what_cannot_be_done_during_a_job_is_refused_and_reported(dut: Any) -> None:
+    port = await AgentsPort.started(dut)
+    await port.begin(0)
+    assert await port.field("errors", "bad_run") == 1
+    assert await port.field("status", "busy") == 0
+    await port.write("errors", bad_run=1)
+    await port.write("word_region", value=6)
+    assert await port.read("word") == 0
+    assert await port.field("errors", "bad_word") == 1
+    await port.write("errors", bad_word=1)
+    await port.write("word_region", value=Region.TABLE)
+    await port.write("word_index", value=0)
+    await port.begin(1000)
+    await port.write("word", value=77)
+    assert await port.field("errors", "bad_word") == 1
+    await port.write("control", run=1)
+    assert await port.field("errors", "bad_run") == 1
+    await port.write("errors", bad_word=1, bad_run=1)
+    await port.write("word_region", value=Region.COUNTERS)
+    await port.write("word_index", value=0)
+    await port.read("word")
+    assert await port.read("errors") == 0
+    await port.write("control", stop=1)
+    await port.idle()
+    await port.write("word_region", value=Region.TABLE)
+    await port.write("word_index", value=0)
+    assert await port.read("word") == 0
+    assert await port.read("word_index") == 1
+    assert (await port.master.read(0x60, 4)).resp == AxiResp.SLVERR
+    assert (
+        await port.master.write(port.registers["steps"].address, b"\1\1")
+    ).resp == AxiResp.SLVERR
+    assert await port.read("steps") == 1000
+
+
+@cocotb.test()
+async def a_job_whose_world_is_silent_ends_and_the_next_one_says_its_actions_anew(dut: Any) -> None:
+    port = await AgentsPort.started(dut)
+    model = port.model()
+    port.sink.pause = True
+    await port.run(3)
+    assert await port.field("status", "silent") == 1
+    assert await port.field("status", "silent_agent") < port.agents
+    await port.begin(3)
+    port.sink.pause = False
+    cocotb.start_soon(port.world())
+    await port.idle()
+    assert await port.field("status", "silent") == 0
+    model.run(3)
+    await port.check(model)
+    assert port.said == 1 + 3 * port.agents, "one action had left the queue already"
