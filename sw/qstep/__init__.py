@@ -1,5 +1,6 @@
 """QStep: Q-learning in hardware, exact, one update per clock."""
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,8 @@ __all__ = [
     "train",
 ]
 __version__ = "0.1.0"
+
+logging.getLogger("qstep").addHandler(logging.NullHandler())  # quiet unless the program listens
 
 open = open_device  # `qstep.open`; not in `__all__`, as `import *` must leave Python's own alone
 

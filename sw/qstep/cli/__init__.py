@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from qstep.cli._interrupt import TYPED, answered
+from qstep.cli._verbose import verbose_option
 from qstep.errors import QStepError
 
 __all__ = ["main"]
@@ -26,6 +27,8 @@ class _Commands(click.Group):
             return None
         command = importlib.import_module(f"{__name__}.{cmd_name}").command
         assert isinstance(command, click.Command)
+        if not any("-v" in parameter.opts for parameter in command.params):  # it is loaded once
+            command.params.append(verbose_option())
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

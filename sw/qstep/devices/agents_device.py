@@ -337,6 +337,7 @@ class LinkAgents(Closing):
 
     def close(self) -> None:
         """Close the port; calling it twice is harmless. A job goes on."""
+        self._session.report()
         self._port.close()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +25,8 @@ from qstep.protocol import ANSWERS, ARGUMENTS, COMMON, RecordLayout, Request
 from qstep.transitions import Transitions, checked_transitions
 
 __all__ = ["LinkDevice"]
+
+_log = logging.getLogger(__name__)
 
 _BATCH_PER_BYTE = 16
 """Transitions that are encoded at a time, per byte of payload: some fifty frames."""
@@ -177,7 +181,7 @@ class LinkDevice(Device):
             a :class:`~qstep.errors.RefusedError` it is exact: these were applied, the others were not.
         """
         rest = checked_transitions(self.config, transitions)
-        before = self._session.applied
+        before, began = self._session.applied, time.monotonic()
         try:
             while True:  # once for none, too: that loads the compiled code
                 count = _BATCH_PER_BYTE * self._session.limit
@@ -192,6 +196,9 @@ class LinkDevice(Device):
             if isinstance(error, DeviceError):
                 error.applied = self._session.applied - before
             raise
+        seconds = max(time.monotonic() - began, 1e-9)
+        count = len(transitions)
+        _log.debug("%d transitions in %.3g s, %.3g/s", count, seconds, count / seconds)
 
     def _send(self, transitions: Transitions) -> None:
         reward: NDArray[np.integer] = transitions.reward_raw
@@ -231,4 +238,5 @@ class LinkDevice(Device):
 
     def close(self) -> None:
         """Close the port."""
+        self._session.report()
         self._port.close()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeVar
 
 from qstep.config import Config
@@ -12,7 +14,9 @@ from qstep.link.frames import Frame, FrameReader
 from qstep.link.ports import Port, RatedPort
 from qstep.protocol import BITS_PER_BYTE, OVERHEAD, max_payload
 
-__all__ = ["PATIENCE", "RETRIES", "Exchange"]
+__all__ = ["PATIENCE", "RETRIES", "Exchange", "Traffic"]
+
+_log = logging.getLogger(__name__)
 
 RETRIES = 4
 """How often an unanswered request is sent again, and how often, beside that, one that GAP asks for."""
@@ -22,6 +26,24 @@ PATIENCE = 0.1
 long, so that a device which pauses for a second or two is not given up."""
 
 T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Traffic:
+    """What went over a port so far.
+
+    Attributes
+    ----------
+    sent, received : int
+        Bytes.
+    retries, gaps : int
+        How often requests were sent again because no answer came, and because a GAP asked for them.
+    """
+
+    sent: int = 0
+    received: int = 0
+    retries: int = 0
+    gaps: int = 0
 
 
 class Exchange:
@@ -37,6 +59,10 @@ class Exchange:
         Seconds before the first retry, beside the time on the line.
     failed : callable
         Called before an error of the port, or of a deadline, is raised.
+
+    Attributes
+    ----------
+    traffic : Traffic
     """
 
     def __init__(
@@ -49,6 +75,7 @@ class Exchange:
         self._failed = failed
         self._buffer_bytes = config.link.buffer_bytes
         self._reader = FrameReader(max_payload(self._buffer_bytes) + OVERHEAD)
+        self.traffic = Traffic()
         self._gaps = 0  # repeats because of GAP, since a request was last known to be carried out
 
     @property
@@ -59,15 +86,18 @@ class Exchange:
     def wake(self) -> None:
         """Bring a device that listens at another rate, and the port, to the rate after a reset."""
         if self._rated is not None:
+            _log.info("break: back to %d baud", self._device_baud)
             self._rated.send_break()
             if self._rated.baud != self._device_baud:
                 self._rated.set_baud(self._device_baud)
 
     def write(self, data: bytes) -> None:
         """Write bytes; an error of the port is raised after `failed`."""
+        self.traffic.sent += len(data)
         try:
             self._port.write(data)
-        except DeviceError:
+        except DeviceError as error:
+            _log.info("port failed: %s", error)
             self._failed()
             raise
 
@@ -82,6 +112,8 @@ class Exchange:
         """
         if data and self._gaps < RETRIES:
             self._gaps += 1
+            self.traffic.gaps += 1
+            _log.info("gap: %d bytes sent again, %d of %d", len(data), self._gaps, RETRIES)
             self.write(data)
 
     def wait(
@@ -114,6 +146,14 @@ class Exchange:
             if attempt:
                 # Else an answer that has lost its end would cost the next one, too.
                 self._reader.forget()
+                self.traffic.retries += 1
+                _log.info(
+                    "no answer to %s within %.3g s: sent again, %d of %d",
+                    what,
+                    waited,
+                    attempt,
+                    RETRIES,
+                )
                 resend()
             line = 2 * self._buffer_bytes * BITS_PER_BYTE / self.baud
             began = now = time.monotonic()
@@ -139,7 +179,10 @@ class Exchange:
 
     def _read(self, timeout: float) -> bytes:
         try:
-            return self._port.read(timeout)
-        except DeviceError:
+            data = self._port.read(timeout)
+        except DeviceError as error:
+            _log.info("port failed: %s", error)
             self._failed()
             raise
+        self.traffic.received += len(data)
+        return data

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
+import time
 from collections.abc import Callable
 
 from qstep.config import Config
@@ -22,6 +24,8 @@ from qstep.protocol import (
 )
 
 __all__ = ["Session"]
+
+_log = logging.getLogger(__name__)
 
 _COUNTS = 1 << 16  # of the device's resets and sessions, in its epoch
 
@@ -48,6 +52,7 @@ class Session:
         self._max_payload = max_payload(config.link.buffer_bytes)
         self._window = Window(config.link.buffer_bytes)
         self._exchange = Exchange(port, config, patience, self._window.close)
+        self._made = time.monotonic()
         self._count = 0  # of the device, when it opened this session
 
     @property
@@ -99,6 +104,7 @@ class Session:
         _, expected, applied = COMMON.unpack(frame.payload)
         self._window.open(frame.epoch, expected, applied)
         self._count = (frame.epoch ^ nonce) % _COUNTS
+        _log.info("session opened: epoch %08x, %d transitions applied", frame.epoch, applied)
         return frame.payload[COMMON.size :]
 
     def _go_on(self) -> None:
@@ -180,6 +186,22 @@ class Session:
             raise LinkError(f"the device answered {kind.name} with {len(data)} bytes, not {size}")
         return data
 
+    def report(self) -> None:
+        """Tell the log what went over the port, and at which rates: for the end of a connection."""
+        seconds, traffic = max(time.monotonic() - self._made, 1e-9), self._exchange.traffic
+        _log.info(
+            "closed after %.3g s: %d bytes sent (%.3g/s), %d received (%.3g/s), %d retries, %d gaps; "
+            "%d transitions applied since the device's reset",
+            seconds,
+            traffic.sent,
+            traffic.sent / seconds,
+            traffic.received,
+            traffic.received / seconds,
+            traffic.retries,
+            traffic.gaps,
+            self.applied,
+        )
+
     def pause(self, seconds: float) -> None:
         """Let time pass at the device; nothing may be under way."""
         self._exchange.pause(seconds)
@@ -201,6 +223,7 @@ class Session:
 
         self._exchange.wait("BAUD", self._acknowledge, resend)
         set_baud(baud)
+        _log.info("line rate: %d to %d baud", old, baud)
 
     def _start(
         self, kind: Request, payload: bytes | memoryview, transitions: int, seconds: float
@@ -208,6 +231,13 @@ class Session:
         if not self._window.pending:
             self._exchange.progress()
         frame = self._window.add(kind, payload, transitions, seconds)
+        _log.debug(
+            "%s: %d bytes, %d transitions, %d under way",
+            kind.name,
+            len(payload),
+            transitions,
+            len(self._window.pending),
+        )
         self._exchange.write(frame)
         return frame
 

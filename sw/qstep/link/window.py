@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from itertools import islice
 from typing import NamedTuple, NoReturn
@@ -11,6 +12,8 @@ from qstep.link.frames import DELIMITER, Frame, encode_frame
 from qstep.protocol import ANSWER, COMMON, OVERHEAD, REFUSALS, Request, StatusCode, max_payload
 
 __all__ = ["Pending", "Progress", "Window"]
+
+_log = logging.getLogger(__name__)
 
 _LEAST_LIMIT = 32  # room for the longest record, and for a value in an answer
 _FIRST_LIMIT = 128
@@ -112,7 +115,9 @@ class Window:
 
         A delimiter comes first, to end whatever the line has made of the last try.
         """
-        self.limit = max(self.limit // 2, _LEAST_LIMIT)
+        before, self.limit = self.limit, max(self.limit // 2, _LEAST_LIMIT)
+        if self.limit < before:
+            _log.info("payloads are now at most %d bytes", self.limit)
         self._clean = 0
         self._gap_at = _SEQUENCE
         return DELIMITER + (frame or b"".join(request.frame for request in self.pending))
@@ -182,6 +187,7 @@ class Window:
             )
         self.close()
         self.applied, self.is_halted = applied, True
+        _log.info("%s refused: %s; %d transitions applied", refused.kind.name, status.name, applied)
         raise RefusedError(f"the device refused {refused.kind.name}: {status.name}")
 
     def _applied_by(self, done: int) -> int:
@@ -193,4 +199,5 @@ class Window:
         if self.applied <= applied <= self._applied_by(len(self.pending)):
             self.applied = applied
         self.close()
+        _log.info("session lost: %s", why)
         raise SessionLostError(f"session lost: {why}; read the table again before going on")
