@@ -12,7 +12,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14 p
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo sim test wheel bench bitstream program tapeout lint clean
+.PHONY: help setup demo sim test wheel bench bitstream program flows tapeout lint clean
 
 help: ## list these commands
 	@echo "QStep: exact Q-learning in hardware. Each command sets up what it needs by itself."
@@ -45,6 +45,9 @@ bitstream: $(VENV)/.fpga ## build a bitstream: make bitstream BOARD=icebreaker [
 program: $(VENV)/.base ## load that bitstream into the board: make program BOARD=icebreaker
 	$(BIN)/qstep program $(BOARD)
 
+flows: $(VENV)/.full ## simulate the hardware in FuseSoC, and in a LiteX SoC
+	$(BIN)/pytest -m flows
+
 tapeout: $(VENV)/.full ## write the source of the Tiny Tapeout project, and test it (Icarus Verilog)
 	$(BIN)/python -m qstep_fpga.tiny_tapeout tiny_tapeout/src/project.v
 	cd tiny_tapeout/test && PATH="$(CURDIR)/$(BIN):$$PATH" make
@@ -72,7 +75,7 @@ $(VENV)/.fpga: $(VENV)/.base
 	@touch $@
 
 $(VENV)/.full: $(VENV)/.base
-	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[dev,torch,tensorboard,profile,cluster,fpga,bus]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[dev,torch,tensorboard,profile,cluster,fpga,bus,litex]'
 	@touch $(VENV)/.fpga $@
 
 $(VENV)/.made:

@@ -154,7 +154,7 @@ def main() -> int:
                 raise WheelError(f"the wheel is not alone: {', '.join(found)}")
             with ThreadPoolExecutor(2) as pool:
                 list(pool.map(lambda command: _run(command, folder, given), COMMANDS))
-            answer = _run(COMMANDS[3], folder, bare, status=1)
+            answer = _run(f"{COMMANDS[3]} --out bare", folder, bare, status=1)
             if "error: C++ compiler was not found; install one" not in answer:
                 raise WheelError(f"without a C++ compiler:\n{answer}")
         except WheelError as error:

@@ -70,7 +70,7 @@ def test_fusesoc_lint_refuses_an_illegal_parameter(tmp_path: Path) -> None:
     assert "qs_lane: States is 1, legal is 2..65536" in done.stdout + done.stderr
 
 
-@pytest.mark.rtl
+@pytest.mark.flows
 def test_fusesoc_simulates_and_a_wrong_entry_is_found(tmp_path: Path) -> None:
     done = fusesoc("sim", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr

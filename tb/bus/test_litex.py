@@ -1,0 +1,23 @@
+"""The SoC of ``examples/litex_soc.py`` learns in the lane under its processor, in simulation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from examples.litex_soc import write
+from tb.bench import BenchError, Run, run
+
+pytestmark = pytest.mark.flows
+
+
+def test_a_litex_soc_learns_under_its_processor_and_another_discount_is_noticed(
+    tmp_path: Path,
+) -> None:
+    # A run reads the package by itself. LiteX's Verilog and the processor's have warnings of their own.
+    sources = tuple(path for path in write(tmp_path) if path.name != "qs_pkg.sv")
+    this = Run("soc", "tb.bus.litex_tests", sources=sources, build_args=("-Wno-fatal",))
+    assert run(this).tests == 1
+    with pytest.raises(BenchError, match="1 of 1 tests failed"):
+        run(replace(this, module="tb.bus.wrong_litex"))
