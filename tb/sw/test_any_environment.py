@@ -39,7 +39,9 @@ def learnt(command: Any, folder: Path) -> float:
     """Return the greedy score on a map that a network sees as a number for each cell."""
     path = folder / "map.txt"
     path.write_text(MAP, encoding="utf-8")
-    words = ("--total-timesteps", "8000", "--num-envs", "16", "--evaluate-every", "100000")
+    words = ["--total-timesteps", "8000", "--num-envs", "16", "--evaluate-every", "100000"]
+    if command is dqn.command:
+        words += ["--gradient-steps", "2"]
     said = report(command, path, "--out", folder / "run", "--overwrite", *words)
     assert said["num_envs"] == 16
     return float(said["score"]["mean"])
@@ -66,7 +68,11 @@ def test_network_that_sees_nothing_does_not_learn_the_map(
     ("command", "env_id", "more"),
     [
         (dqn.command, "Acrobot-v1", ("--learning-starts", "64", "--total-timesteps", "200")),
-        (dqn.command, "FrozenLake-v1", ("--form", "plain", "--total-timesteps", "1100")),
+        (
+            dqn.command,
+            "FrozenLake-v1",
+            ("--form", "plain", "--learning-starts", "64", "--total-timesteps", "200"),
+        ),
         (pqn.command, "qstep/Snake-v0", ("--total-timesteps", "100")),
         (pqn.command, "CliffWalking-v0", ("--total-timesteps", "100", "--episodes", "1")),
     ],
@@ -148,6 +154,10 @@ def test_options_reach_the_run(tmp_path: Path) -> None:
         ("--batch-size 0", "batch_size is 0; it must be 1 or more"),
         ("--epsilon-end -1", "epsilon end is -1"),
         ("--hidden 8,0", r"hidden is \(8, 0\); it must be one layer or more of 1 or more"),
+        ("--hidden 2147483648", r"hidden is .*; a layer must have at most 2147483647"),
+        ("--buffer-size 2147483648", "buffer_size is 2147483648; it must be at most 2147483647"),
+        ("--hidden 9999999,9999999", "the run does not fit into memory; 32 environments and"),
+        ("--gradient-steps 999999999", "the run does not fit into memory; .* or the replay or a"),
     ],
 )
 def test_value_out_of_range_is_refused_by_the_configuration(words: str, message: str) -> None:

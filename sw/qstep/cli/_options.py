@@ -186,7 +186,7 @@ def network_options(algorithm: str) -> Callable[[Decorated], Decorated]:
         ),
         click.option(
             "--num-envs",
-            type=positive,
+            type=click.IntRange(1, 65536),
             help="Environments that are stepped at once.  [default: the environment's own]",
         ),
         click.option(

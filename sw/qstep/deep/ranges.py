@@ -10,6 +10,10 @@ from qstep.errors import ConfigError
 __all__ = ["Learning", "check", "learning_rate_at"]
 
 
+_MOST = (1 << 31) - 1
+"""Of any number of things that take memory."""
+
+
 class Learning(Protocol):
     """What every configuration has, see `DqnConfig`."""
 
@@ -33,7 +37,7 @@ def check(config: Learning, counts: tuple[str, ...], shares: tuple[str, ...]) ->
     config : Learning
         With a `reward_scale`, and the fields that are named.
     counts : tuple of str
-        Fields that must be 1 or more.
+        Fields that must be 1 or more, and but for `total_timesteps` less than 2^31.
     shares : tuple of str
         Fields that must be from 0 to 1.
 
@@ -45,12 +49,16 @@ def check(config: Learning, counts: tuple[str, ...], shares: tuple[str, ...]) ->
     for name in counts:
         if getattr(config, name) < 1:
             raise ConfigError(f"{name} is {getattr(config, name)}; it must be 1 or more")
+        if name != "total_timesteps" and getattr(config, name) > _MOST:
+            raise ConfigError(f"{name} is {getattr(config, name)}; it must be at most {_MOST}")
     for name in shares:
         if not 0.0 <= getattr(config, name) <= 1.0:
             raise ConfigError(f"{name} is {getattr(config, name)}; it must be from 0 to 1")
     for name in ("learning_rate", "final_learning_rate", "reward_scale"):
         if not 0.0 <= getattr(config, name) < float("inf"):
             raise ConfigError(f"{name} is {getattr(config, name)}; it must be finite, 0 or more")
+    if config.hidden and max(config.hidden) > _MOST:
+        raise ConfigError(f"hidden is {config.hidden}; a layer must have at most {_MOST}")
     if not config.hidden or min(config.hidden) < 1:
         raise ConfigError(f"hidden is {config.hidden}; it must be one layer or more of 1 or more")
     integer("seed", config.seed, 0, (1 << 64) - 1, "from 0 to 2^64-1")

@@ -70,7 +70,7 @@ class Run:
         Of the environment, see :func:`~qstep.deep.presets.preset_of`.
     form : {"plain", "fast", "pqn"}
     config : DqnConfig or PqnConfig
-        PqnConfig with ``pqn``.
+        PqnConfig with ``pqn``. ConfigError where the run does not fit into memory.
     device : torch.device
     evaluate_every : int
         Play :data:`GAMES` greedy episodes whenever so many training episodes have ended, and at the
@@ -117,12 +117,20 @@ class Run:
         self.evaluate_every, self.episodes = evaluate_every, episodes
         self.metrics: Metrics | None = None
         self.learner: NetworkLearner | PlainDqn
-        if isinstance(config, PqnConfig):
-            self.learner = Pqn(preset.make_envs(count), config, device)
-        elif form == "plain":
-            self.learner = PlainDqn(preset.make_env(), config, device, count)
-        else:
-            self.learner = Dqn(preset.make_envs(count), config, device)
+        try:
+            if isinstance(config, PqnConfig):
+                self.learner = Pqn(preset.make_envs(count), config, device)
+            elif form == "plain":
+                self.learner = PlainDqn(preset.make_env(), config, device, count)
+            else:
+                self.learner = Dqn(preset.make_envs(count), config, device)
+        except (MemoryError, RuntimeError) as cause:
+            if "memory" not in str(cause) and not isinstance(cause, MemoryError):
+                raise  # PyTorch has no error of its own for it on a CPU
+            raise ConfigError(
+                f"the run does not fit into memory; {count} environments and hidden layers of "
+                f"{config.hidden} are too much, or the replay or a batch is: {config}"
+            ) from cause
         learner = self.learner
         self.phases = clocked(learner) if isinstance(learner, PlainDqn) else learner.seconds
         self._games = preset.make_envs(GAMES)
