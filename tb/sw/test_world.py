@@ -249,7 +249,7 @@ def test_a_map_is_a_world(tmp_path: Path) -> None:
         World.named("Nothing-v0")
 
 
-@pytest.mark.parametrize(("name", "inner"), [("snake", "Snake"), ("cartpole", "CartPoleEnv")])
+@pytest.mark.parametrize(("name", "inner"), [("snake", "Snake"), ("cartpole", "CartPoleTable")])
 def test_an_environment_without_a_table_says_so(name: str, inner: str) -> None:
     with pytest.raises(NoTableError, match=f"^{name}: {inner} has no transition table, P and init"):
         World.named(name)

@@ -79,7 +79,9 @@ def command(
             f"{config.states} states and {config.actions} actions"
         )
     if sys.stdout.isatty() if watch is None else watch:
-        _show(env, q, seed % MAX_SEED, delay, to_stderr=json_output.on_stdout)
+        mode = "ansi" if "ansi" in env.metadata.get("render_modes", ()) else None
+        shown = make(env_id, seed % MAX_SEED, mode)
+        _show(shown, q, seed % MAX_SEED, delay, to_stderr=json_output.on_stdout)
     try:
         goal = World.from_env(env).success_reward
     except WorldError:
@@ -97,22 +99,16 @@ def command(
 
 
 def _show(env: Any, q: Any, seed: int, delay: float, to_stderr: bool) -> None:
-    """Print an episode: the map with the walker on it, where there is one, and what was done."""
-    from qstep.envs.maps import map_of
+    """Print an episode: the environment as it draws itself, where it does, and what was done."""
     from qstep.learn.policy import greedy
 
-    grid = map_of(env)
     state, total, steps = int(env.reset(seed=seed)[0]), 0.0, 0
     ended = False
     while not ended:
         action = greedy(q, state)
         said = f"state {state}, action {action}"
-        if grid is not None:
-            width = len(grid.rows[0])
-            cells = list("".join(grid.rows))
-            cells[state] = "@"
-            lines = [" ".join(cells[at : at + width]) for at in range(0, len(cells), width)]
-            said = "\n".join([*lines, said])
+        if env.render_mode is not None:
+            said = f"{env.render().rstrip()}\n{said}"
         following, reward, terminated, truncated, _ = env.step(action)
         state, total, steps = int(following), total + float(reward), steps + 1
         ended = bool(terminated or truncated)

@@ -43,7 +43,7 @@ The newer versions only change options that are off by default.
 """
 
 
-def make(env_id: str, seed: int) -> gym.Env[Any, Any]:
+def make(env_id: str, seed: int, render_mode: str | None = None) -> gym.Env[Any, Any]:
     """Make an environment whose observations and actions are integers counted from 0.
 
     Parameters
@@ -58,6 +58,8 @@ def make(env_id: str, seed: int) -> gym.Env[Any, Any]:
         :data:`STEP_CAP`. The ids in :data:`RENAMED` work where Gymnasium has dropped them.
     seed : int
         Seed of the first reset, 0 or more.
+    render_mode : str, optional
+        One that the environment's ``metadata["render_modes"]`` has, as ``ansi``.
 
     Raises
     ------
@@ -68,7 +70,7 @@ def make(env_id: str, seed: int) -> gym.Env[Any, Any]:
         names the space. A map is malformed.
     """
     seed = integer("seed", seed, 0)
-    env = make_any(env_id)
+    env = make_any(env_id, render_mode)
     for what, space in (("observation", env.observation_space), ("action", env.action_space)):
         if not isinstance(space, Discrete):
             env.close()
@@ -89,7 +91,7 @@ def table_size(env: gym.Env[Any, Any]) -> tuple[int, int]:
     return int(states.n), int(actions.n)
 
 
-def make_any(env_id: str) -> gym.Env[Any, Any]:
+def make_any(env_id: str, render_mode: str | None = None) -> gym.Env[Any, Any]:
     """Make an environment of :func:`make`, whatever its spaces are, and do not reset it.
 
     Raises
@@ -102,8 +104,10 @@ def make_any(env_id: str) -> gym.Env[Any, Any]:
             f"environment is {shown(env_id)}; it must be the name of one, not an object"
         )
     if env_id.endswith(".txt"):
-        return GridWorld.from_file(env_id)
-    options: dict[str, Any] = {"observation": "state"} if env_id == "snake" else {}
+        return GridWorld.from_file(env_id, render_mode)
+    options: dict[str, Any] = {} if render_mode is None else {"render_mode": render_mode}
+    if env_id == "snake":
+        options["observation"] = "state"
     if env_id not in gym.registry:
         env_id = IDS.get(env_id, RENAMED.get(env_id, env_id))
     try:

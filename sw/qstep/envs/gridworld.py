@@ -115,7 +115,7 @@ class GridWorld(gym.Env[Any, Any]):
         self._steps = 0
 
     @classmethod
-    def from_file(cls, path: str | Path) -> Self:
+    def from_file(cls, path: str | Path, render_mode: str | None = None) -> Self:
         """Read a map from a text file.
 
         Raises
@@ -127,7 +127,7 @@ class GridWorld(gym.Env[Any, Any]):
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, ValueError, TypeError) as cause:
             raise EnvironmentSpaceError(f"{path}: cannot be read as a map: {cause}") from cause
-        return cls(text, source=str(path))
+        return cls(text, str(path), render_mode)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
