@@ -185,13 +185,13 @@ async def an_action_follows_its_answer_as_fast_as_the_header_says(dut: Any) -> N
     port = await AgentsPort.started(dut)
     port.wait = 33
     cocotb.start_soon(port.world())
-    await port.begin(200)
+    await port.begin(150)
     answered: dict[int, int] = {}
     said: list[int] = []
     clock, beat_in, beat_out = 0, 0, 0
     beats = 16 // int(dut.StreamBytes.value)
     agent_in = agent_out = -1
-    while len(said) < 400:
+    while len(said) < 200:
         await RisingEdge(dut.aclk)
         clock += 1
         if dut.s_axis_tvalid.value and dut.s_axis_tready.value:

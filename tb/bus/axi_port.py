@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import struct
 from collections.abc import Iterable, Iterator, Sequence
@@ -98,6 +99,10 @@ class AxiPort:
         self.master = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.aclk, **reset)
         self.source = AxiStreamSource(AxiStreamBus.from_prefix(dut, "s_axis"), dut.aclk, **reset)
         self.sink = AxiStreamSink(AxiStreamBus.from_prefix(dut, "m_axis"), dut.aclk, **reset)
+        for log in (self.master.write_if.log, self.master.read_if.log):
+            log.setLevel(logging.WARNING)  # else two lines for each access
+        for log in (self.source.log, self.sink.log):
+            log.setLevel(logging.WARNING)
         self.registers = registers(block)
         width, fraction = int(dut.Width.value), int(dut.Fraction.value)
         self.format = QFormat(width - fraction, fraction)

@@ -67,7 +67,7 @@ def axi_run(parameters: dict[str, int], rtl: Path = RTL, seed: int = 1, packets:
     )
 
 
-AXI_AGENTS = Config(8, 4, acting=Acting(agents=3, world="pins", deadline=1000))
+AXI_AGENTS = Config(4, 4, acting=Acting(agents=2, world="pins", deadline=1000))
 """Agents whose world is the test."""
 
 
