@@ -124,8 +124,9 @@ class ChainHead(Component):
         to_all, is_job, stops = Signal(), Signal(init=1), Signal()
         reads = Signal()  # what it has read is asked for by a second frame
         heard = Signal(_WORD_BITS + _TAIL)
+        busy = Signal(init=1)
 
-        m.d.comb += host.read.eq(heard[_TAIL:])
+        m.d.comb += [host.read.eq(heard[_TAIL:]), host.busy.eq(busy)]
         m.d.sync += [self.reset.eq(0), down.valid.eq(0), down.all.eq(to_all)]
         m.d.sync += [loads.eq(0), shifts.eq(0)]
         with m.If(loads):
@@ -137,7 +138,8 @@ class ChainHead(Component):
             m.d.sync += stops.eq(1)
         with m.FSM(init="reset") as fsm:
             is_idle = fsm.ongoing("idle")
-            m.d.comb += host.busy.eq(up.busy | stops | (is_job & ~is_idle))
+            under_way = up.busy | stops | (is_job & ~is_idle)
+            m.d.sync += busy.eq(under_way | host.run | host.stop)
             with m.State("reset"):
                 m.d.sync += [self.reset.eq(1), left.eq(left - 1)]
                 with m.If(left < 0):

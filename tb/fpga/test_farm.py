@@ -23,11 +23,11 @@ from qstep_fpga.families.ecp5_ports import quiet_ports
 from qstep_fpga.farm import __main__ as command
 from qstep_fpga.farm import build
 from qstep_fpga.farm.around import Around, Lane
+from qstep_fpga.farm.bands import Band
 from qstep_fpga.farm.build import Farm, copy_lanes
 from qstep_fpga.farm.check import check_farm, problems
-from qstep_fpga.farm.copies import joined
+from qstep_fpga.farm.island import outside
 from qstep_fpga.farm.layout import Layout, layout
-from qstep_fpga.farm.sites import Band, Rectangle
 from qstep_fpga.farm.ties import tied
 from qstep_fpga.placement import pack
 
@@ -110,8 +110,10 @@ def made(netlist: dict[str, Any]) -> Made:
         check_farm(*parts)
 
     def two_bands(*words: Any) -> Layout:
-        (band,) = layout(*words).bands  # the chip has one row of multipliers
-        return Layout(tuple(Band(sites, band.room) for sites in (band.sites[:2], band.sites[2:])))
+        found = layout(*words)
+        (band,) = found.bands  # the chip has one row of multipliers
+        halves = band.sites[:2], band.sites[2:]
+        return Layout(tuple(Band(sites, band.room) for sites in halves), found.beside)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(build, "check_farm", check)
@@ -130,7 +132,7 @@ def test_copies_are_as_fast_as_the_lane_alone(made: Made) -> None:
     assert not made.problems()
     first, second = (lane.site for lane in made.lanes[:2])
     assert first != second
-    assert not first.overlaps(second)
+    assert not set(first).intersection(second)
     clocks = made.farm.placements[0].report["fmax"].values()
     (clock,) = [entry["achieved"] for entry in clocks]
     assert clock >= 0.97 * min(lane.fmax_mhz for lane in made.farm.lanes)
@@ -157,20 +159,16 @@ def test_the_bitstream_has_the_ties_of_all_lanes(made: Made, tmp_path: Path) -> 
     assert ties[0] == ties[1]
 
 
-def test_routes_beyond_the_chip_are_lost_and_those_of_the_lane_itself_are_not(made: Made) -> None:
-    """What place and route reads would not be there."""
-
-    def routes(chip: Rectangle) -> tuple[int, int]:
-        farm, lost = joined(made.around, made.lanes, chip)
-        nets = [net["attributes"].get("ROUTING", " ") for net in farm["netnames"].values()]
-        assert all(nets)  # an empty text is no route, but the end of nextpnr
-        return lost, sum("->" in route for route in nets)
-
-    none_lost, all_kept = routes(Rectangle(0, 0, 999, 999))
-    lost, kept = routes(Rectangle(0, 0, 1, 1))
-    assert none_lost == 0
-    assert lost > 0
-    assert 0 < kept < all_kept
+def test_a_lane_has_no_cell_and_no_wire_outside_its_site(made: Made) -> None:
+    """So copies have all routes, and none of what one lane has is another's."""
+    original = made.lanes[0].original
+    assert not list(outside(original.module, original.site))
+    module = copy.deepcopy(dict(original.module))
+    place = f"X{original.site.column - 1}/Y{original.site.row}"
+    next(iter(module["cells"].values()))["attributes"]["NEXTPNR_BEL"] = f"{place}/SLICEA.FF0"
+    net = next(net for net in module["netnames"].values() if "->" in net["attributes"]["ROUTING"])
+    net["attributes"]["ROUTING"] += f";{place}/H02E0001;;1"
+    assert list(outside(module, original.site)) == [f"{place}/SLICEA.FF0", f"{place}/H02E0001"]
 
 
 Fault = Callable[[dict[str, Any]], None]
@@ -284,7 +282,7 @@ def test_what_cannot_be_copied_is_refused(netlist: dict[str, Any]) -> None:
         tried(BOARD, "board")
     cell = netlist["board"]["cells"]["farm.lane_0"]
     many = {f"lane_{number}": cell for number in range(30)}
-    with pytest.raises(BuildError, match=r"30 lanes do not fit ULX3S 12F .* Farms that fit: 1 to"):
+    with pytest.raises(BuildError, match=r"30 lanes do not fit ULX3S 12F .* At most \d+ fit"):
         tried(BOARD, modules={**netlist, "board": {**netlist["board"], "cells": many}})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +13,7 @@ from qstep_fpga.families.ecp5_limits import highest_clocks
 from qstep_fpga.families.ecp5_ports import quiet_ports
 from qstep_fpga.farm.grid import Bel, Grid, parse
 from qstep_fpga.farm.layout import layout
-from qstep_fpga.farm.sites import Rectangle
+from qstep_fpga.farm.sites import Site, near
 from qstep_fpga.farm.ties import tied
 
 pytestmark = pytest.mark.unit
@@ -35,7 +36,7 @@ def grid(columns: tuple[int, ...] = (1, 5, 9, 14)) -> Grid:
     return Grid({"FF": tuple(logic), MEMORY: tuple(memories), DSP: tuple(multipliers)})
 
 
-@pytest.mark.parametrize("lanes", [1, 3, 4, 7, 8])
+@pytest.mark.parametrize("lanes", [1, 3, 4, 6, 7])
 def test_sites_of_a_band_are_equal_disjoint_and_in_a_snake(lanes: int) -> None:
     lane = {"FF": 20, MEMORY: 1}
     found = layout(grid(), lane, REST, lanes, "a chip")
@@ -44,7 +45,8 @@ def test_sites_of_a_band_are_equal_disjoint_and_in_a_snake(lanes: int) -> None:
         (site for band in found.bands for site in band.sites), key=hash
     )
     pairs = [(one, other) for one in found.sites for other in found.sites if one is not other]
-    assert not any(one.overlaps(other) for one, other in pairs)
+    assert not any(set(one).intersection(other) for one, other in pairs)
+    assert not found.beside.intersection(*found.sites)
     places = grid().places
     for band in found.bands:
         contents = {
@@ -60,6 +62,7 @@ def test_sites_of_a_band_are_equal_disjoint_and_in_a_snake(lanes: int) -> None:
         (content,) = contents
         assert sum("FF" in name for *_, name in content) == band.room["FF"] >= 20
         assert sum("EBR" in name for *_, name in content) == band.room[MEMORY] >= 1
+    assert min(column for column, _ in found.beside) >= max(site.column for site in found.sites)
     for before, after in pairwise(found.sites):
         assert after.column == before.column or after.row == before.row
         assert after.column <= before.column  # what is no lane is on the right
@@ -69,24 +72,24 @@ def test_sites_of_a_band_are_equal_disjoint_and_in_a_snake(lanes: int) -> None:
 @pytest.mark.parametrize(
     ("lane", "lanes", "tiles"),
     [
-        ({"FF": 24, MEMORY: 2, DSP: 1}, 4, [(4, 8)]),  # half of it is in use
-        ({"FF": 50, MEMORY: 2, DSP: 1}, 4, [(4, 12)]),  # more is
-        ({"FF": 50, MEMORY: 2, DSP: 1}, 1, [(8, 9)]),  # wide, as there is room
-        ({"FF": 20, MEMORY: 1}, 8, [(4, 5), (4, 6)]),
+        ({"FF": 24, MEMORY: 2, DSP: 1}, 4, [4 * 8]),  # half of it is in use
+        ({"FF": 50, MEMORY: 2, DSP: 1}, 4, [4 * 12]),  # more is
+        ({"FF": 50, MEMORY: 2, DSP: 1}, 1, [8 * 9]),  # wide, as there is room
+        ({"FF": 20, MEMORY: 1}, 8, [20, 24]),
     ],
 )
 def test_sites_are_as_roomy_as_the_number_of_lanes_allows(
     lane: dict[str, int], lanes: int, tiles: list[tuple[int, int]]
 ) -> None:
     found = layout(grid(), lane, {}, lanes, "a chip")
-    assert [(band.sites[0].width, band.sites[0].height) for band in found.bands] == tiles
+    assert [len(band.sites[0]) for band in found.bands] == tiles
 
 
 @pytest.mark.parametrize(
     ("lane", "rest", "lanes", "message"),
     [
-        (LANE, REST, 5, "need 5 DSP, 1 more than the 4 that they can have. Farms that fit: 1 to 4"),
-        ({**LANE, DSP: 9}, REST, 1, "need 9 DSP, 5 more than .* Farms that fit: none"),
+        (LANE, REST, 5, "need 5 DSP, 1 more than the 4 that they can have. At most 4 fit"),
+        ({**LANE, DSP: 9}, REST, 1, "need 9 DSP, 5 more than .* At most 0 fit"),
         ({**LANE, "FF": 900}, REST, 1, r"need 920 FF, \d+ more than the \d+ that they can have"),
         (LANE, {"LUT4": 999}, 2, r"need 1,059 LUT4, \d+ more than the \d+ that they can have"),
         ({"LUT4": 40, MEMORY: 3}, {}, 5, "it has 4 equal sites that are large enough"),
@@ -99,14 +102,28 @@ def test_a_farm_that_does_not_fit_says_what_is_short(
         layout(grid(), lane, rest, lanes, "a chip")
 
 
-def test_rectangles_know_what_they_share() -> None:
-    one = Rectangle(2, 2, 3, 4)
-    assert (4, 5) in one
-    assert (5, 5) not in one
-    assert (4, 6) not in one
-    assert one.overlaps(Rectangle(4, 5, 1, 1))
-    assert not one.overlaps(Rectangle(5, 2, 9, 9))
-    assert Rectangle(7, 1, 3, 4).beyond(one) == (5, -1)
+def test_a_site_leaves_to_the_next_one_what_that_needs_in_half_of_its_columns() -> None:
+    """Three lanes need a block RAM and 24 flip-flops each; there are 72, and two rows of block RAMs."""
+    found = layout(grid((1, 5, 9)), {"FF": 19, MEMORY: 1}, {}, 9, "a chip")
+    assert [len(band.sites) for band in found.bands] == [3, 3, 3]
+    halves = [
+        [sorted({y for x, y in site if (x < site.column + 2) is left}) for left in (True, False)]
+        for site in (band.sites[0] for band in found.bands)
+    ]
+    assert halves == [
+        [[0, 1, 2, 3], [0, 1, 2, 3]],
+        [[4, 5], [4, 5, 7, 8, 9]],  # the row of multipliers is left, with a block RAM of row 9
+        [[6, 7, 8, 9, 10, 11], [6, 10, 11]],
+    ]
+
+
+def test_a_site_knows_its_tiles() -> None:
+    one = Site(2, 3, frozenset({(0, 0), (1, 0), (1, 1)}))
+    assert (3, 4) in one
+    assert (2, 4) not in one
+    assert sorted(one) == [(2, 3), (3, 3), (3, 4)]
+    assert Site(7, 2, one.shape).beyond(one) == (5, -1)
+    assert near([(2, 3)], 1) == set(itertools.product((1, 2, 3), (2, 3, 4)))
 
 
 def test_what_is_no_place_is_refused() -> None:

@@ -7,6 +7,7 @@ says of their unused inputs is lost when a packed netlist is read again, so it i
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import re
 import zipfile
@@ -23,7 +24,7 @@ from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import CONSTRAINTS, NETLIST, PLACED
 from qstep_fpga.farm.dummies import DUMMY, dummies, register
 from qstep_fpga.farm.grid import LOGIC, Bel, Grid, Tile, design, parse
-from qstep_fpga.farm.sites import Rectangle
+from qstep_fpga.farm.sites import Site
 
 __all__ = [
     "Around",
@@ -47,7 +48,7 @@ class Original:
 
     Attributes
     ----------
-    site : Rectangle
+    site : Site
         Where it was placed.
     module : dict
         As nextpnr wrote it.
@@ -55,7 +56,7 @@ class Original:
         The port that leads to its clock.
     """
 
-    site: Rectangle
+    site: Site
     module: Mapping[str, Any]
     clock: str
 
@@ -68,7 +69,7 @@ class Lane:
     ----------
     name : str
         Of the instance.
-    site : Rectangle
+    site : Site
     original : Original
         What is copied there.
     ports : dict
@@ -76,7 +77,7 @@ class Lane:
     """
 
     name: str
-    site: Rectangle
+    site: Site
     original: Original
     ports: Mapping[str, Sequence[Bit]]
 
@@ -169,6 +170,7 @@ def place_around(
     top: Mapping[str, Any],
     lanes: Sequence[Lane],
     island: Mapping[str, Any],
+    beside: frozenset[Tile],
     clock_hz: int,
     seed: int,
     two_clocks: bool = False,
@@ -184,6 +186,8 @@ def place_around(
     lanes : sequence of Lane
     island : dict
         The lane as yosys wrote it.
+    beside : frozenset of tuple
+        The tiles that it may take.
     clock_hz : int
         That of the link.
     seed : int
@@ -199,6 +203,9 @@ def place_around(
     names = {lane.name for lane in lanes}
     cells = {name: cell for name, cell in top["cells"].items() if name not in names}
     cells |= _taken(grid, lanes, top, island)
+    free = beside.union(*(lane.site for lane in lanes))
+    every = itertools.chain.from_iterable(grid.places.values())
+    cells |= dummies([bel for bel in every if bel.tile not in free])
     netlist = design("board", cells, top["ports"], top["netnames"])
     words = [*family.place(board), "--json", NETLIST, "--write", "placed.json", "--no-route"]
     words += ["--freq", f"{clock_hz / 1e6:g}", "--seed", str(seed), "--timing-allow-fail"]

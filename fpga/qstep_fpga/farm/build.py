@@ -27,7 +27,7 @@ from qstep_fpga.farm.copies import joined
 from qstep_fpga.farm.grid import survey
 from qstep_fpga.farm.island import PlacedIsland, place_islands, read_packed
 from qstep_fpga.farm.layout import layout
-from qstep_fpga.farm.sites import Rectangle, extent
+from qstep_fpga.farm.sites import Site
 from qstep_fpga.farm.ties import tied
 from qstep_fpga.pin_wrapper import LANES_CLOCK
 from qstep_fpga.placement import Placement
@@ -125,13 +125,12 @@ def copy_lanes(
     # As fast as the chip allows, whatever is asked of the whole: a lane is placed once for all clocks.
     fastest_hz = round(1e6 * limit_mhz) if limits else clock_hz
     best = []
-    originals: dict[Rectangle, Original] = {}
+    originals: dict[Site, Original] = {}
     for number, band in enumerate(plan.bands, 1):
-        site = band.sites[0]
+        site = band.sites[len(band.sites) // 2]
 
-        def shown(one: PlacedIsland, number: int = number) -> None:
-            leaked = f", {one.leaked} cells outside the site" if one.leaked else ""
-            progress(f"band {number}, seed {one.seed}: {one.fmax_mhz:.1f} MHz{leaked}")
+        def shown(one: str, number: int = number) -> None:
+            progress(f"band {number}, {one}")
 
         island = place_islands(
             board, grid, modules[lane], site, fastest_hz, lane_seeds, workers, shown
@@ -146,19 +145,17 @@ def copy_lanes(
 
     def placed(seed: int) -> Placement:
         around = place_around(
-            *(board, grid, modules[top], lanes, modules[lane]),
+            *(board, grid, modules[top], lanes, modules[lane], plan.beside),
             *(clock_hz if link_hz is None else link_hz, seed, link_hz is not None),
         )
-        farm, lost = joined(around, lanes, extent(grid))
+        progress(f"seed {seed}: what is around the lanes is placed, copying them and routing")
+        farm = joined(around, lanes)
         kept = _route(board, farm, around, clock_hz, link_hz)
         with zipfile.ZipFile(kept) as archive:
             routed = json.loads(archive.read("routed.json"))["modules"]["top"]
         check_farm(routed, around, lanes)
         placement = Placement.read(seed, kept, limit_mhz)
-        progress(
-            f"{len(lanes)} lanes, seed {seed}: {placement.fmax_mhz:.1f} MHz, checked; "
-            f"{lost} nets of copies routed anew"
-        )
+        progress(f"{len(lanes)} lanes, seed {seed}: {placement.fmax_mhz:.1f} MHz, checked")
         return placement
 
     placements = in_parallel(placed, seeds, workers, lambda placement: None)

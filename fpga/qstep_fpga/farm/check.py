@@ -53,12 +53,7 @@ def problems(farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane]) -> 
 def _places(farm: Mapping[str, Any], lanes: Sequence[Lane]) -> Iterator[str]:
     """One cell a site, and in the site of a lane none but its own."""
     owner: dict[str, str] = {}
-    sites = {
-        (column, row): lane.name
-        for lane in lanes
-        for column in range(lane.site.column, lane.site.column + lane.site.width)
-        for row in range(lane.site.row, lane.site.row + lane.site.height)
-    }
+    sites = {tile: lane.name for lane in lanes for tile in lane.site}
     for name, cell in farm["cells"].items():
         place = cell["attributes"].get("NEXTPNR_BEL")
         if place is None:

@@ -9,29 +9,20 @@ from typing import Any
 from qstep_fpga.farm.around import Around, Lane, net_outside
 from qstep_fpga.farm.dummies import DUMMY
 from qstep_fpga.farm.grid import Tile, parse
-from qstep_fpga.farm.routes import NO_ROUTE, pruned, shifted, steps, tile_of
-from qstep_fpga.farm.sites import Rectangle
+from qstep_fpga.farm.routes import NO_ROUTE, shifted
 
 __all__ = ["joined"]
 
 
-def joined(around: Around, lanes: Sequence[Lane], chip: Rectangle) -> tuple[dict[str, Any], int]:
-    """Return the netlist of the whole farm, and how many nets of the copies have lost branches.
+def joined(around: Around, lanes: Sequence[Lane]) -> dict[str, Any]:
+    """Return the netlist of the whole farm, packed, with ``NEXTPNR_BEL`` on all its cells.
 
-    A route loses a branch where a wire of it is another lane's, or would be beyond the logic of the
-    chip; place and route finds another way.
+    Routes are copied as they are: the wires of a site are its lane's.
 
     Parameters
     ----------
     around : Around
     lanes : sequence of Lane
-    chip : Rectangle
-        What its logic is in.
-
-    Returns
-    -------
-    (dict, int)
-        A packed module with ``NEXTPNR_BEL`` on all its cells, and the count.
     """
     cells, nets = around.module["cells"], dict(around.module["netnames"])
     kept = {name: cell for name, cell in cells.items() if not name.startswith(DUMMY)}
@@ -40,17 +31,7 @@ def joined(around: Around, lanes: Sequence[Lane], chip: Rectangle) -> tuple[dict
     fresh = itertools.count(max(names, default=0) + 1)
     numbers = itertools.count(max(_numbers(kept), default=0) + 1)
     between: dict[int | str, int] = {}
-    routes = [_routes(lane) for lane in lanes]
-    # A wire in the site of a lane is its own; of the others the first one has it.
-    owner = {
-        wire: lane.name
-        for lane, of_nets in zip(lanes, routes, strict=True)
-        for route in of_nets.values()
-        for wire, *_ in steps(route)
-        if tile_of(wire) in lane.site
-    }
-    lost = 0
-    for lane, of_nets in zip(lanes, routes, strict=True):
+    for lane in lanes:
         packed = lane.original.module
         # The lane's nets to the farm's, those of its ports first.
         bits: dict[int, int] = {}
@@ -69,32 +50,17 @@ def joined(around: Around, lanes: Sequence[Lane], chip: Rectangle) -> tuple[dict
                 continue  # its driver, and so its route, is elsewhere
             if bit not in bits:
                 bits[bit] = next(fresh)
-            route = of_nets[name]
-            foreign = [
-                wire
-                for wire, *_ in steps(route)
-                if owner.setdefault(wire, lane.name) != lane.name
-                or (lane.by != (0, 0) and tile_of(wire) not in chip)
-            ]
-            lost += bool(foreign)
+            route = shifted(net["attributes"].get("ROUTING", NO_ROUTE), lane.by)
             name_there = names.setdefault(bits[bit], f"{lane.name}.{name}")
             there = nets.get(name_there, {"hide_name": 0, "attributes": {}})
-            attributes = {**there["attributes"], "ROUTING": pruned(route, foreign)}
+            attributes = {**there["attributes"], "ROUTING": route}
             nets[name_there] = {**there, "bits": [bits[bit]], "attributes": attributes}
         for name, cell in packed["cells"].items():
             kept[f"{lane.name}.{name}"] = _copied(cell, lane.by, bits, numbers)
     used = {bit for cell in kept.values() for bits in cell["connections"].values() for bit in bits}
     used |= {bit for port in farm["ports"].values() for bit in port["bits"]}
     farm["netnames"] = {name: net for name, net in nets.items() if used.intersection(net["bits"])}
-    return farm, lost
-
-
-def _routes(lane: Lane) -> dict[str, str]:
-    """Return the routes of a lane's nets, where it is copied to."""
-    nets = lane.original.module["netnames"].items()
-    return {
-        name: shifted(net["attributes"].get("ROUTING", NO_ROUTE), lane.by) for name, net in nets
-    }
+    return farm
 
 
 def _copied(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,13 @@ from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import NETLIST, REPORT
 from qstep_fpga.families.ecp5 import TIMING_WEIGHT
-from qstep_fpga.farm.dummies import DUMMY, dummies
-from qstep_fpga.farm.grid import Grid, command, design, parse
-from qstep_fpga.farm.sites import Rectangle
+from qstep_fpga.farm.dummies import DUMMY, dummies, register
+from qstep_fpga.farm.fence import FENCE, fence
+from qstep_fpga.farm.grid import LOGIC, Grid, command, design, parse
+from qstep_fpga.farm.routes import steps, tile_of
+from qstep_fpga.farm.sites import Site, extent
 
-__all__ = ["PlacedIsland", "place_island", "place_islands", "read_packed"]
+__all__ = ["PlacedIsland", "outside", "place_island", "place_islands", "read_packed"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class PlacedIsland:
     fmax_mhz : float
         Highest clock that the tool's timing analysis allows.
     leaked : int
-        Cells outside its site; such a placement cannot be copied.
+        Cells and wires outside its site; such a placement cannot be copied.
     file : Path
         The packed netlist with places and routes.
     """
@@ -44,10 +46,15 @@ class PlacedIsland:
     leaked: int
     file: Path
 
+    def __str__(self) -> str:
+        leaked = f", {self.leaked} cells and wires outside the site" if self.leaked else ""
+        return f"seed {self.seed}: {self.fmax_mhz:.1f} MHz{leaked}"
+
 
 def read_packed(file: Path) -> dict[str, Any]:
-    """Return the module of a netlist that nextpnr wrote, without dummies."""
+    """Return the module of a netlist that nextpnr wrote, without dummies and fence."""
     module: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))["modules"]["top"]
+    module["netnames"].pop(FENCE, None)
     module["cells"] = {
         name: cell for name, cell in module["cells"].items() if not name.startswith(DUMMY)
     }
@@ -58,7 +65,7 @@ def place_island(
     board: Board,
     grid: Grid,
     island: Mapping[str, Any],
-    site: Rectangle,
+    site: Site,
     clock_hz: int,
     seed: int,
 ) -> PlacedIsland:
@@ -71,7 +78,7 @@ def place_island(
         Of the chip.
     island : dict
         Module of a JSON netlist of yosys.
-    site : Rectangle
+    site : Site
         With room for it.
     clock_hz : int
         What to place for.
@@ -84,7 +91,12 @@ def place_island(
     """
     taken = [bel for bels in grid.places.values() for bel in bels if bel.tile not in site]
     cells = {**island["cells"], **dummies(taken)}
-    netlist = design("lane", cells, island["ports"], island["netnames"])
+    driver = next(bel for bel in grid.places[LOGIC] if bel.tile not in site)
+    nets = island["netnames"].values()
+    free = 1 + max(bit for net in nets for bit in net["bits"] if isinstance(bit, int))
+    cells[f"{DUMMY}{driver}"] = register(driver, {"Q": free})
+    fenced = {**island["netnames"], FENCE: fence(site, extent(grid), free)}
+    netlist = design("lane", cells, island["ports"], fenced)
     words = [*command(board), "--write", "placed.json", "--report", REPORT, "--seed", str(seed)]
     words += ["--freq", f"{clock_hz / 1e6:g}", "--timing-allow-fail", *TIMING_WEIGHT]
     parts = [netlist, *words, str(tools.versions(FAMILIES[board.family].packages))]
@@ -101,41 +113,56 @@ def place_island(
 
     file = cache.fetch(hashlib.sha256("\0".join(parts).encode()).hexdigest(), ".json", make)
     kept = json.loads(file.read_text(encoding="utf-8"))
-    placed = kept["modules"]["top"]["cells"].values()
-    leaked = sum(parse(cell["attributes"]["NEXTPNR_BEL"]).tile not in site for cell in placed)
+    leaked = sum(1 for _ in outside(kept["modules"]["top"], site))
     return PlacedIsland(seed, kept["fmax"], leaked, file)
+
+
+def outside(module: Mapping[str, Any], site: Site) -> Iterator[str]:
+    """Yield the places of cells, and the wires, that are not in a site."""
+    for cell in module["cells"].values():
+        place = cell["attributes"]["NEXTPNR_BEL"]
+        if parse(place).tile not in site:
+            yield place
+    for net in module["netnames"].values():
+        for wire, *_ in steps(net["attributes"].get("ROUTING", "")):
+            if tile_of(wire) not in site:
+                yield wire
 
 
 def place_islands(
     board: Board,
     grid: Grid,
     island: Mapping[str, Any],
-    site: Rectangle,
+    site: Site,
     clock_hz: int,
     seeds: Sequence[int],
     workers: Workers,
-    progress: Callable[[PlacedIsland], None],
+    progress: Callable[[str], None],
 ) -> PlacedIsland:
     """Place a lane with several seeds, and return the fastest that stayed inside.
 
-    `progress` is called as each is done. Errors as for :func:`place_island`, and:
+    `progress` is called with what each led to. In a full site some seeds find no place or no route for
+    something; that is an error only if all do.
 
     Raises
     ------
     BuildError
-        None stayed inside.
+        None was placed and routed inside.
+    ToolMissingError
+        The FPGA tools are not installed.
     """
-    placed = in_parallel(
-        lambda seed: place_island(board, grid, island, site, clock_hz, seed),
-        seeds,
-        workers,
-        progress,
-    )
-    inside = [one for one in placed if not one.leaked]
+
+    def attempt(seed: int) -> PlacedIsland | str:
+        try:
+            return place_island(board, grid, island, site, clock_hz, seed)
+        except BuildError as error:
+            return f"seed {seed}: not placed and routed: {str(error).rstrip().splitlines()[-1]}"
+
+    attempts = in_parallel(attempt, seeds, workers, lambda one: progress(str(one)))
+    inside = [one for one in attempts if isinstance(one, PlacedIsland) and not one.leaked]
     if not inside:
         raise BuildError(
-            f"the lane stayed in its site of {site.width} x {site.height} tiles with none of "
-            f"{len(placed)} seeds: at best {min(one.leaked for one in placed)} cells were outside. "
-            "Try more seeds"
+            f"the lane was placed and routed in its site of {len(site)} tiles with none of "
+            f"{len(attempts)} seeds; the last one: {attempts[-1]}. Try more seeds"
         )
     return max(inside, key=lambda one: one.fmax_mhz)

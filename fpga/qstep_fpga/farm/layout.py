@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
 from qstep.errors import BuildError
-from qstep_fpga.farm.grid import LOGIC, Grid
-from qstep_fpga.farm.sites import Band, Rectangle, bands, contents, widths
+from qstep_fpga.farm.bands import Band, bands, widths
+from qstep_fpga.farm.grid import Grid, Tile
+from qstep_fpga.farm.sites import Names, Site, contents, room_of
 
 __all__ = ["FILLS", "Layout", "layout"]
 
-FILLS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75)
+FILLS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8)
 """How much of the logic of a site may be taken, and of what is beside them.
 
-The less, the faster a lane is. With more than the last the placer does not come to an end: a lane of
-1,476 LUT4 was not placed in a site of 1,872 in four minutes, and one of 2,139 not in 2,592 in six.
+The less, the faster a lane is: 1,507 LUT4 make 202 MHz in a site of 2,016, and 171 in one of 1,872.
 """
 
 Need = Mapping[str, int]
@@ -31,12 +33,15 @@ class Layout:
     ----------
     bands : tuple of Band
         Each with the sites of its lanes, which are placed alike; at least one.
+    beside : frozenset of tuple
+        The tiles for what is no lane: on the right, so that it is in one place.
     """
 
     bands: tuple[Band, ...]
+    beside: frozenset[Tile]
 
     @property
-    def sites(self) -> tuple[Rectangle, ...]:
+    def sites(self) -> tuple[Site, ...]:
         """All sites in the order of a snake: each but the first is beside or above the one before.
 
         The first column, downwards, is next to what is no lane, on the right; it may have fewer sites,
@@ -60,7 +65,7 @@ class _Plan:
     """All sites of one width that have room for a lane, and what else there is."""
 
     bands: tuple[Band, ...]
-    chip: Need
+    tiles: Mapping[Tile, Names]
     fill: float
 
     @property
@@ -72,20 +77,22 @@ class _Plan:
         """Return the layout of so many lanes, or None if they do not fit with the rest beside them."""
         if lanes > self.room:
             return None
-        # From left to right, so that one place is left for the rest.
         every = [site for band in self.bands for site in band.sites]
         chosen = set(sorted(every, key=lambda site: (site.column, site.row))[:lanes])
         used = [
             Band(tuple(site for site in band.sites if site in chosen), band.room)
             for band in self.bands
         ]
-        beside = {
-            kind: there - sum(len(band.sites) * band.room[kind] for band in used)
-            for kind, there in self.chip.items()
-        }
-        if not _is_enough(beside, rest, self.fill):
+        last = max(site.column for site in chosen)
+        of_lanes = set(itertools.chain.from_iterable(chosen))
+        beside = frozenset(tile for tile in self.tiles if tile[0] >= last) - of_lanes
+        if not _is_enough(room_of(self.tiles[tile] for tile in beside), rest, self.fill):
             return None
-        return Layout(tuple(band for band in used if band.sites))
+        return Layout(tuple(band for band in used if band.sites), beside)
+
+    def most(self, rest: Need) -> int:
+        """Return how many lanes fit: the more lanes, the less room is beside them."""
+        return bisect(range(1, self.room + 1), False, key=lambda n: self.takes(n, rest) is None)
 
 
 def layout(grid: Grid, lane: Need, rest: Need, lanes: int, name: str) -> Layout:
@@ -111,26 +118,22 @@ def layout(grid: Grid, lane: Need, rest: Need, lanes: int, name: str) -> Layout:
         plans.append(plan)
         if found := plan.takes(lanes, rest):
             return found
-    most = max((plan.room for plan in plans), default=0)
-    fits = [n for n in range(1, most + 1) if any(plan.takes(n, rest) for plan in plans)]
+    sites = max(plan.room for plan in plans)
+    most = max(plan.most(rest) for plan in plans)
     raise BuildError(
-        f"{lanes} lanes do not fit {name}: {_why(grid, lane, rest, lanes, most)}. "
-        f"Farms that fit: {_listed(fits) or 'none'}"
+        f"{lanes} lanes do not fit {name}: {_why(plans[-1].tiles, lane, rest, lanes, sites)}. "
+        f"At most {most} fit"
     )
 
 
 def _plans(grid: Grid, lane: Need) -> Iterator[_Plan]:
-    """Yield what can be done with a chip, the roomiest sites first, and the narrowest of these."""
-    chip, tiles = _chip(grid), contents(grid)
+    """Yield what can be done with a chip: the roomiest sites first, rectangles before others."""
+    tiles = contents(grid)
     for fill in FILLS:
-        for width in widths(grid):
-            found = bands(grid, tiles, width, partial(_is_enough, need=lane, fill=fill))
-            yield _Plan(found, chip, fill)
-
-
-def _chip(grid: Grid) -> dict[str, int]:
-    there = {kind: len(places) for kind, places in grid.places.items()}
-    return {"LUT4": there[LOGIC], **there}
+        is_enough = partial(_is_enough, need=lane, fill=fill)
+        for leaving, width in itertools.product((False, True), widths(grid)):
+            found = bands(grid, tiles, width, is_enough, leaving)
+            yield _Plan(found, tiles, fill)
 
 
 def _is_enough(room: Need, need: Need, fill: float) -> bool:
@@ -144,9 +147,9 @@ def _usable(room: Need, fill: float) -> dict[str, int]:
     }
 
 
-def _why(grid: Grid, lane: Need, rest: Need, lanes: int, most: int) -> str:
+def _why(tiles: Mapping[Tile, Names], lane: Need, rest: Need, lanes: int, most: int) -> str:
     """Say what is short on the whole chip; or, if nothing is, in its sites."""
-    usable = _usable(_chip(grid), FILLS[-1])
+    usable = _usable(room_of(tiles.values()), FILLS[-1])
     needed = {kind: lanes * lane.get(kind, 0) + rest.get(kind, 0) for kind in usable}
     short = [
         f"with the rest they need {needed[kind]:,} {kind}, {needed[kind] - there:,} more than the "
@@ -156,14 +159,4 @@ def _why(grid: Grid, lane: Need, rest: Need, lanes: int, most: int) -> str:
     ]
     return "; ".join(short) or (
         f"it has {most} equal sites that are large enough, and the rest goes beside them"
-    )
-
-
-def _listed(numbers: Sequence[int]) -> str:
-    """Return numbers as text, "1 to 6, 8" for example."""
-    starts = [number for number in numbers if number - 1 not in numbers]
-    ends = [number for number in numbers if number + 1 not in numbers]
-    return ", ".join(
-        f"{first}" if first == last else f"{first} to {last}"
-        for first, last in zip(starts, ends, strict=True)
     )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from qstep_fpga.farm.grid import Tile
 
-__all__ = ["NO_ROUTE", "ends", "pruned", "reached", "shifted", "steps", "tile_of"]
+__all__ = ["NO_ROUTE", "ends", "reached", "shifted", "steps", "tile_of"]
 
 NO_ROUTE = " "
 """nextpnr ends with an exception where the text is empty."""
@@ -57,17 +56,3 @@ def reached(wires: Iterable[str], after: Mapping[str, Sequence[str]]) -> set[str
                 found.add(wire)
                 front.append(wire)
     return found
-
-
-def pruned(route: str, wires: Collection[str]) -> str:
-    """Return a route without some wires, and without all that they lead to."""
-    if not wires:
-        return route
-    after = defaultdict(list)
-    for wire, switch, _ in steps(route):
-        way = ends(switch)
-        if way:
-            after[way[0]].append(wire)
-    lost = reached(wires, after)
-    kept = [";".join(step) for step in steps(route) if step[0] not in lost]
-    return ";".join(kept) or NO_ROUTE
