@@ -112,7 +112,7 @@ def made(netlist: dict[str, Any]) -> Made:
     def two_bands(*words: Any) -> Layout:
         found = layout(*words)
         (band,) = found.bands  # the chip has one row of multipliers
-        halves = band.sites[:2], band.sites[2:]
+        halves = band.sites[:4], band.sites[4:]
         return Layout(tuple(Band(sites, band.room) for sites in halves), found.beside)
 
     with pytest.MonkeyPatch.context() as patch:

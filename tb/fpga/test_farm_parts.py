@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import itertools
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from qstep.errors import BuildError
+from qstep.scheduler import Here
+from qstep_fpga.board import load
 from qstep_fpga.families.ecp5_limits import highest_clocks
 from qstep_fpga.families.ecp5_ports import quiet_ports
+from qstep_fpga.farm import island
 from qstep_fpga.farm.grid import Bel, Grid, parse
+from qstep_fpga.farm.island import PlacedIsland, place_islands
 from qstep_fpga.farm.layout import layout
 from qstep_fpga.farm.sites import Site, near
 from qstep_fpga.farm.ties import tied
@@ -115,6 +120,30 @@ def test_a_site_leaves_to_the_next_one_what_that_needs_in_half_of_its_columns() 
         [[4, 5], [4, 5, 7, 8, 9]],  # the row of multipliers is left, with a block RAM of row 9
         [[6, 7, 8, 9, 10, 11], [6, 10, 11]],
     ]
+
+
+def test_a_seed_without_a_place_or_a_route_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    site, said = Site(0, 0, frozenset({(0, 0)})), list[str]()
+
+    def one(*words: Any) -> PlacedIsland:
+        if (seed := words[-1]) == 3:
+            raise BuildError("nextpnr ended:\nERROR: Routing design failed.\n")
+        return PlacedIsland(seed, 100.0 + seed, int(seed == 2), Path("unused"))
+
+    def best(*seeds: int) -> PlacedIsland:
+        return place_islands(load("ulx3s-12f"), grid(), {}, site, 1, seeds, Here(), said.append)
+
+    monkeypatch.setattr(island, "place_island", one)
+    assert best(1, 2, 3).seed == 1
+    assert said == [
+        "seed 1: 101.0 MHz",
+        "seed 2: 102.0 MHz, 1 cells and wires outside the site",
+        "seed 3: not placed and routed: ERROR: Routing design failed.",
+    ]
+    with pytest.raises(
+        BuildError, match=r"of 1 tiles with none of 2 seeds; the last one: seed 3: .* more seeds"
+    ):
+        best(2, 3)
 
 
 def test_a_site_knows_its_tiles() -> None:
