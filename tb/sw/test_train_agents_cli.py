@@ -157,6 +157,28 @@ def test_a_run_is_the_same_in_any_lanes() -> None:
         planned("gridworld", budget=Budget(1), lanes=4, config=two.config)
 
 
+def test_a_device_without_schedules_and_limit_learns_what_needs_neither(tmp_path: Path) -> None:
+    """That is what a farm on a board is."""
+    config = tmp_path / "config.toml"
+    config.write_text(
+        "states = 32\nactions = 4\nformat = 'Q4.12'\n"
+        "[acting]\nagents = 3\nschedules = false\nstep_limit = false\n"
+    )
+    words = ("gridworld", "--config", config, "--out", tmp_path / "run", "--steps", "6000")
+    constant = ("--epsilon-start", "0.2", "--epsilon-end", "0.2")
+    refused = train(*words, *constant)
+    assert "max_episode_steps is 100; it must be 0" in str(refused.exception)
+    refused = train(*words, "--max-episode-steps", "0")
+    assert "must be 'constant' where acting.schedules is false" in str(refused.exception)
+    result = train(*words, *constant, "--max-episode-steps", "0")
+    assert result.exit_code == 0, result.output
+    assert "within 1 % of the optimum (value iteration): 3 of 3" in result.stdout
+    with pytest.raises(ConfigError, match="max_episode_steps is -1; it must be an integer from 0 to"):
+        World.named("gridworld").limited(-1)
+    refused = train("snake", "--max-episode-steps", "9", "--episodes", "1")
+    assert "--max-episode-steps is for runs in which the device acts" in refused.output
+
+
 def test_longer_run_goes_on_from_a_shorter_one(tmp_path: Path) -> None:
     fixed = ("--agents", "2", "--epsilon-start", "0.2", "--epsilon-end", "0.2")
     train("gridworld", "--steps", "1000", *fixed, "--out", tmp_path / "a")

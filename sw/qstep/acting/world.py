@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -238,12 +239,34 @@ class World:
         """Check columns and put them together."""
         states, actions, rows = outcome_rows(outcomes, states, actions)
         rows |= start_rows(starts, states)
-        limit = integer("max_episode_steps", max_episode_steps, 0, _MOST_LIMIT)
+        sizes = {"states": states, "actions": actions}
+        made = cls._made({**sizes, **{name: frozen(rows[name]) for name in rows}})
+        return made.limited(max_episode_steps)
+
+    @classmethod
+    def _made(cls, values: Mapping[str, Any]) -> Self:
+        """Return one of these fields, which are checked."""
         made = object.__new__(cls)
-        fields = {"states": states, "actions": actions, "max_episode_steps": limit}
-        for name, value in {**fields, **{name: frozen(rows[name]) for name in rows}}.items():
+        for name, value in values.items():
             object.__setattr__(made, name, value)
         return made
+
+    def limited(self, max_episode_steps: int) -> Self:
+        """Return the same world with another limit of steps.
+
+        Parameters
+        ----------
+        max_episode_steps : int
+            0..2^48 - 1; 0 for no limit.
+
+        Raises
+        ------
+        ConfigError
+            It is out of range.
+        """
+        limit = integer("max_episode_steps", max_episode_steps, 0, _MOST_LIMIT)
+        own = {field.name: getattr(self, field.name, None) for field in fields(self)}
+        return self._made({**own, "max_episode_steps": limit})
 
     def save(self, path: str | Path) -> None:
         """Write a world file; one that is there already is replaced whole or not at all.

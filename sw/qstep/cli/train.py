@@ -68,7 +68,15 @@ _DEVICE_DEFAULTS: dict[str, dict[str, float | int | str]] = {
 }
 """Options that are not given, where they must differ from the command's own for learning to work."""
 
-_DEVICE_ONLY = ("steps", "agents", "lanes", "shared_table", "algorithm", "trace")
+_DEVICE_ONLY = (
+    "steps",
+    "max_episode_steps",
+    "agents",
+    "lanes",
+    "shared_table",
+    "algorithm",
+    "trace",
+)
 _HOST_ONLY = ("epsilon_episodes", "evaluate_every", "num_envs", "sync_steps")
 
 
@@ -89,6 +97,11 @@ _HOST_ONLY = ("epsilon_episodes", "evaluate_every", "num_envs", "sync_steps")
 )
 @click.option("--steps", type=int, help="Training steps of each agent, instead of episodes.")
 @click.option("--agents", type=int, help="Agents on the device, 1..2048.  [default: 8]")
+@click.option(
+    "--max-episode-steps",
+    type=int,
+    help="Steps after which an episode is truncated, 0 for no limit.  [default: the world's]",
+)
 @click.option(
     "--lanes",
     type=int,
@@ -227,6 +240,11 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
     if on_host:
         _act_on_host(env_id, **options)
         return
+    limit = options.pop("max_episode_steps")
+    if limit is not None:
+        if world is None:
+            raise click.UsageError("--max-episode-steps is for worlds that have a table")
+        world = world.limited(limit)
     if options["steps"] is not None:
         if ctx.get_parameter_source("episodes") is ParameterSource.COMMANDLINE:
             raise click.UsageError("--steps and --episodes were both given; give one of them")
