@@ -173,7 +173,9 @@ def test_a_device_without_schedules_and_limit_learns_what_needs_neither(tmp_path
     result = train(*words, *constant, "--max-episode-steps", "0")
     assert result.exit_code == 0, result.output
     assert "within 1 % of the optimum (value iteration): 3 of 3" in result.stdout
-    with pytest.raises(ConfigError, match="max_episode_steps is -1; it must be an integer from 0 to"):
+    with pytest.raises(
+        ConfigError, match="max_episode_steps is -1; it must be an integer from 0 to"
+    ):
         World.named("gridworld").limited(-1)
     refused = train("snake", "--max-episode-steps", "9", "--episodes", "1")
     assert "--max-episode-steps is for runs in which the device acts" in refused.output

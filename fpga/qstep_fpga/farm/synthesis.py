@@ -36,10 +36,10 @@ _NO_WIDE = " -nowidelut"
 
 # Both flip-flops of a slice share enable and reset. Few flip-flops with one of their own come last when
 # nextpnr places a full site, where it finds no empty slice for them and never ends: 1,476 LUTs in 2,016
-# places were not placed in eight minutes, and are in one without. Enables and resets of fewer than 8
-# flip-flops are logic instead, 32 LUTs.
+# places were not placed in eight minutes, and are in one without. Enables and resets of fewer than 5
+# flip-flops are logic instead, 12 LUTs.
 _KINDS = "$_DFF_?_ $_DFFE_??_ $_DFF_?P?_ $_DFFE_?P??_ $_SDFF_?P?_ $_SDFFE_?P??_"
-_RARE = "dfflegalize -mince 8 -minsrst 8 " + " ".join(f"-cell {kind} 01" for kind in _KINDS.split())
+_RARE = "dfflegalize -mince 5 -minsrst 5 " + " ".join(f"-cell {kind} 01" for kind in _KINDS.split())
 
 
 def synthesise_farm(board: Board, config: Config) -> Path:
