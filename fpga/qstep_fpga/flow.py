@@ -24,9 +24,6 @@ from qstep_rtl.crossing import lanes_clock
 
 __all__ = ["build"]
 
-_LANE_SEEDS = 4
-"""For each seed of a farm: one lane is placed in a minute, and the slowest one sets the clock of all."""
-
 
 def build(
     board: Board,
@@ -48,8 +45,7 @@ def build(
     config : Config
         Its ``link.clock_hz``, and ``acting.clock_hz`` if there is one, are what the PLL makes.
     seeds : sequence of int
-        Placement seeds, at least one; the bitstream comes from the one with the highest clock. The
-        lanes of a farm are placed with four times as many, from 1 on.
+        Placement seeds, at least one; the bitstream comes from the one with the highest clock.
     workers : Workers
         Who places.
     folder : Path
@@ -96,9 +92,8 @@ def build(
     two_clocks = bool(lanes_clock(config))
     if copying:
         modules = json.loads(netlist.read_text(encoding="utf-8"))["modules"]
-        lane_seeds = range(1, 1 + _LANE_SEEDS * len(seeds))
         farm = copy_lanes(
-            *(board, modules, WRAPPER, ISLAND, lanes_hz, lane_seeds, seeds, workers),
+            *(board, modules, WRAPPER, ISLAND, lanes_hz, seeds, seeds, workers),
             lambda what: progress(what, done, total),
             link_hz=clock_hz if two_clocks else None,
         )

@@ -2,7 +2,7 @@
 
 Function    An access, a run or a stop is a frame to a lane or to all; what a read has found is pushed
             out by a second frame. ``rtl/qs_stop.sv`` has the frames, ``docs/farm.md`` an account.
-Latency     n + 5 k + 11 clocks to lane k with a frame of n bits, and what the lane takes; 5 k + 43 more
+Latency     n + 5 k + 12 clocks to lane k with a frame of n bits, and what the lane takes; 5 k + 43 more
             to read.
 Throughput  One request at a time.
 Reset       Resets all lanes, each two clocks later than the one before.
@@ -124,7 +124,8 @@ class ChainHead(Component):
         to_all, is_job, stops = Signal(), Signal(init=1), Signal()
         reads = Signal()  # what it has read is asked for by a second frame
         heard = Signal(_WORD_BITS + _TAIL)
-        busy = Signal(init=1)
+        # The lanes' clock is fast, and what the host says comes late in it: a clock's delay.
+        busy, runs_now, accesses = Signal(init=1), Signal(), Signal()
 
         m.d.comb += [host.read.eq(heard[_TAIL:]), host.busy.eq(busy)]
         m.d.sync += [self.reset.eq(0), down.valid.eq(0), down.all.eq(to_all)]
@@ -139,7 +140,8 @@ class ChainHead(Component):
         with m.FSM(init="reset") as fsm:
             is_idle = fsm.ongoing("idle")
             under_way = up.busy | stops | (is_job & ~is_idle)
-            m.d.sync += busy.eq(under_way | host.run | host.stop)
+            m.d.sync += busy.eq(under_way | host.run | runs_now | host.stop)
+            m.d.sync += [runs_now.eq(host.run), accesses.eq(host.access & ~host.done)]
             with m.State("reset"):
                 m.d.sync += [self.reset.eq(1), left.eq(left - 1)]
                 with m.If(left < 0):
@@ -147,13 +149,13 @@ class ChainHead(Component):
             with m.State("idle"):
                 m.d.sync += [to_all.eq(1), before.eq(-1), left.eq(len(frame) - 2)]
                 m.d.sync += [is_job.eq(1), reads.eq(0), asks.eq(0), loads.eq(1)]
-                m.d.sync += [runs.eq(host.run), halts.eq(stops)]
-                with m.If(host.run):
+                m.d.sync += [runs.eq(runs_now), halts.eq(stops)]
+                with m.If(runs_now):
                     m.next = "address"
                 with m.Elif(stops):
                     m.d.sync += stops.eq(host.stop)
                     m.next = "address"
-                with m.Elif(host.access):
+                with m.Elif(accesses):
                     m.d.sync += [is_job.eq(0), reads.eq(~host.write)]
                     with m.If(host.lane != ALL_LANES):
                         m.d.sync += [to_all.eq(0), before.eq(host.lane - 1)]

@@ -9,7 +9,7 @@ from typing import Any
 from qstep_fpga.farm.around import Around, Lane, net_outside
 from qstep_fpga.farm.dummies import DUMMY
 from qstep_fpga.farm.grid import Tile, parse
-from qstep_fpga.farm.routes import NO_ROUTE, shifted
+from qstep_fpga.farm.routes import NO_ROUTE, firm, shifted
 
 __all__ = ["joined"]
 
@@ -17,7 +17,8 @@ __all__ = ["joined"]
 def joined(around: Around, lanes: Sequence[Lane]) -> dict[str, Any]:
     """Return the netlist of the whole farm, packed, with ``NEXTPNR_BEL`` on all its cells.
 
-    Routes are copied as they are: the wires of a site are its lane's.
+    Routes are copied as they are: the wires of a site are its lane's. The router may change those of
+    nets that lead out of a lane only.
 
     Parameters
     ----------
@@ -48,9 +49,10 @@ def joined(around: Around, lanes: Sequence[Lane]) -> dict[str, Any]:
             (bit,) = net["bits"]
             if bit in inputs and bit in bits:
                 continue  # its driver, and so its route, is elsewhere
+            route = shifted(net["attributes"].get("ROUTING", NO_ROUTE), lane.by)
             if bit not in bits:
                 bits[bit] = next(fresh)
-            route = shifted(net["attributes"].get("ROUTING", NO_ROUTE), lane.by)
+                route = firm(route)
             name_there = names.setdefault(bits[bit], f"{lane.name}.{name}")
             there = nets.get(name_there, {"hide_name": 0, "attributes": {}})
             attributes = {**there["attributes"], "ROUTING": route}

@@ -6,6 +6,7 @@ from collections.abc import Set
 from typing import Any
 
 from qstep_fpga.farm.grid import Tile
+from qstep_fpga.farm.routes import FIRM
 from qstep_fpga.farm.sites import Site, near
 
 __all__ = ["FENCE", "fence"]
@@ -40,10 +41,9 @@ def fence(site: Site, chip: Set[Tile], bit: int) -> dict[str, Any]:
     bit : int
         The net's number; it needs a driver.
     """
-    firm = 5  # STRENGTH_LOCKED
     around = near(list(site), _REACH) & near(chip, 1)
     wires = [
-        f"X{column}/Y{row}/{wire};;{firm}"
+        f"X{column}/Y{row}/{wire};;{FIRM}"
         for column, row in sorted(around.difference(site))
         for wire in _WIRES
     ]

@@ -7,10 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from qstep_fpga.farm.grid import Tile
 
-__all__ = ["NO_ROUTE", "ends", "reached", "shifted", "steps", "tile_of"]
+__all__ = ["FIRM", "NO_ROUTE", "ends", "firm", "reached", "shifted", "steps", "tile_of"]
 
 NO_ROUTE = " "
 """nextpnr ends with an exception where the text is empty."""
+
+FIRM = 5
+"""How firm a wire is that the router does not take from its net; nextpnr's STRENGTH_LOCKED."""
 
 _WHERE = re.compile(r"X(\d+)/Y(\d+)/")
 _SWITCH = re.compile(r"X(\d+)/Y(\d+)/(-?\d+)_(-?\d+)_(\w+)->(-?\d+)_(-?\d+)_(\w+)")
@@ -44,6 +47,11 @@ def tile_of(wire: str) -> Tile:
 def shifted(route: str, by: Tile) -> str:
     """Return a route so many columns and rows further."""
     return _WHERE.sub(lambda at: f"X{int(at[1]) + by[0]}/Y{int(at[2]) + by[1]}/", route)
+
+
+def firm(route: str) -> str:
+    """Return a route of which the router changes nothing."""
+    return ";".join(f"{wire};{switch};{FIRM}" for wire, switch, _ in steps(route)) or NO_ROUTE
 
 
 def reached(wires: Iterable[str], after: Mapping[str, Sequence[str]]) -> set[str]:
