@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from qstep_fpga.farm.around import Around, Lane, net_outside
 from qstep_fpga.farm.dummies import DUMMY
 from qstep_fpga.farm.grid import Tile, parse
-from qstep_fpga.farm.routes import NO_ROUTE, firm, shifted, steps, tile_of
-from qstep_fpga.farm.sites import near
+from qstep_fpga.farm.routes import NO_ROUTE, firm, shifted
 
 __all__ = ["joined"]
 
@@ -19,7 +18,7 @@ def joined(around: Around, lanes: Sequence[Lane]) -> dict[str, Any]:
     """Return the netlist of the whole farm, packed, with ``NEXTPNR_BEL`` on all its cells.
 
     Routes are copied as they are: the wires of a site are its lane's. The router may change those of
-    nets that lead out of a lane, and those about the ends of its inputs, to which it has to find a way.
+    nets that lead out of a lane only.
 
     Parameters
     ----------
@@ -46,16 +45,15 @@ def joined(around: Around, lanes: Sequence[Lane]) -> dict[str, Any]:
                     between[outside[1]] = next(fresh)
                 bits[bit] = between[outside[1]]
         inputs = {bit for port, _, bit in _port_bits(packed) if not _is_output(packed, port)}
-        loose = near(_ends(lane, inputs), 1)
         for name, net in packed["netnames"].items():
             (bit,) = net["bits"]
             if bit in inputs and bit in bits:
                 continue  # its driver, and so its route, is elsewhere
-            route = shifted(net["attributes"].get("ROUTING", NO_ROUTE), lane.by)
+            routing = NO_ROUTE if bit in inputs else net["attributes"].get("ROUTING", NO_ROUTE)
+            route = shifted(routing, lane.by)
             if bit not in bits:
                 bits[bit] = next(fresh)
-                if loose.isdisjoint(tile_of(wire) for wire, *_ in steps(route)):
-                    route = firm(route)
+                route = firm(route)
             name_there = names.setdefault(bits[bit], f"{lane.name}.{name}")
             there = nets.get(name_there, {"hide_name": 0, "attributes": {}})
             attributes = {**there["attributes"], "ROUTING": route}
@@ -66,17 +64,6 @@ def joined(around: Around, lanes: Sequence[Lane]) -> dict[str, Any]:
     used |= {bit for port in farm["ports"].values() for bit in port["bits"]}
     farm["netnames"] = {name: net for name, net in nets.items() if used.intersection(net["bits"])}
     return farm
-
-
-def _ends(lane: Lane, inputs: Collection[int]) -> set[Tile]:
-    """Return the tiles of the cells of a lane that its inputs lead to, but for its clock."""
-    (clock,) = lane.original.module["ports"][lane.original.clock]["bits"]
-    wanted = set(inputs) - {clock}
-    return {
-        parse(cell["attributes"]["NEXTPNR_BEL"]).moved(lane.by).tile
-        for cell in lane.original.module["cells"].values()
-        if any(wanted.intersection(own) for own in cell["connections"].values())
-    }
 
 
 def _copied(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import NETLIST, REPORT
 from qstep_fpga.families.ecp5 import TIMING_WEIGHT
+from qstep_fpga.farm.around import clock_of
 from qstep_fpga.farm.dummies import DUMMY, dummies, register
 from qstep_fpga.farm.fence import FENCE, fence
 from qstep_fpga.farm.grid import LOGIC, Grid, command, design, parse
@@ -52,12 +53,34 @@ class PlacedIsland:
 
 
 def read_packed(file: Path) -> dict[str, Any]:
-    """Return the module of a netlist that nextpnr wrote, without dummies and fence."""
+    """Return the module of a lane that was placed, from its file."""
     module: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))["modules"]["top"]
-    module["netnames"].pop(FENCE, None)
-    module["cells"] = {
-        name: cell for name, cell in module["cells"].items() if not name.startswith(DUMMY)
+    return module
+
+
+def _inputs(island: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+    """Return what drives the inputs of a lane, but for its clock: ports to names and nets of flip-flops.
+
+    The routes to its inputs begin there. Flip-flops and routes are not copied, so there is room for
+    others.
+    """
+    clock = clock_of(island)
+    return {
+        port: {f"{DUMMY}{port}[{index}]": bit for index, bit in enumerate(described["bits"])}
+        for port, described in island["ports"].items()
+        if described["direction"] == "input" and port != clock
     }
+
+
+def _placed(file: Path, inputs: Mapping[str, Iterable[str]]) -> dict[str, Any]:
+    """Return the module of a netlist that nextpnr wrote, with inputs, without dummies and fence."""
+    module: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))["modules"]["top"]
+    cells = module["cells"]
+    for port, drivers in inputs.items():
+        bits = [cells[name]["connections"]["Q"][0] for name in drivers]
+        module["ports"][port] = {"direction": "input", "bits": bits}
+    del module["netnames"][FENCE]
+    module["cells"] = {name: cell for name, cell in cells.items() if not name.startswith(DUMMY)}
     return module
 
 
@@ -95,8 +118,16 @@ def place_island(
     nets = island["netnames"].values()
     free = 1 + max(bit for net in nets for bit in net["bits"] if isinstance(bit, int))
     cells[f"{DUMMY}{driver}"] = register(driver, {"Q": free})
+    (clock_net,) = island["ports"][clock_of(island)]["bits"]
+    inputs = _inputs(island)
+    cells |= {
+        name: register(None, {"CLK": clock_net, "Q": bit})
+        for port, bits in inputs.items()
+        for name, bit in bits.items()
+    }
+    ports = {name: port for name, port in island["ports"].items() if name not in inputs}
     fenced = {**island["netnames"], FENCE: fence(site, extent(grid), free)}
-    netlist = design("lane", cells, island["ports"], fenced)
+    netlist = design("lane", cells, ports, fenced)
     words = [*command(board), "--write", "placed.json", "--report", REPORT, "--seed", str(seed)]
     words += ["--freq", f"{clock_hz / 1e6:g}", "--timing-allow-fail", *TIMING_WEIGHT]
     parts = [netlist, *words, str(tools.versions(FAMILIES[board.family].packages))]
@@ -104,7 +135,7 @@ def place_island(
     def make(folder: Path) -> Path:
         (folder / NETLIST).write_text(netlist, encoding="utf-8")
         tools.run(words, folder)
-        module = read_packed(folder / "placed.json")
+        module = _placed(folder / "placed.json", inputs)
         clocks = json.loads((folder / REPORT).read_text(encoding="utf-8"))["fmax"].values()
         fmax = min(float(clock["achieved"]) for clock in clocks)
         kept = folder / "island.json"
