@@ -2,7 +2,7 @@
 
 Function    An access, a run or a stop is a frame to a lane or to all; what a read has found is pushed
             out by a second frame. ``rtl/qs_stop.sv`` has the frames, ``docs/farm.md`` an account.
-Latency     n + 5 k + 12 clocks to lane k with a frame of n bits, and what the lane takes; 5 k + 43 more
+Latency     n + 5 k + 14 clocks to lane k with a frame of n bits, and what the lane takes; 5 k + 43 more
             to read.
 Throughput  One request at a time.
 Reset       Resets all lanes, each two clocks later than the one before.
@@ -125,9 +125,9 @@ class ChainHead(Component):
         reads = Signal()  # what it has read is asked for by a second frame
         heard = Signal(_WORD_BITS + _TAIL)
         # The lanes' clock is fast, and what the host says comes late in it: a clock's delay.
-        busy, runs_now, accesses = Signal(init=1), Signal(), Signal()
+        busy, runs_now, accesses, done = Signal(init=1), Signal(), Signal(), Signal()
 
-        m.d.comb += [host.read.eq(heard[_TAIL:]), host.busy.eq(busy)]
+        m.d.comb += [host.read.eq(heard[_TAIL:]), host.busy.eq(busy), host.done.eq(done)]
         m.d.sync += [self.reset.eq(0), down.valid.eq(0), down.all.eq(to_all)]
         m.d.sync += [loads.eq(0), shifts.eq(0)]
         with m.If(loads):
@@ -141,7 +141,7 @@ class ChainHead(Component):
             is_idle = fsm.ongoing("idle")
             under_way = up.busy | stops | (is_job & ~is_idle)
             m.d.sync += busy.eq(under_way | host.run | runs_now | host.stop)
-            m.d.sync += [runs_now.eq(host.run), accesses.eq(host.access & ~host.done)]
+            m.d.sync += [runs_now.eq(host.run), accesses.eq(host.access & ~done), done.eq(0)]
             with m.State("reset"):
                 m.d.sync += [self.reset.eq(1), left.eq(left - 1)]
                 with m.If(left < 0):
@@ -173,13 +173,15 @@ class ChainHead(Component):
             with m.State("wait"), m.If(~up.pending):
                 m.next = "done"
             with m.State("done"):
-                m.next = "idle"
+                m.next = "told"
                 with m.If(reads & ~asks):
                     m.d.sync += [asks.eq(1), before.eq(host.lane - 1), left.eq(_WORD_BITS - 2)]
                     m.d.sync += loads.eq(1)
                     m.next = "address"
                 with m.Else():
-                    m.d.comb += host.done.eq(~is_job)
+                    m.d.sync += done.eq(~is_job)
+            with m.State("told"):
+                m.next = "idle"
         with m.If(asks & ~fsm.ongoing("done")):
             m.d.sync += heard.eq(Cat(up.data, heard))
         with m.If(host.run):
