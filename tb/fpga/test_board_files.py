@@ -18,12 +18,14 @@ from qstep_fpga.pins import led_bits, led_out, pins_text, ports
 pytestmark = pytest.mark.unit
 
 STREAMING = ["icebreaker", "tang-nano-20k", "tang-nano-9k", "ulx3s-12f", "ulx3s-85f"]
+FARMS = ["ulx3s-85f-farm"]
 BOARDS = [load(name) for name in names()]
 TEXT = (Path(load.__code__.co_filename).parent / "boards/icebreaker.toml").read_text("utf-8")
 
 
 def test_the_promised_boards_are_there() -> None:
-    assert names() == sorted([*STREAMING, *(f"{name}-agents" for name in STREAMING)])
+    agents = [f"{name}-agents" for name in STREAMING]
+    assert names() == sorted([*STREAMING, *agents, *FARMS])
 
 
 def test_unknown_board_is_refused_with_the_list() -> None:
@@ -72,6 +74,18 @@ def test_each_board_has_a_second_design_with_agents_and_room_for_a_world(name: s
     fits = ["gridworld"] if name == "icebreaker" else ["gridworld", "FrozenLake-v1"]
     for world in map(World.named, fits):
         assert world.table(agents.config).split.shape[:2] == (32, 4)
+
+
+@pytest.mark.parametrize("name", FARMS)
+def test_a_farm_has_a_clock_for_its_lanes_and_room_for_a_world(name: str) -> None:
+    base, farm = load(name.removesuffix("-farm")), load(name)
+    assert farm == replace(base, name=name, config=farm.config)
+    acting = farm.config.acting
+    assert acting is not None
+    assert acting.agents == 16 * farm.config.lanes
+    assert acting.clock_hz is not None
+    assert acting.clock_hz > farm.config.link.clock_hz
+    assert World.named("gridworld").limited(0).table(farm.config).split.shape[:2] == (32, 4)
 
 
 def test_boards_that_differ_in_the_chip_alone_say_the_rest_once() -> None:
