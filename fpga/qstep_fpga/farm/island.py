@@ -58,13 +58,12 @@ def read_packed(file: Path) -> dict[str, Any]:
     return module
 
 
-def _inputs(island: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+def _inputs(island: Mapping[str, Any], clock: str) -> dict[str, dict[str, int]]:
     """Return what drives the inputs of a lane, but for its clock: ports to names and nets of flip-flops.
 
     The routes to its inputs begin there. Flip-flops and routes are not copied, so there is room for
     others.
     """
-    clock = clock_of(island)
     return {
         port: {f"{DUMMY}{port}[{index}]": bit for index, bit in enumerate(described["bits"])}
         for port, described in island["ports"].items()
@@ -118,8 +117,9 @@ def place_island(
     nets = island["netnames"].values()
     free = 1 + max(bit for net in nets for bit in net["bits"] if isinstance(bit, int))
     cells[f"{DUMMY}{driver}"] = register(driver, {"Q": free})
-    (clock_net,) = island["ports"][clock_of(island)]["bits"]
-    inputs = _inputs(island)
+    clock = clock_of(island)
+    (clock_net,) = island["ports"][clock]["bits"]
+    inputs = _inputs(island, clock)
     cells |= {
         name: register(None, {"CLK": clock_net, "Q": bit})
         for port, bits in inputs.items()

@@ -239,9 +239,9 @@ class World:
         """Check columns and put them together."""
         states, actions, rows = outcome_rows(outcomes, states, actions)
         rows |= start_rows(starts, states)
-        sizes = {"states": states, "actions": actions}
-        made = cls._made({**sizes, **{name: frozen(rows[name]) for name in rows}})
-        return made.limited(max_episode_steps)
+        limit = _checked_limit(max_episode_steps)
+        sizes = {"states": states, "actions": actions, "max_episode_steps": limit}
+        return cls._made({**sizes, **{name: frozen(rows[name]) for name in rows}})
 
     @classmethod
     def _made(cls, values: Mapping[str, Any]) -> Self:
@@ -264,9 +264,8 @@ class World:
         ConfigError
             It is out of range.
         """
-        limit = integer("max_episode_steps", max_episode_steps, 0, _MOST_LIMIT)
-        own = {field.name: getattr(self, field.name, None) for field in fields(self)}
-        return self._made({**own, "max_episode_steps": limit})
+        own = {field.name: getattr(self, field.name) for field in fields(self)}
+        return self._made({**own, "max_episode_steps": _checked_limit(max_episode_steps)})
 
     def save(self, path: str | Path) -> None:
         """Write a world file; one that is there already is replaced whole or not at all.
@@ -358,3 +357,7 @@ class World:
             steps; the message says what there is room for.
         """
         return compiled(self, config)
+
+
+def _checked_limit(max_episode_steps: int) -> int:
+    return integer("max_episode_steps", max_episode_steps, 0, _MOST_LIMIT)
