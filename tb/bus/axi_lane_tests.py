@@ -27,6 +27,16 @@ async def _applied(port: LanePort, model: Model, count: int) -> list[Result]:
     return results
 
 
+async def _configured(dut: Any, **settings: Any) -> tuple[LanePort, Model, Hyperparameters]:
+    """Start a lane and its model, and give both alpha 0.5, gamma 0.9 and these settings."""
+    port = await LanePort.started(dut)
+    model = Model(port.config)
+    hyper = Hyperparameters(alpha=0.5, gamma=0.9, **settings)
+    model.configure(hyper)
+    await port.configure(hyper)
+    return port, model, hyper
+
+
 @cocotb.test()
 async def registers_say_what_was_built(dut: Any) -> None:
     port = await LanePort.started(dut)
@@ -98,11 +108,7 @@ async def a_table_is_written_and_cleared_and_the_index_goes_on(dut: Any) -> None
 
 @cocotb.test()
 async def accesses_between_transitions_leave_the_results_alone(dut: Any) -> None:
-    port = await LanePort.started(dut)
-    model = Model(port.config)
-    hyper = Hyperparameters(alpha=0.5, gamma=0.9, rounding="nearest")
-    model.configure(hyper)
-    await port.configure(hyper)
+    port, model, _ = await _configured(dut, rounding="nearest")
     transitions = drawn(port.config, 150)
     await port.source.send(packed(transitions))
     for _ in range(6):
@@ -219,11 +225,8 @@ async def an_entry_that_does_not_exist_and_a_value_that_does_not_fit_are_errors(
 
 @cocotb.test()
 async def transitions_out_of_range_and_cut_off_are_dropped_counted_and_answered(dut: Any) -> None:
-    port = await LanePort.started(dut)
-    config, model = port.config, Model(port.config)
-    hyper = Hyperparameters(alpha=0.5, gamma=0.9, rounding="stochastic", seed=3)
-    model.configure(hyper)
-    await port.configure(hyper)
+    port, model, _ = await _configured(dut, rounding="stochastic", seed=3)
+    config = port.config
     good = drawn(config, 1)[0]
     bad = [good._replace(state=config.states), good._replace(next_state=config.states)]
     bad += [good._replace(action=config.actions), good._replace(terminated=2)]
@@ -254,11 +257,7 @@ async def transitions_out_of_range_and_cut_off_are_dropped_counted_and_answered(
 
 @cocotb.test()
 async def a_reset_forgets_what_is_under_way_and_keeps_the_table(dut: Any) -> None:
-    port = await LanePort.started(dut)
-    model = Model(port.config)
-    hyper = Hyperparameters(alpha=0.5, gamma=0.9, rounding="nearest")
-    model.configure(hyper)
-    await port.configure(hyper)
+    port, model, hyper = await _configured(dut, rounding="nearest")
     for ready in (True, False):  # the pipeline is full; so are the queues behind it
         transitions = drawn(port.config, 100)
         port.sink.pause = not ready
