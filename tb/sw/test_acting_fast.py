@@ -110,6 +110,44 @@ def test_either_model_goes_on_from_what_the_other_was(pair: Pair) -> None:
     assert_equal(plain, fast)
 
 
+@settings(max_examples=50)
+@given(pairs(), st.lists(st.tuples(epsilons(), st.booleans()), min_size=1, max_size=3))
+def test_compiled_model_is_reconfigured_as_the_plain_one(
+    pair: Pair, changes: list[tuple[Epsilon, bool]]
+) -> None:
+    plain, fast = pair
+    for epsilon, keep in changes:
+        list(plain.run(13))
+        fast.run(13)
+        own = [
+            replace(old, alpha=0.3, gamma=0.5, epsilon=old.epsilon if keep else epsilon)
+            for old in plain.settings
+        ]
+        states = plain.states
+        for model in pair:
+            model.configure(own)
+        assert_equal(plain, fast)
+        for old, new, one in zip(states, plain.states, own, strict=True):
+            begins = {"epsilon": one.epsilon.code.start, "epsilon_count": 0}
+            assert new == old or new == replace(old, **begins)
+            assert new == old or not keep
+    list(plain.run(20))
+    fast.run(20)
+    assert_equal(plain, fast)
+
+
+def test_settings_that_a_run_cannot_go_on_with_are_refused() -> None:
+    for model in grid(Algorithm.SARSA, shared=False):
+        kept = model.settings
+        with pytest.raises(ConfigError, match="settings are for 1 agents; the configuration has 2"):
+            model.configure(kept[:1])
+        with pytest.raises(
+            ConfigError, match="seed of agent 1 is 5; it must stay 0, which its run"
+        ):
+            model.configure([kept[0], replace(kept[1], seed=5)])
+        assert model.settings == kept
+
+
 def grid(algorithm: Algorithm, shared: bool, rounding: Rounding = Rounding.NEAREST) -> Pair:
     """A pair of two agents in a larger random world without chance."""
     acting = Acting(agents=2, algorithm=algorithm, shared_table=shared)

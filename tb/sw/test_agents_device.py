@@ -17,7 +17,8 @@ from tb.sw.session_bench import PATIENCE
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
 from qstep.acting.config import Acting
 from qstep.acting.device import open_agents
-from qstep.acting.registers import limit_write, settings_writes, world_writes
+from qstep.acting.epsilon import Epsilon
+from qstep.acting.registers import epsilon_writes, limit_write, settings_writes, world_writes
 from qstep.config import Config, Link
 from qstep.devices import agents_device
 from qstep.devices.agents_device import LinkAgents
@@ -75,6 +76,21 @@ def test_what_is_restored_is_there() -> None:
     assert device.counters == counters
     with pytest.raises(ConfigError, match="states are of 1 agents; these are 2"):
         device.restore(table, states[:1], counters)
+
+
+def test_other_settings_write_those_words_only() -> None:
+    reference = ReferenceAgents(CONFIG)
+    device = opened(reference)
+    states = [AgentState(7, 5, 3, True, 8, 2, True, 9), AgentState(1, 6, 4)]
+    device.restore(device.table, states, device.counters)
+    before = dict(reference.words)
+    own = [replace(SETTINGS[0], alpha=0.25), replace(SETTINGS[1], epsilon=Epsilon(0.5))]
+    device.configure(own)
+    assert device.states == [states[0], replace(states[1], epsilon=1 << 23, epsilon_count=0)]
+    written = {where for where, word in reference.words.items() if before.get(where) != word}
+    asked = {(write.region, write.place) for n in range(2) for write in settings_writes(n, own[n])}
+    assert written < asked | {(write.region, write.place) for write in epsilon_writes(1, states[1])}
+    assert device.settings == tuple(own)
 
 
 @pytest.mark.parametrize("seed", range(3))

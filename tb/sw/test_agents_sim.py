@@ -18,7 +18,7 @@ from qstep.acting.epsilon import Epsilon
 from qstep.acting.fast_model import FastActingModel
 from qstep.config import Config, Link
 from qstep.devices.agents_device import LinkAgents
-from qstep.errors import RefusedError, SessionLostError
+from qstep.errors import ConfigError, RefusedError, SessionLostError
 from qstep.fixed import Rounding
 from qstep_rtl import sources
 from qstep_sim.build import compile_library
@@ -89,6 +89,20 @@ def test_hardware_goes_on_from_what_the_model_was_and_the_model_from_it(port: Si
     model.run(200)
     assert np.array_equal(other.table, model.table)
     assert (other.states, other.counters) == (model.states, model.counters)
+
+
+def test_hardware_goes_on_with_other_settings_as_the_model(port: SimPort) -> None:
+    device, model = opened(port), FastActingModel(CONFIG, WORLD, SETTINGS)
+    own = [replace(one, alpha=0.25, gamma=0.75) for one in SETTINGS]
+    own[1] = replace(own[1], epsilon=Epsilon(0.8, 0.1, "linear", 300))
+    for kept in (SETTINGS, own, SETTINGS):
+        for learner in (device, model):
+            learner.configure(kept)
+            learner.run(100)
+        assert_exact(device, model)
+    with pytest.raises(ConfigError, match="seed of agent 0 is 9; it must stay 1"):
+        device.configure([replace(own[0], seed=9), *own[1:]])
+    assert device.settings == tuple(SETTINGS)
 
 
 def test_counters_are_read_while_a_job_runs_and_stop_ends_it_after_whole_steps(

@@ -101,6 +101,8 @@ def test_hardware_lives_through_what_it_is_told(port: SimPort, rate: float) -> N
     device.restore(device.table, device.states, device.counters)
     twin = LiveModel(CONFIG, SETTINGS)
     twin.restore(model.table, model.states, model.counters)
+    for learner in (device, twin):
+        learner.configure([replace(own, alpha=0.75, epsilon=Epsilon(0.5)) for own in SETTINGS])
     for state, agent in ((7, 1), (24, 1), (0, 0)):
         assert device.begin(state, agent) == twin.begin(state, agent)
         assert device.act(-1.5, 3, False, agent) == twin.act(-1.5, 3, False, agent)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
 from qstep.acting.config import Acting
 from qstep.config import Config
 from qstep.errors import ConfigError
 
-__all__ = ["check_parts", "checked_agents"]
+__all__ = ["check_parts", "checked_agents", "reconfigured"]
 
 
 def checked_agents(
@@ -76,3 +77,33 @@ def check_parts(
                         f"{name} of agent {agent} is {found}; it must be {value} where acting.{switch} "
                         "is false"
                     )
+
+
+def reconfigured(
+    config: Config,
+    before: Sequence[AgentSettings],
+    settings: Sequence[AgentSettings],
+    max_episode_steps: int,
+    states: Sequence[AgentState],
+) -> list[AgentState]:
+    """Return what agents go on from with other settings than before, between two steps.
+
+    Where an agent's epsilon is another, it begins at its start; else it goes on. All else stays.
+
+    Raises
+    ------
+    ConfigError
+        As for :func:`checked_agents`; or a seed is another, of which a run can only begin.
+    """
+    checked_agents(config, settings, max_episode_steps)
+    for agent, (old, new) in enumerate(zip(before, settings, strict=True)):
+        if new.seed != old.seed:
+            raise ConfigError(
+                f"seed of agent {agent} is {new.seed}; it must stay {old.seed}, which its run began with"
+            )
+    return [
+        replace(state)
+        if new.epsilon == old.epsilon
+        else replace(state, epsilon=new.epsilon.code.start, epsilon_count=0)
+        for old, new, state in zip(before, settings, states, strict=True)
+    ]

@@ -43,6 +43,19 @@ class AgentsDevice(Protocol):
     def run(self, steps: int, *, trace: bool) -> Trace | None:
         """Let every agent make `steps` steps, and wait for the last; return them if asked to."""
 
+    def configure(self, settings: Sequence[AgentSettings]) -> None:
+        """Go on with other settings: `alpha`, `gamma` and `epsilon` of each agent.
+
+        Tables, states and counters stay. Where an agent's epsilon is another than before, it begins at
+        its start; else it goes on.
+
+        Raises
+        ------
+        ConfigError
+            They are for another number of agents, a seed is another, or the configuration is without
+            schedules that they have. Nothing is changed.
+        """
+
     def restore(
         self,
         table: NDArray[np.int32],

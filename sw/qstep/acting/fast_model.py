@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
-from qstep.acting.checks import check_parts, checked_agents
+from qstep.acting.checks import check_parts, checked_agents, reconfigured
 from qstep.acting.draws import DRAW_BITS
 from qstep.acting.fast_steps import AGENT, ALGORITHMS, SETTINGS, SLOT_WORDS, SURE, run
 from qstep.acting.world_table import WorldTable
@@ -68,7 +68,7 @@ class FastActingModel:
         self, config: Config, world: WorldTable, settings: Sequence[AgentSettings]
     ) -> None:
         acting = checked_agents(config, settings, world.max_episode_steps)
-        self.config, self.world, self.settings = config, world, tuple(settings)
+        self.config, self.world = config, world
         self.table: NDArray[np.int32] = np.zeros(config.table_shape, np.int32)
         self._own_tables = acting.agents > 1 and not acting.shared_table
         self._algorithm = ALGORITHMS.index(acting.algorithm)
@@ -82,15 +82,19 @@ class FastActingModel:
         first = np.zeros(world.start_state.shape, np.int32), world.start_state
         self._starts = _memory(world.start_split[None], (*first, first[0]), config.actions)
         self._settings = np.zeros(acting.agents, SETTINGS)
-        for number, own in enumerate(settings):
-            c, code = own.coefficients, own.epsilon.code
-            self._settings[number] = (c.alpha, c.beta, c.kappa, *code[1:])
+        self._set(settings)
         self._agents = np.zeros(acting.agents, AGENT)
         self.restore(
             self.table,
             [AgentState.first(own, agent) for agent, own in enumerate(settings)],
             [AgentCounters() for _ in settings],
         )
+
+    def _set(self, settings: Sequence[AgentSettings]) -> None:
+        self.settings = tuple(settings)
+        for number, own in enumerate(settings):
+            c, code = own.coefficients, own.epsilon.code
+            self._settings[number] = (c.alpha, c.beta, c.kappa, *code[1:])
 
     @property
     def states(self) -> list[AgentState]:
@@ -105,6 +109,13 @@ class FastActingModel:
     def load(self, q_raw: NDArray[np.int32]) -> None:
         """Replace all tables by values of the same shape; raises TableError if they do not fit."""
         self.table[...] = checked_table(self.config, q_raw)
+
+    def configure(self, settings: Sequence[AgentSettings]) -> None:
+        """Go on with other settings, as :meth:`qstep.acting.device.AgentsDevice.configure` says."""
+        limit = self.world.max_episode_steps
+        states = reconfigured(self.config, self.settings, settings, limit, self.states)
+        self._set(settings)
+        self._keep(states, self.counters)
 
     def restore(
         self,
@@ -125,6 +136,9 @@ class FastActingModel:
             integer(f"action of agent {number}", own.action, 0, self.config.actions - 1)
             integer(f"word of agent {number}", own.word, 1, (1 << 64) - 1, "from 1 to 2^64-1")
         self.load(table)
+        self._keep(states, counters)
+
+    def _keep(self, states: Sequence[AgentState], counters: Sequence[AgentCounters]) -> None:
         for number, parts in enumerate(zip(states, counters, strict=True)):
             self._agents[number] = tuple(value for part in parts for value in astuple(part))
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
-from qstep.acting.checks import check_parts, checked_agents
+from qstep.acting.checks import check_parts, checked_agents, reconfigured
 from qstep.acting.config import Algorithm
 from qstep.acting.draws import DRAW_BITS, Draw, advanced, draw
 from qstep.acting.epsilon import threshold
@@ -118,6 +118,12 @@ class ActingModel:
         self.load(table)
         self.states = [replace(state) for state in states]
         self.counters = [replace(count) for count in counters]
+
+    def configure(self, settings: Sequence[AgentSettings]) -> None:
+        """Go on with other settings, as :meth:`qstep.acting.device.AgentsDevice.configure` says."""
+        limit = self.world.max_episode_steps
+        self.states = reconfigured(self.config, self.settings, settings, limit, self.states)
+        self.settings = tuple(settings)
 
     def run(self, steps: int) -> Iterator[Step]:
         """Let every agent make `steps` steps, in turns; yield each as it is made."""

@@ -25,6 +25,7 @@ __all__ = [
     "begin_write",
     "counters_from",
     "counters_writes",
+    "epsilon_writes",
     "limit_write",
     "settings_writes",
     "state_from",
@@ -82,6 +83,11 @@ def state_writes(agent: int, state: AgentState) -> list[Access]:
         state.begun << 30 | state.explored << 29 | state.action << 16 | state.state,
     )
     return [Access(Region.CONTEXT, agent << 3 | field, word) for field, word in enumerate(data)]
+
+
+def epsilon_writes(agent: int, state: AgentState) -> list[Access]:
+    """Return what puts an agent's epsilon where a state has it, and nothing else of that state."""
+    return state_writes(agent, state)[2:4]
 
 
 def state_from(agent: int, read: Read) -> AgentState:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
-from qstep.acting.checks import check_parts, checked_agents
+from qstep.acting.checks import check_parts, checked_agents, reconfigured
 from qstep.acting.config import Algorithm
 from qstep.acting.fast_model import Trace
 from qstep.acting.registers import (
@@ -18,6 +18,7 @@ from qstep.acting.registers import (
     Read,
     counters_from,
     counters_writes,
+    epsilon_writes,
     limit_write,
     settings_writes,
     state_from,
@@ -278,6 +279,14 @@ class LinkAgents(Closing):
                     *(access for at, n in slots for access in counters_writes(at, counters[n])),
                 ],
             )
+
+    def configure(self, settings: Sequence[AgentSettings]) -> None:
+        """Go on with other settings, as :meth:`qstep.acting.device.AgentsDevice.configure` says."""
+        limit = _limit_of(self.world)
+        states = reconfigured(self.config, self.settings, settings, limit, self.states)
+        for (lane, at), own, state in zip(self._places(), settings, states, strict=True):
+            self._store(lane, [*settings_writes(at, own), *epsilon_writes(at, state)])
+        self.settings = tuple(settings)
 
     # Words
 
