@@ -12,7 +12,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14 p
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo sim test wheel bench bitstream program flows tapeout lint clean
+.PHONY: help setup demo sim test wheel bench bitstream program flows tapeout docs lint clean
 
 help: ## list these commands
 	@echo "QStep: exact Q-learning in hardware. Each command sets up what it needs by itself."
@@ -52,6 +52,10 @@ tapeout: $(VENV)/.full ## write the source of the Tiny Tapeout project, and test
 	$(BIN)/python -m qstep_fpga.tiny_tapeout tiny_tapeout/src/project.v
 	cd tiny_tapeout/test && PATH="$(CURDIR)/$(BIN):$$PATH" make
 
+docs: $(VENV)/.docs ## build the documentation, in build/docs; a link that leads nowhere is an error
+	$(BIN)/python -m sphinx -E -W --keep-going -q -c docs . build/docs
+	@echo "open build/docs/index.html"
+
 lint: $(VENV)/.full ## check style, types and RTL
 	$(BIN)/ruff check --no-cache
 	$(BIN)/ruff format --check
@@ -74,9 +78,13 @@ $(VENV)/.fpga: $(VENV)/.base
 	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[fpga]'
 	@touch $@
 
+$(VENV)/.docs: $(VENV)/.base
+	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[docs,bus]'
+	@touch $@
+
 $(VENV)/.full: $(VENV)/.base
-	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[dev,torch,tensorboard,profile,cluster,fpga,bus,litex]'
-	@touch $(VENV)/.fpga $@
+	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[dev,torch,tensorboard,profile,cluster,fpga,bus,litex,docs]'
+	@touch $(VENV)/.fpga $(VENV)/.docs $@
 
 $(VENV)/.made:
 	@test -n "$(PYTHON)" || { echo "QStep needs Python 3.11 or newer; none was found." \

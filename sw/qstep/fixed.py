@@ -40,7 +40,7 @@ class Rounding(StrEnum):
     """How the 15 surplus fractional bits of an update are removed.
 
     ``nearest`` adds half a unit and floors, ``floor`` floors, ``stochastic`` adds a uniform number
-    of 15 bits and floors (see :mod:`qstep.noise`).
+    of 15 bits and floors (see ``qstep.noise``).
     """
 
     NEAREST = "nearest"

@@ -182,9 +182,15 @@ def test_links_lead_to_files(page: str) -> None:
 
 
 @pytest.mark.unit
-def test_readme_leads_to_every_page() -> None:
-    text = read("README.md")
-    assert [page for page in PAGES if page != "README.md" and f"]({page})" not in text] == []
+def test_index_leads_to_every_page_in_the_order_of_the_site() -> None:
+    assert "](docs/index.md)" in read("README.md")
+    text = read("docs/index.md")
+    lists = re.findall(r"^```{toctree}\n:hidden:\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    site = [name for entry in lists for name in re.findall(r"^[\w-]+$", entry, re.MULTILINE)]
+    links = [Path(link).stem for link in re.findall(r"\]\(([\w./-]+)\)", text)]
+    assert links == site
+    pages = {path.stem for kind in ("md", "ipynb") for path in ROOT.glob(f"docs/*.{kind}")}
+    assert {*links, "index"} == pages
 
 
 @pytest.mark.unit

@@ -25,6 +25,7 @@ __all__ = [
     "AGENTS",
     "LANE",
     "Register",
+    "compiled",
     "header_name",
     "page_name",
     "registers",
@@ -78,7 +79,8 @@ def page_name(block: str) -> str:
     return f"{block}_html/index.html"
 
 
-def _compiled(block: str) -> Any:
+def compiled(block: str) -> Any:
+    """Return a description as the root node of systemrdl-compiler."""
     compiler = RDLCompiler()
     for kind in ALL_UDPS:
         compiler.register_udp(kind, soft=False)
@@ -97,7 +99,7 @@ def registers(block: str) -> dict[str, Register]:
             node.has_sw_readable,
             node.has_sw_writable,
         )
-        for node in _compiled(block).top.children()
+        for node in compiled(block).top.children()
         if isinstance(node, RegNode)
     }
 
@@ -105,7 +107,7 @@ def registers(block: str) -> dict[str, Register]:
 def write_block(block: str, folder: Path) -> list[Path]:
     """Write a register block in SystemVerilog; return its files in compile order."""
     RegblockExporter().export(
-        _compiled(block),
+        compiled(block),
         str(folder),
         cpuif_cls=AXI4Lite_Cpuif_flattened,
         address_width=ADDRESS_BITS,
@@ -125,6 +127,6 @@ def write_block(block: str, folder: Path) -> list[Path]:
 
 def write_documents(block: str, folder: Path) -> None:
     """Write the C header of a description and the page about it."""
-    root = _compiled(block)
+    root = compiled(block)
     CHeaderExporter().export(root, str(folder / header_name(block)))
     HTMLExporter().export(root, str((folder / page_name(block)).parent))

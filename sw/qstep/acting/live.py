@@ -71,7 +71,7 @@ class LiveDevice(Protocol):
 
     @property
     def table(self) -> NDArray[np.int32]:
-        """A copy of all tables as raw values, shape (*Acting.tables, S, A)."""
+        """A copy of all tables as raw values, shape ``(*Acting.tables, S, A)``."""
 
     @property
     def states(self) -> list[AgentState]:

@@ -73,7 +73,7 @@ class TrainingResult:
     Attributes
     ----------
     plan : AgentsPlan
-    table : ndarray of int32, shape (*Acting.tables, S, A)
+    table : ndarray of int32, shape ``(*Acting.tables, S, A)``
         Raw values.
     counters : tuple of AgentCounters
     points : tuple of Point

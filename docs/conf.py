@@ -1,0 +1,54 @@
+"""The documentation as a site, by Sphinx: make docs.
+
+The source folder is the repository, so that the links of README.md and docs/*.md are the same on a page
+of the site and in a browser of the repository. Warnings are errors: a link, an anchor or a name that
+leads nowhere fails the build. Addresses outside are not visited.
+"""
+
+import sys
+from pathlib import Path
+
+import qstep
+
+sys.path.append(str(Path(__file__).parent / "extensions"))
+
+project = "QStep"
+version = release = qstep.__version__
+root_doc = "docs/index"
+include_patterns = [
+    "*.md",
+    "docs/**",
+    "fpga/README.md",
+    "tb/TESTPLAN.md",
+    "tiny_tapeout/docs/info.md",
+]
+exclude_patterns = [".venv", "build"]
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "numpydoc",
+    "register_map",
+    "rtl_headers",
+]
+
+nitpicky = True
+nitpick_ignore_regex = [
+    ("py:.*", r"(?!qstep).*"),  # what others document: there may be no network to look it up
+    ("py:.*", r"qstep\..*\.(Answer|Greedy|Item|Result|Training)"),  # names of types in annotations
+]
+
+myst_heading_anchors = 4
+
+nb_execution_mode = "force"  # the notebook runs each time, from top to bottom
+nb_execution_show_tb = True  # where it fails, which is a warning
+nb_execution_timeout = 120
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+numpydoc_show_class_members = False  # autodoc lists them
+
+html_theme = "furo"
+html_title = "QStep"
+html_show_copyright = False
+html_additional_pages = {"index": "redirect.html"}
+templates_path = ["templates"]

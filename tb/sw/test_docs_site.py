@@ -1,0 +1,171 @@
+"""The documentation site: what it takes from the source, and that it fails for what leads nowhere."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from sphinx.errors import ExtensionError
+
+from qstep_rtl.bus.registers import AGENTS, LANE, registers
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+SOURCES = sorted((*ROOT.glob("rtl/**/*.sv"), *ROOT.glob("fpga/qstep_fpga/*.sv")))
+BENCH = "rtl/bench/"
+
+HEADER = """// SPDX-License-Identifier: Apache-2.0
+// A thing: it
+// counts.
+//
+// Function    Counts
+//             clocks, as qs_lane does.
+//
+//                 a  map
+//
+//             And on.
+// Timing      none
+// Handshake   none
+// Reset       none
+// Hazards     none
+// Invariants  none
+// Resources   none
+// Reference   none
+
+module qs_thing #(
+    parameter int unsigned Width = 8
+) (
+    input logic clk_i
+);
+  logic hidden;
+endmodule
+"""
+
+
+@pytest.fixture(scope="module")
+def headers() -> ModuleType:
+    return extension("rtl_headers")
+
+
+def extension(name: str) -> ModuleType:
+    sys.path.insert(0, str(DOCS / "extensions"))
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.pop(0)
+
+
+@pytest.mark.unit
+def test_a_header_is_read_with_its_paragraphs_and_ports(
+    headers: ModuleType, tmp_path: Path
+) -> None:
+    path = tmp_path / "qs_thing.sv"
+    path.write_text(HEADER, encoding="utf-8")
+    header = headers.parsed(path)
+    assert (header.name, header.summary) == ("qs_thing", "A thing: it counts.")
+    assert header.entries["Function"] == [
+        "Counts clocks, as qs_lane does.",
+        "\n    a  map",
+        "And on.",
+    ]
+    assert [*header.entries] == list(headers.ENTRIES)
+    assert header.declaration.splitlines()[-2:] == ["    input logic clk_i", ");"]
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("// Reset       none\n", "", "qs_thing.sv: the header has no Reset; write none"),
+        ("module qs_thing", "bind qs_thing", "qs_thing.sv: no module or package begins a line"),
+        ("// SPDX", "/* SPDX */\n// SPDX", "qs_thing.sv: no header follows the license"),
+    ],
+    ids=["entry", "module", "license"],
+)
+def test_a_header_that_lacks_something_is_refused(
+    headers: ModuleType, tmp_path: Path, before: str, after: str, message: str
+) -> None:
+    path = tmp_path / "qs_thing.sv"
+    assert HEADER.count(before) == 1
+    path.write_text(HEADER.replace(before, after), encoding="utf-8")
+    with pytest.raises(ExtensionError, match=f"^{re.escape(message)}$"):
+        headers.parsed(path)
+
+
+@pytest.mark.unit
+def test_the_page_of_hardware_modules_has_every_file(headers: ModuleType) -> None:
+    page = (DOCS / "rtl.md").read_text(encoding="utf-8")
+    patterns = " ".join(re.findall(r"^```{rtl-headers} (.+)$", page, re.MULTILINE))
+    shown = {path for pattern in patterns.split() for path in ROOT.glob(pattern)}
+    assert shown == {path for path in SOURCES if BENCH not in path.as_posix()}
+    assert all(headers.parsed(path).name == path.stem for path in shown)
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("block", [LANE, AGENTS])
+def test_the_table_of_registers_is_the_map_of_the_bench(block: str) -> None:
+    found: dict[str, tuple[int, dict[str, tuple[int, int]]]] = {}
+    for address, name, bits, _, _, _ in extension("register_map").rows(block):
+        if address:
+            fields: dict[str, tuple[int, int]] = {}
+            found[name] = int(address, 16), fields
+        else:
+            high, low = int(bits.split(":")[0]), int(bits.split(":")[-1])
+            fields[name.removeprefix(".")] = low, high - low + 1
+    assert found == {name: (each.address, each.fields) for name, each in registers(block).items()}
+
+
+@pytest.mark.unit
+def test_whatever_leads_nowhere_fails_the_build(tmp_path: Path) -> None:
+    notebook = {
+        "cells": [
+            {"cell_type": "markdown", "id": "a", "metadata": {}, "source": "# Book"},
+            {
+                "cell_type": "code",
+                "execution_count": None,
+                "id": "b",
+                "metadata": {},
+                "outputs": [],
+                "source": "raise KeyError('coffee')",
+            },
+        ],
+        "metadata": {},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "rtl").mkdir()
+    (tmp_path / "rtl/qs_thing.sv").write_text(
+        HEADER.replace("qs_lane", "qs_coffee"), encoding="utf-8"
+    )
+    for name, text in {
+        "docs/index.md": "# Site\n\n```{toctree}\nbook\nfaults\n```\n",
+        "docs/faults.md": "# Faults\n\n[a](coffee.md) [b](#coffee) [c](index.md#coffee)\n\n"
+        "```{eval-rst}\n:func:`qstep.coffee`\n```\n\n```{rtl-headers} rtl/*.sv\n```\n",
+        "docs/orphan.md": "# Orphan\n",
+    }.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "docs/book.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+    build = [sys.executable, "-m", "sphinx", "-E", "-W", "--keep-going", "-q", "-c", str(DOCS)]
+    answer = subprocess.run(
+        [*build, str(tmp_path), str(tmp_path / "site")], capture_output=True, text=True, check=False
+    )
+    assert answer.returncode == 1
+    said = re.sub(r"\x1b\[[0-9;]*m", "", answer.stderr)
+    for complaint in (
+        "target not found: 'coffee.md'",
+        "target not found: 'coffee'",
+        "local id not found in doc 'docs/index': 'coffee'",
+        "py:func reference target not found: qstep.coffee",
+        "undefined label: 'qs_coffee'",
+        "orphan.md: WARNING: document isn't included in any toctree",
+        "book.ipynb: WARNING: Executing notebook failed",
+        "KeyError: 'coffee'",
+    ):
+        assert complaint in said
