@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +14,10 @@ from qstep.config import Config
 from qstep.devices import open_device
 from qstep.devices.base import Counters, Status
 from qstep.envs import MAPS, GridWorld
-from qstep.envs.maps import map_of
 from qstep.grid_map import FREE, START
 from qstep.hyperparameters import Hyperparameters
 from qstep.learn.checkpoint import Episode, TableCheckpoint
-from qstep.learn.plots import draw_learning_curve, draw_policy
 from qstep.learn.train import Learner, Plan
-from qstep.plotting import write_picture
 
 __all__ = [
     "CONFIG",
@@ -30,7 +26,6 @@ __all__ = [
     "Trained",
     "arrows",
     "differing_entries",
-    "draw",
     "is_optimal",
     "train",
     "world",
@@ -93,18 +88,6 @@ def differing_entries(one: Trained, other: Trained) -> int:
 def is_optimal(trained: Trained) -> bool:
     """Whether the greedy policy is that of value iteration wherever it leads from the start."""
     return WORKLOADS[PLAN.env_id]().solved(CONFIG.format.to_float(trained.result.table))
-
-
-def draw(trained: Trained, folder: Path) -> list[Path]:
-    """Write the learning curve and the policy as PNG files into `folder`; return their paths."""
-    curve, policy = folder / "learning_curve.png", folder / "policy.png"
-    title = f"{PLAN.env_id}, {CONFIG.format}, simulated accelerator"
-    result = trained.result
-    write_picture(draw_learning_curve(title, result.episodes, result.evaluations), curve)
-    grid = map_of(world())
-    assert grid is not None
-    write_picture(draw_policy(title, grid, CONFIG.format.to_float(result.table)), policy)
-    return [curve, policy]
 
 
 def arrows(world: GridWorld, q: NDArray[np.int32]) -> list[str]:

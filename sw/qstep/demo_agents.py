@@ -9,15 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.acting.fast_model import FastActingModel
-from qstep.acting.plan import AgentsPlan, planned
-from qstep.acting.training import Budget
-from qstep.acting.world import World
+from qstep.acting.result import TrainingResult
+from qstep.acting.train import train
 from qstep.bench.boards import load_reports
 from qstep.config import Config
 from qstep.devices.agents_device import LinkAgents
-from qstep.learn.value_iteration import solve, start_value
-from qstep.table import policy_table
 
 if TYPE_CHECKING:
     from qstep_fpga.report import BuildReport
@@ -27,9 +23,6 @@ __all__ = ["AGENTS", "STEPS", "OnChip", "boards_with_agents", "on_chip"]
 AGENTS = 16
 STEPS = 20_000
 """Of each agent."""
-
-_SLACK = 1e-9
-"""Values of a policy and of the optimum are computed in another order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,42 +34,46 @@ class OnChip:
     clocks : int
         Of the simulated device, from the request to run to the answer that all steps are made.
     seconds : float
-        That this took here.
-    optimal : int
-        Agents whose greedy policy is value iteration's from the start.
-    entries, differing : int
-        Of all tables; and how many of them are not equal to the compiled model's.
+        The time that this took here.
+    table : ndarray of int32, shape (AGENTS, S, A)
+        The tables of the simulated device.
+    model : TrainingResult
+        The same run on the compiled model.
     """
 
     clocks: int
     seconds: float
-    optimal: int
-    entries: int
-    differing: int
+    table: NDArray[np.int32]
+    model: TrainingResult
+
+    @property
+    def steps(self) -> int:
+        """Steps of all agents together."""
+        return self.model.steps
+
+    @property
+    def differing(self) -> int:
+        """How many table entries of the device are not equal to the model's."""
+        return int(np.count_nonzero(self.table != self.model.table))
+
+    @property
+    def optimal(self) -> int:
+        """How many agents end with a greedy policy that is optimal from the start."""
+        return sum(steps is not None for steps in self.model.optimal_after())
 
 
 def on_chip() -> OnChip:
-    """Let agents learn the grid world on the simulated chip, and on the model."""
+    """Let agents learn the grid world on the model, and on the simulated chip."""
     from qstep_sim.port import SimPort
 
-    world = World.named("gridworld")
-    plan = planned(world, budget=Budget(steps=STEPS), agents=AGENTS)
-    table = world.table(plan.config)
+    model = train("gridworld", steps=STEPS, agents=AGENTS)
+    plan = model.plan
     port = SimPort(plan.config)
-    with LinkAgents(port, plan.config, table, plan.settings) as device:
+    with LinkAgents(port, plan.config, plan.loaded, plan.settings) as device:
         clocks, begun = port.clocks, time.perf_counter()
         device.run(STEPS)
         clocks, seconds = port.clocks - clocks, time.perf_counter() - begun
-        learnt = device.table
-    model = FastActingModel(plan.config, table, plan.settings)
-    model.run(STEPS)
-    return OnChip(
-        clocks,
-        seconds,
-        _optimal(world, plan, learnt),
-        learnt.size,
-        int(np.count_nonzero(learnt != model.table)),
-    )
+        return OnChip(clocks, seconds, device.table, model)
 
 
 def boards_with_agents() -> list[BuildReport]:
@@ -87,11 +84,3 @@ def boards_with_agents() -> list[BuildReport]:
         for report, config in configs
         if config.acting is not None and config.acting.agents == AGENTS and config.acting.is_table
     ]
-
-
-def _optimal(world: World, plan: AgentsPlan, learnt: NDArray[np.int32]) -> int:
-    gamma = plan.settings[0].gamma
-    best = world.start @ solve(world, gamma).values
-    policies = policy_table(plan.config, learnt).argmax(axis=-1)
-    values = [start_value(world, policy, gamma) for policy in policies]
-    return sum(bool(value >= best - _SLACK) for value in values)

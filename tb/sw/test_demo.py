@@ -11,19 +11,37 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from matplotlib.image import imread
 
-from qstep import demo, demo_agents
+from qstep import demo, demo_agents, demo_picture
+from qstep.acting.config import Acting
+from qstep.acting.train import train
+from qstep.bench.measure import Spread
 from qstep.cli.demo import command
+from qstep.config import Config
 from qstep.envs import GridWorld
 
 pytestmark = pytest.mark.unit
 
-ON_CHIP = demo_agents.OnChip(clocks=320_123, seconds=1.5, optimal=15, entries=1600, differing=0)
+MODEL = train("gridworld", steps=demo_agents.STEPS, agents=demo_agents.AGENTS)
+ON_CHIP = demo_agents.OnChip(320_123, 1.5, MODEL.table, MODEL)
+SPEED: Any = SimpleNamespace(forms=[SimpleNamespace(name="c", rate=Spread.of([138e6]))])
 
 
 @pytest.fixture(scope="module")
 def trained() -> demo.Trained:
     return demo.train("model", lambda _: None)
+
+
+def report(config: Config, clock_mhz: int) -> Any:
+    """Return what of a board's report the picture looks at."""
+    agents = config.acting.agents if config.acting else 0
+    return SimpleNamespace(
+        board="made-up-agents",
+        config=config.to_dict(),
+        agents=agents,
+        core_rate=clock_mhz * config.lanes,
+    )
 
 
 def with_table(trained: demo.Trained, table: Any) -> demo.Trained:
@@ -32,7 +50,7 @@ def with_table(trained: demo.Trained, table: Any) -> demo.Trained:
 
 def run_with(tables: dict[str, demo.Trained], monkeypatch: pytest.MonkeyPatch, out: Path) -> Result:
     monkeypatch.setattr(demo, "train", lambda url, _: tables[url])
-    monkeypatch.setattr("qstep.cli.demo._show_speed", lambda _: None)
+    monkeypatch.setattr("qstep.cli.demo._show_speed", lambda _: SPEED)
     monkeypatch.setattr(demo_agents, "on_chip", lambda: ON_CHIP)
     return CliRunner().invoke(command, ["--out", str(out)], catch_exceptions=False)
 
@@ -66,15 +84,31 @@ def test_arrows_point_to_the_lowest_best_action_and_skip_what_was_not_learnt() -
     assert demo.arrows(GridWorld("S.H\n#.G"), table) == ["↓ . H", "# → G"]
 
 
-def test_equal_tables_are_reported_and_pictures_drawn(
+def test_equal_tables_are_reported_and_the_picture_drawn(
     trained: demo.Trained, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     result = run_with({"sim:": trained, "model": trained}, monkeypatch, tmp_path)
     assert result.exit_code == 0
     assert "All 100 table entries are equal, bit for bit." in result.output
     assert "this is the best way" in result.output
-    for name in ("learning_curve.png", "policy.png"):
-        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+    light, dark = (imread(tmp_path / f"result-{theme}.png") for theme in ("light", "dark"))
+    assert light.shape == dark.shape
+    shown = light[..., 3] > 0.99  # the rest is the page's own ground
+    assert light[shown][:, :3].mean() < dark[shown][:, :3].mean()
+
+
+def test_bars_tell_what_was_measured_from_what_is_estimated() -> None:
+    boards = [
+        report(Config(25, 4, acting=Acting(agents=agents), lanes=lanes), clock)
+        for agents, lanes, clock in ((1, 1, 300), (16, 1, 200), (16, 1, 200), (32, 2, 150))
+    ]
+    shown = demo_picture.bars(SPEED, ON_CHIP, [*boards, report(Config(25, 4), 400)])
+    assert [(bar.name, bar.rate, bar.is_measured) for bar in shown] == [
+        ("QStep, simulated chip", 320_000 / 1.5, True),
+        ("C, one thread", 138e6, True),
+        ("QStep, made-up, 1 lane", 200e6, False),
+        ("QStep, made-up, 2 lanes", 300e6, False),
+    ]
 
 
 def test_different_tables_end_with_status_1(
@@ -94,7 +128,7 @@ def test_agents_on_the_chip_are_reported(
     result = run_with({"sim:": trained, "model": trained}, monkeypatch, tmp_path)
     assert "320,000 steps in 320,123 clocks of the chip, simulated here in 1.5 s." in result.output
     assert "All 1,600 table entries are the model's, bit for bit." in result.output
-    assert "15 of 16 agents found the best way." in result.output
+    assert "16 of 16 agents found the best way." in result.output
     clocks = [float(word) for word in re.findall(r"(\S+) MHz +\S+ ms", result.output)]
     assert len(clocks) == len(demo_agents.boards_with_agents()) > 1
     assert clocks == sorted(clocks, reverse=True)
@@ -119,7 +153,9 @@ def test_clocks_of_a_slower_link_take_longer(
 def test_different_tables_of_agents_end_with_status_1(
     trained: demo.Trained, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setitem(globals(), "ON_CHIP", replace(ON_CHIP, differing=3))
+    table = ON_CHIP.table.copy()
+    table[[0, 3, 15], 7, 2] ^= 1
+    monkeypatch.setitem(globals(), "ON_CHIP", replace(ON_CHIP, table=table))
     result = run_with({"sim:": trained, "model": trained}, monkeypatch, tmp_path)
     assert result.exit_code == 1
     assert "3 of 1600 table entries differ." in result.output
@@ -128,8 +164,15 @@ def test_different_tables_of_agents_end_with_status_1(
 @pytest.mark.rtl
 def test_agents_learn_on_the_simulated_chip() -> None:
     found = demo_agents.on_chip()
-    assert (found.entries, found.differing) == (1600, 0)
+    assert (found.table.size, found.differing) == (1600, 0)
     assert found.optimal == demo_agents.AGENTS
-    steps = demo_agents.AGENTS * demo_agents.STEPS
     # A step a clock, and the clocks until the host has asked whether all are made.
-    assert steps <= found.clocks < 1.3 * steps
+    assert found.steps == demo_agents.AGENTS * demo_agents.STEPS
+    assert found.steps <= found.clocks < 1.3 * found.steps
+
+
+def test_agent_that_ends_without_the_best_way_is_not_counted() -> None:
+    last = MODEL.points[-1]
+    worse = replace(last, value=(last.value[0] - 0.1, *last.value[1:]))
+    model = replace(MODEL, points=(*MODEL.points[:-1], worse))
+    assert replace(ON_CHIP, model=model).optimal == demo_agents.AGENTS - 1

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import click
 import pytest
@@ -31,6 +32,8 @@ PAGES = sorted(
 COMMANDS_IN = [page for page in PAGES if page != "CHANGELOG.md"] + ["fpga/README.md"]
 INVENTED = {"orangecrab"}
 """What a page makes up on the way: the board that docs/boards.md adds."""
+SVG = "http://www.w3.org/2000/svg"
+MOST_PICTURE_BYTES = 300_000
 TARGETS = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
 
 
@@ -198,6 +201,64 @@ def test_python_example_of_the_readme_uses_public_names_only() -> None:
     (example,) = blocks("README.md", "python")
     assert re.findall(r"^(?:from|import) (\S+)", example, re.MULTILINE) == ["qstep", "qstep"]
     assert "qstep.open(" in example
+
+
+def broken_picture(path: Path) -> str:
+    """Return what is wrong with a picture of a page; empty if nothing."""
+    if not path.is_file():
+        return "absent"
+    if path.stat().st_size > MOST_PICTURE_BYTES:
+        return f"{path.stat().st_size:,} bytes"
+    if path.suffix == ".png":
+        return "" if path.read_bytes().startswith(b"\x89PNG\r\n\x1a\n") else "not a PNG"
+    try:
+        root = ElementTree.parse(path).getroot()
+    except ElementTree.ParseError as error:
+        return str(error)
+    if root.tag != f"{{{SVG}}}svg" or "viewBox" not in root.attrib:
+        return "no SVG with a viewBox"
+    links = [
+        value
+        for element in root.iter()
+        for name, value in element.attrib.items()
+        if name.endswith("href") and not value.startswith("#")
+    ]
+    return f"needs {links[0]}" if links else ""
+
+
+def pictures_of(page: str) -> list[tuple[str, str]]:
+    """Return the pictures that a page shows."""
+    return re.findall(r"""(?:src|srcset)="([^"]+)"|!\[[^]]*\]\(([^)]+)\)""", read(page))
+
+
+@pytest.mark.unit
+def test_pictures_of_the_readme_are_whole_and_described() -> None:
+    names = [tag or link for tag, link in pictures_of("README.md")]
+    assert {"docs/images/result-light.png", "docs/images/blocks.svg"} <= set(names)
+    assert {name: broken_picture(ROOT / name) for name in names} == dict.fromkeys(names, "")
+    images = re.findall(r"<img [^>]*>", read("README.md"))
+    assert [image for image in images if not re.search(r'alt="[^"]{20,}"', image)] == []
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("a.svg", None, "absent"),
+        ("a.svg", "<svg", "unclosed token"),
+        ("a.svg", "<svg viewBox='0 0 1 1'/>", "no SVG with a viewBox"),
+        ("a.svg", f"<svg xmlns='{SVG}'/>", "no SVG with a viewBox"),
+        ("a.svg", f"<svg xmlns='{SVG}' viewBox='0 0 1 1'><a href='x.js'/></svg>", "needs x.js"),
+        ("a.png", "PNG", "not a PNG"),
+        ("a.png", " " * (MOST_PICTURE_BYTES + 1), "300,001 bytes"),
+    ],
+)
+def test_broken_picture_is_noticed(
+    tmp_path: Path, name: str, text: str | None, expected: str
+) -> None:
+    if text is not None:
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    assert expected in broken_picture(tmp_path / name)
 
 
 def printed_and_said(page: str) -> tuple[Any, Any]:

@@ -11,6 +11,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 if TYPE_CHECKING:
+    from qstep.bench.measure import Comparison
     from qstep.demo import Trained
     from qstep.demo_agents import OnChip
 
@@ -23,7 +24,7 @@ __all__ = ["command"]
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("build/demo"),
     show_default=True,
-    help="Folder for the pictures.",
+    help="Folder for the picture.",
 )
 @click.pass_context
 def command(ctx: click.Context, out: Path) -> None:
@@ -42,10 +43,10 @@ def command(ctx: click.Context, out: Path) -> None:
     differing = demo.differing_entries(simulated, model)
     _compare(console, simulated, differing)
     _show_policy(console, simulated)
-    _show_speed(console)
-    _draw(console, simulated, out)
+    speed = _show_speed(console)
     on_chip = demo_agents.on_chip()
     _show_agents(console, on_chip)
+    _draw(console, on_chip, speed, out)
     console.print("\nNext: qstep train gridworld-8x8 --device sim, qstep --help, README.md")
     ctx.exit(1 if differing or on_chip.differing else 0)
 
@@ -115,7 +116,7 @@ def _show_policy(console: Console, trained: Trained) -> None:
     )
 
 
-def _show_speed(console: Console) -> None:
+def _show_speed(console: Console) -> Comparison:
     from qstep.bench.measure import compare
     from qstep.bench.numbers import number
     from qstep.bench.systems import load
@@ -145,12 +146,13 @@ def _show_speed(console: Console) -> None:
         "\nThe last row is the speed of the simulation, not of hardware: nothing here was\n"
         "measured on an FPGA. `qstep bench` times more, with more repeats."
     )
+    return found
 
 
 def _show_agents(console: Console, found: OnChip) -> None:
-    from qstep.demo_agents import AGENTS, STEPS, boards_with_agents
+    from qstep.demo_agents import AGENTS, boards_with_agents
 
-    steps = AGENTS * STEPS
+    steps = found.steps
     console.print(
         f"\nSo far this computer chose the moves. Now the chip does: {AGENTS} agents, each with\n"
         "its own table, act and learn in hardware; the link carries commands and tables.\n\n"
@@ -158,10 +160,10 @@ def _show_agents(console: Console, found: OnChip) -> None:
         f"{found.seconds:.1f} s."
     )
     if found.differing:
-        console.print(f"[bold red]{found.differing} of {found.entries} table entries differ.[/]")
+        console.print(f"[bold red]{found.differing} of {found.table.size} table entries differ.[/]")
     else:
         console.print(
-            f"[bold green]All {found.entries:,} table entries are the model's, bit for bit.[/]"
+            f"[bold green]All {found.table.size:,} table entries are the model's, bit for bit.[/]"
         )
     console.print(f"{found.optimal} of {AGENTS} agents found the best way.")
     boards = sorted(boards_with_agents(), key=lambda report: -report.clock_mhz)
@@ -179,8 +181,11 @@ def _show_agents(console: Console, found: OnChip) -> None:
         )
 
 
-def _draw(console: Console, trained: Trained, out: Path) -> None:
-    from qstep import demo
+def _draw(console: Console, found: OnChip, speed: Comparison, out: Path) -> None:
+    from qstep import demo_picture
+    from qstep.bench.boards import load_reports
 
-    paths = demo.draw(trained, out)
-    console.print(f"\nPictures: {', '.join(map(str, paths))}", soft_wrap=True)
+    paths = demo_picture.draw(found, demo_picture.bars(speed, found, load_reports(())), out)
+    console.print(
+        f"\nThe picture, for light and dark pages: {', '.join(map(str, paths))}", soft_wrap=True
+    )

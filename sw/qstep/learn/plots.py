@@ -13,11 +13,12 @@ from qstep.grid_map import GOAL, HOLE, START, WALL, GridMap
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
 
     from qstep.learn.checkpoint import Episode
     from qstep.learn.evaluate import Evaluation
 
-__all__ = ["draw_learning_curve", "draw_policy"]
+__all__ = ["draw_learning_curve", "draw_policy", "show_policy"]
 
 _COLOURS = {HOLE: "#222222", WALL: "#8a8a8a", GOAL: "#2e8b57"}
 _MOST_ARROWS = 4096
@@ -83,15 +84,9 @@ def draw_policy(title: str, grid: GridMap, q: NDArray[np.float64]) -> Figure:
         Values in real units. A state whose actions are all equal is left blank: nothing was learnt.
         States beyond the map, of a device that was built for more of them, are left out.
     """
-    from matplotlib.colors import ListedColormap
     from matplotlib.figure import Figure
 
-    cells = np.array([list(row) for row in grid.rows])
-    height, width = cells.shape
-    q = q[: cells.size]
-    special = np.isin(cells, tuple(_COLOURS))
-    learnt = (q.max(axis=1) != q.min(axis=1)).reshape(cells.shape) & ~special
-    values = np.ma.masked_array(q.max(axis=1).reshape(cells.shape), mask=~learnt)
+    height, width = len(grid.rows), len(grid.rows[0])
     side = min(0.9, 10 / max(width, height))
     across, high = max(side * width, 3.5), max(side * height, 2.0)
     size = (across + 1.8, high + 0.9)
@@ -101,14 +96,33 @@ def draw_policy(title: str, grid: GridMap, q: NDArray[np.float64]) -> Figure:
     right = (across + 0.75) / size[0]
     scale = figure.add_axes((right, 0.5 / size[1], 0.2 / size[0], high / size[1]))
     axes.set_title(title)
-    image = axes.imshow(values, cmap="viridis")
+    image = show_policy(axes, grid, q, letter=min(14.0, 40 * side * 0.45))
     figure.colorbar(image, cax=scale, label="value of the best action")
+    axes.set_xlabel("column")
+    axes.set_ylabel("row")
+    _count(axes)
+    return figure
+
+
+def show_policy(axes: Axes, grid: GridMap, q: NDArray[np.float64], *, letter: float) -> AxesImage:
+    """Draw a policy, as :func:`draw_policy` does, into axes; return the image of its values.
+
+    `letter` is the size of the letters of holes and goals.
+    """
+    from matplotlib.colors import ListedColormap
+
+    cells = np.array([list(row) for row in grid.rows])
+    height, width = cells.shape
+    q = q[: cells.size]
+    special = np.isin(cells, tuple(_COLOURS))
+    learnt = (q.max(axis=1) != q.min(axis=1)).reshape(cells.shape) & ~special
+    values = np.ma.masked_array(q.max(axis=1).reshape(cells.shape), mask=~learnt)
+    image = axes.imshow(values, cmap="viridis")
     for kind, colour in _COLOURS.items():
         mask = np.ma.masked_array(np.ones(cells.shape), mask=cells != kind)
         axes.imshow(mask, cmap=ListedColormap([colour]))
     if cells.size <= _MOST_ARROWS:
         _arrows(axes, learnt, np.array(grid.moves)[q.argmax(axis=1)].reshape(*cells.shape, 2))
-        letter = min(14.0, 40 * side * 0.45)
         for kind, text in ((START, "S"), (GOAL, "G"), (HOLE, "H")):
             for row, column in np.argwhere(cells == kind):
                 at = (column, row) if kind != START else (column - 0.33, row - 0.3)
@@ -125,10 +139,7 @@ def draw_policy(title: str, grid: GridMap, q: NDArray[np.float64]) -> Figure:
         right, below = width - 0.5, height - 0.5
         axes.vlines(np.arange(1, width) - 0.5, -0.5, below, color="white", linewidth=0.6)
         axes.hlines(np.arange(1, height) - 0.5, -0.5, right, color="white", linewidth=0.6)
-    axes.set_xlabel("column")
-    axes.set_ylabel("row")
-    _count(axes)
-    return figure
+    return image
 
 
 def _arrows(axes: Axes, shown: NDArray[np.bool_], direction: NDArray[np.int64]) -> None:
