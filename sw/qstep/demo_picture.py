@@ -110,7 +110,7 @@ def draw_result(found: OnChip, shown: Sequence[Bar], theme: str = "light") -> Fi
     from matplotlib.figure import Figure
 
     colours = _THEMES[theme]
-    style: dict[str, Any] = {
+    style: Any = {
         "axes.edgecolor": colours.faint,
         "axes.facecolor": "none",
         "axes.labelcolor": colours.faint,
