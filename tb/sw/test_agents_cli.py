@@ -77,7 +77,7 @@ def test_a_map_from_a_file_is_walked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "error", "message"),
     [
-        (("snake",), EnvironmentSpaceError, "snake is no grid world; agents walk on a map only"),
+        (("snake",), EnvironmentSpaceError, "snake is not a grid world; these agents need a map"),
         (("nowhere",), EnvironmentSpaceError, "nowhere: no such environment"),
         (("--form", "graph"), TorchDeviceError, "needs the device 'cuda', not 'cpu'"),
         (("--form", "plain", "--resume"), ConfigError, "the plain form keeps no checkpoint"),

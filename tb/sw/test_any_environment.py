@@ -170,7 +170,7 @@ def test_value_out_of_range_is_refused_by_the_configuration(words: str, message:
 def test_layers_that_are_no_numbers_are_refused() -> None:
     result = run(dqn.command, "cartpole", "--hidden", "8x4")
     assert result.exit_code == 2
-    assert "'8x4' is no list of integers, as 64,64" in result.stderr
+    assert "'8x4' is not a list of integers such as 64,64" in result.stderr
 
 
 def test_what_is_not_given_stays() -> None:

@@ -276,5 +276,5 @@ def test_checkpoint_of_another_command_is_refused(kept: tuple[Path, Run]) -> Non
 
 def test_plain_form_has_no_checkpoint_and_says_why() -> None:
     run = Run("cartpole", "plain", replace(CONFIG, gradient_steps=4), CPU, evaluate_every=10)
-    with pytest.raises(ConfigError, match="a Gymnasium environment cannot say its state"):
+    with pytest.raises(ConfigError, match="a Gymnasium environment cannot save its state"):
         run.checkpoint()

@@ -42,7 +42,7 @@ AT_WORK = {
     "program": (
         "icebreaker",
         "qstep_fpga.program.program",
-        "the bitstream is not whole on the board; again with: ",
+        "the bitstream on the board is incomplete; repeat with: ",
     ),
     "replay": (
         f"walk.npz --out table.npz {SIZE}",

@@ -144,7 +144,10 @@ def test_two_devices_stand_side_by_side_with_their_ratio(
 
 @pytest.mark.parametrize(
     ("sizes", "message"),
-    [("8,x", "'8,x' is not a list of integers"), ("0", "0 is no size; they go from 1 to 16384")],
+    [
+        ("8,x", "'8,x' is not a list of integers"),
+        ("0", "0 is not a legal size; sizes go from 1 to 16384"),
+    ],
 )
 def test_sizes_that_are_none_are_refused(sizes: str, message: str) -> None:
     result = run("--sizes", sizes)

@@ -1,4 +1,4 @@
-"""The command line: one file a command, loaded only when that command is called."""
+"""The command line: one file per command, loaded only when that command is called."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ class _Commands(click.Group):
             return None
         command = importlib.import_module(f"{__name__}.{cmd_name}").command
         assert isinstance(command, click.Command)
-        if not any("-v" in parameter.opts for parameter in command.params):  # it is loaded once
+        if not any(
+            "-v" in parameter.opts for parameter in command.params
+        ):  # the module is loaded once, so the option may be there
             command.params.append(verbose_option())
         return command
 
@@ -47,7 +49,7 @@ def _qstep() -> None:
 
 
 def main() -> None:
-    """Run the command line; an error of QStep's own ends in one line on stderr and status 1."""
+    """Run the command line; a :class:`QStepError` ends in one line on stderr and status 1."""
     try:
         _qstep(prog_name="qstep")
     except QStepError as error:

@@ -1,4 +1,4 @@
-"""What `qstep agents` does once its options are read: progress, checkpoints, results."""
+"""What `qstep agents` does with its options: progress, checkpoints, results."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def learn(
     json_output: JsonOutput,
     **hyper: Any,
 ) -> None:
-    """Let agents learn a grid world and write what it gives.
+    """Let agents learn a grid world and write the results.
 
-    `hyper` are the other parameters of the form's `learn`. A checkpoint is saved after every report.
+    `hyper` holds the other parameters of the form's `learn`. A checkpoint is saved after every report.
     """
     grid = make(env_id, 0).unwrapped
     if not isinstance(grid, GridWorld):
-        raise EnvironmentSpaceError(f"{env_id} is no grid world; agents walk on a map only")
+        raise EnvironmentSpaceError(f"{env_id} is not a grid world; these agents need a map")
     if resume and form == "plain":
         raise ConfigError("the plain form keeps no checkpoint to resume; fast and graph do")
     module = extras.load(f"qstep.baselines.{_MODULES[form]}", "torch")
@@ -87,7 +87,7 @@ def learn(
         seconds = time.monotonic() - begun
         q = extras.load("qstep.baselines.torch_batched", "torch").to_array(table)
         if saved is None:
-            file.unlink(missing_ok=True)  # it is of a run that these results replace
+            file.unlink(missing_ok=True)  # these results replace the run that it belongs to
         on_map = map_of(grid)
         assert on_map is not None
         write_picture(draw_policy(f"{env_id}: greedy policy", on_map, q), folder / "policy.png")
@@ -110,14 +110,14 @@ def learn(
 
 
 class _Saved:
-    """The checkpoint of a run, with all that was told by then."""
+    """The checkpoint of a run, with everything reported so far."""
 
     def __init__(self, file: Path, identity: dict[str, Any], told: list[AgentsProgress]) -> None:
         self._file, self._identity, self._told = file, identity, told
         self._updates: int | None = None
 
     def options(self, resume: bool) -> dict[str, Any]:
-        """Return what makes a form's `learn` keep the checkpoint, and go on from it."""
+        """Return the options that make a form's `learn` keep the checkpoint and resume from it."""
         if not resume:
             return {"keep": self._keep}
         checkpoint = load_checkpoint(self._file, self._identity)
@@ -125,11 +125,11 @@ class _Saved:
             self._told += [AgentsProgress(*entry) for entry in checkpoint.head["told"]]
             self._updates = self._told[-1].updates
         except (KeyError, IndexError, TypeError, AttributeError) as cause:
-            raise CheckpointError(f"{self._file}: does not say how far the run had come") from cause
+            raise CheckpointError(f"{self._file}: does not say how far the run got") from cause
         return {"keep": self._keep, "resume": checkpoint}
 
     def in_words(self) -> str | None:
-        """Return how far the run had come that the file goes on with; None where there is none."""
+        """Return how far the saved run got, and how to resume it; None where nothing is saved."""
         if self._updates is None:
             return None
         return f" after {self._updates} updates; go on with: {command_line('--resume')}"
@@ -142,7 +142,7 @@ class _Saved:
 
 @contextmanager
 def _watched(told: list[AgentsProgress], updates: int) -> Iterator[OnProgress]:
-    """Yield a report that keeps what it is told, and shows it on stderr beside a progress bar."""
+    """Yield a function that keeps each report and shows it on stderr above a progress bar."""
     with Bar(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("agents", total=updates)
 

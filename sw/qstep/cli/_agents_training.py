@@ -1,4 +1,4 @@
-"""What `qstep train` does where agents act on the device: progress, checkpoints, results."""
+"""What `qstep train` does when agents act on the device: progress, checkpoints, results."""
 
 from __future__ import annotations
 
@@ -50,18 +50,18 @@ def train_agents(
     write_pictures: WritePictures,
     metrics_target: Path | None,
 ) -> None:
-    """Run a plan on a device and write what it gives to a folder.
+    """Run a plan on a device and write the results to a folder.
 
-    A checkpoint is saved when the run ends, on Ctrl-C and when the device fails. `trace` is the file for
-    every step, if it is wanted.
+    A checkpoint is saved when the run ends, on Ctrl-C and when the device fails. `trace` names the file
+    that gets every step, if one is wanted.
 
     Raises
     ------
     ConfigError
-        A trace is wanted of a run whose beginning is not made here.
+        A trace is wanted of a resumed run, whose first steps were made earlier.
     """
     if trace is not None and resume:
-        raise ConfigError("--trace and --resume were both given; a trace is of a whole run")
+        raise ConfigError("--trace and --resume were both given; a trace covers a whole run")
     with contextlib.ExitStack() as held:
         file = held.enter_context(run_folder(folder, resume, overwrite))
         held.enter_context(room_for(json_output.file))
@@ -104,7 +104,7 @@ def train_agents(
 
 
 def _run(training: Training, name: str, metrics: Metrics | None) -> None:
-    """Run what is left behind a progress bar on stderr, and tell the metrics."""
+    """Run the remaining steps with a progress bar on stderr, and report the metrics."""
     budget = training.budget
     total = budget.steps or budget.episodes
     with run_bar() as progress:

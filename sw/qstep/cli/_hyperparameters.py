@@ -1,7 +1,7 @@
-"""Hyperparameters on the command line: those of a configuration, described by its own docstring.
+"""Hyperparameters on the command line: the fields of a configuration, described by its docstring.
 
-Every field of the dataclass is an option of its name, with a dash for an underscore; what is not given
-stays None, and the configuration keeps its own value. Its own checks decide what is legal.
+Every field of the dataclass is an option of the same name, with dashes for underscores. An option that
+is not given stays None, and the configuration keeps its default. The configuration checks the values.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ __all__ = ["changed", "hyperparameter_options"]
 Config = TypeVar("Config")
 
 _OWN = "total_timesteps", "seed"
-"""Fields that are options of every command that trains a network."""
+"""Fields that every command that trains a network has as options."""
 
 _EPSILON = "epsilon_"
-"""Before the fields of an exploration schedule."""
+"""The prefix of the fields of an exploration schedule."""
 
 
-class _Sizes(click.ParamType):  # type: ignore[type-arg]  # older Click has no argument
+class _Sizes(click.ParamType):  # type: ignore[type-arg]  # in older Click it takes no type argument
     """Integers with commas between them."""
 
     name = "N,N..."
@@ -37,7 +37,7 @@ class _Sizes(click.ParamType):  # type: ignore[type-arg]  # older Click has no a
         try:
             return tuple(int(size) for size in value.split(","))
         except ValueError:
-            self.fail(f"{value!r} is no list of integers, as 64,64", param, ctx)
+            self.fail(f"{value!r} is not a list of integers such as 64,64", param, ctx)
 
 
 _TYPES: dict[str, Any] = {
@@ -50,7 +50,7 @@ _TYPES: dict[str, Any] = {
 
 
 def hyperparameter_options(kind: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return the options for the fields of a configuration, whose help is its docstring."""
+    """Return one option for each field of a configuration, with its help from the docstring."""
     said = {**_described(EpsilonSchedule, _EPSILON), **_described(kind)}
     options = []
     for field in _flat(kind):
@@ -69,12 +69,12 @@ def hyperparameter_options(kind: type) -> Callable[[Callable[..., Any]], Callabl
 
 
 def changed(config: Config, given: dict[str, Any]) -> Config:
-    """Return the configuration with the options that were given, and refuse values out of range.
+    """Return the configuration with the given options; refuse values out of range.
 
     Raises
     ------
     ConfigError
-        A value is out of its range; the message names it and what is legal.
+        A value is out of range; the message names it and the legal range.
     """
     changes = {name: value for name, value in given.items() if value is not None}
     epsilon = {
@@ -88,7 +88,7 @@ def changed(config: Config, given: dict[str, Any]) -> Config:
 
 
 def _flat(kind: Any) -> list[Field[Any]]:
-    """Return the fields, those of the schedule in place of it."""
+    """Return the fields, with those of a schedule in place of the schedule."""
     flat: list[Field[Any]] = []
     for field in fields(kind):
         if field.type == "EpsilonSchedule":
@@ -99,7 +99,7 @@ def _flat(kind: Any) -> list[Field[Any]]:
 
 
 def _described(kind: type, prefix: str = "") -> dict[str, str]:
-    """Return what the Parameters section of a docstring says of each name, as one line."""
+    """Return what the Parameters section of a docstring says about each name, on one line each."""
     text = inspect.getdoc(kind) or ""
     section = re.split(r"^Parameters\n-+\n|^Raises\n-+\n", text, flags=re.MULTILINE)[1]
     entries = re.findall(r"^(\S.*?) : .*\n((?:[ ]+.*\n|\n)*)", section + "\n", re.MULTILINE)

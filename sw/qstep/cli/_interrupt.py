@@ -1,7 +1,7 @@
 """How every command ends on Ctrl-C and on SIGTERM: one line on stderr, and status 130 or 143.
 
-The signal is an exception wherever the command is. What it was doing is dropped; the line says what
-was saved and the command that goes on, or that nothing is kept.
+The signal raises an exception wherever the command is, and work in progress is dropped. The line says
+what was saved and which command resumes it, or that nothing is kept.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ __all__ = ["TYPED", "answered", "command_line", "held_back", "on_interrupt", "sa
 
 _WORDS = f"{__name__}.words"
 TYPED = f"{__name__}.typed"
-"""Where the context of a command line keeps what was typed after ``qstep``."""
+"""The key under which the context of a command line keeps the words typed after ``qstep``."""
 
 _AGAIN_SECONDS = 0.01
-"""Until a signal that came at a bad moment is tried again."""
+"""The delay before a signal that came at a bad moment is tried again."""
 
 Handler = Callable[[int, FrameType | None], Any]
 
 
 class _Interrupted(KeyboardInterrupt):
-    """A signal has come; `number` is which one."""
+    """A signal arrived; `number` says which."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class _Interrupted(KeyboardInterrupt):
 
 @contextmanager
 def _handled_by(handler: Handler) -> Iterator[None]:
-    """Answer both signals with a handler; what the parent process ignores stays ignored."""
+    """Install a handler for both signals; a signal that the parent process ignores stays ignored."""
     before = {
         number: signal.signal(number, handler)
         for number in (signal.SIGINT, signal.SIGTERM)
@@ -55,7 +55,7 @@ def _handled_by(handler: Handler) -> Iterator[None]:
 
 @contextmanager
 def answered(ctx: click.Context) -> Iterator[None]:
-    """Run a command; if a signal ends it, say so and leave with the status that shells have for it."""
+    """Run a command; if a signal ends it, say so and exit with the shell's status for that signal."""
     came: list[int] = []
 
     def interrupt(number: int, frame: FrameType | None) -> None:
@@ -71,16 +71,16 @@ def answered(ctx: click.Context) -> Iterator[None]:
     except click.exceptions.Exit:
         raise
     except (KeyboardInterrupt, Exception) as error:
-        # A library that was being loaded may have made another exception of the signal.
+        # A library that was being loaded may have turned the signal into another exception.
         if not came and not isinstance(error, KeyboardInterrupt):
             raise
-        warnings.simplefilter("ignore")  # of libraries, about what is left half made
+        warnings.simplefilter("ignore")  # libraries warn about what they leave unfinished
         say_stopped()
         ctx.exit(128 + (came[0] if came else signal.SIGINT))
 
 
 def _in_finaliser(frame: FrameType | None) -> bool:
-    """Whether Python would drop an exception here: what ``__del__`` raises ends nothing."""
+    """Whether Python would drop an exception here, as it does inside ``__del__``."""
     while frame is not None and frame.f_code.co_name != "__del__":
         frame = frame.f_back
     return frame is not None
@@ -88,10 +88,9 @@ def _in_finaliser(frame: FrameType | None) -> bool:
 
 @contextmanager
 def held_back() -> Iterator[Callable[[], bool]]:
-    """Hold a signal back until this context is left, where it is raised; a second one is not held.
+    """Hold a signal back until this context ends, and raise it there; a second signal is not held.
 
-    For work whose state is whole only between two steps: the function that this yields says whether
-    it is to end.
+    For work whose state is consistent only between two steps: the yielded function says whether to stop.
     """
     came: list[int] = []
 
@@ -107,20 +106,20 @@ def held_back() -> Iterator[Callable[[], bool]]:
 
 
 def on_interrupt(words: Callable[[], str | None]) -> None:
-    """Set what the closing line of this command says after ``stopped``; None if nothing is kept."""
+    """Set what the last line of this command says after ``stopped``; None if nothing is kept."""
     click.get_current_context().meta[_WORDS] = words
 
 
 def command_line(*more: str) -> str:
-    """Return the command as it was typed, with `more` at its end unless it is there already.
+    """Return the command as typed, with `more` appended unless it is already there.
 
-    What ``--overwrite`` was to replace has been replaced.
+    ``--overwrite`` is left out: it has done its work.
     """
     typed = [word for word in click.get_current_context().meta[TYPED] if word != "--overwrite"]
     return shlex.join(["qstep", *typed, *(word for word in more if word not in typed)])
 
 
 def say_stopped() -> None:
-    """Say on stderr that the command was stopped, what is kept and how to go on."""
+    """Say on stderr that the command was stopped, what is kept and how to resume."""
     words = click.get_current_context().meta.get(_WORDS, lambda: None)()
     click.echo(f"stopped{words or '; nothing is kept'}", err=True)

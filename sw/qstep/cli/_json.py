@@ -1,4 +1,4 @@
-"""``--json``, the same in every command that has it: JSON on stdout, or in a file."""
+"""The option ``--json``, shared by all commands that have it: JSON on stdout or in a file."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _STDOUT = "-"
 
 @dataclass(frozen=True, slots=True)
 class JsonOutput:
-    """Where a result goes as JSON.
+    """Where to write a result as JSON.
 
     Attributes
     ----------
     on_stdout : bool
-        Stdout gets JSON and no words.
+        Stdout gets the JSON, and no text.
     file : Path or None
-        A file gets JSON, and stdout words.
+        The file gets the JSON, and stdout the text.
     """
 
     on_stdout: bool = False
     file: Path | None = None
 
     def tell(self, text: str, in_words: Callable[[], object]) -> None:
-        """Put JSON where it belongs; call `in_words` to print the same for people.
+        """Write the JSON where it belongs; call `in_words` to print the same as text.
 
         Raises
         ------
@@ -64,7 +64,7 @@ def json_option(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 def _parse(_: click.Context, __: click.Parameter, text: str | None) -> JsonOutput:
     if text is None or text == _STDOUT:
         return JsonOutput(on_stdout=text is not None)
-    if not text.endswith(".json"):  # else an argument that follows the option would be the file
+    if not text.endswith(".json"):  # otherwise a following argument would be taken for the file
         raise click.BadParameter(
             f"{text!r} does not end with .json; for JSON on stdout put --json last, or write --json=-"
         )

@@ -1,4 +1,4 @@
-"""What `qstep dqn` and `qstep pqn` do once their options are read: runs, checkpoints, results."""
+"""What `qstep dqn` and `qstep pqn` do with their options: runs, checkpoints, results."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ def train(
     json_output: JsonOutput,
     **hyperparameters: Any,
 ) -> None:
-    """Run the seeds one after the other and write what they give.
+    """Run the seeds one after the other and write the results.
 
-    A checkpoint is saved every ten seconds, at the end, and when the run is interrupted. Of several
-    seeds `resume` keeps those that are finished, goes on with the one that was interrupted, and begins
-    the others; the first one must have begun.
+    A checkpoint is saved every ten seconds, at the end, and when the run is interrupted. With several
+    seeds, `resume` keeps the finished ones, continues the interrupted one and starts the others; the
+    first seed must have started.
     """
     device = choose(torch_device)
     folder = out or Path("runs") / f"{'pqn' if form == 'pqn' else 'dqn'}-{Path(environment).stem}"
@@ -80,7 +80,7 @@ def train(
         if resume and not run.resumable:
             raise ConfigError(
                 f"--resume was given; a run on {environment} has no checkpoints, because a Gymnasium "
-                "environment cannot say its state"
+                "environment cannot save its state"
             )
         here = folder if seeds == 1 else folder / f"seed-{number}"
         with run_folder(here, resume, overwrite) as file, room_for(json_output.file):
@@ -91,7 +91,7 @@ def train(
             with one_thread(), write_metrics(target, append=resume) as run.metrics:
                 _play(run, kept)
             if kept is None:
-                file.unlink(missing_ok=True)  # it is of a run that these results replace
+                file.unlink(missing_ok=True)  # these results replace the run that it belongs to
             files = write_results(here, results(run), write_pictures)
         reports.append({**summary(run), "files": {what: str(p) for what, p in files.items()}})
         if not json_output.on_stdout:
@@ -112,7 +112,7 @@ def _of_seed(target: Path | None, number: int) -> Path | None:
 
 
 def _kept_in_words(kept: _Kept | None, reports: list[dict[str, Any]]) -> str | None:
-    """Return which seeds have their results, and where the checkpoint of this one stands."""
+    """Return which seeds are finished, and how far the checkpoint of this one got."""
     folders = ", ".join(str(Path(report["files"]["history"]).parent) for report in reports)
     steps = None if kept is None else kept.steps
     words = "" if steps is None else f" after {steps} steps"
@@ -131,12 +131,12 @@ class _Kept:
     run : Run
     file : Path
     resume : bool
-        Go on from the file.
+        Resume from the file.
 
     Attributes
     ----------
     steps : int or None
-        After which the run was saved last; None as long as there is no checkpoint.
+        Steps at the last checkpoint; None while there is none.
     """
 
     def __init__(self, run: Run, file: Path, resume: bool) -> None:
@@ -147,14 +147,14 @@ class _Kept:
             self.steps = run.learner.steps
 
     def save_when_due(self, last: bool) -> None:
-        """Save at the first call, every few seconds from then on, and after the `last` step."""
+        """Save at the first call, every few seconds after that, and after the `last` step."""
         if last or time.monotonic() - self._saved > _SAVE_SECONDS:
             save_checkpoint(self._file, self._run.checkpoint(), self._run.identity)
             self._saved, self.steps = time.monotonic(), self._run.learner.steps
 
 
 def _play(run: Run, kept: _Kept | None) -> None:
-    """Run to the end, or until interrupted, behind a progress bar on stderr."""
+    """Run to the end, or until interrupted, with a progress bar on stderr."""
     with run_bar() as progress, held_back() as asked_to_stop:
         bar = progress.add_task(state="", **_bound(run))
         shown = -math.inf
@@ -171,7 +171,7 @@ def _play(run: Run, kept: _Kept | None) -> None:
 
 
 def _bound(run: Run) -> dict[str, Any]:
-    """Return what will end the run as far as can be told now, and how far it has come."""
+    """Return the limit that the run is expected to reach first, and how far it is."""
     bounds = [(run.learner.steps, run.config.total_timesteps, "steps")]
     if run.episodes is not None:
         bounds.append((run.learner.episodes, run.episodes, "episodes"))

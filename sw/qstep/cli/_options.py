@@ -38,13 +38,13 @@ __all__ = [
 ]
 
 BITSTREAMS = Path("build/fpga")
-"""Where ``qstep build`` writes to unless told otherwise, and ``qstep program`` looks."""
+"""Where ``qstep build`` writes by default, and ``qstep program`` looks."""
 
 Decorated = Callable[..., Any]
 
 
 class FiniteRange(click.FloatRange):
-    """A real number in a range; click's own takes NaN too."""
+    """A real number in a range; click's own type also accepts NaN."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -81,7 +81,7 @@ def torch_device_option(default: str) -> Callable[[Decorated], Decorated]:
         default=default,
         show_default=True,
         metavar="NAME",
-        help="Where PyTorch works: cpu, cuda, mps, or auto for the fastest that is present.",
+        help="Where PyTorch runs: cpu, cuda, mps, or auto for the fastest available.",
     )
 
 
@@ -90,13 +90,13 @@ agent_option = click.option(
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="Whose table, if each agent has its own.",
+    help="Which agent's table, if each has its own.",
 )
 
 
 folder_options = _stack(
-    click.option("--resume", is_flag=True, help="Go on from the checkpoint in the folder."),
-    click.option("--overwrite", is_flag=True, help="Replace the run that is in the folder."),
+    click.option("--resume", is_flag=True, help="Resume from the checkpoint in the folder."),
+    click.option("--overwrite", is_flag=True, help="Replace the run in the folder."),
 )
 
 
@@ -105,7 +105,7 @@ metrics_option = click.option(
     "metrics_target",
     type=click.Path(path_type=Path),
     metavar="FILE.csv|FOLDER",
-    help="Write returns and evaluations to a table, or to a folder for TensorBoard.",
+    help="Write returns and evaluations to a CSV table, or to a folder for TensorBoard.",
 )
 
 
@@ -122,12 +122,12 @@ seeds_option = click.option(
     type=click.IntRange(1, 1000),
     default=1,
     show_default=True,
-    help="Placement seeds to try: 1..N. Clocks of a single one say little.",
+    help="Placement seeds to try: 1..N. The clock of a single seed says little.",
 )
 
 
 def jobs_option(what: str) -> Callable[[Decorated], Decorated]:
-    """Return the option for how much is done at a time, ``jobs`` of a command."""
+    """Return the option for how many jobs run at a time, ``jobs`` of a command."""
     return click.option(
         "--jobs",
         type=click.IntRange(1, 256),
@@ -140,7 +140,7 @@ def jobs_option(what: str) -> Callable[[Decorated], Decorated]:
 scheduler_option = click.option(
     "--scheduler",
     metavar="tcp://HOST:PORT",
-    help="Work on the workers of this Dask scheduler instead; pip install 'qstep[cluster]'.",
+    help="Use the workers of this Dask scheduler instead; pip install 'qstep[cluster]'.",
 )
 
 config_options = _stack(
@@ -153,7 +153,7 @@ config_options = _stack(
         "--format", "number_format", metavar="Qm.F", help="Number format.  [default: Q8.8]"
     ),
     click.option(
-        "--loop-depth", type=int, help="Clocks of the dependence loop, 1..3.  [default: 1]"
+        "--loop-depth", type=int, help="Depth of the dependence loop in clocks, 1..3.  [default: 1]"
     ),
 )
 
@@ -174,7 +174,7 @@ hyper_options = _stack(
 
 
 def network_options(algorithm: str) -> Callable[[Decorated], Decorated]:
-    """Return what every command that trains a network takes; `algorithm` names its folder."""
+    """Return the options of every command that trains a network; `algorithm` names its folder."""
     positive = click.IntRange(min=1)
     return _stack(
         click.argument("environment"),
@@ -187,10 +187,12 @@ def network_options(algorithm: str) -> Callable[[Decorated], Decorated]:
         click.option(
             "--num-envs",
             type=click.IntRange(1, 65536),
-            help="Environments that are stepped at once.  [default: the environment's own]",
+            help="Environments that step together.  [default: the environment's own]",
         ),
         click.option(
-            "--episodes", type=positive, help="End after so many.  [default: the environment's own]"
+            "--episodes",
+            type=positive,
+            help="Stop after this many episodes.  [default: the environment's own]",
         ),
         click.option(
             "--evaluate-every",
@@ -204,7 +206,7 @@ def network_options(algorithm: str) -> Callable[[Decorated], Decorated]:
             type=click.IntRange(1, 1000),
             default=1,
             show_default=True,
-            help="Runs, of SEED and the next ones.",
+            help="Number of runs, with SEED and the seeds after it.",
         ),
         click.option(
             "--out",
@@ -218,9 +220,9 @@ def network_options(algorithm: str) -> Callable[[Decorated], Decorated]:
 
 
 def table_of(config: Config, q_raw: NDArray[np.int32], agent: int, path: Path) -> NDArray[np.int64]:
-    """Return what the greedy policy of an agent takes the maximum of, int64, shape (S, A).
+    """Return the values whose maximum an agent's greedy policy takes, int64, shape (S, A).
 
-    Raises TableError where there is no such agent.
+    Raises TableError if there is no such agent.
     """
     tables = policy_table(config, q_raw)
     if agent >= len(tables):
@@ -236,7 +238,7 @@ def config_from(
     number_format: str | None,
     loop_depth: int | None,
 ) -> Config:
-    """Build a configuration from a TOML file or from the geometry options, never from both."""
+    """Build a configuration from a TOML file or from the geometry options, but not from both."""
     given = {
         "states": states,
         "actions": actions,
@@ -251,5 +253,5 @@ def config_from(
             )
         return Config.from_toml(config_file)
     if states is None or actions is None:
-        raise ConfigError("--states and --actions are needed where there is no --config")
+        raise ConfigError("without --config, --states and --actions are needed")
     return Config(**chosen)  # type: ignore[arg-type]  # the keys are field names, listed above

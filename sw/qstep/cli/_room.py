@@ -1,4 +1,4 @@
-"""Folders for results: made and checked before the work, gone again if nothing came of it."""
+"""Folders for results: made and checked before the work, and removed again if it fails."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["room_for"]
 
 @contextmanager
 def room_for(*files: Path | None) -> Iterator[None]:
-    """Make the folders of files that are written later; after an error those that are empty go again.
+    """Make the folders of files that are written later; after an error, remove those that are empty.
 
     Raises
     ------
     FileFormatError
-        A file could not be written there; see :func:`qstep.files.make_room`.
+        A file cannot be written there; see :func:`qstep.files.make_room`.
     """
     wanted = [file for file in files if file is not None]
     absent = {folder for file in wanted for folder in file.parents if not folder.exists()}
@@ -28,6 +28,6 @@ def room_for(*files: Path | None) -> Iterator[None]:
         yield
     except BaseException:
         for folder in sorted(absent, key=lambda folder: len(folder.parts), reverse=True):
-            with suppress(OSError):  # it holds something
+            with suppress(OSError):  # it is not empty
                 folder.rmdir()
         raise

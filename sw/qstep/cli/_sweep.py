@@ -1,4 +1,4 @@
-"""What `qstep sweep` does once its options are read: progress, checkpoints, results."""
+"""What `qstep sweep` does with its options: progress, checkpoints, results."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def epsilons(
     ends: Sequence[float] | None,
     shares: Sequence[float] | None,
 ) -> list[Epsilon]:
-    """Return every combination of first and last epsilons and of shares of the run."""
+    """Return every combination of first epsilon, last epsilon and share of the run."""
     budget = Budget(steps=usual_steps(world) if steps is None else steps)
     axes = (
         [1.0] if starts is None else starts,
@@ -68,9 +68,9 @@ def run_sweep(
     overwrite: bool,
     json_output: JsonOutput,
 ) -> None:
-    """Make a sweep and write what it gives to a folder.
+    """Run a sweep and write the results to a folder.
 
-    A checkpoint is saved every second, on Ctrl-C and where anything fails.
+    A checkpoint is saved every second, on Ctrl-C and on failure.
     """
     from rich.console import Console
 
@@ -124,7 +124,7 @@ def run_sweep(
 
 
 def _run(sweep: Sweep, name: str, file: Path) -> None:
-    """Run what is left behind a progress bar on stderr."""
+    """Run the remaining agents with a progress bar on stderr."""
     seeds = len(sweep.plan.seeds)
     points = len(sweep.plan.points)
 
@@ -150,7 +150,7 @@ def _run(sweep: Sweep, name: str, file: Path) -> None:
 
 
 def _train_command(name: str, result: SweepResult) -> str:
-    """Return the command that learns as the best point did with the first seed."""
+    """Return the command that repeats the best point with the first seed."""
     plan, point = result.plan, result.best
     epsilon = point.epsilon
     start, end, share = epsilon.start, epsilon.start, 0.0

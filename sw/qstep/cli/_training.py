@@ -1,4 +1,4 @@
-"""What `qstep train` does once its options are read: progress, checkpoints, interruption, results."""
+"""What `qstep train` does with its options: progress, checkpoints, interruption, results."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _REFRESH_SECONDS = 0.1
 def configuration(
     env_id: str, file: Path | None, number_format: str | None, rounding: Rounding | None
 ) -> Config:
-    """Return the accelerator of a file, or one whose table is of the environment's size."""
+    """Return the accelerator that a file describes, or one with a table of the environment's size."""
     if file is not None:
         return config_from(file, None, None, number_format, None)
     config = config_from(None, *table_size(make(env_id, 0)), number_format, None)
@@ -62,10 +62,10 @@ def train(
     write_pictures: WritePictures,
     metrics_target: Path | None,
 ) -> None:
-    """Run a plan on a device and write what it gives to a folder.
+    """Run a plan on a device and write the results to a folder.
 
     A checkpoint is saved after every evaluation, when the run ends, on Ctrl-C and when the device
-    fails; the last two name the command that goes on.
+    fails; in the last two cases the command that resumes is printed.
     """
     with contextlib.ExitStack() as held:
         file = held.enter_context(run_folder(folder, resume, overwrite))
@@ -81,7 +81,7 @@ def train(
         metrics = held.enter_context(write_metrics(metrics_target, append=resume))
         learner = Learner(device, plan, hyper, resume=kept, metrics=metrics)
         first = learner.checkpoint.episode
-        gc.freeze()  # what is loaded stays; to look through it again takes a tenth of a second
+        gc.freeze()  # loaded modules stay; collecting them again would take a tenth of a second
         begun = time.monotonic()
         try:
             _run(learner, file)
@@ -111,7 +111,7 @@ def train(
 
 
 def _run(learner: Learner, file: Path) -> None:
-    """Run the episodes that are left behind a progress bar on stderr."""
+    """Run the remaining episodes with a progress bar on stderr."""
     recent: deque[tuple[float, bool | None]] = deque(maxlen=_RECENT)
     with run_bar() as progress:
         done = learner.checkpoint.episode
@@ -154,7 +154,7 @@ def _rate(success: float | None) -> str:
 
 
 def optimum_in_words(optimum: dict[str, Any]) -> str:
-    """Return what :func:`qstep.learn.summary.optimum` found, as a sentence."""
+    """Return the findings of :func:`qstep.learn.summary.optimum` as a sentence."""
     return (
         f"greedy action optimal in {optimum['optimal']} of the {optimum['visited']} states that "
         f"the greedy policy visits; value of the start {optimum['start_value']:.3f}, "

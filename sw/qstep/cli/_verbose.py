@@ -1,4 +1,4 @@
-"""`-v` on every command: what the loggers of QStep say, on stderr."""
+"""The option `-v` of every command: QStep's log messages on stderr."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ __all__ = ["verbose_option"]
 
 
 class _Stderr(logging.Handler):
-    """Writes to whatever stderr is at that moment: a progress bar puts its own in between."""
+    """Writes to the current stderr, which a progress bar may have replaced."""
 
     def emit(self, record: logging.LogRecord) -> None:
         click.echo(self.format(record), err=True)
 
 
 def verbose_option() -> click.Option:
-    """Return the option, for a command to take beside its own."""
+    """Return the option, to be added to a command."""
     return click.Option(
         ["-v", "--verbose"],
         count=True,
         expose_value=False,
         callback=_listen,
-        help="Say what the link to a device does: sessions, retries, gaps, rates; -vv every request.",
+        help="Log the link to a device: sessions, retries, gaps, rates; with -vv, every request.",
     )
 
 
 def _listen(ctx: click.Context, param: click.Parameter, count: int) -> None:
-    """Listen to the loggers until the command ends."""
+    """Show log messages until the command ends."""
     if not count:
         return
     logger = logging.getLogger("qstep")

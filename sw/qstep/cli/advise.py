@@ -27,7 +27,7 @@ __all__ = ["command"]
     "--gamma", type=FiniteRange(0, 1), default=0.9, show_default=True, help="Discount, below 1."
 )
 @click.option(
-    "--steps", type=int, help="Steps of each of 5 agents.  [default: by the world's size]"
+    "--steps", type=int, help="Steps of each of 5 agents.  [default: depends on the world's size]"
 )
 @click.option(
     "--width", type=int, default=20, show_default=True, help="Widest format to try, 8..32 bits."
@@ -37,7 +37,7 @@ __all__ = ["command"]
     "roundings",
     type=click.Choice([mode.value for mode in Rounding]),
     multiple=True,
-    help="Rounding mode to try; may be repeated.  [default: all]",
+    help="A rounding mode to try; may be repeated.  [default: all]",
 )
 @seed_option
 @json_option("all trials")
@@ -47,7 +47,7 @@ __all__ = ["command"]
     type=click.Path(path_type=Path),
     default=Path("build/advise.png"),
     show_default=True,
-    help="Picture to write: outcomes of all formats; .png, .svg, .pdf or .jpg.",
+    help="Picture of the outcomes of all formats: .png, .svg, .pdf or .jpg.",
 )
 def command(
     world: str,
@@ -60,11 +60,11 @@ def command(
     json_output: JsonOutput,
     plot_file: Path,
 ) -> None:
-    """Learn WORLD in every number format on the compiled model; name the narrowest that will do.
+    """Learn WORLD in every number format on the compiled model; name the narrowest that suffices.
 
-    A format will do if its greedy policy is worth as much as value iteration's where episodes start, in
-    a world with chance to 1 %, and so are those of all formats with more fraction bits. WORLD is a map,
-    a world file, or an environment with a transition table.
+    A format suffices if, where episodes start, its greedy policy is worth as much as value iteration's
+    (within 1 % in a world with chance), and the same holds for all formats with more fraction bits.
+    WORLD is a map, a world file, or an environment with a transition table.
     """
     from rich.console import Console
     from rich.progress import Progress

@@ -1,4 +1,4 @@
-"""``qstep agents``: many agents at once share one table, with PyTorch, on any device."""
+"""``qstep agents``: many agents share one table, in PyTorch, on any device."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _POSITIVE = click.IntRange(min=1)
     type=click.Choice(["plain", "fast", "graph"]),
     default="fast",
     show_default=True,
-    help="As people write it, fast, or fast as a CUDA graph.",
+    help="The usual code, fast code, or fast code as a CUDA graph.",
 )
 @torch_device_option("auto")
 @click.option(
@@ -35,7 +35,11 @@ _POSITIVE = click.IntRange(min=1)
     help="Agents at once.",
 )
 @click.option(
-    "--updates", type=_POSITIVE, default=2_000_000, show_default=True, help="Steps of all agents."
+    "--updates",
+    type=_POSITIVE,
+    default=2_000_000,
+    show_default=True,
+    help="Steps of all agents together.",
 )
 @click.option(
     "--episode-cap",
@@ -60,13 +64,13 @@ _POSITIVE = click.IntRange(min=1)
 @folder_options
 @json_option("the result")
 def command(env_id: str, **options: Any) -> None:
-    """Let many agents learn one table of a grid world together, with PyTorch.
+    """Let many agents learn one table of a grid world together, in PyTorch.
 
-    ENV_ID is gridworld, gridworld-8x8, -16x16 or -32x32, or a map file (.txt). Ten times on the way the
-    command says how many episodes were won, while exploring, and what the start is worth; in the end
-    it compares the greedy policy with value iteration's. The folder gets policy.png and, except of the
-    plain form, checkpoint.npz, from which --resume goes on with the same device and version of
-    PyTorch, on the CPU to exactly the same table; with more --updates, further.
+    ENV_ID is gridworld, gridworld-8x8, -16x16 or -32x32, or a map file (.txt). The command reports ten
+    times how many exploring episodes were won and what the start is worth. At the end it compares the
+    greedy policy with value iteration's. The folder gets policy.png and, except with the plain form,
+    checkpoint.npz. --resume continues from it with the same device and version of PyTorch; on the CPU
+    it gives exactly the same table. With more --updates, the run gets longer.
 
     \b
     Examples:

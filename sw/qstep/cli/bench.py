@@ -1,4 +1,4 @@
-"""``qstep bench``: every way that this machine has of doing a thing, in one table."""
+"""``qstep bench``: every way of doing a thing that this machine can run, in one table."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from qstep.plotting import picture_format
 __all__ = ["command"]
 
 
-@click.command(short_help="Time every form that this machine has.")
-@click.option("--quick", is_flag=True, help="Fewer and shorter repeats: about 30 seconds a system.")
+@click.command(short_help="Time every form that this machine can run.")
+@click.option(
+    "--quick", is_flag=True, help="Fewer and shorter repeats: about 30 seconds per system."
+)
 @click.option(
     "--system",
     "names",
@@ -24,7 +26,7 @@ __all__ = ["command"]
     type=click.Choice(NAMES),
     default=TABLES,
     show_default=True,
-    help="What is done; may be repeated.",
+    help="What to time; may be repeated.",
 )
 @torch_device_option("cpu")
 @json_option("all repeats")
@@ -53,12 +55,11 @@ def command(
     html_file: Path | None,
     reports: tuple[Path, ...],
 ) -> None:
-    """Time every way that this machine has of doing a thing, and check what came of it.
+    """Time every way of doing a thing that this machine can run, and check the results.
 
-    The forms of a system take turns: as people write it, and fast. Where a table is filled, boards and
-    serial lines stand among them in a second table, with the line rate that would make a board as fast
-    as each form. No hardware is measured: clocks are estimates of place and route, and what lines carry
-    is a formula.
+    The forms of a system, usual and fast code, run in turns. For systems that fill a table, a second
+    table lists boards and serial lines too, and the line rate at which a board would be as fast as each
+    form. No hardware is measured: clocks are estimates of place and route, and line rates are computed.
     """
     from rich.console import Console
     from rich.progress import Progress

@@ -25,7 +25,11 @@ __all__ = ["command"]
 )
 @seeds_option
 @click.option(
-    "--jobs", type=click.IntRange(1, 64), default=2, show_default=True, help="Placements at a time."
+    "--jobs",
+    type=click.IntRange(1, 64),
+    default=2,
+    show_default=True,
+    help="Placements to run at a time.",
 )
 @scheduler_option
 @click.option(
@@ -54,8 +58,8 @@ def command(
 ) -> None:
     """Build a bitstream for BOARD, and a report of its size and clock.
 
-    An unknown BOARD is answered with the list of all. Finished placements are kept: an interrupted
-    build goes on where it was, and more seeds only add to those that are there.
+    An unknown BOARD gets the list of all boards. Finished placements are kept: an interrupted build
+    continues where it stopped, and more seeds add to the finished ones.
     """
     from rich.console import Console
     from rich.progress import Progress

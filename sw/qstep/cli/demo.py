@@ -1,4 +1,4 @@
-"""`qstep demo`: what the accelerator does, shown on a small map."""
+"""`qstep demo`: the accelerator at work on a small map."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ __all__ = ["command"]
 def command(ctx: click.Context, out: Path) -> None:
     """Learn a small map on the simulated accelerator and check it bit for bit.
 
-    The same training then runs on the model that defines the right answer, and the speed is compared
-    with ways to do it on a processor. The exit status is 0 if both tables are equal, else 1.
+    The same training then runs on the model that defines the result, and the speed is compared with
+    other ways to learn on a processor. Then agents act on the simulated chip themselves. The exit status
+    is 0 if all tables equal the model's, otherwise 1.
     """
-    # Gymnasium, Numba and Matplotlib take a second to load: only when they are needed.
+    # Gymnasium, Numba and Matplotlib take a second to load, so they are imported only when needed.
     from qstep import demo, demo_agents
 
     console = Console(highlight=False)
@@ -66,7 +67,7 @@ def _introduce(console: Console) -> None:
 
 
 def _progress(console: Console) -> Progress:
-    """Return a bar that leaves nothing behind, and nothing at all where there is no terminal."""
+    """Return a progress bar that is erased at the end, and not shown without a terminal."""
     return Progress(console=console, transient=True, disable=not console.is_terminal)
 
 
@@ -172,7 +173,7 @@ def _show_agents(console: Console, found: OnChip) -> None:
             "At the clocks of bitstreams, by place and route, not measured on hardware:\n"
         )
     for report in boards:
-        # A step is a clock of the lane's; the others are the link's, which may have a slower one.
+        # Each step takes one clock of the lane; the other clocks are the link's, which may be slower.
         link_mhz = report.link.clock_mhz if report.link else report.clock_mhz
         milliseconds = (steps / report.clock_mhz + (found.clocks - steps) / link_mhz) / 1e3
         console.print(

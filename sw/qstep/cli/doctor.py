@@ -22,7 +22,7 @@ __all__ = ["command"]
 def command(json_output: JsonOutput) -> None:
     """Show what is installed, what is missing and how to get it.
 
-    The exit status is 0 if learning on the simulated accelerator can run, else 1.
+    The exit status is 0 if the simulated accelerator can run here, otherwise 1.
     """
     findings = examine()
     ready = is_ready(findings)

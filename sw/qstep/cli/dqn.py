@@ -1,4 +1,4 @@
-"""``qstep dqn``: learn an environment with a network, as people write it or fast."""
+"""``qstep dqn``: learn an environment with a network, in usual or in fast code."""
 
 from __future__ import annotations
 
@@ -21,21 +21,20 @@ __all__ = ["command"]
     type=click.Choice(("plain", "fast")),
     default="fast",
     show_default=True,
-    help="As people write it, or fast.",
+    help="The usual code, or fast code.",
 )
 @hyperparameter_options(DqnConfig)
 def command(**options: Any) -> None:
     """Learn an environment with a deep Q-network.
 
-    ENVIRONMENT is cartpole, snake (with the flood fill), snake-features (without), or any other whose
-    observations are a Box of floats or a Discrete and whose actions are a Discrete: a Gymnasium id, a
-    grid world by its name or its map (.txt). A hyperparameter that is not given is the environment's
-    own.
+    ENVIRONMENT is cartpole, snake (with the flood fill), snake-features (without it), a grid world by
+    its name or map (.txt), or a Gymnasium id whose observations are a Box of floats or a Discrete and
+    whose actions are a Discrete. Every environment has its own default hyperparameters.
 
     The folder gets network.safetensors, history.json, learning_curve.png and, with the fast form on
-    cartpole and snake, checkpoint.npz. Ctrl-C leaves a checkpoint from which --resume goes on with the
-    same device and version of PyTorch, on the CPU to exactly the same result; of several seeds the
-    finished ones are kept. The score is that of the last network, not of the best one on the way.
+    cartpole and snake, checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint with the
+    same device and version of PyTorch; on the CPU it gives exactly the same result. With several seeds,
+    the finished ones are kept. The score is that of the last network, not of the best one seen.
 
     \b
     Examples:
@@ -48,7 +47,7 @@ def command(**options: Any) -> None:
     """
     if options["resume"] and options["form"] == "plain":
         raise click.UsageError(
-            "--resume goes with the fast form: a Gymnasium environment cannot say its state"
+            "--resume needs the fast form: a Gymnasium environment cannot save its state"
         )
-    # PyTorch and Matplotlib take seconds to load: only when they are needed.
+    # PyTorch and Matplotlib take seconds to load, so they are imported only when needed.
     extras.load("qstep.cli._networks", "torch").train(**options)

@@ -34,16 +34,16 @@ def _axis(name: str, what: str, own: str) -> Callable[[Callable[..., Any]], Call
 @_axis("--states", "Rows of the table, 2..65536.", "the board's own")
 @_axis("--actions", "Columns of the table, 2..64.", "the board's own")
 @_axis("--width", "Bits of a value, 8..32.", "the board's own")
-@_axis("--loop-depth", "Clocks of the dependence loop, 1..3.", "1,2,3")
+@_axis("--loop-depth", "Depth of the dependence loop in clocks, 1..3.", "1,2,3")
 @click.option(
     "--what",
     type=click.Choice(["lane", "device"]),
     default="lane",
     show_default=True,
-    help="The lane alone, between registers, or all that a bitstream holds.",
+    help="The lane alone, between registers, or the whole bitstream.",
 )
 @seeds_option
-@jobs_option("Tools at a time.")
+@jobs_option("Tools to run at a time.")
 @scheduler_option
 @json_option("all figures")
 @click.option(
@@ -52,7 +52,7 @@ def _axis(name: str, what: str, own: str) -> Callable[[Callable[..., Any]], Call
     type=click.Path(path_type=Path),
     default=Path("build/explore.png"),
     show_default=True,
-    help="Picture to write: area against updates a second; .png, .svg, .pdf or .jpg.",
+    help="Picture of area against updates a second: .png, .svg, .pdf or .jpg.",
 )
 def command(
     boards: tuple[str, ...],
@@ -69,9 +69,9 @@ def command(
 ) -> None:
     """Compare all combinations of the given sizes on each BOARD: area, clock, updates a second.
 
-    Without a BOARD, all that take a stream of transitions. What is no configuration or does not fit
-    is listed, with what is lacking, before anything is placed. Whatever is finished is kept: the same
-    command again goes on where it was, and more seeds only add.
+    Without a BOARD, the command takes all boards that accept a stream of transitions. Before it places
+    anything, it lists the combinations that are illegal or do not fit, and why. Finished placements are
+    kept: the same command continues where it stopped, and more seeds add to the finished ones.
     """
     from rich.console import Console
     from rich.progress import Progress

@@ -36,11 +36,11 @@ __all__ = ["command"]
 )
 @agent_option
 def command(table_file: Path, name: str, out: Path, agent: int) -> None:
-    """Write a learnt table as text, every raw value exactly.
+    """Write a learnt table as text, with exact raw values.
 
-    The first line says size and number format. A C header has the array qstep_table[state][action] of
-    the narrowest integers that hold the format; a memory image has a word a line, word
-    state * actions + action, in two's complement.
+    The first line gives the size and the number format. A C header holds the array
+    qstep_table[state][action] of the narrowest integers that fit the format. A memory image has one
+    word per line in two's complement, at word state * actions + action.
 
     \b
     Examples:
@@ -51,8 +51,8 @@ def command(table_file: Path, name: str, out: Path, agent: int) -> None:
     config = table_config(table_file)
     if config.acting is not None and config.acting.algorithm is Algorithm.DOUBLE_Q_LEARNING:
         raise TableError(
-            f"{table_file}: holds the two tables of Double Q-learning, whose sum is the policy's; "
-            "one table is exported"
+            f"{table_file}: holds the two tables of Double Q-learning, and the policy uses their sum; "
+            "only a single table can be exported"
         )
     q_raw = table_of(config, load_table(table_file, config), agent, table_file).astype(np.int32)
     with room_for(out):

@@ -19,24 +19,24 @@ __all__ = ["command"]
 @click.option(
     "--bus",
     type=click.Choice(["axi"]),
-    help="Instead of the link: AXI4-Lite for control, AXI4-Stream for transitions or a live world.",
+    help="Replace the link: AXI4-Lite for control, AXI4-Stream for transitions or a live world.",
 )
 @click.option(
     "--stream-bytes",
     type=click.Choice(["4", "8", "16"]),
     default="4",
     show_default=True,
-    help="With --bus: bytes of a beat of the streams.",
+    help="With --bus: bytes per beat of the streams.",
 )
 @click.option(
     "--out", "folder", type=click.Path(path_type=Path), required=True, help="Folder to write to."
 )
 def command(folder: Path, bus: str | None, stream_bytes: str, **geometry: Any) -> None:
-    """Write the Verilog of a configuration, whole, and a manifest of what it is made of.
+    """Write the complete Verilog of a configuration, and a manifest of its sources.
 
-    The folder gets two tops to choose from, qstep_device.v with byte streams and qstep_top.v with a
-    UART, and the hand-written SystemVerilog that both instantiate. With --bus axi it gets qstep_axi.sv,
-    and a C header and a page (HTML) of its registers.
+    The folder gets two top modules to choose from, qstep_device.v with byte streams and qstep_top.v with
+    a UART, and the hand-written SystemVerilog that both instantiate. With --bus axi it gets qstep_axi.sv
+    instead, with a C header and an HTML page of its registers.
     """
     config = config_from(**geometry)
 

@@ -26,11 +26,11 @@ def _sizes(_: click.Context, __: click.Parameter, text: str) -> tuple[int, ...]:
         raise click.BadParameter(f"{text!r} is not a list of integers such as 64,256") from None
     wrong = [size for size in sizes if not 1 <= size <= _LARGEST]
     if wrong:
-        raise click.BadParameter(f"{wrong[0]} is no size; they go from 1 to {_LARGEST}")
+        raise click.BadParameter(f"{wrong[0]} is not a legal size; sizes go from 1 to {_LARGEST}")
     return tuple(sorted(set(sizes)))
 
 
-@click.command(short_help="Compare processor and GPU by the product of two matrices.")
+@click.command(short_help="Compare processor and GPU by multiplying two matrices.")
 @click.option(
     "--sizes",
     callback=_sizes,
@@ -40,7 +40,7 @@ def _sizes(_: click.Context, __: click.Parameter, text: str) -> tuple[int, ...]:
     help=f"Rows and columns of the factors, each 1..{_LARGEST}.",
 )
 @click.option(
-    "--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="Turns of a device."
+    "--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="Repeats per device."
 )
 @json_option("everything")
 @click.option(
@@ -54,8 +54,8 @@ def command(
 ) -> None:
     """Multiply square matrices on every device that PyTorch has here, and compare.
 
-    Devices that this machine lacks are named and left out. What is printed is GFLOP/s: thousand million
-    additions and multiplications a second, in float32.
+    Missing devices are named and left out. The unit is GFLOP/s: thousand million additions and
+    multiplications a second, in float32.
     """
     from rich.console import Console
     from rich.progress import Progress

@@ -1,4 +1,4 @@
-"""``qstep play``: watch what a learnt table does, and score it."""
+"""``qstep play``: watch a learnt table act, and score it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from qstep.table import load_table, table_config
 __all__ = ["command"]
 
 
-@click.command(short_help="Watch what a learnt table does, and score it.")
+@click.command(short_help="Watch a learnt table act, and score it.")
 @click.argument("table_file", metavar="TABLE.npz", type=click.Path(path_type=Path))
 @click.argument("env_id", metavar="[WORLD]", default="gridworld")
 @click.option(
@@ -28,19 +28,19 @@ __all__ = ["command"]
     type=click.IntRange(1, 1_000_000),
     default=100,
     show_default=True,
-    help="Greedy episodes of the score.",
+    help="Greedy episodes to score.",
 )
 @agent_option
 @seed_option
 @click.option(
-    "--watch/--no-watch", default=None, help="Show an episode first.  [default: on a terminal]"
+    "--watch/--no-watch", default=None, help="Show one episode first.  [default: on a terminal]"
 )
 @click.option(
     "--delay",
     type=FiniteRange(0, 10),
     default=0.2,
     show_default=True,
-    help="Seconds between two steps that are shown.",
+    help="Seconds between the steps shown.",
 )
 @json_option("the score")
 def command(
@@ -55,8 +55,8 @@ def command(
 ) -> None:
     """Act greedily on a learnt table: show an episode step by step, then score many.
 
-    WORLD is what `qstep train` takes: gridworld (unless another is given), gridworld-8x8, snake,
-    cartpole, a map file (.txt) or a Gymnasium id. Nothing is learnt and nothing explored.
+    WORLD is one that `qstep train` accepts: gridworld (the default), gridworld-8x8, snake, cartpole, a
+    map file (.txt) or a Gymnasium id. The table does not change, and no action is random.
 
     \b
     Examples:
@@ -99,7 +99,7 @@ def command(
 
 
 def _show(env: Any, q: Any, seed: int, delay: float, to_stderr: bool) -> None:
-    """Print an episode: the environment as it draws itself, where it does, and what was done."""
+    """Print an episode: the environment's own drawing, if it has one, and each action."""
     from qstep.learn.policy import greedy
 
     state, total, steps = int(env.reset(seed=seed)[0]), 0.0, 0

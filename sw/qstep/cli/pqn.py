@@ -20,13 +20,13 @@ __all__ = ["command"]
 def command(**options: Any) -> None:
     """Learn an environment with parallelised Q-learning.
 
-    ENVIRONMENT is what `qstep dqn` takes. Many of them at once, a network with layer normalisation,
-    lambda returns; no replay, no target network. A hyperparameter that is not given is the
-    environment's own.
+    ENVIRONMENT is one that `qstep dqn` accepts. PQN uses many environments at once, a network with layer
+    normalisation and lambda returns, but no replay memory and no target network. Every environment has
+    its own default hyperparameters.
 
     The folder gets network.safetensors, history.json, learning_curve.png and, on cartpole and snake,
-    checkpoint.npz. Ctrl-C leaves a checkpoint from which --resume goes on with the same device and
-    version of PyTorch, on the CPU to exactly the same result; of several seeds the finished ones are
+    checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint with the same device and version
+    of PyTorch; on the CPU it gives exactly the same result. With several seeds, the finished ones are
     kept.
 
     \b
@@ -35,5 +35,5 @@ def command(**options: Any) -> None:
       qstep pqn snake --seeds 5
       qstep pqn FrozenLake-v1 --num-envs 64 --q-lambda 0.8
     """
-    # PyTorch and Matplotlib take seconds to load: only when they are needed.
+    # PyTorch and Matplotlib take seconds to load, so they are imported only when needed.
     extras.load("qstep.cli._networks", "torch").train(form="pqn", **options)

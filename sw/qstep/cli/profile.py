@@ -1,4 +1,4 @@
-"""``qstep profile``: where the time of a backend goes."""
+"""``qstep profile``: where a backend spends its time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from qstep.files import write_atomically
 __all__ = ["command"]
 
 
-@click.command(short_help="Name the hot spot of a backend, and the share that it takes.")
+@click.command(short_help="Name the hot spot of a backend and its share of the time.")
 @click.argument("backend", metavar="[BACKEND]", required=False)
 @click.option(
     "--tool",
@@ -33,7 +33,7 @@ __all__ = ["command"]
     type=FiniteRange(0, 3600, min_open=True),
     default=1.0,
     show_default=True,
-    help="How long the work would take without a profiler.",
+    help="How long the work should take without a profiler.",
 )
 @click.option(
     "--top", type=click.IntRange(min=1), default=10, show_default=True, help="Places to list."
@@ -43,7 +43,7 @@ __all__ = ["command"]
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("build/profile"),
     show_default=True,
-    help="Folder of the profile's file.",
+    help="Folder for the profile.",
 )
 @json_option("all places")
 def command(
@@ -55,11 +55,11 @@ def command(
     out: Path,
     json_output: JsonOutput,
 ) -> None:
-    """Run a BACKEND under a profiler and say where its time goes.
+    """Run a BACKEND under a profiler and say where it spends its time.
 
-    BACKEND is any form of any system that qstep bench knows; without one, they are listed. pyinstrument
-    writes an HTML page, torch a trace for chrome://tracing or ui.perfetto.dev, cprofile a file that
-    pstats and snakeviz read, line the whole function as text.
+    BACKEND is any form of any system of qstep bench; without one, the command lists them. pyinstrument
+    writes an HTML page, torch a trace for chrome://tracing or ui.perfetto.dev, cprofile a file for
+    pstats and snakeviz, and line the whole function as text.
 
     \b
     Examples:

@@ -21,7 +21,9 @@ __all__ = ["command"]
     help=f"The file.  [default: what qstep build wrote to {BITSTREAMS.as_posix()}]",
 )
 @click.option(
-    "--flash", is_flag=True, help="Keep it over a loss of power; the iCEBreaker always does."
+    "--flash",
+    is_flag=True,
+    help="Keep the bitstream when power is off; the iCEBreaker always does.",
 )
 def command(board: str, file: Path | None, flash: bool) -> None:
     """Load a bitstream into BOARD, with openFPGALoader."""
@@ -31,7 +33,9 @@ def command(board: str, file: Path | None, flash: bool) -> None:
 
     chosen = load(board)
     bitstream = file or BITSTREAMS / bitstream_name(chosen)
-    on_interrupt(lambda: f"; the bitstream is not whole on the board; again with: {command_line()}")
+    on_interrupt(
+        lambda: f"; the bitstream on the board is incomplete; repeat with: {command_line()}"
+    )
     program(chosen, bitstream, flash)
     config = bitstream.with_suffix(".toml")
     click.echo(

@@ -27,7 +27,7 @@ _CHUNK = 1 << 16
 """Transitions between two movements of the progress bar."""
 
 _QUIET_SECONDS = 2.0
-"""A replay that is over by then shows no progress bar."""
+"""A replay that ends sooner shows no progress bar."""
 
 
 @click.command()
@@ -47,7 +47,7 @@ _QUIET_SECONDS = 2.0
     "init_file",
     type=click.Path(path_type=Path),
     metavar="TABLE.npz",
-    help="Table to begin with.  [default: zeros]",
+    help="Initial table.  [default: zeros]",
 )
 @json_option("the summary")
 def command(
@@ -68,7 +68,7 @@ def command(
 ) -> None:
     """Apply transitions to a Q-table, in order, and write the table.
 
-    TRANSITIONS.npz holds equally long arrays state, action, reward (real), next_state and terminated
+    TRANSITIONS.npz holds arrays of equal length: state, action, reward (real), next_state and terminated
     (bool). TABLE.npz gets q_raw (int32), q (float64) and config (JSON text). The same transitions and
     options give the same file, byte for byte, on every device.
 
@@ -110,8 +110,8 @@ def command(
 
 
 def _apply(device: Device, transitions: Transitions) -> float:
-    """Apply all transitions and return the seconds that took; an error counts over all of them."""
-    device.apply(transitions[:0])  # loads the compiled code, which is no part of the rate
+    """Apply all transitions and return the seconds taken; an error counts all that were applied."""
+    device.apply(transitions[:0])  # loads the compiled code, which must not count towards the rate
     with _progress(len(transitions)) as advance:
         begun = time.perf_counter()
         for start in range(0, len(transitions), _CHUNK):
@@ -128,7 +128,7 @@ def _apply(device: Device, transitions: Transitions) -> float:
 
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[int], None]]:
-    """Yield a function that counts transitions on a progress bar, on stderr, if it takes long."""
+    """Yield a function that counts transitions on a progress bar on stderr, if the replay takes long."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
@@ -153,7 +153,7 @@ def _progress(total: int) -> Iterator[Callable[[int], None]]:
 
 
 def _words(counters: Counters | None) -> str:
-    """Return what the hardware counted since its reset, for the closing line."""
+    """Return the hardware's counters since its reset, for the last line."""
     if counters is None or not counters.offered_clocks:
         return ""
     return (

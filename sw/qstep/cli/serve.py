@@ -25,14 +25,14 @@ __all__ = ["command"]
 )
 @click.option("--port", type=int, default=0, help="TCP port.  [default: a free one]")
 @click.option(
-    "--uart", is_flag=True, help="Simulate the serial lines too, bit by bit, at link.baud."
+    "--uart", is_flag=True, help="Also simulate the serial lines, bit by bit, at link.baud."
 )
 @json_option("where the device is, when it is ready,")
 def command(link: str, port: int, uart: bool, json_output: JsonOutput, **geometry: Any) -> None:
     """Offer the simulated device as a serial port until Ctrl-C.
 
-    Table and counters live on from one client to the next. A TCP port has one client at a time: the
-    next one waits until it has gone or has been silent for a second, and then takes its place.
+    Table and counters are kept from one client to the next. A TCP port serves one client at a time: the
+    next one waits until the first has left or has been silent for a second, then takes its place.
     """
     config = config_from(**geometry)
 

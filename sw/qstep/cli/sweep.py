@@ -47,11 +47,11 @@ def _axis(
 @_axis("--gamma", "G", "Discounts, 0..1.", "0.8,0.9,0.95,0.99,0.999")
 @_axis("--epsilon-start", "E", "First epsilons, 0..1.", "1")
 @_axis("--epsilon-end", "E", "Last epsilons, 0..1.", "0.05")
-@_axis("--epsilon-share", "S", "Shares of the run over which epsilon falls, 0..1.", "0.5")
+@_axis("--epsilon-share", "S", "Share of the run during which epsilon falls, 0..1.", "0.5")
 @_axis(
     "--algorithm",
     "NAME",
-    "Of q-learning, sarsa, expected-sarsa, double-q.",
+    "Any of q-learning, sarsa, expected-sarsa, double-q.",
     "q-learning",
     _words,
 )
@@ -60,7 +60,7 @@ def _axis(
     "number_format",
     callback=_words,
     metavar="Qm.F,...",
-    help="Number formats.  [default: 16 bits that hold the world]",
+    help="Number formats.  [default: 16 bits that fit the world]",
 )
 @click.option(
     "--rounding",
@@ -75,28 +75,34 @@ def _axis(
     type=click.IntRange(1, 1000),
     default=_SEEDS,
     show_default=True,
-    help="Agents of every point, of SEED and the next ones.",
+    help="Agents per point, with SEED and the seeds after it.",
 )
-@click.option("--steps", type=int, help="Steps of each agent.  [default: by the world's size]")
+@click.option(
+    "--steps", type=int, help="Steps of each agent.  [default: depends on the world's size]"
+)
 @click.option(
     "--random",
     type=int,
     metavar="N",
-    help="Draw N points, instead of all combinations: alpha and 1-gamma evenly on a logarithmic scale "
-    "between the least and the greatest.",
+    help="Draw N points instead of trying all combinations: alpha and 1-gamma evenly on a log scale "
+    "between the smallest and the largest value.",
 )
 @click.option(
-    "--random-seed", type=int, default=0, show_default=True, help="Seed of what --random draws."
+    "--random-seed",
+    type=int,
+    default=0,
+    show_default=True,
+    help="Seed of the points that --random draws.",
 )
 @device_option
 @click.option(
     "--config",
     "config_file",
     type=click.Path(path_type=Path),
-    help="The accelerator as TOML: of a board, what qstep build wrote.  [default: one that fits]",
+    help="The accelerator as TOML; for a board, the file from qstep build.  [default: one that fits]",
 )
 @click.option("--agents", type=int, help="Agents of a simulation, 1..2048.  [default: up to 16]")
-@jobs_option("Processes that compute, where the device is the model.")
+@jobs_option("Processes to use when the device is the model.")
 @scheduler_option
 @click.option(
     "--out",
@@ -132,15 +138,15 @@ def command(
 ) -> None:
     """Learn WORLD with every combination of settings, and rank them.
 
-    A point is a combination; one agent learns with it for each seed. Points are ranked by the return of
-    an episode of the greedy policy, which is computed exactly, and where that is the same by how soon
-    the policy was, and stayed, within 1 % of the optimum. WORLD is a map, a world file, or an
+    A point is one combination of settings; one agent per seed learns with it. Points are ranked by the
+    return of the greedy policy, which is computed exactly, and points with the same return by how soon
+    the policy came within 1 % of the optimum and stayed there. WORLD is a map, a world file, or an
     environment with a transition table.
 
-    On the model agents run on all cores, or on a cluster. On a simulation or a board those of one
-    algorithm and format run together. The folder gets sweep.json, heat_map.png, learning_curves.png and
-    checkpoint.npz. Ctrl-C leaves a checkpoint from which --resume goes on, on any device; results are
-    the same bit for bit, and what qstep train learns with --agents 1 and these settings.
+    On the model, agents run on all cores or on a cluster. On a simulation or a board, agents with the
+    same algorithm and format run together. The folder gets sweep.json, heat_map.png, learning_curves.png
+    and checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint on any device. Results are
+    the same bit for bit, and equal those of qstep train with --agents 1 and these settings.
 
     \b
     Examples:
@@ -158,7 +164,9 @@ def command(
     from qstep.scheduler import Processes, Workers
 
     if scheduler is not None and not is_model(url):
-        raise click.UsageError("--scheduler is for the model: a device is where this runs")
+        raise click.UsageError(
+            "--scheduler is for the model: a device is attached to this computer"
+        )
     named = World.named(world)
     axes: dict[str, Any] = {"alphas": alpha, "gammas": gamma}
     plan = sweep_plan(

@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _MAZE: dict[str, dict[str, float | int | str]] = {"gridworld-32x32": {"gamma": 0.99}}
-"""74 steps from its goal, a gamma of 0.9 leaves less than the resolution of Q8.8."""
+"""At 74 steps from its goal, a gamma of 0.9 leaves less than the resolution of Q8.8."""
 
 _HOST_DEFAULTS: dict[str, dict[str, float | int | str]] = {
     **_MAZE,
     # Slippery: outcomes must be averaged, and a reward of 1 many steps ahead must stay above 2^-8.
     "FrozenLake-v1": {"alpha": 0.1, "gamma": 0.99, "episodes": 5000},
-    # It has no step limit, so the first walks are long; few episodes are enough.
+    # There is no step limit, so the first walks are long and few episodes are enough.
     "CliffWalking-v1": {"episodes": 500},
-    # 11 bits stand for many grids, so values must be averaged; and one random move can end a game.
+    # 11 bits stand for many grids, so values must be averaged, and one random move can end a game.
     "snake": {
         "alpha": 0.05,
         "epsilon_end": 0.0,
@@ -46,8 +46,8 @@ _HOST_DEFAULTS: dict[str, dict[str, float | int | str]] = {
         "num_envs": 8,
         "sync_steps": 1024,
     },
-    # A row stands for many states, so values are means of many small corrections; rounding to the
-    # nearest would drop those that are below half of 2^-8.
+    # A row stands for many states, so values are means of many small corrections. Rounding to
+    # nearest would drop corrections below half of 2^-8.
     "cartpole": {
         "alpha": 0.1,
         "gamma": 0.99,
@@ -66,7 +66,7 @@ _DEVICE_DEFAULTS: dict[str, dict[str, float | int | str]] = {
     "CliffWalking-v1": {"episodes": 500},
     "Taxi-v3": {"episodes": 5000},
 }
-"""Options that are not given, where they must differ from the command's own for learning to work."""
+"""Defaults of worlds that do not learn with the command's own defaults."""
 
 _DEVICE_ONLY = (
     "steps",
@@ -96,7 +96,7 @@ _HOST_ONLY = ("epsilon_episodes", "evaluate_every", "num_envs", "sync_steps")
     help="Training episodes, 1 or more, of each agent.",
 )
 @click.option("--steps", type=int, help="Training steps of each agent, instead of episodes.")
-@click.option("--agents", type=int, help="Agents on the device, 1..2048.  [default: 8]")
+@click.option("--agents", type=int, help="Number of agents on the device, 1..2048.  [default: 8]")
 @click.option(
     "--max-episode-steps",
     type=int,
@@ -105,8 +105,8 @@ _HOST_ONLY = ("epsilon_episodes", "evaluate_every", "num_envs", "sync_steps")
 @click.option(
     "--lanes",
     type=int,
-    help="Lanes that make the agents' steps, up to 16 agents each, on a simulation or a board.  "
-    "[default: as few as they take]",
+    help="Lanes of a simulation or a board, each for up to 16 agents.  "
+    "[default: as few as the agents need]",
 )
 @click.option("--shared-table", is_flag=True, help="All agents on the device learn one table.")
 @click.option(
@@ -114,20 +114,20 @@ _HOST_ONLY = ("epsilon_episodes", "evaluate_every", "num_envs", "sync_steps")
     type=click.Choice([algorithm.value for algorithm in Algorithm]),
     default=Algorithm.Q_LEARNING.value,
     show_default=True,
-    help="What agents on the device learn by.",
+    help="Algorithm of agents on the device.",
 )
 @hyper_options
 @click.option(
     "--config",
     "config_file",
     type=click.Path(path_type=Path),
-    help="The accelerator as TOML: of a board, what qstep build wrote.  [default: one that fits]",
+    help="The accelerator as TOML; for a board, the file from qstep build.  [default: one that fits]",
 )
 @click.option(
     "--format",
     "number_format",
     metavar="Qm.F",
-    help="Number format.  [default: on the device 16 bits that hold the world, else Q8.8]",
+    help="Number format.  [default: on the device, 16 bits that fit the world; otherwise Q8.8]",
 )
 @click.option("--epsilon-start", type=float, default=1.0, show_default=True, help="First epsilon.")
 @click.option("--epsilon-end", type=float, default=0.05, show_default=True, help="Last epsilon.")
@@ -136,12 +136,12 @@ _HOST_ONLY = ("epsilon_episodes", "evaluate_every", "num_envs", "sync_steps")
     type=float,
     default=0.5,
     show_default=True,
-    help="Share of the run over which epsilon falls.",
+    help="Share of the run during which epsilon falls.",
 )
 @click.option(
     "--epsilon-episodes",
     type=click.IntRange(min=1),
-    help="Episodes that this is a share of, host only.  "
+    help="Episodes that --epsilon-share refers to, host only.  "
     "[default: all; with --resume, those of the checkpoint]",
 )
 @click.option(
@@ -157,20 +157,20 @@ _HOST_ONLY = ("epsilon_episodes", "evaluate_every", "num_envs", "sync_steps")
     type=int,
     default=1,
     show_default=True,
-    help="Environments that act in turns, host only: snake and cartpole can have more than 1.",
+    help="Environments that step in turns, host only: more than 1 for snake and cartpole.",
 )
 @click.option(
     "--sync-steps",
     type=int,
     default=64,
     show_default=True,
-    help="Transitions between two reads of the table, host only: fewer is fresher, more is faster.",
+    help="Transitions between reads of the table, host only: fewer is fresher, more is faster.",
 )
 @click.option(
     "--trace",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE.npz",
-    help="Write every step that agents on the device make.",
+    help="File for every step of the agents on the device.",
 )
 @click.option(
     "--out",
@@ -185,14 +185,14 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
     """Learn the Q-table of a world on a device.
 
     WORLD is gridworld, gridworld-8x8, gridworld-16x16, gridworld-32x32, snake, cartpole, a map (.txt), a
-    world file (.npz), the file of a circuit that the device of --config has (.sv, .v, .py), or a
-    Gymnasium id with discrete observations and actions.
+    world file (.npz), a circuit that is part of the device of --config (.sv, .v, .py), or a Gymnasium id
+    with discrete observations and actions.
 
-    Where a world has a transition table, agents act beside their tables on the device, and only counters
-    and tables come back: several million steps a second and more. Elsewhere, and with --act host, the
-    host acts and streams what happened. The folder gets table.npz, history.json, learning_curve.png,
-    checkpoint.npz and, where there is a map, policy.png. The same seed gives the same tables on every
-    device. Ctrl-C leaves a checkpoint from which --resume goes on to exactly the same result.
+    If the world has a transition table, agents act on the device, beside their tables, and only
+    counters and tables come back: several million steps a second or more. Otherwise, and with --act
+    host, the host acts and streams the transitions. The folder gets table.npz, history.json,
+    learning_curve.png, checkpoint.npz and, for a map, policy.png. The same seed gives the same tables on
+    every device. After Ctrl-C, --resume continues from the checkpoint to exactly the same result.
 
     \b
     Examples:
@@ -204,15 +204,15 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
       qstep train snake
       qstep train cartpole
 
-    Unless given, gridworld-32x32 takes --gamma 0.99; on the device FrozenLake-v1 takes --alpha 0.03
-    --gamma 0.99 --episodes 20000, CliffWalking-v1 --episodes 500 and Taxi-v3 --episodes 5000; on the
-    host FrozenLake-v1 takes --alpha 0.1 --gamma 0.99 --episodes 5000, CliffWalking-v1 --episodes 500,
-    snake --alpha 0.05 --epsilon-end 0 --episodes 3000 --evaluate-every 500 --num-envs 8 --sync-steps
-    1024, and cartpole --alpha 0.1 --gamma 0.99 --rounding stochastic --epsilon-end 0 --episodes 3000
-    --evaluate-every 500 --num-envs 4 --sync-steps 1024.
+    Some worlds have other defaults: gridworld-32x32 takes --gamma 0.99; on the device FrozenLake-v1
+    takes --alpha 0.03 --gamma 0.99 --episodes 20000, CliffWalking-v1 --episodes 500 and Taxi-v3
+    --episodes 5000; on the host FrozenLake-v1 takes --alpha 0.1 --gamma 0.99 --episodes 5000,
+    CliffWalking-v1 --episodes 500, snake --alpha 0.05 --epsilon-end 0 --episodes 3000 --evaluate-every
+    500 --num-envs 8 --sync-steps 1024, and cartpole --alpha 0.1 --gamma 0.99 --rounding stochastic
+    --epsilon-end 0 --episodes 3000 --evaluate-every 500 --num-envs 4 --sync-steps 1024.
     """
     options["write_pictures"] = ctx.with_resource(drawing())
-    # Gymnasium and Numba take a second to load: only when they are needed.
+    # Gymnasium and Numba take a second to load, so they are imported only when needed.
     from qstep.acting.world import World
 
     act = options.pop("act")
@@ -243,7 +243,7 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
     limit = options.pop("max_episode_steps")
     if limit is not None:
         if world is None:
-            raise click.UsageError("--max-episode-steps is for worlds that have a table")
+            raise click.UsageError("--max-episode-steps is for worlds with a transition table")
         world = world.limited(limit)
     if options["steps"] is not None:
         if ctx.get_parameter_source("episodes") is ParameterSource.COMMANDLINE:

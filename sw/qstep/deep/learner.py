@@ -150,7 +150,7 @@ class NetworkLearner(ABC):
         """Return what keeps its own arrays in a checkpoint, by name; ConfigError if something cannot."""
         if not isinstance(self.envs, CompiledVectorEnv):
             raise ConfigError(
-                f"{self.envs} has no checkpoints: a Gymnasium environment cannot say its state"
+                f"{self.envs} has no checkpoints: a Gymnasium environment cannot save its state"
             )
         return {"envs": self.envs}
 

@@ -254,7 +254,7 @@ class Run:
         """
         if isinstance(self.learner, PlainDqn):
             raise ConfigError(
-                "the plain form has no checkpoints: a Gymnasium environment cannot say its state"
+                "the plain form has no checkpoints: a Gymnasium environment cannot save its state"
             )
         learner, own = self.learner.checkpoint(), self._own()
         return Checkpoint({**learner.head, **own.head}, {**learner.arrays, **own.arrays})
