@@ -1,8 +1,8 @@
 """Built files, kept between runs.
 
-An entry is one file named ``KEY-CHECKSUM.suffix``: whoever finds it can tell whether it is whole. Some
-are shared objects that will be loaded, and a checksum says nothing of who made them: neither an entry
-nor the folder may be anything that another user can write.
+An entry is one file named ``KEY-CHECKSUM.suffix``, so any reader can tell whether it is whole. Some
+entries are shared objects that will be loaded, and a checksum does not say who made them. Therefore no
+other user may be able to write an entry or the folder.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ _BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 class Kept(PosixPath):
-    """A file of the cache; pickled for another machine, it takes its content to the cache there."""
+    """A file of the cache; pickled for another machine, it carries its content to the cache there."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _received, (self.name, self.read_bytes())
 
 
 def folder() -> Path:
-    """Return the cache folder: the environment variable QSTEP_CACHE, else the user's own."""
+    """Return the cache folder: the environment variable QSTEP_CACHE, or the user's default."""
     chosen = os.environ.get("QSTEP_CACHE")
     return Path(chosen) if chosen else platformdirs.user_cache_path("qstep")
 
 
 def prepare() -> Path:
-    """Return the cache folder, made if it is absent, for this user alone.
+    """Return the cache folder, created for this user alone if it does not exist.
 
     Raises
     ------
     QStepError
-        It cannot be made, is another user's, or others may write it.
+        It cannot be created, belongs to another user, or others may write to it.
     """
     place = folder()
     with _failures_named(place):
@@ -64,9 +64,9 @@ def prepare() -> Path:
 
 
 def fetch(key: str, suffix: str, make: Callable[[Path], Path]) -> Kept:
-    """Return the file kept under `key`, made first if it is not there or damaged.
+    """Return the file kept under `key`, made first if it is absent or damaged.
 
-    A cache that cannot be written serves the entries that it has.
+    A read-only cache still serves its entries.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def fetch(key: str, suffix: str, make: Callable[[Path], Path]) -> Kept:
     Raises
     ------
     QStepError
-        The cache folder cannot be written, is another user's, or others may write it.
+        The cache folder cannot be written, belongs to another user, or others may write to it.
     """
     place = prepare()
     found, damaged = _look(place, key, suffix)
@@ -96,7 +96,7 @@ def fetch(key: str, suffix: str, make: Callable[[Path], Path]) -> Kept:
 
 
 def find(key: str, suffix: str) -> Kept | None:
-    """Return the file kept under `key`, if it is there and whole; errors as for :func:`fetch`."""
+    """Return the file kept under `key` if it is present and whole; errors as for :func:`fetch`."""
     found, _ = _look(prepare(), key, suffix)
     return None if found is None else Kept(found)
 
@@ -113,7 +113,7 @@ def _received(name: str, content: bytes) -> Kept:
 
 
 def _look(place: Path, key: str, suffix: str) -> tuple[Path | None, list[Path]]:
-    """Return a whole entry of a key, if there is one, and what else has its name."""
+    """Return a whole entry of a key, if there is one, and the other files with its name."""
     damaged: list[Path] = []
     for entry in place.glob(f"{key}-*{suffix}"):
         content = _content(entry)
@@ -124,9 +124,9 @@ def _look(place: Path, key: str, suffix: str) -> tuple[Path | None, list[Path]]:
 
 
 def _keep(place: Path, key: str, suffix: str, made: Path) -> Path:
-    """Move a file into the cache, unless another process was faster, and remove what is damaged.
+    """Move a file into the cache, unless another process was faster, and remove damaged entries.
 
-    Looking and removing are one step to others, so nobody removes what another one has just returned.
+    The lock covers looking and removing, so no process removes what another has just returned.
     """
     with _locked(place):
         found, damaged = _look(place, key, suffix)
@@ -141,7 +141,7 @@ def _keep(place: Path, key: str, suffix: str, made: Path) -> Path:
 
 
 def _content(entry: Path) -> bytes | None:
-    """Return what an entry holds; None if it is no file of ours, a link or a pipe for example."""
+    """Return the content of an entry; None if it is not a regular file of ours."""
     with contextlib.suppress(OSError):
         descriptor = os.open(entry, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(descriptor, "rb") as file:
@@ -152,13 +152,13 @@ def _content(entry: Path) -> bytes | None:
 
 
 def _is_private(status: os.stat_result) -> bool:
-    """Whether nobody but this user, and the administrator, may write a file or into a folder."""
+    """Whether only this user and the administrator may write to a file or folder."""
     return status.st_uid in (os.geteuid(), 0) and not status.st_mode & _BY_OTHERS
 
 
 @contextlib.contextmanager
 def _scratch(place: Path) -> Iterator[Path]:
-    """Make an empty folder for a build, once those of builds that were killed are removed."""
+    """Make an empty folder for a build, after removing the folders of killed builds."""
     with contextlib.ExitStack() as held:
         with _locked(place):
             for left in place.glob(f"{_SCRATCH}*"):
@@ -180,7 +180,7 @@ def _remove(place: Path, scratch: Path) -> None:
 
 @contextlib.contextmanager
 def _locked(place: Path) -> Iterator[None]:
-    """Keep other processes from changing the cache."""
+    """Keep other processes from changing the cache meanwhile."""
     with _failures_named(place), open(place / _LOCK, "ab") as file:
         lock(file.fileno(), wait=True)
         yield

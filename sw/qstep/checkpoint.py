@@ -1,8 +1,7 @@
-"""Checkpoints: all that the rest of a run depends on, in one file that is whole or refused.
+"""Checkpoints: everything that the rest of a run depends on, in one file that is whole or refused.
 
-The file is an ordinary ``.npz``, nothing pickled, whose comment is the SHA-256 of all before it. A file
-that was cut short or changed anywhere is refused, and at every moment either the old or the new one is
-in place.
+The file is an ordinary ``.npz`` without pickles; its comment is the SHA-256 of everything before it. A
+file that was truncated or changed is refused. At every moment the old or the new file is in place.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _KIND = "qstep checkpoint 3"
 _DIGEST_BYTES = 64
 _HEAD = "head"
 _MOST_NAMED = 5
-"""Differences that a message names: of another command's checkpoint everything differs."""
+"""Most differences that a message names; in another command's checkpoint everything differs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ class Checkpoint:
     head : dict
         Plain values: counters, states of generators, seconds.
     arrays : dict of str to ndarray
-        None is called ``head``.
+        The name ``head`` is reserved.
     """
 
     head: dict[str, Any]
@@ -62,15 +61,15 @@ def save_checkpoint(path: str | Path, checkpoint: Checkpoint, identity: dict[str
     Parameters
     ----------
     path : str or Path
-        Replaced if it exists; its folder must exist.
+        The file, replaced if it exists; its folder must exist.
     checkpoint : Checkpoint
     identity : dict of plain values
-        What the run is; :func:`load_checkpoint` refuses the file for any other.
+        Describes the run; :func:`load_checkpoint` refuses the file for any other run.
 
     Raises
     ------
     FileFormatError
-        The file cannot be written; what was there before is untouched.
+        The file cannot be written; an earlier file is untouched.
     """
     head = json.dumps({"kind": _KIND, "identity": identity, "head": checkpoint.head})
     buffer = io.BytesIO()
@@ -82,13 +81,13 @@ def save_checkpoint(path: str | Path, checkpoint: Checkpoint, identity: dict[str
 
 
 def load_checkpoint(path: str | Path, identity: dict[str, Any]) -> Checkpoint:
-    """Read a checkpoint, all of it or nothing.
+    """Read a checkpoint of a given run.
 
     Raises
     ------
     CheckpointError
-        The file is absent, damaged, no checkpoint or one of another version; or it is of another run,
-        and then the message names fields that differ with both values.
+        The file is absent, damaged, not a checkpoint or of another version; or it belongs to another
+        run, and the message names the fields that differ, with both values.
     """
     there, checkpoint = read_checkpoint(path)
     check_identity(path, there, identity)
@@ -96,19 +95,19 @@ def load_checkpoint(path: str | Path, identity: dict[str, Any]) -> Checkpoint:
 
 
 def read_checkpoint(path: str | Path) -> tuple[dict[str, Any], Checkpoint]:
-    """Return what the run of a checkpoint is, and the checkpoint of whatever run it is.
+    """Return the identity of a checkpoint's run and the checkpoint, whatever the run.
 
     Raises
     ------
     CheckpointError
-        The file is absent, damaged, no checkpoint or one of another version.
+        The file is absent, damaged, not a checkpoint or of another version.
     """
     head, arrays = _read(path)
     return head["identity"], Checkpoint(head["head"], arrays)
 
 
 def check_identity(path: str | Path, there: dict[str, Any], identity: dict[str, Any]) -> None:
-    """Raise CheckpointError if the run of a checkpoint, as read, is `there` and not `identity`."""
+    """Raise CheckpointError if a checkpoint's identity, `there`, is not `identity`."""
     here = dict(_fields(json.loads(json.dumps(identity))))  # tuples become lists, as in the file
     there = dict(_fields(there))
     differing = [
@@ -125,7 +124,7 @@ def check_identity(path: str | Path, there: dict[str, Any], identity: dict[str, 
 
 
 def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return the head and the arrays of a file, once its digest is found right."""
+    """Return the head and the arrays of a file after checking its digest."""
     try:
         data = Path(path).read_bytes()
     except OSError as cause:
@@ -137,7 +136,7 @@ def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         )
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as file:
-            # What is not compressed cannot unpack to more than there is.
+            # Uncompressed parts cannot unpack to more than the file holds.
             if any(entry.compress_type != zipfile.ZIP_STORED for entry in file.infolist()):
                 raise ValueError("a part is compressed")
             arrays = {
@@ -148,7 +147,7 @@ def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
             isinstance(head[name], dict) for name in ("identity", "head")
         ):
             raise TypeError("identity or head is no dictionary")
-    except Exception as cause:  # a right digest says nothing of the content
+    except Exception as cause:  # a valid digest does not make the content valid
         why = f"{type(cause).__name__}: {cause}"
         raise CheckpointError(f"{path}: no checkpoint, or of another version ({why})") from cause
     if head["kind"] != _KIND:
@@ -157,7 +156,7 @@ def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 
 def _fields(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the values of a dictionary of dictionaries, named by their way from the top."""
+    """Yield the values of nested dictionaries, each named by its path from the top."""
     for name, value in tree.items():
         if isinstance(value, dict):
             yield from _fields(value, f"{prefix}{name}.")
@@ -166,7 +165,7 @@ def _fields(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
 
 
 def check_parts(checkpoint: Checkpoint, like: Checkpoint, any_length: Collection[str] = ()) -> None:
-    """Compare a checkpoint with one that is known to be right.
+    """Compare the parts of a checkpoint with those of a valid one.
 
     Parameters
     ----------
@@ -174,7 +173,7 @@ def check_parts(checkpoint: Checkpoint, like: Checkpoint, any_length: Collection
         May have more parts.
     like : Checkpoint
     any_length : collection of str
-        Arrays whose number of rows does not matter.
+        Names of arrays that may have any number of rows.
 
     Raises
     ------

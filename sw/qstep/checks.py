@@ -1,4 +1,4 @@
-"""Checks of single values: what passes becomes an int or a float, what does not is named."""
+"""Checks of single values: a legal one becomes an int or a float, an illegal one is named."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_CHARACTERS = 80
 
 
 def shown(value: object) -> str:
-    """Return how a value looks in the message of an error: one that anybody may have sent."""
+    """Return how an untrusted value looks in an error message."""
     try:
         text = repr(value.item() if isinstance(value, np.generic) else value)
     except Exception:  # nested too deeply, more digits than Python prints, or a repr that fails
@@ -25,23 +25,23 @@ def shown(value: object) -> str:
 
 
 def integer(name: str, value: object, low: int, high: int | None = None, legal: str = "") -> int:
-    """Return a whole number of any type (int, NumPy's, whatever is an index) as an int.
+    """Return a whole number of any type (int, NumPy's, anything usable as an index) as an int.
 
     Parameters
     ----------
     name : str
-        What the value is called in the message of an error.
+        Name of the value in error messages.
     value : object
-        A bool is no number.
+        A bool is not accepted.
     low, high : int
-        The legal range; None is without end.
+        The legal range; None means no limit.
     legal : str, optional
-        The range as a reader knows it, where that is not `low` to `high`.
+        The range in words, if `low` to `high` would not read well.
 
     Raises
     ------
     ConfigError
-        The value is no whole number, or out of the range.
+        The value is not a whole number, or out of range.
     """
     try:
         number = operator.index(value)  # type: ignore[arg-type]
@@ -64,7 +64,7 @@ def real(name: str, value: object, low: int = 0, high: int = 1) -> float:
     Raises
     ------
     ConfigError
-        The value is no number, or out of the range.
+        The value is not a number, or out of range.
     """
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise ConfigError(f"{name} is {shown(value)}; it must be a number from {low} to {high}")

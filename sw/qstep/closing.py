@@ -1,4 +1,4 @@
-"""What is closed at the end of a ``with`` block: every device, of transitions or of agents."""
+"""Closing at the end of a ``with`` block: the base of every device."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ __all__ = ["Closing"]
 
 
 class Closing(ABC):
-    """Closes itself at the end of a ``with`` block, however that ends."""
+    """Closes itself at the end of a ``with`` block, also after an error."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of what is held; calling it twice is harmless."""
+        """Release all resources; calling it twice is harmless."""
 
     def __enter__(self) -> Self:
         return self

@@ -1,4 +1,4 @@
-"""Work on many machines: the workers of a Dask scheduler, of which any may die."""
+"""Work on many machines: the workers of a Dask scheduler, any of which may die."""
 
 from __future__ import annotations
 
@@ -21,19 +21,18 @@ Result = TypeVar("Result")
 class Cluster:
     """The workers of a Dask scheduler, as :class:`qstep.scheduler.Workers`.
 
-    What a worker was at that dies is done again by another one. Where all have died, work goes on when
-    one comes.
+    If a worker dies, another one repeats its work. If all die, work continues when a new one appears.
 
     Parameters
     ----------
     address : str
         ``tcp://HOST:PORT``.
     packages : tuple of str
-        What each worker must have, in the version that is here.
+        Packages that each worker must have in the same version as here.
     patience : float
-        Seconds until a scheduler, or the first worker, is given up.
+        Seconds to wait for a scheduler or for the first worker.
     jobs : int
-        Pieces of work at a time, about; nobody knows who comes.
+        Approximate number of pieces of work at a time; the number of workers is not known.
     """
 
     address: str
@@ -44,15 +43,15 @@ class Cluster:
     def each(
         self, function: Callable[[Item], Result], items: Mapping[int, Item]
     ) -> Generator[tuple[int, Result], None, None]:
-        """Yield results as they come; `function` is one of a module, and items can be pickled.
+        """Yield results as they arrive; `function` must belong to a module, and items must be picklable.
 
         Raises
         ------
         ToolMissingError
             Dask, or one of the packages, is not installed.
         SchedulerError
-            No scheduler or no worker is there, one lacks a package, an item ends its workers, or the
-            scheduler was lost.
+            There is no scheduler or no worker, a worker lacks a package, an item kills its workers, or
+            the scheduler was lost.
         """
         distributed = extras.load("distributed", "cluster")
         try:
@@ -69,20 +68,20 @@ class Cluster:
                     yield futures[future], future.result()
             except distributed.KilledWorker as cause:
                 raise SchedulerError(
-                    f"{self.address}: a piece of work ended every worker that was at it: {cause}"
+                    f"{self.address}: a piece of work killed every worker that tried it: {cause}"
                 ) from cause
-            except ModuleNotFoundError as cause:  # of one that came later
+            except ModuleNotFoundError as cause:  # a worker that joined later
                 raise SchedulerError(f"{self.address}: a worker has {cause}") from cause
             except CancelledError as cause:
                 raise SchedulerError(f"{self.address}: the scheduler was lost") from cause
 
     def _check(self, client: Any) -> None:
-        """Refuse workers that would do something else, or nothing."""
+        """Refuse workers that would give other results, or none."""
         try:
             client.wait_for_workers(1, timeout=self.patience)
         except TimeoutError as cause:
             raise SchedulerError(
-                f"{self.address}: has no workers, and none came within {self.patience:g} s; start one "
+                f"{self.address}: has no workers, and none joined within {self.patience:g} s; start one "
                 f"where QStep is installed: dask worker {self.address}"
             ) from cause
         for package in self.packages:
@@ -90,7 +89,7 @@ class Cluster:
                 here = metadata.version(package)
             except metadata.PackageNotFoundError as cause:
                 raise ToolMissingError(f"{package} is not installed here") from cause
-            # A function of Python's own: workers without QStep know it too.
+            # A function of the standard library, which workers without QStep know too.
             found = client.run(metadata.version, package, on_error="return")
             for worker, there in found.items():
                 if there != here:

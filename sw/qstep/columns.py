@@ -1,4 +1,4 @@
-"""Columns of data from anywhere: checked, copied, and closed to writers."""
+"""Columns of data from any source: checked, copied and read-only."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = ["booleans", "columns", "frozen", "integers"]
 def columns(
     given: Mapping[str, ArrayLike], empty: Mapping[str, DTypeLike], error: type[QStepError]
 ) -> dict[str, NDArray[Any]]:
-    """Return one-dimensional arrays, all equally long.
+    """Return one-dimensional arrays of equal length.
 
     Parameters
     ----------
     given : mapping
-        By name, as messages say it.
+        The columns, by the names used in error messages.
     empty : mapping
-        The type of each where it is an empty list, whose content has none.
+        The type of each column if it is an empty list, which has no type of its own.
     error : type
-        What is raised where one is not one-dimensional, or has another length.
+        Raised if an array is not one-dimensional or has another length.
     """
     arrays = {name: _column(name, values, empty[name], error) for name, values in given.items()}
     lengths = {name: len(array) for name, array in arrays.items()}
@@ -42,7 +42,7 @@ def _column(
         return np.empty(0, dtype)
     try:
         array = np.asarray(values)
-    except ValueError as cause:  # lists in it are not equally long
+    except ValueError as cause:  # its nested lists differ in length
         raise error(f"{name} is not one-dimensional: {cause}") from cause
     if array.ndim != 1:
         raise error(f"{name} has shape {array.shape}; it must be one-dimensional")
@@ -52,10 +52,10 @@ def _column(
 def integers(
     name: str, array: NDArray[Any], limit: int, error: type[QStepError]
 ) -> NDArray[np.int32]:
-    """Return an own copy of integers that are all from 0 to `limit` - 1."""
+    """Return a copy of integers, all from 0 to `limit` - 1."""
     if array.dtype.kind not in "iu":
         raise error(f"{name} has dtype {array.dtype}; it must be integers")
-    # Unsigned, a negative number is a large one: one pass finds both.
+    # As unsigned, a negative number becomes a large one, so one pass finds both.
     unsigned = array.view(array.dtype.str.replace("i", "u"))
     if len(array) and unsigned.max() >= limit:
         where = int(np.flatnonzero(unsigned >= limit)[0])
@@ -64,13 +64,13 @@ def integers(
 
 
 def booleans(name: str, array: NDArray[Any], error: type[QStepError]) -> NDArray[np.bool_]:
-    """Return an own copy of booleans, each of which is the byte 0 or 1."""
+    """Return a copy of booleans, each stored as the byte 0 or 1."""
     if array.dtype != np.bool_:
         raise error(f"{name} has dtype {array.dtype}; it must be bool")
     return np.not_equal(array.view(np.uint8), 0, order="C")
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a view of an array through which nobody can write, nor make it writable again."""
+    """Return a read-only view of an array that cannot be made writable again."""
     array.setflags(write=False)
     return array.view()

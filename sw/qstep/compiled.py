@@ -1,10 +1,9 @@
-"""The one way in which QStep compiles a function: by Numba, kept on disk, and never out of date.
+"""How QStep compiles functions: with Numba, cached on disk, never out of date.
 
-Numba keeps machine code beside the module that a function is in, and uses it for as long as that one
-file is unchanged; but constants and functions of other modules are compiled into it as well. Here all
-that it can have been made from counts: the text of the module and of every module of this package that
-it imports when it is loaded, directly or through others. Code that was made from another text is
-compiled anew, in the place of the old.
+Numba caches machine code beside a function's module and reuses it while that one file is unchanged,
+although constants and functions of other modules are compiled in as well. Here the cache depends on
+everything that the code can come from: the text of the module and of every module of this package that
+it imports at load time, directly or indirectly. If any of these changes, the function is compiled again.
 """
 
 from __future__ import annotations
@@ -29,15 +28,15 @@ def compiled(function: Callable[..., Any], /) -> Any: ...
 @overload
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]: ...
 def compiled(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
-    """Compile a function of this package in Numba's nopython mode, without Python's lock.
+    """Compile a function of this package in Numba's nopython mode, releasing Python's lock.
 
-    Use it as ``@compiled``, or with more options of :func:`numba.njit` as ``@compiled(fastmath=True)``.
+    Use it as ``@compiled``, or with options of :func:`numba.njit` as ``@compiled(fastmath=True)``.
     """
     if function is None:
         return partial(compiled, **options)
     made = njit(cache=True, nogil=True, **options)(function)
-    if is_jitted(made):  # not with NUMBA_DISABLE_JIT
-        # Numba has no public way to this; another attribute in a later version fails here, at once.
+    if is_jitted(made):  # absent with NUMBA_DISABLE_JIT
+        # Numba has no public access to this; if a later version renames it, this fails at once.
         index = made._cache._cache_file
         index._source_stamp = (
             index._source_stamp,
@@ -47,7 +46,7 @@ def compiled(function: Callable[..., Any] | None = None, /, **options: Any) -> A
 
 
 def _text_behind(path: Path) -> str:
-    """SHA-256 over the names and texts of all modules behind a file, itself included."""
+    """SHA-256 over the names and texts of a file and of all modules that it depends on."""
     found, left = {path}, [path]
     while left:
         new = _imported(left.pop()) - found
@@ -61,7 +60,7 @@ def _text_behind(path: Path) -> str:
 
 @cache
 def _imported(path: Path) -> frozenset[Path]:
-    """Files of the modules of this package that a file imports when it is loaded."""
+    """Files of the modules of this package that a file imports at load time."""
     names: set[str] = set()
     for node in _run_on_loading(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):
@@ -80,7 +79,7 @@ def _imported(path: Path) -> frozenset[Path]:
 
 
 def _run_on_loading(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield all nodes but those in the bodies of functions."""
+    """Yield all nodes except those inside functions."""
     yield node
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         for child in ast.iter_child_nodes(node):

@@ -1,7 +1,7 @@
 """`Config`: the one object that describes an accelerator.
 
 Golden model, RTL, simulated device, driver, benchmark and report are all made from it. It is
-immutable and complete: what it does not say is changed at run time
+immutable and complete: everything else can change at run time
 (:class:`~qstep.hyperparameters.Hyperparameters`).
 """
 
@@ -25,11 +25,11 @@ from qstep.protocol import LEAST_BAUD, LEAST_DIVISOR
 __all__ = ["Config", "Link", "TableType", "checked_config"]
 
 _MOST_CHARACTERS = 1 << 16
-"""Of a TOML file: a hundred times what a configuration has."""
+"""Limit for a TOML file: a hundred times the size of a configuration."""
 
 
 def _set_integer(owner: object, prefix: str, name: str, low: int, high: int) -> None:
-    """Replace a field of a frozen dataclass by an int in a range."""
+    """Replace a field of a frozen dataclass by an int, checked against a range."""
     object.__setattr__(owner, name, integer(f"{prefix}{name}", getattr(owner, name), low, high))
 
 
@@ -44,8 +44,8 @@ class Link:
     baud : int
         Line rate after reset in baud, 9,600..clock_hz / 8; can be changed at run time.
     buffer_bytes : int
-        Receive buffer, which is also the credit that the host may have outstanding; a power of two,
-        512..65536.
+        Size of the receive buffer, and so the most bytes that the host may have in flight; a power of
+        two, 512..65536.
     """
 
     clock_hz: int = 48_000_000
@@ -74,7 +74,7 @@ class Link:
 
 
 class TableType(NamedTuple):
-    """Of what kind a Q-table is: its rows, its columns and the number format of its entries."""
+    """The type of a Q-table: its rows, its columns and the number format of its entries."""
 
     states: int
     actions: int
@@ -97,18 +97,18 @@ class Config:
     format : QFormat or str
         Number format of values and rewards, 8..32 bits wide; the default is Q8.8.
     rounding : Rounding or str
-        Rounding mode of :class:`~qstep.hyperparameters.Hyperparameters` that name none.
+        Default rounding mode of :class:`~qstep.hyperparameters.Hyperparameters`.
     loop_depth : int
-        Clocks of the dependence loop (an update that needs the result of another one waits until
-        that one is `loop_depth` clocks ahead), 1..3. Deeper clocks faster and holds more often.
+        Depth of the dependence loop in clocks, 1..3: an update that needs another one's result enters at
+        least `loop_depth` clocks after it. A deeper loop allows a faster clock but holds more often.
     link : Link
         How the host reaches the device.
     acting : Acting, optional
-        The agents of a device that acts by itself; without, the host acts and streams transitions.
+        Agents that act on the device; without them, the host acts and streams transitions.
     lanes : int
-        How many lanes of hardware make the agents' steps side by side, 1..128 (docs/farm.md): each has
-        as many agents, up to 16. More than one need a world that is a table and agents with tables of
-        their own. It says nothing about what the agents learn.
+        Lanes of hardware that make the agents' steps in parallel, 1..128 (docs/farm.md), with up to 16
+        agents each, the same number in every lane. Several lanes need a world that is a table, and
+        agents with tables of their own. The number of lanes does not change what agents learn.
 
     Raises
     ------
@@ -148,7 +148,7 @@ class Config:
             self._check_lanes()
 
     def _check_lanes(self) -> None:
-        """Raise ConfigError if the agents cannot be laid out in several lanes."""
+        """Raise ConfigError if the agents cannot be spread over the lanes."""
         acting, lanes = self.acting, f"lanes is {self.lanes}"
         if acting is None:
             raise ConfigError(f"{lanes}; it must be 1 where there are no agents")
@@ -163,23 +163,23 @@ class Config:
 
     @property
     def table_type(self) -> TableType:
-        """What transitions and tables must fit."""
+        """The type that transitions and tables must have."""
         return TableType(self.states, self.actions, self.format)
 
     @property
     def table_shape(self) -> tuple[int, ...]:
-        """Of what a device learns: (S, A), behind the axes of its agents if it has any."""
+        """Shape of the device's tables: (S, A), after the axes of its agents if it has any."""
         before = () if self.acting is None else self.acting.tables
         return (*before, self.states, self.actions)
 
     @property
     def lane_agents(self) -> int:
-        """Agents of each lane; the first ones are in lane 0. 0 where there are none."""
+        """Agents of each lane, 0 without agents; the first ones are in lane 0."""
         return 0 if self.acting is None else self.acting.agents // self.lanes
 
     @property
     def lane_clock_hz(self) -> int:
-        """Clock of the lanes in hertz: the link's, unless agents have one of their own."""
+        """Clock of the lanes in hertz: the link's clock, unless agents have their own."""
         own = None if self.acting is None else self.acting.clock_hz
         return self.link.clock_hz if own is None else own
 
@@ -195,7 +195,7 @@ class Config:
 
     @property
     def value_bytes(self) -> int:
-        """Whole bytes that one value takes over the link."""
+        """Bytes of one value on the link."""
         return (self.format.width + 7) // 8
 
     @property
@@ -207,12 +207,12 @@ class Config:
         return hashlib.sha256(self.to_json().encode()).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values only: the tree that TOML and JSON carry."""
+        """Return plain values only, as TOML and JSON hold them."""
         tree = asdict(self)
         tree["format"] = str(self.format)
         tree["rounding"] = self.rounding.value
         if self.acting is None:
-            del tree["acting"]  # a tree of TOML has no word for nothing
+            del tree["acting"]  # TOML cannot express None
         else:
             tree["acting"]["algorithm"] = self.acting.algorithm.value
             if self.acting.clock_hz is None:
@@ -221,7 +221,7 @@ class Config:
                 if tree["acting"][name]:
                     del tree["acting"][name]  # likewise
         if self.lanes == 1:
-            del tree["lanes"]  # a device of one lane is the same as before there were more
+            del tree["lanes"]  # keeps the digest of devices from before there were several lanes
         return tree
 
     @classmethod
@@ -288,7 +288,7 @@ class Config:
 
 
 def checked_config(config: Config) -> Config:
-    """Return a configuration, or raise ConfigError if it is something else."""
+    """Return `config` if it is a configuration; otherwise raise ConfigError."""
     if not isinstance(config, Config):
         raise ConfigError(
             f"configuration is {shown(config)}; it must be a Config, as Config.from_dict makes one"

@@ -40,16 +40,16 @@ _ARROWS = "↑↓←→"
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """What a device has learnt, and how it went.
+    """A device's training run and its result.
 
     Attributes
     ----------
     result : TableCheckpoint
-        The learner's, after the last episode; it holds the table.
+        The learner's result after the last episode, with the table.
     status : Status
-        The device's: transitions applied, their digest.
+        The device's status: transitions applied and their digest.
     counters : Counters or None
-        The device's, None where it has none.
+        The device's counters, None if it has none.
     open_seconds, train_seconds : float
         Wall-clock time to open the device, and to train and evaluate on it.
     """
@@ -86,12 +86,12 @@ def differing_entries(one: Trained, other: Trained) -> int:
 
 
 def is_optimal(trained: Trained) -> bool:
-    """Whether the greedy policy is that of value iteration wherever it leads from the start."""
+    """Whether the greedy policy equals that of value iteration wherever it leads from the start."""
     return WORKLOADS[PLAN.env_id]().solved(CONFIG.format.to_float(trained.result.table))
 
 
 def arrows(world: GridWorld, q: NDArray[np.int32]) -> list[str]:
-    """Return the map, a text line a row, with the greedy action of each cell that was learnt.
+    """Return the map, one line of text per row, with the greedy action of each learnt cell.
 
     Parameters
     ----------

@@ -32,9 +32,9 @@ class OnChip:
     Attributes
     ----------
     clocks : int
-        Of the simulated device, from the request to run to the answer that all steps are made.
+        Clocks of the simulated device from the request to run to the answer that all steps are done.
     seconds : float
-        The time that this took here.
+        How long the simulation took here.
     table : ndarray of int32, shape (AGENTS, S, A)
         The tables of the simulated device.
     model : TrainingResult
@@ -77,7 +77,7 @@ def on_chip() -> OnChip:
 
 
 def boards_with_agents() -> list[BuildReport]:
-    """Return the kept reports of bitstreams that have as many agents, in any world from tables."""
+    """Return the kept reports of bitstreams with as many agents, whose world is a table."""
     configs = [(report, Config.from_dict(report.config)) for report in load_reports(())]
     return [
         report

@@ -1,7 +1,7 @@
-"""What is installed, what is missing, what that is needed for, and how to get it.
+"""What is installed, what is missing, what needs it, and how to get it.
 
-Packages are looked up rather than imported: quick, and no fault where one is missing. Only what the
-command line itself is made of has to be here.
+Packages are looked up rather than imported, which is quick and cannot fail. Only the packages of the
+command line itself have to be present.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ _BITSTREAMS = "make bitstream, make test"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that QStep uses, and whether it is here.
+    """One thing that QStep uses, and whether it is present.
 
     Attributes
     ----------
     name : str
-        What it is called.
+        Its name.
     found : str or None
-        Its version, or where it is; None where it is missing.
+        Its version or place; None if it is missing.
     needed_by : str
         The features that fail without it.
     remedy : str
         How to get it.
     required : bool
-        True where the main job, learning on the simulated accelerator, cannot run without it.
+        True if the main job, learning on the simulated accelerator, needs it.
     """
 
     name: str
@@ -52,19 +52,19 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    """Look at this machine.
+    """Examine this machine.
 
     Returns
     -------
     list of Finding
         Python first, then programs, packages, the cache folder and serial ports. Nothing is
-        changed, except that a file is made in the cache folder and removed again.
+        changed, except that a file is created in the cache folder and removed again.
     """
     return [_python(), *_programs(), *_packages(), _cache(), _serial_ports()]
 
 
 def is_ready(findings: list[Finding]) -> bool:
-    """Whether everything is here that the main job needs."""
+    """Whether the main job has everything that it needs."""
     return all(finding.found is not None for finding in findings if finding.required)
 
 
@@ -109,7 +109,7 @@ def _programs() -> list[Finding]:
 
 
 def _program_version(*command: str) -> str | None:
-    """Return the version that a program prints, or None where it cannot be run."""
+    """Return the version that a program prints, or None if it cannot run."""
     try:
         answer = subprocess.run(
             [*command, "--version"], capture_output=True, text=True, timeout=20, check=True
@@ -160,7 +160,7 @@ def _packages() -> list[Finding]:
 
 
 def _extras() -> dict[str, str]:
-    """Return the extra, in brackets, that each optional package comes with; the first of several."""
+    """Return the extra, in brackets, of each optional package; the first one of several."""
     found: dict[str, str] = {}
     for requirement in metadata.requires("qstep") or ():
         package = re.split(r"[^\w.-]", requirement, maxsplit=1)[0]

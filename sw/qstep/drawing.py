@@ -1,6 +1,6 @@
-"""Pictures drawn by a process of their own, which loads Matplotlib while this one is at its run.
+"""Pictures drawn by a separate process, which loads Matplotlib during the run.
 
-To load Matplotlib takes longer than most runs do.
+Loading Matplotlib takes longer than most runs.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ __all__ = ["drawing"]
 
 @contextmanager
 def drawing() -> Iterator[WritePictures]:
-    """Begin to load what is needed to draw; yield what writes pictures, once, inside the context.
+    """Start loading Matplotlib; yield a function that writes pictures, once, inside the context.
 
-    What draws each of them is sent to the process: a `functools.partial` of a module's function. Where
-    Matplotlib is loaded already, no process is begun.
+    The function that draws a picture is sent to the process, as a `functools.partial` of a module's
+    function. If Matplotlib is loaded already, no process is started.
 
     Raises
     ------
     DrawingError
-        The process failed; it has said why on stderr.
+        The process failed; it gave the reason on stderr.
     """
     if "matplotlib" in sys.modules:
         yield write_pictures
         return
-    # A group of its own: Ctrl-C is answered here, and the process ends with the context, or with us,
-    # which closes its stdin.
+    # In a process group of its own: Ctrl-C is handled here. The process ends with the context, or when
+    # this process ends, which closes its stdin.
     with subprocess.Popen(
         [sys.executable, "-P", "-m", __name__],
         stdin=subprocess.PIPE,
@@ -60,7 +60,7 @@ def drawing() -> Iterator[WritePictures]:
 
 
 def _serve() -> None:
-    """Draw what stdin asks for, and answer on stdout."""
+    """Draw the pictures requested on stdin, and answer on stdout."""
     import matplotlib.backends.backend_agg
     import matplotlib.figure  # noqa: F401
 

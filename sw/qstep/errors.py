@@ -1,7 +1,7 @@
 """Every error that QStep raises on purpose, as one family.
 
-All derive from :class:`QStepError`, so ``except QStepError`` catches what a user can act on and lets
-programming errors through. Each message names the offending value and the legal range.
+All derive from :class:`QStepError`, so ``except QStepError`` catches the errors that a user can act on
+and lets programming errors through. Each message names the offending value and the legal range.
 """
 
 __all__ = [
@@ -40,19 +40,19 @@ class ConfigError(QStepError, ValueError):
 
 
 class TransitionError(QStepError, ValueError):
-    """Transitions are malformed: lengths, dtype, NaN, out of range, reward does not fit."""
+    """Transitions are malformed: wrong length or dtype, NaN, out of range, or a reward does not fit."""
 
 
 class WorldError(QStepError, ValueError):
-    """A world is malformed, cannot be had from an environment, or does not fit a configuration."""
+    """A world is malformed, cannot be derived from an environment, or does not fit a configuration."""
 
 
 class NoTableError(WorldError):
-    """An environment has no transition table, so that only the host can act in it."""
+    """An environment has no transition table, so only the host can act in it."""
 
 
 class WorldWarning(UserWarning):
-    """A world is legal, but has a part that is surely a mistake."""
+    """A world is legal, but part of it is surely a mistake."""
 
 
 class TableError(QStepError, ValueError):
@@ -60,7 +60,7 @@ class TableError(QStepError, ValueError):
 
 
 class FileFormatError(QStepError, ValueError):
-    """A file is not what its name says, or lacks a part."""
+    """A file is not what its name says, is incomplete, or cannot be read or written."""
 
 
 class CheckpointError(FileFormatError):
@@ -68,11 +68,11 @@ class CheckpointError(FileFormatError):
 
 
 class RunFolderError(QStepError, RuntimeError):
-    """A folder holds a run that would be replaced, or one that another process is at."""
+    """A folder holds a run that would be replaced, or that another process is running."""
 
 
 class SchedulerError(QStepError, RuntimeError):
-    """Work cannot be handed out: nobody is there, a worker lacks a package, or too many died."""
+    """Work cannot be distributed: there are no workers, one lacks a package, or too many died."""
 
 
 class EnvironmentSpaceError(QStepError, ValueError):
@@ -84,11 +84,11 @@ class ToolMissingError(QStepError, RuntimeError):
 
 
 class TorchDeviceError(QStepError, ValueError):
-    """A device that PyTorch was asked to use does not exist here; the message names those that do."""
+    """PyTorch does not have the requested device here; the message names those that it has."""
 
 
 class BuildError(QStepError, RuntimeError):
-    """A bitstream cannot be made: it does not fit, its clock is not met, or a tool failed."""
+    """A bitstream cannot be built: it does not fit, its clock is not met, or a tool failed."""
 
 
 class DrawingError(QStepError, RuntimeError):
@@ -96,13 +96,13 @@ class DrawingError(QStepError, RuntimeError):
 
 
 class DeviceError(QStepError, RuntimeError):
-    """Base of everything that goes wrong between the host and a device.
+    """Base of all errors between the host and a device.
 
     Attributes
     ----------
     applied : int or None
-        How many transitions of the interrupted batch the device has confirmed as applied; None where
-        no batch was under way.
+        How many transitions of the interrupted batch the device confirmed as applied; None if no batch
+        was in progress.
     """
 
     def __init__(self, message: str, applied: int | None = None) -> None:
@@ -123,11 +123,11 @@ class ProtocolVersionError(DeviceError):
 
 
 class ConfigMismatchError(DeviceError):
-    """The device holds another configuration than the host expects."""
+    """The device has a different configuration from the one that the host expects."""
 
 
 class SessionLostError(DeviceError):
-    """The device was reset, or another host opened a session: what is on it must be read again."""
+    """The device was reset, or another host opened a session: its state must be read again."""
 
 
 class RefusedError(DeviceError):
@@ -137,14 +137,14 @@ class RefusedError(DeviceError):
 class WorldSilentError(DeviceError):
     """A world outside the tables did not answer an agent in time, which ended the job.
 
-    The device can be used on: the steps that were made are exact, and counted.
+    The device stays usable: the steps made are exact, and counted.
 
     Attributes
     ----------
     agent : int
-        Who waited for an answer.
+        The agent that waited for an answer.
     clocks : int
-        For how many clocks.
+        How many clocks it waited.
     """
 
     def __init__(self, agent: int, clocks: int) -> None:

@@ -19,7 +19,7 @@ def _about(config: Config) -> str:
 
 
 def to_csv(q_raw: NDArray[np.int32], config: Config) -> str:
-    """Return a line a state: its number and the raw value of each action.
+    """Return one line per state: its number and the raw value of each action.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def to_csv(q_raw: NDArray[np.int32], config: Config) -> str:
 
 
 def to_c(q_raw: NDArray[np.int32], config: Config) -> str:
-    """Return a header with the table as a constant array of the narrowest type that holds it."""
+    """Return a header with the table as a constant array of the narrowest type that fits."""
     width = next(bits for bits in (8, 16, 32) if bits >= config.format.width)
     rows = [f"    {{{', '.join(map(str, row))}}}" for row in q_raw.tolist()]
     return "\n".join(
@@ -59,7 +59,7 @@ def to_c(q_raw: NDArray[np.int32], config: Config) -> str:
 
 
 def to_readmemh(q_raw: NDArray[np.int32], config: Config) -> str:
-    """Return a word a line, two's complement in hexadecimal; of a state action 0 comes first."""
+    """Return one word per line, in two's complement and hexadecimal, action 0 of each state first."""
     width = config.format.width
     words = (q_raw.astype(np.int64) & ((1 << width) - 1)).reshape(-1).tolist()
     digits = -(-width // 4)
@@ -68,4 +68,4 @@ def to_readmemh(q_raw: NDArray[np.int32], config: Config) -> str:
 
 
 EXPORTERS = {"csv": to_csv, "c": to_c, "readmemh": to_readmemh}
-"""What a table can be written as, by name."""
+"""The functions that write a table, by the name of their format."""

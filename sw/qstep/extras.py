@@ -1,4 +1,4 @@
-"""Modules that need a package which only some users install."""
+"""Modules that need an optional package."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The golden model compiled: equal to :mod:`qstep.model` bit for bit, at 100 million updates/s.
+"""The compiled golden model: equal to :mod:`qstep.model` bit for bit, at 100 million updates/s.
 
 One loop is compiled per number of actions, so that the maximum over a row unrolls; the rounding mode
-is a run-time number. The machine code is kept on disk (:mod:`qstep.compiled`).
+is a run-time number. The machine code is cached on disk (:mod:`qstep.compiled`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and the folders for them."""
+"""Files that are written completely or not at all, and their folders."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["make_folder", "make_room", "write_atomically"]
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and those above it; one that exists is left as it is.
+    """Create a folder and its parents; an existing one is left as it is.
 
     Raises
     ------
     FileFormatError
-        It cannot be made there.
+        The folder cannot be created there.
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -30,28 +30,27 @@ def make_folder(path: Path) -> None:
 
 
 def make_room(path: Path) -> None:
-    """Make the folder of a file that is written later, and refuse now what could not be written.
+    """Create the folder of a file that is written later, and fail now if writing is impossible.
 
     Raises
     ------
     FileFormatError
-        The folder cannot be made or is not to be written to, or the file itself is a folder.
+        The folder cannot be created or is not writable, or the file is itself a folder.
     """
     make_folder(path.parent)
     if path.is_dir():
         raise FileFormatError(f"{path}: cannot be written: it is a folder")
     if path.exists() and not path.is_file():
-        return  # a device or a pipe asks nothing of its folder
+        return  # a device or a pipe needs nothing from its folder
     if not os.access(path.parent, os.W_OK):
         raise FileFormatError(f"{path}: cannot be written: its folder takes no files")
 
 
 def write_atomically(path: str | Path, data: bytes) -> None:
-    """Put a file in place so that a crash at any moment leaves the old one or the new one.
+    """Write a file so that a crash at any moment leaves either the old or the new one.
 
-    A symbolic link stays one: what it points at is replaced. A device, a pipe or a socket is no place
-    for a new file and is written to as it is. What writers of the same file left behind that were
-    killed is removed.
+    A symbolic link stays, and its target is replaced. A device, a pipe or a socket is written to
+    directly. Files left behind by killed writers of the same file are removed.
 
     Raises
     ------
@@ -70,7 +69,7 @@ def write_atomically(path: str | Path, data: bytes) -> None:
 
 
 def _mode(path: Path) -> int | None:
-    """Return type and permissions of what a path leads to, or None where nothing is."""
+    """Return type and permissions of a path's target, or None if there is none."""
     try:
         return path.stat().st_mode
     except FileNotFoundError:
@@ -78,7 +77,7 @@ def _mode(path: Path) -> int | None:
 
 
 def _replace(path: Path, mode: int, data: bytes) -> None:
-    """Replace a regular file, or make it, by way of another one beside it."""
+    """Create or replace a regular file by renaming another one beside it."""
     _remove_left_behind(path)
     beside, descriptor = _open_beside(path, stat.S_IMODE(mode))
     try:
@@ -93,7 +92,7 @@ def _replace(path: Path, mode: int, data: bytes) -> None:
 
 
 def _open_beside(path: Path, mode: int) -> tuple[Path, int]:
-    """Make and lock a new file beside another one; nobody can know its name before it is there."""
+    """Create and lock a new file beside another one, under a name that nobody can know before."""
     while True:
         beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
@@ -103,11 +102,11 @@ def _open_beside(path: Path, mode: int) -> tuple[Path, int]:
 
 
 def _remove_left_behind(path: Path) -> None:
-    """Remove what is beside a file by :func:`_open_beside` and not locked: its writer has ended."""
+    """Remove unlocked files that :func:`_open_beside` left beside a file: their writers have ended."""
     ours = re.compile(re.escape(f".{path.name}.") + "[0-9a-f]{16}")
     for name in filter(ours.fullmatch, os.listdir(path.parent)):
         beside = path.with_name(name)
-        # Gone by now, of another user, or a link: not ours to remove.
+        # Already gone, another user's, or a link: not ours to remove.
         with contextlib.suppress(OSError):
             descriptor = os.open(beside, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
             try:
@@ -118,7 +117,7 @@ def _remove_left_behind(path: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a rename outlive a power cut."""
+    """Make a rename survive a power cut."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

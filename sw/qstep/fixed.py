@@ -33,7 +33,7 @@ COEFFICIENT_BITS = 15
 """Fractional bits of alpha, beta and kappa."""
 
 COEFFICIENT_ONE = 1 << COEFFICIENT_BITS
-"""The coefficient that stands for 1.0."""
+"""The coefficient that represents 1.0."""
 
 
 class Rounding(StrEnum):
@@ -49,7 +49,7 @@ class Rounding(StrEnum):
 
     @property
     def code(self) -> int:
-        """The number that travels over the link: 0 nearest, 1 floor, 2 stochastic."""
+        """The number used on the link: 0 nearest, 1 floor, 2 stochastic."""
         return list(Rounding).index(self)
 
     @classmethod
@@ -131,9 +131,9 @@ class QFormat:
         Parameters
         ----------
         values : array_like of real
-            Any shape, a single number too; NaN and infinities are refused.
+            Any shape, including a single number; NaN and infinities are refused.
         what : str
-            What the values are called in the message of an error.
+            Name of the values in error messages.
 
         Returns
         -------
@@ -147,7 +147,7 @@ class QFormat:
         """
         try:
             array = np.asarray(values)
-        except ValueError as cause:  # lists in it are not equally long
+        except ValueError as cause:  # its nested lists differ in length
             raise TransitionError(f"{what} is no array of real numbers: {cause}") from cause
         if array.dtype.kind not in "fiub":
             raise TransitionError(f"{what} has dtype {array.dtype}; it must be real numbers")
@@ -155,7 +155,7 @@ class QFormat:
         raw = np.multiply(given, float(1 << self.fraction), out=np.empty(given.shape))
         raw += 0.5
         np.floor(raw, out=raw)
-        # NaN makes the minimum NaN, which compares false: it is caught here too.
+        # NaN makes the minimum NaN, which compares false, so it is caught here too.
         if raw.size and not (raw.min() >= self.minimum and raw.max() <= self.maximum):
             fits = (raw >= self.minimum) & (raw <= self.maximum)
             where = tuple(np.argwhere(~fits)[0].tolist())

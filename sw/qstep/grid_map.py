@@ -1,4 +1,4 @@
-"""The letters of a map, and which way each action moves on it."""
+"""The letters of a map, and the direction of each action on it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ START, GOAL, HOLE, WALL, FREE = "SGH#."
 
 @dataclass(frozen=True, slots=True)
 class GridMap:
-    """Rows of letters, and where each action moves: (right, up)."""
+    """Rows of letters, and the direction of each action as (right, up)."""
 
     rows: tuple[str, ...]
     moves: tuple[tuple[int, int], ...]

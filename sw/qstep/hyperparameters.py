@@ -1,4 +1,4 @@
-"""`Hyperparameters`: what of an accelerator is changed at run time."""
+"""`Hyperparameters`: the settings of an accelerator that can change at run time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Hyperparameters", "checked_hyper"]
 
 @dataclass(frozen=True, slots=True)
 class Hyperparameters:
-    """What is changed at run time: learning rate, discount, rounding mode, seed of the rounding noise.
+    """Settings for run time: learning rate, discount, rounding mode, seed of the rounding noise.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Hyperparameters:
 
     @property
     def coefficients(self) -> Coefficients:
-        """alpha, beta and kappa as the hardware takes them."""
+        """alpha, beta and kappa in the hardware's form."""
         return coefficients(self.alpha, self.gamma)
 
     @property
@@ -61,16 +61,16 @@ class Hyperparameters:
         return NoiseState.from_seed(self.seed)
 
     def rounding_for(self, config: Config) -> Rounding:
-        """Return the rounding mode in which a device of `config` works with these."""
+        """Return the rounding mode that a device of `config` uses with these."""
         return config.rounding if self.rounding is None else self.rounding
 
     def to_dict(self, config: Config) -> dict[str, Any]:
-        """Return plain values only, with the rounding mode that a device of `config` has."""
+        """Return plain values only, with the rounding mode that a device of `config` uses."""
         return {**asdict(self), "rounding": self.rounding_for(config).value}
 
 
 def checked_hyper(hyper: Hyperparameters) -> Hyperparameters:
-    """Return hyperparameters, or raise ConfigError if they are something else."""
+    """Return `hyper` if they are Hyperparameters; otherwise raise ConfigError."""
     if not isinstance(hyper, Hyperparameters):
         raise ConfigError(f"hyperparameters are {shown(hyper)}; they must be Hyperparameters")
     return hyper

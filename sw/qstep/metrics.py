@@ -1,8 +1,8 @@
-"""Metrics of a run: what a learner tells while it learns, and two ways to write it down.
+"""Metrics of a run: what a learner reports while it learns, and two writers for it.
 
-A writer is any callable of a step and of numbers by name (:class:`Metrics`), so a function of one's own,
-or a list's ``append`` behind a lambda, will do as well. A *step* is counted as the learner counts: steps
-of all environments together, or on the device of each agent.
+A writer is any callable that takes a step and numbers by name (:class:`Metrics`); a function or a lambda
+around a list's ``append`` works too. A *step* is what the learner counts: steps of all environments
+together, or on the device steps of each agent.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ __all__ = ["CsvMetrics", "Metrics", "TensorBoardMetrics", "write_metrics"]
 
 
 class Metrics(Protocol):
-    """What a learner calls."""
+    """The callable that a learner reports to."""
 
     def __call__(self, step: int, values: Mapping[str, float], /) -> object:
-        """Take numbers by name as they are after so many steps, which never become fewer in a run."""
+        """Take numbers by name after `step` steps; the count never falls during a run."""
 
 
 class CsvMetrics:
-    """Writes a table of three columns, ``step``, ``name`` and ``value``: one row a number.
+    """Writes a table with the columns ``step``, ``name`` and ``value``, one row per number.
 
-    Each row is in the file as soon as it is told. A NaN is written as an empty value.
+    Each row is written to the file at once. A NaN becomes an empty value.
 
     Parameters
     ----------
     path : Path
-        Its folder is made if it does not exist.
+        The file; its folder is created if necessary.
     append : bool
-        Go on with a file that is there; else it is replaced.
+        Append to an existing file; otherwise it is replaced.
 
     Raises
     ------
@@ -59,7 +59,7 @@ class CsvMetrics:
             self._rows.writerow(("step", "name", "value"))
 
     def __call__(self, step: int, values: Mapping[str, float], /) -> None:
-        """Write a row for each number."""
+        """Write one row per number."""
         for name, value in values.items():
             self._rows.writerow((step, name, "" if math.isnan(value) else repr(float(value))))
 
@@ -74,7 +74,7 @@ class TensorBoardMetrics:
     Parameters
     ----------
     folder : Path
-        Gets a file of its own; those that are there stay.
+        The folder gets a new file; existing ones stay.
 
     Raises
     ------
@@ -92,26 +92,26 @@ class TensorBoardMetrics:
             raise FileFormatError(f"{folder}: metrics cannot be written: {cause}") from cause
 
     def __call__(self, step: int, values: Mapping[str, float], /) -> None:
-        """Write a scalar for each number."""
+        """Write one scalar per number."""
         for name, value in values.items():
             if not math.isnan(value):
                 self._writer.add_scalar(name, float(value), step)
 
     def close(self) -> None:
-        """Write what is still to be written."""
+        """Write what is still buffered."""
         self._writer.close()
 
 
 @contextmanager
 def write_metrics(target: Path | None, append: bool = False) -> Iterator[Metrics | None]:
-    """Yield what writes to a CSV file, or to a folder for TensorBoard; None where there is no target.
+    """Yield a writer to a CSV file or to a folder for TensorBoard; None without a target.
 
     Parameters
     ----------
     target : Path or None
-        A file if it ends in ``.csv``, else a folder.
+        A file if it ends in ``.csv``, otherwise a folder.
     append : bool
-        Go on with a file that is there.
+        Append to an existing file.
 
     Raises
     ------

@@ -1,9 +1,9 @@
 """The golden model: a plain interpreter that is the living definition of QStep's arithmetic and order.
 
-It is written to be read and checked by eye, not to be fast: Python integers, one transition after the
-other, nothing else. The compiled form (:mod:`qstep.fast_model`), the RTL (``rtl/qs_lane.sv``) and every
-board must give the same table bit for bit. The update is Watkins' Q-learning (Watkins and Dayan, 1992;
-Sutton and Barto, 2018, eq. 6.8) in fixed point.
+It is written to be read and checked by eye, not to be fast: plain Python integers, one transition after
+the other. The compiled form (:mod:`qstep.fast_model`), the RTL (``rtl/qs_lane.sv``) and every board must
+give the same table bit for bit. The update is Watkins' Q-learning (Watkins and Dayan, 1992; Sutton and
+Barto, 2018, eq. 6.8) in fixed point.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ def updated_value(
     Parameters
     ----------
     number_format : QFormat
-        Gives the range of the result.
+        Determines the range of the result.
     c : Coefficients
         alpha, beta and kappa.
     q, reward, maximum : int
         Raw values of the entry, the reward, and the maximum of the next row (0 if terminated).
     bias : int
-        What rounding adds before the shift, 0..2^15-1.
+        The amount that rounding adds before the shift, 0..2^15-1.
     """
     exact = exact_value(c, q, reward, maximum, bias)
     return max(number_format.minimum, min(number_format.maximum, exact))
@@ -49,18 +49,18 @@ def exact_value(c: Coefficients, q: int, reward: int, maximum: int, bias: int) -
 
 
 class Update(NamedTuple):
-    """What one transition did: what the lane shows with it, raw.
+    """The effect of one transition, as the lane reports it, in raw values.
 
     Attributes
     ----------
     value : int
         The new Q[state, action].
     maximum : int
-        The greatest value of row `next_state` just before, whether or not the transition terminated.
+        The largest value of row `next_state` just before, whether or not the transition terminated.
     greedy : int
-        The lowest action that attains it.
+        The lowest action with that value.
     saturated : bool
-        The rounded sum did not fit, and `value` is an end of the range.
+        The rounded sum did not fit, so `value` is an end of the range.
     """
 
     value: int
@@ -96,7 +96,7 @@ class Model:
 
     @property
     def table(self) -> NDArray[np.int32]:
-        """A copy of the table as raw values, int32, shape (S, A)."""
+        """A copy of the table in raw values, int32, shape (S, A)."""
         return np.array(self._q, dtype=np.int32)
 
     def load(self, q_raw: NDArray[np.int32]) -> None:
@@ -106,7 +106,7 @@ class Model:
     def update(
         self, state: int, action: int, reward_raw: int, next_state: int, terminated: bool
     ) -> Update:
-        """Apply one transition and return what it did."""
+        """Apply one transition and return its effect."""
         row = self._q[next_state]
         maximum = max(row)
         greedy = row.index(maximum)

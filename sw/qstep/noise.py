@@ -1,4 +1,4 @@
-"""The generator behind stochastic rounding, as the hardware has it.
+"""The random number generator of stochastic rounding, exactly as in hardware.
 
 Two 32-bit registers: an xorshift word x (never 0) and a Weyl counter w. One draw is made for each
 applied transition while rounding is stochastic, from the registers *before* they advance:
@@ -23,7 +23,7 @@ from qstep.splitmix import GOLDEN, mixed
 __all__ = ["NOISE_BITS", "WEYL", "NoiseState"]
 
 NOISE_BITS = 15
-"""Width of one draw; equal to the fractional bits that rounding removes."""
+"""Width of one draw, which equals the number of fractional bits that rounding removes."""
 
 WEYL = 0x9E3779B9
 """Increment of the Weyl counter: 2^32 divided by the golden ratio, odd."""
@@ -42,7 +42,7 @@ class NoiseState:
     def __post_init__(self) -> None:
         for name in ("x", "w"):
             value = getattr(self, name)
-            if type(value) is not int:  # the usual case is quick: a state is made for every draw
+            if type(value) is not int:  # the usual case must be quick: every draw makes a state
                 value = integer(f"noise state {name}", value, 0, _MASK32, "from 0 to 2^32-1")
                 object.__setattr__(self, name, value)
         if not 1 <= self.x <= _MASK32 or not 0 <= self.w <= _MASK32:
@@ -65,7 +65,7 @@ class NoiseState:
 
     @property
     def draw(self) -> int:
-        """The 15-bit number that this state yields."""
+        """The 15-bit number drawn from this state."""
         return ((self.x + self.w) & _MASK32) >> (32 - NOISE_BITS)
 
     def advance(self) -> NoiseState:

@@ -17,7 +17,7 @@ from qstep.errors import FileFormatError
 __all__ = ["MOST_BYTES", "archived", "decoded", "load_arrays"]
 
 MOST_BYTES = 1 << 31
-"""How many bytes the arrays of a file may have together: 60 million transitions as NumPy makes them."""
+"""Most bytes that the arrays of a file may have together: 60 million transitions in NumPy's types."""
 
 _PLAIN = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _HEADER_READERS = {
@@ -27,13 +27,13 @@ _HEADER_READERS = {
 
 
 def archived(arrays: dict[str, NDArray[Any]]) -> bytes:
-    """Return the content of a ``.npz`` file; it names no time and no system."""
+    """Return the content of a ``.npz`` file, without a time or a system's name."""
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as file:
         for name, array in arrays.items():
             member = io.BytesIO()
             np.lib.format.write_array(member, array, allow_pickle=False)
-            # A ZipInfo made by hand carries a fixed date; the system is named alike everywhere.
+            # A ZipInfo made by hand has a fixed date; the system is set to the same everywhere.
             info = zipfile.ZipInfo(f"{name}.npy")
             info.create_system = 3
             file.writestr(info, member.getvalue(), zipfile.ZIP_DEFLATED)
@@ -43,13 +43,13 @@ def archived(arrays: dict[str, NDArray[Any]]) -> bytes:
 def load_arrays(
     path: str | Path, names: tuple[str, ...], optional: tuple[str, ...] = ()
 ) -> dict[str, NDArray[Any]]:
-    """Read the named arrays of a ``.npz`` file, all read-only, and of `optional` those that it has.
+    """Read the named arrays of a ``.npz`` file, and those of `optional` that it has; all are read-only.
 
     Raises
     ------
     FileFormatError
-        The file is absent, not a ``.npz``, damaged, pickled, lacks one of the arrays, or unpacks to
-        more than :data:`MOST_BYTES`; that is found out before anything is unpacked.
+        The file is absent, not a ``.npz``, damaged, pickled, lacks one of the arrays, or would unpack
+        to more than :data:`MOST_BYTES`, which is checked before anything is unpacked.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -69,16 +69,16 @@ def load_arrays(
             return {name: decoded(_unpacked(archive, entry)) for name, entry in wanted.items()}
     except FileFormatError:
         raise
-    except Exception as cause:  # damage shows as any of a dozen kinds, and no library lists its own
+    except Exception as cause:  # damage raises any of a dozen exceptions, which no library lists
         why = str(cause) or type(cause).__name__
         raise FileFormatError(f"{path}: cannot be read as a .npz file: {why}") from cause
 
 
 def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
-    """Read a member whole: only then has zipfile compared its checksum.
+    """Read a member as a whole: only then does zipfile compare its checksum.
 
-    What it says of its size is also what is read at once, so that it cannot unpack to more. Other
-    methods than NumPy's own unpack without such a bound.
+    No more is read than the stated size, so a member cannot unpack to more. Compression methods that
+    NumPy does not use unpack without such a bound.
     """
     if entry.compress_type not in _PLAIN:
         raise ValueError(f"{entry.filename} is compressed by method {entry.compress_type}")
@@ -87,7 +87,7 @@ def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
 
 
 def decoded(member: bytes) -> NDArray[Any]:
-    """Return the array of a ``.npy`` file, which is as long as its header says."""
+    """Return the array of a ``.npy`` file, whose length must match its header."""
     file = io.BytesIO(member)
     version = np.lib.format.read_magic(file)
     if version not in _HEADER_READERS:

@@ -1,4 +1,4 @@
-"""Pictures in files, in the format that the file's name says."""
+"""Pictures in files, in the format given by the file's name."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ WritePictures: TypeAlias = Callable[[Mapping[Path, Draw]], None]
 
 
 def picture_format(path: Path) -> str:
-    """Return the format of a picture of that name: what its suffix says, PNG without one.
+    """Return the format of a picture by the suffix of its name, PNG without one.
 
     Raises
     ------
     FileFormatError
-        The suffix is of no format that can be written.
+        The suffix belongs to no format that can be written.
     """
     name = path.suffix.removeprefix(".").lower() or _FORMATS[0]
     if name not in _FORMATS:
@@ -43,19 +43,19 @@ def picture_format(path: Path) -> str:
 def image(figure: Figure, format_: str) -> bytes:
     """Return the file of a picture."""
     file = io.BytesIO()
-    # The best compression takes a fifth of the time of the whole picture, and saves a fifth of the file.
+    # The best compression would save a fifth of the file for a fifth of the picture's time.
     options: dict[str, Any] = {"pil_kwargs": {"compress_level": 1}} if format_ == "png" else {}
     figure.savefig(file, dpi=_DPI, format=format_, **options)
     return file.getvalue()
 
 
 def write_picture(figure: Figure, path: Path) -> None:
-    """Write a picture, whole or not at all, and make the folder for it.
+    """Write a picture completely or not at all, and create its folder.
 
     Raises
     ------
     FileFormatError
-        It cannot be written there, or its suffix is of no format.
+        The file cannot be written, or its suffix belongs to no format.
     """
     data = image(figure, picture_format(path))
     make_folder(path.parent)

@@ -1,4 +1,4 @@
-"""Runs other programs, says what they said when they fail, and ends them when it is interrupted."""
+"""Runs other programs, reports their output when they fail, and ends them on interruption."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def run(
     command : sequence of str or Path
         The program and its arguments.
     error : type of QStepError
-        Raised if it ends with a status other than 0, with its last words.
+        Raised, with the end of the output, if the status is not 0.
     folder : Path, optional
-        Where it runs; otherwise where this process does.
+        Working folder; by default that of this process.
     environment : mapping, optional
-        Its environment variables; otherwise those of this process.
+        Environment variables; by default those of this process.
     """
-    # A group of its own: compilers begin programs too, which have to end with them.
+    # In a process group of its own: compilers start programs too, which must end with them.
     with subprocess.Popen(
         command,
         cwd=folder,
@@ -65,7 +65,7 @@ def run(
 
 @contextmanager
 def threads(count: int | None = None) -> Iterator[ThreadPoolExecutor]:
-    """Yield threads for :func:`run`; after an error nothing new begins, on Ctrl-C programs end too."""
+    """Yield threads for :func:`run`; an error stops new work, and Ctrl-C ends running programs too."""
     with ThreadPoolExecutor(count) as pool:
         try:
             yield pool
@@ -78,9 +78,9 @@ def threads(count: int | None = None) -> Iterator[ThreadPoolExecutor]:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """End a program, and those that it has begun."""
+    """End a program and the programs that it started."""
     if os.name != "posix":
         process.kill()
         return
-    with suppress(ProcessLookupError):  # it has just ended
+    with suppress(ProcessLookupError):  # it ended just now
         os.killpg(process.pid, signal.SIGKILL)

@@ -1,6 +1,6 @@
-"""Numbers and layouts of the link protocol (``docs/link.md``): what driver and hardware must agree on.
+"""Numbers and layouts of the link protocol (``docs/link.md``), on which driver and hardware must agree.
 
-Both are made from what is said here; the reference device of the tests is written from the document.
+Both are made from this file; the tests' reference device is written from the document instead.
 """
 
 from __future__ import annotations
@@ -46,25 +46,25 @@ __all__ = [
 ]
 
 PROTOCOL_VERSION = 3
-"""Version of the protocol that HELLO's answer carries."""
+"""Version of the protocol, as in the answer to HELLO."""
 
 ANSWER = 0x80
 """Added to the type of a request to give the type of its answer."""
 
 BUFFERS = 2
-"""How many of the largest requests the device's receive buffer holds at once."""
+"""How many requests of the largest size fit into the device's receive buffer."""
 
 BITS_PER_BYTE = 10
-"""Of a byte on the serial line: a start bit, eight of data, a stop bit."""
+"""Bits of a byte on the serial line: a start bit, eight data bits, a stop bit."""
 
 BREAK_BITS = 2 * BITS_PER_BYTE
-"""A line that is low for longer than this many bit times is a break: no byte looks like it."""
+"""A line that stays low for longer than this many bit times is a break, unlike any byte."""
 
 LEAST_BAUD = 9_600
-"""Least line rate, which says how long a break takes that is one at any rate."""
+"""The lowest line rate; a break that is long enough for it is a break at every rate."""
 
 LEAST_DIVISOR = 8
-"""Least clocks per bit: with fewer a sender whose rate is 2.6 % off is misread in some phases."""
+"""Least clocks per bit: with fewer, a sender whose rate is 2.6 % off is misread in some phases."""
 
 CODE_BITS = 8
 """Width of a reward code."""
@@ -103,7 +103,7 @@ _OF_LIVE_WORLDS = (Request.BEGIN, Request.ACT)
 
 
 def requests_of(config: Config) -> tuple[Request, ...]:
-    """Return the requests that a device knows: one with agents has others than one with a lane."""
+    """Return the requests that a device accepts; with agents they differ from those of a lane."""
     jobs = (Request.RUN,)
     if config.acting is None:
         others = (*_OF_AGENTS, *jobs, *_OF_LIVE_WORLDS)
@@ -114,7 +114,7 @@ def requests_of(config: Config) -> tuple[Request, ...]:
 
 
 class Region(IntEnum):
-    """What the memories of a device with agents hold; ``docs/link.md``, "Regions", has their indexes."""
+    """The memories of a device with agents; for their indexes see ``docs/link.md``, "Regions"."""
 
     SETTINGS = 0
     CONTEXT = 1
@@ -143,20 +143,20 @@ REFUSALS = (
     StatusCode.OUT_OF_RANGE,
     StatusCode.BUSY,
 )
-"""What halts a session."""
+"""Reasons why a session halts."""
 
 _FORMATS = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 
 class Layout:
-    """Unsigned numbers of 1, 2, 4 or 8 bytes one after the other, low byte first.
+    """Consecutive unsigned numbers of 1, 2, 4 or 8 bytes, low byte first.
 
     Attributes
     ----------
     sizes : dict of str to int
         Bytes of each field, in order.
     size : int
-        Bytes of all of them.
+        Bytes of all fields together.
     """
 
     def __init__(self, **sizes: int) -> None:
@@ -165,29 +165,29 @@ class Layout:
         self.size = self._struct.size
 
     def pack(self, *values: int) -> bytes:
-        """Return the bytes of the fields' values, given in order."""
+        """Return the bytes of the fields' values, which are given in order."""
         return self._struct.pack(*values)
 
     def unpack(self, data: bytes | memoryview) -> tuple[int, ...]:
-        """Return the values of the fields that `data` begins with, in order."""
+        """Return the values of the fields at the start of `data`, in order."""
         return self._struct.unpack_from(data)
 
     def named(self, data: bytes | memoryview) -> dict[str, int]:
-        """Return the values of the fields that `data` begins with, by name."""
+        """Return the values of the fields at the start of `data`, by name."""
         return dict(zip(self.sizes, self.unpack(data), strict=True))
 
 
 HEADER = Layout(type=1, seq=2, epoch=4, length=2)
-"""What a decoded frame begins with; `length` is the payload's."""
+"""The fields at the start of a decoded frame; `length` is that of the payload."""
 
 CRC = Layout(crc=4)
-"""What a decoded frame ends with."""
+"""The fields at the end of a decoded frame."""
 
 OVERHEAD = HEADER.size + CRC.size
-"""Bytes of a decoded frame beside its payload, 13."""
+"""Bytes of a decoded frame apart from its payload, 13."""
 
 COMMON = Layout(status=1, expected=2, applied=8)
-"""What every answer's payload begins with."""
+"""The fields at the start of every answer's payload."""
 
 _NONE = Layout()
 _WORDS = Layout(region=1, index=4, run=1, stride=4, count=2)
@@ -214,14 +214,14 @@ ARGUMENTS: Mapping[Request, Layout] = {
     Request.BEGIN: Layout(agent=1, state=2),
     Request.ACT: Layout(agent=1, next_state=2, terminated=1, reward=4),
 }
-"""What the payload of a request begins with. Values follow in REWARDS and LOAD, records in APPLY, words
-in STORE."""
+"""The fields at the start of a request's payload. Values follow in REWARDS and LOAD, records in APPLY,
+words in STORE."""
 
 
 def arguments_of(config: Config) -> dict[Request, Layout]:
-    """Return what the payloads of the requests that a device knows begin with, in their order.
+    """Return the fields at the start of the payload of every request that a device accepts, in order.
 
-    It is what `ARGUMENTS` says, and in a farm a STORE or FETCH names a lane, too.
+    They are those of `ARGUMENTS`; in a farm, STORE and FETCH name a lane as well.
     """
     known = {request: ARGUMENTS[request] for request in requests_of(config)}
     if config.lanes > 1:
@@ -230,7 +230,7 @@ def arguments_of(config: Config) -> dict[Request, Layout]:
 
 
 ANSWERS: Mapping[Request, Layout] = {
-    # Other versions have `version` at this place and `nonce` at the end, whatever is between them.
+    # Every version has `version` at this place and `nonce` at the end, whatever is in between.
     Request.HELLO: Layout(
         version=1,
         digest=8,
@@ -257,25 +257,26 @@ ANSWERS: Mapping[Request, Layout] = {
     Request.BEGIN: Layout(action=1),
     Request.ACT: Layout(action=1),
 }
-"""What follows the common part in an answer of status OK; READ's are values, FETCH's words, others have
-nothing."""
+"""The fields after the common part of an answer with status OK. READ's answer continues with values and
+FETCH's with words; the others end there."""
 
 WORD_BYTES = 4
 """Bytes of a word of STORE and FETCH."""
 
 ALL_LANES = 0xFF
-"""In place of a lane's number, a STORE writes the same words in every lane."""
+"""In place of a lane's number: STORE writes the same words to every lane."""
 
 MOST_STEPS = (1 << 48) - 1
 """Of a RUN."""
 
 SILENT = 0x80
-"""Added to an agent's number, this is a `job` of PROGRESS that ended as the world did not answer it."""
+"""Added to an agent's number, it is the `job` in PROGRESS of a run that ended because the world did
+not answer that agent."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordLayout:
-    """Bits of a record, a transition as bytes of the link, for one configuration and kind of reward.
+    """Layout of a record (a transition as bytes of the link) for one configuration and kind of reward.
 
     Attributes
     ----------
@@ -301,7 +302,7 @@ class RecordLayout:
 
     @property
     def widths(self) -> dict[str, int]:
-        """Bits of the fields, low bit first; a continuing record ends before its `state`."""
+        """Bits of each field, low bit first; a continuing record ends before its `state`."""
         return {
             "continues": 1,
             "action": self.action_bits,
@@ -313,7 +314,7 @@ class RecordLayout:
 
     @property
     def offsets(self) -> dict[str, int]:
-        """Bits at which the fields begin."""
+        """Bit at which each field begins."""
         offsets, at = {}, 0
         for name, width in self.widths.items():
             offsets[name] = at
@@ -321,11 +322,11 @@ class RecordLayout:
         return offsets
 
     def size(self, *, full: bool) -> int:
-        """Return the whole bytes of a record, 2..9: with its state, or continuing the one before."""
+        """Return the bytes of a record, 2..9: with its state, or continuing the previous record."""
         bits = self.offsets["state"] + (self.state_bits if full else 0)
         return (bits + 7) // 8
 
 
 def max_payload(buffer_bytes: int) -> int:
-    """Return how many bytes a payload may have when the device's receive buffer has `buffer_bytes`."""
+    """Return the largest payload in bytes for a receive buffer of `buffer_bytes`."""
     return buffer_bytes // BUFFERS - OVERHEAD

@@ -1,4 +1,4 @@
-"""The files that a finished run leaves in its folder: what was learnt, the history, pictures."""
+"""The files of a finished run in its folder: what was learnt, the history, pictures."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ Writer: TypeAlias = Callable[[Path], object]
 
 
 class Results(NamedTuple):
-    """What a finished run gives.
+    """The results of a finished run.
 
     Attributes
     ----------
     learnt : dict of str to Writer
-        By the file's name, as ``table.npz``.
+        Writers by file name, such as ``table.npz``.
     history : dict
         Plain values: every episode, every evaluation.
     pictures : dict of str to Draw or None
-        By the file's name; None where there is nothing to draw.
+        Pictures by file name; None if there is nothing to draw.
     """
 
     learnt: Mapping[str, Writer]
@@ -40,14 +40,14 @@ def write_results(folder: Path, results: Results, write_pictures: WritePictures)
     Parameters
     ----------
     folder : Path
-        Must exist; files of these names in it are replaced.
+        Must exist; files with these names are replaced.
     results : Results
     write_pictures : WritePictures
 
     Returns
     -------
     dict of str to Path
-        The files by what they hold: ``learning curve`` is in ``learning_curve.png``.
+        The files by their content: ``learning curve`` is ``learning_curve.png``.
 
     Raises
     ------
@@ -62,6 +62,8 @@ def write_results(folder: Path, results: Results, write_pictures: WritePictures)
     write_pictures(drawn)
     for name in results.pictures:
         if folder / name not in drawn:
-            (folder / name).unlink(missing_ok=True)  # it is of a run that these results replace
+            (folder / name).unlink(
+                missing_ok=True
+            )  # these results replace the run that it belongs to
     files = [*(folder / name for name in (*results.learnt, "history.json")), *drawn]
     return {file.stem.replace("_", " "): file for file in files}

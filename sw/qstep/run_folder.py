@@ -1,4 +1,4 @@
-"""The folder of a run: one run at a time, and none replaces another without being told to."""
+"""The folder of a run: one run at a time, and no run replaces another unless told to."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ _NAME_BYTES = 300
 
 @contextlib.contextmanager
 def run_folder(folder: Path, resume: bool, overwrite: bool) -> Iterator[Path]:
-    """Make a folder for what a run writes, and keep other runs out of it until the end.
+    """Create the folder of a run, and keep other runs out of it until the end.
 
-    A folder in which nothing was written is removed again.
+    A folder that stays empty is removed again.
 
     Parameters
     ----------
     folder : Path
     resume, overwrite : bool
-        Whether that run is gone on with, or may be replaced.
+        Whether an existing run is resumed, or may be replaced.
 
     Yields
     ------
     Path
-        Of the checkpoint: where that is, the folder holds a run.
+        The checkpoint: if that file exists, the folder holds a run.
 
     Raises
     ------
     RunFolderError
-        Another process is at a run there, which the message names; or a run is there and not one of
-        `resume` and `overwrite` says what is to become of it.
+        Another process, which the message names, is running there; or the folder holds a run and
+        neither `resume` nor `overwrite`, or both, are given.
     FileFormatError
-        The folder cannot be made or written.
+        The folder cannot be created or written.
     """
     if resume and overwrite:
         raise RunFolderError(
-            "--resume goes on with a run and --overwrite replaces it; give one of them"
+            "--resume continues a run and --overwrite replaces it; give one of them"
         )
     absent = [place for place in (folder, *folder.parents) if not place.exists()]
     make_folder(folder)
@@ -67,7 +67,7 @@ def run_folder(folder: Path, resume: bool, overwrite: bool) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder, which ends with the process, and is removed if it ends well."""
+    """Hold the lock of a folder, which ends with the process; after success the lock file is removed."""
     path = folder / _LOCK
     try:
         while True:

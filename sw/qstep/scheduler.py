@@ -1,7 +1,7 @@
 """Work on many items at a time: here, in threads, or in processes of this machine.
 
-A function and its items go to *workers*, and results come back in any order. Whoever works may die: what
-it was at is done again, what had come back is kept.
+A function and its items go to *workers*, and results come back in any order. If a worker dies, its work
+is repeated, and finished results are kept.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 DEATHS = 3
-"""How often workers may die over one call, before an item is taken for what kills them."""
+"""How often workers may die during one call before an item is blamed."""
 
 
 class Workers(Protocol):
-    """Who works.
+    """A pool of workers.
 
     Attributes
     ----------
     jobs : int
-        How many pieces of work are done at a time, about: there should be more.
+        Approximate number of pieces of work in progress at a time; there should be more pieces.
     """
 
     @property
@@ -43,12 +43,12 @@ class Workers(Protocol):
     def each(
         self, function: Callable[[Item], Result], items: Mapping[int, Item]
     ) -> Generator[tuple[int, Result], None, None]:
-        """Yield numbers and results of items as they come, without those that died with a worker."""
+        """Yield numbers and results of items as they arrive, without those lost with a worker."""
 
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """One item after the other in this thread: for a device of which there is one."""
+    """One item after the other in this thread, for a device that exists once."""
 
     jobs: int = 1
 
@@ -62,23 +62,23 @@ class Here:
 
 @dataclass(frozen=True, slots=True)
 class Threads:
-    """Threads of this process: for functions that wait for other programs."""
+    """Threads of this process, for functions that wait for other programs."""
 
     jobs: int
 
     def each(
         self, function: Callable[[Item], Result], items: Mapping[int, Item]
     ) -> Generator[tuple[int, Result], None, None]:
-        """Yield results as they come; on Ctrl-C the programs end too."""
+        """Yield results as they arrive; on Ctrl-C the programs end too."""
         with threads(self.jobs) as pool:
             yield from _completed(pool, function, items)
 
 
 @dataclass(frozen=True, slots=True)
 class Processes:
-    """Processes of this machine: for functions that compute.
+    """Processes of this machine, for functions that compute.
 
-    They import the main module, so a script that makes them does so below ``if __name__ == "__main__"``.
+    They import the main module, so a script must start them below ``if __name__ == "__main__"``.
     """
 
     jobs: int
@@ -86,7 +86,7 @@ class Processes:
     def each(
         self, function: Callable[[Item], Result], items: Mapping[int, Item]
     ) -> Generator[tuple[int, Result], None, None]:
-        """Yield results as they come; `function` is one of a module, and items can be pickled."""
+        """Yield results as they arrive; `function` must be a module's, and items must be picklable."""
         with _pool(min(self.jobs, len(items)), function.__module__) as pool:
             yield from _completed(pool, function, items)
 
@@ -106,9 +106,9 @@ def in_parallel(
     items : sequence
     workers : Workers
     progress : callable
-        Called with each result as it comes. After an error nothing new is begun.
+        Called with each result as it arrives. After an error nothing new is started.
     known : callable, optional
-        Returns the result of an item for which nobody need work, else None.
+        Returns the result of an item that needs no work, otherwise None.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def in_parallel(
         if deaths > DEATHS:
             raise SchedulerError(
                 f"workers died {deaths} times, with {len(left)} of {len(items)} pieces of work "
-                "left; something in these ends them, or the machine lacks memory"
+                "left; one of these kills them, or the machine lacks memory"
             )
     return [done[number] for number in range(len(items))]
 
@@ -159,9 +159,9 @@ def _completed(
 
 @contextmanager
 def _pool(jobs: int, module: str) -> Iterator[ProcessPoolExecutor]:
-    """Yield processes; after an error they are ended at once."""
+    """Yield processes; after an error they end at once."""
     before = set(multiprocessing.active_children())
-    context = multiprocessing.get_context("forkserver")  # a fork of this process may hold its locks
+    context = multiprocessing.get_context("forkserver")  # a forked process may inherit held locks
     context.set_forkserver_preload([module])  # imported once, not by each
     pool = ProcessPoolExecutor(jobs, context, _begin)
     try:
@@ -175,7 +175,7 @@ def _pool(jobs: int, module: str) -> Iterator[ProcessPoolExecutor]:
 
 
 def _begin() -> None:
-    """Leave Ctrl-C to the parent process, and end with it however it ends."""
+    """Leave Ctrl-C to the parent process, and end whenever it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

@@ -1,4 +1,4 @@
-"""How a seed spreads over 64 bits: splitmix64's mixing (Steele, Lea and Flood, OOPSLA 2014)."""
+"""Spreading a seed over 64 bits: splitmix64's mixing (Steele, Lea and Flood, OOPSLA 2014)."""
 
 __all__ = ["GOLDEN", "MIX_A", "MIX_B", "mixed"]
 
@@ -12,7 +12,7 @@ _MASK64 = (1 << 64) - 1
 
 
 def mixed(word: int) -> int:
-    """Return the mix of a word of 0..2^64-1, which is a permutation of them."""
+    """Return the mix of a word of 0..2^64-1; the mixing is a permutation of these words."""
     word = ((word ^ (word >> 30)) * MIX_A) & _MASK64
     word = ((word ^ (word >> 27)) * MIX_B) & _MASK64
     return word ^ (word >> 31)

@@ -1,9 +1,9 @@
-"""A learnt table as a file: raw values, real values, and what they were learnt with.
+"""A learnt table as a file: raw values, real values, and the settings behind them.
 
-The file is a ``.npz`` of three arrays, none of them pickled: ``q_raw`` (int32, shape (S, A), behind the
-axes of agents if there are any), ``q`` (float64, the same values) and ``config`` (JSON text: the
-configuration, and the hyperparameters or the settings of each agent). It names no device and no time, so
-the same run gives the same bytes on every device.
+The file is a ``.npz`` of three arrays, none pickled: ``q_raw`` (int32, shape (S, A), after the axes of
+agents if there are any), ``q`` (float64, the same values) and ``config`` (JSON text: the configuration,
+and the hyperparameters or the settings of each agent). It names no device and no time, so the same run
+gives the same bytes on every device.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ def save_table(
     config: Config,
     learnt_with: Hyperparameters | Sequence[AgentSettings],
 ) -> None:
-    """Write a table; a file that is there already is replaced whole or not at all.
+    """Write a table; an existing file is replaced completely or not at all.
 
     Parameters
     ----------
     path : str or Path
-        Where to; the name is taken as it is.
+        The file; no suffix is added to its name.
     q_raw : ndarray of int32, shape `Config.table_shape`
         Raw values.
     config : Config
     learnt_with : Hyperparameters or sequence of AgentSettings
-        The latter where ``config.acting`` has agents.
+        The latter if ``config.acting`` has agents.
 
     Raises
     ------
     ConfigError
-        `config` or `learnt_with` is something else.
+        `config` or `learnt_with` has another type.
     TableError
-        The values are not a table of `config`.
+        The values do not form a table of `config`.
     FileFormatError
         The file cannot be written.
     """
@@ -95,9 +95,9 @@ def load_table(path: str | Path, config: Config) -> NDArray[np.int32]:
 
 
 def policy_table(config: Config, q_raw: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return what the greedy policy of each table takes the maximum of, int64, shape (tables, S, A).
+    """Return the values whose maximum each table's greedy policy takes, int64, shape (tables, S, A).
 
-    A table is that of an agent, or the only one; of Double Q-learning's two it is the sum.
+    There is one table per agent, or only one; for Double Q-learning it is the sum of the two.
     """
     rows = q_raw.astype(np.int64)
     if config.acting is not None and config.acting.algorithm is Algorithm.DOUBLE_Q_LEARNING:
@@ -106,7 +106,7 @@ def policy_table(config: Config, q_raw: NDArray[np.int32]) -> NDArray[np.int64]:
 
 
 def table_config(path: str | Path) -> Config:
-    """Return the configuration that the table of a file was learnt with.
+    """Return the configuration with which the table of a file was learnt.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How many updates a clock a lane makes: of a stream by its hold rule, of agents by their turns."""
+"""Updates per clock of a lane: for a stream by its hold rule, for agents by their turns."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def issue_clocks(
 ) -> NDArray[np.int64]:
     """Return the clock in which each transition enters the pipeline; the first one enters in clock 0.
 
-    The rule is that of ``qs_hazard`` (``docs/lane.md``): a transition that needs the entry or the row
-    that another one updates enters `loop_depth` clocks after that one, or later. The benches of the
-    lane hold every transition of the RTL to it, and ``LaneThroughput`` compares the count of clocks.
+    The rule is that of ``qs_hazard`` (``docs/lane.md``): a transition that needs an entry or a row that
+    another one updates enters at least `loop_depth` clocks after it. The lane's benches check every
+    transition of the RTL against this rule, and ``LaneThroughput`` compares the number of clocks.
 
     Parameters
     ----------
     loop_depth : int
         1..3.
     state, action, next_state : ndarray of int, shape (n,)
-        Transitions in order; each is offered as soon as the one before it is taken.
+        Transitions in order; each is offered as soon as the previous one is accepted.
 
     Returns
     -------
@@ -41,11 +41,11 @@ def issue_clocks(
 
 
 def steps_per_clock(config: Config) -> float:
-    """Return how many steps a clock the agents of a device make together, from 1/20 to 1 a lane.
+    """Return the steps per clock of all agents of a device, from 1/20 to 1 per lane.
 
-    Each has one clock of its lane's rotation, as long as an update takes in ``qs_agents``
-    (``qs_agents_pkg``: `slots`), and 16 at least. Agents of a shared table make no more than that, and
-    fewer where they meet.
+    Each agent has one clock of its lane's rotation, which is as long as an update takes in ``qs_agents``
+    (``qs_agents_pkg``: `slots`), but at least 16. Agents that share a table make at most as many steps,
+    and fewer when they meet.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def updates_per_clock(
     action: NDArray[np.integer],
     next_state: NDArray[np.integer],
 ) -> float:
-    """Return the updates per clock of a lane that is offered at least one transition, one a clock."""
+    """Return the updates per clock of a lane that is offered one transition per clock, at least one."""
     return len(state) / (int(issue_clocks(loop_depth, state, action, next_state)[-1]) + 1)
 
 

@@ -1,4 +1,4 @@
-"""Which device PyTorch works on: ``cpu``, ``cuda`` or ``mps``, by name or found."""
+"""The device that PyTorch uses: ``cpu``, ``cuda`` or ``mps``, by name or automatically."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["choose", "one_thread", "present", "synchronise"]
 
 
 def present() -> list[str]:
-    """Return the devices of this machine, the fastest first; the last is always ``cpu``."""
+    """Return the devices of this machine, fastest first; the last one is always ``cpu``."""
     found = [
         ("cuda", torch.cuda.is_available()),
         ("mps", torch.backends.mps.is_available()),
@@ -33,7 +33,7 @@ def choose(name: str = "auto") -> torch.device:
     Raises
     ------
     TorchDeviceError
-        There is no such device here, or it is none of these names.
+        There is no such device here, or the name is unknown.
     """
     here = present()
     if name != "auto" and name not in here:
@@ -44,7 +44,7 @@ def choose(name: str = "auto") -> torch.device:
 
 
 def synchronise(device: torch.device) -> None:
-    """Wait until a device has done what it was given; the CPU always has."""
+    """Wait until a device has finished its work; the CPU always has."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     elif device.type == "mps":
@@ -55,7 +55,7 @@ def synchronise(device: torch.device) -> None:
 def one_thread() -> Iterator[None]:
     """Let PyTorch use one thread of the CPU in this block.
 
-    On networks of a few thousand parameters two threads wait for each other longer than they work.
+    With networks of a few thousand parameters, two threads wait for each other longer than they work.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -24,11 +24,11 @@ _COLUMNS = ("state", "action", "reward_raw", "next_state", "terminated")
 _EMPTY = dict(zip(FIELDS, (np.int32, np.int32, np.float64, np.int32, np.bool_), strict=True))
 
 _BLOCK = 1 << 16
-"""Rewards that are quantised at once: half a megabyte of float64."""
+"""Rewards quantised at a time: half a megabyte of float64."""
 
 
 def _quantised(format: QFormat, reward: NDArray[Any]) -> NDArray[np.int32]:
-    """Quantise block by block, so that what is written on the way stays in the cache."""
+    """Quantise block by block, so that intermediate results stay in the cache."""
     if len(reward) <= _BLOCK:
         return format.quantise(reward)
     raw = np.empty(len(reward), np.int32)
@@ -37,29 +37,31 @@ def _quantised(format: QFormat, reward: NDArray[Any]) -> NDArray[np.int32]:
             part = slice(first, first + _BLOCK)
             raw[part] = format.quantise(reward[part])
     except TransitionError:
-        format.quantise(reward)  # its message counts from the first reward, not from the block's
+        format.quantise(
+            reward
+        )  # the message counts from the first reward, not from the block's first
         raise
     return raw
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
 class Transitions:
-    """Transitions that are known to be legal for the tables of one configuration, and stay so.
+    """Transitions that are legal for the tables of one configuration, and stay legal.
 
-    Made by :meth:`from_arrays` and :meth:`load` only. All arrays are one-dimensional, contiguous,
-    equally long and read-only, and share no memory with those that were given.
+    Only :meth:`from_arrays` and :meth:`load` make them. All arrays are one-dimensional, contiguous, of
+    equal length and read-only, and share no memory with the given ones.
 
     Attributes
     ----------
     table_type : TableType
-        Rows, columns and number format of the tables that they can be applied to.
+        Rows, columns and number format of the tables to which they can be applied.
     state, action, next_state : ndarray of int32
-        Row and column that is updated, and the row whose maximum is the target.
+        Row and column to update, and the row whose maximum is in the target.
     reward_raw : ndarray of int32
         Rewards in the raw units of the format.
     terminated : ndarray of bool
-        True where the next state has no value. A *truncated* episode is not terminated: its last
-        transition bootstraps as any other.
+        True if the next state has no value. A *truncated* episode is not terminated: its last
+        transition bootstraps like any other.
     """
 
     table_type: TableType
@@ -77,7 +79,7 @@ class Transitions:
 
     @classmethod
     def _of(cls, table_type: TableType, *columns: NDArray[Any]) -> Transitions:
-        """Put checked columns of our own together."""
+        """Make transitions from columns that are checked already."""
         made = object.__new__(cls)
         object.__setattr__(made, "table_type", table_type)
         for name, column in zip(_COLUMNS, columns, strict=True):
@@ -99,7 +101,7 @@ class Transitions:
         Parameters
         ----------
         config : Config
-            Gives the legal ranges and the format of the rewards.
+            Determines the legal ranges and the format of the rewards.
         state, action, next_state : array_like of int, shape (n,)
         reward : array_like of real, shape (n,)
             In real units, quantised as ``floor(x * 2^F + 0.5)``.
@@ -108,7 +110,7 @@ class Transitions:
         Raises
         ------
         ConfigError
-            `config` is no Config.
+            `config` is not a Config.
         TransitionError
             Unequal lengths, wrong dtype or dimension, NaN, a value out of range, a reward that does
             not fit; the message names the array, the index and the value.
@@ -127,7 +129,7 @@ class Transitions:
 
     @classmethod
     def load(cls, path: str | Path, config: Config) -> Transitions:
-        """Read a ``.npz`` file of the arrays named in :data:`FIELDS` and check them.
+        """Read a ``.npz`` file with the arrays of :data:`FIELDS` and check them.
 
         Raises
         ------
@@ -140,19 +142,19 @@ class Transitions:
 
     @property
     def columns(self) -> tuple[NDArray[Any], ...]:
-        """The five arrays, in the order in which they are declared."""
+        """The five arrays, in the order of their declaration."""
         return (self.state, self.action, self.reward_raw, self.next_state, self.terminated)
 
     def __len__(self) -> int:
         return len(self.state)
 
     def __getitem__(self, part: slice) -> Transitions:
-        """Return some of the transitions; without a stride they are a view.
+        """Return some of the transitions, as a view if there is no stride.
 
         Raises
         ------
         TransitionError
-            `part` is no slice: one transition is ``t[i : i + 1]``.
+            `part` is not a slice: a single transition is ``t[i : i + 1]``.
         """
         if not isinstance(part, slice):
             raise TransitionError(f"transitions are taken by slices, not by {part!r}")

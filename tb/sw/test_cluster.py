@@ -96,7 +96,7 @@ def test_a_scheduler_that_is_not_there_is_named_and_nothing_is_left(tmp_path: Pa
         _qstep, ["sweep", "gridworld", "--scheduler", "tcp://x:1", "--device", "sim"]
     )
     assert told.exit_code == 2
-    assert "--scheduler is for the model: a device is where this runs" in told.output
+    assert "--scheduler is for the model: a device is attached to this computer" in told.output
 
 
 def test_dask_that_is_not_installed_is_named_with_its_extra(
@@ -157,7 +157,7 @@ def stand_in(
             {"version": lambda _: metadata.PackageNotFoundError()},
             "tcp://b: the worker has qstep none; it must be",
         ),
-        ({"error": KilledWorker("x")}, "t: a piece of work ended every worker that was at it: x"),
+        ({"error": KilledWorker("x")}, "t: a piece of work killed every worker that tried it: x"),
         (
             {"error": ModuleNotFoundError("No module named 'q'")},
             "t: a worker has No module named 'q'",
