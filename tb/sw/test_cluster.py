@@ -151,7 +151,10 @@ def stand_in(
 @pytest.mark.parametrize(
     ("scheduler", "text"),
     [
-        ({"late": True}, "t: has no workers, and none came within 10 s; start one where QStep is"),
+        (
+            {"late": True},
+            "t: has no workers, and none joined within 10 s; start one where QStep is",
+        ),
         ({"version": lambda _: "0.0"}, r"tcp://b: the worker has qstep 0\.0; it must be"),
         (
             {"version": lambda _: metadata.PackageNotFoundError()},

@@ -59,7 +59,7 @@ def test_run_that_is_there_is_replaced_only_on_request(tmp_path: Path, choice: s
 
 def test_going_on_and_replacing_at_once_is_refused(tmp_path: Path) -> None:
     with (
-        pytest.raises(RunFolderError, match="--resume goes on with a run and --overwrite replaces"),
+        pytest.raises(RunFolderError, match="--resume continues a run and --overwrite replaces"),
         run_folder(tmp_path / "run", True, True),
     ):
         pytest.fail("both at once")

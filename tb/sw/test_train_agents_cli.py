@@ -347,5 +347,5 @@ def test_options_of_who_does_not_act_are_refused(arguments: tuple[str, ...], mes
 def test_budget_is_one_of_two() -> None:
     with pytest.raises(ConfigError, match="steps is 1 and episodes is 2; give one of them"):
         Budget(1, 2)
-    with pytest.raises(RunFolderError, match="--resume goes on with a run and --overwrite"):
+    with pytest.raises(RunFolderError, match="--resume continues a run and --overwrite"):
         raise train("gridworld", "--resume", "--overwrite").exception or AssertionError
