@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Agents that act and learn on chip in a world from tables: the interleaved lane and its world.
+// Agents that act and learn on the chip, in a world from tables: the interleaved lane and its world.
 //
-// Function    After n steps of each agent tables, contexts and counters equal, bit for bit, those of the golden
-//             model, ActingModel in qstep.acting.model.
+// Function    After n steps of each agent, tables, contexts and counters equal those of the golden model bit for
+//             bit: ActingModel in qstep.acting.model.
 // Timing      One slot a clock, see qs_agents.
-// Handshake   Bus and runs as qs_agents has them; regions World and Starts of the bus write the world.
+// Handshake   Bus and runs as in qs_agents; regions World and Starts of the bus write the world.
 // Reset       as qs_agents; the world keeps its contents.
 // Hazards     none
 // Invariants  none of its own
@@ -87,7 +87,7 @@ module qs_acting
       .world_start_state_i(start_state)
   );
 
-  // An access to the world is made as it is over for the bus.
+  // An access to the world happens in the clock in which it is done for the bus.
   assign world_write = bus_done_o && bus_write_i && bus_region_i == RegionWorld;
   assign start_write = bus_done_o && bus_write_i && bus_region_i == RegionStarts;
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many steps each agent may still make: a run of the interleaved lane.
+// How many more steps each agent may make: a run of the interleaved lane.
 //
-// Function    run_i gives every agent run_steps_i steps, in place of what it had; 0 stops all. An agent has
-//             up to 63 of them at hand; when all have fewer than 32, each gets 32 of those that are left, so
-//             no agent is ahead by more than 63, and the slowest never waits. What is left is counted down bit
-//             by bit: 43 clocks, in which an agent makes three steps.
-// Timing      A slot a clock: s9_stepped_i counts a step of the agent in stage 9, s11_more_o says in its stage
-//             11 whether it has steps left. A run begins at the next turn of the slots: begins_o is 1 for
-//             one turn, in which each agent is in stage 9 once.
+// Function    run_i gives every agent run_steps_i steps and replaces earlier budgets; 0 stops all agents. An
+//             agent holds up to 63 steps at hand. When all hold fewer than 32, each gets 32 more from the
+//             rest, so no agent is ahead by more than 63, and the slowest never waits. The rest is counted
+//             down bit by bit in 43 clocks, in which an agent makes three steps.
+// Timing      One slot per clock: s9_stepped_i counts a step of the agent in stage 9; s11_more_o says, in its
+//             stage 11, whether it has steps left. A run begins at the next turn of the slots: begins_o is 1
+//             for one turn, in which each agent is in stage 9 once.
 // Handshake   run_i for one clock.
-// Reset       No steps are left, from the first turn on.
+// Reset       No steps are left from the first turn on.
 // Hazards     none: a slot returns after it has been written.
 // Invariants  NoStepWithoutBudget_A
 // Resources   6 bits for each agent, a shift register of 43 bits.
@@ -36,7 +36,7 @@ module qs_agent_budget
     input  logic s9_stepped_i,
     output logic begins_o,
     output logic s11_more_o,
-    output logic left_o         // some are not at hand yet, or that is not known yet
+    output logic left_o         // steps may remain that no agent holds yet
 );
 
   localparam int unsigned BlockBits = 5;
@@ -49,12 +49,12 @@ module qs_agent_budget
   logic [ RestBits-1:0] rest_q;
   logic [BlockBits:0] s9_budget, s10_budget_q;
 
-  // The pass over what is left, lowest bit first: it takes away 1 if borrow_q is 1, and finds out if all is 0.
+  // One pass over the rest, lowest bit first: subtracts 1 if borrow_q is 1, and finds out whether all bits are 0.
   logic passes_q, borrow_q, some_q, digit;
   logic [PlaceBits-1:0] place_q;
   assign digit  = rest_q[0] ^ borrow_q;
 
-  // Not in a turn in which what agents have at hand is being changed.
+  // Not in a turn in which the steps at hand are being changed.
   assign grants = !asked_q && !begins_o && !grants_q && low_q && s11_low_q && left_o && !passes_q;
 
   always_ff @(posedge clk_i) begin

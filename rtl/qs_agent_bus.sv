@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accesses to settings, contexts, counters and tables of the interleaved lane.
+// Host accesses to settings, contexts, counters and tables of the interleaved lane.
 //
-// Function    Decodes an access and has it made: a setting is written at once; counters are asked for by
-//             access_o.counter_*; contexts and tables are read and written by the slot of their agent, beside which
-//             token_o passes: token_o[k] is 1 when that slot is in stage k. Map: docs/agents.md.
-// Timing      Up to Length + Slots + 4 clocks, for counters those of qs_agent_counters.
+// Function    Decodes an access and carries it out. A setting is written at once; counters are requested with
+//             access_o.counter_*; contexts and tables are read and written in the slot of their agent, which
+//             token_o follows: token_o[k] is 1 when that slot is in stage k. Map: docs/agents.md.
+// Timing      Up to Length + Slots + 4 clocks; for counters see qs_agent_counters.
 // Handshake   as qs_agents
-// Reset       Ends an access.
+// Reset       Aborts an access.
 // Hazards     none
 // Invariants  RegionIsLegal_A
 // Resources   40 flip-flops

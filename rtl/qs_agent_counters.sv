@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The counters of all agents: steps, terminations, truncations, sum of returns, saturations.
 //
-// Function    Each agent has small counts that take every step, and 16 words of 16 bits in a block RAM to
+// Function    Each agent has small counts, which count every step, and 16 words of 16 bits in a block RAM, to
 //             which a sweep adds them: steps (3 words, lowest first), terminations (3), truncations (3), sum
-//             of returns (4, two's complement), saturations (3). While a sweep adds the words of an agent, a
-//             read of its word 0 copies them, and words 1 to 15 read the copy: all are of one moment.
+//             of returns (4, two's complement), saturations (3). A read of word 0 copies all words of the
+//             agent during its sweep; words 1 to 15 read that copy, so all words are of the same moment.
 //             Golden model: AgentCounters in qstep.acting.agent.
-// Timing      An agent is swept in Slots clocks, and the next one begins a clock later, when its slot comes:
-//             all in Slots * (Slots + 1). Small counts hold what comes in between.
-// Handshake   read_i or write_i stays at 1 until done_o is, for one clock.
+// Timing      An agent is swept in Slots clocks; the next one begins a clock later, when its slot comes, so a
+//             whole sweep takes Slots * (Slots + 1) clocks. Small counts hold everything in between.
+// Handshake   read_i or write_i stays 1 until done_o is 1, for one clock.
 // Reset       Starts the sweep; the words are undefined until written.
-// Hazards     A write while its agent makes steps replaces what the sweep adds in it.
+// Hazards     A write while its agent makes steps may overwrite what the sweep adds.
 // Invariants  SweepIsAligned_A
-// Resources   A block RAM of 256 words, one sum of 16 bits.
+// Resources   A block RAM of 256 words, one adder of 16 bits.
 // Reference   none
 
 `include "qs_assert.svh"
@@ -23,7 +23,7 @@ module qs_agent_counters
     parameter int unsigned Agents = 16,  // 1..16
     parameter int unsigned Width = 16,  // 8..32
     parameter int unsigned Slots = 16,  // 16 or more
-    parameter int unsigned Stage = 13,  // of steps, terminations, truncations and rewards
+    parameter int unsigned Stage = 13,  // stage of steps, terminations, truncations and rewards
     parameter bit StepLimit = 1  // else no step is truncated
 ) (
     input logic clk_i,
@@ -61,7 +61,7 @@ module qs_agent_counters
     logic signed [ReturnBits-1:0] returns;
   } small_t;
 
-  // The sweep: takes the small counts of the agent in stage Stage, and then goes on to its words.
+  // The sweep: takes the small counts of the agent in stage Stage, then adds them to its words.
   logic [SweepBits-1:0] sweep_q;
   logic last, take_q, clear_q, late_take_q, late_clear_q;
   logic [AgentBits-1:0] swept_q, summed_q;
@@ -70,7 +70,7 @@ module qs_agent_counters
   always_ff @(posedge clk_i) begin
     sweep_q <= last ? '0 : sweep_q + 1'b1;
     if (rst_i) sweep_q <= '0;
-    // The agent of which counts have been taken comes again when the sweep is one clock from its beginning.
+    // The agent whose counts were taken comes again one clock before the sweep starts over.
     take_q <= last || rst_i;
     clear_q <= sweep_q == SweepBits'(Slots - 2) || rst_i;
     late_take_q <= sweep_q == SweepBits'(Late - 1);
@@ -78,7 +78,7 @@ module qs_agent_counters
   end
   assign last = sweep_q == SweepBits'(Slots);
 
-  // Small counts: read a stage before, as 0 if they have been taken.
+  // Small counts: read one stage earlier, as 0 if they have been taken.
   small_t count, counted, taken_q;
   logic [SmallBits-1:0] saturations, saturated, late_q;
 
@@ -129,13 +129,13 @@ module qs_agent_counters
   assign saturated = saturations + SmallBits'(saturated_i);
   always_ff @(posedge clk_i) if (late_take_q) late_q <= saturated;
 
-  // What is added to each word: word n passes in the clocks in which sweep_q is n + 1 (address) to n + 5
-  // (write). Sums of returns are extended by their sign.
+  // The addend of each word: word n passes in the clocks in which sweep_q is n + 1 (address) to n + 5 (write).
+  // Sums of returns are sign-extended.
   (* no_rw_check *) logic [15:0] mem[2**(AgentBits+4)];
   logic [15:0] ram_q, mem_q, word_q, addend_q, addend, sum_q;
   logic [3:0] a_word_q, r_word_q, b_word_q, c_word_q, d_word_q;
   logic a_valid, r_valid_q, b_valid_q, c_valid_q, d_valid_q, b_first_q, carry_q, hit_q;
-  logic [ 7:0] b_from_q;  // a bit for each source of the addend
+  logic [ 7:0] b_from_q;  // one bit per source of the addend
   logic [63:0] returns;
   logic [16:0] sum;
 
@@ -167,11 +167,11 @@ module qs_agent_counters
     mem_q <= ram_q;
     if (d_valid_q) mem[{summed_q, d_word_q}] <= hit_q ? want_data_i : sum_q;
 
-    // The agent of the words from word_q on: the last ones of an agent pass when the next one is swept.
+    // The agent of the words from word_q on: an agent's last words pass while the next agent is swept.
     summed_q <= summing;
     wanted_q <= summing == want_agent_i;
 
-    a_word_q <= sweep_q[3:0];  // one less than it then is
+    a_word_q <= sweep_q[3:0];  // one less than its value then
     r_word_q <= a_word_q;
     r_valid_q <= a_valid;
 
@@ -208,7 +208,7 @@ module qs_agent_counters
     end
   end
 
-  // Reads: a copy of all words of an agent is complete when its last one has passed after its first.
+  // Reads: the copy of an agent's words is complete when the last word has passed after the first.
   logic copies, ends, copies_q, copied_q, answered_q;
   assign copies = read_i && want_word_i == '0 && !copied_q;
   assign ends   = d_valid_q && d_word_q == '1;

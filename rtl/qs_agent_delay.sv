@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data of a slot from one stage to a later one: a delay line in a word for each agent.
+// Carries data of a slot from one stage to a later one: a delay line of one word per agent.
 //
-// Function    data_o in stage To is what data_i was in stage From, in the slots of agents; it is undefined in
-//             those without one, so what says whether something happens goes through qs_delay.
-// Timing      To - From clocks, 2 or more and fewer than Slots; one value a clock.
+// Function    data_o in stage To is data_i of stage From, in slots that have an agent. It is undefined in
+//             empty slots, so signals that make something happen must use qs_delay instead.
+// Timing      To - From clocks, at least 2 and fewer than Slots; one value per clock.
 // Handshake   none
 // Reset       none: data only.
 // Hazards     none: a slot is read before it returns.
 // Invariants  none
-// Resources   Width bits of qs_agent_ram, which from three clocks on is less than flip-flops.
+// Resources   Width bits of qs_agent_ram, which from three clocks on is smaller than flip-flops.
 // Reference   none
 
 module qs_agent_delay #(

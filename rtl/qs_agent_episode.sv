@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The world's answer to a slot: what the slot turns out to be, where the agent goes on, the end of episodes.
+// The world's answer to a slot: what the slot turns out to be, where the agent continues, the end of episodes.
 //
-// Function    Steps of the episode count if there is a limit of them. A step that reaches it and does not
-//             terminate is truncated. Where an episode ends they start again from 0. Row x is that of the next
-//             state, of the start state where an episode begins, or of the agent's state (the value beside the
-//             context, and accesses).
-// Timing      A slot a clock. Steps are there in stage 7 and written in stage 8, in which the answer is taken; of
-//             agents that share a table in stage 10, in which it is known whether the slot acts.
+// Function    Counts the steps of the episode if they have a limit. A step that reaches the limit without
+//             terminating is truncated. The count starts from 0 in each episode. Row x is that of the next
+//             state, of the start state where an episode begins, or of the agent's state (for the value
+//             beside the context, and for accesses).
+// Timing      One slot per clock. The count is read in stage 7 and written in stage 8, with the answer; for
+//             agents that share a table it is written in stage 10, which knows whether the slot acts.
 // Handshake   access_i writes {whether there is a limit, the limit - 1}; token_i says in which stages its slot is, for steps and entries.
-// Reset       No limit. Steps are undefined until loaded.
+// Reset       No limit. The counts are undefined until loaded.
 // Hazards     none: a slot returns after it has been written.
 // Invariants  AnswerInRange_A
-// Resources   16 bits for each agent, a sum and a compare of 16 bits
+// Resources   16 bits per agent, an adder and a comparator of 16 bits
 // Reference   none
 
 `include "qs_assert.svh"

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The policy's random part: whether a slot explores, with which action, or picks one that is known.
+// The random part of the policy: whether a slot explores, and with which action.
 //
-// Function    The agent explores if its draw is below the threshold of epsilon; then its action is
-//             (draw * Actions) >> 16. Where the value of an action is wanted, that action is picked instead.
+// Function    The agent explores if its draw is below the threshold of epsilon; its action is then
+//             (draw * Actions) >> 16. If the value of a known action is wanted, that action is picked instead.
 //             Golden model: ActingModel._chosen in qstep.acting.model.
-// Timing      A slot a clock: draw and epsilon in stage 5, exploration in stage 9, the pick in stage TreeStage.
+// Timing      One slot per clock: draw and epsilon in stage 5, exploration in stage 9, the pick in TreeStage.
 // Handshake   none
 // Reset       none: data only.
 // Hazards     none
 // Invariants  none
-// Resources   A compare of 17 bits; a product by a constant
+// Resources   A comparator of 17 bits, a multiplication by a constant
 // Reference   none
 
 module qs_agent_explore

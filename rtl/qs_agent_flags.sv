@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each agent does in its slot, and what it will do in the next one.
 //
-// Function    A slot's aim follows from the agent's flags: see flags_t and aim_t. Those for the next slot follow
-//             from what the slot did. One that was held (see qs_agent_order) has done nothing, but drawn.
-// Timing      A slot a clock. Flags are read in stage 0 and written in stage 11; the aim is there in stage 8.
+// Function    The agent's flags determine the slot's aim: see flags_t and aim_t. What the slot did determines
+//             the flags of the next slot. A slot that was held (see qs_agent_order) has drawn, and nothing else.
+// Timing      One slot per clock. Flags are read in stage 0 and written in stage 11; the aim is known in stage 8.
 // Handshake   none
 // Reset       wakes_i clears all flags.
 // Hazards     none: a slot returns after it has been written.
 // Invariants  none
-// Resources   5 bits for each agent, and in each stage
+// Resources   5 bits per agent and per stage
 // Reference   none
 
 module qs_agent_flags

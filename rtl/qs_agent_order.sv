@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of agents that share a table: whose turn it is, what it must wait for, and how many turns are left.
+// The order of agents that share a table: whose turn it is, what it waits for, and how many turns are left.
 //
-// Function    A slot acts only if it is its agent's turn, and if no older slot has still to write what it reads: an
-//             entry of the row of x, or its own Q[state, action]. Otherwise it is held: it does nothing, and its
-//             agent comes again a rotation later with the same draws, as one for which the world is late. The turn
-//             goes on when a step is over, and not before: not to the next agent while this one is held, waits
-//             for the world, or has the second slot of a truncated step before it. So all that is read is what
-//             agents one after the other would read. run_i gives run_steps_i turns. stop_i leaves two, that under
-//             way and the next, for which some agents have drawn; a world that is late ends them at once, and the
-//             next run goes on with the agent that waits. Golden model: the order of ActingModel.run.
-// Timing      x_i and deeds in stages 9 and 10; s10_acts_o without a register between. A slot a clock.
+// Function    A slot acts only if it is its agent's turn, and if no older slot is still to write what it reads:
+//             an entry of the row of x, or its own Q[state, action]. Otherwise it is held: it does nothing, and
+//             its agent comes again one rotation later with the same draws, as if the world were late. The turn
+//             passes on only when a step is complete: not while its agent is held, waits for the world, or still
+//             has the second slot of a truncated step to come. So every read returns what agents acting one
+//             after the other would read. run_i gives run_steps_i turns. stop_i leaves two of them, the current
+//             one and the next, for which some agents have drawn; if the world is late, both end at once, and the
+//             next run continues with the waiting agent. Golden model: the order of ActingModel.run.
+// Timing      x_i and deeds in stages 9 and 10; s10_acts_o is combinational. One slot per clock.
 // Handshake   run_i and stop_i for one clock. restarts_i: agent 0 is next.
 // Reset       No turns are left; agent 0 is next.
 // Hazards     those of the table: a row is read in stage RowStage, Q[state, action] in stage entry_stage - 2, and
 //             written in stage write_stage.
 // Invariants  NoStepWithoutTurn_A, TurnIsOfAnAgent_A, SecondSlotIsNotHeld_A
-// Resources   Two compares of a state and an action for each stage from 10 to write_stage
+// Resources   Two comparators of a state and an action for each stage from 10 to write_stage
 // Reference   none
 
 `include "qs_assert.svh"
@@ -50,13 +50,13 @@ module qs_agent_order
     output logic        s10_acts_o,
     output logic        s11_more_o,
     output logic        left_o,      // turns
-    output logic [31:0] holds_o      // slots held in their turn, by what is to be written
+    output logic [31:0] holds_o      // slots held in their turn, by pending writes
 );
 
-  // Slots whose entry is written before this stage are seen by a read of Q[state, action].
+  // A read of Q[state, action] sees the entries of slots that are written before this stage.
   localparam int unsigned EntryReach = Write - entry_stage(Actions, Algorithm) + RowStage + 2;
 
-  // --- What is still to be written: pairs, and from stage 11 on whether they are ---------------------
+  // --- Pending writes: pairs, and from stage 11 on whether they are written ---------------------------
   logic [ Write:9][ StateBits-1:0] state;
   logic [ Write:9][ActionBits-1:0] action;
   logic [Write:10][ StateBits-1:0] state_q;
@@ -95,9 +95,9 @@ module qs_agent_order
     if (rst_i) holds_o <= '0;
   end
 
-  // --- Turns: what is known of them changes with them, as decrements are Slots clocks apart -----------
+  // --- Turns: the flags below follow in time, as decrements are at least Slots clocks apart ------------
   logic [47:0] turns_q;
-  logic two_q, three_q, stopping_q;  // that many are left, or more
+  logic two_q, three_q, stopping_q;  // at least so many turns are left
 
   always_ff @(posedge clk_i) begin
     left_o <= turns_q != '0;

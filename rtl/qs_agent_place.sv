@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where each agent is and what it is about to do there, and the pair that a slot is about, in its stages.
+// Where each agent is and what it does next, and the pair of each slot, stage by stage.
 //
-// Function    The place of an agent is read for its slot, and replaced where the slot has chosen how to go on. From
-//             stage 6 on the pair is that of the entry which the host accesses, if it does.
-// Timing      A slot a clock. A place is there in stage RequestStage, and written in stage Select.
+// Function    An agent's place is read for its slot, and replaced once the slot has chosen how to continue. If
+//             the host accesses an entry, the pair is that of the entry from stage 6 on.
+// Timing      One slot per clock. A place is known in stage RequestStage and written in stage Select.
 // Handshake   token_i[k] is 1 when the slot of an access is in stage k.
 // Reset       none: undefined until loaded.
 // Hazards     none: a slot returns after it has been written.
 // Invariants  none
-// Resources   Four words of a pair for each agent
+// Resources   Four words of a pair per agent
 // Reference   none
 
 module qs_agent_place
@@ -41,13 +41,13 @@ module qs_agent_place
     output logic [ StateBits-1:0] entry_state_o,  // stage Entry - 2
     output logic [ActionBits-1:0] entry_action_o,
 
-    // How the agent goes on: state in stage 9, whether it does in stage 10, action in stage Select
+    // How the agent continues: state in stage 9, whether at all in stage 10, action in stage Select
     input logic                  s10_chooses_i,
     input logic [ StateBits-1:0] s9_x_i,
     input logic                  s9_explores_i,
     input logic [ActionBits-1:0] action_i,
 
-    output logic                  same_o,         // with the pair of this slot; stage Write - 1
+    output logic                  same_o,         // continues with this pair; stage Write - 1
     output logic [ StateBits-1:0] write_state_o,
     output logic [ActionBits-1:0] write_action_o
 );
@@ -175,7 +175,7 @@ module qs_agent_place
       };
   end
 
-  // Whether the agent goes on with the entry that this step writes.
+  // Whether the agent continues with the entry that this step writes.
   always_ff @(posedge clk_i) select_same_q <= select_state == select_x && select_action == action_i;
 
   qs_delay #(

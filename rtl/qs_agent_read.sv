@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host reads of agents and tables, taken from the slots as they pass.
+// Host reads of agents and tables, taken from the slots as they pass.
 //
-// Function    data_o is the word that access_i asks for: a field of a context, a counter's word, an entry.
-// Timing      data_o is there a clock before the access is done.
+// Function    data_o is the word that access_i requests: a field of a context, a word of a counter, or an entry.
+// Timing      data_o is valid one clock before the access is done.
 // Handshake   token_i[k] is 1 when the slot of the access is in stage k.
 // Reset       none: data only.
 // Hazards     none
@@ -41,8 +41,8 @@ module qs_agent_read
     output logic [31:0] data_o
 );
 
-  // The source is that of the whole access, a bit each: field 0 to 4 of a context, entry, counter. What passes is
-  // kept when the slot is there, counters all the time.
+  // The source is constant during an access, one bit each: field 0 to 4 of a context, entry, counter. Data is
+  // captured when the slot passes, counters in every clock.
   logic [6:0] from_q;
   logic reads, upper_q, lower_q;
   logic [31:0] place, counter, read;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of the interleaved lane in block RAM: reads a whole row and writes one entry, both in every clock.
+// Tables of the interleaved lane in block RAM: one whole row is read and one entry written per clock.
 //
 // Function    row_o = Q[row_state_i, 0..Actions-1].
-// Timing      Two clocks from address to data (RAM, then its output register); one read and one write a clock.
-// Handshake   none: an address is read and `write_i` is obeyed in every clock.
+// Timing      Two clocks from address to data (RAM, then its output register); one read and one write per clock.
+// Handshake   none: in every clock a row is read, and an entry is written if write_i is 1.
 // Reset       none: contents and outputs are undefined until written and read.
 // Hazards     A read in the same clock as a write to the same entry is undefined; in simulation it returns the
 //             complement of the old value.
 // Invariants  WriteInRange_A
-// Resources   One memory of rows, whose entries are written one at a time: on chips whose block RAM writes bytes, as
-//             wide as it gets. qs_table, with a bank an action and a second copy, takes three times as much on ECP5.
+// Resources   One memory of rows, with writes to single entries; on chips whose block RAM has byte enables it uses
+//             their full width. qs_table, with a bank per action and a second copy, takes three times as much on ECP5.
 // Reference   as qs_table
 
 `include "qs_assert.svh"

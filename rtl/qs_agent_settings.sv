@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words that the host writes and slots read, in block RAM.
+// Settings that the host writes and slots read, in block RAM.
 //
 // Function    data_o = word read_index_i; a write replaces word write_index_i.
-// Timing      Two clocks from index to data (RAM, then its output register); one read and one write a clock.
+// Timing      Two clocks from index to data (RAM, then its output register); one read and one write per clock.
 // Handshake   none
 // Reset       none: words are undefined until written.
 // Hazards     A read in the same clock as a write of the same word is undefined; in simulation it returns the
 //             complement of the old word.
 // Invariants  none
-// Resources   A block RAM each 36 bits on ECP5, which costs no LUT4 and no flip-flop.
+// Resources   One block RAM per 36 bits on ECP5, which costs no LUT4 and no flip-flop.
 // Reference   none
 
 module qs_agent_settings #(

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rotation of the interleaved lane: which agent is in which stage.
 //
-// Function    A slot enters stage 0 in every clock; agent n has slot n of each rotation, and slots beyond the
-//             agents are empty. wakes_o is 1 for two turns after reset, in which no agent does anything and
-//             all flags are cleared.
+// Function    A slot enters stage 0 in every clock. Agent n has slot n of each rotation; the other slots are
+//             empty. wakes_o is 1 for two turns after reset, in which no agent acts and all flags are cleared.
 // Timing      A rotation has Slots clocks.
 // Handshake   none
-// Reset       wakes_o is 1. The rotation goes on, from slot 0 after power-up: where it began anew, a slot would
-//             meet the one before it of its agent.
+// Reset       wakes_o is 1. The rotation, which begins at slot 0 after power-up, continues: if it started over, a
+//             slot would meet the previous slot of its agent.
 // Hazards     none
 // Invariants  none
-// Resources   30 flip-flops where a rotation has 16 slots, and one a stage where they are not all of agents
+// Resources   30 flip-flops for a rotation of 16 slots, and one per stage if some slots are empty
 // Reference   none
 
 module qs_agent_slots
@@ -35,7 +34,7 @@ module qs_agent_slots
   logic [Slots-1:1] live_q;
   logic wakes_q, wakes_longer_q;
 
-  // A bit of the number is the same again after the slots of its period, if a rotation is so many times that.
+  // A bit of the number repeats with its period, if that divides the length of a rotation.
   for (genvar b = 0; b < AgentBits; b++) begin : gen_bit
     localparam int unsigned Own = 2 << b;
     localparam int unsigned Period = Slots % Own == 0 ? Own : Slots;

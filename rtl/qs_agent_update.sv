@@ -2,11 +2,11 @@
 // The update of the interleaved lane: two products, one rounding, saturation.
 //
 // Function    value_o = saturate((2^15 * entry + alpha * (reward - entry) + kappa * target + bias) >>> 15),
-//             which is the sum of three products of the arithmetic contract. keep_i leaves the first term
-//             only: value_o = entry. Golden model: qstep.model.exact_value.
+//             which equals the sum of three products in the arithmetic contract. keep_i leaves only the first
+//             term: value_o = entry. Golden model: qstep.model.exact_value.
 // Timing      Stage 0 takes reward, entry and keep, stage 2 alpha, stage 3 target and kappa, stage 5 zero, entry and
-//             bias; value_o is there in stage 8. One update a clock; no more than a sum lies between registers,
-//             and a multiplier has registers before, in and behind it, and a third one where its result arrives.
+//             bias; value_o is valid in stage 8. One update per clock. At most one sum lies between registers; a
+//             multiplier has registers before, inside and after it, and another where its result arrives.
 // Handshake   none
 // Reset       none: data only.
 // Hazards     none
@@ -27,14 +27,14 @@ module qs_agent_update #(
     input logic signed [Width:0] s3_target_i,  // least .. greatest value
     input logic [CoeffBits-1:0] s3_kappa_i,
     input logic s5_zero_i,  // the target counts as 0
-    input logic signed [Width-1:0] s5_entry_i,  // that of stage 0, or the one to keep
+    input logic signed [Width-1:0] s5_entry_i,  // the entry of stage 0, or the one to keep
     input logic [qs_pkg::CoeffFraction-1:0] s5_bias_i,
 
     output logic signed [Width-1:0] value_o,
     output logic                    saturated_o
 );
 
-  // As alpha + beta = 2^15 and kappa <= alpha, the sum with the bias has no more bits than that.
+  // Since alpha + beta = 2^15 and kappa <= alpha, the sum with the bias needs no more bits.
   localparam int unsigned AccBits = Width + CoeffBits;
 
   logic signed [Width:0] s1_delta_q, s2_delta_q;

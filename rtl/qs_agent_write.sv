@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a reward and a target to the entry that a slot writes, and the value that its agent goes on with.
+// From reward and target to the entry that a slot writes, and the value with which its agent continues.
 //
-// Function    The entry of a step is the value that the agent's last slot left: that of the action which it chose,
-//             or what that step wrote, if it goes on with it. A step that was truncated leaves its new value to
-//             the slot after it, which writes it. Agents that share a table read the entry of a step again, as
-//             another one may have written it. Accesses write entries through the update, which keeps them.
-// Timing      Rewards in stage Entry; target in stage Target; the entry is written in stage Write, see
-//             qs_agents_pkg. A slot a clock.
+// Function    The entry of a step is the value left by the agent's last slot: the value of the chosen action, or
+//             the value just written if the step continues with the same pair. A truncated step leaves its new
+//             value to the next slot, which writes it. Agents that share a table read the entry again, because
+//             another agent may have written it. Host accesses write entries through the update, unchanged.
+// Timing      Rewards in stage Entry, target in stage Target, the write in stage Write; see qs_agents_pkg. One
+//             slot per clock.
 // Handshake   token_i[k] is 1 when the slot of an access is in stage k.
-// Reset       none: values are undefined until a slot has left one.
+// Reset       none: an agent's value is undefined until a slot has left one.
 // Hazards     none: a slot returns after it has been written.
 // Invariants  none
-// Resources   those of qs_agent_update; a value and two coefficients for each agent
+// Resources   those of qs_agent_update; a value and two coefficients per agent
 // Reference   none
 
 module qs_agent_write
@@ -49,7 +49,7 @@ module qs_agent_write
     input logic signed [   Width:0]            target_i,   // in stage Target
     input logic                                same_i,     // see qs_agent_place
 
-    // What counts, in stage Entry
+    // For the counters, in stage Entry
     output deed_t                   entry_deed_o,
     output logic signed [Width-1:0] entry_reward_o,
     output logic                    saturated_o,     // stage Write
@@ -103,7 +103,7 @@ module qs_agent_write
       .data_i(s9_reward_i),
       .data_o(reward)
   );
-  // The world's answer to a slot that was held does not count.
+  // The world's answer to a held slot does not count.
   assign entry_reward_o = SharedTable && !entry_deed_o.step ? '0 : reward;
 
   qs_delay #(

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interleaved lane: up to 16 agents, with tables of their own or one for all, which act in a world and learn.
+// The interleaved lane: up to 16 agents, with own tables or a shared one, which act in a world and learn.
 //
-// Function    Slots follow one another, a clock apart, and agent n has slot n of each rotation. In a slot an
-//             agent makes one step of docs/acting.md, whole: it draws, asks the world, reads a row, chooses,
-//             and updates. After n steps of each agent tables, contexts and counters equal, bit for bit,
-//             those of the golden model, ActingModel in qstep.acting.model.
-//             Four things take a slot of their own: the first start state; the choice of the action after a
+// Function    A slot starts in every clock, and agent n has slot n of each rotation. In one slot an agent makes
+//             one whole step of docs/acting.md: it draws, asks the world, reads a row, chooses, and updates.
+//             After n steps of each agent, tables, contexts and counters equal those of the golden model bit
+//             for bit: ActingModel in qstep.acting.model.
+//             Four things take an extra slot: the first start state; the choice of the action after a
 //             truncation, whose row is read in the slot after the step's, with the same draw, before the
-//             step's write; the value of Q[state, action] at the beginning of a run; and a world that is late.
-// Timing      One slot a clock; a rotation has Slots clocks (qs_agents_pkg), so an agent makes a step every
+//             step's write; the value of Q[state, action] at the start of a run; and a late world.
+// Timing      One slot per clock. A rotation has Slots clocks (qs_agents_pkg), so an agent makes a step every
 //             Slots clocks. docs/agents.md has the table of stages.
-// Handshake   Bus: bus_valid_i and bus_i stay until bus_done_o is 1, for one clock, in which
-//             bus_data_o is what was read. One access at a time. While busy_o is 1 only counters may be read.
-//             run_i for one clock: each agent makes run_steps_i steps; only while busy_o is 0. stop_i for one
-//             clock, at any time: agents finish the step that they are in. busy_o falls when all steps are
-//             made and all counters are complete.
-//             World: in the clock in which world_valid_o is 1 the world is asked, and AnswerStage -
-//             RequestStage clocks later, exactly then, its answer is taken if world_ready_i is 1. If not, the
-//             agent asks the same again Slots clocks after it asked first, until it is answered or stopped.
-//             world_start_state_i is the start state for that clock's world_start_o, always answered.
+// Handshake   Bus: bus_valid_i and bus_i stay until bus_done_o is 1, for one clock, in which bus_data_o is the
+//             word read. One access at a time. While busy_o is 1, only counters may be read.
+//             run_i for one clock, only while busy_o is 0: each agent makes run_steps_i steps. stop_i for one
+//             clock at any time: agents finish their current step. busy_o falls when all steps are made and
+//             all counters are complete.
+//             World: it is asked in the clock in which world_valid_o is 1. Exactly AnswerStage - RequestStage
+//             clocks later its answer is taken if world_ready_i is 1. Otherwise the agent asks the same again
+//             Slots clocks after the first request, until it gets an answer or is stopped.
+//             world_start_state_i is the start state for that clock's world_start_o, and always valid.
 // Reset       Stops all agents. Memories keep their contents (undefined after power-up: write them first).
-// Hazards     With tables of their own none: all that a slot reads was written by its agent's last slot, or is
-//             taken from it. For a shared table see qs_agent_order.
+// Hazards     With own tables none: the agent's last slot has written everything that a slot reads, or passes
+//             it on. For a shared table see qs_agent_order.
 // Invariants  RunWaits_A, BusWaits_A
 // Resources   docs/agents.md
 // Reference   Sutton and Barto, "Reinforcement learning" (2018), chapter 6.
@@ -112,7 +112,7 @@ module qs_agents
       .wakes_o(wakes)
   );
 
-  // --- Bus: an access to what an agent has is made in its slot, which `token` follows ---------------
+  // --- Bus: an access to an agent's words happens in its slot, which `token` follows ----------------
   access_t access;
   logic [Write:0] token;
   logic counter_done;
@@ -133,7 +133,7 @@ module qs_agents
       .token_o       (token)
   );
 
-  // --- Stages 0 to 11: what the agent does ----------------------------------------------------------
+  // --- Stages 0 to 11: the agent's aim --------------------------------------------------------------
   flags_t s5_flags;
   aim_t   s8_aim;
   logic s2_go, s2_advance, s8_truncated, begins, s11_more, left;
@@ -244,7 +244,7 @@ module qs_agents
   );
 
   if (Schedules) begin : gen_epsilon
-    // A truncated step is over when its second slot is, which chooses by the same epsilon.
+    // A truncated step ends with its second slot, which chooses with the same epsilon.
     qs_epsilon #(
         .Agents(Agents),
         .Slots (Slots)
@@ -345,7 +345,7 @@ module qs_agents
   logic [Tables-1:0] write;
   logic [RowBits-1:0] row_address, entry_address, write_address;
   logic signed [Width-1:0] value;
-  logic [Tables-1:0][Width-1:0] entries;  // read in a shared table only: another copy of it
+  logic [Tables-1:0][Width-1:0] entries;  // for a shared table only, from a second copy
 
   if (Owns) begin : gen_agent_rows
     assign row_address   = {agent[RowStage][IndexBits-1:0], s9_x};
@@ -490,7 +490,7 @@ module qs_agents
       .value_o       (value)
   );
 
-  // --- Counters, and what the bus reads -------------------------------------------------------------
+  // --- Counters, and reads of the bus ---------------------------------------------------------------
   qs_agent_counters #(
       .Agents   (Agents),
       .Width    (Width),

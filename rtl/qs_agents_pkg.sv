@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the modules of the interleaved lane share: regions of its bus, algorithms, and the pipeline's stages.
+// Shared by the modules of the interleaved lane: regions of its bus, algorithms, and the pipeline's stages.
 //
-// A slot is in stage k k clocks after its number was in the slot counter. Twin in Python of the regions:
+// A slot is in stage k when its number was in the slot counter k clocks ago. The regions' twin in Python is
 // qstep.acting.registers. docs/agents.md has the table of stages.
 
 package qs_agents_pkg;
@@ -29,7 +29,7 @@ package qs_agents_pkg;
   localparam int unsigned EpisodeBits = 16;  // also epsilon's counter and period
   localparam int unsigned NoiseBits = 15;  // of stochastic rounding
 
-  // What the host asks for; docs/agents.md has the map.
+  // An access of the host; docs/agents.md has the map.
   typedef struct packed {
     logic        write;
     logic [2:0]  region;
@@ -37,7 +37,7 @@ package qs_agents_pkg;
     logic [31:0] data;
   } request_t;
 
-  // The same, decoded.
+  // The same access, decoded.
   typedef struct packed {
     logic [29:0]          index;
     logic [31:0]          data;
@@ -53,7 +53,7 @@ package qs_agents_pkg;
   } access_t;
 
   // What an agent does next. more: steps are left. begun: the first start state is drawn. fresh: the value
-  // beside the context is that of this run. pending: truncated in the slot before. drawn: a draw is there
+  // beside the context belongs to this run. pending: truncated in the previous slot. drawn: there is a draw
   // that was not used.
   typedef struct packed {
     logic more;
@@ -63,8 +63,8 @@ package qs_agents_pkg;
     logic drawn;
   } flags_t;
 
-  // What a slot is about, from its flags: the first start state, the action after a truncation, the value
-  // beside the context, or a step, for which it asks the world.
+  // The aim of a slot, from its flags: the first start state, the action after a truncation, the value beside
+  // the context, or a step, for which it asks the world.
   typedef struct packed {
     logic start;
     logic finish;
@@ -79,11 +79,11 @@ package qs_agents_pkg;
     logic truncated;
     logic finish;
     logic chooses;     // where to go on
-    logic values;      // has a value to go on with
-    logic late;        // nothing: the world did not answer
+    logic values;      // leaves a value to continue with
+    logic late;        // the world did not answer
   } deed_t;
 
-  // Stages of the parts whose place does not depend on parameters.
+  // Stages that do not depend on parameters.
   localparam int unsigned RequestStage = 5;  // the world is asked
   localparam int unsigned AnswerStage = 8;  // its answer is there
   localparam int unsigned RowStage = 9;  // address of the row of x
@@ -94,15 +94,15 @@ package qs_agents_pkg;
     return TreeStage + qs_pkg::tree_stages(actions) + 1 + 32'(algorithm == 32'(DoubleQLearning));
   endfunction
 
-  // Stage in which the target's m is known. An expectation takes four stages more, and begins when epsilon
-  // is there.
+  // Stage in which the target's m is known. An expectation takes four more stages, and begins when epsilon
+  // is known.
   function automatic int unsigned target_stage(int unsigned actions, int unsigned algorithm);
     int unsigned more;
     more = actions > 2 ? 4 : 5;
     return select_stage(actions, algorithm) + (algorithm == 32'(ExpectedSarsa) ? more : 0);
   endfunction
 
-  // Stage in which the update begins: its product is added to the entry while the target's is on its way.
+  // Stage in which the update begins: its product is added to the entry while the target is multiplied.
   function automatic int unsigned entry_stage(int unsigned actions, int unsigned algorithm);
     return target_stage(actions, algorithm) - 3;
   endfunction
@@ -112,8 +112,8 @@ package qs_agents_pkg;
     return target_stage(actions, algorithm) + 5;
   endfunction
 
-  // Slots of a rotation: 16, or as many more as it takes that a slot's write is over before its next
-  // read of a row, and its action chosen before its next request.
+  // Slots of a rotation: 16, or more if that is needed for a slot to write before its agent's next read of
+  // a row, and to choose its action before the next request.
   function automatic int unsigned slots(int unsigned actions, int unsigned algorithm);
     int unsigned needed;
     needed = write_stage(actions, algorithm) - RowStage + 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A memory of alias tables: of the two items of a word, the one that a draw falls to.
+// A memory of alias tables: a draw selects one of the two items of a word.
 //
 // Function    Word read_i holds {split, second, first}, from its highest bit. Of draw_i, the bits below the
 //             upper log2(Slots), which are a part of read_i, decide: chosen_o is first if they are less than

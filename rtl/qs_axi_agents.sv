@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Agents on AXI: control over AXI4-Lite; where their world is outside, actions out and answers in over AXI4-Stream.
+// Agents on AXI: control over AXI4-Lite; for a world outside, actions out and answers in over AXI4-Stream.
 //
 // Function    docs/buses.md. Agents (qstep_agents, generated from a configuration) behind registers, which
 //             qs_agents_regs.rdl describes, and two streams of records (qs_bus_live). Golden model: ActingModel in
@@ -7,8 +7,8 @@
 // Timing      From the beat that completes an answer to the first beat of the agent's next action: 22 to 37 clocks
 //             with 4 actions and Q-learning, 18 to 33 of which are the agents' (docs/live-worlds.md), and the
 //             beats of other agents' actions in front of it.
-// Handshake   AXI4-Lite and AXI4-Stream. Answers are always taken; an action waits as long as it must. One
-//             control access at a time is under way. Without a world outside nothing comes out of the streams.
+// Handshake   AXI4-Lite and AXI4-Stream. Answers are always accepted; an action waits as long as it must. One
+//             control access at a time. Without a world outside, the streams are silent.
 // Reset       aresetn is synchronous here. Ends the job, forgets actions, answers and counts; memories keep
 //             their contents (undefined after power-up: write them first).
 // Hazards     none
@@ -16,7 +16,7 @@
 // Resources   docs/buses.md
 // Reference   Arm IHI 0022 and IHI 0051.
 //
-// Ports have the names that tools know AXI by.
+// Ports have the names by which tools recognise AXI.
 
 module qs_axi_agents #(
     parameter int unsigned States = 32,  // as the configuration has them
@@ -89,7 +89,7 @@ module qs_axi_agents #(
       .down_awaddr_o (write_address)
   );
 
-  // Under reset the registers say that they are ready, and take nothing.
+  // Under reset the registers claim to be ready but accept nothing.
   assign s_axil_arready = regs_arready && !rst_i;
 
   qs_agents_regs u_regs (

@@ -6,7 +6,7 @@
 // Timing      Clocks from the beat that completes a transition to the first beat of its result:
 //             WriteStage + 5. One beat per clock on both streams; with StreamBytes 16 that is the lane's own rate.
 // Handshake   AXI4-Lite and AXI4-Stream. s_axis_tready depends on the lane's hold and on m_axis_tready within
-//             the clock. One control access at a time is under way.
+//             the clock. One control access at a time.
 // Reset       aresetn is synchronous here. Forgets transitions, results, settings and counts; the table keeps
 //             its contents (undefined after power-up: control.clear).
 // Hazards     none
@@ -14,7 +14,7 @@
 // Resources   docs/buses.md
 // Reference   Arm IHI 0022 and IHI 0051.
 //
-// Ports have the names that tools know AXI by.
+// Ports have the names by which tools recognise AXI.
 
 module qs_axi_lane #(
     parameter int unsigned States = 64,  // as qs_lane
@@ -89,7 +89,7 @@ module qs_axi_lane #(
       .down_awaddr_o (write_address)
   );
 
-  // Under reset the registers say that they are ready, and take nothing.
+  // Under reset the registers claim to be ready but accept nothing.
   assign s_axil_arready = regs_arready && !rst_i;
 
   qs_lane_regs u_regs (
@@ -118,7 +118,7 @@ module qs_axi_lane #(
       .hwif_out      (from_regs)
   );
 
-  // --- Streams, and what the registers want between transitions ---------------------------------------
+  // --- Streams, and requests of the registers between transitions -------------------------------------
   logic in_valid, in_ready, in_last, in_cut, out_valid, out_ready, out_last;
   logic [127:0] in_data, out_data;
   logic pause, stream_idle, stream_waits, refused, cut;
@@ -241,7 +241,7 @@ module qs_axi_lane #(
       .host_data_i   (lane_data)
   );
 
-  // The answer to a read and to a write is one wire: only one access is under way.
+  // Reads and writes share one answer, since there is only one access at a time.
   logic is_write_q;
   always_ff @(posedge clk_i) begin
     if (from_regs.table_value.req) is_write_q <= from_regs.table_value.req_is_wr;

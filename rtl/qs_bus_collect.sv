@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Beats of a stream become records of 16 bytes, lowest byte first.
+// Collects beats of a stream into records of 16 bytes, lowest byte first.
 //
 // Function    Record n of a packet is its bytes 16 n to 16 n + 15. A packet that ends within a record gives
-//             that record with cut_o, last_o and undefined bytes: whatever begins also comes out.
-// Timing      A record is there in the clock after its last beat. One beat per clock. tready_o depends on
+//             that record with cut_o, last_o and undefined bytes, so every record that begins comes out.
+// Timing      A record is valid in the clock after its last beat. One beat per clock. tready_o depends on
 //             ready_i within the clock.
 // Handshake   AXI4-Stream in: taken when tvalid_i and tready_o are 1. Out: stays until ready_i.
-// Reset       Forgets what has been collected; tready_o is 0 under reset.
+// Reset       Drops the record in progress; tready_o is 0 under reset.
 // Hazards     none
 // Invariants  RecordIsStable_A
 // Resources   130 flip-flops.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// In front of generated registers: a write of less than a whole word becomes one outside the map.
+// In front of generated registers: redirects a write of less than a whole word to an address outside the map.
 //
-// Function    Address and data of a write go on together, to the address BadAddress unless all bytes are to
-//             be written. The registers refuse that address with SLVERR, so no register is ever half-written.
-// Timing      none: combinational. Writes wait until both address and data are there.
+// Function    Address and data of a write are passed on together; unless all byte strobes are set, the address
+//             becomes BadAddress. The registers refuse it with SLVERR, so no register is ever half-written.
+// Timing      none: combinational. A write waits until both address and data are valid.
 // Handshake   AXI4-Lite write address and write data. down_*_ready_i may not depend on down_*_valid_o.
 // Reset       none
 // Hazards     none

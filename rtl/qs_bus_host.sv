@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a bus wants of the lane between two transitions: new settings, a cleared table, an entry.
+// Requests of a bus to the lane between two transitions: new settings, a cleared table, an entry.
 //
-// Function    Keeps the settings in force. Each request waits until the lane is idle; settings come before
-//             a clear, and that before an access. Settings out of range are refused as a whole. An access to
-//             an entry that does not exist reads 0 or writes nothing; so does a value that does not fit.
-// Timing      From idle_i: settings two clocks, clear States * Actions clocks, a write one, a read three.
+// Function    Holds the settings in force. Each request waits until the lane is idle; settings come before a
+//             clear, and a clear before an access. Settings out of range are refused as a whole. An entry that
+//             does not exist reads as 0 and is not written; nor is a value that does not fit.
+// Timing      Clocks from idle_i: two for settings, States * Actions for a clear, one for a write, three for a read.
 // Handshake   configure_i and clear_i for one clock at any time. access_i for one clock, answered by ack_o for
 //             one clock; only one access at a time. pause_o keeps new transitions away.
-// Reset       alpha 0, kappa 0, nearest rounding; nothing is wanted.
+// Reset       alpha 0, kappa 0, nearest rounding; no request is pending.
 // Hazards     none
 // Invariants  OneAccess_A
 // Resources   none worth a figure
@@ -25,7 +25,7 @@ module qs_bus_host #(
     input logic clk_i,
     input logic rst_i,
 
-    // Wishes
+    // Requests
     input  logic                         configure_i,
     input  logic [qs_pkg::CoeffBits-1:0] alpha_i,
     input  logic [qs_pkg::CoeffBits-1:0] kappa_i,
@@ -39,7 +39,7 @@ module qs_bus_host #(
     input  logic [                 31:0] data_i,
     output logic                         ack_o,
     output logic [                 31:0] data_o,
-    output logic                         advance_o,       // to the entry behind this one
+    output logic                         advance_o,       // to the next entry
     output logic [                 15:0] next_state_o,
     output logic [                  5:0] next_action_o,
     output logic                         pending_o,       // settings or a clear

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between records and agents whose world is outside: actions go out, answers come in.
+// Between records and agents whose world is outside: sends actions, receives answers.
 //
 // Function    An action is a record: bytes 0..3 agent, 4..7 state, 8..11 action. An answer likewise: 0..3 agent,
 //             4..7 next state, 8..11 reward (signed), 12..13 is 0, 14..15 terminated (0 or 1). An answer is
-//             dropped if a field is out of range, if it is cut off, or if its agent's action has not gone
-//             out or is answered already.
-// Timing      An answer reaches the agent in the clock after its record, an action can be taken in the
-//             clock after it was made. One of each per clock.
-// Handshake   Answers are always taken. Actions stay until they are taken. forget_i for one clock: a job begins,
-//             and what was not answered or not taken before is forgotten, but an action that has left stays.
+//             dropped if a field is out of range, if it is cut off, or if its agent's action has not been
+//             sent or already has an answer.
+// Timing      An answer reaches the agent in the clock after its record; an action can be taken in the clock
+//             after it was made. One of each per clock.
+// Handshake   Answers are always accepted. Actions stay until they are taken. forget_i for one clock: a job
+//             begins, and pending actions and answers are dropped, except an action that has been sent.
 // Reset       As forget_i.
 // Hazards     none
 // Invariants  ActionHasRoom_A
@@ -55,7 +55,7 @@ module qs_bus_live #(
 
   // --- Answers --------------------------------------------------------------------------------------
   logic have_q, cut_q, legal_q, legal;
-  logic [15:0] out_q;  // agents whose action has gone out
+  logic [15:0] out_q;  // agents whose action has been sent
   logic [31:0] reward;
 
   assign reward = in_data_i[95:64];

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records of 16 bytes become beats of a stream, lowest byte first.
+// Spreads records of 16 bytes over beats of a stream, lowest byte first.
 //
 // Function    The reverse of qs_bus_collect: tlast_o is 1 in the last beat of a record that came with last_i.
-// Timing      The first beat is there in the clock after the record. One beat per clock, without gaps between
+// Timing      The first beat is valid in the clock after the record. One beat per clock, without gaps between
 //             records. ready_o depends on tready_i within the clock.
 // Handshake   In: taken when valid_i and ready_o are 1. AXI4-Stream out: a beat stays until tready_i.
-// Reset       Forgets the record.
+// Reset       Drops the record.
 // Hazards     none
 // Invariants  BeatIsStable_A
 // Resources   130 flip-flops.

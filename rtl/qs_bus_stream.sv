@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between records and the lane: checks transitions, keeps results, and keeps both in order.
+// Between records and the lane: checks transitions, queues results, and keeps both in order.
 //
 // Function    A record is a transition: bytes 0..3 state, 4..7 next state, 8..11 reward (signed), 12..13 action,
-//             14..15 terminated (0 or 1). One with a field out of range, or cut off, is refused: the lane does
-//             not see it. Each record in gives one record out, in order and with the same last: bytes 0..3 the
-//             new value, 4..7 the maximum of the row next_state before, both signed, 8..11 the action that
-//             attains it, 12..15 flags: 1 saturated, 2 forwarded, 4 refused (all else is 0 then).
+//             14..15 terminated (0 or 1). A record that is cut off, or has a field out of range, is refused and
+//             does not reach the lane. Each record in gives one record out, in order and with the same `last`:
+//             bytes 0..3 the new value, 4..7 the maximum of row next_state before, both signed, 8..11 the
+//             action with that maximum, 12..15 flags: 1 saturated, 2 forwarded, 4 refused (all else is then 0).
 // Timing      Clocks from a record in to its record out: WriteStage + 3, if the lane does not hold. One record per clock.
 // Handshake   Records stay until they are taken. A transition is offered only if there is room for its result,
-//             as the lane's results cannot wait. While pause_i is 1 no new offer begins; idle_o says that none
-//             is under way.
-// Reset       Forgets all transitions and results.
+//             as the lane's results cannot wait. While pause_i is 1 no new offer begins; idle_o says that no
+//             transition is in flight.
+// Reset       Drops all transitions and results.
 // Hazards     none
 // Invariants  ResultHasRoom_A
 // Resources   Two queues of Depth words.
@@ -42,7 +42,7 @@ module qs_bus_stream #(
 
     input  logic pause_i,
     output logic idle_o,
-    output logic waits_o,    // a record is here that has not left for the lane
+    output logic waits_o,    // a record is waiting for the lane
     output logic refused_o,  // events, one clock each
     output logic cut_o,
 
@@ -62,11 +62,11 @@ module qs_bus_stream #(
     input logic                         res_forwarded_i
 );
 
-  // As many as are under way at once from the offer to the result's queue, so that the lane never waits for room.
+  // As many as can be in flight between the offer and the queue of results, so the lane never waits for room.
   localparam int unsigned Depth = 1 << $clog2(qs_pkg::write_stage(Actions, LoopDepth) + 4);
   localparam int unsigned ResultBits = 2 * Width + ActionBits + 2;
 
-  // --- The transition that is next ------------------------------------------------------------------
+  // --- The next transition --------------------------------------------------------------------------
   logic have_q, last_q, cut_q, legal_q, offered_q;
   logic [2*StateBits+ActionBits+Width:0] tr_q;
   logic legal, leaves, room;
@@ -107,7 +107,7 @@ module qs_bus_stream #(
   assign cut_o = leaves && cut_q;
   assign refused_o = leaves && !legal_q && !cut_q;
 
-  // --- What is under way, in order ------------------------------------------------------------------
+  // --- Transitions in flight, in order --------------------------------------------------------------
   logic next_valid, next_refused, result_valid, result_room, result_taken;
   logic [ResultBits-1:0] result;
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a bus wants of agents: a word of their memories, or a job.
+// Requests of a bus to agents: a word of their memories, or a job.
 //
 // Function    A word is accessed unless its region does not exist or a job runs; counters may be read during a
-//             job. A job begins unless one runs or it has no steps. What is not done is reported.
-// Timing      A word takes two clocks more than the agents take for it. A job begins in the clock of its wish.
+//             job. A job begins unless one runs or it has no steps. Refused requests are reported.
+// Timing      A word takes two clocks more than in the agents. A job begins in the clock of its request.
 // Handshake   access_i for one clock, answered by ack_o for one clock; only one at a time. run_i for one clock.
 //             The agents' side is that of qs_agents: valid until done.
-// Reset       Nothing is wanted.
+// Reset       No request is pending.
 // Hazards     none
 // Invariants  OneAccess_A
 // Resources   none worth a figure
@@ -18,7 +18,7 @@ module qs_bus_words (
     input logic clk_i,
     input logic rst_i,
 
-    // Wishes
+    // Requests
     input  logic        access_i,
     input  logic        write_i,
     input  logic [ 2:0] region_i,
@@ -46,7 +46,7 @@ module qs_bus_words (
   logic access_q, first_q, write_q, legal;
   logic [31:0] data_q;
 
-  // Decided in the clock after the wish, when a job that began with it is known of.
+  // Decided in the clock after the request, when it is known whether a job began in the same clock.
   assign legal = region_i <= LAST_REGION && (!busy_i || (!write_q && region_i == COUNTERS));
 
   always_ff @(posedge clk_i) begin

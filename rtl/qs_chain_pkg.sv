@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// What passes from stop to stop of the chain of a farm; qs_stop says how it is used, docs/farm.md why.
+// The signals from stop to stop of the chain of a farm; qs_stop says how they are used, docs/farm.md why.
 
 package qs_chain_pkg;
 
   // Away from the link.
   typedef struct packed {
-    logic all;    // during a frame: it is for every lane
-    logic valid;  // a bit of a frame
+    logic all;    // during a frame: for every lane
+    logic valid;  // one bit of a frame
     logic data;
   } down_t;
 
   // Towards the link.
   typedef struct packed {
-    logic busy;     // a lane is
-    logic pending;  // a frame is on its way down, or a lane does what one said
+    logic busy;     // a lane is busy busy
+    logic pending;  // a frame is on its way down, or a lane executes one
     logic data;
   } up_t;
 
-  // Low bits of a frame, {region, write}: an access, or one of these; others do nothing.
+  // Low bits of a frame, {region, write}: an access, or one of these; other values do nothing.
   localparam logic [3:0] STOP = 4'b1100;
   localparam logic [3:0] RUN = 4'b1101;
 

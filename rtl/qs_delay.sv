@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A delay line: what goes in comes out Depth clocks later.
+// A delay line of Depth clocks.
 //
 // Function    data_o = data_i of Depth clocks ago; Depth 0 is a wire.
-// Timing      Depth clocks; one value a clock.
+// Timing      Depth clocks; one value per clock.
 // Handshake   none
 // Reset       none: data only.
 // Hazards     none

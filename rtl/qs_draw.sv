@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The generators of all agents: a word each, and what is drawn from it.
+// The random generators of all agents: one word each, and the draws from it.
 //
-// Function    The word of the agent in stage 2 moves on (xorshift 13, 7, 17) if advance_i is 1, and is drawn
-//             from in any case: four keyless rounds of Simon with words of 32 bits, and a fifth one for the
-//             bits that few builds need. Golden model: qstep.acting.draws.
-// Timing      A slot a clock. Stage 1 reads the word, 3 writes it back; the draw is there in stage 5, the
-//             fifth round's bits in stage 6. Two rounds, or all of xorshift, lie between registers.
+// Function    The word of the agent in stage 2 advances (xorshift 13, 7, 17) if advance_i is 1. In any case it
+//             gives a draw: four keyless rounds of Simon on words of 32 bits, and a fifth round for bits that
+//             few builds need. Golden model: qstep.acting.draws.
+// Timing      One slot per clock. Stage 1 reads the word, stage 3 writes it back; the draw is valid in stage 5,
+//             the fifth round's bits in stage 6. Two rounds, or all of xorshift, lie between registers.
 // Handshake   load_i[h] replaces half h of the word of the agent in stage 3.
 // Reset       none: words are undefined until loaded.
 // Hazards     none: a slot returns after it has been written.
 // Invariants  NeverZero_A
-// Resources   64 bits for each agent; flip-flops of draw bits that are not used are optimised away.
+// Resources   64 bits per agent; flip-flops of unused draw bits are optimised away.
 // Reference   G. Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8 (2003); Beaulieu et al., "The
 //             SIMON and SPECK families of lightweight block ciphers" (2013).
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exploration of all agents: an epsilon each, and its schedule.
+// The exploration of all agents: one epsilon each, and its schedule.
 //
-// Function    When a slot's unit (a step, or the end of an episode) is over, its count goes up; when that
-//             reaches period it starts again and epsilon = max(end, epsilon - decrement - (shift ? epsilon >>
-//             shift : 0)). Golden model: ActingModel._lower_epsilon in qstep.acting.model.
-// Timing      A slot a clock. Epsilon is there in stage 5 and the count in stage 9. What they would go on with is
-//             made in any slot; if a unit is over the count is written in stage 10 and epsilon in stage 11.
+// Function    The count rises at the end of each unit (a step or an episode). When it reaches the period it
+//             starts again, and epsilon = max(end, epsilon - decrement - (shift ? epsilon >> shift : 0)).
+//             Golden model: ActingModel._lower_epsilon in qstep.acting.model.
+// Timing      One slot per clock. Epsilon is valid in stage 5 and the count in stage 9. Every slot computes their
+//             next values; at the end of a unit the count is written in stage 10 and epsilon in stage 11.
 // Handshake   access_i.set writes a setting: 1 {by_episodes, end}, 2 {shift, decrement}, 3 period - 1.
 //             access_i.load writes epsilon (2) and the count (3) of the slot that token_i follows.
 // Reset       none: undefined until loaded.
 // Hazards     none: a slot returns after it has been written.
 // Invariants  EpsilonInRange_A
-// Resources   Two multipliers, two block RAMs, sums of 38, 26, 26 and 16 bits. A shifter in the place of the product
-//             takes 83 LUT4 and 77 flip-flops more on ECP5.
+// Resources   Two multipliers, two block RAMs, adders of 38, 26, 26 and 16 bits. A shifter in place of the product
+//             would take 83 more LUT4 and 77 more flip-flops on ECP5.
 // Reference   none
 
 `include "qs_assert.svh"
@@ -60,7 +60,7 @@ module qs_epsilon
   logic [EpsilonBits-1:0] s11_left_q, s11_end_q, s11_epsilon;
   logic [EpsilonBits:0] s10_left_q, s10_lead;
 
-  // An epsilon that is loaded takes the place of the end, which the slot then goes on with in any case.
+  // A loaded epsilon takes the place of the end, with which the slot then continues in any case.
   qs_agent_settings #(
       .Words(2 << AgentBits),
       .Width(1 + EpsilonBits)
@@ -137,8 +137,8 @@ module qs_epsilon
       .data_o       (s9_count_o)
   );
 
-  // What a period leaves of epsilon before the decrement is a product, (1 - 2^-shift) epsilon rounded up. It is made of
-  // two, with registers before, in and behind the multipliers. Those before have no reset, so they can move in.
+  // Before the decrement, a period leaves (1 - 2^-shift) epsilon, rounded up. This product is split in two, with
+  // registers before, inside and after the multipliers. Those before have no reset, so they can move inside.
   always_comb begin
     s4_keep[MostShift] = s4_shift == '0;
     for (int unsigned n = 0; n < MostShift; n++) s4_keep[n] = s4_shift >= 4'(MostShift - n);
@@ -157,7 +157,7 @@ module qs_epsilon
     s8_low_q       <= s7_low_q;
     s8_high_q      <= s7_high_q;
 
-    // Block RAMs are slow: what comes of them goes through registers.
+    // Block RAMs are slow, so their outputs are registered.
     s9_kept_q      <= s8_kept[MostShift+:EpsilonBits];
     s9_decrement_q <= s8_decrement;
     s10_left_q     <= {1'b0, s9_kept_q} - {1'b0, s9_decrement_q};
@@ -170,7 +170,7 @@ module qs_epsilon
 
     s10_unit_q  <= s9_stepped_i && (s9_ended_i || !s9_by_episodes);
 
-    // Whether the count is the period, four bits at a time: all of them are too many for a clock.
+    // Compares the count with the period four bits at a time: all at once would take too long for a clock.
     s10_count_q <= s9_count_o + 1'b1;
     for (int unsigned p = 0; p < Parts; p++)
     s10_same_q[p] <= s9_count_o[p*Part+:Part] == s9_last_count[p*Part+:Part];

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exploration of all agents, in the place of qs_epsilon where it has no schedules: an epsilon each.
+// The exploration of all agents without schedules, in place of qs_epsilon: one epsilon each.
 //
-// Function    Epsilon is what was loaded.
-// Timing      A slot a clock. Epsilon is there in stage 5.
-// Handshake   access_i.load[2] writes epsilon of the slot that s2_token_i says is in stage 2.
+// Function    Epsilon stays as it was loaded.
+// Timing      One slot per clock. Epsilon is valid in stage 5.
+// Handshake   access_i.load[2] writes the epsilon of the slot in stage 2 if s2_token_i is 1.
 // Reset       none: undefined until loaded.
 // Hazards     none: a slot is read two stages after it is written.
 // Invariants  EpsilonInRange_A
-// Resources   25 bits for each agent
+// Resources   25 bits per agent
 // Reference   none
 
 `include "qs_assert.svh"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The expectation of a row under the epsilon-greedy policy, for Expected SARSA.
 //
-// Function    value_o = maximum - ((share * (Actions * maximum - sum) + 2^15) >> 16), where sum is that of the
+// Function    value_o = maximum - ((share * (Actions * maximum - sum) + 2^15) >> 16), where sum adds up the
 //             row and share = (threshold * round(2^16 / Actions)) >> 16. Golden model: expected() in
 //             qstep.acting.model.
-// Timing      The row comes in stage 0, its maximum in stage Tree = tree_stages(Actions), the threshold in
-//             stage Tree + 1 + Wait; value_o is there in stage Tree + 5 + Wait. One row a clock.
+// Timing      The row enters in stage 0, its maximum in stage Tree = tree_stages(Actions), the threshold in
+//             stage Tree + 1 + Wait; value_o is valid in stage Tree + 5 + Wait. One row per clock.
 // Handshake   none
 // Reset       none: data only.
 // Hazards     none
@@ -35,7 +35,7 @@ module qs_expectation
   localparam int unsigned Share = (2 * 2 ** DrawBits + Actions) / (2 * Actions);
   localparam int unsigned ProductBits = DrawBits + SumBits;
 
-  // The sum, level by level beside the comparator tree, which begins with a level of its own.
+  // The sum, level by level beside the comparator tree, which begins with one extra level.
   for (genvar level = 0; level < Tree; level++) begin : gen_level
     localparam int unsigned Nodes = (Actions + 2 ** level - 1) / 2 ** level;
     logic signed [SumBits-1:0] sum_q[Nodes];

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hazard detection: which results in flight the transition about to enter the pipeline depends on.
+// Hazard detection: the results in flight on which the next transition of the pipeline depends.
 //
 // Function    Keeps state and action of the Window transitions ahead, slot d being d clocks ahead. For the
 //             transition in the issue register (distance 0):
 //               take_o[d]  slot d is the youngest one ahead that writes Q[state, action]
 //               join_o[d]  slot d is the youngest one ahead that writes its entry, in row next_state
 //             and, two clocks later, mask_o[a] = 1 for every action of row next_state that some slot writes:
-//             the value read from the table is stale there, and comes as a joined one instead.
+//             there the value read from the table is stale, and a joined value replaces it.
 //             Where the distance is below LoopDepth the result cannot be ready in time: hold_o is 1, a
 //             bubble enters slot 1, and the transition tries again one clock later.
 //             Golden model: the order contract, that is, qstep.model applied one by one.
-//             The comparisons for hold_o are made a clock early, with what the issue register will take: it
-//             decides about all that comes behind.
+//             The comparisons for hold_o are made a clock early, on the next content of the issue register,
+//             because hold_o stops everything behind it.
 // Timing      take_o, join_o: combinational from the issue register (one compare, a few gates).
 //             hold_o: from registers of this module and issue_valid_i. mask_o: two clocks. One transition
 //             per clock.
@@ -84,7 +84,7 @@ module qs_hazard #(
       assign same_entry[d] = state_q[d] == issue_state_i && action_q[d] == issue_action_i;
       assign same_row[d]   = state_q[d] == issue_next_state_i;
     end else begin : gen_near
-      // What will be in slot d is in slot d - 1 now, or in the issue register, if that is not held.
+      // The next content of slot d is now in slot d - 1, or in the issue register if that is not held.
       logic same_entry_q, same_row_q, held_same_entry, held_same_row;
       logic [ StateBits-1:0] state;
       logic [ActionBits-1:0] action;
@@ -133,7 +133,7 @@ module qs_hazard #(
     if (rst_i) valid_q <= '0;
   end
 
-  // One clock after issue the slots have moved on by one, their actions with them.
+  // One clock after issue, the slots and their actions have moved on by one.
   always_ff @(posedge clk_i) begin
     if (valid_q[1]) begin
       mask_q <= '0;
@@ -150,7 +150,7 @@ module qs_hazard #(
   assign write_rank_o = rank_q;
 
   `QS_ASSERT(OneTake_A, !issue_valid_i || $onehot0(take_o))
-  // What leaves the issue register never depends on a result closer than the loop is deep.
+  // A transition that leaves the issue register never depends on a result closer than the loop is deep.
   if (LoopDepth > 1) begin : gen_loop_is_closed
     `QS_ASSERT(LoopIsClosed_A, !issue || (take_o[LoopDepth-1:1] | join_o[LoopDepth-1:1]) == '0)
   end

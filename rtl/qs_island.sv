@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// An island of a farm: a lane of agents with its world, and its stop of the chain. All islands of a farm are alike.
+// An island of a farm: a lane of agents with its world and its stop of the chain. All islands are alike.
 //
 // Function    as qs_acting and qs_stop
-// Timing      as these; every port is a register's or goes to registers only.
+// Timing      as in these; every output is a register, and every input goes to registers only.
 // Handshake   as qs_stop
-// Reset       that of the chain
+// Reset       from the chain
 // Hazards     none
 // Invariants  none of its own
 // Resources   docs/farm.md

@@ -3,19 +3,19 @@
 //
 // Function    After n accepted transitions the table equals, bit for bit, that of the sequential model after
 //             the same n transitions. docs/lane.md describes ports and pipeline. Golden model: qstep.model.
-//             A transition reads the table in stage 1 and is followed by what the WriteStage transitions
-//             ahead of it, whose writes that read has missed, will produce. Entries they write are masked
-//             out of the comparator tree; their values are joined when they appear, one per clock: the
-//             result of the transition d clocks ahead appears while this one is in stage WriteStage - d.
+//             A transition reads the table in stage 1, and misses the writes of the WriteStage transitions
+//             ahead of it. Entries that those write are masked out of the comparator tree; their values are
+//             joined as they appear, one per clock: the result of the transition d clocks ahead appears
+//             while this one is in stage WriteStage - d.
 // Timing      WriteStage = 5 + clog2(Actions) + LoopDepth clocks from the issue register (stage 0) to the
 //             result. LoopDepth 1: one transition per clock on every stream. LoopDepth n: a transition that
 //             depends on the one d < n clocks ahead waits n - d clocks.
-// Handshake   tr_valid_i/tr_ready_o: taken when both are 1; the offer must stay until then. res_* is not
-//             held back. While the lane is idle, busy_o and tr_valid_i both 0, and only then, host_* may
-//             write, alpha_i, kappa_i and rounding_i may change, and noise may be loaded.
+// Handshake   tr_valid_i/tr_ready_o: accepted when both are 1; the offer must stay until then. res_* cannot
+//             be stalled. Only while the lane is idle (busy_o and tr_valid_i both 0) may host_* write, alpha_i,
+//             kappa_i and rounding_i change, and noise be loaded.
 // Reset       Empties the pipeline; the table keeps its contents (undefined after power-up: write it first).
 //             Data registers are enabled by the valid bit of their stage and are not reset.
-// Hazards     qs_hazard detects, this module joins the far results, qs_update the two nearest.
+// Hazards     qs_hazard detects them; this module joins the far results, qs_update the two nearest.
 // Invariants  OfferIsStable_A, StateInRange_A, ActionInRange_A, NextStateInRange_A, RoundingIsLegal_A,
 //             SettingsAreStable_A, NoiseLoadWaits_A, HostWaits_A
 // Resources   qs_table, Actions - 1 + WriteStage - LoopDepth comparators, five multipliers.
@@ -192,8 +192,8 @@ module qs_lane #(
   );
 
   // --- Stages 1 to MergeStage, beside table and tree: results in flight -----------------------------
-  // Stage k keeps the hazards still to come, of the results LoopDepth to WriteStage - k clocks ahead (no
-  // closer ones: qs_hazard holds), the greatest joined value and whether any result was used so far. The top
+  // Stage k keeps the hazards still to come, those of the results LoopDepth to WriteStage - k clocks ahead
+  // (qs_hazard holds closer ones), the greatest joined value, and whether any result was used so far. The top
   // bits of the hazards belong to the result that is in `value` in this clock.
   for (genvar k = 1; k <= MergeStage; k++) begin : gen_stage
     logic [WriteStage-k:LoopDepth] take_q, join_q;
@@ -204,13 +204,13 @@ module qs_lane #(
     if (k == 1) begin : gen_first
       always_ff @(posedge clk_i) begin
         if (s0_valid_q) begin
-          take_q       <= take[WriteStage-1:LoopDepth];
-          join_q       <= join_row[WriteStage-1:LoopDepth];
+          take_q <= take[WriteStage-1:LoopDepth];
+          join_q <= join_row[WriteStage-1:LoopDepth];
           terminated_q <= s0_terminated_q;
-          forwarded_q  <= take[WriteStage] || join_row[WriteStage];
-          reward_q     <= s0_reward_q;
-          joined_q     <= join_row[WriteStage] ? value : LEAST;
-          rank_q       <= join_row[WriteStage] ? write_rank : '0;  // nothing joined loses every tie
+          forwarded_q <= take[WriteStage] || join_row[WriteStage];
+          reward_q <= s0_reward_q;
+          joined_q <= join_row[WriteStage] ? value : LEAST;
+          rank_q       <= join_row[WriteStage] ? write_rank : '0;  // without a joined value: loses every tie
         end
       end
     end else begin : gen_next
@@ -235,8 +235,8 @@ module qs_lane #(
     end
   end
 
-  // The entry of this transition. It comes out of the table in stage 2; a result that is taken in stage 0
-  // or 1 is kept until then, one that is taken later replaces it on its way.
+  // The entry of this transition. It leaves the table in stage 2. A result taken in stage 0 or 1 is kept until
+  // then; one taken later replaces the entry on its way.
   logic s1_taken_q, s2_taken_q;
   logic signed [Width-1:0] s1_entry_q, s2_entry_q;
   always_ff @(posedge clk_i) begin
@@ -263,8 +263,9 @@ module qs_lane #(
   end
 
   // --- Stage MergeStage: the greatest of tree, joined values and the newest result ------------------
-  // Three compares side by side, so that this stage is no longer than a level of the tree.
-  // Kept, or iCE40's multiplier would take it in: the way there is far too long to lie behind the compares.
+  // Three compares in parallel, so that this stage is no slower than a level of the tree.
+  // `keep`: otherwise yosys absorbs this register into iCE40's multiplier, and the long wire to it would follow
+  // the compares in the same clock.
   (* keep *) logic signed [Width-1:0] product_max_q;
   logic [ActionBits-1:0] product_rank_q;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The random numbers of stochastic rounding: xorshift plus Weyl sequence, 15 bits a draw.
+// The random numbers of stochastic rounding: xorshift plus Weyl sequence, 15 bits per draw.
 //
 // Function    When advance_i is 1: draw_o becomes bits 31..17 of (x + w), x takes one xorshift step
 //             (13, 17, 5) and w grows by 0x9E3779B9. The carry makes the output non-linear over GF(2).

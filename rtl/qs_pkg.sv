@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the modules of both lanes share: coefficient format, rounding, saturation, pipeline depth, the compare.
+// Shared by the modules of both lanes: coefficient format, rounding, saturation, pipeline depth, comparison.
 //
 // Twin in Python: qstep.fixed (coefficients, rounding codes) and qstep_rtl.timing (depths).
 
@@ -16,7 +16,7 @@ package qs_pkg;
     RoundStochastic = 2'd2
   } rounding_e;
 
-  // What nearest rounding adds to a sum of products before its fraction is cut off.
+  // The amount that nearest rounding adds to a sum of products before its fraction is cut off.
   localparam logic [CoeffFraction-1:0] HALF = {1'b1, {(CoeffFraction - 1) {1'b0}}};
 
   // Clocks of the comparator tree: one to mask the row, one per level of compares.
@@ -26,7 +26,7 @@ package qs_pkg;
 
   // Number of the stage that writes a result back: issue is stage 0, then table (1), tree,
   // merge, product, LoopDepth stages of the loop. It is the latency of the lane in clocks from the issue
-  // register to the result, and the number of older transitions whose writes a table read has missed.
+  // register to the result, and the number of older transitions whose writes a table read misses.
   function automatic int unsigned write_stage(int unsigned actions, int unsigned loop_depth);
     return 4 + tree_stages(actions) + loop_depth;
   endfunction
@@ -38,9 +38,9 @@ package qs_pkg;
       parameter int unsigned Width    = 16,
       parameter int unsigned RankBits = 2
   );
-    // Whether a is not less than b, by size, then by rank: of two equal values the lower action is greater.
-    // Both equal means the same entry, or none. It is the sign of one sum, and so one carry chain. Some chips
-    // have no inverter in front of it: a and its rank come as their complements, from registers.
+    // Whether a is not less than b, by value, then by rank: of two equal values the lower action is greater.
+    // If both are equal, they are the same entry or none. The result is the sign of one sum, and so one carry
+    // chain. Some chips have no inverter in front of it, so a and its rank come as complements from registers.
     static function automatic logic reaches(logic [Width-1:0] not_a,
                                             logic [RankBits-1:0] not_a_rank, logic [Width-1:0] b,
                                             logic [RankBits-1:0] b_rank);
@@ -50,8 +50,8 @@ package qs_pkg;
     endfunction
   endclass
 
-  // A sum of products whose fraction is cut off has one bit more than a value. Where its two top bits differ
-  // it does not fit, and becomes the greatest or the least value.
+  // A sum of products without its fraction has one bit more than a value. If its two top bits differ, it does
+  // not fit and becomes the greatest or the least value.
   virtual class saturating #(
       parameter int unsigned Width = 16
   );

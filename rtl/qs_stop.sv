@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stop of the chain of a farm: takes frames for its lane, passes the others on, and gives the lane's answers.
+// A stop of the chain of a farm: takes frames for its lane, passes the others on, and returns the lane's answers.
 //
-// Function    A frame is a run of clocks with down_i.valid. It begins with a 0 for each lane before the one that
-//             it is for, of which every stop takes away one, and a 1: so all stops are alike, and a lane's number is
-//             its place. A frame for all lanes begins with a 1 and is passed on too. Then come the bits of
-//             {data, index, region, write}, highest first; of the index those of IndexMask, which say something. The end of the
-//             frame makes the access that they say, or begins or ends a run (qs_chain_pkg).
-//             Bits that come in push others out, towards the link: what an access has read is the upper part, so
-//             the next frame to the lane fetches it, and 32 bits are enough for that.
-// Timing      Two clocks from stop to stop, both ways: a register at each end, as it may be far.
-//             What a frame says is done three clocks after its last bit.
-// Handshake   up_o.pending is 1 from a frame's first bit until what it says is done, and no shorter at any stop
-//             further up: when it falls there, the frame has been everywhere it had to be, and lanes that began
-//             a run show in up_o.busy. Frames follow only then. The last bit that is pushed out is three
-//             clocks ahead of the fall.
-// Reset       rst_i goes down the chain with the frames. One that it cuts off is not obeyed.
+// Function    A frame is a sequence of clocks with down_i.valid. It begins with one 0 for each lane before its
+//             own, of which every stop removes one, and a 1. So all stops are alike, and a lane's number is its
+//             place. A frame for all lanes begins with a 1 and is also passed on. Then come the bits of {data,
+//             index, region, write}, highest first; of the index only the bits of IndexMask. At the end of the
+//             frame the stop makes that access, or begins or ends a run (qs_chain_pkg).
+//             Incoming bits push others out, towards the link. The word that an access has read is in the upper
+//             part, so the next frame to the lane fetches it, and 32 bits are enough for that.
+// Timing      Two clocks from stop to stop in both directions: a register at each end, as it may be far. A frame
+//             is executed three clocks after its last bit.
+// Handshake   up_o.pending is 1 from a frame's first bit until it is executed, and at least as long at all stops
+//             further up. When it falls there, the frame has reached all its lanes, and lanes that began a run
+//             show in up_o.busy. Only then may the next frame follow. The last bit is pushed out three clocks
+//             before the fall.
+// Reset       rst_i travels down the chain with the frames. A frame that it cuts off is not executed.
 // Hazards     none
 // Invariants  FramesWait_A
-// Resources   22 flip-flops and a frame's: 36, and a bit for each of IndexMask.
+// Resources   22 flip-flops and those of a frame: 36, and one per bit of IndexMask.
 // Reference   none
 
 `include "qs_assert.svh"
@@ -36,7 +36,7 @@ module qs_stop
     input  up_t   up_i,    // from there; 0 at the end of the chain
     output up_t   up_o,
 
-    // As qs_acting has them
+    // As in qs_acting
     output logic        bus_valid_o,
     output logic        bus_write_o,
     output logic [ 2:0] bus_region_o,

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Q-table in block RAM: reads a whole row and one entry, writes one entry, all in every clock.
+// The Q-table in block RAM: one whole row and one entry are read, and one entry written, per clock.
 //
 // Function    row_o = Q[row_state_i, 0..Actions-1] and entry_o = Q[entry_state_i, entry_action_i]. The row
 //             comes from one bank per action (the parallel fetch of a row, for any number of actions), the
 //             entry from a second copy of the table. A write goes to both.
 // Timing      Two clocks from address to data (RAM, then its output register); one read of each kind and
 //             one write per clock; no combinational path from input to output.
-// Handshake   none: addresses are read and `write_i` is obeyed in every clock.
+// Handshake   none: in every clock both reads take place, and an entry is written if write_i is 1.
 // Reset       none: contents and outputs are undefined until written and read.
 // Hazards     A read in the same clock as a write to the same entry is undefined, as it is in many block
-//             RAMs; in simulation it returns the complement of the old value, so that nobody relies on it.
-//             The attribute no_rw_check tells yosys so, which otherwise adds logic for the old value.
+//             RAMs; in simulation it returns the complement of the old value, so that nothing relies on it.
+//             The attribute no_rw_check tells yosys, which otherwise adds logic for the old value.
 // Invariants  WriteInRange_A
 // Resources   Actions banks of States words and one of (Actions - 1) * 2^clog2(States) + States words.
 // Reference   Da Silva, Torquato and Fernandes, "Parallel implementation of reinforcement learning
@@ -41,7 +41,7 @@ module qs_table #(
     input logic [     Width-1:0] write_data_i
 );
 
-  // The copy's address is {action, state}: a number of actions that is no power of two wastes nothing.
+  // The copy's address is {action, state}, so any number of actions uses the memory fully.
   localparam int unsigned CopyWords = (Actions - 1) * 2 ** StateBits + States;
 
   for (genvar a = 0; a < Actions; a++) begin : gen_bank

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The update: three products, one rounding, saturation, and the dependence loop on its own result.
+// The update: three products, one rounding, saturation, and the dependence loop on earlier results.
 //
 // Function    value_o = saturate((beta * entry + alpha * reward + kappa * maximum + bias) >>> 15), where
 //             beta = 2^15 - alpha and maximum counts as 0 if terminated. An operand that is still in flight
@@ -13,7 +13,7 @@
 //               LoopDepth 1: product, select, sum, saturation
 //               LoopDepth 2: product | select, sum, saturation
 //               LoopDepth 3: product | select, sums of low and high bits | carry, saturation
-// Handshake   none: a stage keeps its registers where valid_i says that nothing enters it.
+// Handshake   none: a stage keeps its registers if valid_i says that nothing enters it.
 // Reset       none: data only.
 // Hazards     take_near/join_near: the result of the transition LoopDepth clocks ahead.
 //             take_far/join_far: of the one LoopDepth + 1 clocks ahead. Closer ones must not occur
@@ -62,8 +62,8 @@ module qs_update #(
     output logic                        saturated_o
 );
 
-  // Products have no more than Width + 15 bits, as a coefficient is at most 2^15; their sum with the bias
-  // has no more than Width + 16 bits, as alpha + beta = 2^15 and kappa <= alpha.
+  // A product has at most Width + 15 bits, since a coefficient is at most 2^15. Their sum with the bias has at
+  // most Width + 16 bits, since alpha + beta = 2^15 and kappa <= alpha.
   localparam int unsigned AccBits = Width + CoeffBits;
 
   function automatic logic signed [AccBits-1:0] product(logic [CoeffBits-1:0] coefficient,
@@ -71,7 +71,7 @@ module qs_update #(
     return AccBits'($signed({1'b0, coefficient})) * AccBits'(value);
   endfunction
 
-  // Registered beside the multipliers, as they do not change while transitions are in flight.
+  // Registered beside the multipliers, since they do not change while transitions are in flight.
   logic [CoeffBits-1:0] alpha_q, beta_q, kappa_q;
   always_ff @(posedge clk_i) begin
     alpha_q <= alpha_i;
@@ -110,9 +110,9 @@ module qs_update #(
     end
   end
 
-  // Products of the transition in stage 1, those of the newest result, and what the near one does to the
-  // maximum of the transition in stage 2. With LoopDepth >= 2 they are registered before any selection, so
-  // that nothing but a multiplier or a compare lies between registers.
+  // Products of the transition in stage 1, those of the newest result, and the effect of the near result on the
+  // maximum of the transition in stage 2. With LoopDepth >= 2 they are registered before any selection, so that
+  // only a multiplier or a compare lies between registers.
   typedef struct packed {
     logic signed [AccBits-1:0] reward;
     logic signed [AccBits-1:0] entry;
@@ -166,7 +166,7 @@ module qs_update #(
     assign joined = s2_joined;
   end
 
-  // Selection of the far result's products. An entry that nobody near writes is added to the reward here, so
+  // Selection of the far result's products. An entry that no near result writes is added to the reward here, so
   // that little is left to select in the loop.
   localparam int unsigned SelectStage = LoopDepth >= 2 ? 2 : 1;
   logic signed [AccBits-1:0] far_entry, reward_entry_q, max_product_q;
@@ -181,9 +181,9 @@ module qs_update #(
     end
   end
 
-  // The loop, second part: selection of the near result's products, and the sum. Its 15 low bits are what
-  // rounding removes. With LoopDepth 3 their carry goes in a clock later: two short carry chains, not a long
-  // one behind the selection and none behind that.
+  // The loop, second part: selection of the near result's products, and the sum, whose 15 low bits rounding
+  // removes. With LoopDepth 3 their carry is added a clock later: two short carry chains in place of a long one
+  // after the selection.
   typedef struct packed {
     logic [Width:0]          high;
     logic                    carry;
@@ -201,7 +201,7 @@ module qs_update #(
   assign summed.greedy = joined.greedy;
 
   if (LoopDepth >= 3) begin : gen_sum_register
-    // Carry save: three numbers become two with the same sum, so that one carry is left.
+    // Carry save: three numbers become two with the same sum, so that one carry chain is left.
     localparam int unsigned LowBits = qs_pkg::CoeffFraction;
     logic [AccBits-1:0] without_carries;
     logic [AccBits:0] carries;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A world from tables: outcomes of each state and action by the alias method, and start states likewise.
 //
-// Function    The upper log2(Outcomes) bits of outcome_i choose a slot of (state_i, action_i); its first outcome
-//             happens if the other bits are below its split, else its second. Start states: the same with
-//             start_i and Starts slots. With one slot there is nothing to choose: only the first is stored.
+// Function    The upper log2(Outcomes) bits of outcome_i choose a slot of (state_i, action_i). Its first outcome
+//             happens if the other bits are below its split, else its second. Start states work the same way
+//             with start_i and Starts slots. With one slot there is no choice: only the first outcome is stored.
 //             Golden model: qstep.acting.world_table.
-// Timing      Three clocks from request to answer; one a clock; always ready.
-// Handshake   write_i writes a column of 32 bits of a word; words are laid out as docs/agents.md says.
+// Timing      Three clocks from request to answer; one request per clock; always ready.
+// Handshake   write_i writes a column of 32 bits of a word; docs/agents.md has the layout of words.
 // Reset       none: memories are undefined until written.
-// Hazards     none: it is written while nobody asks.
+// Hazards     none: it is written only while there are no requests.
 // Invariants  none
 // Resources   Actions * States * Outcomes words of 2 * (Width + StateBits + 1) + 17 bits, or half of that.
 // Reference   A. J. Walker, "An efficient method for generating discrete random variables", ACM TOMS 3 (1977).
@@ -44,7 +44,7 @@ module qs_world
   localparam int unsigned SlotBits = $clog2(Outcomes);
   localparam int unsigned StartBits = $clog2(Starts);
 
-  // Addresses are {action, slot, state}, so that a number of actions that is no power of two wastes nothing.
+  // Addresses are {action, slot, state}, so any number of actions uses the memory fully.
   localparam int unsigned PairBits = ActionBits + SlotBits;
   logic [PairBits+StateBits-1:0] read, write;
 

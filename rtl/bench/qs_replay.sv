@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replays transitions in the lane, and compares its table with that of the golden model: for the FuseSoC
-// target `sim`, in SystemVerilog alone.
+// Replays transitions in the lane and compares its table with that of the golden model: the FuseSoC target
+// `sim`, in plain SystemVerilog.
 //
 // Function    replay.mem holds words of 64 bits, from `python -m tb.core_replay`: {number of transitions, alpha,
 //             kappa}, then the transitions {terminated, action, reward, next_state, state} in fields of 16
 //             bits (terminated is the top bit of that of the action), then the table of the model, state by
-//             state. It ends with $fatal at the first entry that differs, or if the lane never ends.
-// Timing      One transition per clock, whenever the lane takes it.
+//             state. The run ends with $fatal at the first entry that differs, or if the lane hangs.
+// Timing      One transition per clock, whenever the lane accepts it.
 // Handshake   as qs_lane
-// Reset       none: it makes its own.
+// Reset       none: the bench makes its own.
 // Hazards     none
 // Invariants  none of its own
 // Resources   simulation only
@@ -41,7 +41,7 @@ module qs_replay #(
 
   always #5 clk = !clk;
 
-  // What the bench does not look at.
+  // Outputs that the bench ignores.
   logic [31:0] noise_x, noise_w;
   logic res_valid, res_saturated, res_forwarded, hold;
   logic signed [Width-1:0] res_value, res_max;

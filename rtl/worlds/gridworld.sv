@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The 5x5 grid world as logic, without a table: an example of a world that is a circuit.
 //
-// Function    Equal to the world `gridworld`, where cells count from the upper left corner, row by row:
+// Function    Equal to the world `gridworld`, whose cells are numbered row by row from the upper left corner:
 //
 //                 S....      S start, G goal: +1, H hole: -5, both end the episode; any other cell: -1
 //                 H..H.      actions: 0 up, 1 down, 2 left, 3 right; at the edge one stays
@@ -9,8 +9,8 @@
 //                 .H...
 //                 ..H.G
 //
-// Timing      Three clocks from a request to its answer, as the port asks for; a request a clock.
-// Handshake   Always ready. The port is docs/circuit-worlds.md.
+// Timing      Three clocks from a request to its answer, as the port requires; one request per clock.
+// Handshake   Always ready. docs/circuit-worlds.md describes the port.
 // Reset       none
 // Hazards     none
 // Invariants  none
