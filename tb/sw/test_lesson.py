@@ -1,0 +1,126 @@
+"""The exercises of docs/lesson.md: right answers pass, and wrong ones are told what is wrong."""
+
+from __future__ import annotations
+
+import inspect
+import shutil
+from pathlib import Path
+
+import pytest
+from docs.exercises import check, golden
+
+ROOT = Path(__file__).parents[2]
+ANSWERS = Path(__file__).with_name("lesson_answers")
+START = ROOT / "docs/exercises/start"
+
+
+def checked(capsys: pytest.CaptureFixture[str], folder: Path, *exercises: str) -> list[str]:
+    """Return the verdicts on a folder; the exit status must say the same."""
+    status = check.main([str(folder), *exercises])
+    verdicts = [line[len("1 ") + 33 :] for line in capsys.readouterr().out.splitlines()]
+    assert status == int(any(not verdict.startswith("right: ") for verdict in verdicts))
+    return verdicts
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(ANSWERS, tmp_path / "lesson"))
+
+
+def answer(folder: Path, text: str) -> None:
+    """Put a definition behind the right ones, which it replaces."""
+    path = folder / "answers.py"
+    path.write_text(path.read_text(encoding="utf-8") + "\n\n" + text, encoding="utf-8")
+
+
+@pytest.mark.rtl
+def test_right_answers_pass(capsys: pytest.CaptureFixture[str]) -> None:
+    assert checked(capsys, ANSWERS) == [
+        "right: 20,000 updates equal the model's",
+        "right: 2,000 updates of the simulated module equal the model's",
+        "right: 5 cases notice all 6 wrong updates",
+        "right: 300 streams wait as in the lane",
+    ]
+
+
+@pytest.mark.rtl
+def test_what_one_begins_with_is_wrong_in_every_exercise(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    python, verilog, cases, clocks = checked(capsys, START)
+    assert python.startswith("wrong: updated(")
+    assert verilog.startswith("wrong: (")
+    assert "): q_o is " in verilog
+    assert cases == "wrong: no case notices an update that " + ", or one that ".join(golden.WRONG)
+    assert clocks.startswith("wrong: clocks(2, [")
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("name", golden.WRONG)
+def test_a_wrong_update_is_noticed(
+    capsys: pytest.CaptureFixture[str], folder: Path, name: str
+) -> None:
+    answer(folder, f"from docs.exercises.golden import WRONG\nupdated = WRONG[{name!r}]\n")
+    (verdict,) = checked(capsys, folder, "1")
+    assert verdict.startswith("wrong: updated(")
+
+
+@pytest.mark.unit
+def test_each_case_of_the_right_answer_is_needed(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    answer(folder, "all_cases = cases\n")
+    for left_out in range(5):
+        answer(
+            folder, f"def cases(): return all_cases()[:{left_out}] + all_cases()[{left_out + 1}:]\n"
+        )
+        (verdict,) = checked(capsys, folder, "3")
+        assert verdict.startswith("wrong: no case notices an update that ")
+
+
+@pytest.mark.rtl
+def test_a_module_that_rounds_down_or_does_not_compile_is_noticed(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    path = folder / "my_update.sv"
+    right = path.read_text(encoding="utf-8")
+    for before, after, said in [
+        (" + 34'sd16384", "", "): q_o is "),
+        ("endmodule", "", "does not build"),
+    ]:
+        assert right.count(before) == 1
+        path.write_text(right.replace(before, after), encoding="utf-8")
+        (verdict, *_) = checked(capsys, folder, "2")
+        assert verdict.startswith("wrong: ")
+        assert said in verdict
+    path.unlink()
+    assert checked(capsys, folder, "2") == [f"wrong: {path} does not exist"]
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("exercise", "text", "verdict"),
+    [
+        ("3", "def cases(): return [(0, 0, 0, False, 0, 0)] * 9", "9 cases; at most 8 are allowed"),
+        ("3", "def cases(): return [(0, 0, 0, 0, 3, 4)]", "(0, 0, 0, 0, 3, 4) is out of range"),
+        (
+            "3",
+            "def cases(): return [(32768, 0, 0, 0, 0, 0)]",
+            "(32768, 0, 0, 0, 0, 0) is out of range",
+        ),
+        ("4", "def clocks(loop_depth, transitions): return {}['coffee']", "KeyError: 'coffee'"),
+    ],
+    ids=["many", "kappa", "value", "raises"],
+)
+def test_an_answer_that_cannot_be_checked_is_wrong(
+    capsys: pytest.CaptureFixture[str], folder: Path, exercise: str, text: str, verdict: str
+) -> None:
+    answer(folder, text + "\n")
+    assert checked(capsys, folder, exercise) == [f"wrong: {verdict}"]
+
+
+@pytest.mark.unit
+def test_an_exercise_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in ([], [str(ANSWERS), "5"]):
+        assert check.main(arguments) == 2
+        assert capsys.readouterr().out.strip() == inspect.getdoc(check)
