@@ -169,3 +169,11 @@ def test_whatever_leads_nowhere_fails_the_build(tmp_path: Path) -> None:
         "KeyError: 'coffee'",
     ):
         assert complaint in said
+
+
+@pytest.mark.unit
+def test_the_notebook_keeps_no_outputs_that_could_go_stale() -> None:
+    cells = json.loads((DOCS / "notebook.ipynb").read_text(encoding="utf-8"))["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert [cell["outputs"] for cell in code] == [[]] * len(code)
+    assert {cell["execution_count"] for cell in code} == {None}
