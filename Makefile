@@ -83,7 +83,7 @@ $(VENV)/.docs: $(VENV)/.base
 	@touch $@
 
 $(VENV)/.full: $(VENV)/.base
-	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[dev,torch,tensorboard,profile,cluster,fpga,bus,litex,docs]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[dev,torch,tensorboard,profile,cluster,live,fpga,bus,litex,docs]'
 	@touch $(VENV)/.fpga $(VENV)/.docs $@
 
 $(VENV)/.made:

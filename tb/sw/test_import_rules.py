@@ -101,7 +101,7 @@ def declared(extra: str | None = None) -> set[str]:
     "path", [*room("sw/qstep"), *room("rtl"), *room("sim"), *room("fpga")], ids=named
 )
 def test_every_import_is_a_declared_dependency(path: Path) -> None:
-    known = declared().union(*map(declared, ("torch", "jax", "profile", "bus", "litex")))
+    known = declared().union(*map(declared, ("torch", "jax", "profile", "live", "bus", "litex")))
     providers = metadata.packages_distributions()
     modules = {module.split(".")[0] for module in imports(path, False)}
     for module in modules - set(sys.stdlib_module_names) - OURS:

@@ -73,10 +73,13 @@ def test_old_python_is_refused(tmp_path: Path) -> None:
     assert f"QStep needs Python 3.11 or newer; {old} is not." in broken.stderr
 
 
-@pytest.mark.parametrize("installs", [True, False], ids=["installed", "not-installed"])
-def test_ci_fails_without_the_simulator_in_four_states(tmp_path: Path, installs: bool) -> None:
-    made = tmp_path / "iverilog"
-    programs = {"apt-get": f'cp "$0" "{made}"' if installs else "exit 1", "make": 'echo "make $1"'}
+@pytest.mark.parametrize("lacks", [None, "iverilog", "chromium", "chromedriver"])
+def test_ci_fails_without_what_tests_would_be_skipped_for(
+    tmp_path: Path, lacks: str | None
+) -> None:
+    needed = {"iverilog", "chromium", "chromedriver"} - {lacks}
+    copies = "\n".join(f'cp "$0" "{tmp_path / name}"' for name in sorted(needed))
+    programs = {"apt-get": copies, "make": 'echo "make $1"'}
     for name, line in programs.items():
         (tmp_path / name).write_text(f"#!/bin/sh\n{line}\n", encoding="utf-8")
         (tmp_path / name).chmod(0o755)
@@ -89,9 +92,10 @@ def test_ci_fails_without_the_simulator_in_four_states(tmp_path: Path, installs:
         text=True,
         check=False,
     )
-    assert (ci.returncode == 0) == installs
-    assert ("make test" in ci.stdout) == installs
-    assert ("CI needs iverilog, and apt-get could not install it" in ci.stderr) != installs
+    assert (ci.returncode == 0) == (lacks is None)
+    assert ("make test" in ci.stdout) == (lacks is None)
+    complaint = f"CI needs {lacks}, and apt-get could not install it"
+    assert (complaint in ci.stderr) == (lacks is not None)
 
 
 def test_every_pin_is_exact() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,35 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["band", "draw_agents"]
+__all__ = ["Band", "band", "draw_agents"]
+
+
+class Band(NamedTuple):
+    """What is drawn of values of many agents: each array has the looks at which one is known.
+
+    Attributes
+    ----------
+    steps : ndarray of int64
+    median, low, high : ndarray of float64
+        Of the agents whose value is known.
+    """
+
+    steps: NDArray[np.int64]
+    median: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, steps: NDArray[np.int64], values: NDArray[np.float64]) -> Band:
+        """Return the band of values of shape (looks, agents), NaN where one is not known."""
+        known = ~np.isnan(values).all(axis=1)
+        values = values[known]
+        return cls(
+            steps[known],
+            np.nanmedian(values, axis=1),
+            np.nanmin(values, axis=1),
+            np.nanmax(values, axis=1),
+        )
 
 
 def draw_agents(
@@ -31,7 +59,7 @@ def draw_agents(
     steps : ndarray of int64, shape (looks,)
         Of each agent.
     returns, values : ndarray of float64, shape (looks, agents)
-        As in :class:`qstep.acting.training.Point`.
+        As in :class:`qstep.acting.point.Point`.
     optimum : float or None
         What `values` are compared with; None if they are not known.
     """
@@ -71,14 +99,6 @@ def band(
 
     Where no episode of any agent ended there is nothing.
     """
-    known = ~np.isnan(values).all(axis=1)
-    values = values[known]
-    axes.plot(steps[known], np.nanmedian(values, axis=1), color=colour, label=label)
-    axes.fill_between(
-        steps[known],
-        np.nanmin(values, axis=1),
-        np.nanmax(values, axis=1),
-        color=colour,
-        alpha=0.25,
-        linewidth=0,
-    )
+    shown = Band.of(steps, values)
+    axes.plot(shown.steps, shown.median, color=colour, label=label)
+    axes.fill_between(shown.steps, shown.low, shown.high, color=colour, alpha=0.25, linewidth=0)

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from qstep.acting.agent import AgentCounters
 from qstep.acting.plan import AgentsPlan
-from qstep.acting.training import Point, Training
+from qstep.acting.point import Point
+from qstep.acting.training import Training
 from qstep.acting.world import World
-from qstep.learn.value_iteration import is_quick, solve
+from qstep.learn.value_iteration import best_start_value
 from qstep.table import policy_table
 
 __all__ = ["Greedy", "TrainingResult", "played"]
@@ -134,11 +135,11 @@ class TrainingResult:
         if world is None:
             return ()
         worth = {
-            gamma: float(world.start @ solve(world, gamma).values)
+            gamma: best_start_value(world, gamma)
             for gamma in {own.gamma for own in self.plan.settings}
-            if is_quick(world, gamma)
         }
-        return tuple(worth[own.gamma] for own in self.plan.settings if own.gamma in worth)
+        known = (worth[own.gamma] for own in self.plan.settings)
+        return tuple(value for value in known if value is not None)
 
     def optimal_after(self, within: float = 0.0) -> tuple[int | None, ...]:
         """Return after how many of its steps each agent's policy was, and stayed, optimal.

@@ -8,8 +8,9 @@ from qstep.acting.agent import AgentSettings
 from qstep.acting.config import Algorithm
 from qstep.acting.device import open_agents
 from qstep.acting.plan import planned
+from qstep.acting.point import Point
 from qstep.acting.result import TrainingResult
-from qstep.acting.training import Budget, Point, Training
+from qstep.acting.training import Budget, Training
 from qstep.acting.world import World
 from qstep.config import Config
 from qstep.fixed import QFormat, Rounding
@@ -65,9 +66,9 @@ def train(
     config : Config, optional
         That of a device that is there; it has what `agents` to `lanes` would say.
     progress : callable, optional
-        Called with each :class:`~qstep.acting.training.Point` of the run.
+        Called with each :class:`~qstep.acting.point.Point` of the run.
     metrics : Metrics, optional
-        Told the steps of each agent, and :attr:`~qstep.acting.training.Point.metrics`, at each of them.
+        Told the steps of each agent, and :attr:`~qstep.acting.point.Point.metrics`, at each of them.
 
     Returns
     -------

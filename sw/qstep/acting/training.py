@@ -7,7 +7,6 @@ and where they end does not depend on the device or on its speed.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,18 +15,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.acting.agent import AgentCounters, AgentState
+from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
 from qstep.acting.device import AgentsDevice
 from qstep.acting.fast_model import Trace
+from qstep.acting.point import Point, look
 from qstep.acting.world import World
 from qstep.checkpoint import Checkpoint
 from qstep.checks import integer
 from qstep.errors import CheckpointError, ConfigError
-from qstep.learn.value_iteration import is_quick, start_value
 from qstep.protocol import MOST_STEPS
-from qstep.table import policy_table
 
-__all__ = ["Budget", "Point", "Training"]
+__all__ = ["Budget", "Training"]
 
 _FIRST_STEPS = 128
 """Of the first piece."""
@@ -73,40 +71,6 @@ class Budget:
         return min(own.episodes for own in counters) >= self.episodes
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
-    """A look at a run.
-
-    Attributes
-    ----------
-    steps : int
-        Of each agent so far.
-    episodes : tuple of int
-        Of each agent so far.
-    mean_return : tuple of float
-        Of the episodes that ended since the look before, undiscounted, by agent; NaN where none did.
-    value : tuple of float
-        What the greedy policy of each agent is worth where episodes start, exact and discounted; empty
-        where gamma is 1, or no table of the world is known.
-    """
-
-    steps: int
-    episodes: tuple[int, ...]
-    mean_return: tuple[float, ...]
-    value: tuple[float, ...]
-
-    @property
-    def metrics(self) -> dict[str, float]:
-        """What it tells, for :class:`~qstep.metrics.Metrics`: over agents, medians and their bounds."""
-        told = {"episodes": float(min(self.episodes))}
-        known = [mean for mean in self.mean_return if not math.isnan(mean)]
-        for name, values in (("episode_return", known), ("greedy_value", self.value)):
-            if values:
-                told[name] = float(np.median(values))
-                told |= {f"{name}_low": min(values), f"{name}_high": max(values)}
-        return told
-
-
 class Training:
     """A run; iterate over it to make it, one point an iteration.
 
@@ -150,18 +114,41 @@ class Training:
         self._traced = traced
         self.seconds, self.steps = 0.0, 0
         self._world = world
-        self.checkpoint = self._taken(device.counters, np.array(device.table))
+        self._look_from(device.counters)
+        self.checkpoint = self._taken(self._looked, np.array(device.table))
+
+    def _look_from(self, counters: Sequence[AgentCounters]) -> None:
+        """Begin the piece that follows the look at which the counters were these."""
+        self._looked = counters
+        self._left = self.budget.piece(counters[0].steps)
 
     def __iter__(self) -> Iterator[Point]:
-        before = self.device.counters
-        while not self.budget.spent(before):
-            self._run(self.budget.piece(before[0].steps))
-            now = self.device.counters
-            table = np.array(self.device.table)  # once a look: a board sends it over its line
-            self.points.append(self._point(before, now, table))
-            self.checkpoint = self._taken(now, table)
+        while not self.budget.spent(self._looked):
+            self.advance(self._left)
             yield self.points[-1]
-            before = now
+
+    def advance(self, steps: int) -> int:
+        """Let every agent make up to `steps` steps, but none beyond the next look; return how many.
+
+        Where the look is reached, :attr:`points` gets what it shows.
+        """
+        steps = min(steps, self._left)
+        self._run(steps)
+        self._left -= steps
+        if steps and not self._left:
+            before, now = self._looked, self.device.counters
+            table = np.array(self.device.table)  # once a look: a board sends it over its line
+            self.points.append(
+                look(self.device.config, self._world, self.gammas, before, now, table)
+            )
+            self.checkpoint = self._taken(now, table)
+            self._look_from(now)
+        return steps
+
+    def configure(self, settings: Sequence[AgentSettings]) -> None:
+        """Go on with other settings, as :meth:`AgentsDevice.configure` says."""
+        self.device.configure(settings)
+        self.gammas = tuple(own.gamma for own in settings)
 
     def _run(self, piece: int) -> None:
         most = max(1, _SLICE // len(self.gammas))
@@ -174,40 +161,6 @@ class Training:
             if lived is not None:
                 self.lived.append(lived)
             piece -= steps
-
-    def _point(
-        self,
-        before: Sequence[AgentCounters],
-        now: Sequence[AgentCounters],
-        table: NDArray[np.int32],
-    ) -> Point:
-        resolution = self.device.config.format.resolution
-        means = [
-            (new.return_sum - old.return_sum) * resolution / (new.episodes - old.episodes)
-            if new.episodes > old.episodes
-            else float("nan")
-            for old, new in zip(before, now, strict=True)
-        ]
-        return Point(
-            now[0].steps,
-            tuple(own.episodes for own in now),
-            tuple(means),
-            tuple(self._values(table)),
-        )
-
-    def _values(self, table: NDArray[np.int32]) -> list[float]:
-        """What each agent's greedy policy is worth where episodes start."""
-        world = self._world
-        if world is None:
-            return []
-        policies = policy_table(self.device.config, table).argmax(axis=-1)
-        if len(policies) < len(self.gammas):  # they share one
-            policies = np.repeat(policies, len(self.gammas), axis=0)
-        return [
-            start_value(world, policy, gamma)
-            for policy, gamma in zip(policies, self.gammas, strict=True)
-            if is_quick(world, gamma)
-        ]
 
     def _taken(self, counters: Sequence[AgentCounters], table: NDArray[np.int32]) -> Checkpoint:
         return Checkpoint(
@@ -243,6 +196,7 @@ class Training:
                 f"the checkpoint does not hold a run of agents ({why})"
             ) from cause
         self.points, self.checkpoint = points, checkpoint
+        self._look_from(self.device.counters)
 
 
 def _values_of(part: Any) -> tuple[Any, ...]:

@@ -13,20 +13,19 @@ from typing import Any
 import click
 import numpy as np
 
-from qstep.acting.config import CIRCUITS
 from qstep.acting.device import open_agents
 from qstep.acting.plan import AgentsPlan
 from qstep.acting.plots import draw_agents
+from qstep.acting.point import Point
 from qstep.acting.result import TrainingResult
 from qstep.acting.trace import save_trace
-from qstep.acting.training import Point, Training
+from qstep.acting.training import Training
 from qstep.checkpoint import load_checkpoint, save_checkpoint
+from qstep.cli._acting import grid_named
 from qstep.cli._bar import run_bar
 from qstep.cli._interrupt import command_line, on_interrupt, say_stopped
 from qstep.cli._json import JsonOutput
 from qstep.cli._room import room_for
-from qstep.envs import make
-from qstep.envs.maps import map_of
 from qstep.errors import ConfigError, DeviceError
 from qstep.learn.plots import draw_policy
 from qstep.metrics import Metrics, write_metrics
@@ -136,8 +135,7 @@ def _results(name: str, result: TrainingResult) -> Results:
         np.array([point.value for point in points]),
         float(np.median(result.optimum)) if result.optimum else None,
     )
-    has_env = not name.endswith((".npz", *CIRCUITS))
-    grid = map_of(make(name, 0)) if has_env else None
+    grid = grid_named(name)
     q = result.policy_q[result.median_agent]
     title = f"{name}: policy of the median agent"
     return Results(

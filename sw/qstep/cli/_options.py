@@ -33,6 +33,7 @@ __all__ = [
     "scheduler_option",
     "seed_option",
     "seeds_option",
+    "stack",
     "table_of",
     "torch_device_option",
 ]
@@ -55,7 +56,9 @@ class FiniteRange(click.FloatRange):
         return number
 
 
-def _stack(*options: Callable[[Decorated], Decorated]) -> Callable[[Decorated], Decorated]:
+def stack(*options: Callable[[Decorated], Decorated]) -> Callable[[Decorated], Decorated]:
+    """Return one decorator for several options, which the help shows in this order."""
+
     def decorate(function: Decorated) -> Decorated:
         for option in reversed(options):
             function = option(function)
@@ -94,7 +97,7 @@ agent_option = click.option(
 )
 
 
-folder_options = _stack(
+folder_options = stack(
     click.option("--resume", is_flag=True, help="Resume from the checkpoint in the folder."),
     click.option("--overwrite", is_flag=True, help="Replace the run in the folder."),
 )
@@ -143,7 +146,7 @@ scheduler_option = click.option(
     help="Use the workers of this Dask scheduler instead; pip install 'qstep[cluster]'.",
 )
 
-config_options = _stack(
+config_options = stack(
     click.option(
         "--config", "config_file", type=click.Path(path_type=Path), help="Configuration as TOML."
     ),
@@ -157,7 +160,7 @@ config_options = _stack(
     ),
 )
 
-hyper_options = _stack(
+hyper_options = stack(
     click.option(
         "--alpha", type=float, default=0.5, show_default=True, help="Learning rate, 0..1."
     ),
@@ -176,7 +179,7 @@ hyper_options = _stack(
 def network_options(algorithm: str) -> Callable[[Decorated], Decorated]:
     """Return the options of every command that trains a network; `algorithm` names its folder."""
     positive = click.IntRange(min=1)
-    return _stack(
+    return stack(
         click.argument("environment"),
         torch_device_option("cpu"),
         click.option(

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from qstep.acting.config import CIRCUITS, Algorithm
+from qstep.acting.config import CIRCUITS
+from qstep.cli._acting import DEVICE_DEFAULTS, MAZE, acting_options
 from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import (
     config_from,
     device_option,
     folder_options,
-    hyper_options,
     metrics_option,
 )
 from qstep.drawing import drawing
@@ -28,11 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_MAZE: dict[str, dict[str, float | int | str]] = {"gridworld-32x32": {"gamma": 0.99}}
-"""At 74 steps from its goal, a gamma of 0.9 leaves less than the resolution of Q8.8."""
-
 _HOST_DEFAULTS: dict[str, dict[str, float | int | str]] = {
-    **_MAZE,
+    **MAZE,
     # Slippery: outcomes must be averaged, and a reward of 1 many steps ahead must stay above 2^-8.
     "FrozenLake-v1": {"alpha": 0.1, "gamma": 0.99, "episodes": 5000},
     # There is no step limit, so the first walks are long and few episodes are enough.
@@ -58,13 +55,6 @@ _HOST_DEFAULTS: dict[str, dict[str, float | int | str]] = {
         "num_envs": 4,
         "sync_steps": 1024,
     },
-}
-_DEVICE_DEFAULTS: dict[str, dict[str, float | int | str]] = {
-    **_MAZE,
-    # Slippery: with so many steps a second, a small alpha averages well.
-    "FrozenLake-v1": {"alpha": 0.03, "gamma": 0.99, "episodes": 20_000},
-    "CliffWalking-v1": {"episodes": 500},
-    "Taxi-v3": {"episodes": 5000},
 }
 """Defaults of worlds that do not learn with the command's own defaults."""
 
@@ -96,39 +86,7 @@ _HOST_ONLY = ("epsilon_episodes", "evaluate_every", "num_envs", "sync_steps")
     help="Training episodes, 1 or more, of each agent.",
 )
 @click.option("--steps", type=int, help="Training steps of each agent, instead of episodes.")
-@click.option("--agents", type=int, help="Number of agents on the device, 1..2048.  [default: 8]")
-@click.option(
-    "--max-episode-steps",
-    type=int,
-    help="Steps after which an episode is truncated, 0 for no limit.  [default: the world's]",
-)
-@click.option(
-    "--lanes",
-    type=int,
-    help="Lanes of a simulation or a board, each for up to 16 agents.  "
-    "[default: as few as the agents need]",
-)
-@click.option("--shared-table", is_flag=True, help="All agents on the device learn one table.")
-@click.option(
-    "--algorithm",
-    type=click.Choice([algorithm.value for algorithm in Algorithm]),
-    default=Algorithm.Q_LEARNING.value,
-    show_default=True,
-    help="Algorithm of agents on the device.",
-)
-@hyper_options
-@click.option(
-    "--config",
-    "config_file",
-    type=click.Path(path_type=Path),
-    help="The accelerator as TOML; for a board, the file from qstep build.  [default: one that fits]",
-)
-@click.option(
-    "--format",
-    "number_format",
-    metavar="Qm.F",
-    help="Number format.  [default: on the device, 16 bits that fit the world; otherwise Q8.8]",
-)
+@acting_options
 @click.option("--epsilon-start", type=float, default=1.0, show_default=True, help="First epsilon.")
 @click.option("--epsilon-end", type=float, default=0.05, show_default=True, help="Last epsilon.")
 @click.option(
@@ -233,7 +191,7 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
                 f"--{name.replace('_', '-')} is for runs in which the {who} acts"
             )
         del options[name]
-    defaults = _HOST_DEFAULTS if on_host else _DEVICE_DEFAULTS
+    defaults = _HOST_DEFAULTS if on_host else DEVICE_DEFAULTS
     for name, value in defaults.get(env_id, {}).items():
         if ctx.get_parameter_source(name) is ParameterSource.DEFAULT:
             options[name] = value

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.grid_map import GOAL, HOLE, START, WALL, GridMap
+from qstep.grid_map import START, GridMap
+from qstep.learn.policy_map import COLOURS, LETTERS, MOST_ARROWS, PolicyMap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from qstep.learn.evaluate import Evaluation
 
 __all__ = ["draw_learning_curve", "draw_policy", "show_policy"]
-
-_COLOURS = {HOLE: "#222222", WALL: "#8a8a8a", GOAL: "#2e8b57"}
-_MOST_ARROWS = 4096
 
 
 def draw_learning_curve(
@@ -111,19 +109,16 @@ def show_policy(axes: Axes, grid: GridMap, q: NDArray[np.float64], *, letter: fl
     """
     from matplotlib.colors import ListedColormap
 
-    cells = np.array([list(row) for row in grid.rows])
+    shown = PolicyMap.of(grid, q)
+    cells = shown.cells
     height, width = cells.shape
-    q = q[: cells.size]
-    special = np.isin(cells, tuple(_COLOURS))
-    learnt = (q.max(axis=1) != q.min(axis=1)).reshape(cells.shape) & ~special
-    values = np.ma.masked_array(q.max(axis=1).reshape(cells.shape), mask=~learnt)
-    image = axes.imshow(values, cmap="viridis")
-    for kind, colour in _COLOURS.items():
+    image = axes.imshow(shown.values, cmap="viridis")
+    for kind, colour in COLOURS.items():
         mask = np.ma.masked_array(np.ones(cells.shape), mask=cells != kind)
         axes.imshow(mask, cmap=ListedColormap([colour]))
-    if cells.size <= _MOST_ARROWS:
-        _arrows(axes, learnt, np.array(grid.moves)[q.argmax(axis=1)].reshape(*cells.shape, 2))
-        for kind, text in ((START, "S"), (GOAL, "G"), (HOLE, "H")):
+    if cells.size <= MOST_ARROWS:
+        _arrows(axes, shown.learnt, shown.direction)
+        for kind, text in LETTERS:
             for row, column in np.argwhere(cells == kind):
                 at = (column, row) if kind != START else (column - 0.33, row - 0.3)
                 axes.text(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from qstep.acting.world import World
 from qstep.errors import ConfigError
 
-__all__ = ["Solution", "is_quick", "policy_values", "solve", "start_value"]
+__all__ = ["Solution", "best_start_value", "is_quick", "policy_values", "solve", "start_value"]
 
 _TOLERANCE = 1e-10
 """Of the largest value: what is closer is a tie."""
@@ -100,6 +100,11 @@ def is_quick(world: World, gamma: float) -> bool:
 def start_value(world: World, policy: NDArray[np.int64], gamma: float) -> float:
     """Return what a policy, the action of each state, is worth where episodes start."""
     return float(world.start @ policy_values(world, policy, gamma))
+
+
+def best_start_value(world: World, gamma: float) -> float | None:
+    """Return what the optimal policy is worth where episodes start; None unless :func:`is_quick`."""
+    return float(world.start @ solve(world, gamma).values) if is_quick(world, gamma) else None
 
 
 def policy_values(world: World, policy: NDArray[np.int64], gamma: float) -> NDArray[np.float64]:

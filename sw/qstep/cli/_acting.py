@@ -1,0 +1,71 @@
+"""What commands share that let agents act on a device."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from qstep.acting.config import CIRCUITS, Algorithm
+from qstep.cli._options import hyper_options, stack
+from qstep.grid_map import GridMap
+
+__all__ = ["DEVICE_DEFAULTS", "MAZE", "acting_options", "grid_named"]
+
+MAZE: dict[str, dict[str, float | int | str]] = {"gridworld-32x32": {"gamma": 0.99}}
+"""At 74 steps from its goal, a gamma of 0.9 leaves less than the resolution of Q8.8."""
+
+DEVICE_DEFAULTS: dict[str, dict[str, float | int | str]] = {
+    **MAZE,
+    # Slippery: with so many steps a second, a small alpha averages well.
+    "FrozenLake-v1": {"alpha": 0.03, "gamma": 0.99, "episodes": 20_000},
+    "CliffWalking-v1": {"episodes": 500},
+    "Taxi-v3": {"episodes": 5000},
+}
+"""Defaults of worlds that do not learn with the command's own defaults."""
+
+acting_options = stack(
+    click.option("--agents", type=int, help="Number of agents on the device, 1..2048.  [default: 8]"),
+    click.option(
+        "--max-episode-steps",
+        type=int,
+        help="Steps after which an episode is truncated, 0 for no limit.  [default: the world's]",
+    ),
+    click.option(
+        "--lanes",
+        type=int,
+        help="Lanes of a simulation or a board, each for up to 16 agents.  "
+        "[default: as few as the agents need]",
+    ),
+    click.option("--shared-table", is_flag=True, help="All agents on the device learn one table."),
+    click.option(
+        "--algorithm",
+        type=click.Choice([algorithm.value for algorithm in Algorithm]),
+        default=Algorithm.Q_LEARNING.value,
+        show_default=True,
+        help="Algorithm of agents on the device.",
+    ),
+    hyper_options,
+    click.option(
+        "--config",
+        "config_file",
+        type=click.Path(path_type=Path),
+        help="The accelerator as TOML; for a board, the file from qstep build.  [default: one that fits]",
+    ),
+    click.option(
+        "--format",
+        "number_format",
+        metavar="Qm.F",
+        help="Number format.  [default: on the device, 16 bits that fit the world; otherwise Q8.8]",
+    ),
+)
+
+
+def grid_named(name: str) -> GridMap | None:
+    """Return the map of a world, as the command line takes it; None where it has none."""
+    if name.endswith((".npz", *CIRCUITS)):
+        return None
+    from qstep.envs import make
+    from qstep.envs.maps import map_of
+
+    return map_of(make(name, 0))

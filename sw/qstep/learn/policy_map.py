@@ -1,0 +1,63 @@
+"""What a picture of a policy shows on a map, whoever draws it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.grid_map import GOAL, HOLE, START, WALL, GridMap
+
+__all__ = ["COLOURS", "LETTERS", "MOST_ARROWS", "PolicyMap"]
+
+COLOURS = {HOLE: "#222222", WALL: "#8a8a8a", GOAL: "#2e8b57"}
+"""Of the cells in which nothing is learnt."""
+
+LETTERS = ((START, "S"), (GOAL, "G"), (HOLE, "H"))
+"""What stands in a cell."""
+
+MOST_ARROWS = 4096
+"""Cells of a map on which arrows can still be told apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyMap:
+    """A table on the map of its world, cell by cell.
+
+    Attributes
+    ----------
+    cells : ndarray of str, shape (rows, columns)
+        The letters of the map.
+    values : masked array of float64, shape (rows, columns)
+        Of the best action; masked where nothing was learnt, and in holes, walls and the goal.
+    direction : ndarray of int64, shape (rows, columns, 2)
+        Where the greedy action moves: right, up.
+    """
+
+    cells: NDArray[np.str_]
+    values: np.ma.MaskedArray[tuple[int, int], np.dtype[np.float64]]
+    direction: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, grid: GridMap, q: NDArray[np.float64]) -> PolicyMap:
+        """Put a table on a map.
+
+        Parameters
+        ----------
+        grid : GridMap
+        q : ndarray of float64, shape (S, A)
+            Values in real units. A state whose actions are all equal counts as not learnt.
+            States beyond the map, of a device that was built for more of them, are left out.
+        """
+        cells = np.array([list(row) for row in grid.rows])
+        q = q[: cells.size]
+        learnt = (q.max(axis=1) != q.min(axis=1)).reshape(cells.shape)
+        learnt &= ~np.isin(cells, tuple(COLOURS))
+        values = np.ma.masked_array(q.max(axis=1).reshape(cells.shape), mask=~learnt)
+        return cls(cells, values, np.array(grid.moves)[q.argmax(axis=1)].reshape(*cells.shape, 2))
+
+    @property
+    def learnt(self) -> NDArray[np.bool_]:
+        """Where there is a value, shape (rows, columns)."""
+        return ~np.ma.getmaskarray(self.values)

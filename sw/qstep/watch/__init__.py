@@ -1,0 +1,1 @@
+"""A run that one watches while it learns, and steers: what `qstep live` shows."""

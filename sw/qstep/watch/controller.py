@@ -1,0 +1,254 @@
+"""Plays, pauses, steps and resets a run in a thread of its own, so that whoever shows it stays awake."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+
+from qstep.checks import integer
+from qstep.closing import Closing
+from qstep.errors import ConfigError
+from qstep.protocol import MOST_STEPS
+from qstep.watch.run import WatchedRun, WatchedView
+
+__all__ = ["MOST_SPEED", "Controller", "Done"]
+
+MOST_SPEED = 1_000_000
+"""Steps a second of each agent that can be asked for."""
+
+_CHUNK_SECONDS = 0.03
+"""Of a call of the device, about: what a command waits for."""
+
+_VIEW_SECONDS = 0.1
+"""Between two views while it plays."""
+
+_VIEW_SHARE = 4
+"""So many times as long as the last view took: a board needs its line for the table."""
+
+_RATE_VIEWS = 10
+"""Over which the rate is a mean."""
+
+_LATE_SECONDS = 0.5
+"""What a device that is too slow for the speed need not make up for."""
+
+Done = Future[WatchedView]
+"""Done once a command is; its result is the view after it."""
+
+
+class Controller(Closing):
+    """Steers a run. Commands return at once and are done in order, between two calls of the device.
+
+    A run begins paused. What it makes does not depend on the speed, nor on how long a pause was.
+
+    Parameters
+    ----------
+    run : WatchedRun
+        From now on used by this controller's thread alone.
+    speed : int
+        Steps a second of each agent while it plays, 1 to 1,000,000; 0 is as fast as it goes.
+
+    Attributes
+    ----------
+    view : WatchedView
+        The latest.
+    rate : float
+        Updates a second of all agents, by the clock on the wall; 0 at rest.
+    error : Exception or None
+        What ended the thread: the device failed. Every later command ends with it, too.
+
+    Raises
+    ------
+    ConfigError
+        The speed is out of range.
+    """
+
+    def __init__(self, run: WatchedRun, speed: int) -> None:
+        self._run = run
+        self._speed = integer("speed", speed, 0, MOST_SPEED)
+        self._left, self._paced = 0, True
+        self._stepping: Done | None = None
+        self._chunk = 1
+        self._due = 0.0
+        self._shown_at = self._shown_in = 0.0
+        self._made: deque[tuple[float, int]] = deque(maxlen=_RATE_VIEWS)
+        self._show()
+        self.error: Exception | None = None
+        self._commands: queue.SimpleQueue[tuple[Callable[[Done], None], Done] | None]
+        self._commands = queue.SimpleQueue()
+        self._open, self._lock = True, threading.Lock()
+        self._thread = threading.Thread(target=self._work, name="qstep live", daemon=True)
+        self._thread.start()
+
+    @property
+    def playing(self) -> bool:
+        """Agents learn, or make the steps of :meth:`step`."""
+        return self._left > 0
+
+    @property
+    def speed(self) -> int:
+        """Steps a second of each agent while it plays; 0 is as fast as it goes."""
+        return self._speed
+
+    # Commands
+
+    def play(self) -> Done:
+        """Let the agents learn until something else is said."""
+        return self._do(lambda: self._go(MOST_STEPS, paced=True))
+
+    def pause(self) -> Done:
+        """Stop: once this is done, no step is made."""
+        return self._do(lambda: self._go(0, paced=True))
+
+    def step(self, steps: int) -> Done:
+        """Let every agent make exactly so many steps, as fast as it goes, and pause then.
+
+        It is done when they are made, or when another command but :meth:`configure` ends them early.
+
+        Raises
+        ------
+        ConfigError
+            `steps` is not 1 to 2^48 - 1.
+        """
+        integer("steps", steps, 1, MOST_STEPS, "from 1 to 2^48-1")
+        return self._put(lambda done: self._go(steps, paced=False, done=done))
+
+    def reset(self) -> Done:
+        """Go back to the beginning, settings too; a run that plays begins anew."""
+
+        def begin() -> None:
+            self._go(self._left if self._paced else 0, paced=True)
+            self._run.reset()
+
+        return self._do(begin)
+
+    def configure(
+        self,
+        *,
+        alpha: float | None = None,
+        gamma: float | None = None,
+        epsilon: float | None = None,
+    ) -> Done:
+        """Go on with another alpha, gamma or epsilon, as :meth:`WatchedRun.configure`.
+
+        The error of an illegal value is that of the future.
+        """
+        return self._do(lambda: self._run.configure(alpha=alpha, gamma=gamma, epsilon=epsilon))
+
+    def pace(self, speed: int) -> Done:
+        """Play at another speed; raises ConfigError if it is out of range."""
+        integer("speed", speed, 0, MOST_SPEED)
+
+        def change() -> None:
+            self._speed, self._due = speed, time.monotonic()
+
+        return self._do(change)
+
+    def close(self) -> None:
+        """End the thread; the device stays open. Calling it twice is harmless."""
+        self._commands.put(None)
+        self._thread.join()
+
+    # The thread
+
+    def _do(self, command: Callable[[], None]) -> Done:
+        def carried_out(done: Done) -> None:
+            command()
+            self._show()
+            done.set_result(self.view)
+
+        return self._put(carried_out)
+
+    def _put(self, command: Callable[[Done], None]) -> Done:
+        done: Done = Future()
+        done.set_running_or_notify_cancel()  # nobody can cancel it from now on
+        with self._lock:
+            if self._open:
+                self._commands.put((command, done))
+            else:
+                done.set_exception(self._why())
+        return done
+
+    def _why(self) -> Exception:
+        return self.error or ConfigError("the controller is closed; make another")
+
+    def _work(self) -> None:
+        try:
+            while (command := self._next()) is not None:
+                self._carry_out(*command)
+        except Exception as error:
+            self.error = error
+        with self._lock:
+            self._open, self._left = False, 0
+        left = [self._stepping]
+        while not self._commands.empty():
+            command = self._commands.get()
+            left.append(command and command[1])
+        for done in left:
+            if done is not None:
+                done.set_exception(self._why())
+
+    def _next(self) -> tuple[Callable[[Done], None], Done] | None:
+        """Let the agents learn until there is a command; return it."""
+        while True:
+            wait = max(0.0, self._due - time.monotonic()) if self._left else None
+            try:
+                return self._commands.get(timeout=wait)
+            except queue.Empty:
+                self._advance()
+
+    def _carry_out(self, command: Callable[[Done], None], done: Done) -> None:
+        try:
+            command(done)
+        except ConfigError as error:  # nothing is changed
+            done.set_exception(error)
+        except Exception as error:
+            done.set_exception(error)
+            raise
+
+    def _go(self, steps: int, *, paced: bool, done: Done | None = None) -> None:
+        if self._stepping is not None:
+            self._show()
+            self._end_stepping()
+        self._left, self._paced, self._stepping = steps, paced, done
+        self._due = time.monotonic()
+        self._made.clear()
+
+    def _end_stepping(self) -> None:
+        if self._stepping is not None:
+            self._stepping.set_result(self.view)
+        self._stepping = None
+
+    def _advance(self) -> None:
+        speed = self._speed if self._paced else 0
+        steps = min(self._left, self._chunk)
+        if speed:
+            steps = min(steps, max(1, round(speed * _CHUNK_SECONDS)))
+        begun = time.monotonic()
+        made = self._run.advance(steps)
+        now = time.monotonic()
+        self._left -= made if made else self._left  # none: the budget is spent
+        if now - begun > _CHUNK_SECONDS:
+            self._chunk = max(1, made // 2)
+        elif made == self._chunk:
+            self._chunk *= 2
+        late = speed == 0 or now - self._due > _LATE_SECONDS
+        self._due = now if late else self._due + made / speed
+        if not self._left or now - self._shown_at >= max(
+            _VIEW_SECONDS, _VIEW_SHARE * self._shown_in
+        ):
+            self._show()
+        if not self._left:
+            self._end_stepping()
+
+    def _show(self) -> None:
+        begun = time.monotonic()
+        self.view = view = self._run.view()
+        self._made.append((begun, sum(own.steps for own in view.counters)))
+        (first, before), (last, after) = self._made[0], self._made[-1]
+        self.rate = max(0, after - before) / (last - first) if self._left and last > first else 0.0
+        self._shown_at = time.monotonic()
+        self._shown_in = self._shown_at - begun

@@ -1,0 +1,87 @@
+"""A real browser for tests of pages: Debian's Chromium, without a window."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.remote.webdriver import WebDriver
+
+__all__ = ["BrowserMissingError", "chromium", "deep", "requested_hosts"]
+
+_PROGRAMS = ("chromium", "chromedriver")
+_OPTIONS = (
+    "--headless=new",
+    "--no-sandbox",  # CI is root in a container, where Chromium has none
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",  # what the browser asks for on its own
+    "--disable-component-update",
+    "--no-first-run",
+)
+
+_DEEP = """
+const find = (root) => {
+  const found = root.querySelector(arguments[0]);
+  if (found) return found;
+  for (const one of root.querySelectorAll('*')) {
+    const inside = one.shadowRoot && find(one.shadowRoot);
+    if (inside) return inside;
+  }
+  return null;
+};
+return find(document);
+"""
+
+
+class BrowserMissingError(RuntimeError):
+    """Chromium or its driver is not installed."""
+
+
+@contextmanager
+def chromium(width: int = 1360, height: int = 1000) -> Iterator[WebDriver]:
+    """Yield a browser; its log of requests is kept.
+
+    Raises
+    ------
+    BrowserMissingError
+        There is none; the message says how to get it.
+    """
+    found = {program: shutil.which(program) for program in _PROGRAMS}
+    missing = [program for program, path in found.items() if path is None]
+    if missing:
+        raise BrowserMissingError(
+            f"{' and '.join(missing)} not found: apt install chromium chromium-driver"
+        )
+    options = webdriver.ChromeOptions()
+    options.binary_location = str(found["chromium"])
+    for option in (*_OPTIONS, f"--window-size={width},{height}"):
+        options.add_argument(option)
+    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
+    driver = webdriver.Chrome(options, Service(found["chromedriver"]))
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+def deep(driver: WebDriver, selector: str) -> Any:
+    """Return the first element that a CSS selector finds, in shadow trees too; None if there is none."""
+    return driver.execute_script(_DEEP, selector)
+
+
+def requested_hosts(driver: WebDriver) -> set[str | None]:
+    """Return the hosts of all requests since this was asked last, websockets too."""
+    urls = []
+    for entry in driver.get_log("performance"):
+        message = json.loads(entry["message"])["message"]
+        if message["method"] == "Network.requestWillBeSent":
+            urls.append(message["params"]["request"]["url"])
+        elif message["method"] == "Network.webSocketCreated":
+            urls.append(message["params"]["url"])
+    return {urlsplit(url).hostname for url in urls if not url.startswith(("data:", "blob:"))}
