@@ -70,7 +70,7 @@ class Controller(Closing):
         self._run = run
         self._speed = integer("speed", speed, 0, MOST_SPEED)
         self._left, self._paced = 0, True
-        self._stepping: Done | None = None
+        self._stepping: deque[tuple[int, Done]] = deque()  # the first is under way
         self._chunk = 1
         self._due = 0.0
         self._shown_at = self._shown_in = 0.0
@@ -106,7 +106,8 @@ class Controller(Closing):
     def step(self, steps: int) -> Done:
         """Let every agent make exactly so many steps, as fast as it goes, and pause then.
 
-        It is done when they are made, or when another command but :meth:`configure` ends them early.
+        Steps that are asked for meanwhile are made after them. It is done when they are made, or when
+        :meth:`play`, :meth:`pause` or :meth:`reset` has ended them early.
 
         Raises
         ------
@@ -114,7 +115,13 @@ class Controller(Closing):
             `steps` is not 1 to 2^48 - 1.
         """
         integer("steps", steps, 1, MOST_STEPS, "from 1 to 2^48-1")
-        return self._put(lambda done: self._go(steps, paced=False, done=done))
+
+        def begin(done: Done) -> None:
+            if not self._stepping:
+                self._go(steps, paced=False)
+            self._stepping.append((steps, done))
+
+        return self._put(begin)
 
     def reset(self) -> Done:
         """Go back to the beginning, settings too; a run that plays begins anew."""
@@ -132,7 +139,7 @@ class Controller(Closing):
         gamma: float | None = None,
         epsilon: float | None = None,
     ) -> Done:
-        """Go on with another alpha, gamma or epsilon, as :meth:`WatchedRun.configure`.
+        """Go on with another alpha, gamma or epsilon, as :meth:`WatchedRun.configure`; at once.
 
         The error of an illegal value is that of the future.
         """
@@ -183,13 +190,12 @@ class Controller(Closing):
             self.error = error
         with self._lock:
             self._open, self._left = False, 0
-        left = [self._stepping]
+        left = [done for _, done in self._stepping]
         while not self._commands.empty():
-            command = self._commands.get()
-            left.append(command and command[1])
+            if command := self._commands.get():
+                left.append(command[1])
         for done in left:
-            if done is not None:
-                done.set_exception(self._why())
+            done.set_exception(self._why())
 
     def _next(self) -> tuple[Callable[[Done], None], Done] | None:
         """Let the agents learn until there is a command; return it."""
@@ -209,18 +215,14 @@ class Controller(Closing):
             done.set_exception(error)
             raise
 
-    def _go(self, steps: int, *, paced: bool, done: Done | None = None) -> None:
-        if self._stepping is not None:
+    def _go(self, steps: int, *, paced: bool) -> None:
+        if self._stepping:
             self._show()
-            self._end_stepping()
-        self._left, self._paced, self._stepping = steps, paced, done
+        while self._stepping:
+            self._stepping.popleft()[1].set_result(self.view)
+        self._left, self._paced = steps, paced
         self._due = time.monotonic()
         self._made.clear()
-
-    def _end_stepping(self) -> None:
-        if self._stepping is not None:
-            self._stepping.set_result(self.view)
-        self._stepping = None
 
     def _advance(self) -> None:
         speed = self._speed if self._paced else 0
@@ -241,8 +243,9 @@ class Controller(Closing):
             _VIEW_SECONDS, _VIEW_SHARE * self._shown_in
         ):
             self._show()
-        if not self._left:
-            self._end_stepping()
+        if not self._left and self._stepping:
+            self._stepping.popleft()[1].set_result(self.view)
+            self._left = self._stepping[0][0] if self._stepping else 0
 
     def _show(self) -> None:
         begun = time.monotonic()

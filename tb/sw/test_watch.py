@@ -1,0 +1,355 @@
+"""A run that is watched is the run of the plain API, bit for bit, however it is played and steered."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qstep.acting.agent import AgentSettings
+from qstep.acting.device import AgentsDevice, open_agents
+from qstep.acting.epsilon import Epsilon
+from qstep.acting.fast_model import FastActingModel
+from qstep.acting.plan import AgentsPlan, planned
+from qstep.acting.train import train
+from qstep.acting.training import Budget
+from qstep.errors import ConfigError, LinkError
+from qstep.protocol import MOST_STEPS
+from qstep.watch import controller as controlled
+from qstep.watch.controller import Controller
+from qstep.watch.run import WatchedRun, WatchedView
+
+unit = pytest.mark.unit
+
+SETTINGS = AgentSettings(0.5, 0.9, Epsilon(0.2), 5)
+
+
+def plan_of(world: str = "gridworld", steps: int = MOST_STEPS, **options: Any) -> AgentsPlan:
+    return planned(world, budget=Budget(steps), settings=SETTINGS, **{"agents": 2, **options})
+
+
+@contextmanager
+def watched(
+    plan: AgentsPlan | None = None, url: str = "model", speed: int = 0
+) -> Iterator[tuple[Controller, AgentsDevice]]:
+    plan = plan or plan_of()
+    device = open_agents(url, plan.config, plan.loaded, plan.settings)
+    with Controller(WatchedRun(device, plan), speed) as controller:
+        yield controller, device
+    device.close()
+
+
+def assert_trained(view: WatchedView, steps: int, plan: AgentsPlan) -> None:
+    """The view is that of `qstep.train` with as many steps, but for its last point, at its end."""
+    result = train(plan.world or "", steps=steps, settings=plan.settings, config=plan.config)
+    assert np.array_equal(view.q, result.policy_q)
+    assert view.counters == result.counters
+    assert view.steps == steps
+    assert str(view.points) == str(result.points[: len(view.points)])  # NaN is not equal to itself
+    assert len(view.points) >= len(result.points) - 1
+
+
+PLANS = {
+    "own tables": plan_of(),
+    "one table": plan_of(shared_table=True),
+    "double": plan_of(algorithm="double-q"),
+    "chance": plan_of("FrozenLake-v1", rounding="stochastic", algorithm="expected-sarsa"),
+    "no map": plan_of("Taxi-v3"),
+}
+
+
+@unit
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
+def test_steps_are_those_of_the_plain_run(plan: AgentsPlan) -> None:
+    with watched(plan) as (controller, device):
+        controller.step(700)
+        view = controller.step(1).result()
+        assert_trained(view, 701, plan)
+        assert view.points
+        assert view.states == tuple(device.states)
+        assert view.settings == SETTINGS
+        assert controller.view == view
+
+
+@unit
+def test_another_run_is_noticed() -> None:
+    with watched() as (controller, _), pytest.raises(AssertionError):
+        assert_trained(controller.step(700).result(), 701, plan_of())
+
+
+@unit
+@settings(max_examples=25)
+@given(st.lists(st.integers(1, 400), min_size=1, max_size=6))
+def test_pieces_make_the_run(pieces: list[int]) -> None:
+    plan = plan_of()
+    run = WatchedRun(open_agents("model", plan.config, plan.loaded, plan.settings), plan)
+    for piece in pieces:
+        while piece:
+            made = run.advance(piece)
+            assert 0 < made <= piece
+            piece -= made
+    assert_trained(run.view(), sum(pieces), plan)
+
+
+@unit
+def test_a_run_that_was_played_and_paused_is_the_plain_run() -> None:
+    plan = plan_of()
+    with watched(plan, speed=20_000) as (controller, _):
+        assert not controller.playing
+        for _ in range(3):
+            played = controller.play()
+            time.sleep(0.02)
+            assert controller.playing
+            controller.pace(50_000)
+            paused = controller.pause().result()
+            assert paused.steps > played.result().steps
+        assert not controller.playing
+        assert controller.rate == 0
+        assert_trained(paused, paused.steps, plan)
+
+
+@unit
+def test_pause_really_stops() -> None:
+    with watched() as (controller, device):
+        controller.play()
+        time.sleep(0.05)
+        view = controller.pause().result()
+        before = device.counters
+        time.sleep(0.1)
+        assert device.counters == before == list(view.counters)
+        assert view.steps > 0
+        assert controller.view is view
+
+
+@unit
+def test_rate_is_of_all_agents_and_speed_is_kept() -> None:
+    with watched(speed=500) as (controller, _):
+        begun = time.monotonic()
+        controller.play()
+        time.sleep(0.6)
+        rate = controller.rate
+        view = controller.pause().result()
+        seconds = time.monotonic() - begun
+        # A busy machine makes it slower, never faster.
+        assert 0 < view.steps <= 500 * seconds + 15
+        assert 0 < rate <= 2 * 500 * 1.3
+        assert controller.speed == 500
+
+
+@unit
+def test_other_settings_act_as_those_of_the_device_do() -> None:
+    plan = plan_of()
+    device = open_agents("model", plan.config, plan.loaded, plan.settings)
+    with watched(plan) as (controller, _):
+        for changed in ({"alpha": 0.25}, {"gamma": 0.5, "epsilon": 0.75}, {"epsilon": 0.0}):
+            controller.step(150).result()
+            device.run(150, trace=False)
+            view = controller.configure(**changed).result()
+            now = {"alpha": 0.25, "gamma": 0.5, "epsilon": 0.75} | changed
+            if "alpha" in changed:
+                now |= {"gamma": 0.9, "epsilon": 0.2}
+            own = [
+                AgentSettings(now["alpha"], now["gamma"], Epsilon(now["epsilon"]), 5)
+                for _ in range(2)
+            ]
+            assert view.settings == own[0]
+            device.configure(own)
+        view = controller.step(300).result()
+        device.run(300, trace=False)
+        assert np.array_equal(view.q, plan.config.format.to_float(device.table))
+        assert view.states == tuple(device.states)
+        assert view.counters == tuple(device.counters)
+    assert view.optimum is not None
+    assert view.points[-1].value[0] < 0
+
+
+@unit
+def test_sliders_between_steps_leave_a_step_exact() -> None:
+    with watched() as (controller, _):
+        done = controller.step(200_000)
+        controller.configure(alpha=0.1).result()
+        assert done.result().steps == 200_000
+
+
+@unit
+@pytest.mark.parametrize("playing", [False, True])
+def test_reset_begins_anew_and_gives_the_same_tables(playing: bool) -> None:
+    plan = plan_of()
+    with watched(plan, speed=100_000) as (controller, _):
+        first = controller.step(900).result()
+        controller.configure(alpha=0.9, gamma=0.1, epsilon=1.0)
+        controller.step(50)
+        if playing:
+            controller.play()
+            time.sleep(0.02)
+        view = controller.reset().result()
+        assert view.settings == SETTINGS
+        assert not view.q.any()
+        assert (view.steps, view.points) == (0, ())
+        assert controller.playing == playing
+        if playing:
+            time.sleep(0.05)
+            view = controller.pause().result()
+            assert_trained(view, view.steps, plan)
+            controller.reset()
+        again = controller.step(900).result()
+        assert np.array_equal(again.q, first.q)
+        assert (again.states, again.counters, again.points) == (
+            first.states,
+            first.counters,
+            first.points,
+        )
+
+
+@unit
+@pytest.mark.parametrize("command", ["pause", "play", "reset"])
+def test_another_command_ends_steps_early(command: str) -> None:
+    with watched() as (controller, _):
+        many, more = controller.step(MOST_STEPS), controller.step(1)
+        time.sleep(0.02)
+        getattr(controller, command)().result()
+        assert 0 < many.result().steps < MOST_STEPS
+        assert more.result() is many.result()
+        assert controller.playing == (command == "play")
+
+
+@unit
+def test_run_ends_with_its_budget() -> None:
+    plan = plan_of(steps=500)
+    with watched(plan) as (controller, _):
+        controller.step(300)
+        assert controller.step(300).result().steps == 500
+        controller.play().result()
+        while controller.playing:
+            time.sleep(0.001)
+        assert_trained(controller.view, 500, plan)
+
+
+@unit
+def test_illegal_values_are_refused_and_change_nothing() -> None:
+    with watched() as (controller, _):
+        with pytest.raises(ConfigError, match="alpha is 2; it must be from 0 to 1"):
+            controller.configure(alpha=2).result()
+        with pytest.raises(ConfigError, match=r"epsilon start is -0\.1; it must be from 0 to 1"):
+            controller.configure(gamma=0.5, epsilon=-0.1).result()
+        with pytest.raises(ConfigError, match=r"steps is 0; it must be .* from 1 to 2\^48-1"):
+            controller.step(0)
+        with pytest.raises(ConfigError, match=r"speed is 1000001; it must be .* to 1000000"):
+            controller.pace(1_000_001)
+        assert controller.configure().result().settings == SETTINGS
+        assert_trained(controller.step(10).result(), 10, plan_of())
+
+
+@unit
+def test_speed_out_of_range_is_refused() -> None:
+    with (
+        pytest.raises(ConfigError, match=r"speed is -1; it must be .* to 1000000"),
+        watched(speed=-1),
+    ):
+        pass
+
+
+class Failing(FastActingModel):
+    """A device that is unplugged after some steps."""
+
+    def run(self, steps: int, *, trace: bool = False) -> Any:
+        super().run(steps)
+        if self.counters[0].steps > 100:
+            raise LinkError("the port is gone")
+
+
+@unit
+def test_device_that_fails_ends_the_run_and_every_command_says_why() -> None:
+    plan = plan_of()
+    world = plan.loaded
+    assert not isinstance(world, int)
+    run = WatchedRun(Failing(plan.config, world, plan.settings), plan)
+    with Controller(run, 0) as controller:
+        assert controller.step(100).result().steps == 100
+        assert controller.error is None
+        failing = controller.step(500), controller.step(1)
+        while controller.error is None:
+            time.sleep(0.001)
+        for done in (*failing, controller.play(), controller.configure(alpha=0.1)):
+            with pytest.raises(LinkError, match="the port is gone"):
+                done.result(timeout=10)
+        assert isinstance(controller.error, LinkError)
+        assert not controller.playing
+
+
+@unit
+def test_error_of_a_command_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(self: WatchedRun) -> None:
+        raise LinkError("the port is gone")
+
+    monkeypatch.setattr(WatchedRun, "reset", gone)
+    with watched() as (controller, _):
+        with pytest.raises(LinkError, match="the port is gone"):
+            controller.reset().result()
+        with pytest.raises(LinkError, match="the port is gone"):
+            controller.play().result()
+
+
+@unit
+def test_closed_controller_does_nothing_any_more() -> None:
+    with watched() as (controller, device):
+        controller.play()
+        controller.close()
+        controller.close()
+        before = device.counters
+        with pytest.raises(ConfigError, match="the controller is closed; make another"):
+            controller.play().result()
+        time.sleep(0.02)
+        assert device.counters == before
+
+
+@unit
+def test_views_are_rare_where_they_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(controlled, "_VIEW_SECONDS", 0.0)
+    made = []
+    look = WatchedRun.view
+
+    def slowly(self: WatchedRun) -> WatchedView:
+        made.append(0)
+        time.sleep(0.03)
+        return look(self)
+
+    monkeypatch.setattr(WatchedRun, "view", slowly)
+    with watched() as (controller, _):
+        controller.play()
+        time.sleep(0.4)
+        controller.pause().result()
+    assert 3 < len(made) < 8
+
+
+@pytest.mark.rtl
+def test_watched_hardware_is_the_model_when_it_steps_is_steered_and_begins_anew() -> None:
+    plan = plan_of()
+    views = {}
+    for url in ("model", "sim"):
+        with watched(plan, url) as (controller, _):
+            controller.step(300)
+            controller.configure(alpha=0.25, epsilon=0.5)
+            steered = controller.step(300).result()
+            controller.play()
+            time.sleep(0.05)
+            anew = controller.reset().result()
+            controller.pause()
+            controller.reset()
+            views[url] = steered, anew, controller.step(300).result()
+    for one, other in zip(*views.values(), strict=True):
+        assert np.array_equal(one.q, other.q)
+        assert (one.settings, one.states, one.counters, one.points) == (
+            other.settings,
+            other.states,
+            other.counters,
+            other.points,
+        )
+    assert_trained(views["sim"][2], 300, plan)
+    assert views["sim"][0].q.any()
