@@ -26,16 +26,20 @@ _OPTIONS = (
 )
 
 _DEEP = """
-const find = (root) => {
-  const found = root.querySelector(arguments[0]);
+const find = (root, selector) => {
+  const found = root.querySelector(selector);
   if (found) return found;
   for (const one of root.querySelectorAll('*')) {
-    const inside = one.shadowRoot && find(one.shadowRoot);
+    const inside = one.shadowRoot && find(one.shadowRoot, selector);
     if (inside) return inside;
   }
   return null;
 };
-return find(document);
+let found = document;
+for (const selector of arguments) {
+  found = found && find(found.shadowRoot || found, selector);
+}
+return found;
 """
 
 
@@ -70,9 +74,12 @@ def chromium(width: int = 1360, height: int = 1000) -> Iterator[WebDriver]:
         driver.quit()
 
 
-def deep(driver: WebDriver, selector: str) -> Any:
-    """Return the first element that a CSS selector finds, in shadow trees too; None if there is none."""
-    return driver.execute_script(_DEEP, selector)
+def deep(driver: WebDriver, *selectors: str) -> Any:
+    """Return the first element of each CSS selector inside that of the one before, also in shadow trees.
+
+    None if there is none.
+    """
+    return driver.execute_script(_DEEP, *selectors)
 
 
 def requested_hosts(driver: WebDriver) -> set[str | None]:

@@ -34,6 +34,8 @@ _MOST_ENTRIES = 1 << 16
 _MOST_LINES = 64
 _MOST_DOTS = 256
 _MAP_SIDE = 430
+_FIRST_STEPS = 100
+"""Where curves begin, just before the first point."""
 
 
 def _mapper() -> LinearColorMapper:
@@ -170,6 +172,7 @@ class TablePicture:
             name="table",
         )
         plot.grid.visible = False
+        plot.axis.minor_tick_line_color = None
         for axis in plot.axis:
             axis.ticker.mantissas = [1, 2, 5]
             axis.ticker.min_interval = 1
@@ -199,6 +202,8 @@ class CurvePicture:
             sizing_mode="stretch_width",
             title=title,
             x_axis_type="log",
+            x_range=Range1d(_FIRST_STEPS, 10 * _FIRST_STEPS),
+            y_range=Range1d(-1, 1),
             x_axis_label="steps of each agent",
             toolbar_location=None,
             tools="",
@@ -223,7 +228,15 @@ class CurvePicture:
         self, steps: NDArray[np.int64], values: NDArray[np.float64], best: float | None = None
     ) -> None:
         """Show values of shape (looks, agents), NaN where one is not known, and the best that can be."""
-        self._band.data = Band.of(steps, values)._asdict()
+        band = Band.of(steps, values)
+        self._band.data = band._asdict()
+        if band.steps.size:
+            seen = [*band.low, *band.high, *([] if best is None else [best])]
+            low, high = min(seen), max(seen)
+            margin = 0.05 * (high - low) or 1.0
+            self.figure.y_range.update(start=low - margin, end=high + margin)
+        last = steps[-1] if steps.size else 0
+        self.figure.x_range.end = max(10 * _FIRST_STEPS, last)
         lines = values.T[:_MOST_LINES]
         self._lines.data = {"x": [steps] * len(lines), "y": list(lines)}
         self._best.update(location=best or 0.0, visible=best is not None)

@@ -12,7 +12,7 @@ import numpy as np
 from bokeh.document import Document
 from bokeh.events import ConnectionLost
 from bokeh.layouts import column, row
-from bokeh.models import Button, CustomJS, Div, InlineStyleSheet, Select, Slider, Spinner
+from bokeh.models import Button, CustomJS, Div, Select, Slider, Spinner
 from numpy.typing import NDArray
 
 from qstep.grid_map import GridMap
@@ -23,25 +23,18 @@ from qstep.watch.run import WatchedView
 __all__ = ["Page"]
 
 _TICK_MILLISECONDS = 100
-_DRAG_TICKS = 30
-"""For so long a slider that is being moved is not set to what the device has."""
-
 _NEAR = 0.01
 _MOST_STEPS = 1_000_000
 
-_CARD = InlineStyleSheet(
-    css=":host { background: white; border-radius: 10px; padding: 12px; box-sizing: border-box; }"
-)
-_TILES = InlineStyleSheet(
-    css="""
+_CARD = ":host { background: white; border-radius: 10px; padding: 12px; box-sizing: border-box; }"
+_TILES = """
     .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(120px, 1fr)); gap: 10px; }
     .tile { background: white; border-radius: 10px; padding: 8px 14px; }
     .tile b { display: block; font-size: 22px; font-variant-numeric: tabular-nums; }
     .tile span { color: #868e96; font-size: 12px; }
     .bk-clearfix { width: 100%; }
-    """
-)
-_SLIDER = InlineStyleSheet(css=".bk-slider-title { font-size: 14px; }")
+"""
+_SLIDER = ".bk-slider-title { font-size: 14px; }"
 _LOST = "document.querySelector('header span').textContent = 'The program has ended.'"
 
 
@@ -70,13 +63,18 @@ class Page:
         )
         self._tiles = Div(stylesheets=[_TILES], sizing_mode="stretch_width", name="tiles")
         self._play = Button(
-            label="Play", button_type="primary", width=110, align="end", name="play"
+            label="Play",
+            button_type="primary",
+            width=110,
+            align="end",
+            css_classes=["play"],
+            name="play",
         )
-        self._step = Button(label="Step", width=80, align="end", name="step")
+        self._step = Button(label="Step", width=80, align="end", css_classes=["step"], name="step")
         self._steps = Spinner(
             title="steps", value=100, low=1, high=_MOST_STEPS, step=1, width=110, name="steps"
         )
-        self._reset = Button(label="Reset", width=80, align="end", name="reset")
+        self._reset = _button("Reset")
         self._speed = Select(
             title="speed", options=_speeds(controller.speed), width=200, name="speed"
         )
@@ -95,11 +93,13 @@ class Page:
                 sizing_mode="stretch_width",
                 bar_color="#1c7ed6",
                 stylesheets=[_SLIDER],
+                css_classes=[name],
                 name=name,
             )
             for name in ("alpha", "gamma", "epsilon")
         }
-        self._held = dict.fromkeys(self._sliders, 0)
+        self._controls = {**self._sliders, "speed": self._speed}
+        self._wished: dict[str, Any] = {}
         self._asked: dict[str, Done] = {}
         self._connect()
 
@@ -108,26 +108,42 @@ class Page:
         self._play.on_click(lambda: controller.pause() if controller.playing else controller.play())
         self._step.on_click(lambda: controller.step(_whole(self._steps.value, 1, _MOST_STEPS)))
         self._reset.on_click(controller.reset)
-        self._speed.on_change("value", self._pace)
         self._agent.on_change("value", self._forget)
-        for name, slider in self._sliders.items():
-            slider.on_change("value", partial(self._hold, name))
-            slider.on_change("value_throttled", partial(self._set, name))
+        for name, control in self._controls.items():
+            control.on_change("value", partial(self._wish, name))
 
     # What Bokeh calls has these three parameters, by these names.
-
-    def _pace(self, attr: str, old: str, new: str) -> None:
-        self._controller.pace(int(new))
 
     def _forget(self, attr: str, old: object, new: object) -> None:
         self._shown = None
 
-    def _hold(self, name: str, attr: str, old: float, new: float) -> None:
-        self._held[name] = _DRAG_TICKS
+    def _wish(self, name: str, attr: str, old: Any, new: Any) -> None:
+        self._wished[name] = new
 
-    def _set(self, name: str, attr: str, old: float, new: float) -> None:
-        self._held[name] = 0
-        self._asked[name] = self._controller.configure(**{name: new})
+    def _carry_out_wishes(self, view: WatchedView) -> None:
+        """Ask the controller for what was wished last, and show what it has where nothing was.
+
+        Once a tick: a slider sends a value for each pixel that it is dragged over.
+        """
+        has = {
+            "alpha": view.settings.alpha,
+            "gamma": view.settings.gamma,
+            "epsilon": view.settings.epsilon.start,
+            "speed": str(self._controller.speed),
+        }
+        for name, control in self._controls.items():
+            if name in self._asked and not self._asked[name].done():
+                continue
+            if name in self._wished:
+                self._asked[name] = self._ask(name, self._wished.pop(name))
+            elif control.value != has[name]:
+                control.value = has[name]
+                del self._wished[name]  # it was nobody's wish
+
+    def _ask(self, name: str, value: Any) -> Done:
+        if name == "speed":
+            return self._controller.pace(int(value))
+        return self._controller.configure(**{name: value})
 
     def fill(self, document: Document) -> None:
         """Put the page into a document, and keep it up to date."""
@@ -165,20 +181,8 @@ class Page:
         controller = self._controller
         view = controller.view
         self._play.label = "Pause" if controller.playing else "Play"
-        settings = {
-            "alpha": view.settings.alpha,
-            "gamma": view.settings.gamma,
-            "epsilon": view.settings.epsilon.start,
-        }
-        for name, slider in self._sliders.items():
-            asked = self._asked.get(name)
-            self._held[name] = max(0, self._held[name] - 1)
-            is_free = not self._held[name] and (asked is None or asked.done())
-            if is_free and slider.value != settings[name]:
-                slider.value = settings[name]
-                self._held[name] = 0
+        self._carry_out_wishes(view)
         self._tiles.text = self._tiles_of(view)
-        self._speed.value = str(controller.speed)
         if view is self._shown:
             return
         self._shown = view
@@ -213,6 +217,11 @@ class Page:
             for name, what in tiles.items()
         )
         return f'<div class="tiles">{"".join(cells)}</div>'
+
+
+def _button(label: str, **options: Any) -> Button:
+    name = label.lower()
+    return Button(label=label, width=90, align="end", css_classes=[name], name=name, **options)
 
 
 def _speeds(speed: int) -> list[tuple[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import socket
 from collections.abc import Callable
 
 from bokeh.application import Application
@@ -14,7 +15,6 @@ from bokeh.server.tornado import BokehTornado
 from bokeh.settings import settings
 from tornado.httpserver import HTTPServer
 from tornado.ioloop import IOLoop
-from tornado.netutil import bind_sockets
 
 from qstep.errors import ConfigError
 from qstep.grid_map import GridMap
@@ -63,7 +63,7 @@ def serve(
         The device failed; the page shows it, too.
     """
     try:
-        sockets = bind_sockets(port, ADDRESS)
+        listener = socket.create_server((ADDRESS, port))
     except OSError as cause:
         raise ConfigError(
             f"port is {port}, which {ADDRESS} does not give ({cause.strerror}); choose another one, or "
@@ -71,7 +71,8 @@ def serve(
         ) from cause
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
-    host = f"{ADDRESS}:{sockets[0].getsockname()[1]}"
+    listener.setblocking(False)
+    host = f"{ADDRESS}:{listener.getsockname()[1]}"
     token = secrets.token_urlsafe(_TOKEN_BYTES)
     settings.resources = "server"  # whatever the environment says
 
@@ -86,7 +87,7 @@ def serve(
         ico_path="none",
     )
     http = HTTPServer(handlers)
-    http.add_sockets(sockets)
+    http.add_sockets([listener])
     server = BaseServer(IOLoop.current(), handlers, http)
     try:
         server.start()

@@ -1,0 +1,40 @@
+"""Make the picture of the page of `qstep live` that the documents show: python -m tb.live_picture."""
+
+from __future__ import annotations
+
+import io
+import signal
+import sys
+import time
+from pathlib import Path
+
+from PIL import Image
+from tb.browser import chromium
+from tb.sw.test_live import Program
+
+__all__ = ["main"]
+
+PICTURE = Path(__file__).parents[1] / "docs/images/live.png"
+_WIDTH, _HEIGHT = 1360, 1115
+_SECONDS = 9
+_COLOURS = 192
+
+
+def main() -> int:
+    """Watch eight agents learn for some seconds, and write the picture; return the exit status."""
+    program = Program("gridworld-8x8", "--speed", "1000", "--seed", "3")
+    try:
+        with chromium(_WIDTH, _HEIGHT) as browser:
+            browser.get(program.address)
+            time.sleep(_SECONDS)
+            shot = browser.get_screenshot_as_png()
+    finally:
+        program.ends(signal.SIGTERM)
+    picture = Image.open(io.BytesIO(shot)).convert("RGB")
+    picture.quantize(_COLOURS, dither=Image.Dither.NONE).save(PICTURE, optimize=True)
+    print(f"{PICTURE} {picture.size} {PICTURE.stat().st_size:,} bytes")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
