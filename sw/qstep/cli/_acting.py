@@ -25,7 +25,9 @@ DEVICE_DEFAULTS: dict[str, dict[str, float | int | str]] = {
 """Defaults of worlds that do not learn with the command's own defaults."""
 
 acting_options = stack(
-    click.option("--agents", type=int, help="Number of agents on the device, 1..2048.  [default: 8]"),
+    click.option(
+        "--agents", type=int, help="Number of agents on the device, 1..2048.  [default: 8]"
+    ),
     click.option(
         "--max-episode-steps",
         type=int,
@@ -50,7 +52,8 @@ acting_options = stack(
         "--config",
         "config_file",
         type=click.Path(path_type=Path),
-        help="The accelerator as TOML; for a board, the file from qstep build.  [default: one that fits]",
+        help="The accelerator as TOML; for a board, the file from qstep build.  "
+        "[default: one that fits]",
     ),
     click.option(
         "--format",
