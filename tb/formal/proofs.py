@@ -1,0 +1,198 @@
+"""Which proofs there are: what each one says, of which hardware, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tb.bench import RTL
+
+__all__ = ["FAST", "PROOFS", "Fault", "Proof"]
+
+_HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A wrong text in a file, which the proof must find from power-up within so many clocks."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    clocks: int
+
+
+@dataclass(frozen=True)
+class Proof:
+    """One proof.
+
+    Parameters
+    ----------
+    name : str
+    says : str
+        In one line, for the table.
+    top : str
+        The module with the properties.
+    files : tuple of str
+        SystemVerilog by name, packages first; of `tb/formal` if it is there, else of `rtl`.
+    parameters : dict of str to int
+    clocks : int
+        Of the induction; without one, of the search from power-up.
+    cover_clocks : int
+        Within how many clocks from power-up all covers are reached.
+    faults : tuple of Fault
+    is_inductive : bool
+    free_products : bool
+        Multipliers are any one function of their operands.
+    memories : bool
+        Memories stay memories.
+    """
+
+    name: str
+    says: str
+    top: str
+    files: tuple[str, ...]
+    parameters: dict[str, int]
+    clocks: int
+    cover_clocks: int
+    faults: tuple[Fault, ...]
+    is_inductive: bool = True
+    free_products: bool = False
+    memories: bool = False
+
+    def paths(self) -> list[Path]:
+        """Return its files."""
+        return [own if (own := _HERE / file).exists() else RTL / file for file in self.files]
+
+
+_LANE_FAULTS = (
+    Fault(
+        "an older writer of an entry is joined too",
+        "qs_hazard.sv",
+        "join_o[d] = valid_q[d] && youngest_q[d] && same_row[d]",
+        "join_o[d] = valid_q[d] && same_row[d]",
+        16,
+    ),
+    Fault(
+        "an entry in flight is not taken",
+        "qs_lane.sv",
+        "entry_q <= gen_stage[k-1].take_q[WriteStage-k+1] ? value : entry;",
+        "entry_q <= entry;",
+        16,
+    ),
+    Fault(
+        "a result is joined a clock late",
+        "qs_lane.sv",
+        "join_q       <= join_row[WriteStage-1:LoopDepth];",
+        "join_q       <= join_row[WriteStage:LoopDepth+1];",
+        20,
+    ),
+    Fault(
+        "the higher of two equal actions wins",
+        "qs_max_tree.sv",
+        "if (lead >= 0) begin",
+        "if (lead >= -1) begin",
+        16,
+    ),
+    Fault(
+        "the mask of the row is of the transition before",
+        "qs_hazard.sv",
+        "if (valid_q[1]) begin",
+        "if (valid_q[2]) begin",
+        20,
+    ),
+    Fault(
+        "noise goes on while nothing is drawn",
+        "qs_lane.sv",
+        "(stochastic && valid[MergeStage-1])",
+        "(stochastic)",
+        16,
+    ),
+)
+_DEEP_FAULTS = (
+    Fault(
+        "a row in flight holds nobody",
+        "qs_hazard.sv",
+        "|(take_o[LoopDepth-1:1] | join_o[LoopDepth-1:1]);",
+        "|take_o[LoopDepth-1:1];",
+        20,
+    ),
+)
+
+_UPDATE = ("qs_pkg.sv", "update_operands.sv")
+_IN_THE_LANE = ("qs_lane.sv", "qs_hazard.sv", "qs_max_tree.sv", "qs_noise.sv")
+
+
+def _lane(actions: int, width: int, loop_depth: int, clocks: int) -> Proof:
+    return Proof(
+        name=f"lane-{actions}x{width}-{loop_depth}",
+        says=f"the lane is the sequential one: 1024 states, {actions} actions, {width} bits, "
+        f"loop depth {loop_depth}, any update",
+        top="lane_proof",
+        files=(
+            *_UPDATE,
+            "any/qs_table.sv",
+            "any/updated_value.sv",
+            "any/qs_update.sv",
+            *_IN_THE_LANE,
+            "lane_proof.sv",
+        ),
+        parameters={
+            "States": 1024,
+            "Actions": actions,
+            "Width": width,
+            "LoopDepth": loop_depth,
+        },
+        clocks=clocks,
+        cover_clocks=40,
+        faults=_LANE_FAULTS if loop_depth == 1 else _DEEP_FAULTS,
+        free_products=True,
+    )
+
+
+def _update(width: int, loop_depth: int) -> Proof:
+    return Proof(
+        name=f"update-{width}-{loop_depth}",
+        says=f"qs_update is the formula on the operands it is given and those in flight: {width} bits, "
+        f"loop depth {loop_depth}, any product",
+        top="update_proof",
+        files=(*_UPDATE, "updated_value.sv", "qs_update.sv", "update_proof.sv"),
+        parameters={"Width": width, "LoopDepth": loop_depth},
+        clocks=2 * loop_depth + 4,
+        cover_clocks=20,
+        faults=(
+            Fault(
+                "a terminated transition is raised by the near result",
+                "qs_update.sv",
+                "raise: near_greater && !s2_terminated_q,",
+                "raise: near_greater,",
+                12,
+            ),
+            Fault(
+                "a maximum is raised by the near result for an equal one of a higher action",
+                "qs_update.sv",
+                "greedy: near_greater ? value_index_i : ~s2_rank_q",
+                "greedy: ~s2_rank_q",
+                12,
+            ),
+        ),
+        free_products=True,
+    )
+
+
+_ALL = (
+    _update(16, 1),
+    _update(16, 2),
+    _update(16, 3),
+    _lane(2, 16, 1, 8),
+    _lane(2, 16, 2, 10),
+    _lane(2, 16, 3, 12),
+    _lane(4, 16, 1, 9),
+)
+
+PROOFS = {proof.name: proof for proof in _ALL}
+"""All proofs by name."""
+
+FAST = ("update-16-1", "lane-2x16-1")
+"""Those that each test run makes."""

@@ -1,0 +1,96 @@
+"""Some of the proofs, and that one which does not hold is not taken for one that does."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tb.formal import run
+from tb.formal.proofs import FAST, PROOFS
+
+pytestmark = pytest.mark.formal
+
+QUICK = replace(PROOFS["update-16-1"], faults=PROOFS["update-16-1"].faults[:1])
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_proof_holds_and_finds_what_is_planted(name: str) -> None:
+    proof = PROOFS[name]
+    found = run.outcome(proof)
+    assert found.wrong == ""
+    assert found.covers
+    assert found.faults.keys() == {fault.name for fault in proof.faults}
+
+
+def test_every_proof_has_a_fault_that_it_must_find() -> None:
+    assert all(proof.faults for proof in PROOFS.values())
+
+
+def test_a_fault_that_is_not_found_is_no_proof() -> None:
+    fault = replace(QUICK.faults[0], clocks=2)
+    assert run.outcome(replace(QUICK, faults=(fault,))).wrong == (
+        f"the planted fault is not found: {fault.name}"
+    )
+
+
+def test_too_few_clocks_are_no_proof() -> None:
+    wrong = run.outcome(replace(QUICK, clocks=1)).wrong
+    assert wrong.endswith("does not follow from the 1 clocks before")
+
+
+def test_a_cover_that_is_not_reached_is_no_proof() -> None:
+    assert (
+        run.outcome(replace(QUICK, cover_clocks=2)).wrong == "covers that are not reached: Full_C"
+    )
+
+
+def test_hardware_that_is_wrong_is_no_proof(tmp_path: Path) -> None:
+    wrong = run.outcome(
+        replace(QUICK, files=(*QUICK.files[:-2], str(_planted(tmp_path)), QUICK.files[-1]))
+    )
+    assert "is violated in clock" in wrong.wrong
+
+
+def _planted(folder: Path) -> Path:
+    fault = QUICK.faults[0]
+    path = next(path for path in QUICK.paths() if path.name == fault.file)
+    return run.plant_file(folder, path, fault.old, fault.new)
+
+
+def test_a_solver_that_has_no_time_proves_nothing() -> None:
+    assert run.outcome(PROOFS["update-16-3"], 0.001).wrong.startswith("no answer within 0 s about ")
+
+
+def test_what_is_settled_is_kept_until_its_sources_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = []
+
+    def outcome(proof, limit_s, *, quiet):  # type: ignore[no-untyped-def]
+        made.append(proof.name)
+        return run.Outcome(proof.name, proof.says, "induction over 1 clocks", {"A_C": 3}, {}, 1.0)
+
+    monkeypatch.setattr(run, "KEPT", tmp_path)
+    monkeypatch.setattr(run, "outcome", outcome)
+    report = tmp_path / "report.json"
+    assert run.main([QUICK.name, "--json", str(report)]) == 0
+    assert run.main([QUICK.name]) == 0
+    assert made == [QUICK.name]
+    assert json.loads(report.read_text())[0]["covers"] == {"A_C": 3}
+    monkeypatch.setitem(PROOFS, QUICK.name, replace(QUICK, clocks=7))
+    assert run.main([QUICK.name]) == 0
+    assert made == [QUICK.name, QUICK.name]
+    assert "1 of 1 proofs settled" in capsys.readouterr().out
+
+
+def test_a_proof_that_is_not_settled_fails_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = run.Outcome("x", "x", "x", {}, {}, 1.0, "A_A is violated in clock 3")
+    monkeypatch.setattr(run, "KEPT", tmp_path)
+    monkeypatch.setattr(run, "outcome", lambda *given, **named: wrong)
+    assert run.main([QUICK.name]) == 1
+    assert "A_A is violated in clock 3" in capsys.readouterr().out
+    assert not list(tmp_path.iterdir())

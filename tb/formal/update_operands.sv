@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// What qs_update promises about its operands: those of the transition whose result is in value_o now.
+//
+// Function    Ports are those of qs_update. The far result is in value_i while a transition is in stage 1, the near
+//             one a clock later; each replaces the entry, or raises the maximum.
+
+module update_operands #(
+    parameter int unsigned Width     = 16,
+    parameter int unsigned IndexBits = 2,
+    parameter int unsigned LoopDepth = 1
+) (
+    input logic clk_i,
+
+    input logic signed [    Width-1:0] reward_i,
+    input logic signed [    Width-1:0] entry_i,
+    input logic signed [    Width-1:0] max_i,
+    input logic        [IndexBits-1:0] greedy_i,
+    input logic                        terminated_i,
+    input logic        [         14:0] bias_i,
+    input logic                        take_far_i,
+    input logic                        join_far_i,
+    input logic                        take_near_i,
+    input logic                        join_near_i,
+    input logic signed [    Width-1:0] value_i,
+    input logic        [IndexBits-1:0] value_index_i,
+
+    output logic signed [    Width-1:0] reward_o,
+    output logic signed [    Width-1:0] entry_o,
+    output logic signed [    Width-1:0] max_o,
+    output logic        [IndexBits-1:0] greedy_o,
+    output logic                        terminated_o,
+    output logic        [         14:0] bias_o
+);
+
+  typedef struct packed {
+    logic signed [Width-1:0] reward;
+    logic signed [Width-1:0] entry;
+    logic signed [Width-1:0] max;
+    logic [IndexBits-1:0] greedy;
+    logic terminated;
+    logic [14:0] bias;
+  } operands_t;
+
+  function automatic logic raises(logic signed [Width-1:0] value, logic [IndexBits-1:0] index,
+                                  logic signed [Width-1:0] max, logic [IndexBits-1:0] greedy);
+    return value > max || (value == max && index <= greedy);
+  endfunction
+
+  logic signed [Width-1:0] s1_reward_q;
+  logic far_raises, near_raises, take_near_q, join_near_q;
+  operands_t s2_q, s2;
+  operands_t [LoopDepth:1] loop_q;
+
+  assign far_raises  = join_far_i && raises(value_i, value_index_i, max_i, greedy_i);
+  assign near_raises = join_near_q && raises(value_i, value_index_i, s2_q.max, s2_q.greedy);
+
+  always_comb begin
+    s2 = s2_q;
+    if (take_near_q) s2.entry = value_i;
+    if (near_raises) {s2.max, s2.greedy} = {value_i, value_index_i};
+  end
+
+  always_ff @(posedge clk_i) begin
+    s1_reward_q <= reward_i;
+    s2_q <= '{
+        reward: s1_reward_q,
+        entry: take_far_i ? value_i : entry_i,
+        max: far_raises ? value_i : max_i,
+        greedy: far_raises ? value_index_i : greedy_i,
+        terminated: terminated_i,
+        bias: bias_i
+    };
+    take_near_q <= take_near_i;
+    join_near_q <= join_near_i;
+    loop_q[1] <= s2;
+    for (int unsigned k = 2; k <= LoopDepth; k++) loop_q[k] <= loop_q[k-1];
+  end
+
+  assign reward_o = loop_q[LoopDepth].reward;
+  assign entry_o = loop_q[LoopDepth].entry;
+  assign max_o = loop_q[LoopDepth].max;
+  assign greedy_o = loop_q[LoopDepth].greedy;
+  assign terminated_o = loop_q[LoopDepth].terminated;
+  assign bias_o = loop_q[LoopDepth].bias;
+
+endmodule
