@@ -1,1 +1,1 @@
-"""The hardware that is generated from a Config, and where the hand-written SystemVerilog lies."""
+"""The hardware generated from a Config, and the place of the hand-written SystemVerilog."""

@@ -1,8 +1,8 @@
-"""The agents, their tables and their world, the bus as a member.
+"""The agents with their tables and their world, and their bus as a member.
 
-Function    ``docs/acting.md``. The hand-written ``qs_acting`` has a world from tables in it; a circuit
-            stands beside ``qs_agents``, with a deadline.
-Latency     An access of the host may take some hundred clocks.
+Function    ``docs/acting.md``. The hand-written ``qs_acting`` contains a world from tables; a circuit is
+            placed beside ``qs_agents``, with a deadline.
+Latency     An access of the host may take a few hundred clocks.
 Throughput  See ``qs_acting``.
 Reset       Ends the job; memories keep their contents.
 Hazards     none
@@ -27,11 +27,11 @@ from qstep_rtl.world_port import Circuit, WorldSignature, check_circuit
 __all__ = ["Agents", "check_room", "lane_parameters"]
 
 _MOST_ROWS = 65536
-"""Of the tables of a lane's agents, whose states count as a power of two."""
+"""Most states of all tables of a lane, with each table's states rounded up to a power of two."""
 
 
 def check_room(config: Config) -> None:
-    """Raise ConfigError if hardware cannot have the agents or their world, if there are some."""
+    """Raise ConfigError if there are agents and hardware cannot hold them or their world."""
     acting = config.acting
     if acting is None:
         return
@@ -49,7 +49,7 @@ def check_room(config: Config) -> None:
             f"hardware they have 2 to {most} states"
         )
     if acting.shared_table and acting.agents > 1 and (acting.is_live or acting.is_at_pins):
-        # An agent that is held asks again, though it was answered.
+        # A held agent asks again, although it got an answer.
         raise ConfigError(
             f"acting.world is {acting.world!r} and acting.shared_table true; in hardware agents of one "
             "table need a world that is a table or a circuit"
@@ -84,9 +84,9 @@ class Agents(Component):
     ----------
     agents : In(AgentsSignature)
     world : Out(WorldSignature)
-        Where the host is the world (``live``).
+        If the host is the world (``live``).
     action_valid, ... : Out, In
-        Where the world is at the pins: :func:`qstep_rtl.pins.pins_of`.
+        If the world is at the pins: :func:`qstep_rtl.pins.pins_of`.
     """
 
     def __init__(self, config: Config) -> None:
@@ -141,7 +141,7 @@ class Agents(Component):
         return m
 
     def _add_world(self, m: Module, world: Any, stop: Signal) -> None:
-        """Add what answers at the port `world`, and its deadline, a cause to `stop`."""
+        """Add the circuit that answers at the port `world`, and its deadline, which causes `stop`."""
         config, acting, host = self._config, self._config.acting, self.agents
         assert acting is not None
         answering: Circuit | PinWorld

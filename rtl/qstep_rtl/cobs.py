@@ -1,13 +1,12 @@
 """COBS framing as streams of bytes; 0x00 ends a frame.
 
 Function    :class:`CobsDecoder` undoes the stuffing, :class:`CobsEncoder` applies it.
-Latency     Decoder: one clock. Encoder: a block is sent once it is complete, at most 254 bytes
-            later.
-Throughput  One byte per clock; the encoder spends one clock more on each full block of 254 bytes
-            and two on each frame.
-Reset       Drops what is inside, the encoder also what it has not sent. What it sends next is a
-            delimiter: what was cut off does not become part of the next frame.
-Hazards     The decoder cannot be held back: one input byte makes at most one output byte.
+Latency     Decoder: one clock. Encoder: a block is sent when it is complete, at most 254 bytes later.
+Throughput  One byte per clock; the encoder needs one more clock per full block of 254 bytes and two more
+            per frame.
+Reset       Drops all content, also bytes that the encoder has not sent yet. The encoder then sends a
+            delimiter first, so that a truncated frame does not become part of the next one.
+Hazards     The decoder cannot be stalled: one input byte makes at most one output byte.
 Invariants  A byte and the end of its frame never come together. Between read pointer and placeholder
             every row of the encoder's ring is final.
 Reference   Cheshire and Baker, "Consistent Overhead Byte Stuffing", IEEE/ACM Trans. Networking 7
@@ -43,7 +42,7 @@ class CobsDecoder(Component):
     valid, data : Out(1), Out(8)
         Decoded bytes.
     end : Out(1)
-        For one clock: the frame is over. Never together with `valid`; empty frames make none.
+        For one clock: the frame is complete. Never together with `valid`; empty frames give none.
     broken : Out(1)
         With `end`: the frame ended inside a block.
     """
@@ -62,7 +61,7 @@ class CobsDecoder(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        left = Signal(8)  # bytes of the block still to come; 0: a code is next
+        left = Signal(8)  # bytes left in the block; 0: a code is next
         pending_zero = Signal()  # the last block stands for a zero, if another block follows it
         inside = Signal()
         at_code = Signal(init=1)  # `left` is 0
@@ -98,8 +97,8 @@ class CobsDecoder(Component):
 class CobsEncoder(Component):
     """Bytes of frames to bytes of the line.
 
-    Bytes go straight into a ring; the row before each block is a placeholder for its code. A zero needs
-    no row of its own: the row that it would take is the next placeholder. The delimiter is the
+    Bytes go straight into a ring; the row before each block is a placeholder for its code. A zero byte
+    needs no row: the row that it would take is the next placeholder. The delimiter is the
     placeholder of a block that never comes.
 
     Attributes
@@ -109,7 +108,7 @@ class CobsEncoder(Component):
     line : Out(stream of 8)
         Encoded bytes.
     empty : Out(1)
-        Every byte has been handed over.
+        All bytes have been passed on.
     """
 
     def __init__(self) -> None:
@@ -132,10 +131,10 @@ class CobsEncoder(Component):
         run = Signal(8, init=1)  # the code of the open block so far
         closing = Signal()  # end of frame: the last code is next
         delimiting = Signal(init=1)  # then the delimiter
-        # The block is full, or the frame is at its end, as after a reset: no byte can be taken.
+        # The block is full, or the frame is complete, as after a reset: no byte can be accepted.
         busy = Signal(init=1)
         distance = Signal(9)  # from the free row to the one that is read
-        space = Signal()  # a row is free; registered, so that it takes two to say so
+        space = Signal()  # a row is free; registered, so two free rows are needed
         zero, last = Signal(), Signal()
         move = Signal()
         append = Signal()  # else the placeholder gets its value, and the free row is the next one

@@ -1,16 +1,16 @@
-"""Carries out requests: has each read and judged, its handler do the work, and starts the answer.
+"""Executes requests: the reader checks each one, its handler does the work, then the answer starts.
 
-Function    One request at a time, in the order of arrival. The reader of requests has the rules that
-            all of them share, the handlers what each is for.
+Function    One request at a time, in the order of arrival. The reader of requests has the rules that all
+            requests share; each handler has those of its own.
 Latency     13 clocks from the first byte of an APPLY frame to its first record; 4 from the lane's
             last acceptance to the answer.
-Throughput  An APPLY payload passes at one byte per clock, and 18 clocks more per frame; the line
-            needs 15 and more for header, CRC and framing.
+Throughput  An APPLY payload passes at one byte per clock, plus 18 clocks per frame; the line needs 15 or
+            more for header, CRC and framing.
 Reset       Idle; see the handlers.
-Hazards     An APPLY frame is read while the answer before it is composed: its transitions must be
-            kept from the lane while the responder reads. Every other request waits until all is
+Hazards     An APPLY frame is read while the previous answer is composed: its transitions must not
+            enter the lane while the responder reads. Every other request waits until the device is
             quiet.
-Invariants  Each frame gets exactly one answer, and leaves no byte behind.
+Invariants  Each frame gets exactly one answer and leaves no byte unread.
 """
 
 from __future__ import annotations
@@ -55,27 +55,27 @@ class Commands(Component):
     answers : Out(stream of ANSWERED)
         Starts an answer.
     session : Out(SessionSignature)
-        Registers of the session that each answer holds.
+        Registers of the session, which every answer carries.
     records : Out(RecordsSignature)
-        The decoder of records; this and the next two where the device has a lane.
+        The decoder of records; this and the next two if the device has a lane.
     access : Out(AccessSignature)
         The access to the tables.
     settings : Out(LaneSettings)
         Parameters of the lane.
     agents : Out(AgentsSignature)
-        The agents; this and the next where the device has them.
+        The agents; this and the next if the device has agents.
     data : Out(stream of 8)
-        What an answer says of them.
+        Bytes of an answer about them.
     world : In(WorldSignature)
-        Their world, where it is live.
+        Their world, if it is live.
     count : Out(1)
         Send the totals of the counters once.
     divisor, line_break : Out(16), In(1)
-        Clocks per bit; put them back to the configured ones.
+        Clocks per bit, and the signal that restores the configured number.
     quiet, asks_quiet : In(1), Out(1)
-        Lane, digest and line have nothing to do, as seen a clock ago; that matters in the next clock.
+        Lane, digest and line were idle a clock ago; whether that matters in the next clock.
     refused : Out(1)
-        One clock for each request that was not carried out, but for repeats of those that were.
+        One clock for each request that was not executed, except repeats of executed ones.
     busy : Out(1)
         Busy with anything other than the payload of an APPLY; with agents, with a request whose header
         has been read.
@@ -146,7 +146,7 @@ class Commands(Component):
             self.count.eq(reports.count),
         ]
 
-        # What the handler of the request on offer says; the others do not know of it.
+        # The outputs of the handler of the current request; the others do not take part.
         request = reader.request.payload
         current = HandlerSignature(config).create()
         for handler in handlers:
@@ -190,7 +190,8 @@ class Commands(Component):
                 m.d.comb += self.busy.eq(~waits)
             m.d.comb += [
                 self.asks_quiet.eq(reader.asks_quiet | fsm.ongoing("linger")),
-                # Late in a clock, so it is not asked whose request it is: the others are not ready.
+                # This is late in a clock, so it does not depend on whose request it is: the others
+                # are not ready.
                 reader.payload.ready.eq(
                     discarding | Cat(handler.request.payload.ready for handler in handlers).any()
                 ),

@@ -1,15 +1,15 @@
 """Event counters of 64 bits: the low bytes in flip-flops, the rest in one block RAM.
 
-Function    Each event has a counter of 8 bits, the low byte of its total. From time to time a walker
-            passes over the totals: a low byte that is less than the one it left behind has
-            overflowed, and the carry runs through the bytes above. :func:`wide_counter` is the plain
-            kind, for a count that must be readable at once.
-Latency     The totals are sent at most 227 clocks after `start`, after about 40 as a rule.
+Function    Each event has a counter of 8 bits, the low byte of its total. A walker regularly passes over
+            the totals: a low byte that is less than at the last visit has overflowed, and its carry runs
+            through the bytes above. :func:`wide_counter` is an ordinary counter, for a count that
+            must be readable at once.
+Latency     The totals are sent at most 227 clocks after `start`, usually after about 40.
 Throughput  One event per clock on each counter.
 Reset       All totals are 0: the first pass after a reset starts from 0 instead of what the RAM
             holds.
-Hazards     While the totals are sent there are no passes: they must be taken within 140 clocks, so
-            that no event happens more often then.
+Hazards     There are no passes while the totals are sent, so they must be taken within 140 clocks; no
+            low byte can overflow twice in that time.
 Invariants  A low byte never overflows twice between two visits: a pass takes at most 113 clocks, and
             the next one starts 128 clocks later, or at once after the totals were sent.
 """
@@ -37,7 +37,7 @@ _MOST_SENDING = 140  # clocks
 
 
 def wide_counter(m: Module, event: Value, name: str) -> Signal:
-    """Return a 64-bit count of `event`, settled three clocks after the last one.
+    """Return a 64-bit count of `event`, stable three clocks after the last one.
 
     The carries between its four chunks are registered, so that it does not limit the clock.
     """
@@ -71,7 +71,7 @@ class Counters(Component):
     totals : Out(stream of 8)
         Eight bytes for each event, low byte first, in the order of `events`.
     busy : Out(1)
-        A pass is under way or begins.
+        A pass is in progress or begins.
     """
 
     def __init__(self, events: int) -> None:
@@ -95,13 +95,13 @@ class Counters(Component):
             with m.If(event):
                 m.d.sync += counter.eq(counter + 1)
 
-        # Walker: `position` is the byte it is at, `upcoming` the counter after.
+        # Walker: `position` is the current byte, `upcoming` the next counter.
         position = Signal(range(_PASS))
         byte = position[:3]
         upcoming = Signal(range(self._count + 1))
         current = Signal(8)  # the low byte of the counter, as it was when its total was loaded
         total = Signal(9)  # the byte, and the carry out of it
-        onward = Signal()  # the next byte of the same counter; without a carry it stays as it is
+        onward = Signal()  # the next byte of the same counter, unchanged without a carry
         clearing = Signal(init=1)
         rested = Signal(range(_REST), attrs=SLEEPLESS)
         requested, sending = Signal(), Signal()
@@ -159,7 +159,7 @@ class Counters(Component):
         if platform is not GENERATED:
             m.d.sync += waited.eq(Mux(sending & self.totals.valid, waited + 1, 0))
         invariant(m, platform, waited <= _MOST_SENDING, "the totals were not taken in time")
-        # A pass sees every event before it; one that is under way has passed some counters already.
+        # Only a new pass sees every earlier event: one in progress has already passed some counters.
         with m.If(self.start):
             m.d.sync += requested.eq(1)
         return m

@@ -1,15 +1,15 @@
 """CRC-32 (IEEE 802.3, reflected) by bytes, and the running digest of applied transitions.
 
 Function    :func:`crc32_byte` is the update by one byte. It is linear over GF(2), so it is the
-            exclusive or of what its two halves give, each from a table of 16 words: one LUT per bit,
-            and in a Verilated model one load. Golden model: ``zlib.crc32``.
+            exclusive or of two table lookups, one per half byte, in tables of 16 words: one LUT per
+            bit, and one load in a Verilated model. Golden model: ``zlib.crc32``.
 Latency     :class:`Crc32`: the register shows a byte one clock after `enable`.
-            :class:`RecordDigest`: ``steps`` clocks after a record was taken `busy` falls and `crc`
-            is settled.
+            :class:`RecordDigest`: `busy` falls and `crc` is stable ``steps`` clocks after a record
+            is taken.
 Throughput  :class:`Crc32`: a byte per clock. :class:`RecordDigest`: a record every `steps` clocks,
             back to back.
 Reset       The registers start at all ones, the digest at 0.
-Hazards     `start` of :class:`Crc32` wins over `enable`.
+Hazards     `start` of :class:`Crc32` has priority over `enable`.
 Invariants  After a frame and its own CRC the register is :data:`RESIDUE`.
 """
 
@@ -57,13 +57,13 @@ class Crc32(Component):
     Attributes
     ----------
     start : In(1)
-        Begin anew.
+        Start a new CRC.
     enable : In(1)
         Take `data`.
     shift : In(1)
         Move the register down by a byte: four times shifts the whole CRC past `crc`.
     crc : Out(8)
-        Low byte of the CRC (already inverted, as it travels).
+        Low byte of the CRC, inverted as on the line.
     matches : Out(1)
         The bytes so far ended in their own CRC.
     """
@@ -111,7 +111,7 @@ class RecordDigest(Component):
     crc : Out(32)
         Digest of the records so far, settled while `busy` is 0.
     busy : Out(1)
-        A record is being worked on.
+        A record is being processed.
     soon_ready : Out(1)
         `records` will be ready in the next clock, if no record is taken in this one.
     """

@@ -1,16 +1,15 @@
-"""Carries what a host asks of the agents into the clock of the lanes, and what they answer back.
+"""Carries requests of the host into the clock of the lanes, and the agents' answers back.
 
-Function    Orders (an access, a run, a stop) go one after the other: data stand still while a bit that
-            changes with each order passes a chain of registers, and when it has come back the order was
-            taken, and what an access has read stands still. The end of a job has a bit of its own.
+Function    Orders (an access, a run, a stop) cross one at a time. Data are stable while a bit that
+            toggles with each order passes a chain of registers. When the bit has come back, the
+            order was taken and the word of a read is stable. The end of a job has its own bit.
             ``docs/farm.md``, "A clock of its own".
-Latency     An order takes five clocks of the lanes, and five of the link until it is known to be taken.
+Latency     An order takes five clocks of the lanes, and its acknowledgement five of the link.
 Throughput  One order at a time.
-Reset       The lanes are reset, and nothing is asked of them until they say that they were. `busy` is 1
-            meanwhile.
-Hazards     A bit passes as many registers as data need to arrive: a path from one clock to the other may
-            take up to STAGES clocks of its end.
-Invariants  A run is asked for only while nothing is under way.
+Reset       Resets the lanes, and sends them nothing until they acknowledge it. `busy` is 1 meanwhile.
+Hazards     The bit passes enough registers for the data to arrive: a path from one clock to the
+            other may take up to STAGES clocks of the receiving side.
+Invariants  A run is requested only while nothing is in progress.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ LANES = "lanes"
 """The domain of the lanes' clock; the link's is ``sync``."""
 
 STAGES = 4
-"""Registers of a bit's way: two to settle, the others so that data are there before it is."""
+"""Registers in the path of a bit: two to settle, the others so that data arrive before it."""
 
 
 _ACCESS, _RUN, _STOP = range(3)
@@ -40,14 +39,14 @@ _ACCESS, _RUN, _STOP = range(3)
 
 
 def lanes_clock(config: Config) -> dict[str, Member]:
-    """Return the port ``lanes_clk`` of a device whose lanes have a clock of their own; else nothing."""
+    """Return the port ``lanes_clk`` if the lanes have a clock of their own; otherwise nothing."""
     if config.acting is None or config.acting.clock_hz is None:
         return {}
     return {"lanes_clk": In(1)}
 
 
 class Crossing(Component):
-    """The way between the domains ``sync`` and ``lanes``.
+    """The crossing between the domains ``sync`` and ``lanes``.
 
     Parameters
     ----------
@@ -60,14 +59,14 @@ class Crossing(Component):
     agents : Out(AgentsSignature)
         In ``lanes``.
     reset : Out(1)
-        Of ``lanes``.
+        Reset of ``lanes``.
     """
 
     bits: ClassVar = ("asked", "taken", "ended", "resetting", "reset")
-    """Registers that another clock looks at through a chain."""
+    """Registers that the other clock samples through a chain."""
 
     held: ClassVar = ("order", "found", "silence")
-    """Registers that stand still while another clock looks at them."""
+    """Registers that are stable while the other clock samples them."""
 
     def __init__(self, lanes: int) -> None:
         self._lanes = lanes
@@ -86,14 +85,14 @@ class Crossing(Component):
         place = {**lane, "write": 1, "region": 3, "index": 30, "word": 32}
 
         def seen(bit: Signal, domain: str) -> Signal:
-            """Return what the other clock sees of a bit."""
+            """Return a bit as the other clock sees it."""
             there = Signal(name=f"{bit.name}_seen")
             m.submodules[f"{bit.name}_chain"] = FFSynchronizer(
                 bit, there, o_domain=domain, init=bit.init, stages=STAGES
             )
             return there
 
-        # A reset leaves as it is what the other clock may be looking at.
+        # A reset does not change what the other clock may be sampling.
         order = Signal(data.StructLayout({"kind": 2, **place}), reset_less=True)
         asked = Signal(reset_less=True)
         taken = Signal(reset_less=True)
@@ -105,7 +104,7 @@ class Crossing(Component):
         ended_here, reset_here = seen(ended, "sync"), seen(self.reset, "sync")
         long = Cat(order.word, order.index)  # enough for the steps of a run
 
-        # The link's side: the reset, of which the lanes must see both edges.
+        # The link's side: the reset, both edges of which the lanes must see.
         is_reset = Signal(init=1, reset_less=True)
         with m.If(resetting):
             m.d.sync += resetting.eq(ResetSignal() | ~reset_here)
@@ -114,7 +113,7 @@ class Crossing(Component):
 
         # Orders.
         waits, stops = Signal(), Signal()
-        begun = Signal(init=1)  # after a reset, too, agents have something to do
+        begun = Signal(init=1)  # agents are also busy after a reset
         is_taken = asked == taken_here
         m.d.comb += [
             host.done.eq(waits & is_taken & (order.kind == _ACCESS)),
@@ -140,7 +139,7 @@ class Crossing(Component):
             is_free = ~waits & ~host.busy
             invariant(m, platform, is_free, "a run begins while an order is on its way")
 
-        # The side of the lanes.
+        # The lanes' side.
         running = Signal(init=1)
         takes = Signal()
         m.d.comb += [
@@ -151,7 +150,7 @@ class Crossing(Component):
         with m.If(asked_there != taken), m.Switch(order.kind):
             with m.Case(_ACCESS):
                 m.d.comb += [agents.access.eq(1), takes.eq(agents.done)]
-            with m.Case(_RUN):  # a stop that found no job may still be on its way
+            with m.Case(_RUN):  # a stop that found no job may still be in flight
                 m.d.comb += [agents.run.eq(~agents.busy), takes.eq(~agents.busy)]
             with m.Case(_STOP):
                 m.d.comb += [agents.stop.eq(1), takes.eq(1)]

@@ -1,10 +1,10 @@
-"""Notices that a world does not answer an agent, and says whom.
+"""Detects that a world does not answer an agent, and reports which one.
 
-Function    `silent` rises when an agent has waited for `clocks` clocks, at its next request, and stays
-            until the next job. An agent waits from its first request on that was not answered.
+Function    `silent` rises at an agent's next request once the agent has waited for `clocks` clocks, and
+            stays 1 until the next job. An agent waits from its first unanswered request on.
 Latency     Five clocks after a request.
-Throughput  A request a clock.
-Reset       As a new job: nobody waits.
+Throughput  One request per clock.
+Reset       As for a new job: no agent waits.
 Hazards     none: an agent asks again 16 clocks later at the earliest.
 Invariants  none
 """
@@ -34,7 +34,7 @@ class Deadline(Component):
     Attributes
     ----------
     valid, agent, ready : In(1), In(4), In(1)
-        Of the world's port.
+        Signals of the world's port.
     run : In(1)
         A job begins.
     silent, silent_agent : Out(1), Out(4)
@@ -55,7 +55,7 @@ class Deadline(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # Since when each agent waits, if it does.
+        # Whether each agent waits, and since when.
         waiting = Array(Signal(name=f"waiting_{agent}") for agent in range(self._agents))
         m.submodules.since = since = Memory(
             shape=unsigned(_TIME_BITS), depth=max(2, self._agents), init=[]
@@ -63,7 +63,7 @@ class Deadline(Component):
         read, write = since.read_port(), since.write_port()
         now, waited = Signal(_TIME_BITS), Signal(_TIME_BITS)
 
-        # From the clock of the request to that of its answer.
+        # Delays from the request's clock to the answer's.
         asked = [(self.valid, self.agent)]
         for _ in range(ANSWER_CLOCKS):
             asked.append((Signal(), Signal(AGENT_BITS)))

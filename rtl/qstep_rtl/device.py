@@ -1,13 +1,13 @@
-"""The device: link, command decoder and lane or agents; with a byte stream or a UART to the host.
+"""The device: link, command decoder, and lane or agents, with a byte stream or a UART to the host.
 
 Function    Ports and behaviour of ``docs/link.md`` around the hand-written lane of
             ``docs/lane.md``.
 Latency     See the blocks.
-Throughput  One byte per clock; a stream of full APPLY frames takes as many clocks as it has bytes.
-Reset       Every session is lost; Q-table and reward table keep their contents.
-Hazards     None outside: whatever the host sends, it is answered or dropped and counted.
-Invariants  A transition is offered to the lane until it takes it, and is counted and digested
-            exactly once, in the clock after.
+Throughput  One byte per clock; a stream of full APPLY frames takes one clock per byte.
+Reset       The session is lost; Q-table and reward table keep their contents.
+Hazards     None outside: everything that the host sends is answered, or dropped and counted.
+Invariants  A transition is offered until the lane takes it, and is counted and digested exactly once, in
+            the next clock.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __all__ = ["ByteDevice", "UartDevice"]
 _COUNTERS = ANSWERS[Request.COUNTERS]
 
 _SETTLE_CLOCKS = 7
-"""As long as it takes, and more, from a cause to the last register that follows from it by itself."""
+"""Clocks that are enough for a cause to reach the last register that depends on it."""
 
 
 class ByteDevice(Component):
@@ -63,15 +63,15 @@ class ByteDevice(Component):
     tx_valid, tx_ready, tx_data : Out(1), In(1), Out(8)
         Bytes to the host.
     divisor : Out(16)
-        Clocks per bit that BAUD has set, for a UART around the device.
+        Clocks per bit as set by BAUD, for a UART around the device.
     line_break : In(1)
-        Put the divisor back to the configured one.
+        Restore the configured divisor.
     build : In(64)
         Identity of the build for HELLO, first byte lowest; constant.
     lanes_clk : In(1)
-        Where the lanes have a clock of their own.
+        If the lanes have a clock of their own.
     action_valid, ... : Out, In
-        Where the agents' world is at the pins: :func:`qstep_rtl.pins.pins_of`.
+        If the agents' world is at the pins: :func:`qstep_rtl.pins.pins_of`.
     """
 
     def __init__(self, config: Config) -> None:
@@ -110,8 +110,8 @@ class ByteDevice(Component):
             self.divisor.eq(commands.divisor),
             commands.line_break.eq(self.line_break),
         ]
-        # Registered: nothing inside waits for a late input, and a Verilated model, which evaluates what
-        # hangs on inputs more than once a clock, has little to evaluate.
+        # Registered, so that no logic waits for a late input, and because a Verilated model
+        # evaluates logic that depends on inputs more than once per clock.
         m.d.sync += [
             receiver.in_valid.eq(self.rx_valid & self.rx_ready),
             receiver.in_data.eq(self.rx_data),
@@ -121,12 +121,12 @@ class ByteDevice(Component):
         connect(m, commands.session, responder.session)
         connect(m, counters.totals, responder.totals)
 
-        # Commands and what they drive. Busy may come a clock late: between the last transition or answer
-        # and what waits for its end lies a header.
+        # Commands and what they drive. Busy may come a clock late: a header lies between the last
+        # transition or answer and a request that waits for its end.
         core_quiet, core_is_quiet, line_quiet = Signal(), Signal(), Signal()
         if config.acting:
             self._add_agents(m, commands, responder)
-            m.d.comb += core_is_quiet.eq(1)  # a job goes on whatever the host asks
+            m.d.comb += core_is_quiet.eq(1)  # a job continues whatever the host requests
             events = {}
         else:
             events = self._add_lane(m, commands, responder, core_is_quiet)
@@ -134,8 +134,8 @@ class ByteDevice(Component):
             m.d.sync += [core_quiet.eq(core_is_quiet), line_quiet.eq(responder.idle)]
         m.d.comb += commands.quiet.eq(core_quiet & line_quiet)
 
-        # See `sleep`: while the payload of an APPLY passes there is mostly nothing to do but to apply;
-        # while agents act, nothing at all.
+        # See `sleep`: while the payload of an APPLY passes, most blocks have nothing to do; while
+        # agents act, none has.
         if config.acting:
             self._add_waking(m, receiver, commands, responder)
             counters_awake = Signal()
@@ -154,7 +154,7 @@ class ByteDevice(Component):
         return m
 
     def _add_agents(self, m: Module, commands: Commands, responder: Responder) -> None:
-        """Add the agents, which act by themselves."""
+        """Add the agents, which act on their own."""
         core: Farm | Agents = (Farm if self._config.lanes > 1 else Agents)(self._config)
         if lanes_clock(self._config):
             m.domains += (lanes := ClockDomain(LANES))
@@ -176,7 +176,7 @@ class ByteDevice(Component):
     def _add_waking(
         self, m: Module, receiver: Receiver, commands: Commands, responder: Responder
     ) -> None:
-        """Add what says whether bytes are on their way through the device."""
+        """Add the signal that says whether bytes are in flight in the device."""
         link_moves = Signal()
         link_awake = Signal()
         settling = Signal(range(_SETTLE_CLOCKS + 1), init=_SETTLE_CLOCKS)
@@ -198,7 +198,7 @@ class ByteDevice(Component):
     def _add_lane(
         self, m: Module, commands: Commands, responder: Responder, quiet: Signal
     ) -> dict[str, Value]:
-        """Add the lane and what feeds it; `quiet` is driven. Return the events that are counted."""
+        """Add the lane and the blocks that feed it; drive `quiet`. Return the events to count."""
         config = self._config
         m.submodules.decoder = decoder = RecordDecoder(config)
         m.submodules.access = access = TableAccess(config)
@@ -212,8 +212,9 @@ class ByteDevice(Component):
         connect(m, access.rewards, decoder.rewards)
         connect(m, access.values, responder.values)
 
-        # Transitions: the digest takes each a clock after the lane, as it is late in a clock until it is
-        # known that the lane takes one. Until then it is still on `decoder.transitions`.
+        # Transitions: the digest takes each one a clock after the lane, because the lane's
+        # acceptance is known late in a clock. In the next clock the transition is still on
+        # `decoder.transitions`.
         offered, taken, ready, was_taken = Signal(), Signal(), Signal(), Signal()
         transition = decoder.transitions.payload
         m.d.comb += [

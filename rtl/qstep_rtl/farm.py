@@ -1,8 +1,8 @@
-"""A farm: several lanes of agents, alike, on a chain.
+"""A farm: several identical lanes of agents on a chain.
 
-Function    ``docs/farm.md``: islands of a lane, its world and its stop, and the chain's head.
+Function    ``docs/farm.md``: the chain's head, and islands with a lane, its world and its stop.
 Latency     See the head.
-Throughput  That of a lane, times their number.
+Throughput  That of a lane times the number of lanes.
 Reset       That of the agents, lane by lane.
 Hazards     none
 Invariants  none
@@ -53,7 +53,7 @@ class Farm(Component):
         connect(m, flipped(self.agents), head.agents)
 
         parameters = {f"p_{name}": value for name, value in island_parameters(self._config).items()}
-        # What is between the stops; the last ones lead nowhere.
+        # The wires between the stops; the last ones are unused.
         rst, down, up = head.reset, head.down.as_value(), Signal(UP.size, name="up_0")
         m.d.comb += head.up.eq(up)
         for lane in range(lanes):

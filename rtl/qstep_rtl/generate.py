@@ -1,4 +1,4 @@
-"""Writes the hardware of a configuration as Verilog, with a manifest that says what it is made of."""
+"""Writes the hardware of a configuration as Verilog, with a manifest of its sources."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class Manifest:
     Attributes
     ----------
     config : dict
-        The configuration as :meth:`qstep.Config.to_dict` gives it.
+        The configuration, from :meth:`qstep.Config.to_dict`.
     digest : str
         Its SHA-256.
     tops : dict
-        For each top module its generated file and its ports: name to direction and width in bits.
+        For each top module, its generated file and its ports: name to direction and width in bits.
     sources : list of str
         Hand-written SystemVerilog in compile order, to be read before a generated file.
     files : dict
@@ -75,26 +75,26 @@ def generate(config: Config, folder: Path) -> Manifest:
 
     ``qstep_device`` has byte streams (clk, rst, rx_valid, rx_ready, rx_data[8], tx_valid, tx_ready,
     tx_data[8], divisor[16], line_break, build[64]), ``qstep_top`` a UART around the same (clk, rst, rx,
-    tx, build[64]). `build` is what HELLO says about the build, first byte lowest. Each file is complete
-    but for the hand-written modules of :mod:`qstep_rtl.sources`; no module name occurs in both.
+    tx, build[64]). `build` is the identity in the answer to HELLO, first byte lowest. Each file is
+    complete except for the hand-written modules of :mod:`qstep_rtl.sources`; no module name occurs
+    in both.
 
     Parameters
     ----------
     config : Config
         What to build.
     folder : Path
-        Where to write; made if it is absent.
+        The folder to write to; created if necessary.
 
     Returns
     -------
     Manifest
-        What ``manifest.json`` says.
+        The content of ``manifest.json``.
 
     Raises
     ------
     ConfigError
-        There are more agents than hardware has room for, or they share a table; or there is no file of
-        the world.
+        Hardware has no room for the agents, or the world's file does not exist.
     FileFormatError
         The folder cannot be written.
 

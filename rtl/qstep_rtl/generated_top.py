@@ -1,7 +1,7 @@
 """The top of a generated file: gives a design its clock and reset ports.
 
 Function    The wrapped design's ports, and `clk` and `rst` for its domain.
-Latency     The reset arrives one clock late. It is registered to keep a late or heavily loaded
+Latency     The reset arrives one clock late: it is registered, to keep a late or heavily loaded
             input out of every register's logic.
 Throughput  That of the design.
 Reset       One clock after power-up without any `rst`.
@@ -23,7 +23,7 @@ class GeneratedTop(Component):
     Parameters
     ----------
     design : Component
-        What is wrapped; it uses the domain ``sync``.
+        The design to wrap; it uses the domain ``sync``.
     """
 
     def __init__(self, design: Component) -> None:

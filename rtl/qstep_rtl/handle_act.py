@@ -1,12 +1,12 @@
-"""Carries out BEGIN and ACT: the host is the world of an agent for one step, and is told its action.
+"""Executes BEGIN and ACT: the host is an agent's world for one step, and gets its next action.
 
-Function    A job of two steps is begun, and ended as soon as the agent asks for what comes next: at once
-            after BEGIN, for its second time after ACT, of which the first is answered by the host.
-            Others ask too and are not answered: they do not move. ``docs/link.md``, "A live world".
-Latency     Some 500 clocks, until all agents are at rest again.
+Function    A job of two steps begins. It ends when the agent asks its world: after BEGIN at its first
+            request, after ACT at its second, since the host answers the first. Requests of other
+            agents get no answer, so these do not move. ``docs/link.md``, "A live world".
+Latency     About 500 clocks, until all agents are idle again.
 Throughput  One step at a time.
 Reset       Idle.
-Hazards     A request that is repeated is answered with the action again, from a register.
+Hazards     A repeated request gets the same action again, from a register.
 Invariants  none
 """
 
@@ -41,9 +41,9 @@ class ActHandler(Component):
     ----------
     request : In(HandlerSignature)
     repeated : In(1)
-        The request was carried out before; valid with its `start`.
+        The request has been executed before; valid with its `start`.
     host : In(AgentsSignature)
-        What else is asked of the agents.
+        Other requests to the agents.
     agents : Out(AgentsSignature)
     world : In(WorldSignature)
     data : Out(stream of 8)
@@ -70,13 +70,13 @@ class ActHandler(Component):
         config, acting = self._config, self._config.acting
         assert acting is not None
         request, agents, world = self.request, self.agents, self.world
-        given = request.fields.act  # that of BEGIN is its beginning
+        given = request.fields.act  # BEGIN is answered from the start
         width = config.format.width
         connect(m, flipped(self.host), flipped(agents))
 
         action, sending, begins = Signal(8), Signal(), Signal()
         is_outside = Signal()
-        answered = Signal(ANSWER_CLOCKS)  # so many clocks ago
+        answered = Signal(ANSWER_CLOCKS)  # delayed by so many clocks
         mine = world.valid & (world.agent == given.agent)
         m.d.comb += [
             request.data_bytes.eq(1),

@@ -1,12 +1,12 @@
-"""Carries out STORE, FETCH, RUN, STOP and PROGRESS: what the host asks of agents on the device.
+"""Executes STORE, FETCH, RUN, STOP and PROGRESS: the host's requests to agents on the device.
 
-Function    STORE and FETCH move words to and from the memories beside the agents, one access after the
-            other; RUN starts a job that goes on after its answer. ``docs/link.md``, "Agents".
-Latency     Two clocks for a check; a word takes as long as the core's access, and six clocks.
+Function    STORE and FETCH move words to and from the agents' memories, one access at a time; RUN
+            starts a job that continues after its answer. ``docs/link.md``, "Agents".
+Latency     Two clocks for a check; six clocks per word plus those of the core's access.
 Throughput  One word at a time.
 Reset       Idle.
 Hazards     none
-Invariants  A job is started only while none runs, and while one runs nothing but counters is accessed.
+Invariants  A job starts only while none runs. While a job runs, only counters are accessed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = ["AgentsHandler", "AgentsSignature"]
 
 
 class AgentsSignature(Signature):
-    """What a host asks of the agents, seen from the handler.
+    """The requests of a host to the agents, seen from the handler.
 
     Parameters
     ----------
@@ -46,21 +46,21 @@ class AgentsSignature(Signature):
     Attributes
     ----------
     lane : Out(8)
-        Which of several lanes is accessed, or ALL_LANES in a write.
+        The lane to access, if there are several, or ALL_LANES in a write.
     access, write : Out(1), Out(1)
-        Read or write a word; held, with what belongs to it, until `done`.
+        Read or write a word; held, with its address and data, until `done`.
     region, index, word : Out(3), Out(30), Out(32)
-        Which, and what is written.
+        The word's address, and the data to write.
     done, read : In(1), In(32)
-        For one clock: the access is over; what was read.
+        For one clock: the access is done; the word read.
     run, steps : Out(1), Out(48)
-        Let every agent make that many steps.
+        Let every agent make this many steps.
     stop : Out(1)
-        End the job after the steps that are under way.
+        End the job after the current steps.
     busy : In(1)
         A job runs, from the clock after `run` on.
     silent, silent_agent : In(1), In(4)
-        The world did not answer an agent in time, which ended the job; who. Until the next job.
+        The world did not answer an agent in time, which ended the job; that agent. Until the next job.
     """
 
     def __init__(self, lanes: int = 1) -> None:
@@ -97,7 +97,7 @@ class AgentsHandler(Component):
     request : In(HandlerSignature)
     agents : Out(AgentsSignature)
     data : Out(stream of 8)
-        What FETCH and PROGRESS answer.
+        Data of the answers to FETCH and PROGRESS.
     """
 
     requests: ClassVar = (
@@ -120,17 +120,15 @@ class AgentsHandler(Component):
         m = Module()
         request, agents = self.request, self.agents
         place = request.fields.fetch
-        has_jobs = Request.RUN in requests_of(
-            self._config
-        )  # else a handler beside this one begins them
+        has_jobs = Request.RUN in requests_of(self._config)  # otherwise another handler begins them
         steps = request.fields.run.steps if has_jobs else C(0, 48)
         is_fetch, is_store = (request.type == kind for kind in (Request.FETCH, Request.STORE))
 
-        # The walk: `run` words that follow each other, then the same a `stride` further.
+        # The walk: `run` consecutive words, then the same again a `stride` further.
         row, word = Signal(30), Signal(32)
-        in_run = Signal(8)  # words of the run before this one
+        in_run = Signal(8)  # words of the run already done
         byte = Signal(2)  # of the word
-        left = Signal(16)  # words of the request, then those still to be fetched
+        left = Signal(16)  # words of the request, then those left to fetch
         collecting = Signal()
         further = (row + place.stride)[:30]
 
@@ -142,7 +140,7 @@ class AgentsHandler(Component):
         if self._config.lanes > 1:
             m.d.comb += agents.lane.eq(place.lane)
 
-        # Compared in one clock, judged in the next.
+        # Compared in one clock, evaluated in the next.
         is_busy, is_outside, is_cut = Signal(), Signal(), Signal()
         m.d.comb += [
             agents.region.eq(place.region),

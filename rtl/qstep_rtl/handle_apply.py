@@ -1,8 +1,8 @@
-"""Carries out APPLY_CODED and APPLY_RAW: hands the payload to the decoder of records.
+"""Executes APPLY_CODED and APPLY_RAW: passes the payload to the decoder of records.
 
-Function    Each record is decoded, checked and offered to the lane by others; here a request ends when
-            all of it has been accepted, and a record that is wrong, or cut off, gives the status.
-Latency     3 clocks from the lane's last acceptance to `busy` 0.
+Function    Other blocks decode, check and offer each record to the lane. Here a request ends when
+            all of it has been accepted; an illegal or truncated record determines the status.
+Latency     3 clocks from the lane's last acceptance until `busy` is 0.
 Throughput  One byte per clock.
 Reset       Idle.
 Hazards     none
@@ -33,7 +33,7 @@ class ApplyHandler(Component):
     records : Out(RecordsSignature)
         The decoder of records.
     passing : Out(1)
-        Nothing is to be done but to pass on bytes.
+        The only work left is to pass on bytes.
     """
 
     requests: ClassVar = (Request.APPLY_CODED, Request.APPLY_RAW)

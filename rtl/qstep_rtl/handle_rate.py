@@ -1,11 +1,11 @@
-"""Carries out BAUD: sets the line rate once the answer has left at the old one.
+"""Executes BAUD: sets the line rate after the answer has left at the old one.
 
-Function    The clocks per bit, as the host sets them, or the configured ones after a break.
+Function    The clocks per bit: as set by the host, or as configured after a break.
 Latency     The divisor is compared in one clock; it is set when the line is quiet.
 Throughput  One request at a time.
 Reset       The divisor is the configured one.
-Hazards     `quiet` is that of a clock ago.
-Invariants  The divisor is one that the UART can work with.
+Hazards     `quiet` is one clock old.
+Invariants  The divisor is in the UART's range.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class RateHandler(Component):
     ----------
     request : In(HandlerSignature)
     divisor, line_break : Out(16), In(1)
-        Clocks per bit; put them back to the configured ones.
+        Clocks per bit, and the signal that restores the configured number.
     quiet : In(1)
-        All answers have left, as seen a clock ago.
+        All answers had left a clock ago.
     """
 
     requests: ClassVar = (Request.BAUD,)
@@ -57,9 +57,9 @@ class RateHandler(Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         request, asked = self.request, self.request.fields.baud.divisor
-        # A break comes whenever it likes.
+        # A break can come at any time.
         divisor = Signal(16, init=self._config.link.divisor, attrs=SLEEPLESS)
-        waiting = Signal()  # a divisor that fits waits for its answer to leave
+        waiting = Signal()  # a legal divisor waits until its answer has left
         m.d.comb += [
             self.divisor.eq(divisor),
             request.status.eq(Mux(waiting, StatusCode.OK, StatusCode.OUT_OF_RANGE)),
@@ -68,7 +68,7 @@ class RateHandler(Component):
         with m.If(request.start):
             m.d.sync += waiting.eq(asked >= LEAST_DIVISOR)
         with m.FSM():
-            # `quiet` is a clock late: in the first it is still that from before the answer.
+            # `quiet` is a clock late: in the first clock it is from before the answer.
             with m.State("idle"), m.If(request.answered):
                 m.next = "answered"
             with m.State("answered"):

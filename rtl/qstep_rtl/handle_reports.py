@@ -1,6 +1,6 @@
-"""Carries out HELLO, STATUS and COUNTERS, whose answers the responder composes from registers.
+"""Executes HELLO, STATUS and COUNTERS, whose answers the responder composes from registers.
 
-Function    HELLO greets the session; COUNTERS has the totals sent.
+Function    HELLO opens a session; COUNTERS requests the totals.
 Latency     `count` comes with `start`, `greet` a clock later.
 Throughput  One request at a time.
 Reset       none
@@ -23,13 +23,13 @@ __all__ = ["ReportsHandler"]
 
 
 class ReportsHandler(Component):
-    """The handler of what the device says about itself.
+    """The handler of the device's reports about itself.
 
     Attributes
     ----------
     request : In(HandlerSignature)
     greet : Out(1)
-        Open the session that HELLO asks for.
+        Open the session of a HELLO.
     count : Out(1)
         Send the totals of the counters once.
     """
@@ -49,6 +49,6 @@ class ReportsHandler(Component):
             self.count.eq(request.start & is_counters),
             request.data_bytes.eq(Mux(is_counters, ANSWERS[Request.COUNTERS].size, 0)),
         ]
-        # Later, as the session compares the nonce byte by byte first.
+        # Later, because the session first compares the nonce byte by byte.
         m.d.sync += self.greet.eq(request.start & (request.type == Request.HELLO))
         return m

@@ -1,4 +1,4 @@
-"""Carries out CONFIGURE and NOISE: checks what the host sets in the lane, and sets it.
+"""Executes CONFIGURE and NOISE: checks the lane's settings and sets them.
 
 Function    ``docs/link.md``, "Requests", has the ranges.
 Latency     Two clocks for the check, one more to set.
@@ -25,7 +25,7 @@ __all__ = ["LaneSettings", "SettingsHandler"]
 
 
 class LaneSettings(Signature):
-    """What a host sets in the lane, seen from the handler.
+    """The lane's settings, seen from the handler.
 
     Attributes
     ----------
@@ -73,8 +73,8 @@ class SettingsHandler(Component):
         configure, noise = request.fields.configure, request.fields.noise
         is_noise = request.type == Request.NOISE
 
-        # One compare of a few bits each, and a clock later what they say: two in a row limited the
-        # clock of the smallest chip.
+        # Short compares, evaluated a clock later: two compares in one clock limited the clock of
+        # the smallest chip.
         alpha_fits, kappa_fits, rounding_fits, x_fits = Signal(), Signal(), Signal(), Signal()
         compared, in_range, configures = Signal(), Signal(), Signal()
         fits = Signal()

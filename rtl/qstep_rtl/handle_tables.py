@@ -1,8 +1,8 @@
-"""Carries out REWARDS, LOAD, READ and CLEAR: has the access to the tables check and move values.
+"""Executes REWARDS, LOAD, READ and CLEAR: lets the table access check and move values.
 
-Function    REWARDS, LOAD and READ are checked first, so that nothing of a bad one is applied. The values
-            of a READ are moved while they are being answered.
-Latency     That of the check and of the move, and three clocks.
+Function    REWARDS, LOAD and READ are checked first, so that no part of a bad request is applied.
+            The values of a READ are moved while they are sent.
+Latency     That of the check and the move, plus three clocks.
 Throughput  That of the move.
 Reset       Idle.
 Hazards     none
@@ -76,7 +76,7 @@ class TablesHandler(Component):
             m.d.comb += request.busy.eq(~fsm.ongoing("idle"))
             with m.State("idle"):
                 with m.If(request.start):
-                    # Registered, as a READ is still moved while the next header comes.
+                    # Registered, because a READ may still be moving while the next header arrives.
                     m.d.sync += access.task.eq(task)
                     m.next = "check"
                     with m.If(task == AccessTask.CLEAR):
@@ -86,7 +86,7 @@ class TablesHandler(Component):
                         m.d.sync += access.check.eq(1)
                 with m.If(request.answered & is_read):
                     m.d.sync += access.move.eq(1)
-            # The access is busy from the clock after `check` or `move` on.
+            # The access is busy from the clock after `check` or `move`.
             with m.State("check"), m.If(~access.check & ~access.busy):
                 m.next = "idle"
                 with m.If((access.verdict == StatusCode.OK) & ~is_read):

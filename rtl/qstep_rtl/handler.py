@@ -1,8 +1,8 @@
-"""What a handler of requests sees: those of one kind of work, once they may be carried out.
+"""The interface of a handler of requests: it gets its requests when they may be executed.
 
 A handler is a component with a member ``request : In(HandlerSignature(config))`` and an attribute
-``requests``, the types that it carries out. :class:`qstep_rtl.commands.Commands` lists the handlers: one
-more family of requests is one more module, and a line there.
+``requests``, the types that it executes. :class:`qstep_rtl.commands.Commands` lists the handlers: a new
+family of requests is one more module and one more line there.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ __all__ = ["HandlerSignature", "fields_of", "known_type", "payload_bits"]
 
 
 def known_type(config: Config) -> range:
-    """Return of what the low bits of a type are that tell known types apart."""
+    """Return the shape of the low bits of a type that distinguish known types."""
     return range(max(requests_of(config)) + 1)
 
 
 def fields_of(config: Config) -> data.UnionLayout:
-    """Return what the same bytes mean to each request.
+    """Return the arguments of all requests as overlapping views of the same bytes.
 
-    Bytes that it has not are those of earlier requests.
+    Bytes that a request does not have are those of earlier requests.
     """
     return data.UnionLayout(
         {kind.name.lower(): struct_of(layout) for kind, layout in arguments_of(config).items()}
@@ -33,7 +33,7 @@ def fields_of(config: Config) -> data.UnionLayout:
 
 
 def payload_bits(config: Config) -> int:
-    """Return the width of a number of bytes of a payload."""
+    """Return the width of a payload's length."""
     return max_payload(config.link.buffer_bytes).bit_length()
 
 
@@ -48,25 +48,26 @@ class HandlerSignature(Signature):
     Attributes
     ----------
     type, fields : Out, Out(fields_of(config))
-        The low bits of its type, that tell known ones apart, and its arguments. The type is steady
-        from `start` until the next header comes, the arguments until the next ones.
+        The low bits of its type, which distinguish known types, and its arguments. The type is
+        stable from `start` until the next header arrives, the arguments until the next ones.
     left, spent : Out, Out(1)
-        Bytes of the payload that have not been taken; there are none.
+        Bytes of the payload that are left; there are none.
     start : Out(1)
-        Carry it out. Session, type, length and arguments' number are right; values are not checked.
+        Execute it. Session, type, length and number of arguments are valid; values are not checked.
     payload : Out(stream of 8)
-        What follows the arguments; ready only while this handler's request is carried out.
+        Bytes after the arguments; ready only while this handler's request is executed.
     busy : In(1)
-        It is being carried out, from the clock after `start` on.
+        It is being executed, from the clock after `start`.
     status : In(StatusCode)
-        How it ended: OK, or a refusal. Steady while not `busy`, until the next `start`.
-        With OK the whole payload has been taken.
+        Its result: OK, or a refusal. Stable while not `busy`, until the next `start`. With OK, the whole
+        payload has been taken.
     data_bytes : In
-        Bytes that the answer has beside its fixed part; as `status`.
+        Bytes of the answer after its fixed part; valid like `status`.
     answered : Out(1)
         Its answer, with status OK, has just begun.
     lingers : In(1)
-        After that there is still something to do before the next request; as `status` until `answered`.
+        There is still work after the answer, before the next request; valid like `status` until
+        `answered`.
     """
 
     def __init__(self, config: Config) -> None:

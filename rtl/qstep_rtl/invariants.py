@@ -1,4 +1,4 @@
-"""Assertions inside the blocks: checked where Amaranth simulates one, absent from generated Verilog."""
+"""Assertions inside the blocks: checked in Amaranth's simulation, absent from generated Verilog."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ __all__ = ["GENERATED", "invariant"]
 
 
 class _Generated:
-    """The platform for which Verilog is generated; it has nothing of its own."""
+    """The platform for which Verilog is generated; it adds nothing."""
 
 
 GENERATED = _Generated()
-"""What :func:`qstep_rtl.generate.generate` elaborates for; a simulation elaborates for no platform."""
+"""The platform of :func:`qstep_rtl.generate.generate`; a simulation elaborates without a platform."""
 
 
 def invariant(m: Module, platform: object, holds: ValueLike, text: str) -> None:
@@ -21,13 +21,13 @@ def invariant(m: Module, platform: object, holds: ValueLike, text: str) -> None:
     Parameters
     ----------
     m : Module
-        Where the assertion belongs; inside ``m.If`` it holds only there.
+        The module of the assertion; inside ``m.If`` it is checked only under that condition.
     platform : object
-        What ``elaborate`` was given.
+        The argument of ``elaborate``.
     holds : ValueLike
         The condition.
     text : str
-        What the failure says.
+        The message of a failure.
     """
     if platform is not GENERATED:
         m.d.sync += Assert(holds, text)

@@ -10,5 +10,5 @@ __all__ = ["struct_of"]
 
 
 def struct_of(layout: Layout) -> data.StructLayout:
-    """Return a structure with the fields of `layout`, as they travel."""
+    """Return a structure with the fields of `layout` in the order of the link."""
     return data.StructLayout({name: 8 * size for name, size in layout.sizes.items()})

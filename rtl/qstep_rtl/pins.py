@@ -1,10 +1,11 @@
-"""The world at the pins: an agent's action goes out, and what it led to comes in, each as one word.
+"""The world at the pins: an agent's action goes out and its outcome comes in, each as one word.
 
-Function    An action is said once, when its agent first asks for what it leads to, and anew in a new
-            job. One answer to it is taken and kept until the agent asks again. docs/live-worlds.md.
-Latency     A clock from a request to `action_valid`; an answer can be had in the clock after it came.
-Throughput  An action and an answer a clock.
-Reset       As a new job: nothing was said, no answer is there.
+Function    An action is sent once, at its agent's first request for the outcome, and again in a new
+            job. One answer to it is accepted and kept until the agent asks again. docs/live-worlds.md.
+Latency     One clock from a request to `action_valid`; an answer is available in the clock after it
+            came.
+Throughput  One action and one answer per clock.
+Reset       As for a new job: no action has been sent, and there is no answer.
 Hazards     none: an agent asks again 16 clocks later at the earliest.
 Invariants  none
 """
@@ -23,18 +24,18 @@ __all__ = ["PinWorld", "connect_pins", "pins_of"]
 
 
 def pins_of(config: Config) -> dict[str, Member]:
-    """Return the pins of a device whose world is there, as members by name; none of another one.
+    """Return the pins as members by name if the device's world is there; otherwise none.
 
     Attributes
     ----------
     action_valid, action_agent, action_state, action : Out(1), Out(4), Out, Out
-        For one clock: what an agent does, and where.
+        For one clock: an agent's action and its state.
     answer_valid, answer_ready : In(1), Out(1)
-        The answer is taken in a clock in which both are 1.
+        An answer is accepted in a clock in which both are 1.
     answer_agent, answer_reward, answer_next_state, answer_terminated : In(4), In(signed), In, In(1)
-        To whose action, and what that led to; the reward is raw.
+        The agent, and the outcome of its action; the reward is raw.
     start_state : In
-        Where an episode starts: looked at when an agent begins, and when one's episode has ended.
+        The start state of an episode, sampled when an agent begins and when an episode has ended.
     """
     if config.acting is None or not config.acting.is_at_pins:
         return {}
@@ -54,7 +55,7 @@ def pins_of(config: Config) -> dict[str, Member]:
 
 
 def connect_pins(m: Module, config: Config, outer: Component, inner: Component) -> None:
-    """Make the pins of a block those of the one around it."""
+    """Connect the pins of a block to those of the block around it."""
     for name, member in pins_of(config).items():
         outside: Value = getattr(outer, name)
         inside: Value = getattr(inner, name)

@@ -1,14 +1,13 @@
-"""Receives frames and lets only whole, checked ones through.
+"""Receives frames and passes on only complete, checked ones.
 
-Function    COBS decode, CRC and length check, ring buffer in block RAM. Bytes are written as they
-            arrive; a frame that passes is committed (its CRC is cut off), one that fails is rolled
-            back.
+Function    COBS decoding, CRC and length check, ring buffer in block RAM. Bytes are written as they
+            arrive; a good frame is committed without its CRC, a bad one is rolled back.
 Latency     Six clocks from the delimiter to the first byte of the frame on `bytes`.
 Throughput  One byte per clock in and out at the same time.
 Reset       The buffer is empty; its memory keeps its contents.
-Hazards     Cannot be held back: a frame that does not fit is dropped and counted.
-Invariants  `bytes` carries 9 + length bytes per frame, back to back, and nothing of a frame before
-            it was checked. What has been committed is not written again before it was read.
+Hazards     Cannot be stalled: a frame that does not fit is dropped and counted.
+Invariants  `bytes` carries 9 + length bytes per frame, back to back, and no byte of a frame before its
+            check. Committed bytes are not overwritten before they are read.
 """
 
 from __future__ import annotations
@@ -72,9 +71,11 @@ class Receiver(Component):
         index = Signal(range(HEADER.size + 1))  # bytes of the header so far
         left = Signal(17)  # bytes that must follow the header
         complete = Signal()  # they have
-        too_long = Signal()  # they will not fit; known a clock late, which lets in one byte in vain
+        too_long = (
+            Signal()
+        )  # they will not fit; known a clock late, so one byte too many is written
         bad = Signal()
-        checking = Signal()  # the frame is over, `good` says how it went
+        checking = Signal()  # the frame is complete, and `good` says whether it is valid
         good = Signal()
         most_left = self._buffer_bytes // BUFFERS - HEADER.size
 
@@ -115,7 +116,7 @@ class Receiver(Component):
         with m.If(store.en):
             ahead, unread = ((row - reader.read)[: len(write)] for row in (write, committed))
             invariant(m, platform, ahead >= unread, "a good frame is overwritten")
-        # At once, as a byte that is let in makes what is left fit.
+        # At once, because a further byte would seem to make the rest fit.
         with m.If(too_long):
             m.d.sync += bad.eq(1)
         m.d.sync += too_long.eq((index == HEADER.size) & (left > most_left))

@@ -1,15 +1,15 @@
 """Turns the bytes of an APPLY payload into transitions.
 
-Function    Collects a record, looks its reward code up in a table in block RAM, fills in the state
-            of a continuing record, checks the ranges.
+Function    Collects a record, looks up its reward code in a table in block RAM, fills in the state of a
+            continuing record, and checks the ranges.
 Latency     Three clocks from a record's last byte to `transitions.valid`.
-Throughput  One byte per clock, as long as transitions are taken as fast as records arrive; one
-            transition in two clocks.
+Throughput  One byte per clock as long as transitions are taken as fast as records arrive; one transition
+            in two clocks.
 Reset       No record inside; the reward table keeps its contents (all 0 after power-up).
 Hazards     `rewards` may be written only while `busy` is 0.
-Invariants  A transition on `transitions` is legal, and stays until it is taken; its payload stays for
-            one clock more. After a record that is not legal, `illegal` is 1 and nothing more comes
-            until `start`; bytes are then swallowed.
+Invariants  A transition on `transitions` is legal and stays until it is taken; its payload stays for one
+            more clock. After an illegal record, `illegal` is 1 and no transition follows until `start`;
+            bytes are discarded meanwhile.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ def transition_shape(config: Config) -> data.StructLayout:
 
 
 def _at_least(value: Value, limit: int) -> Value:
-    """Compare only where `value` can reach `limit` at all."""
+    """Compare `value` with `limit`, if it can reach it at all."""
     return value >= limit if limit < 1 << len(value) else Const(0, 1)
 
 
 class RewardsSignature(Signature):
-    """Write port of the reward table, seen from who writes.
+    """Write port of the reward table, seen from the writer.
 
     Parameters
     ----------
@@ -63,15 +63,15 @@ class RecordsSignature(Signature):
     Attributes
     ----------
     start : Out(1)
-        Forget an unfinished record and `illegal`; the next record must be full.
+        Drop an incomplete record and clear `illegal`; the next record must be full.
     coded : Out(1)
-        Records carry reward codes; steady while `busy`.
+        Records carry reward codes; stable while `busy`.
     bytes : Out(stream of 8)
         Payload.
     busy : In(1)
-        A whole record is inside.
+        The decoder holds a complete record.
     partial : In(1)
-        Some, but not all, bytes of a record have come.
+        Some, but not all, bytes of a record have arrived.
     illegal : In(1)
         A record was out of range.
     """
@@ -135,8 +135,8 @@ class RecordDecoder(Component):
 
         with m.If(self.rewards.write):
             invariant(m, platform, ~records.busy, "the reward table is written under a record")
-        # Stage 0: bytes, each into its own lane. Stage 1: fields, with the reward being looked up.
-        # Stage 2: on offer.
+        # Stage 0: bytes, each to its place. Stage 1: fields, while the reward is looked up. Stage
+        # 2: on offer.
         record = Signal(8 * most_bytes)
         count = Signal(range(most_bytes))
         last = Signal(range(most_bytes))
@@ -154,11 +154,11 @@ class RecordDecoder(Component):
         # Stage 0
         continuing = Signal()
         m.d.comb += [
-            # Every other clock at most, as no record is shorter than two bytes: that way nothing
-            # here waits for the lane within a clock.
+            # At most every other clock, as no record is shorter than two bytes. So no logic here
+            # waits for the lane within a clock.
             s2_ready.eq(~offer.valid),
             s1_ready.eq(~s1_valid | s2_ready),
-            # After a record that is not legal nothing is on offer, so that it is always ready.
+            # After an illegal record nothing is on offer, so the decoder is always ready.
             records.bytes.ready.eq(~whole | s1_ready),
             continuing.eq(Mux(count == 0, records.bytes.payload[0], record[0])),
             records.busy.eq(whole | s1_valid | offer.valid),
@@ -197,7 +197,7 @@ class RecordDecoder(Component):
                     fields.action.eq(field("action")),
                     fields.next_state.eq(field("next_state")),
                     fields.terminated.eq(field("terminated")),
-                    # The next state of the record before, whose fields are still here.
+                    # The next state of the previous record, whose fields are still here.
                     fields.state.eq(Mux(record[0], fields.next_state, state)),
                 ]
 

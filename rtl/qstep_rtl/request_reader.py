@@ -1,15 +1,15 @@
 """Reads requests: header, session rules, type, length, arguments.
 
-Function    The checks of ``docs/link.md`` that every request has, in their order: epoch, an earlier
-            refusal, sequence number, type, length. A request that passes them is offered once its
-            arguments are there, any other at once, with the status of the first check that failed.
-Latency     3 clocks from the last byte of a header to `request`, where nothing is waited for and
-            there are no arguments.
+Function    The checks of ``docs/link.md`` that all requests share, in their order: epoch, an earlier
+            refusal, sequence number, type, length. A request that passes is offered when its
+            arguments have arrived; any other is offered at once, with the status of the first check
+            that failed.
+Latency     3 clocks from the last byte of a header to `request`, without arguments and without waiting.
 Throughput  One byte per clock, one request at a time.
 Reset       Waits for a header.
-Hazards     Arguments are registers that the blocks behind use until the answer has left: every request
-            but APPLY waits for `quiet` before its arguments are read.
-Invariants  A request is taken only after the last byte of its payload.
+Hazards     Arguments are registers that later blocks use until the answer has left, so every
+            request except APPLY waits for `quiet` before its arguments are read.
+Invariants  A request is completed only after the last byte of its payload.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from qstep_rtl.sleep import SLEEPLESS
 __all__ = ["REQUEST", "RequestReader"]
 
 REQUEST = data.StructLayout({"type": 8, "seq": 16, "status": StatusCode})
-"""A request that has been read; `status` is OK where it may be carried out."""
+"""A request that has been read; `status` is OK if it may be executed."""
 
 _APPLY = (Request.APPLY_CODED, Request.APPLY_RAW)
-# Values follow the arguments, at least one but in REWARDS.
+# Values follow the arguments, at least one except in REWARDS.
 _LEAST_BYTES = {Request.REWARDS: 1, Request.LOAD: 4, Request.STORE: 16}
 _REPEATABLE = (
     *(Request.READ, Request.STATUS, Request.COUNTERS),
@@ -41,7 +41,7 @@ _REPEATABLE = (
 
 
 def _places() -> dict[str, range]:
-    """Return where in a header the bytes of each field are."""
+    """Return the positions of each field's bytes in a header."""
     places, at = {}, 0
     for name, size in HEADER.sizes.items():
         places[name] = range(at, at + size)
@@ -50,7 +50,7 @@ def _places() -> dict[str, range]:
 
 
 class RequestReader(Component):
-    """Bytes of good frames to requests that have been judged.
+    """Bytes of good frames to checked requests.
 
     Parameters
     ----------
@@ -66,18 +66,17 @@ class RequestReader(Component):
     fields : Out(fields_of(config))
         Its arguments.
     payload : Out(stream of 8)
-        What follows the arguments; of a request that is refused, the whole payload.
+        Bytes after the arguments; for a refused request, the whole payload.
     left, spent : Out, Out(1)
-        Bytes of it that have not been taken; there are none.
+        Bytes of it that are left; there are none.
     quiet, asks_quiet : In(1), Out(1)
-        All before this request has left the device, as seen a clock ago; that matters in the next
-        clock.
+        All earlier work had left the device a clock ago; whether that matters in the next clock.
     greet : In(1)
-        A HELLO is carried out.
+        A HELLO is executed.
     answered, status : In(1), In(StatusCode)
-        The request's answer has just begun; its status, steady for one clock more.
+        The request's answer has just begun; its status, stable for one more clock.
     session : Out(SessionSignature)
-        Registers of the session that each answer holds.
+        Registers of the session, which every answer carries.
     """
 
     def __init__(self, config: Config) -> None:
@@ -107,22 +106,23 @@ class RequestReader(Component):
         most_arguments = max(layout.size for layout in arguments.values())
         known_bits = Shape.cast(known_type(self._config)).width
 
-        # As they travel. No frame that is longer than the limit comes here, so the upper bits of its
-        # length are 0. It counts down as the payload is taken; that it is 0 is known beforehand.
+        # In the order of the link. No frame here is longer than the limit, so the upper bits of its
+        # length are 0. The length counts down as the payload is taken; a register says beforehand
+        # that it is 0.
         kind, seq, status = Signal(8), Signal(16), Signal(StatusCode)
         left = Signal(len(self.left), attrs=SLEEPLESS)
         spent = Signal(attrs=SLEEPLESS)
         index = Signal(range(max(most_arguments, HEADER.size)))
 
-        # Who takes the bytes; registered, as what is ready decides about all that they go into.
+        # Destination of the bytes; registered, because ready drives everything that the bytes go into.
         mine, heading, passing = Signal(init=1), Signal(init=1), Signal(attrs=SLEEPLESS)
         take, take_mine = Signal(), Signal()
 
-        # What the type asks for, registered while the session judges; the length a clock later.
+        # The needs of the type, registered while the session checks; the length a clock later.
         known, length_fits, is_apply = Signal(), Signal(), Signal()
         has_arguments = Signal()
         last_argument = Signal(range(most_arguments))
-        at_last = Signal()  # `index` is at it; compared a byte early
+        at_last = Signal()  # `index` has reached it; compared one byte early
 
         m.d.comb += [
             session.seq.eq(seq),
@@ -160,7 +160,7 @@ class RequestReader(Component):
             for byte, place in enumerate(places["epoch"]):
                 with m.If(index == place):
                     m.d.comb += [session.compare.eq(1), session.position.eq(byte)]
-            # Type, sequence number and epoch are there two bytes before the end.
+            # Type, sequence number and epoch have arrived two bytes before the end.
             with m.If(index == places["epoch"][-1]):
                 m.d.sync += session.judge.eq(1)
         with m.Elif(take_mine):

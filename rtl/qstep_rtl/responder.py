@@ -1,12 +1,12 @@
-"""Composes answers: header, common part, what belongs to the request, CRC; COBS around all.
+"""Composes answers: header, common part, the request's own part, CRC; then COBS framing.
 
 Function    `answers` starts an answer. Its fixed parts are read from the device's registers byte by
-            byte, data of READ and COUNTERS come as a stream.
+            byte; the data of READ and COUNTERS arrive as a stream.
 Latency     Three clocks from `answers` to the first byte in the encoder.
 Throughput  One byte per clock.
-Reset       Drops the answer under way and what has not been sent.
+Reset       Drops the answer in progress and all unsent bytes.
 Hazards     While `reading` is 1 the registers on the inputs must not change.
-Invariants  An answer has exactly the length that its header says.
+Invariants  An answer has exactly the length in its header.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from qstep_rtl.session import SessionSignature
 __all__ = ["ANSWERED", "Responder"]
 
 ANSWERED = data.StructLayout({"type": 8, "seq": 16, "status": StatusCode, "data_bytes": 16})
-"""What an answer is made from; `data_bytes` is the length of the streamed data."""
+"""The parts of an answer; `data_bytes` is the length of the streamed data."""
 
 _GROUP = 16  # fixed bytes of which one is chosen in a clock
 
@@ -58,7 +58,7 @@ class Responder(Component):
     Parameters
     ----------
     config : Config
-        Its identity is what HELLO answers.
+        The configuration, whose identity is in the answer to HELLO.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Responder(Component):
     line : Out(stream of 8)
         Encoded answers.
     idle : Out(1)
-        Every answer has been handed over, delimiter included.
+        All answers have been passed on, including delimiters.
     """
 
     def __init__(self, config: Config) -> None:
@@ -134,8 +134,8 @@ class Responder(Component):
         fixed = [*common, *hello, *status]
         status_at = len(common) + len(hello)
 
-        # The choice of a fixed byte takes two clocks: while the byte before is on its way, one of each
-        # sixteen is chosen.
+        # Selecting a fixed byte takes two clocks: while the previous byte leaves, one of each sixteen is
+        # selected.
         index = Signal(range(len(fixed) + 1))  # of the byte after the chosen one
         chosen = [Signal(8) for _ in range(0, len(fixed), _GROUP)]
         group = Signal(range(len(chosen)))
@@ -148,7 +148,7 @@ class Responder(Component):
         data_valid = Signal()
         ok = self.answers.payload.status == StatusCode.OK
 
-        # One register between the wide choice of bytes and the encoder.
+        # One register between the wide selection of bytes and the encoder.
         byte, valid, is_crc, is_last = Signal(8), Signal(), Signal(), Signal()
         ready = Signal()
         sent = Signal()
@@ -237,7 +237,7 @@ class Responder(Component):
                 with m.If(left == 1):
                     m.d.sync += [streaming.eq(0), self.reading.eq(0)]
                     m.next = "last"
-            # The CRC is of all bytes before it a clock after the last of them was sent.
+            # The CRC covers all bytes before it one clock after the last of them was sent.
             with m.State("last"), m.If(ready):
                 m.next = "crc"
             with m.State("crc"), m.If(ready):
@@ -247,7 +247,7 @@ class Responder(Component):
                     m.d.sync += is_last.eq(1)
                     m.next = "idle"
             m.d.comb += self.idle.eq(fsm.ongoing("idle") & ~valid & encoder.empty)
-        # Whether or not it is valid: so its enable is known early.
+        # Whether or not it is valid, so that its enable is known early.
         with m.If(ready):
             m.d.sync += byte.eq(
                 Mux(

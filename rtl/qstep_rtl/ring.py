@@ -1,13 +1,12 @@
-"""Read side of a ring buffer in block RAM: turns what lies between two pointers into a stream.
+"""Read side of a ring buffer in block RAM: turns the rows between two pointers into a stream.
 
 Function    Sends the rows from `read` up to, not including, `limit`.
 Latency     Three clocks from a move of `limit` to `valid`.
 Throughput  One row per clock.
 Reset       The ring is empty; the memory keeps its contents.
-Hazards     `limit` may only be moved over a row in a clock after the one in which the row was
-            written.
-Invariants  No row is sent past `limit`, which never moves back. Rows below `read` may be overwritten:
-            the one on offer is held in the memory's output register.
+Hazards     `limit` may move over a row only in a clock after the row was written.
+Invariants  No row is sent past `limit`, which never moves back. Rows below `read` may be overwritten,
+            because the memory's output register holds the one on offer.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ from qstep_rtl.invariants import invariant
 __all__ = ["UNORDERED", "RingReader"]
 
 UNORDERED = {"no_rw_check": 1}
-"""Attribute of a memory of which nobody uses what a read gives in the clock of a write to the same row.
+"""Attribute of a memory whose read data are not used if the same row is written in that clock.
 
-Synthesis else adds logic for the old value, as most block RAMs do not promise one.
+Otherwise synthesis adds logic for the old value, which most block RAMs do not guarantee.
 """
 
 
@@ -41,7 +40,7 @@ class RingReader(Component):
     limit : In(pointer)
         Row after the last one to be sent.
     read, before : Out(pointer)
-        Row that is fetched next, and the one before it: a writer that fills that one fills the ring.
+        The row to fetch next, and the one before it: a writer that fills the latter fills the ring.
     rows : Out(stream)
         The rows.
     """
@@ -60,7 +59,8 @@ class RingReader(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # Registered, as `en` comes late in a clock: the row after `read`, and whether there is more.
+        # Registered, because `en` comes late in a clock: the row after `read`, and whether there
+        # are more.
         following = Signal(len(self.read), init=1)
         more = Signal()  # `read` is not at `limit`
         m.d.comb += [

@@ -1,15 +1,15 @@
-"""Decides from session, epoch and sequence number whether a request may be carried out.
+"""Decides from session, epoch and sequence number whether a request may be executed.
 
 Function    The rules of ``docs/link.md``, "Session, epoch, sequence".
 Latency     `verdict` two clocks after `judge`, `epoch` two clocks after `greet`.
 Throughput  One request at a time.
 Reset       No session is open. The epoch and the count in it survive; the count rises by one.
-Hazards     `judge` in the clock after the epoch's last byte at the earliest, and only after the
-            `finish` of the request before; `finish` when the request has its status. `is_hello` and
-            `repeatable` are steady from a clock after `judge` on, `greet_nonce` from a clock before
-            `greet` on.
-Invariants  `expected` rises exactly once for each request that is answered and was not carried out
-            before, and no more after a refusal.
+Hazards     `judge` may come in the clock after the epoch's last byte at the earliest, and only after the
+            previous request's `finish`; `finish` when the request has its status. `is_hello` and
+            `repeatable` are stable from one clock after `judge`, `greet_nonce` from one clock before
+            `greet`.
+Invariants  `expected` rises exactly once for each answered request that has not been executed
+            before, and not after a refusal.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _EPOCH_BYTES = HEADER.sizes["epoch"]
 
 
 class SessionSignature(Signature):
-    """Registers of the session that an answer holds, seen from the session; `nonce` is HELLO's."""
+    """Registers of the session that every answer carries, seen from the session; `nonce` is HELLO's."""
 
     def __init__(self) -> None:
         super().__init__({"epoch": Out(32), "expected": Out(16), "nonce": Out(32)})
@@ -38,15 +38,15 @@ class Session(Component):
     Attributes
     ----------
     compare, position, byte : In(1), In(2), In(8)
-        `byte` is that of the request's epoch at `position`; they come in order.
+        `byte` is the byte of the request's epoch at `position`; bytes come in order.
     judge, seq : In(1), In(16)
         Compare the sequence number now.
     is_hello, repeatable : In(1)
-        The request needs no session; it changes nothing and may be carried out once more.
+        The request needs no session; it changes nothing and may be executed again.
     verdict : Out(StatusCode)
         OK, DUPLICATE, GAP, STALE_EPOCH, or the refusal that halted the session.
     greet, greet_nonce : In(1), In(32)
-        A HELLO is carried out.
+        A HELLO is executed.
     finish, status : In(1), In(StatusCode)
         The judged request is being answered, with this status.
     epoch, expected : Out(32), Out(16)
@@ -75,8 +75,8 @@ class Session(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # The epoch is the nonce with the count mixed in. While a session is open the count is that
-        # with which it was opened, so the two also say what the nonce was.
+        # The epoch is the nonce mixed with the count. While a session is open, the count is the one
+        # with which it was opened, so epoch and count also determine the nonce.
         epoch = Signal(32, reset_less=True)
         count, following = Signal(16, reset_less=True), Signal(16)
         counted_reset, open_ = Signal(), Signal()
@@ -85,8 +85,8 @@ class Session(Component):
         stale = Signal()
         fresh, latest, behind = Signal(), Signal(), Signal()
         judged, greeted, is_new = Signal(), Signal(), Signal()
-        finished = Signal(init=1)  # nothing has been judged since the last answer
-        differs = Signal(4)  # the nonces do, in this byte
+        finished = Signal(init=1)  # no request has been checked since the last answer
+        differs = Signal(4)  # the nonces are equal in this byte
 
         m.d.comb += [
             following.eq(count + 1),
@@ -130,10 +130,10 @@ class Session(Component):
             invariant(m, platform, ~finished, "one request is answered twice")
         if platform is not GENERATED:
             m.d.sync += finished.eq((finished | self.finish) & ~self.judge)
-        # Once for each reset, however long it lasts.
+        # Once per reset, however long it lasts.
         with m.If(~counted_reset & ~ResetSignal()):
             m.d.sync += [counted_reset.eq(1), count.eq(following)]
-        # Byte by byte first, as both have been there for some clocks.
+        # First byte by byte, since both have been stable for some clocks.
         for position in range(len(differs)):
             ours, theirs = (
                 nonce.word_select(position, 8) for nonce in (epoch ^ count, self.greet_nonce)

@@ -1,4 +1,4 @@
-"""Which registers must go on when a simulation puts blocks of the device to sleep."""
+"""Registers that must keep running when a simulation puts blocks of the device to sleep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the hardware is made of: SystemVerilog in compile order, and the generator of the rest."""
+"""The sources of the hardware: SystemVerilog in compile order, and the generator of the rest."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["INCLUDE_FOLDER", "circuit", "generator", "includes", "rtl_files", "s
 
 _HERE = Path(__file__).resolve().parent
 INCLUDE_FOLDER = installed if (installed := _HERE / "verilog").is_dir() else _HERE.parent
-"""The folder of the sources, ``rtl`` of a checkout; also the one to search for what they include."""
+"""The folder of the sources, ``rtl`` of a checkout; also their include folder."""
 
 _LANE = ("qs_pkg", "qs_noise", "qs_max_tree", "qs_table", "qs_hazard", "qs_update", "qs_lane")
 _AGENTS = (
@@ -36,18 +36,18 @@ _FARM = ("qs_chain_pkg", "qs_stop", "qs_island")
 
 
 def rtl_files(config: Config | None = None) -> list[Path]:
-    """Return the hand-written SystemVerilog in compile order: a package before its users, the top last.
+    """Return the hand-written SystemVerilog in compile order: packages before their users, the top last.
 
-    Also called as ``qstep.rtl_files``. The files lie where QStep is installed and are not to be changed
-    there; :func:`includes` lie beside them, so their folder is the one to search for includes.
+    Also available as ``qstep.rtl_files``. The files are those of the installed package, so do not change
+    them there. Those of :func:`includes` are in the same folder, which is therefore the include folder.
 
     Parameters
     ----------
     config : Config, optional
-        What the files are for; without one, the lane ``qs_lane`` alone. The files of agents,
-        ``qs_acting`` at their top, are added where `config` has some, and those of a farm where it has
-        several lanes: other devices stay the same builds when these change. The world comes last where
-        it is a circuit in Verilog.
+        The configuration to build; without one, the lane ``qs_lane`` alone. The files of agents, with
+        ``qs_acting`` at their top, are included only if `config` has agents, and those of a farm
+        only if it has several lanes, so other builds do not depend on them. A world that is a
+        circuit in Verilog comes last.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def rtl_files(config: Config | None = None) -> list[Path]:
     Raises
     ------
     ConfigError
-        There is no file of the world.
+        The world's file does not exist.
 
     Examples
     --------
@@ -76,8 +76,8 @@ def rtl_files(config: Config | None = None) -> list[Path]:
 def circuit(config: Config) -> list[Path]:
     """Return the file of the world, if it is a circuit.
 
-    A relative name starts from the current folder or, where there is no such file, from the folder of
-    the hardware's own sources, which has examples in ``worlds``.
+    A relative name starts from the current folder or, if there is no such file, from the folder of the
+    hardware's sources, which has examples in ``worlds``.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def includes() -> list[Path]:
 
 
 def generator() -> list[Path]:
-    """Return the Python that turns a configuration into Verilog: this package and what it knows."""
+    """Return the Python that turns a configuration into Verilog: this package and its dependencies."""
     description = (
         qstep.acting.config,
         qstep.checks,
@@ -116,9 +116,9 @@ def generator() -> list[Path]:
 
 
 def substance(path: Path) -> str:
-    """Return the text of a source, Python or Verilog, without what has no effect on the hardware.
+    """Return the text of a source, Python or Verilog, without the parts that do not affect the hardware.
 
-    Comments, docstrings and the breaking of lines may change, and hardware stays the same build.
+    Comments, docstrings and line breaks may change without changing the build's identity.
     """
     text = path.read_text(encoding="utf-8")
     if path.suffix != ".py":

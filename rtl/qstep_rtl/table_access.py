@@ -1,12 +1,11 @@
 """Moves values between the bytes of REWARDS, LOAD and READ and the memories; clears the table.
 
-Function    `check` walks over the entries of a request and says whether all exist; `move` walks
-            again and moves the values. So nothing of a bad request is applied, and no multiplier is
-            needed.
+Function    `check` walks over the entries of a request and reports whether all exist; `move` walks again
+            and moves the values. So no part of a bad request is applied, and no multiplier is needed.
 Latency     One clock per value for the check; CLEAR takes a clock per entry of the table.
 Throughput  REWARDS and LOAD one byte per clock, READ a value in `value_bytes` or three clocks.
 Reset       Idle.
-Hazards     `task` and what belongs to it are steady from `check` to the end of the move.
+Hazards     `task` and its arguments must be stable from `check` to the end of the move.
 Invariants  The table is written only while the lane is idle, which is when `check` may be given.
 """
 
@@ -38,7 +37,7 @@ class AccessTask(IntEnum):
 
 
 class AccessSignature(Signature):
-    """What the commands ask of the access to the tables, seen from the commands.
+    """The requests of the commands to the table access, seen from the commands.
 
     Parameters
     ----------
@@ -53,14 +52,13 @@ class AccessSignature(Signature):
     payload_bytes : Out
         Bytes of values in a REWARDS or LOAD.
     count : Out(16)
-        Values that a READ asks for.
+        Number of values of a READ.
     check, move : Out(1)
         Begin.
     values : Out(stream of 8)
-        Values of a REWARDS or LOAD, as many bytes as `payload_bytes` says, the first two clocks after
-        `move` at the earliest.
+        Values of a REWARDS or LOAD, `payload_bytes` bytes, the first at least two clocks after `move`.
     busy : In(1)
-        A check or a move is under way.
+        A check or a move is in progress.
     verdict : In(StatusCode)
         Result of the last check.
     data_bytes : In
@@ -99,12 +97,12 @@ class TableAccess(Component):
     ----------
     request : In(AccessSignature)
     values : Out(stream of 8)
-        What READ has read, `value_bytes` each.
+        Values of a READ, `value_bytes` bytes each.
     state, action, value : Out
-        Entry of the table and what is written to it.
+        Entry of the table, and the value written to it.
     write_table : Out(1)
     table_value : In
-        What the entry holds, two clocks after its address.
+        Value of the entry, two clocks after its address.
     rewards : Out(RewardsSignature)
         Write port of the reward table.
     """
@@ -159,7 +157,7 @@ class TableAccess(Component):
         # Values: shifted in from the top and out at the bottom.
         value = Signal(8 * size)
         extended = Signal(8 * size)
-        phase = Signal(range(size))  # bytes of the value that have passed
+        phase = Signal(range(size))  # bytes of the value already passed
         writing = Signal()
         wait = Signal(range(_READ_CLOCKS + 1))
         have = Signal()
@@ -240,7 +238,7 @@ class TableAccess(Component):
                     m.next = "idle"
             with m.State("clear"):
                 m.d.comb += advance.eq(1)
-                # Compared an entry early: the walk visits one in each clock here.
+                # Compared one entry early: here the walk visits one entry per clock.
                 m.d.sync += last.eq(
                     (self.state == config.states - 1) & (self.action == config.actions - 2)
                 )
@@ -254,9 +252,10 @@ class TableAccess(Component):
                     m.d.sync += [value.eq(value >> 8), have.eq(phase != size - 1)]
                     next_phase()
                 with m.If((wait == 0) & ~have):
-                    # The walk runs ahead: the next entry is fetched while this one is sent.
+                    # The walk is ahead: the next entry is fetched while this one is sent.
                     m.d.comb += advance.eq(1)
-                    # Counted now and not as its bytes go, as it is late in a clock until one does.
+                    # Counted now, not when its bytes leave: whether a byte leaves is known only
+                    # late in a clock.
                     m.d.sync += [value.eq(extended), have.eq(1), wait.eq(_READ_CLOCKS)]
                     m.d.sync += left.eq(left - size)
                 with m.If((left == 0) & ~have):

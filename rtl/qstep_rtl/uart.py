@@ -4,12 +4,12 @@ Function    :class:`UartReceiver` samples each bit in its middle; :class:`UartSe
             out.
 Latency     Receiver: 9.5 bit times and four clocks from the falling edge to `valid`.
 Throughput  One byte per ten bit times in both directions.
-Reset       Both idle; a byte on its way is lost. The sender then leaves the line high for the time of
-            one byte: the far end, which sees the rest of a byte that was cut off, is in step again.
-Hazards     `divisor` (clocks per bit, ``protocol.LEAST_DIVISOR`` or more) is taken at each start bit: a
-            byte under way keeps its rate.
+Reset       Both are idle; a byte in progress is lost. The sender then keeps the line high for the
+            time of one byte, so that a receiver that saw a truncated byte is in step again.
+Hazards     `divisor` (clocks per bit, ``protocol.LEAST_DIVISOR`` or more) is sampled at each start
+            bit: a byte in progress keeps its rate.
 Invariants  The line is high while the sender is idle. A byte without a stop bit is dropped, and the
-            receiver then waits for the line to be high.
+            receiver then waits until the line is high.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class UartReceiver(Component):
     valid, data : Out(1), Out(8)
         A received byte.
     line_break : Out(1)
-        For one clock: the line has been low for longer than two bytes take, which no byte is.
+        For one clock: the line has been low for longer than two bytes, which no data can cause.
     """
 
     def __init__(self) -> None:
@@ -65,8 +65,8 @@ class UartReceiver(Component):
 
         m.d.sync += [self.valid.eq(0), self.line_break.eq(0)]
         with m.If((bits == 0) & armed & ~line):
-            # To the middle of the start bit, less the clock that went by in seeing the edge and the
-            # half clock that it had been there: late samples limit how fast a sender may be.
+            # To the middle of the start bit, minus the clock that it took to see the edge and the
+            # half clock before that: late samples limit how fast a sender may be.
             m.d.sync += [
                 period.eq(self.divisor - 1),
                 timer.eq((self.divisor - 3)[1:16]),
@@ -123,9 +123,9 @@ class UartSender(Component):
         period = Signal(16)
         timer = Signal(16)
         over = Signal(init=1)  # `timer` is 0
-        # What follows the bit on the line, ones behind it.
+        # The bits after the one on the line, followed by ones.
         shifter = Signal(BITS_PER_BYTE - 1, init=-1)
-        # Bits until the line is free; after a reset one more than a byte has, as nothing is timed yet.
+        # Bits until the line is free; after a reset one more than in a byte, as no bit is timed yet.
         bits = Signal(range(BITS_PER_BYTE + 2), init=BITS_PER_BYTE + 1)
 
         invariant(m, platform, (bits != 0) | self.tx, "the line is low while the sender is idle")

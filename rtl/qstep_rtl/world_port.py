@@ -1,4 +1,4 @@
-"""The port at which agents ask their world, and the module that answers there.
+"""The port between agents and their world, and the module that answers there.
 
 Function    An agent asks in the clock in which `valid` is 1; exactly three clocks later its answer is
             taken if `ready` is 1. docs/circuit-worlds.md.
@@ -23,13 +23,13 @@ __all__ = ["AGENT_BITS", "ANSWER_CLOCKS", "Circuit", "WorldSignature", "check_ci
 AGENT_BITS = 4
 
 ANSWER_CLOCKS = 3
-"""From a request to its answer."""
+"""Clocks from a request to its answer."""
 
 _DRAW_BITS = 16
 
 
 class WorldSignature(Signature):
-    """What agents ask their world, seen from them.
+    """The port of the agents' requests to their world, seen from the agents.
 
     Parameters
     ----------
@@ -38,18 +38,18 @@ class WorldSignature(Signature):
     Attributes
     ----------
     valid, agent : Out(1), Out(4)
-        An agent asks, one a clock at most; who.
+        An agent asks, at most one per clock; its number.
     state, action : Out, Out
-        Where it is, and what it does there.
+        Its state, and the action that it takes there.
     outcome, start : Out(16), Out(16)
-        What it draws: uniform, independent, and drawn anew in each step.
+        Its random draws: uniform, independent, and new in each step.
     ready : In(1)
-        Three clocks after `valid`: this is the answer. If not, the agent asks the same again some clocks
-        later, with the same draws.
+        Three clocks after `valid`: this is the answer. Otherwise the agent asks again some clocks later,
+        with the same draws.
     reward, next_state, terminated : In(signed), In, In(1)
         The answer; the reward is raw, a multiple of 2^-F.
     start_state : In
-        Three clocks after each draw, asked or not: where an episode that starts with it starts.
+        Three clocks after each draw, requested or not: the start state of an episode with that draw.
     """
 
     def __init__(self, config: Config) -> None:
@@ -118,7 +118,7 @@ class Circuit(Component):
 
 
 def check_circuit(config: Config) -> None:
-    """Raise ConfigError if the world is a circuit that is not there, is no World, or does not fit."""
+    """Raise ConfigError if a circuit's file does not exist, holds no World, or does not fit."""
     if sources.circuit(config):
         Fragment.get(Circuit(config), GENERATED)
 

@@ -1,9 +1,9 @@
-"""The agents of a configuration as a module of their own, ``qstep_agents``: what is behind the bus.
+"""The agents of a configuration as a separate module, ``qstep_agents``, for use behind a bus.
 
 Function    The ports of :class:`qstep_rtl.agents.Agents` one by one, with clock and reset.
 Latency     See the agents.
 Throughput  See the agents.
-Reset       That of the agents, in the clock in which `rst` is 1.
+Reset       That of the agents, synchronous, while `rst` is 1.
 Hazards     none
 Invariants  none
 """
@@ -33,7 +33,7 @@ class _Core(Component):
             name: (In if member.flow == Out else Out)(member.shape)
             for name, member in AgentsSignature().members.items()
         }
-        # Always there, so that what is around is the same; without a world at them they are idle.
+        # Always present, so that the surroundings are the same; without a world outside they are idle.
         at_pins = Config(config.states, config.actions, config.format, acting=Acting(world="pins"))
         pins = pins_of(at_pins)
         super().__init__({"clk": In(1), "rst": In(1), **host, **pins})

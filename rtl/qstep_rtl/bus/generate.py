@@ -23,7 +23,7 @@ __all__ = ["STREAM_BYTES", "TOP", "block_of", "check_bus", "generate_axi", "wrap
 TOP = "qstep_axi"
 
 STREAM_BYTES = (4, 8, 16)
-"""What a beat of the streams can have."""
+"""Bytes that a beat of the streams can have."""
 
 _COMMON = ("qs_bus_fifo", "qs_bus_collect", "qs_bus_spread", "qs_bus_guard")
 _WRAPPERS = {
@@ -35,17 +35,17 @@ _Ports = dict[str, dict[str, Any]]
 
 
 def block_of(config: Config) -> str:
-    """Return which registers a configuration has on a bus."""
+    """Return the name of the register block that a configuration has on a bus."""
     return LANE if config.acting is None else AGENTS
 
 
 def wrapper_paths(block: str) -> list[Path]:
-    """Return the hand-written sources around lane or agents, leaves first; they need the registers."""
+    """Return the hand-written sources around lane or agents, leaves first, without the registers."""
     return [sources.INCLUDE_FOLDER / f"{name}.sv" for name in _WRAPPERS[block]]
 
 
 def check_bus(config: Config) -> None:
-    """Raise ConfigError if a device cannot be had on a bus, or at all."""
+    """Raise ConfigError if a device cannot be built on a bus, or at all."""
     acting = config.acting
     if acting is None:
         return
@@ -118,23 +118,23 @@ def _top(config: Config, stream_bytes: int, ports: _Ports) -> str:
 
 
 def generate_axi(config: Config, folder: Path, stream_bytes: int = 4) -> Manifest:
-    """Write ``qstep_axi.sv`` and all that it is made of, documents of its registers, and a manifest.
+    """Write ``qstep_axi.sv`` with all its sources, documents of its registers, and a manifest.
 
-    ``qstep_axi.f`` lists the files in compile order, as command lines take them.
+    ``qstep_axi.f`` lists the files in compile order, for command lines.
 
     Parameters
     ----------
     config : Config
         What to build: a lane, or agents in one lane.
     folder : Path
-        Where to write; made if it is absent.
+        The folder to write to; created if necessary.
     stream_bytes : int
         Bytes of a beat of the streams: 4, 8 or 16.
 
     Returns
     -------
     Manifest
-        What ``manifest.json`` says; its sources are in compile order, generated ones too.
+        The content of ``manifest.json``; its sources, generated ones too, are in compile order.
 
     Raises
     ------

@@ -20,10 +20,10 @@ _BEAT = 4
 
 
 class LiteXLane(LiteXModule):
-    """The lane on AXI, with a register through which a CPU gives it transitions.
+    """The lane on AXI, with a register into which a CPU writes transitions.
 
     ``docs/buses.md`` has the registers behind `bus` and the four words of a transition. Results are
-    thrown away: the CPU finds what was learnt in the table.
+    discarded: the CPU reads the table.
 
     Parameters
     ----------
@@ -39,8 +39,8 @@ class LiteXLane(LiteXModule):
     bus : AXILiteInterface
         The registers, for ``soc.bus.add_slave``.
     word : CSRStorage
-        The next word of a transition. A write waits for nothing: there is room for 16 words, and the
-        lane takes one in each clock unless settings or a table access hold it up.
+        The next word of a transition. A write never waits: there is room for 16 words, and the lane
+        takes one per clock unless settings or a table access hold it up.
     """
 
     def __init__(self, platform: Any, config: Config, folder: Path) -> None:

@@ -1,7 +1,7 @@
-"""Everything that follows from the descriptions of registers, ``rtl/qs_*_regs.rdl``, by PeakRDL.
+"""Everything generated from the descriptions of registers, ``rtl/qs_*_regs.rdl``, by PeakRDL.
 
-The register block, the C header, the page, and what a test bench knows are made here; nothing of them is
-written by hand or kept in the repository.
+The register block, the C header, the HTML page and the test bench's knowledge are generated here;
+none of them is written by hand or kept in the repository.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ _COMMON = "qs_bus_regs"
 """What both have."""
 
 ADDRESS_BITS = 12
-"""Of the bus: more than the map needs, so that its last word is no register (``qs_bus_guard``)."""
+"""Address bits of the bus: more than the map needs, so its last word is unused (``qs_bus_guard``)."""
 
 _WAIVERS = ("MULTIDRIVEN", "UNUSEDSIGNAL", "UNUSEDPARAM")
-"""PeakRDL drives members of a structure in processes of their own, and leaves some without a reader."""
+"""Lint rules: PeakRDL drives members of a structure in separate processes, and leaves some unread."""
 
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """Where a register is and what it holds.
+    """Address and fields of a register.
 
     Attributes
     ----------
     address : int
-        Of its first byte.
+        Address of its first byte.
     size : int
         Bytes, 4 or 8.
     fields : dict of str to (int, int)
@@ -75,7 +75,7 @@ def header_name(block: str) -> str:
 
 
 def page_name(block: str) -> str:
-    """Return the file to open of the page about a description, which is in a folder of its own."""
+    """Return the file to open for the page about a description, which is a folder."""
     return f"{block}_html/index.html"
 
 
