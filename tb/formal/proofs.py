@@ -84,8 +84,8 @@ _LANE_FAULTS = (
     Fault(
         "a result is joined a clock late",
         "qs_lane.sv",
-        "join_q       <= join_row[WriteStage-1:LoopDepth];",
-        "join_q       <= join_row[WriteStage:LoopDepth+1];",
+        "join_q <= join_row[WriteStage-1:LoopDepth];",
+        "join_q <= join_row[WriteStage:LoopDepth+1];",
         20,
     ),
     Fault(
@@ -181,7 +181,56 @@ def _update(width: int, loop_depth: int) -> Proof:
     )
 
 
+_TABLE = Proof(
+    name="table",
+    says="qs_table gives what was written last, from both copies: 1000 states, 3 actions, 16 bits",
+    top="table_proof",
+    files=("qs_pkg.sv", "qs_table.sv", "table_proof.sv"),
+    parameters={"States": 1000, "Actions": 3, "Width": 16},
+    clocks=2,
+    cover_clocks=10,
+    faults=(
+        Fault(
+            "the copy takes the writes of one action only",
+            "qs_table.sv",
+            "if (write_i) copy[copy_write] <= write_data_i;",
+            "if (write_i && write_action_i == 0) copy[copy_write] <= write_data_i;",
+            10,
+        ),
+        Fault(
+            "a row comes a clock early",
+            "qs_table.sv",
+            "row_o[a] <= ram_q;",
+            "row_o[a] <= mem[row_state_i];",
+            10,
+        ),
+    ),
+    memories=True,
+)
+
+_TREE = Proof(
+    name="tree",
+    says="qs_max_tree gives the maximum and the lowest action that has it: 5 actions, 16 bits, any mask",
+    top="tree_proof",
+    files=("qs_pkg.sv", "qs_max_tree.sv", "tree_proof.sv"),
+    parameters={"Actions": 5, "Width": 16},
+    clocks=5,
+    cover_clocks=10,
+    faults=(
+        Fault(
+            "the higher of two equal actions wins",
+            "qs_max_tree.sv",
+            "if (lead >= 0) begin",
+            "if (lead >= -1) begin",
+            10,
+        ),
+    ),
+)
+
+
 _ALL = (
+    _TABLE,
+    _TREE,
     _update(16, 1),
     _update(16, 2),
     _update(16, 3),
