@@ -5,8 +5,11 @@ of the site and in a browser of the repository. Warnings are errors: a link, an 
 leads nowhere fails the build. Addresses outside are not visited.
 """
 
+import shutil
 import sys
 from pathlib import Path
+
+from sphinx.application import Sphinx
 
 import qstep
 
@@ -52,3 +55,15 @@ html_title = "QStep"
 html_show_copyright = False
 html_additional_pages = {"index": "redirect.html"}
 templates_path = ["templates"]
+
+
+def _copy_pictures(app: Sphinx, error: Exception | None) -> None:
+    """Copy the pictures that README.md shows by HTML tags, which Sphinx does not look into."""
+    if error is None:
+        pictures = Path(app.outdir) / "docs/images"
+        shutil.copytree(Path(app.srcdir) / "docs/images", pictures, dirs_exist_ok=True)
+
+
+def setup(app: Sphinx) -> None:
+    """Register what this configuration adds to a build."""
+    app.connect("build-finished", _copy_pictures)
