@@ -61,7 +61,7 @@ def _copy_pictures(app: Sphinx, error: Exception | None) -> None:
     """Copy the pictures that README.md shows by HTML tags, which Sphinx does not look into."""
     if error is None:
         pictures = Path(app.outdir) / "docs/images"
-        shutil.copytree(Path(app.srcdir) / "docs/images", pictures, dirs_exist_ok=True)
+        shutil.copytree(Path(__file__).parent / "images", pictures, dirs_exist_ok=True)
 
 
 def setup(app: Sphinx) -> None:
