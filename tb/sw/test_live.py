@@ -14,14 +14,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from bokeh.document import Document
 from click.testing import CliRunner
 from tb.sw.test_watch import Failing
 
 from qstep.acting.plan import planned
 from qstep.acting.training import Budget
 from qstep.cli.live import command
-from qstep.errors import ConfigError, LinkError, NoTableError, ToolMissingError
+from qstep.errors import ConfigError, EnvironmentSpaceError, LinkError, ToolMissingError
 from qstep.watch.controller import Controller
+from qstep.watch.page import Page
 from qstep.watch.run import WatchedRun
 from qstep.watch.server import serve
 
@@ -154,7 +156,7 @@ def test_port_that_is_taken_is_refused() -> None:
 @pytest.mark.parametrize(
     ("words", "error", "message"),
     [
-        (["snake"], NoTableError, "snake: .*; qstep live shows worlds in which the device acts"),
+        (["nowhere"], EnvironmentSpaceError, "nowhere: no such environment"),
         (
             ["gridworld", "--speed", "2000000"],
             ConfigError,
@@ -177,10 +179,18 @@ def test_what_cannot_be_watched_is_refused(
         run(*words)
 
 
-def test_limit_of_steps_is_for_worlds_from_tables() -> None:
-    answer = run("here.sv", "--max-episode-steps", "9")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["here.sv", "--max-episode-steps", "9"], "is for worlds that have a table"),
+        (["snake", "--max-episode-steps", "9"], "is for worlds that have a table"),
+        (["snake", "--shared-table"], "--shared-table is for runs in which the device acts"),
+    ],
+)
+def test_option_of_another_run_is_refused(words: list[str], message: str) -> None:
+    answer = run(*words)
     assert answer.exit_code == 2
-    assert "--max-episode-steps is for worlds that have a table" in answer.output
+    assert message in " ".join(answer.output.split())
 
 
 def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,16 +215,25 @@ def test_browser_is_opened_unless_it_is_not_wanted(monkeypatch: pytest.MonkeyPat
     assert len(opened) == 1
 
 
-def test_unless_given_alpha_and_gamma_are_those_of_qstep_train(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_unless_given_settings_are_those_of_qstep_train(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    monkeypatch.setattr(
-        "qstep.watch.server.serve", lambda controller, *_: seen.append(controller.view.settings)
-    )
+
+    def served(controller: Controller, grid: Any, headline: str, *_: Any) -> None:
+        seen.append((controller.view.settings.alpha, controller.view.settings.gamma, headline))
+        page = Document()
+        Page(controller, grid, headline).fill(page)
+        has_map = page.select_one({"name": "map"}) is not None
+        assert has_map == headline.startswith("FrozenLake")
+
+    monkeypatch.setattr("qstep.watch.server.serve", served)
     run("FrozenLake-v1")
-    run("FrozenLake-v1", "--alpha", "0.5")
-    assert [(own.alpha, own.gamma) for own in seen] == [(0.03, 0.99), (0.5, 0.99)]
+    run("FrozenLake-v1", "--alpha", "0.5", "--agents", "1")
+    run("cartpole")
+    assert seen == [
+        (0.03, 0.99, "FrozenLake-v1 on model: 8 agents, q-learning, Q2.14"),
+        (0.5, 0.99, "FrozenLake-v1 on model: 1 agent, q-learning, Q2.14"),
+        (0.1, 0.99, "cartpole on model: the host acts, Q8.8"),
+    ]
 
 
 def test_device_that_fails_ends_the_program_with_its_error() -> None:

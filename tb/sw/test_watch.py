@@ -19,11 +19,20 @@ from qstep.acting.fast_model import FastActingModel
 from qstep.acting.plan import AgentsPlan, planned
 from qstep.acting.train import train
 from qstep.acting.training import Budget
+from qstep.config import Config
+from qstep.devices import Device, open_device
+from qstep.envs import make, table_size
 from qstep.errors import ConfigError, LinkError
+from qstep.fixed import Rounding
+from qstep.hyperparameters import Hyperparameters
+from qstep.learn.schedule import EpsilonSchedule
+from qstep.learn.train import Learner, Plan
 from qstep.protocol import MOST_STEPS
 from qstep.watch import controller as controlled
 from qstep.watch.controller import Controller
-from qstep.watch.run import WatchedRun, WatchedView
+from qstep.watch.host_run import HostRun
+from qstep.watch.run import WatchedRun
+from qstep.watch.view import WatchedView
 
 unit = pytest.mark.unit
 
@@ -326,6 +335,70 @@ def test_views_are_rare_where_they_take_long(monkeypatch: pytest.MonkeyPatch) ->
         time.sleep(0.4)
         controller.pause().result()
     assert 3 < len(made) < 8
+
+
+def host_run(
+    world: str, url: str = "model", num_envs: int = 1, sync_steps: int = 7
+) -> tuple[HostRun, Device, Hyperparameters]:
+    hyper = Hyperparameters(0.25, 0.9, Rounding.STOCHASTIC, 5)
+    states, actions = table_size(make(world, 0))
+    device = open_device(url, Config(states, actions))
+    plan = Plan(world, num_envs=num_envs, sync_steps=sync_steps)
+    return HostRun(device, plan, hyper, 0.2), device, hyper
+
+
+@unit
+@pytest.mark.parametrize(("world", "num_envs"), [("FrozenLake-v1", 1), ("cartpole", 3)])
+def test_steps_are_those_of_the_plain_run_where_the_host_acts(world: str, num_envs: int) -> None:
+    run, device, hyper = host_run(world, num_envs=num_envs)
+    plain = open_device("model", device.config)
+    plan = Plan(
+        *(world, 40, EpsilonSchedule(0.2, 0.2, 0), 7),
+        evaluate_every=15,
+        evaluate_episodes=2,
+        num_envs=num_envs,
+    )
+    learner = Learner(plain, plan, hyper)
+    episodes = list(learner)
+    steps = plain.status().applied
+    with Controller(run, 0) as controller:
+        controller.step(5)
+        controller.configure(alpha=0.25, epsilon=0.2)  # as it was: nothing begins anew
+        view = controller.step(steps - 5).result()
+        again = controller.reset().result()
+        assert not again.q.any()
+        assert again.points == ()
+        again = controller.step(steps).result()
+    assert view.counters[0].episodes == len(episodes) == 40
+    assert view.counters[0].terminations == sum(one.terminated for one in episodes)
+    values = device.config.format.to_float(learner.checkpoint.table)
+    for seen in (view, again):
+        assert np.array_equal(seen.q, values[None])
+        assert (seen.states, seen.saturations, seen.optimum) == ((), None, None)
+        assert seen.steps == steps
+    first = [one.total for one in episodes if one.number <= view.points[0].episodes[0]]
+    assert view.points[0].steps == 128
+    assert view.points[0].mean_return == (sum(first) / len(first),)
+    assert str(view.points) == str(again.points)
+
+
+@pytest.mark.rtl
+def test_host_is_steered_on_hardware_as_on_the_model() -> None:
+    tables = []
+    for url in ("model", "sim"):
+        run, device, _ = host_run("FrozenLake-v1", url)
+        with device, Controller(run, 0) as controller:
+            controller.step(150).result()
+            with pytest.raises(ConfigError, match="gamma is 3; it must be from 0 to 1"):
+                controller.configure(gamma=3).result()
+            changed = controller.configure(alpha=0.75, gamma=0.5, epsilon=1.0).result().settings
+            assert changed == AgentSettings(0.75, 0.5, Epsilon(1.0), 5)
+            tables += [controller.step(200).result().q, controller.reset().result().q]
+            assert controller.view.settings == AgentSettings(0.25, 0.9, Epsilon(0.2), 5)
+            tables.append(controller.step(200).result().q)
+    for one, other in zip(tables[:3], tables[3:], strict=True):
+        assert np.array_equal(one, other)
+    assert not np.array_equal(tables[0], tables[2])
 
 
 @pytest.mark.rtl

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import webbrowser
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from qstep import extras
 from qstep.acting.config import CIRCUITS
-from qstep.cli._acting import DEVICE_DEFAULTS, acting_options, grid_named
+from qstep.cli._acting import (
+    DEVICE_DEFAULTS,
+    DEVICE_ONLY,
+    HOST_DEFAULTS,
+    acting_options,
+    grid_named,
+)
 from qstep.cli._options import config_from, device_option
 from qstep.errors import NoTableError
 from qstep.fixed import Rounding
@@ -19,6 +26,7 @@ from qstep.protocol import MOST_STEPS
 
 if TYPE_CHECKING:
     from qstep.acting.world import World
+    from qstep.watch.view import Watched
 
 __all__ = ["command"]
 
@@ -50,55 +58,98 @@ def command(
     /,
     name: str,
     url: str,
-    agents: int | None,
-    max_episode_steps: int | None,
-    lanes: int | None,
-    shared_table: bool,
-    algorithm: str,
-    alpha: float,
-    gamma: float,
-    rounding: str | None,
-    seed: int,
-    config_file: Path | None,
-    number_format: str | None,
-    epsilon: float,
     speed: int,
     port: int,
     no_browser: bool,
+    **options: Any,
 ) -> None:
     """Watch agents learn WORLD, on a page of this computer's browser.
 
     The page shows the table as a heat map (with arrows on the map of the world, if it has one), the
     curves of all agents, and counters. It plays, pauses, steps and resets the run; its sliders change
-    alpha, gamma and epsilon at once. WORLD and DEVICE are those of `qstep train` with --act device. Only
-    this computer can open the page, and only with the token in its address. Ctrl-C ends it.
+    alpha, gamma and epsilon at once. WORLD and DEVICE are those of `qstep train`. The host acts if the
+    world has no transition table, as snake. Only this computer can open the page, and only with the
+    token in its address. Ctrl-C ends it.
 
     \b
     Examples:
       qstep live gridworld
       qstep live FrozenLake-v1 --agents 16 --speed 0
       qstep live gridworld --device sim --port 8000 --no-browser
+      qstep live cartpole
     """
     server = extras.load("qstep.watch.server", "live")
+    from qstep.watch.controller import Controller
+
+    with contextlib.ExitStack() as held:
+        world = _world(name, options.pop("max_episode_steps"))
+        defaults = HOST_DEFAULTS if world is None else DEVICE_DEFAULTS
+        for option, value in defaults.get(name, {}).items():
+            if ctx.get_parameter_source(option) in (None, ParameterSource.DEFAULT):
+                options[option] = value
+        if world is None:
+            run, what = _host_run(held, ctx, name, url, **options)
+        else:
+            run, what = _agents_run(held, world, url, **options)
+        headline = f"{name} on {url}: {what}"
+
+        def ready(address: str) -> None:
+            click.echo(f"{headline}\nopen {address}\nCtrl-C ends it")
+            if not no_browser:
+                webbrowser.open(address)
+
+        controller = held.enter_context(Controller(run, speed))
+        controller.play()
+        server.serve(controller, grid_named(name), headline, port, ready)
+
+
+def _world(name: str, max_episode_steps: int | None) -> World | str | None:
+    """Return a world with the limit that was asked for, of a circuit its name; None if the host acts."""
+    from qstep.acting.world import World
+
+    world: World | str | None = name
+    if not name.endswith(CIRCUITS):
+        with contextlib.suppress(NoTableError):
+            found = World.named(name)
+            return found if max_episode_steps is None else found.limited(max_episode_steps)
+        world = None
+    if max_episode_steps is not None:
+        raise click.UsageError("--max-episode-steps is for worlds that have a table")
+    return world
+
+
+def _agents_run(
+    held: contextlib.ExitStack,
+    world: World | str,
+    url: str,
+    agents: int | None,
+    lanes: int | None,
+    shared_table: bool,
+    algorithm: str,
+    alpha: float,
+    gamma: float,
+    epsilon: float,
+    rounding: str | None,
+    seed: int,
+    config_file: Path | None,
+    number_format: str | None,
+    **_: Any,
+) -> tuple[Watched, str]:
+    """Open a device on which agents act; return their run, and what it is in words."""
     from qstep.acting.agent import AgentSettings
     from qstep.acting.device import open_agents
     from qstep.acting.epsilon import Epsilon
     from qstep.acting.plan import planned
     from qstep.acting.training import Budget
-    from qstep.watch.controller import Controller
     from qstep.watch.run import WatchedRun
 
-    given = {"alpha": alpha, "gamma": gamma}
-    for option, value in DEVICE_DEFAULTS.get(name, {}).items():
-        if option in given and ctx.get_parameter_source(option) is ParameterSource.DEFAULT:
-            given[option] = float(value)
     plan = planned(
-        _world(name, max_episode_steps),
+        world,
         budget=Budget(MOST_STEPS),
         agents=agents,
         algorithm=algorithm,
         shared_table=shared_table,
-        settings=AgentSettings(**given, epsilon=Epsilon(epsilon), seed=seed),
+        settings=AgentSettings(alpha, gamma, Epsilon(epsilon), seed),
         number_format=number_format,
         rounding=rounding or Rounding.NEAREST,
         lanes=lanes,
@@ -107,33 +158,45 @@ def command(
         else config_from(config_file, None, None, number_format, None),
     )
     device = open_agents(url, plan.config, plan.loaded, plan.settings)
-    try:
-        with Controller(WatchedRun(device, plan), speed) as controller:
-            headline = (
-                f"{name} on {url}: {len(plan.settings)} agents, {algorithm}, {plan.config.format}"
+    held.callback(device.close)
+    acting = plan.config.acting
+    assert acting is not None
+    who = "1 agent" if acting.agents == 1 else f"{acting.agents} agents"
+    what = f"{who}, {acting.algorithm.value}, {plan.config.format}"
+    return WatchedRun(device, plan), what
+
+
+def _host_run(
+    held: contextlib.ExitStack,
+    ctx: click.Context,
+    name: str,
+    url: str,
+    alpha: float,
+    gamma: float,
+    epsilon: float,
+    rounding: str | None,
+    seed: int,
+    config_file: Path | None,
+    number_format: str | None,
+    num_envs: int = 1,
+    sync_steps: int = 64,
+    **_: Any,
+) -> tuple[Watched, str]:
+    """Open a device for which the host acts; return its run, and what it is in words."""
+    from qstep.cli._training import configuration
+    from qstep.devices import open_device
+    from qstep.hyperparameters import Hyperparameters
+    from qstep.learn.train import Plan
+    from qstep.watch.host_run import HostRun
+
+    for option in DEVICE_ONLY:
+        if ctx.get_parameter_source(option) is not ParameterSource.DEFAULT:
+            raise click.UsageError(
+                f"--{option.replace('_', '-')} is for runs in which the device acts"
             )
-
-            def ready(address: str) -> None:
-                click.echo(f"{headline}\nopen {address}\nCtrl-C ends it")
-                if not no_browser:
-                    webbrowser.open(address)
-
-            controller.play()
-            server.serve(controller, grid_named(name), headline, port, ready)
-    finally:
-        device.close()
-
-
-def _world(name: str, max_episode_steps: int | None) -> World | str:
-    """Return a world with the limit that was asked for; of a circuit its name."""
-    from qstep.acting.world import World
-
-    if name.endswith(CIRCUITS):
-        if max_episode_steps is not None:
-            raise click.UsageError("--max-episode-steps is for worlds that have a table")
-        return name
-    try:
-        world = World.named(name)
-    except NoTableError as cause:
-        raise NoTableError(f"{cause}; qstep live shows worlds in which the device acts") from cause
-    return world if max_episode_steps is None else world.limited(max_episode_steps)
+    mode = None if rounding is None else Rounding.parse(rounding)
+    config = configuration(name, config_file, number_format, mode)
+    device = held.enter_context(open_device(url, config))
+    plan = Plan(name, sync_steps=sync_steps, num_envs=num_envs)
+    run = HostRun(device, plan, Hyperparameters(alpha, gamma, mode, seed), epsilon)
+    return run, f"the host acts, {config.format}"

@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from qstep.acting.config import CIRCUITS
-from qstep.cli._acting import DEVICE_DEFAULTS, MAZE, acting_options
+from qstep.cli._acting import DEVICE_DEFAULTS, DEVICE_ONLY, HOST_DEFAULTS, acting_options
 from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import (
     config_from,
@@ -28,45 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_HOST_DEFAULTS: dict[str, dict[str, float | int | str]] = {
-    **MAZE,
-    # Slippery: outcomes must be averaged, and a reward of 1 many steps ahead must stay above 2^-8.
-    "FrozenLake-v1": {"alpha": 0.1, "gamma": 0.99, "episodes": 5000},
-    # There is no step limit, so the first walks are long and few episodes are enough.
-    "CliffWalking-v1": {"episodes": 500},
-    # 11 bits stand for many grids, so values must be averaged, and one random move can end a game.
-    "snake": {
-        "alpha": 0.05,
-        "epsilon_end": 0.0,
-        "episodes": 3000,
-        "evaluate_every": 500,
-        "num_envs": 8,
-        "sync_steps": 1024,
-    },
-    # A row stands for many states, so values are means of many small corrections. Rounding to
-    # nearest would drop corrections below half of 2^-8.
-    "cartpole": {
-        "alpha": 0.1,
-        "gamma": 0.99,
-        "rounding": "stochastic",
-        "epsilon_end": 0.0,
-        "episodes": 3000,
-        "evaluate_every": 500,
-        "num_envs": 4,
-        "sync_steps": 1024,
-    },
-}
-"""Defaults of worlds that do not learn with the command's own defaults."""
-
-_DEVICE_ONLY = (
-    "steps",
-    "max_episode_steps",
-    "agents",
-    "lanes",
-    "shared_table",
-    "algorithm",
-    "trace",
-)
 _HOST_ONLY = ("epsilon_episodes", "evaluate_every", "num_envs", "sync_steps")
 
 
@@ -183,7 +144,7 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
             if act == "device":
                 raise
     on_host = world is None and not is_circuit
-    others = _DEVICE_ONLY if on_host else _HOST_ONLY
+    others = (*DEVICE_ONLY, "steps", "trace") if on_host else _HOST_ONLY
     for name in others:
         if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT:
             who = "device" if on_host else "host"
@@ -191,7 +152,7 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
                 f"--{name.replace('_', '-')} is for runs in which the {who} acts"
             )
         del options[name]
-    defaults = _HOST_DEFAULTS if on_host else DEVICE_DEFAULTS
+    defaults = HOST_DEFAULTS if on_host else DEVICE_DEFAULTS
     for name, value in defaults.get(env_id, {}).items():
         if ctx.get_parameter_source(name) is ParameterSource.DEFAULT:
             options[name] = value

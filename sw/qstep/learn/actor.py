@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from qstep.learn.checkpoint import Columns, Episode
 from qstep.learn.evaluate import Evaluation
+from qstep.learn.schedule import EpsilonSchedule
 
 __all__ = ["Actor", "Stretch"]
 
@@ -55,6 +56,9 @@ class Actor(Protocol):
         steps, episodes : int
             How many steps it may have, and how many episodes may end in it; 1 or more each.
         """
+
+    def explore(self, epsilon: EpsilonSchedule) -> None:
+        """Explore so from now on; where epsilon is constant within an episode, from the next one on."""
 
     def evaluate(self, table: NDArray[np.int32], episodes: int, done: int) -> Evaluation:
         """Play so many episodes greedily; those that :meth:`act` is in the middle of do not notice."""

@@ -77,6 +77,10 @@ class GymActor:
         self.resting = bool(ended)
         return Stretch(tuple(np.array(column) for column in zip(*rows, strict=True)), ended)
 
+    def explore(self, epsilon: EpsilonSchedule) -> None:
+        """See :meth:`Actor.explore`."""
+        self._schedule = epsilon
+
     def evaluate(self, table: NDArray[np.int32], episodes: int, done: int) -> Evaluation:
         """See :meth:`Actor.evaluate`."""
         return evaluate(

@@ -26,7 +26,7 @@ from qstep.devices.base import Device
 from qstep.envs import GridWorld, make, table_size
 from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError, WorldError
 from qstep.hyperparameters import Hyperparameters, checked_hyper
-from qstep.learn.actor import Actor
+from qstep.learn.actor import Actor, Stretch
 from qstep.learn.checkpoint import Columns, Episode, TableCheckpoint
 from qstep.learn.evaluate import MAX_SEED, Evaluation
 from qstep.learn.gym_actor import GymActor
@@ -211,26 +211,55 @@ class Learner:
 
     def __iter__(self) -> Iterator[Episode]:
         """Run the episodes that are left; yield each once it is in the checkpoint."""
-        done, evaluations = self.checkpoint.episode, self.checkpoint.evaluations
+        evaluations = self.checkpoint.evaluations
         every = self.plan.evaluate_every
-        while done < self.plan.episodes:
+        while (done := self._done) < self.plan.episodes:
             if done and done % every == 0 and (not evaluations or evaluations[-1].episode < done):
                 evaluations = (*evaluations, self._evaluate(done))
             episodes = min(self.plan.episodes - done, every - done % every)
-            stretch = self._actor.act(self._table, done, self._room, episodes)
-            self._pending.append(stretch.columns)
-            if self._room == 0:
-                self._sync()
+            stretch = self.stretch(self._room, episodes)
             self._history += stretch.episodes
             self._tell(stretch.episodes)
-            done += len(stretch.episodes)
             if self._actor.resting:
-                self.checkpoint = self.result = self._take(done, evaluations)
-                if done == self.plan.episodes:
+                self.checkpoint = self.result = self._take(self._done, evaluations)
+                if self._done == self.plan.episodes:
                     self._finish()
             yield from stretch.episodes
         if self.result is self.checkpoint:
             self._finish()
+
+    def stretch(self, steps: int, episodes: int) -> Stretch:
+        """Act for up to so many steps and ended episodes, but not beyond the next read of the table.
+
+        The pieces of a run make the run. What they give is not kept for a checkpoint.
+        """
+        stretch = self._actor.act(self._table, self._done, min(steps, self._room), episodes)
+        self._pending.append(stretch.columns)
+        if self._room == 0:
+            self._sync()
+        self._done += len(stretch.episodes)
+        return stretch
+
+    @property
+    def table(self) -> NDArray[np.int32]:
+        """The table as it was last read from the device, on which the actor acts: raw, shape (S, A)."""
+        return self._table
+
+    def configure(self, hyper: Hyperparameters, epsilon: EpsilonSchedule) -> None:
+        """Go on with another learning rate, discount and exploration; the noise goes on as well.
+
+        What was collected and not applied is applied with them.
+
+        Raises
+        ------
+        ConfigError
+            A value is illegal; nothing is changed.
+        """
+        noise = self.device.status().noise
+        self.device.configure(checked_hyper(hyper))
+        self.device.set_noise(noise)
+        self.hyper = hyper
+        self._actor.explore(epsilon)
 
     def _finish(self) -> None:
         """Apply what is pending and evaluate; a run that goes on for longer does neither here."""
@@ -325,5 +354,6 @@ class Learner:
         self._noise = checkpoint.noise
         self._pending = list(checkpoint.pending)
         self._history = list(checkpoint.episodes)
+        self._done = checkpoint.episode
         for generator, state in zip(self._generators, checkpoint.generators, strict=True):
             generator.bit_generator.state = state

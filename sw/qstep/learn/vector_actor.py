@@ -96,6 +96,10 @@ class VectorActor:
         ]
         return Stretch(tuple(column[:made] for column in columns), over)
 
+    def explore(self, epsilon: EpsilonSchedule) -> None:
+        """See :meth:`~qstep.learn.actor.Actor.explore`."""
+        self._schedule = epsilon
+
     def evaluate(self, table: NDArray[np.int32], episodes: int, done: int) -> Evaluation:
         """See :meth:`~qstep.learn.actor.Actor.evaluate`: one episode in each of so many environments."""
         envs = VECTOR_ENVS[self._env_id].empty(episodes)

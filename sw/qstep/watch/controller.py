@@ -13,7 +13,7 @@ from qstep.checks import integer
 from qstep.closing import Closing
 from qstep.errors import ConfigError
 from qstep.protocol import MOST_STEPS
-from qstep.watch.run import WatchedRun, WatchedView
+from qstep.watch.view import Watched, WatchedView
 
 __all__ = ["MOST_SPEED", "Controller", "Done"]
 
@@ -46,7 +46,7 @@ class Controller(Closing):
 
     Parameters
     ----------
-    run : WatchedRun
+    run : Watched
         From now on used by this controller's thread alone.
     speed : int
         Steps a second of each agent while it plays, 1 to 1,000,000; 0 is as fast as it goes.
@@ -66,7 +66,7 @@ class Controller(Closing):
         The speed is out of range.
     """
 
-    def __init__(self, run: WatchedRun, speed: int) -> None:
+    def __init__(self, run: Watched, speed: int) -> None:
         self._run = run
         self._speed = integer("speed", speed, 0, MOST_SPEED)
         self._left, self._paced = 0, True
@@ -139,7 +139,7 @@ class Controller(Closing):
         gamma: float | None = None,
         epsilon: float | None = None,
     ) -> Done:
-        """Go on with another alpha, gamma or epsilon, as :meth:`WatchedRun.configure`; at once.
+        """Go on with another alpha, gamma or epsilon, as :meth:`Watched.configure`; at once.
 
         The error of an illegal value is that of the future.
         """

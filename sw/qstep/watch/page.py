@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from qstep.grid_map import GridMap
 from qstep.watch.controller import MOST_SPEED, Controller, Done
 from qstep.watch.figures import CurvePicture, MapPicture, TablePicture
-from qstep.watch.run import WatchedView
+from qstep.watch.view import WatchedView
 
 __all__ = ["Page"]
 
@@ -179,13 +179,15 @@ class Page:
     def tick(self) -> None:
         """Show the controller's latest view, if it is another."""
         controller = self._controller
-        view = controller.view
+        rate, view = controller.rate, controller.view  # in this order: with 0 comes the last view
         self._play.label = "Pause" if controller.playing else "Play"
         self._carry_out_wishes(view)
-        self._tiles.text = self._tiles_of(view)
-        if view is self._shown:
-            return
-        self._shown = view
+        if view is not self._shown:
+            self._shown = view
+            self._show_pictures(view)
+        self._tiles.text = self._tiles_of(view, rate)  # after the pictures that they belong to
+
+    def _show_pictures(self, view: WatchedView) -> None:
         table = view.q[_whole(self._agent.value, 0, len(view.q) - 1)]
         if self._map is not None:
             self._map.show(table, view.states)
@@ -196,16 +198,17 @@ class Page:
         self._returns.show(steps, returns)
         self._values.show(steps, _rows([p.value for p in view.points], agents), view.optimum)
 
-    def _tiles_of(self, view: WatchedView) -> str:
+    def _tiles_of(self, view: WatchedView, rate: float) -> str:
         last = view.points[-1] if view.points else None
         known = [] if last is None else [v for v in last.mean_return if not math.isnan(v)]
         tiles = {
             "steps of each agent": f"{view.steps:,}",
             "episodes": f"{sum(own.episodes for own in view.counters):,}",
-            "updates/s": f"{self._controller.rate:,.0f}",
+            "updates/s": f"{rate:,.0f}",
             "return, median": f"{np.median(known):.2f}" if known else "–",
-            "saturations": f"{sum(own.saturations for own in view.counters):,}",
         }
+        if view.saturations is not None:
+            tiles["saturations"] = f"{view.saturations:,}"
         best = view.optimum
         if best is not None and last is not None and last.value:
             near = sum(value >= best - _NEAR * abs(best) for value in last.value)

@@ -1,56 +1,21 @@
-"""A run of agents that is looked at and steered while it goes on; nothing here knows of a page."""
+"""A run of agents on a device that is looked at and steered while it goes on."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
 from qstep.acting.device import AgentsDevice
-from qstep.acting.epsilon import Epsilon
 from qstep.acting.plan import AgentsPlan
-from qstep.acting.point import Point
 from qstep.acting.training import Training
 from qstep.learn.value_iteration import best_start_value
 from qstep.table import policy_table
+from qstep.watch.view import WatchedView, changed
 
-__all__ = ["WatchedRun", "WatchedView"]
-
-
-@dataclass(frozen=True)
-class WatchedView:
-    """All that is shown of a run at one moment.
-
-    Attributes
-    ----------
-    settings : AgentSettings
-        Of agent 0; `configure` sets those of all.
-    states : tuple of AgentState
-    counters : tuple of AgentCounters
-    q : ndarray of float64, shape (tables, S, A)
-        What the greedy policy of each table takes the maximum of, in real units.
-    points : tuple of Point
-        As `qstep train` makes them.
-    optimum : float or None
-        What the optimal policy is worth where episodes start, if that is known.
-    """
-
-    settings: AgentSettings
-    states: tuple[AgentState, ...]
-    counters: tuple[AgentCounters, ...]
-    q: NDArray[np.float64]
-    points: tuple[Point, ...]
-    optimum: float | None
-
-    @property
-    def steps(self) -> int:
-        """Of each agent so far."""
-        return self.counters[0].steps
+__all__ = ["WatchedRun"]
 
 
 class WatchedRun:
@@ -91,18 +56,8 @@ class WatchedRun:
         gamma: float | None = None,
         epsilon: float | None = None,
     ) -> None:
-        """Go on with another alpha, gamma or constant epsilon of all agents; None leaves it.
-
-        Raises
-        ------
-        ConfigError
-            A value is illegal; nothing is changed.
-        """
-        changed: dict[str, Any] = {"alpha": alpha, "gamma": gamma}
-        if epsilon is not None:
-            changed["epsilon"] = Epsilon(epsilon)
-        changed = {name: value for name, value in changed.items() if value is not None}
-        settings = tuple(replace(own, **changed) for own in self._settings)
+        """As :meth:`Watched.configure <qstep.watch.view.Watched.configure>`."""
+        settings = tuple(changed(own, alpha, gamma, epsilon) for own in self._settings)
         self._training.configure(settings)
         self._settings = settings
 
@@ -119,11 +74,12 @@ class WatchedRun:
 
     def view(self) -> WatchedView:
         """Return what there is to see now."""
-        config = self.plan.config
+        config, counters = self.plan.config, tuple(self._device.counters)
         return WatchedView(
             self._settings[0],
             tuple(self._device.states),
-            tuple(self._device.counters),
+            counters,
+            sum(own.saturations for own in counters),
             config.format.to_float(policy_table(config, self._device.table)),
             tuple(self._training.points),
             self._optimum(self._settings[0].gamma),

@@ -1,0 +1,113 @@
+"""A run in which the host acts and the device learns, looked at and steered while it goes on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from qstep.acting.agent import AgentCounters, AgentSettings
+from qstep.acting.epsilon import Epsilon
+from qstep.acting.point import Point
+from qstep.acting.training import Budget
+from qstep.devices import Device
+from qstep.hyperparameters import Hyperparameters
+from qstep.learn.schedule import EpsilonSchedule
+from qstep.learn.train import Learner, Plan
+from qstep.protocol import MOST_STEPS
+from qstep.watch.view import WatchedView, changed
+
+__all__ = ["HostRun"]
+
+
+class HostRun:
+    """A run on a device, made of exactly as many steps as one asks for; for the controller one agent.
+
+    It is the run that :class:`~qstep.learn.train.Learner` makes, whatever the pieces, without its
+    evaluations. A step is one of any of its environments.
+
+    Parameters
+    ----------
+    device : Device
+        From now on used by this run alone.
+    plan : Plan
+        `env_id`, `num_envs`, `sync_steps`; how long it is does not count.
+    hyper : Hyperparameters
+    epsilon : float
+        How much to explore, 0..1.
+
+    Raises
+    ------
+    ConfigError
+        A value is illegal.
+    EnvironmentSpaceError
+        The environment does not fit the device's table.
+    """
+
+    def __init__(self, device: Device, plan: Plan, hyper: Hyperparameters, epsilon: float) -> None:
+        self._device, self._hyper = device, hyper
+        self._first = AgentSettings(hyper.alpha, hyper.gamma, Epsilon(epsilon), hyper.seed)
+        self._plan = replace(plan, epsilon=_constant(self._first))
+        self._budget = Budget(MOST_STEPS)
+        self.reset()
+
+    def reset(self) -> None:
+        """As :meth:`Watched.reset <qstep.watch.view.Watched.reset>`."""
+        self._settings = self._first
+        self._learner = Learner(self._device, self._plan, self._hyper)
+        self._counters = AgentCounters()
+        self._points: list[Point] = []
+        self._returns: list[float] = []
+        self._left = self._budget.piece(0)
+
+    def advance(self, steps: int) -> int:
+        """As :meth:`Watched.advance <qstep.watch.view.Watched.advance>`.
+
+        Fewer are made where the device gets what was collected, an episode ends or a point is due.
+        """
+        steps = min(steps, self._left)
+        columns, episodes = self._learner.stretch(steps, steps)
+        made = len(columns[0])
+        terminated = sum(episode.terminated for episode in episodes)
+        own = self._counters
+        self._counters = replace(
+            own,
+            steps=own.steps + made,
+            terminations=own.terminations + terminated,
+            truncations=own.truncations + len(episodes) - terminated,
+        )
+        self._returns += [episode.total for episode in episodes]
+        self._left -= made
+        if not self._left:
+            self._look()
+        return made
+
+    def _look(self) -> None:
+        returns, own = self._returns, self._counters
+        mean = sum(returns) / len(returns) if returns else float("nan")
+        self._points.append(Point(own.steps, (own.episodes,), (mean,), ()))
+        self._returns = []
+        self._left = self._budget.piece(own.steps)
+
+    def configure(
+        self,
+        *,
+        alpha: float | None = None,
+        gamma: float | None = None,
+        epsilon: float | None = None,
+    ) -> None:
+        """As :meth:`Watched.configure <qstep.watch.view.Watched.configure>`."""
+        own = changed(self._settings, alpha, gamma, epsilon)
+        hyper = replace(self._hyper, alpha=own.alpha, gamma=own.gamma)
+        self._learner.configure(hyper, _constant(own))
+        self._settings = own
+
+    def view(self) -> WatchedView:
+        """As :meth:`Watched.view <qstep.watch.view.Watched.view>`."""
+        number_format = self._device.config.format
+        q = number_format.to_float(self._learner.table)[None]
+        return WatchedView(
+            self._settings, (), (self._counters,), None, q, tuple(self._points), None
+        )
+
+
+def _constant(settings: AgentSettings) -> EpsilonSchedule:
+    return EpsilonSchedule(settings.epsilon.start, settings.epsilon.start, 0.0)

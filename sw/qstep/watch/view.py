@@ -1,0 +1,89 @@
+"""What is shown of a run, and what a run must do to be watched; nothing here knows of a page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
+from qstep.acting.epsilon import Epsilon
+from qstep.acting.point import Point
+
+__all__ = ["Watched", "WatchedView", "changed"]
+
+
+@dataclass(frozen=True)
+class WatchedView:
+    """All that is shown of a run at one moment.
+
+    Attributes
+    ----------
+    settings : AgentSettings
+        Of agent 0; `configure` sets those of all.
+    states : tuple of AgentState
+        Where agents act on the device, else empty.
+    counters : tuple of AgentCounters
+        Where the host acts, of what it did on all its environments.
+    saturations : int or None
+        Updates that did not fit, of all agents; None if nobody counts them.
+    q : ndarray of float64, shape (tables, S, A)
+        What the greedy policy of each table takes the maximum of, in real units.
+    points : tuple of Point
+        As `qstep train` makes them.
+    optimum : float or None
+        What the optimal policy is worth where episodes start, if that is known.
+    """
+
+    settings: AgentSettings
+    states: tuple[AgentState, ...]
+    counters: tuple[AgentCounters, ...]
+    saturations: int | None
+    q: NDArray[np.float64]
+    points: tuple[Point, ...]
+    optimum: float | None
+
+    @property
+    def steps(self) -> int:
+        """Of each agent so far."""
+        return self.counters[0].steps
+
+
+def changed(
+    settings: AgentSettings, alpha: float | None, gamma: float | None, epsilon: float | None
+) -> AgentSettings:
+    """Return settings with another alpha, gamma or constant epsilon, where it is not None."""
+    own: dict[str, Any] = {"alpha": alpha, "gamma": gamma}
+    if epsilon is not None:
+        own["epsilon"] = Epsilon(epsilon)
+    return replace(settings, **{name: value for name, value in own.items() if value is not None})
+
+
+class Watched(Protocol):
+    """A run that can be watched: :class:`~qstep.watch.run.WatchedRun` or one in which the host acts."""
+
+    def advance(self, steps: int) -> int:
+        """Make up to `steps` steps of each agent, 1 or more; return how many, 0 if the run is over."""
+
+    def configure(
+        self,
+        *,
+        alpha: float | None = None,
+        gamma: float | None = None,
+        epsilon: float | None = None,
+    ) -> None:
+        """Go on with another alpha, gamma or constant epsilon; None leaves it.
+
+        Raises
+        ------
+        ConfigError
+            A value is illegal; nothing is changed.
+        """
+
+    def reset(self) -> None:
+        """Go back to the beginning: settings, seed, tables and curves."""
+
+    def view(self) -> WatchedView:
+        """Return what there is to see now."""
