@@ -55,6 +55,8 @@ html_title = "QStep"
 html_show_copyright = False
 html_additional_pages = {"index": "redirect.html"}
 templates_path = ["templates"]
+html_static_path = ["static"]
+html_css_files = ["wide.css"]
 
 
 def _copy_pictures(app: Sphinx, error: Exception | None) -> None:
