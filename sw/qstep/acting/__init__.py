@@ -1,1 +1,1 @@
-"""Acting beside the table: worlds, policies and agents, as the device and its models have them."""
+"""Acting beside the table: worlds, policies and agents of the device and its models."""

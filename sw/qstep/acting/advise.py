@@ -1,4 +1,4 @@
-"""Which number format a world needs: every one is tried on the compiled model."""
+"""The number format that a world needs: all formats are tried on the compiled model."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ NARROWEST, WIDEST = 8, 32
 
 _PREFERRED = (Rounding.NEAREST, Rounding.STOCHASTIC, Rounding.FLOOR)
 _EXACT, _NEAR = 1e-9, 0.01
-"""What the start may be worth less than the optimum, as a share of it: without chance, and with it."""
+"""Loss at the start that is tolerated, as a share of the optimum: without chance, and with it."""
 
 _ALPHA, _ALPHA_BY_CHANCE = 0.5, 1 / 256
 _STEPS_A_PAIR, _STEPS_A_PAIR_BY_CHANCE = 300, 1 << 14
@@ -51,7 +51,7 @@ _LEAST_STEPS, _MOST_STEPS = 1 << 17, 1 << 22
 
 
 class Outcome(StrEnum):
-    """What became of a trial: the policy, or why it was not reached."""
+    """The outcome of a trial: the policy was reached, or why not."""
 
     REACHED = "reached"
     DEAD_ZONE = "dead zone"
@@ -61,7 +61,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A format and a rounding mode, and what agents have learnt with them.
+    """The result of learning with a format and a rounding mode.
 
     Attributes
     ----------
@@ -69,12 +69,12 @@ class Trial:
     rounding : Rounding
     outcome : Outcome
         Dead zone: TD errors are rounded away where the policy is wrong. Saturation: values did not fit.
-        Not enough: neither, so more fraction bits, more steps or less alpha.
+        Not enough: neither; more fraction bits, more steps or a smaller alpha are needed.
     loss : float
-        What the median agent's greedy policy is worth less than the optimum where episodes start, as a
-        share of it.
+        How much less than the optimum the median agent's greedy policy is worth where episodes
+        start, as a share of the optimum.
     saturated : float
-        Share of the updates that saturated.
+        Share of updates that saturated.
     """
 
     number_format: QFormat
@@ -92,9 +92,9 @@ class Advice:
     ----------
     alpha, gamma : float
     steps : int
-        Of each agent in a trial.
+        Steps of each agent in a trial.
     within : float
-        Loss up to which the policy counts as reached.
+        Largest loss with which the policy counts as reached.
     trials : tuple of Trial
     """
 
@@ -106,9 +106,10 @@ class Advice:
 
     @property
     def narrowest(self) -> Trial | None:
-        """The narrowest format that reaches the policy, as do all with more fraction bits.
+        """The narrowest format that reaches the policy, as do all formats with more fraction bits.
 
-        Of those as wide, nearest rounding comes first, then stochastic, and the least that saturated.
+        Among formats of equal width, nearest rounding comes first, then stochastic, then the least
+        saturation.
         """
         failed: dict[tuple[Rounding, int], int] = {}
         for trial in self.trials:
@@ -126,7 +127,7 @@ class Advice:
         return min(filter(lasting, self.trials), key=order, default=None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain values."""
+        """Return everything as plain values."""
 
         def plain(trial: Trial) -> dict[str, Any]:
             zone = dead_zone(trial.number_format, trial.rounding, self.alpha).high
@@ -153,7 +154,7 @@ class Advice:
 
 
 class Zone(NamedTuple):
-    """TD errors, in real units, from `low` to `high` that change nothing."""
+    """Range of TD errors in real units, from `low` to `high`, that change nothing."""
 
     low: float
     high: float
@@ -162,8 +163,8 @@ class Zone(NamedTuple):
 def dead_zone(number_format: QFormat, rounding: Rounding, alpha: float) -> Zone:
     """Return the dead zone of updates.
 
-    It is 2^-F / (2 alpha) either way with nearest rounding. Rounding down leaves out twice that upwards
-    and nothing downwards, stochastic rounding nothing.
+    With nearest rounding it is 2^-F / (2 alpha) in both directions. Rounding down has twice that upwards
+    and nothing downwards; stochastic rounding has none.
     """
     half = number_format.resolution / (2 * alpha) if alpha else math.inf
     return {
@@ -174,14 +175,14 @@ def dead_zone(number_format: QFormat, rounding: Rounding, alpha: float) -> Zone:
 
 
 def _has_chance(world: World) -> bool:
-    """Whether a state and an action have several outcomes anywhere."""
+    """Whether any pair of state and action has several outcomes."""
     return len(world.state) > world.states * world.actions
 
 
 def usual_steps(world: World) -> int:
-    """Return for how long an agent should learn a world, 2^17 to 2^22 steps.
+    """Return how many steps an agent should learn a world, from 2^17 to 2^22.
 
-    They are 300 for each pair of state and action, or 16,384 in a world with chance.
+    It is 300 per pair of state and action, or 16,384 in a world with chance.
     """
     each = _STEPS_A_PAIR_BY_CHANCE if _has_chance(world) else _STEPS_A_PAIR
     return min(max(_LEAST_STEPS, each * world.states * world.actions), _MOST_STEPS)
@@ -198,26 +199,27 @@ def advise(
     seed: int = 0,
     progress: Callable[[Trial, int, int], object] | None = None,
 ) -> Advice:
-    """Let agents learn a world by Q-learning in all formats up to a width; compare with value iteration.
+    """Let agents learn a world with all formats up to a width; compare with value iteration.
 
-    The integer bits go from the fewest that hold the rewards to one more than the optimum needs.
+    The integer bits range from the fewest that hold the rewards to one more than the optimum needs. The
+    algorithm is Q-learning.
 
     Parameters
     ----------
     world : World
     alpha : float, optional
-        Without, 0.5, or 1/256 in a world with chance, where 0.5 never settles.
+        By default 0.5, or 1/256 in a world with chance, where 0.5 never settles.
     gamma : float
         From 0 to below 1.
     steps : int, optional
-        Of each of 5 agents in a trial; without, 300 for each pair of state and action, or 16,384 with
-        chance, from 2^17 to 2^22. Epsilon falls from 1 to 0.05 over the first half.
+        Steps of each of 5 agents in a trial; by default 300 per pair of state and action, or 16,384 with
+        chance, from 2^17 to 2^22. Epsilon falls from 1 to 0.05 during the first half.
     most_width : int
         8..32.
     roundings : sequence of Rounding
     seed : int
     progress : callable, optional
-        ``progress(trial, done, total)`` after each.
+        Called as ``progress(trial, done, total)`` after each trial.
 
     Raises
     ------
@@ -273,7 +275,7 @@ def advise(
 
 
 def _integer_bits(values: NDArray[np.float64]) -> int:
-    """Return the fewest integer bits, sign included, that hold values with half a unit above."""
+    """Return the fewest integer bits, including the sign, that hold values plus half a unit."""
     bits = 1
     while values.max() > 2.0 ** (bits - 1) - 0.5 or values.min() < -(2.0 ** (bits - 1)):
         bits += 1
@@ -287,10 +289,10 @@ def _why(
     zone: Zone,
     gamma: float,
 ) -> Outcome:
-    """Return why a table's policy is not optimal, though nothing saturated.
+    """Return why a table's policy is not optimal although nothing saturated.
 
-    It is the dead zone if there is one and, wherever the policy leaves the optimum, the expected TD
-    errors of all actions are in it.
+    The reason is the dead zone if, wherever the policy differs from the optimum, the expected TD
+    errors of all actions lie in it.
     """
     greedy = np.eye(q.shape[1], dtype=np.bool_)[q.argmax(axis=1)]
     wrong = world.visited(greedy) & ~(greedy & optimal).any(axis=1)

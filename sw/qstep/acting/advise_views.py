@@ -25,7 +25,7 @@ _COLOURS = {
 
 
 def sentence(advice: Advice) -> str:
-    """Return the answer in a sentence."""
+    """Return the advice as a sentence."""
     best = advice.narrowest
     if best is None:
         return "No format that was tried reaches the policy: try --steps, --alpha or --width."
@@ -36,11 +36,11 @@ def sentence(advice: Advice) -> str:
 
 
 def render(advice: Advice, world: str) -> Table:
-    """Return a table: for each width, the best format of every rounding mode, or why none will do."""
+    """Return a table: the best format of each width and rounding mode, or why none suffices."""
     modes = list(dict.fromkeys(trial.rounding for trial in advice.trials))
     table = Table(
         title=f"{world}: alpha {advice.alpha:g}, gamma {advice.gamma:g}, {advice.steps:,} steps",
-        caption="Loss: what the greedy policy is worth less than the optimum where episodes start. "
+        caption="Loss: how much less than the optimum the greedy policy is worth where episodes start. "
         "Dead zone: TD errors up to this are rounded away. Not enough: fraction bits, or steps.",
     )
     table.add_column("bits", justify="right")

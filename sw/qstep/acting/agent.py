@@ -1,4 +1,4 @@
-"""What an agent is set to, what it keeps from step to step, and what it counts."""
+"""An agent's settings, its state from step to step, and its counters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["AgentCounters", "AgentSettings", "AgentState"]
 
 @dataclass(frozen=True, slots=True)
 class AgentSettings:
-    """What an agent learns with; each may have its own, so that one run is a sweep.
+    """An agent's settings; each agent may have its own, which makes one run a sweep.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class AgentSettings:
     epsilon : Epsilon
         Exploration; 1 is the random policy and 0 the greedy one.
     seed : int
-        0..2^64-1. Agents of one seed draw differently, as their numbers differ.
+        0..2^64-1. Agents with the same seed draw differently, since their numbers differ.
 
     Raises
     ------
@@ -45,30 +45,30 @@ class AgentSettings:
 
     @property
     def coefficients(self) -> Coefficients:
-        """alpha, beta and kappa as the hardware takes them."""
+        """alpha, beta and kappa in the hardware's form."""
         return coefficients(self.alpha, self.gamma)
 
 
 @dataclass(slots=True)
 class AgentState:
-    """What an agent keeps from one step to the next; with the table, all that a run goes on from.
+    """An agent's state from one step to the next; with the table, all that a run needs to continue.
 
     Attributes
     ----------
     word : int
-        The generator's, 1..2^64-1.
+        Word of the random generator, 1..2^64-1.
     epsilon : int
         0..2^24.
     epsilon_count : int
         Units since epsilon last fell, 0..65534.
     begun : bool
-        The first start state and its action are drawn.
+        The first start state and its action have been drawn.
     state, action : int
-        Where the agent is and what it does next.
+        Where the agent is, and its next action.
     explored : bool
         `action` was drawn at random.
     episode_steps : int
-        Steps of the episode so far, 0..65534; stays 0 where the world has no limit of steps.
+        Steps of the episode so far, 0..65534; stays 0 if the world has no limit of steps.
     """
 
     word: int
@@ -88,18 +88,18 @@ class AgentState:
 
 @dataclass(slots=True)
 class AgentCounters:
-    """What an agent has done so far.
+    """An agent's counters.
 
     Attributes
     ----------
     steps : int
         48 bits.
     terminations, truncations : int
-        Episodes that ended so, 48 bits each; :attr:`episodes` is their sum.
+        Episodes that ended this way, 48 bits each; :attr:`episodes` is their sum.
     saturations : int
         Updates whose rounded sum did not fit, 48 bits.
     return_sum : int
-        Returns of all episodes, the unfinished one included, not discounted: the exact sum of the raw
+        Undiscounted returns of all episodes, including the unfinished one: the exact sum of the raw
         rewards, 64 bits, two's complement.
     """
 

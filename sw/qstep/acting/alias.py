@@ -1,9 +1,9 @@
-"""Alias tables: a set of weights cut into slots of equal size, of which each holds two at most.
+"""Alias tables: a set of weights cut into slots of equal size, each of which holds at most two weights.
 
 Walker's method (ACM TOMS 3, 1977) in integers, for many sets at once. The sweep that fills the slots
-goes through the weights below a slot's size (light) and the others (heavy) in their order. Where it
-stands follows from sums alone (Huebschle-Schneider and Sanders, ACM TOMS 48, 2022): what the light ones
-so far lacked, and what the heavy ones so far had to spare.
+goes through the weights below a slot's size (light) and the others (heavy) in their order. Its position
+follows from sums alone (Huebschle-Schneider and Sanders, ACM TOMS 48, 2022): how much the light weights
+so far lacked, and how much the heavy ones had to spare.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from qstep.acting.draws import DRAW_BITS
 __all__ = ["TOTAL", "Slots", "alias"]
 
 TOTAL = 1 << DRAW_BITS
-"""What the weights of a set sum to."""
+"""The sum of the weights of a set."""
 
 
 class Slots(NamedTuple):
@@ -27,9 +27,9 @@ class Slots(NamedTuple):
     Attributes
     ----------
     split : ndarray of int64, shape (n, K)
-        0..65536 / K: how much of the slot belongs to the first.
+        0..65536 / K: the part of the slot that belongs to the first.
     first, second : ndarray of int64, shape (n, K)
-        0..K-1: which weights of the set share the slot.
+        0..K-1: the weights of the set that share the slot.
     """
 
     split: NDArray[np.int64]
@@ -49,7 +49,7 @@ def alias(weight: NDArray[Any]) -> Slots:
     heavy = weight >= size
     light = ~heavy
 
-    # What is summed within a set stays below its share of the keys, so that one search serves all.
+    # Sums within a set stay below its share of the keys, so that one search serves all sets.
     key = np.arange(sets, dtype=np.int64)[:, None] * (2 * TOTAL)
     lack = np.where(light, size - weight, 0)
     lacked = key + np.cumsum(lack, axis=1)
@@ -57,10 +57,10 @@ def alias(weight: NDArray[Any]) -> Slots:
 
     split = weight.copy()
     second = order.copy()
-    # A light one takes the rest of its slot from the first heavy one that still has something to spare.
+    # A light weight fills its slot from the first heavy one that still has something to spare.
     donor = np.searchsorted(spared[heavy], (lacked - lack)[light], side="right")
     second[light] = order[heavy][donor]
-    # A heavy one keeps a slot, less what it has given too much, which the next heavy one makes good.
+    # A heavy weight keeps a slot, minus its overdraft, which the next heavy one fills.
     taker = np.searchsorted(lacked[light], spared[heavy], side="left")
     given = np.append(lacked[light], 0)[taker]
     nothing = spared[heavy] == np.broadcast_to(key, weight.shape)[heavy]

@@ -1,4 +1,4 @@
-"""Whether agents can be what they are told to be, on any device of a configuration."""
+"""Checks whether a configuration's devices can have given agents."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def checked_agents(
     Raises
     ------
     ConfigError
-        `config` does not act, the number of settings is not that of its agents, or it is without the
-        schedules or the limit of steps that they have.
+        `config` has no agents, the number of settings is not that of its agents, or it lacks the
+        schedules or the limit of steps that they need.
     """
     acting = config.acting
     if not isinstance(acting, Acting):
@@ -57,14 +57,14 @@ def check_parts(
     states: Sequence[AgentState],
     counters: Sequence[AgentCounters],
 ) -> None:
-    """Raise ConfigError unless each agent has a state that it can go on from, and counters."""
+    """Raise ConfigError unless each agent has a valid state and counters."""
     acting = config.acting
     assert acting is not None
     for what, given in (("states", states), ("counters", counters)):
         if len(given) != acting.agents:
             raise ConfigError(f"{what} are of {len(given)} agents; these are {acting.agents}")
     for agent, (own, state) in enumerate(zip(settings, states, strict=True)):
-        # What a device without the switch does not count, and epsilon, which nothing lowers there.
+        # Values that a device without the switch does not count, and epsilon, which never falls there.
         stays = {
             "schedules": {"epsilon": own.epsilon.code.start, "epsilon_count": 0},
             "step_limit": {"episode_steps": 0},

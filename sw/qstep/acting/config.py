@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 CIRCUITS = (".sv", ".v", ".py")
-"""How the file of a world that is a circuit ends: SystemVerilog, Verilog or Amaranth."""
+"""Suffixes of a world that is a circuit: SystemVerilog, Verilog or Amaranth."""
 
 _TABLE, _LIVE, _PINS = _WORLDS = ("table", "live", "pins")
 
@@ -34,20 +34,20 @@ MOST_LANES = 128
 """Of a device."""
 
 LANE_AGENTS = 16
-"""As many as a lane of hardware has slots."""
+"""Most agents of a lane of hardware, which has as many slots."""
 
 MOST_AGENTS = MOST_LANES * LANE_AGENTS
 """Of a device."""
 
 MOST_OUTCOMES = 64
-"""Of one action in one state."""
+"""Most outcomes of one action in one state."""
 
 SWITCHES = ("schedules", "step_limit")
-"""Fields of :class:`Acting` that say what hardware is built with; what is not said is built."""
+"""Fields of :class:`Acting` that leave parts out of the hardware; by default all parts are built."""
 
 
 class Algorithm(Enum):
-    """How the target of an update is made from the next state's row."""
+    """How the target of an update follows from the next state's row."""
 
     Q_LEARNING = "q-learning"
     SARSA = "sarsa"
@@ -56,7 +56,7 @@ class Algorithm(Enum):
 
     @classmethod
     def parse(cls, name: str | Algorithm) -> Algorithm:
-        """Return the algorithm of a name; raises ConfigError where there is none."""
+        """Return the algorithm of a name; raises ConfigError if there is none."""
         try:
             return cls(name)
         except ValueError:
@@ -67,34 +67,34 @@ class Algorithm(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Acting:
-    """What a device has that acts by itself: agents, their algorithm, and a world.
+    """The acting part of a device: agents, their algorithm, and a world.
 
     Parameters
     ----------
     agents : int
         P, 1..2048.
     algorithm : Algorithm or str
-        How targets are made.
+        The rule for targets.
     shared_table : bool
-        All agents learn one table, in turns; else each has its own.
+        All agents learn one table in turns; otherwise each has its own.
     outcomes : int
-        What one action in one state can lead to, at most: a power of two, 1..64.
+        Most outcomes of one action in one state: a power of two, 1..64.
     starts : int
-        Start states, at most: a power of two, 1..65536.
+        Most start states: a power of two, 1..65536.
     world : str
-        ``table``: memories, of which `outcomes` and `starts` say how large they are. Else those are 1,
+        ``table``: memories, whose size `outcomes` and `starts` determine. Otherwise those are 1,
         and this is the file of a circuit, ``NAME.sv``, ``.v`` or ``.py`` (docs/circuit-worlds.md), or
-        ``live`` or ``pins``: the host, or whoever is at the device's pins (docs/live-worlds.md).
+        ``live`` for the host, or ``pins`` for a world at the device's pins (docs/live-worlds.md).
     deadline : int
-        Clocks of the lanes, 1000..2^31-1, after which a circuit, or who is at the pins, is given up that
-        does not answer an agent.
+        Clocks of the lanes, 1000..2^31-1, to wait for the answer of a circuit, or of a world at the
+        pins, to an agent.
     clock_hz : int, optional
-        Clock of the lanes in hertz, 1,000,000..500,000,000, where it is not the link's (docs/farm.md).
-        The world is a table or a circuit then.
+        Clock of the lanes in hertz, 1,000,000..500,000,000, if it is not the link's (docs/farm.md). The
+        world must then be a table or a circuit.
     schedules : bool
-        Each agent's epsilon may fall; else it is constant, and hardware is smaller.
+        Each agent's epsilon may fall; otherwise it is constant, and hardware is smaller.
     step_limit : bool
-        Episodes may have a limit of steps; else there is none, and hardware is smaller.
+        Episodes may have a limit of steps; otherwise there is none, and hardware is smaller.
     """
 
     agents: int = 1
@@ -145,7 +145,7 @@ class Acting:
 
     @property
     def is_table(self) -> bool:
-        """The world is memories of the device."""
+        """The world is a table in memories of the device."""
         return self.world == _TABLE
 
     @property
@@ -160,7 +160,7 @@ class Acting:
 
     @property
     def is_circuit(self) -> bool:
-        """The world is a module of somebody's own."""
+        """The world is a circuit of the user's own."""
         return self.world.endswith(CIRCUITS)
 
     @property

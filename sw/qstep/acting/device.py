@@ -1,4 +1,4 @@
-"""Devices whose agents act by themselves, opened by name."""
+"""Devices whose agents act on their own, opened by name."""
 
 from __future__ import annotations
 
@@ -34,26 +34,26 @@ class AgentsDevice(Protocol):
 
     @property
     def states(self) -> list[AgentState]:
-        """What each agent goes on from."""
+        """The state of each agent."""
 
     @property
     def counters(self) -> list[AgentCounters]:
-        """What each agent has done so far."""
+        """The counters of each agent."""
 
     def run(self, steps: int, *, trace: bool) -> Trace | None:
-        """Let every agent make `steps` steps, and wait for the last; return them if asked to."""
+        """Let every agent make `steps` steps and wait for the last; return them if requested."""
 
     def configure(self, settings: Sequence[AgentSettings]) -> None:
-        """Go on with other settings: `alpha`, `gamma` and `epsilon` of each agent.
+        """Continue with other settings: `alpha`, `gamma` and `epsilon` of each agent.
 
-        Tables, states and counters stay. Where an agent's epsilon is another than before, it begins at
-        its start; else it goes on.
+        Tables, states and counters stay. An agent's epsilon starts over if its setting changes;
+        otherwise it continues.
 
         Raises
         ------
         ConfigError
-            They are for another number of agents, a seed is another, or the configuration is without
-            schedules that they have. Nothing is changed.
+            They are for another number of agents, a seed differs, or the configuration lacks schedules
+            that they need. Nothing is changed.
         """
 
     def restore(
@@ -62,16 +62,16 @@ class AgentsDevice(Protocol):
         states: Sequence[AgentState],
         counters: Sequence[AgentCounters],
     ) -> None:
-        """Go on from what the properties of these names gave."""
+        """Continue from earlier values of the properties with these names."""
 
     def close(self) -> None:
-        """Let go of the device."""
+        """Release the device."""
 
 
 def open_agents(
     url: str, config: Config, world: WorldTable | int, settings: Sequence[AgentSettings]
 ) -> AgentsDevice:
-    """Open a device by name, with a world and one setting for each agent; its tables are 0.
+    """Open a device by name, with a world and settings for each agent; its tables are 0.
 
     Parameters
     ----------
@@ -79,14 +79,14 @@ def open_agents(
         As for :func:`qstep.open`.
     config : Config
     world : WorldTable or int
-        Of a circuit or a world at pins, which only hardware has, the limit of steps; 0 for none.
+        For a circuit or a world at pins, which only hardware has: the limit of steps, 0 for none.
     settings : sequence of AgentSettings
 
     Raises
     ------
     ConfigError
         The name has none of these forms, `settings` are for another number of agents, hardware has no
-        room for them, or the model has no such world.
+        room for them, or the model does not have such a world.
     DeviceError, ToolMissingError
         As for :func:`qstep.open`.
     """
@@ -96,7 +96,7 @@ def open_agents(
                 f"device is {url!r}, which has worlds from tables only; circuits are in sim: and boards"
             )
         model = FastActingModel(config, world, settings)
-        model.run(0)  # its machine code is loaded here, not in the first step
+        model.run(0)  # loads the machine code now, not in the first step
         return model
     from qstep.devices.agents_device import LinkAgents
 

@@ -1,17 +1,17 @@
-"""The generator of an agent: what it draws in a step, and from what.
+"""The random generator of an agent, and its draws.
 
-Its word x has 64 bits and is never 0. Before every draw it moves on by Marsaglia's xorshift (J. Stat.
-Software 8, 2003, triplet 13, 7, 17; period 2^64 - 1), which is linear over GF(2). What is drawn is not:
-the two halves of the word go through the keyless Feistel rounds of the block cipher Simon with words of
-32 bits (Beaulieu et al., 2013), which is a permutation, so that over a period every 64 bits but those
-of 0 are drawn exactly once:
+Its word x has 64 bits and is never 0. Before every draw it advances by Marsaglia's xorshift (J. Stat.
+Software 8, 2003, triplet 13, 7, 17; period 2^64 - 1), which is linear over GF(2). The draws are not
+linear: the two halves of the word go through keyless Feistel rounds of the block cipher Simon with words
+of 32 bits (Beaulieu et al., 2013). This is a permutation, so over a period all 64-bit results, except
+that of 0, are drawn exactly once:
 
     f(w) = ((w <<< 1) & (w <<< 8)) ^ (w <<< 2)
     (high, low) = (low ^ f(high), high)             four times
-    extra = low ^ f(high)                           a fifth round, for what most builds do without
+    extra = low ^ f(high)                           a fifth round, which few builds need
 
-A draw is made in each step and one before the first; all of it is drawn whether or not it is used, so
-that no stream depends on what happens.
+There is one draw per step and one before the first. All parts are drawn whether or not they are used, so
+that no stream depends on the events.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ _MASK64 = (1 << 64) - 1
 
 
 class Draw(NamedTuple):
-    """What an agent draws in a step.
+    """An agent's draw in a step.
 
     Attributes
     ----------
     outcome, start, explore, action : int
-        0..65535 each, bits 63:48, 47:32, 31:16 and 15:0 of the permuted word: which outcome the world
-        takes, which start state, whether the agent explores, and what it then does.
+        0..65535 each, bits 63:48, 47:32, 31:16 and 15:0 of the permuted word: they select the world's
+        outcome, the start state, whether the agent explores, and its random action.
     rounding : int
-        0..32767, bits 31:17 of the extra round: what stochastic rounding adds.
+        0..32767, bits 31:17 of the extra round: added by stochastic rounding.
     table : int
-        0 or 1, bit 16 of the extra round: which table Double Q-learning updates.
+        0 or 1, bit 16 of the extra round: the table that Double Q-learning updates.
     """
 
     outcome: int
@@ -66,33 +66,33 @@ class Draw(NamedTuple):
 
 
 def first_word(seed: int, agent: int) -> int:
-    """Return the generator's word of an agent before its first draw.
+    """Return the word of an agent's generator before its first draw.
 
-    It is output `agent` (from 0) of splitmix64 seeded with `seed` (0..2^64-1), or 1 where that is 0.
+    It is output `agent` (from 0) of splitmix64 seeded with `seed` (0..2^64-1), or 1 if that is 0.
 
     Raises
     ------
     ConfigError
-        The seed is no integer of that range.
+        The seed is not an integer in that range.
     """
     seed = integer("seed", seed, 0, _MASK64, "from 0 to 2^64-1")
     return mixed((seed + (agent + 1) * GOLDEN) & _MASK64) or 1
 
 
 def seed_as_first(seed: int, agent: int) -> int:
-    """Return the seed with which agent number `agent` draws what agent 0 draws with `seed`."""
+    """Return the seed with which agent number `agent` has the draws of agent 0 with `seed`."""
     return (integer("seed", seed, 0, _MASK64, "from 0 to 2^64-1") - agent * GOLDEN) & _MASK64
 
 
 def advanced(word: int) -> int:
-    """Return the word that follows."""
+    """Return the next word."""
     word ^= (word << 13) & _MASK64
     word ^= word >> 7
     return word ^ ((word << 17) & _MASK64)
 
 
 def retreated(word: int) -> int:
-    """Return the word that :func:`advanced` made `word` of."""
+    """Return the previous word: the reverse of :func:`advanced`."""
     word ^= (word << 17 ^ word << 34 ^ word << 51) & _MASK64
     for by in (7, 14, 28, 56):
         word ^= word >> by
@@ -102,7 +102,7 @@ def retreated(word: int) -> int:
 
 
 def draw(word: int) -> Draw:
-    """Return what is drawn from a word."""
+    """Return the draw of a word."""
     high, low = word >> 32, word & _MASK32
     for _ in range(ROUNDS):
         high, low = low ^ _mixing(high), high

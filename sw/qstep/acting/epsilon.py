@@ -1,12 +1,12 @@
-"""Epsilon of an agent: constant, or falling linearly or exponentially, by steps or by episodes.
+"""An agent's epsilon: constant, or falling linearly or exponentially, by steps or by episodes.
 
-On the device it is an unsigned fraction of :data:`EPSILON_BITS` bits of which the upper 16 decide
-(:func:`threshold`). After every unit, which is a step or an episode, a counter counts; when it reaches
-`period` it starts again and
+On the device it is an unsigned fraction of :data:`EPSILON_BITS` bits, of which the upper 16 decide
+(:func:`threshold`). A counter counts units, which are steps or episodes. When it reaches `period` it
+starts again and
 
     epsilon = max(end, epsilon - decrement - (epsilon >> shift))
 
-where a shift of 0 takes nothing away. A linear schedule has a decrement, an exponential one a shift.
+where a shift of 0 subtracts nothing. A linear schedule has a decrement, an exponential one a shift.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ UNITS = ("steps", "episodes")
 _ONE = 1 << EPSILON_BITS
 _MOST_PERIOD = (1 << 16) - 1
 _FINE = 256
-"""Decrement from which its rounding is less than 0.2 %."""
+"""Decrement from which rounding it changes it by less than 0.2 %."""
 
 _SHIFTS = range(1, 13)
 
 
 def threshold(epsilon: int) -> int:
-    """Return what a draw of 16 bits must be below for an agent to explore, 0..65536."""
+    """Return the threshold, 0..65536, below which a draw of 16 bits makes an agent explore."""
     return epsilon >> (EPSILON_BITS - DRAW_BITS)
 
 
 class EpsilonCode(NamedTuple):
-    """A schedule as the device takes it.
+    """A schedule in the device's form.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class EpsilonCode(NamedTuple):
     period : int
         1..65535 units.
     by_episodes : bool
-        The unit: an episode, else a step.
+        The unit is an episode, otherwise a step.
     """
 
     start: int
@@ -72,12 +72,12 @@ class Epsilon:
     Parameters
     ----------
     start, end : float
-        First and last epsilon, 0..1, `end` not above `start`. Constant schedules have `start` only.
+        First and last epsilon, 0..1, `end` not above `start`. Constant schedules use only `start`.
     kind : str
         ``constant``, ``linear`` (reaches `end` after `over` units) or ``exponential`` (falls by the same
-        factor in every unit, and to a hundredth of `start` after `over` units, if `end` permits).
+        factor in every unit, to a hundredth of `start` after `over` units unless `end` is higher).
     over : int
-        Units, 1..2^32; of no use to a constant one.
+        Units, 1..2^32; unused by a constant schedule.
     unit : str
         ``steps`` or ``episodes``, the agent's own.
 
@@ -110,7 +110,7 @@ class Epsilon:
 
     @property
     def code(self) -> EpsilonCode:
-        """The schedule in integers, as near as they come."""
+        """The schedule in integers, as closely as possible."""
         start, end = (math.floor(value * _ONE + 0.5) for value in (self.start, self.end))
         by_episodes = self.unit == "episodes"
         if self.kind == "constant" or start == end:
@@ -120,7 +120,7 @@ class Epsilon:
             period = min(max(1, wanted), _MOST_PERIOD, self.over)
             decrement = max(1, round((start - end) * period / self.over))
             return EpsilonCode(start, end, decrement, 0, period, by_episodes)
-        # exponential: 2^-shift of it goes in a period, which is a whole number of units
+        # exponential: a period, which is a whole number of units, subtracts 2^-shift of epsilon
         rate = math.log(100) / self.over
 
         def units(shift: int) -> float:

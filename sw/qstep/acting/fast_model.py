@@ -1,4 +1,4 @@
-"""The model of agents compiled: equal to :mod:`qstep.acting.model` bit for bit.
+"""The compiled model of agents: equal to :mod:`qstep.acting.model` bit for bit.
 
 Its loop is in :mod:`qstep.acting.fast_steps`; on one core it makes more than 50 million steps a second.
 """
@@ -30,7 +30,7 @@ _Part = TypeVar("_Part", AgentState, AgentCounters)
 
 
 class Trace(NamedTuple):
-    """What agents lived through, in the order of their steps: `Step` by columns.
+    """The steps of agents in their order: `Step` by columns.
 
     Attributes
     ----------
@@ -98,12 +98,12 @@ class FastActingModel:
 
     @property
     def states(self) -> list[AgentState]:
-        """What the agents keep, as copies."""
+        """The states of the agents, as copies."""
         return self._parts(AgentState)
 
     @property
     def counters(self) -> list[AgentCounters]:
-        """What the agents have counted, as copies."""
+        """The counters of the agents, as copies."""
         return self._parts(AgentCounters)
 
     def load(self, q_raw: NDArray[np.int32]) -> None:
@@ -111,7 +111,7 @@ class FastActingModel:
         self.table[...] = checked_table(self.config, q_raw)
 
     def configure(self, settings: Sequence[AgentSettings]) -> None:
-        """Go on with other settings, as :meth:`qstep.acting.device.AgentsDevice.configure` says."""
+        """Continue with other settings, as in :meth:`qstep.acting.device.AgentsDevice.configure`."""
         limit = self.world.max_episode_steps
         states = reconfigured(self.config, self.settings, settings, limit, self.states)
         self._set(settings)
@@ -123,12 +123,12 @@ class FastActingModel:
         states: Sequence[AgentState],
         counters: Sequence[AgentCounters],
     ) -> None:
-        """Go on from what :attr:`table`, :attr:`states` and :attr:`counters` were.
+        """Continue from earlier values of :attr:`table`, :attr:`states` and :attr:`counters`.
 
         Raises
         ------
         TableError, ConfigError
-            They are not of such agents; the message says where. Nothing is changed.
+            They do not fit these agents; the message says where. Nothing is changed.
         """
         check_parts(self.config, self.settings, states, counters)
         for number, own in enumerate(states):
@@ -149,10 +149,10 @@ class FastActingModel:
     @overload
     def run(self, steps: int, *, trace: bool) -> Trace | None: ...
     def run(self, steps: int, *, trace: bool = False) -> Trace | None:
-        """Let every agent make `steps` steps, in turns; return what they lived through if asked.
+        """Let every agent make `steps` steps in turns; return the steps if requested.
 
-        Python's lock is free meanwhile, so that this may run in a thread; :attr:`states` and
-        :attr:`counters` are as before until it returns. Pieces of a run make the run.
+        Python's lock is released meanwhile, so this may run in a thread; :attr:`states` and
+        :attr:`counters` do not change until it returns. A run may be made in pieces.
         """
         agents = len(self._agents)
         integer("steps", steps, 0, MOST_STEPS, "from 0 to 2^48-1")
@@ -160,7 +160,7 @@ class FastActingModel:
             np.zeros(steps * agents * trace, dtype) for dtype in _LIVED
         )
         entries = self.config.states * self.config.actions
-        # Agents that do not meet step one after the other: that is the fastest, and no other result.
+        # Agents with own tables run one after the other: this is fastest, and gives the same result.
         apart = agents == 1 or self._own_tables
         run(
             self.table.reshape(agents if self._own_tables else 1, -1),
@@ -182,7 +182,7 @@ class FastActingModel:
         return Trace(np.tile(np.arange(agents, dtype=np.int32), steps), *columns)
 
     def close(self) -> None:
-        """Do nothing: a model holds no port or process, as other devices do."""
+        """Do nothing: unlike other devices, a model holds no port or process."""
 
     def _parts(self, kind: type[_Part]) -> list[_Part]:
         def value(field: Any, number: int) -> Any:
@@ -200,7 +200,7 @@ def _memory(
     outcome: tuple[NDArray[Any], NDArray[np.int32], NDArray[Any]],
     actions: int,
 ) -> _Memory:
-    """Return the words of slots of two outcomes, and the bits of a slot's number.
+    """Return the words of a memory whose slots have two outcomes, and the bits of a slot's number.
 
     Parameters
     ----------

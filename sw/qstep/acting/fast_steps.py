@@ -1,9 +1,9 @@
 """The loop of :mod:`qstep.acting.fast_model`: the steps of all agents, compiled.
 
-One loop is compiled per algorithm and number of actions, so that a row's maximum unrolls. All else is
-decided by numbers that stay the same during a run, which the processor predicts. A step waits for the
-way from a state through its row to an action, and on through the world to the next state; the generator
-runs beside that. So no branch depends on what is drawn, and Numba need not test an index for its sign.
+One loop is compiled per algorithm and number of actions, so that a row's maximum unrolls. All other
+choices depend on numbers that are constant during a run, which the processor predicts. The critical path
+of a step goes from a state through its row to an action, and through the world to the next state; the
+generator runs beside it. So no branch depends on a draw, and Numba need not test an index for its sign.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ALGORITHMS = (
     Algorithm.EXPECTED_SARSA,
     Algorithm.DOUBLE_Q_LEARNING,
 )
-"""An algorithm's number in the loop is its place here."""
+"""The loop numbers algorithms by their position here."""
 
 _, _SARSA, _EXPECTED, _DOUBLE = range(4)
 
@@ -37,7 +37,7 @@ AGENT = np.dtype(
         for field in (*fields(AgentState), *fields(AgentCounters))
     ]
 )
-"""What an agent keeps and what it counts."""
+"""An agent's state and counters."""
 
 SETTINGS = np.dtype(
     [
@@ -54,7 +54,7 @@ SLOT_WORDS = 4
 """Words of a memory's slot: first outcome, second outcome, split, and one for a power of two."""
 
 SURE = -1
-"""Instead of the number of slots, where a memory has one word for each place."""
+"""In place of the number of slots: the memory has one word per place."""
 
 _CERTAIN = 1 << DRAW_BITS
 _M16 = (1 << 16) - 1
@@ -65,7 +65,7 @@ _INDEX = (1 << 31) - 1
 
 @compiled
 def _advanced(word):  # type: ignore[no-untyped-def]
-    """Return the word that follows; int64 holds its 64 bits."""
+    """Return the next word; int64 holds its 64 bits."""
     word ^= word << 13
     word ^= (word >> 7) & _M57
     return word ^ (word << 17)
@@ -83,7 +83,7 @@ def _mixing(half):  # type: ignore[no-untyped-def]
 
 @compiled
 def _drawn(word):  # type: ignore[no-untyped-def]
-    """Return the halves of what is drawn, and the extra round."""
+    """Return the halves of the draw, and the extra round."""
     high, low = np.uint32(word >> 32), np.uint32(word)
     for _ in range(ROUNDS):
         high, low = np.uint32(low ^ _mixing(high)), high
@@ -92,7 +92,7 @@ def _drawn(word):  # type: ignore[no-untyped-def]
 
 @compiled
 def _outcome(memory, place, draw):  # type: ignore[no-untyped-def]
-    """Return the outcome that a draw of 16 bits chooses: its reward, the base of its row, and its end.
+    """Return the outcome that a draw of 16 bits selects: reward, base of the next row, termination.
 
     `memory` is an array of words and the bits of a slot's number. A word is ``reward << 32 | base << 1 |
     terminated``.
@@ -110,7 +110,7 @@ def _outcome(memory, place, draw):  # type: ignore[no-untyped-def]
 
 @compiled
 def _greedy(q, base, row):  # type: ignore[no-untyped-def]
-    """Return the maximum of the row at `base` and the lowest action that attains it."""
+    """Return the maximum of the row at `base` and the lowest action with that value."""
     best, lowest = np.int64(q[base]), np.int64(0)
     for k in range(1, len(row)):
         value = np.int64(q[base + k])
@@ -121,7 +121,7 @@ def _greedy(q, base, row):  # type: ignore[no-untyped-def]
 
 @compiled
 def _greedy_in_sum(q, base, other, row):  # type: ignore[no-untyped-def]
-    """Return the lowest action that attains the maximum of the sum of two rows."""
+    """Return the lowest action with the maximum of the sum of two rows."""
     best, lowest = np.int64(q[base]) + np.int64(q[other]), np.int64(0)
     for k in range(1, len(row)):
         value = np.int64(q[base + k]) + np.int64(q[other + k])
@@ -144,7 +144,7 @@ def _expected(q, base, best, threshold, row):  # type: ignore[no-untyped-def]
 def _chosen(q, base, size, lower, threshold, algorithm, row):  # type: ignore[no-untyped-def]
     """Return the policy's action in the row at `base`, whether it explores, and the row's maximum.
 
-    Double Q-learning's policy has no use for the maximum of one row: it is 0 there.
+    For Double Q-learning, whose policy does not use the maximum of one row, it is 0.
     """
     if len(algorithm) == _DOUBLE:
         best, lowest = np.int64(0), _greedy_in_sum(q, base, base + size, row)
@@ -177,21 +177,21 @@ def run(  # type: ignore[no-untyped-def]
     Parameters
     ----------
     tables : ndarray of int32, shape (P or 1, entries)
-        A row for each agent, or one for all.
+        One row per agent, or one for all.
     size : int
-        Entries of one table; two tables follow each other where the algorithm has two.
+        Entries of one table; if the algorithm has two tables, they follow each other.
     row : tuple of int
-        A zeros: how many they are is part of a tuple's type.
+        A zeros; their number is part of the tuple's type.
     algorithm : tuple of int
         As many zeros as the algorithm's number.
     rounding : int
-        What is added before rounding; -1 for what is drawn.
+        The amount added before rounding; -1 for a drawn one.
     ends : tuple of int
         Lowest and highest value.
     world, starts : tuple of (ndarray of int64, int)
         Memories, see :func:`_outcome`.
     limit : int
-        Of the steps of an episode; 0 for none.
+        Limit of steps of an episode; 0 for none.
     agents, settings : structured ndarray, shape (P,)
     trace : tuple of ndarray
         Columns, filled in the order of the steps unless they are empty.

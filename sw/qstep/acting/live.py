@@ -1,4 +1,4 @@
-"""Live worlds: who calls is the world, says what each action led to, and is told the next one."""
+"""Live worlds: the caller is the world; it reports the outcome of each action and gets the next one."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class LiveDevice(Protocol):
     config: Config
 
     def begin(self, state: int, agent: int = 0) -> int:
-        """Put an agent into a state in which an episode starts; return its first action there.
+        """Put an agent into the start state of an episode; return its first action there.
 
-        An episode that is under way is left without another update.
+        An unfinished episode is abandoned without another update.
 
         Parameters
         ----------
@@ -50,14 +50,14 @@ class LiveDevice(Protocol):
         """
 
     def act(self, reward: float, next_state: int, terminated: bool, agent: int = 0) -> int:
-        """Say what an agent's action led to, let it learn from that, and return its next action.
+        """Report the outcome of an agent's action, let it learn, and return its next action.
 
         Parameters
         ----------
         reward : float
-            In real units; taken to the nearest multiple of 2^-F.
+            In real units; rounded to the nearest multiple of 2^-F.
         next_state : int
-            0..S-1. Where the episode terminated, the state in which the next one starts.
+            0..S-1. If the episode terminated, the start state of the next one.
         terminated : bool
         agent : int
             0..P-1.
@@ -75,11 +75,11 @@ class LiveDevice(Protocol):
 
     @property
     def states(self) -> list[AgentState]:
-        """What each agent goes on from."""
+        """The state of each agent."""
 
     @property
     def counters(self) -> list[AgentCounters]:
-        """What each agent has done so far."""
+        """The counters of each agent."""
 
     def restore(
         self,
@@ -87,13 +87,13 @@ class LiveDevice(Protocol):
         states: Sequence[AgentState],
         counters: Sequence[AgentCounters],
     ) -> None:
-        """Go on from what the properties of these names gave."""
+        """Continue from earlier values of the properties with these names."""
 
     def close(self) -> None:
-        """Let go of the device."""
+        """Release the device."""
 
     def __enter__(self) -> Self:
-        """Return the device, which is closed at the end of the block."""
+        """Return the device, which closes at the end of the block."""
 
     def __exit__(
         self,
@@ -106,7 +106,7 @@ class LiveDevice(Protocol):
 
 
 def open_live(url: str, config: Config, settings: Sequence[AgentSettings]) -> LiveDevice:
-    """Open a device by name whose world is who calls; its tables are 0, and no agent has begun.
+    """Open a device by name whose world is the caller; its tables are 0, and no agent has begun.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def open_live(url: str, config: Config, settings: Sequence[AgentSettings]) -> Li
     config : Config
         Its ``acting.world`` is ``live``.
     settings : sequence of AgentSettings
-        One for each agent.
+        One per agent.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def check_live(config: Config) -> None:
 def answer_of(
     config: Config, reward: float, next_state: int, terminated: bool, agent: int
 ) -> tuple[int, int, int]:
-    """Return raw reward, next state and agent of an answer, checked as :class:`LiveDevice` says."""
+    """Return raw reward, next state and agent of an answer, checked as in :class:`LiveDevice`."""
     assert config.acting is not None
     agent = integer("agent", agent, 0, config.acting.agents - 1)
     next_state = integer("next_state", next_state, 0, config.states - 1)
@@ -167,7 +167,7 @@ def check_begun(has_begun: Sequence[bool], agent: int) -> None:
 
 
 class _Said:
-    """What was said last, in the place of a world."""
+    """The last reported outcome, in place of a world."""
 
     max_episode_steps = 0
     now = Answer(0, 0, False)
@@ -180,7 +180,7 @@ class _Said:
 
 
 class LiveModel(ActingModel, Closing):
-    """The model of a live world: the definition of what :class:`LiveDevice` does.
+    """The model of a live world: the definition of :class:`LiveDevice`.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """The model of agents that act and learn beside the table: its text is the definition.
 
 It is written to be read, not to be fast. The compiled form, the hardware and every board give the same
-tables, counters and states bit for bit after any number of steps. docs/acting.md says it in words.
+tables, counters and states bit for bit after any number of steps. docs/acting.md describes it in words.
 
 The algorithms: Q-learning (Watkins, 1989), SARSA (Rummery and Niranjan, 1994), Expected SARSA (van
 Seijen et al., 2009) and Double Q-learning (van Hasselt, 2010); Sutton and Barto, 2018, chapter 6.
@@ -32,7 +32,7 @@ Row = list[int]
 
 
 class Step(NamedTuple):
-    """What an agent lived through in a step: a row of a trace. The reward is raw."""
+    """A step of an agent, as a row of a trace. The reward is raw."""
 
     agent: int
     state: int
@@ -46,11 +46,11 @@ class Step(NamedTuple):
 
 
 def expected(row: Row, epsilon: int) -> int:
-    """Return the expectation of a row under the epsilon-greedy policy, as Expected SARSA has it.
+    """Return the expectation of a row under the epsilon-greedy policy, for Expected SARSA.
 
-    All integers: ``share = (t * round(2^16 / A)) >> 16`` is the probability of each action of an agent
-    that explores, t being epsilon's threshold, and the result is
-    ``max - ((share * (A * max - sum) + 2^15) >> 16)``, never below the row's minimum by more than 1.
+    All integers: ``share = (t * round(2^16 / A)) >> 16`` is the probability of each action of an
+    exploring agent, with epsilon's threshold t. The result is ``max - ((share * (A * max - sum) +
+    2^15) >> 16)``, never below the row's minimum by more than 1.
     """
     actions = len(row)
     share = (threshold(epsilon) * ((2 * (1 << 16) + actions) // (2 * actions))) >> 16
@@ -59,7 +59,7 @@ def expected(row: Row, epsilon: int) -> int:
 
 
 class ActingModel:
-    """Agents in a world, with tables of their own or one that they share.
+    """Agents in a world, with own tables or a shared one.
 
     Parameters
     ----------
@@ -107,12 +107,12 @@ class ActingModel:
         states: Sequence[AgentState],
         counters: Sequence[AgentCounters],
     ) -> None:
-        """Go on from what :attr:`table`, :attr:`states` and :attr:`counters` were.
+        """Continue from earlier values of :attr:`table`, :attr:`states` and :attr:`counters`.
 
         Raises
         ------
         ConfigError
-            These agents cannot go on from the states; nothing is changed.
+            The states do not fit these agents; nothing is changed.
         """
         check_parts(self.config, self.settings, states, counters)
         self.load(table)
@@ -120,13 +120,13 @@ class ActingModel:
         self.counters = [replace(count) for count in counters]
 
     def configure(self, settings: Sequence[AgentSettings]) -> None:
-        """Go on with other settings, as :meth:`qstep.acting.device.AgentsDevice.configure` says."""
+        """Continue with other settings, as in :meth:`qstep.acting.device.AgentsDevice.configure`."""
         limit = self.world.max_episode_steps
         self.states = reconfigured(self.config, self.settings, settings, limit, self.states)
         self.settings = tuple(settings)
 
     def run(self, steps: int) -> Iterator[Step]:
-        """Let every agent make `steps` steps, in turns; yield each as it is made."""
+        """Let every agent make `steps` steps in turns; yield each step."""
         for _ in range(steps):
             for agent in range(len(self.states)):
                 yield self._step(agent)
@@ -228,7 +228,7 @@ class ActingModel:
 
     @staticmethod
     def lower_epsilon(own: AgentState, settings: AgentSettings, ended: bool) -> None:
-        """Count a unit of the schedule that is over, and lower epsilon where its period is."""
+        """Count a completed unit of the schedule, and lower epsilon at the end of a period."""
         code = settings.epsilon.code
         own.epsilon_count += ended or not code.by_episodes
         if own.epsilon_count == code.period:

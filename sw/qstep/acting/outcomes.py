@@ -1,6 +1,6 @@
-"""What can happen, as rows: checked, ordered, with weights that are integers and sum to 65536.
+"""Outcomes as rows: checked, ordered, with integer weights that sum to 65536.
 
-A *set* is what one draw chooses from: the outcomes of a pair of state and action, or the start states.
+A *set* holds the choices of one draw: the outcomes of a pair of state and action, or the start states.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from qstep.errors import WorldError
 __all__ = ["outcome_rows", "start_rows"]
 
 MOST_STATES, MOST_ACTIONS = 65536, 64
-"""As many as a table can have."""
+"""Most states and actions: as many as a table can have."""
 
 _EMPTY = {
     "state": np.int32,
@@ -32,10 +32,10 @@ _EMPTY = {
 _AMOUNTS = {"weight": np.int32, "probability": np.float64}
 
 _SLACK = 1e-6
-"""How far probabilities may be from a sum of 1."""
+"""How far the sum of probabilities may be from 1."""
 
 _DIGITS = 6
-"""Of a weight before it is rounded: beyond them is what floats add."""
+"""Decimals of a weight before rounding; the rest is floating-point noise."""
 
 Rows = dict[str, NDArray[Any]]
 
@@ -43,10 +43,10 @@ Rows = dict[str, NDArray[Any]]
 def outcome_rows(
     given: dict[str, ArrayLike | None], states: int | None, actions: int | None
 ) -> tuple[int, int, Rows]:
-    """Return the numbers of states and actions, and the rows of a world from those that are given.
+    """Return the numbers of states and actions, and the rows of a world, from given rows.
 
-    `given` has the five columns, and ``weight`` or ``probability`` if not None. The rows are ordered,
-    equal ones are one, those that cannot happen are left out, and all have a weight.
+    `given` has the five columns, and ``weight`` or ``probability`` if not None. The resulting rows are
+    ordered and have weights; equal rows are merged, impossible ones left out.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def outcome_rows(
 
 
 def start_rows(given: dict[str, ArrayLike | None], states: int) -> Rows:
-    """Return the start states, ascending, with weights; without any given all rows are as likely."""
+    """Return the start states, ascending, with weights; by default all rows are equally likely."""
     arrays, kind = _arrays(given)
     state = integers("start_state", arrays["start_state"], states, WorldError)
     if not len(state):
@@ -118,7 +118,7 @@ def start_rows(given: dict[str, ArrayLike | None], states: int) -> Rows:
 
 
 def _arrays(given: dict[str, ArrayLike | None]) -> tuple[Rows, str | None]:
-    """Return the columns, and which of them says how likely a row is."""
+    """Return the columns, and the name of the one that says how likely a row is."""
     kinds = {name: name.removeprefix("start_") for name in given}
     both = [name for name, kind in kinds.items() if kind in _AMOUNTS and given[name] is not None]
     if len(both) > 1:
@@ -129,7 +129,7 @@ def _arrays(given: dict[str, ArrayLike | None]) -> tuple[Rows, str | None]:
 
 
 def _amount(kind: str | None, arrays: Rows, rows: int) -> NDArray[Any]:
-    """Return weights as integers or probabilities as floats, each in its range."""
+    """Return weights as integers or probabilities as floats, checked against their range."""
     if kind is None:
         return np.full(rows, TOTAL)
     if kind.endswith("weight"):
@@ -144,7 +144,7 @@ def _amount(kind: str | None, arrays: Rows, rows: int) -> NDArray[Any]:
 def _reals(name: str, array: NDArray[Any]) -> NDArray[np.float64]:
     if array.dtype.kind not in "fiu":
         raise WorldError(f"{name} has dtype {array.dtype}; it must be real numbers")
-    real = array.astype(np.float64) + 0.0  # which makes -0 and 0 the same
+    real = array.astype(np.float64) + 0.0  # this makes -0 equal to 0
     wrong = np.flatnonzero(~np.isfinite(real))
     if len(wrong):
         raise WorldError(f"{name}[{wrong[0]}] is {real[wrong[0]]}; it must be finite")
@@ -158,7 +158,7 @@ def _pair(number: int, actions: int) -> str:
 def _weighted(
     keys: tuple[NDArray[Any], ...], amount: NDArray[Any], sets: int, named: Callable[[int], str]
 ) -> tuple[tuple[NDArray[Any], ...], NDArray[np.int32]]:
-    """Return ordered rows and their weights; the first key is the number of the row's set."""
+    """Return ordered rows and their weights; the first key is the number of a row's set."""
     total = np.bincount(keys[0], weights=amount, minlength=sets)
     whole = amount.dtype.kind == "i"
     wanted, slack = (TOTAL, 0.0) if whole else (1, _SLACK)
@@ -187,7 +187,7 @@ def _weighted(
 def _merged(
     keys: tuple[NDArray[Any], ...], amount: NDArray[Any]
 ) -> tuple[tuple[NDArray[Any], ...], NDArray[Any]]:
-    """Return the rows of an amount above 0, the first key first, with those of equal keys as one."""
+    """Return the rows with an amount above 0, sorted by the keys; rows with equal keys are merged."""
     order = np.flatnonzero(amount)
     order = order[np.lexsort([key[order] for key in reversed(keys)])]
     keys = tuple(key[order] for key in keys)

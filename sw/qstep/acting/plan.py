@@ -1,4 +1,4 @@
-"""What agents are to learn, and with what: all that `qstep.train` is told, checked and made whole."""
+"""A run's plan: the arguments of `qstep.train`, checked and completed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class AgentsPlan:
     Attributes
     ----------
     world : World or None
-        None where it is a circuit of which nothing else is known.
+        None if it is a circuit without a known table.
     config : Config
         With ``config.acting``.
     settings : tuple of AgentSettings
@@ -46,19 +46,17 @@ class AgentsPlan:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What must be equal for a checkpoint to belong to the run; how long it is need not be."""
+        """The values that a checkpoint of this run must share; its length may differ."""
         return {
             "command": "train on the device",
             "world": None if self.world is None else self.world.digest,
             "settings": [asdict(own) for own in self.settings],
-            "config": replace(
-                self.config, lanes=1
-            ).to_dict(),  # nothing that is learnt depends on it
+            "config": replace(self.config, lanes=1).to_dict(),  # it does not affect the result
         }
 
     @property
     def loaded(self) -> WorldTable | int:
-        """What a device is opened with: the world's memories, or of another one the limit of steps."""
+        """The argument that opens a device: the world's memories, or without a table its limit of steps."""
         acting = self.config.acting
         if acting is None or acting.is_table:
             assert self.world is not None
@@ -67,10 +65,10 @@ class AgentsPlan:
 
 
 def fitting_format(world: World, gamma: float) -> QFormat:
-    """Return the format of 16 bits with the most fraction bits that still holds rewards and optimum.
+    """Return the 16-bit format with the most fraction bits that still holds rewards and optimum.
 
-    The range is that of the rewards and of the optimal action values, and a fourth more. Where
-    the world is not solved quickly, those are within its extreme rewards paid in every step.
+    The range covers the rewards and the optimal action values, plus a fourth. If the world cannot
+    be solved quickly, action values are bounded by the extreme rewards paid in every step.
     """
     values = [world.reward.min(), world.reward.max()]
     if is_quick(world, gamma):
@@ -86,7 +84,7 @@ def fitting_format(world: World, gamma: float) -> QFormat:
 
 
 def falling_epsilon(budget: Budget, start: float, end: float, share: float) -> Epsilon:
-    """Return an epsilon that falls linearly over a share of a budget, then stays."""
+    """Return an epsilon that falls linearly during a share of a budget, then stays."""
     length = budget.steps or budget.episodes
     unit = "steps" if budget.steps else "episodes"
     over = int(share * (length or 0))
@@ -143,7 +141,7 @@ def _settings(settings: AgentSettings | None, agents: int, budget: Budget) -> li
 
 
 def _lanes(agents: int, shared_table: bool) -> int:
-    """Return the fewest lanes of hardware with room for agents, or 1 if there are none."""
+    """Return the fewest lanes of hardware with room for the agents, or 1 if there is no such number."""
     fewest = range(-(-agents // LANE_AGENTS), MOST_LANES + 1)
     fitting = (lanes for lanes in fewest if agents % lanes == 0)
     return 1 if shared_table else next(fitting, 1)
@@ -155,7 +153,7 @@ def _circuit_plan(
     settings: AgentSettings | Sequence[AgentSettings] | None,
     config: Config | None,
 ) -> AgentsPlan:
-    """Return the plan of a run in a circuit of which no table is known."""
+    """Return the plan of a run in a circuit without a known table."""
     if config is None or config.acting is None or config.acting.world != circuit:
         has = None if config is None or config.acting is None else config.acting.world
         raise ConfigError(

@@ -15,13 +15,13 @@ __all__ = ["Band", "band", "draw_agents"]
 
 
 class Band(NamedTuple):
-    """What is drawn of values of many agents: each array has the looks at which one is known.
+    """Curves of the values of many agents, at the looks at which any value is known.
 
     Attributes
     ----------
     steps : ndarray of int64
     median, low, high : ndarray of float64
-        Of the agents whose value is known.
+        Over the agents whose value is known.
     """
 
     steps: NDArray[np.int64]
@@ -31,7 +31,7 @@ class Band(NamedTuple):
 
     @classmethod
     def of(cls, steps: NDArray[np.int64], values: NDArray[np.float64]) -> Band:
-        """Return the band of values of shape (looks, agents), NaN where one is not known."""
+        """Return the band of values of shape (looks, agents), with NaN for unknown ones."""
         known = ~np.isnan(values).all(axis=1)
         values = values[known]
         return cls(
@@ -49,7 +49,7 @@ def draw_agents(
     values: NDArray[np.float64],
     optimum: float | None,
 ) -> Figure:
-    """Return a picture: the return of episodes, exploring, and the exact worth of greedy policies.
+    """Return a picture: the return of exploring episodes, and the exact value of greedy policies.
 
     Lines are medians over the agents, bands from the worst to the best.
 
@@ -57,11 +57,11 @@ def draw_agents(
     ----------
     title : str
     steps : ndarray of int64, shape (looks,)
-        Of each agent.
+        Steps of each agent.
     returns, values : ndarray of float64, shape (looks, agents)
         As in :class:`qstep.acting.point.Point`.
     optimum : float or None
-        What `values` are compared with; None if they are not known.
+        The optimal value, for comparison; None if values are not known.
     """
     from matplotlib.figure import Figure
     from matplotlib.ticker import EngFormatter
@@ -70,7 +70,7 @@ def draw_agents(
     agents = returns.shape[1]
     who = f", {agents} agents" if agents > 1 else ""
     figure = Figure(figsize=(8, 6 if valued else 3.5))
-    # Margins by hand: to find them, Matplotlib would draw everything twice.
+    # Margins by hand: Matplotlib would draw everything twice to find them.
     figure.subplots_adjust(
         0.1, 0.09 if valued else 0.15, 0.98, 0.93 if valued else 0.88, hspace=0.08
     )
@@ -82,7 +82,7 @@ def draw_agents(
         panels[1].axhline(optimum, color="tab:green", linestyle="--", label="optimum")
         panels[1].set_ylabel("value of the start")
     for axes in panels:
-        # Ticks between the powers of ten would take as long as all else.
+        # Ticks between the powers of ten would take as long as everything else.
         axes.set_xscale("log", subs=[])
         axes.grid(alpha=0.3)
         axes.legend(loc="lower right")
@@ -95,9 +95,9 @@ def draw_agents(
 def band(
     axes: Axes, steps: NDArray[np.int64], values: NDArray[np.float64], colour: str, label: str
 ) -> None:
-    """Draw medians, and bands from the least to the greatest, of values of shape (looks, agents).
+    """Draw the median and a band from least to greatest of values of shape (looks, agents).
 
-    Where no episode of any agent ended there is nothing.
+    Nothing is drawn where no episode of any agent ended.
     """
     shown = Band.of(steps, values)
     axes.plot(shown.steps, shown.median, color=colour, label=label)

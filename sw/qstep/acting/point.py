@@ -1,4 +1,4 @@
-"""A look at a run of agents: how their episodes went, and what their policies are worth."""
+"""A look at a run of agents: the returns of their episodes and the values of their policies."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ class Point:
     episodes : tuple of int
         Of each agent so far.
     mean_return : tuple of float
-        Of the episodes that ended since the look before, undiscounted, by agent; NaN where none did.
+        Undiscounted return of the episodes that ended since the previous look, by agent; NaN
+        without any.
     value : tuple of float
-        What the greedy policy of each agent is worth where episodes start, exact and discounted; empty
-        where gamma is 1, or no table of the world is known.
+        Exact discounted value of each agent's greedy policy where episodes start; empty if gamma is 1 or
+        the world has no known table.
     """
 
     steps: int
@@ -42,7 +43,7 @@ class Point:
 
     @property
     def metrics(self) -> dict[str, float]:
-        """What it tells, for :class:`~qstep.metrics.Metrics`: over agents, medians and their bounds."""
+        """Numbers for :class:`~qstep.metrics.Metrics`: medians over agents and their bounds."""
         told = {"episodes": float(min(self.episodes))}
         known = [mean for mean in self.mean_return if not math.isnan(mean)]
         for name, values in (("episode_return", known), ("greedy_value", self.value)):
@@ -60,17 +61,17 @@ def look(
     now: Sequence[AgentCounters],
     table: NDArray[np.int32],
 ) -> Point:
-    """Return what a look shows.
+    """Return the point of a look.
 
     Parameters
     ----------
     config : Config
     world : World or None
-        None where no table of it is known, so that values are not.
+        None if it has no known table, so values are unknown too.
     gammas : sequence of float
         Of each agent.
     before, now : sequence of AgentCounters
-        Of each agent at the look before, and at this one.
+        Counters of each agent at the previous look and at this one.
     table : ndarray of int32, shape (*Acting.tables, S, A)
         Raw values.
     """
@@ -92,9 +93,9 @@ def look(
 def _values(
     config: Config, world: World, gammas: Sequence[float], table: NDArray[np.int32]
 ) -> list[float]:
-    """Return what each agent's greedy policy is worth where episodes start."""
+    """Return the value of each agent's greedy policy where episodes start."""
     policies = policy_table(config, table).argmax(axis=-1)
-    if len(policies) < len(gammas):  # they share one
+    if len(policies) < len(gammas):  # the agents share one
         policies = np.repeat(policies, len(gammas), axis=0)
     return [
         start_value(world, policy, gamma)

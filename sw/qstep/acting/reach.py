@@ -1,4 +1,4 @@
-"""Which states an agent gets to, and what of a world is surely a mistake."""
+"""Which states an agent can reach, and which parts of a world are surely mistakes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["doubts", "success_reward", "visited"]
 
 
 def visited(world: World, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return what :meth:`~qstep.acting.world.World.visited` does."""
+    """Return the result of :meth:`~qstep.acting.world.World.visited`."""
     leads = allowed[world.state, world.action] & ~world.terminated
     first = np.searchsorted(world.state[leads], np.arange(world.states + 1)).tolist()
     following = world.next_state[leads].tolist()
@@ -32,18 +32,19 @@ def visited(world: World, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def success_reward(world: World) -> float | None:
-    """Return what :attr:`~qstep.acting.world.World.success_reward` is."""
+    """Return the value of :attr:`~qstep.acting.world.World.success_reward`."""
     acts = visited(world, np.ones((world.states, world.actions), np.bool_))
     final = world.reward[world.terminated & acts[world.state]]
     return float(final.max()) if final.size else None
 
 
 def doubts(world: World) -> list[str]:
-    """Return what is surely a mistake in a world that somebody wrote down.
+    """Return descriptions of sure mistakes in a world that was written by hand.
 
-    - A state that no agent gets to, though the world says how it is left: an outcome or a start state is
-      missing.
-    - A state that an agent cannot leave, where all actions pay the same and no episode ends: most often
+    - A state that no agent can reach, although the world says how to leave it: an outcome or a
+    start state
+      is missing.
+    - A state that an agent cannot leave, where all actions pay the same and no episode ends: usually
       `terminated` is missing.
     """
     acts = visited(world, np.ones((world.states, world.actions), np.bool_))

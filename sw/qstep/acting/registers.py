@@ -1,4 +1,4 @@
-"""The interleaved lane's memory map: what is written where, and how what is read is understood.
+"""The interleaved lane's memory map: the words to write, and the meaning of the words read.
 
 An access is (region, index, data), as the bus of ``qs_acting`` takes it; docs/agents.md has the map. The
 twin in hardware is ``qs_agents_pkg`` and ``qs_agent_bus``.
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 HOLDS = 1 << 8
-"""Where the counters' region has how many slots of a shared table were held, modulo 2^32."""
+"""Index, in the counters' region, of the number of held slots of a shared table, modulo 2^32."""
 
 _COLUMN_BITS = 32
 _SPLIT_BITS = DRAW_BITS + 1
@@ -50,7 +50,7 @@ _COUNTERS = (
 )
 
 Read = Callable[[int, int], int]
-"""What reads: takes region and index."""
+"""A function that reads a word, given region and index."""
 
 
 class Access(NamedTuple):
@@ -62,7 +62,7 @@ class Access(NamedTuple):
 
 
 def settings_writes(agent: int, settings: AgentSettings) -> list[Access]:
-    """Return what sets an agent to its settings; its seed and first epsilon are part of its state."""
+    """Return the writes of an agent's settings; its seed and first epsilon are part of its state."""
     coefficients, code = settings.coefficients, settings.epsilon.code
     data = (
         coefficients.kappa << 16 | coefficients.alpha,
@@ -74,7 +74,7 @@ def settings_writes(agent: int, settings: AgentSettings) -> list[Access]:
 
 
 def state_writes(agent: int, state: AgentState) -> list[Access]:
-    """Return what puts an agent into a state."""
+    """Return the writes that put an agent into a state."""
     data = (
         state.word & _MASK32,
         state.word >> 32,
@@ -86,14 +86,15 @@ def state_writes(agent: int, state: AgentState) -> list[Access]:
 
 
 def epsilon_writes(agent: int, state: AgentState) -> list[Access]:
-    """Return what puts an agent's epsilon where a state has it, and nothing else of that state."""
+    """Return the writes that set an agent's epsilon to that of a state, and nothing else."""
     return state_writes(agent, state)[2:4]
 
 
 def state_from(agent: int, read: Read) -> AgentState:
     """Read the state of an agent.
 
-    One that waits for its world has drawn for the step that it has not made: its word is that before.
+    An agent that waits for its world has already drawn for the pending step: its word is the
+    previous one.
     """
     low, high, epsilon, counts, place = (read(Region.CONTEXT, agent << 3 | f) for f in range(5))
     word = high << 32 | low
@@ -110,13 +111,13 @@ def state_from(agent: int, read: Read) -> AgentState:
 
 
 def begin_write(agent: int, read: Read) -> Access:
-    """Return what lets an agent draw a start state next, with the draw that it has made if it waits."""
+    """Return the writes that make an agent draw a start state next, with any pending draw."""
     field = agent << 3 | 4
     return Access(Region.CONTEXT, field, read(Region.CONTEXT, field) & 1 << 31)
 
 
 def counters_writes(agent: int, counters: AgentCounters) -> list[Access]:
-    """Return what sets the counters of an agent; before the first run they are undefined."""
+    """Return the writes of an agent's counters, which are undefined before the first run."""
     words = []
     for name, length in _COUNTERS:
         value = getattr(counters, name)
@@ -125,7 +126,7 @@ def counters_writes(agent: int, counters: AgentCounters) -> list[Access]:
 
 
 def counters_from(agent: int, read: Read) -> AgentCounters:
-    """Read the counters of an agent, all of one moment."""
+    """Read the counters of an agent, all of the same moment."""
     words = iter([read(Region.COUNTERS, agent << 4 | n) for n in range(16)])
     values = {name: sum(next(words) << 16 * n for n in range(length)) for name, length in _COUNTERS}
     values["return_sum"] -= (values["return_sum"] >> 63) << 64
@@ -133,17 +134,17 @@ def counters_from(agent: int, read: Read) -> AgentCounters:
 
 
 def table_index(agent: int, table: int, state: int, action: int) -> int:
-    """Return where the value of a table is; `table` is 0 but in Double Q-learning."""
+    """Return the index of a table's value; `table` is 0 except in Double Q-learning."""
     return table << 26 | agent << 22 | state << 6 | action
 
 
 def world_writes(config: Config, world: WorldTable) -> Iterator[Access]:
-    """Yield what loads a world, its start states and its limit of steps.
+    """Yield the writes that load a world, its start states and its limit of steps.
 
     Raises
     ------
     ConfigError
-        The world has one slot that chooses between two outcomes, for which the hardware has no room.
+        The world has a single slot with two outcomes, for which the hardware has no room.
     """
     acting = config.acting
     if acting is None:
@@ -170,13 +171,13 @@ def world_writes(config: Config, world: WorldTable) -> Iterator[Access]:
 
 
 def limit_write(max_episode_steps: int) -> Access:
-    """Return what sets the limit of steps of an episode, 0 for none."""
+    """Return the writes of the limit of steps of an episode, 0 for none."""
     word = 1 << 16 | max_episode_steps - 1 if max_episode_steps else 0
     return Access(Region.SETTINGS, _LIMIT, word)
 
 
 def _word(items: NDArray[Any], split: NDArray[np.int32], slot: int, bits: int, what: str) -> int:
-    """Return {split, second, first} of a slot, or of the only one what always happens."""
+    """Return {split, second, first} of a slot, or only the outcome if there is a single slot."""
     first, second = (int(item) for item in items[slot])
     at = int(split[slot])
     if len(split) > 1:

@@ -1,4 +1,4 @@
-"""What agents have learnt, and how it compares with the optimum."""
+"""The result of agents' learning, compared with the optimum."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from qstep.table import policy_table
 __all__ = ["Greedy", "TrainingResult", "played"]
 
 _EXACT = 1e-9
-"""Of the optimum: what is closer is it, computed another way."""
+"""Share of the optimum: closer values are equal to it, up to the order of computation."""
 
 _NEAR = 0.01
 _MOST_STEPS = 1000
@@ -30,15 +30,15 @@ _REST = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Greedy:
-    """What a greedy policy reaches in an episode, exactly: no episode was played.
+    """The exact performance of a greedy policy in an episode, computed without playing one.
 
     Attributes
     ----------
     mean_return : float
         Undiscounted.
     success : float or None
-        Probability that an episode terminates with the highest reward that termination can pay; None
-        in a world in which none terminates.
+        Probability that an episode terminates with the highest terminal reward; None in a world without
+        termination.
     mean_length : float
     """
 
@@ -48,7 +48,7 @@ class Greedy:
 
 
 def played(world: World, policy: NDArray[np.int64]) -> Greedy:
-    """Return what a policy, shape (S,), reaches within the limit of steps, or 1000 without one."""
+    """Return the performance of a policy, shape (S,), within the limit of steps, or 1000 without one."""
     chosen = policy[world.state] == world.action
     state, following = world.state[chosen], world.next_state[chosen]
     probability, reward = world.probability[chosen], world.reward[chosen]
@@ -69,7 +69,7 @@ def played(world: World, policy: NDArray[np.int64]) -> Greedy:
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """A run of agents that is over.
+    """A finished run of agents.
 
     Attributes
     ----------
@@ -79,9 +79,9 @@ class TrainingResult:
     counters : tuple of AgentCounters
     points : tuple of Point
     seconds : float
-        Of acting and learning, in this process; without start-up and looks.
+        Time of acting and learning in this process, without start-up and looks.
     steps : int
-        Of all agents in this process.
+        Steps of all agents in this process.
     """
 
     plan: AgentsPlan
@@ -93,7 +93,7 @@ class TrainingResult:
 
     @classmethod
     def of(cls, plan: AgentsPlan, training: Training) -> TrainingResult:
-        """Return the result of a run that has ended."""
+        """Return the result of a finished run."""
         device = training.device
         return cls(
             plan,
@@ -111,12 +111,12 @@ class TrainingResult:
 
     @property
     def steps_per_second(self) -> float:
-        """Of all agents together."""
+        """Rate of all agents together."""
         return self.steps / self.seconds if self.seconds else float("nan")
 
     @cached_property
     def policy_q(self) -> NDArray[np.float64]:
-        """What the greedy policy of each table takes the maximum of, in real units, (tables, S, A)."""
+        """The values whose maximum each table's greedy policy takes, in real units, (tables, S, A)."""
         return self.plan.config.format.to_float(policy_table(self.plan.config, self.table))
 
     @cached_property
@@ -127,9 +127,9 @@ class TrainingResult:
 
     @cached_property
     def optimum(self) -> tuple[float, ...]:
-        """What the optimal policy is worth where episodes start, by agent.
+        """The value of the optimal policy where episodes start, by agent.
 
-        Only where a table of the world is known and :func:`~qstep.learn.value_iteration.is_quick`.
+        Only if the world has a known table and :func:`~qstep.learn.value_iteration.is_quick`.
         """
         world = self.plan.world
         if world is None:
@@ -142,17 +142,17 @@ class TrainingResult:
         return tuple(value for value in known if value is not None)
 
     def optimal_after(self, within: float = 0.0) -> tuple[int | None, ...]:
-        """Return after how many of its steps each agent's policy was, and stayed, optimal.
+        """Return after how many steps each agent's policy became, and stayed, optimal.
 
         Parameters
         ----------
         within : float
-            What it may be worth less where episodes start, as a share of the optimum.
+            Tolerated loss where episodes start, as a share of the optimum.
 
         Returns
         -------
         tuple of int or None
-            At the first look from which on it was so until the end; None where it never was.
+            Steps at the first look of the final optimal period; None if it is not optimal at the end.
         """
         slack = [_EXACT + max(within, _EXACT) * abs(best) for best in self.optimum]
         first: list[int | None] = []
@@ -167,7 +167,7 @@ class TrainingResult:
 
     @property
     def median_agent(self) -> int:
-        """The agent whose greedy policy is worth the median; 0 where agents share a table."""
+        """The agent whose greedy policy has the median value; 0 if agents share a table."""
         values: Sequence[float] = self.points[-1].value
         if len(self.policies) == 1 or not values:
             return 0

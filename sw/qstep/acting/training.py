@@ -1,8 +1,8 @@
-"""Agents that act beside their tables are let run, and looked at on the way.
+"""Runs agents that act beside their tables, and looks at them on the way.
 
-A run is a number of steps or of episodes of each agent. It is cut into pieces that grow with it, by an
-eighth each, so that a run of a thousand million steps is looked at about as often as one of a million,
-and where they end does not depend on the device or on its speed.
+A run is a number of steps or of episodes of each agent. It is cut into pieces, each an eighth of
+the steps so far, so that a run of a thousand million steps has about as many looks as one of a
+million, and the looks do not depend on the device or its speed.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from qstep.protocol import MOST_STEPS
 __all__ = ["Budget", "Training"]
 
 _FIRST_STEPS = 128
-"""Of the first piece."""
+"""Steps of the first piece."""
 
 _GROWTH = 8
-"""A piece has this part of the steps before it."""
+"""A piece has one part in this many of the steps before it."""
 
 _SLICE = 1 << 22
-"""Steps of all agents between two chances to be interrupted: a tenth of a second on the model."""
+"""Steps of all agents between two chances to interrupt: a tenth of a second on the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Budget:
     Raises
     ------
     ConfigError
-        Not exactly one is given, or it is out of range.
+        Neither or both are given, or the value is out of range.
     """
 
     steps: int | None = None
@@ -59,12 +59,12 @@ class Budget:
         object.__setattr__(self, name, integer(name, getattr(self, name), 1, MOST_STEPS))
 
     def piece(self, done: int) -> int:
-        """Return the steps of the piece that follows after `done` steps, if the run goes on."""
+        """Return the steps of the piece that follows `done` steps, if the run continues."""
         piece = max(_FIRST_STEPS, done // _GROWTH)
         return piece if self.steps is None else min(piece, self.steps - done)
 
     def spent(self, counters: Sequence[AgentCounters]) -> bool:
-        """Whether every agent has learnt for as long."""
+        """Whether every agent has used up the budget."""
         if self.steps is not None:
             return counters[0].steps >= self.steps
         assert self.episodes is not None
@@ -72,30 +72,30 @@ class Budget:
 
 
 class Training:
-    """A run; iterate over it to make it, one point an iteration.
+    """A run; iterating over it makes the run, one point per iteration.
 
-    At each point :attr:`checkpoint` holds all that the rest of the run depends on. A run that was
-    interrupted anywhere, also inside a call of the device, goes on from there with the same points.
+    At each point :attr:`checkpoint` holds everything that the rest of the run depends on. A run that was
+    interrupted anywhere, even inside a call of the device, continues from there with the same points.
 
     Parameters
     ----------
     device : AgentsDevice
-        At the beginning of the run, or where `points` end.
+        At the beginning of the run, or at the end of `points`.
     world : World or None
-        None where no table of it is known, so that values are not.
+        None if it has no known table, so values are unknown too.
     gammas : sequence of float
         Of each agent.
     budget : Budget
     traced : bool
-        Keep what the agents live through.
+        Keep the steps of the agents.
 
     Attributes
     ----------
     points : list of Point
     seconds : float
-        Of acting and learning in this process.
+        Time of acting and learning in this process.
     steps : int
-        Of all agents in this process.
+        Steps of all agents in this process.
     lived : list of Trace
         Piece by piece; empty unless `traced`.
     """
@@ -118,7 +118,7 @@ class Training:
         self.checkpoint = self._taken(self._looked, np.array(device.table))
 
     def _look_from(self, counters: Sequence[AgentCounters]) -> None:
-        """Begin the piece that follows the look at which the counters were these."""
+        """Begin the piece after the look with these counters."""
         self._looked = counters
         self._left = self.budget.piece(counters[0].steps)
 
@@ -128,16 +128,18 @@ class Training:
             yield self.points[-1]
 
     def advance(self, steps: int) -> int:
-        """Let every agent make up to `steps` steps, but none beyond the next look; return how many.
+        """Let every agent make up to `steps` steps, not beyond the next look; return the number made.
 
-        Where the look is reached, :attr:`points` gets what it shows.
+        When the look is reached, its point is added to :attr:`points`.
         """
         steps = min(steps, self._left)
         self._run(steps)
         self._left -= steps
         if steps and not self._left:
             before, now = self._looked, self.device.counters
-            table = np.array(self.device.table)  # once a look: a board sends it over its line
+            table = np.array(
+                self.device.table
+            )  # once per look, as a board sends it over its serial line
             self.points.append(
                 look(self.device.config, self._world, self.gammas, before, now, table)
             )
@@ -146,7 +148,7 @@ class Training:
         return steps
 
     def configure(self, settings: Sequence[AgentSettings]) -> None:
-        """Go on with other settings, as :meth:`AgentsDevice.configure` says."""
+        """Continue with other settings, as in :meth:`AgentsDevice.configure`."""
         self.device.configure(settings)
         self.gammas = tuple(own.gamma for own in settings)
 
@@ -173,7 +175,7 @@ class Training:
         )
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Go on from a checkpoint of the same run.
+        """Continue from a checkpoint of the same run.
 
         Raises
         ------
@@ -190,7 +192,7 @@ class Training:
                 [_state(row) for row in checkpoint.arrays["states"].tolist()],
                 [AgentCounters(*row) for row in checkpoint.arrays["counters"].tolist()],
             )
-        except Exception as cause:  # what a part may be instead has no end
+        except Exception as cause:  # a part can be wrong in any way
             why = f"{type(cause).__name__}: {cause}"
             raise CheckpointError(
                 f"the checkpoint does not hold a run of agents ({why})"
@@ -200,7 +202,7 @@ class Training:
 
 
 def _values_of(part: Any) -> tuple[Any, ...]:
-    """Return the fields of a flat dataclass; `astuple` would copy what is in them, level by level."""
+    """Return the fields of a flat dataclass; `astuple` would copy their content recursively."""
     return tuple(getattr(part, name) for name in part.__slots__)
 
 

@@ -37,25 +37,26 @@ _MOST_LIMIT = (1 << 48) - 1
 
 @dataclass(frozen=True, init=False, eq=False)
 class World:
-    """What every action in every state can lead to, and where episodes start.
+    """The outcomes of every action in every state, and the start states of episodes.
 
-    Made by :meth:`from_arrays`, :meth:`from_env`, :meth:`from_file` and :meth:`named` only. It never
-    changes: its arrays are read-only. Its rows are ordered by state, action, next state, reward and
-    `terminated`, and no two are equal, so that the same world has the same rows wherever it came from.
+    Only :meth:`from_arrays`, :meth:`from_env`, :meth:`from_file` and :meth:`named` make worlds. A world
+    never changes: its arrays are read-only. Its rows are ordered by state, action, next state,
+    reward and `terminated`, and no two are equal, so the same world has the same rows whatever its
+    source.
 
     Attributes
     ----------
     states, actions : int
         S, 2..65536, and A, 2..64.
     state, action, next_state : ndarray of int32, shape (n,)
-        Every pair of state and action has a row at least.
+        Every pair of state and action has at least one row.
     weight : ndarray of int32, shape (n,)
-        1..65536, the probability of an outcome in units of 2^-16. Those of a pair sum to 65536.
+        1..65536, the probability of an outcome in units of 2^-16. The weights of a pair sum to 65536.
     reward : ndarray of float64, shape (n,)
     terminated : ndarray of bool, shape (n,)
         The episode ends with this outcome, and the next state has no value.
     start_state, start_weight : ndarray of int32, shape (m,)
-        Where an episode starts, ascending, with weights that sum to 65536.
+        The start states of episodes, ascending, with weights that sum to 65536.
     max_episode_steps : int
         Steps after which an episode is truncated; 0 for no limit.
     """
@@ -95,42 +96,42 @@ class World:
         actions: int | None = None,
         max_episode_steps: int = 0,
     ) -> Self:
-        """Make a world of outcomes, a row each, in any order.
+        """Make a world from outcomes, one per row, in any order.
 
-        Equal outcomes of a pair become one. Probabilities then become weights by largest remainder, ties
-        to the lowest row in the world's order, so that none is off by 2^-16. One that would become 0 is
-        refused.
+        Equal outcomes of a pair are merged. Probabilities then become weights by largest remainder, with
+        ties to the lowest row in the world's order, so each error is below 2^-16. A probability
+        that would become 0 is refused.
 
         Parameters
         ----------
         state, action, next_state : array_like of int, shape (n,)
-            From 0. Every pair needs a row, those of states where episodes end too (they may lead to
-            themselves and terminate).
+            Numbers from 0. Every pair needs a row, also in terminal states (which may lead to themselves
+            and terminate).
         reward : array_like of real, shape (n,)
             Finite.
         terminated : array_like of bool, shape (n,)
         start_state : array_like of int, shape (m,)
         weight, probability : array_like of int or of real, shape (n,)
-            One of them; neither where every pair has one outcome. The weights of a pair sum to 65536,
-            its probabilities to 1.
+            One of them, or neither if every pair has one outcome. The weights of a pair sum to
+            65536, its probabilities to 1.
         start_weight, start_probability : array_like of int or of real, shape (m,)
-            One of them; neither where all rows of `start_state` are as likely.
+            One of them, or neither if all rows of `start_state` are equally likely.
         states, actions : int, optional
-            Where absent, as many as the rows name.
+            By default, as many as the rows contain.
         max_episode_steps : int
             0 for no limit.
 
         Raises
         ------
         WorldError
-            The rows are no world; the message says where, and what is legal.
+            The rows do not form a world; the message says where, and what is legal.
         ConfigError
             `states`, `actions` or `max_episode_steps` is out of range.
 
         Warns
         -----
         WorldWarning
-            A part of it is surely a mistake: :func:`qstep.acting.reach.doubts`.
+            Part of it is surely a mistake: see :func:`qstep.acting.reach.doubts`.
 
         Examples
         --------
@@ -163,17 +164,17 @@ class World:
 
     @classmethod
     def from_env(cls, env: gym.Env[Any, Any]) -> Self:
-        """Take the world out of an environment that has one, with its limit of steps.
+        """Extract the world, with its limit of steps, from an environment that has a transition table.
 
-        Those are :class:`~qstep.envs.GridWorld` and every environment with Gymnasium's transition table:
-        ``P`` and ``initial_state_distrib``, as FrozenLake, CliffWalking and Taxi have them.
+        Such environments are :class:`~qstep.envs.GridWorld` and all with Gymnasium's transition table,
+        ``P`` and ``initial_state_distrib``, such as FrozenLake, CliffWalking and Taxi.
 
         Raises
         ------
         NoTableError
             There is no table.
         WorldError
-            A wrapper changes what the table says, its spaces do not count from 0, or it is no world.
+            A wrapper contradicts the table, the spaces do not start at 0, or the table is not a world.
         """
         from qstep.acting.world_env import arrays_of
 
@@ -181,14 +182,14 @@ class World:
 
     @classmethod
     def from_file(cls, path: str | Path) -> Self:
-        """Read a world file, as :meth:`save` writes it.
+        """Read a world file written by :meth:`save`.
 
         Raises
         ------
         FileFormatError
             The file is absent, not a ``.npz``, lacks an array, or unpacks to more than 2 GiB.
         WorldError
-            What it holds is no world.
+            Its content is not a world.
         """
         outcomes, starts, limit = arrays_of_file(path)
         try:
@@ -198,13 +199,13 @@ class World:
 
     @classmethod
     def named(cls, name: str) -> Self:
-        """Return the world of a name, as the command line takes it.
+        """Return the world of a name, as on the command line.
 
         Parameters
         ----------
         name : str
-            The path of a world file (``.npz``), or what :func:`qstep.envs.make` takes: the path of a map
-            (``.txt``), a name of ours such as ``gridworld``, or a Gymnasium id.
+            The path of a world file (``.npz``), or an argument of :func:`qstep.envs.make`: the path of a
+            map (``.txt``), one of our names such as ``gridworld``, or a Gymnasium id.
 
         Raises
         ------
@@ -236,7 +237,7 @@ class World:
         actions: int | None,
         max_episode_steps: int,
     ) -> Self:
-        """Check columns and put them together."""
+        """Check the columns and make a world from them."""
         states, actions, rows = outcome_rows(outcomes, states, actions)
         rows |= start_rows(starts, states)
         limit = _checked_limit(max_episode_steps)
@@ -245,7 +246,7 @@ class World:
 
     @classmethod
     def _made(cls, values: Mapping[str, Any]) -> Self:
-        """Return one of these fields, which are checked."""
+        """Return a world with these fields, which are already checked."""
         made = object.__new__(cls)
         for name, value in values.items():
             object.__setattr__(made, name, value)
@@ -268,7 +269,7 @@ class World:
         return self._made({**own, "max_episode_steps": _checked_limit(max_episode_steps)})
 
     def save(self, path: str | Path) -> None:
-        """Write a world file; one that is there already is replaced whole or not at all.
+        """Write a world file; an existing one is replaced completely or not at all.
 
         Raises
         ------
@@ -279,7 +280,7 @@ class World:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of all that a world is, 64 hexadecimal digits: the same for equal worlds only."""
+        """SHA-256 of the world's content, 64 hexadecimal digits: the same only for equal worlds."""
         whole = hashlib.sha256()
         for name, array in file_arrays(self).items():
             whole.update(f"{name} {array.dtype.str} {array.shape}".encode())
@@ -299,16 +300,16 @@ class World:
 
     @property
     def outcomes(self) -> int:
-        """The most outcomes that a pair has."""
+        """The largest number of outcomes of a pair."""
         return int(np.diff(self.first, append=len(self.state)).max())
 
     @property
     def success_reward(self) -> float | None:
-        """The highest reward with which an episode can terminate; None where none terminates."""
+        """The highest reward with which an episode can terminate; None if none can."""
         return success_reward(self)
 
     def visited(self, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return the states, bool of shape (S,), in which a policy can have to act.
+        """Return the states, bool of shape (S,), in which a policy may have to act.
 
         Parameters
         ----------
@@ -331,7 +332,7 @@ class World:
         algorithm: Algorithm | str = Algorithm.Q_LEARNING,
         shared_table: bool = False,
     ) -> Acting:
-        """Return agents with the least room that holds this world.
+        """Return agents with the least room that fits this world.
 
         Raises
         ------
@@ -351,10 +352,10 @@ class World:
         Raises
         ------
         ConfigError
-            `config` is no Config, or does not act.
+            `config` is not a Config, or has no agents.
         WorldError
             The world does not fit: its states, actions, outcomes, start states, rewards or limit of
-            steps; the message says what there is room for.
+            steps; the message says how much room there is.
         """
         return compiled(self, config)
 

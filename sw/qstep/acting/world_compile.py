@@ -1,4 +1,4 @@
-"""How a world becomes the memories of a device."""
+"""Compiles a world into the memories of a device."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 __all__ = ["compiled", "room"]
 
 _MOST_STEPS = (1 << 16) - 1
-"""Of an episode, as a device counts them."""
+"""Most steps of an episode that a device can count."""
 
 
 def _power_of_two(number: int) -> int:
-    """Return the least power of two that is not below a number of 1 or more."""
+    """Return the least power of two that is at least `number`, which is 1 or more."""
     return 1 << (number - 1).bit_length()
 
 
 def room(world: World) -> tuple[int, int]:
-    """Return the least outcomes and starts of an :class:`Acting` that holds a world.
+    """Return the least outcomes and starts of an :class:`Acting` that fits a world.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def room(world: World) -> tuple[int, int]:
 
 
 def _most(world: World) -> str:
-    """Say which pair has the most outcomes."""
+    """Name the pair with the most outcomes."""
     counts = np.diff(world.first, append=len(world.state))
     state, action = divmod(int(counts.argmax()), world.actions)
     return f"state {state}, action {action} has {world.outcomes} outcomes"
@@ -60,7 +60,7 @@ def compiled(world: World, config: Config) -> WorldTable:
     counts = np.diff(world.first, append=len(world.state))
     weight = _padded(world.weight, world.first, counts, slots)
     split, *sides = alias(weight)
-    # A part of a slot that no draw falls to holds the first outcome of its pair.
+    # A part of a slot that no draw selects holds the first outcome of its pair.
     chosen = np.stack([np.where(side < counts[:, None], side, 0) for side in sides], axis=2)
     row = chosen + world.first[:, None, None]
     start_split, *start_sides = alias(
@@ -110,7 +110,7 @@ def _check(world: World, config: Config, outcomes: int, starts: int) -> None:
 
 
 def _quantised(world: World, form: QFormat) -> NDArray[np.int32]:
-    """Return the raw rewards, or say which does not fit."""
+    """Return the raw rewards, or name one that does not fit."""
     low, high = form.minimum - 0.5, form.maximum + 0.5
     scaled = world.reward * (1 << form.fraction)
     wrong = np.flatnonzero((scaled < low) | (scaled >= high))
@@ -127,7 +127,7 @@ def _quantised(world: World, form: QFormat) -> NDArray[np.int32]:
 def _padded(
     weight: NDArray[Any], first: NDArray[Any], counts: NDArray[Any], slots: int
 ) -> NDArray[np.int32]:
-    """Return the weights of each pair as a row of `slots`, 0 where it has no more."""
+    """Return the weights of each pair as a row of `slots`, padded with 0."""
     padded = np.zeros((len(first), slots), np.int32)
     pair = np.repeat(np.arange(len(first)), counts)
     padded[pair, np.arange(len(weight)) - first[pair]] = weight
@@ -135,7 +135,7 @@ def _padded(
 
 
 def _laid(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[Any]:
-    """Return `whole` with the states of the world in the beginning of its first axis."""
+    """Return `whole` with the world's states at the beginning of its first axis."""
     own = part.reshape(-1, *whole.shape[1:])
     whole[: len(own)] = own
     return whole

@@ -1,4 +1,4 @@
-"""The arrays of a world out of an environment that shows its transition table."""
+"""The arrays of a world, from an environment with a transition table."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Arrays = tuple[dict[str, Any], dict[str, Any], int, int, int]
 
 
 def arrays_of(env: gym.Env[Any, Any]) -> Arrays:
-    """Return what :meth:`~qstep.acting.world.World.from_env` checks.
+    """Return the input of :meth:`~qstep.acting.world.World.from_env`, before its checks.
 
     Raises
     ------
     NoTableError
-        There is none.
+        There is no table.
     WorldError
-        It is malformed, a wrapper changes what it says, or its spaces do not count from 0.
+        It is malformed, a wrapper contradicts it, or the spaces do not start at 0.
     """
     inner = env.unwrapped
     limit = _limit(env)
@@ -73,7 +73,7 @@ def arrays_of(env: gym.Env[Any, Any]) -> Arrays:
 
 
 def _count(what: str, env: gym.Env[Any, Any]) -> int:
-    """Return how many states (observations) or actions there are."""
+    """Return the number of states (observations) or actions."""
     space = getattr(env, f"{what}_space")
     if not isinstance(space, Discrete) or space.start != 0:
         raise WorldError(
@@ -99,7 +99,7 @@ def _of_map(grid: GridWorld, limit: int) -> Arrays:
 
 
 def _limit(env: gym.Env[Any, Any]) -> int:
-    """Return the least limit of steps around an environment, 0 where there is none.
+    """Return the lowest limit of steps around an environment, 0 for none.
 
     Raises
     ------

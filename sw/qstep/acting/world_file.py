@@ -29,14 +29,14 @@ def file_arrays(world: World) -> dict[str, NDArray[Any]]:
 
 
 def arrays_of_file(path: str | Path) -> tuple[dict[str, Any], dict[str, Any], int]:
-    """Return outcomes, start states and the limit of steps out of a file.
+    """Return outcomes, start states and the limit of steps from a file.
 
     Raises
     ------
     FileFormatError
         As :meth:`~qstep.acting.world.World.from_file`.
     WorldError
-        The limit is not one integer.
+        The limit is not a single integer.
     """
     arrays = load_arrays(path, _OUTCOMES + _STARTS, optional=(_LIMIT,))
     limit = arrays.pop(_LIMIT, np.array(0))

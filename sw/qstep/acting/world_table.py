@@ -1,9 +1,9 @@
-"""A world as the device holds it: for each state and action, what can happen, by alias tables.
+"""A world in the device's form: the outcomes of each state and action as alias tables.
 
-A set of at most K outcomes (K a power of two) whose weights are integers that sum to 65536 is cut into K
-slots of 65536 / K, each of which holds two outcomes at most (Walker's alias method, ACM TOMS 3, 1977).
-The upper log2(K) bits of a draw of 16 bits choose the slot and the others, compared with the slot's
-split, the outcome. So one read of the memory answers, and every probability is exact.
+A set of at most K outcomes (K a power of two), with integer weights that sum to 65536, is cut into
+K slots of 65536 / K, each with at most two outcomes (Walker's alias method, ACM TOMS 3, 1977). The
+upper log2(K) bits of a 16-bit draw choose the slot; the other bits, compared with the slot's split,
+choose the outcome. So a single read of the memory gives the answer, and every probability is exact.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["Answer", "WorldTable"]
 
 
 class Answer(NamedTuple):
-    """What a world answers: raw reward, next state, and whether the episode terminated there."""
+    """A world's answer: raw reward, next state, and whether the episode terminated there."""
 
     reward: int
     next_state: int
@@ -36,9 +36,9 @@ class WorldTable:
     Attributes
     ----------
     split : ndarray of int32, shape (S, A, K)
-        0..65536 / K: what the rest of the draw must be below for the first outcome of the slot.
+        0..65536 / K: the slot's first outcome is chosen if the rest of the draw is below this.
     next_state : ndarray of int32, shape (S, A, K, 2)
-        First and second outcome of each slot; likewise the next two.
+        First and second outcome of each slot; likewise in the next two arrays.
     reward : ndarray of int32, shape (S, A, K, 2)
         Raw, in the format of the configuration.
     terminated : ndarray of bool, shape (S, A, K, 2)
@@ -71,6 +71,6 @@ class WorldTable:
 
 
 def _chosen(split: NDArray[np.int32], draw: int) -> tuple[int, int]:
-    """Return slot and side (0 or 1) that a draw falls to."""
+    """Return the slot and side (0 or 1) that a draw selects."""
     slot, rest = divmod(draw, (1 << DRAW_BITS) // len(split))
     return slot, int(rest >= split[slot])
