@@ -56,7 +56,7 @@ class AgentsPlan:
 
     @property
     def loaded(self) -> WorldTable | int:
-        """The argument that opens a device: the world's memories, or without a table its limit of steps."""
+        """The argument that opens a device: the world's memories, or only its limit of steps."""
         acting = self.config.acting
         if acting is None or acting.is_table:
             assert self.world is not None

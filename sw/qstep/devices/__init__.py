@@ -1,4 +1,4 @@
-"""Devices, opened by name. Each kind is loaded only when it is asked for."""
+"""Devices, opened by name. Each kind is loaded only when it is needed."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ def open_device(url: str, config: Config) -> Device:
     url : str
         ``model:`` is the golden model; ``sim:`` the simulated hardware, ``sim:uart`` the same with its
         serial line simulated too; ``serial:PORT`` a board, a pty or a socket, where PORT is
-        /dev/ttyUSB1, COM3 or socket://HOST:PORT. ``?baud=N`` says at which rate the device listens
-        where that is not ``config.link.baud``, ``?build=ID``, or ``&build=ID`` behind a rate, which
-        build it must be: the 16 hexadecimal digits in the report of a bitstream. A colon at the end
-        may be left out.
+        /dev/ttyUSB1, COM3 or socket://HOST:PORT. ``?baud=N`` gives the device's present rate if that is
+        not ``config.link.baud``. ``?build=ID``, or ``&build=ID`` after a rate, gives the build that it
+        must be: the 16 hexadecimal digits in the report of a bitstream. A colon at the end may be left
+        out.
     config : Config
-        What the device is, or must be, built from.
+        The configuration that the device is, or must be, built from.
 
     Returns
     -------
     Device
-        Ready to use; hyperparameters are ``Hyperparameters()``. A model or a
-        simulation starts with a table of zeros, a board with what is on it.
+        Ready to use; hyperparameters are ``Hyperparameters()``. A model or a simulation starts with a
+        table of zeros, a board with its present table.
 
     Raises
     ------
     ConfigError
-        The name has none of these forms, or its rate, build or socket is none; `config` is no Config.
+        The name, its rate, build or socket is malformed, or `config` is not a Config.
     DeviceError
         The device cannot be reached, or is not built from `config`.
     ToolMissingError
@@ -72,14 +72,14 @@ def open_device(url: str, config: Config) -> Device:
 
 
 def is_model(url: str) -> bool:
-    """Whether a name is that of the model; raises ConfigError if it is no text."""
+    """Whether a name is that of the model; raises ConfigError if it is not text."""
     if not isinstance(url, str):
         raise ConfigError(f"device is {shown(url)}; it must be {_FORMS}")
     return url.removesuffix(":") == "model"
 
 
 def open_port(url: str, config: Config) -> tuple[Port, str | None]:
-    """Open the port of any other device by name; return it, and the build that the name demands.
+    """Open the port of any other device by name; return it, and the build that the name requires.
 
     Raises as :func:`open_device` does.
     """
@@ -103,7 +103,7 @@ def open_port(url: str, config: Config) -> tuple[Port, str | None]:
 
 
 def _is_socket(port: str) -> bool:
-    """Tell whether `port` names a host and a port of it."""
+    """Whether `port` names a host and one of its ports."""
     try:
         parts = urlsplit(port)
         return bool(parts.hostname) and parts.port is not None
@@ -112,7 +112,7 @@ def _is_socket(port: str) -> bool:
 
 
 def _options(url: str, text: str) -> dict[str, str]:
-    """Return what ``?baud=N&build=ID`` gives, checked."""
+    """Return the values of ``?baud=N&build=ID``, checked."""
     options = dict(re.findall(r"[?&](\w+)=([^?&]*)", text))
     for name, value in options.items():
         pattern, form = _OPTIONS[name]

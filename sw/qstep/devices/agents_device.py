@@ -57,35 +57,35 @@ _POLL_SECONDS = 0.001
 _STUCK_SECONDS = 2.0
 _STUCK_POLLS = 20
 _SLOWDOWN = 30
-"""Of a simulation, whose world has its deadline in clocks."""
+"""Patience with a simulation, whose world has its deadline in clocks."""
 _RUNS = 1
 _MOST_LIMIT = (1 << 16) - 1
 _WORD_SECONDS = 400 / 1_000_000
-"""What a word takes at most, at the slowest clock that deadlines reckon with."""
+"""Longest time of a word, at the slowest clock that deadlines assume."""
 _LANE_SECONDS = 10 / 1_000_000
-"""What each lane of a chain adds to that."""
+"""Additional time for each lane of a chain."""
 
 
 class LinkAgents(Closing):
     """The driver of agents: same contract as :class:`qstep.acting.model.ActingModel`.
 
-    Opening ends a job that an earlier host left, loads the world, and puts every agent before its first
-    step and every table to 0.
+    Opening ends a job that an earlier host left, loads the world, puts every agent before its first step
+    and sets every table to 0.
 
     Parameters
     ----------
     port : Port
         Carries the bytes; closed with the device.
     config : Config
-        What the device must have been built from, with ``config.acting``.
+        The configuration that the device must have been built from, with ``config.acting``.
     world : WorldTable or int
-        Made for `config`; of one that is no table the limit of steps of an episode, 0 for none.
+        Made for `config`; for a world that is not a table, the limit of steps of an episode, 0 for none.
     settings : sequence of AgentSettings
         One for each agent.
     patience : float
-        Seconds without an answer, beside the time on the line, before the first retry.
+        Seconds without an answer before the first retry, in addition to the time on the line.
     build : str, optional
-        The build that it must be; any will do without.
+        The required build; by default any.
 
     Attributes
     ----------
@@ -95,10 +95,10 @@ class LinkAgents(Closing):
     Raises
     ------
     ConfigError
-        `config` does not act, the number of settings is not that of its agents, the world does not fit
-        what is built, the limit is not 0 to 65535, or `config` is without the schedules or the limit.
+        `config` has no agents, the number of settings is not that of its agents, the world does not fit,
+        the limit is not 0 to 65535, or `config` lacks the schedules or the limit.
     ProtocolVersionError, ConfigMismatchError
-        The device is another one than `config` describes; nothing was written to it.
+        The device is not the one that `config` describes; nothing was written to it.
     DeadlineError, LinkError
         No device answers, or the port failed.
     """
@@ -137,15 +137,15 @@ class LinkAgents(Closing):
             raise
 
     def reconnect(self) -> None:
-        """Open a new session after an error; what is on the device stays, and a job goes on."""
+        """Open a new session after an error; the device's contents stay, and a job continues."""
         self.build = checked_hello(self.config, self._session.open(), self._expected_build)
 
     # Jobs
 
     def run(self, steps: int, *, trace: bool = False) -> Trace | None:
-        """Let every agent make `steps` steps, and return when they are made.
+        """Let every agent make `steps` steps, and return when all are made.
 
-        What interrupts it, Ctrl-C too, ends the job after the steps that are under way.
+        An interruption, such as Ctrl-C, ends the job after the current steps.
 
         Raises
         ------
@@ -168,7 +168,7 @@ class LinkAgents(Closing):
         try:
             job = self._await_end()
         except DeviceError:
-            raise  # nobody is there who could be told to stop
+            raise  # there is no device to stop
         except BaseException:
             self.stop()
             raise
@@ -177,14 +177,14 @@ class LinkAgents(Closing):
         return None
 
     def start(self, steps: int) -> None:
-        """Begin a job of `steps` steps of every agent, and do not wait for its end.
+        """Start a job of `steps` steps of every agent without waiting for its end.
 
         Raises
         ------
         ConfigError
             `steps` is not 1 to 2^48 - 1, or the world is live.
         RefusedError
-            A job runs already; it goes on.
+            A job is already running; it continues.
         """
         integer("steps", steps, 1, MOST_STEPS, "from 1 to 2^48-1")
         if self._acting.is_live:
@@ -193,7 +193,7 @@ class LinkAgents(Closing):
         self._session.drain()
 
     def stop(self) -> None:
-        """End the job, if one runs, after the steps that are under way; return when it has ended."""
+        """End the job, if one runs, after the current steps; return when it has ended."""
         self._session.send(Request.STOP)
         self._session.drain()
         self._await_end()
@@ -209,11 +209,11 @@ class LinkAgents(Closing):
         return job
 
     def _await_end(self) -> int:
-        """Return when no job runs, with how the last one ended."""
+        """Wait until no job runs, and return how the last one ended."""
         made: list[int] = []
         polls, since = 0, time.monotonic()
         while (job := self._job()) == _RUNS:
-            # All agents make their steps in turns: one of them shows whether there is any progress.
+            # All agents make their steps in turns, so one of them shows whether there is progress.
             steps = self._fetch(0, Region.COUNTERS, range(_STEPS_WORDS))
             if steps != made:
                 made, polls, since = steps, 0, time.monotonic()
@@ -225,11 +225,11 @@ class LinkAgents(Closing):
             self._session.pause(_POLL_SECONDS)
         return job
 
-    # What the agents have
+    # State of the agents
 
     @property
     def counters(self) -> list[AgentCounters]:
-        """What the agents have counted, each of one moment; readable while a job runs."""
+        """The counters of the agents, each of one moment; readable while a job runs."""
         return [
             counters_from(slot, self._words(lane, Region.COUNTERS, slot << 4, _COUNTER_WORDS))
             for lane, slot in self._places()
@@ -237,7 +237,7 @@ class LinkAgents(Closing):
 
     @property
     def states(self) -> list[AgentState]:
-        """What the agents keep, as copies."""
+        """The states of the agents, as copies."""
         return [state_from(slot, self._context(lane, slot)) for lane, slot in self._places()]
 
     @property
@@ -260,10 +260,10 @@ class LinkAgents(Closing):
         states: Sequence[AgentState],
         counters: Sequence[AgentCounters],
     ) -> None:
-        """Go on from what :attr:`table`, :attr:`states` and :attr:`counters` were."""
+        """Continue from earlier values of :attr:`table`, :attr:`states` and :attr:`counters`."""
         check_parts(self.config, self.settings, states, counters)
         self.load(table)
-        self._store(ALL_LANES, self._limits)  # which a reset loses
+        self._store(ALL_LANES, self._limits)  # a reset loses it
         size = self.config.lane_agents
         for lane in range(self.config.lanes):
             slots = list(zip(range(size), range(lane * size, (lane + 1) * size), strict=True))
@@ -281,7 +281,7 @@ class LinkAgents(Closing):
             )
 
     def configure(self, settings: Sequence[AgentSettings]) -> None:
-        """Go on with other settings, as :meth:`qstep.acting.device.AgentsDevice.configure` says."""
+        """Continue with other settings, as in :meth:`qstep.acting.device.AgentsDevice.configure`."""
         limit = _limit_of(self.world)
         states = reconfigured(self.config, self.settings, settings, limit, self.states)
         for (lane, at), own, state in zip(self._places(), settings, states, strict=True):
@@ -291,11 +291,11 @@ class LinkAgents(Closing):
     # Words
 
     def _places(self) -> list[tuple[int, int]]:
-        """Return the lane of each agent, and its number there."""
+        """Return the lane of each agent, and the agent's number there."""
         return [divmod(number, self.config.lane_agents) for number in range(len(self.settings))]
 
     def _entries(self) -> list[int]:
-        """Return where the values of a lane's tables are, in the order of :attr:`table`."""
+        """Return the indexes of the values of a lane's tables, in the order of :attr:`table`."""
         acting = self._acting
         owners = 1 if acting.shared_table else self.config.lane_agents
         tables = 2 if acting.algorithm is Algorithm.DOUBLE_Q_LEARNING else 1
@@ -345,13 +345,13 @@ class LinkAgents(Closing):
         return found
 
     def close(self) -> None:
-        """Close the port; calling it twice is harmless. A job goes on."""
+        """Close the port; calling it twice is harmless. A job continues."""
         self._session.report()
         self._port.close()
 
 
 def _world_loads(config: Config, world: WorldTable | int) -> list[Access]:
-    """Return what loads a world, or only its limit of steps."""
+    """Return the writes that load a world, or only its limit of steps."""
     acting = config.acting
     if isinstance(world, WorldTable):
         if acting is not None and not acting.is_table:
@@ -363,7 +363,7 @@ def _world_loads(config: Config, world: WorldTable | int) -> list[Access]:
 
 
 def _limit_of(world: WorldTable | int) -> int:
-    """Return the limit of steps of an episode that a world comes with, 0 for none."""
+    """Return a world's limit of steps of an episode, 0 for none."""
     if isinstance(world, WorldTable):
         return world.max_episode_steps
     return integer("max_episode_steps", world, 0, _MOST_LIMIT)

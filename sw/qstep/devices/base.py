@@ -21,7 +21,7 @@ __all__ = ["Counters", "Device", "Status", "checked_noise", "checked_table"]
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What a device has done since it was reset.
+    """A device's work since its reset.
 
     Attributes
     ----------
@@ -40,14 +40,14 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """What the hardware of a device counted since it was reset; a model has none.
+    """Counters of a device's hardware since its reset; a model has none.
 
     Attributes
     ----------
     offered_clocks : int
         Clocks in which the lane was offered a transition.
     accepted : int
-        Transitions that it took; ``accepted / offered_clocks`` is the lane's updates per clock.
+        Transitions that it accepted; ``accepted / offered_clocks`` is the lane's updates per clock.
     held : int
         Clocks in which it held an offered transition back because of a hazard.
     forwarded : int
@@ -84,7 +84,7 @@ class Device(Closing):
 
     @abstractmethod
     def set_noise(self, noise: NoiseState) -> None:
-        """Continue the rounding noise from a saved state: what an exact resume needs."""
+        """Continue the rounding noise from a saved state, for an exact resume."""
 
     @abstractmethod
     def clear(self) -> None:
@@ -112,32 +112,32 @@ class Device(Closing):
 
     @abstractmethod
     def status(self) -> Status:
-        """Return what has been applied since the device was reset."""
+        """Return the device's work since its reset."""
 
     @abstractmethod
     def counters(self) -> Counters | None:
-        """Return the hardware's counters, or None where there is no hardware."""
+        """Return the hardware's counters, or None if there is no hardware."""
 
     @abstractmethod
     def close(self) -> None:
         """Release the port or the simulation; calling it twice is harmless.
 
-        A closed device has no table any more: :meth:`read` and the like raise a DeviceError.
+        A closed device no longer has a table: :meth:`read` and similar methods raise a DeviceError.
         """
 
 
 def checked_noise(noise: NoiseState) -> NoiseState:
-    """Return a state of the rounding noise, or raise ConfigError if it is something else."""
+    """Return `noise` if it is a NoiseState; otherwise raise ConfigError."""
     if not isinstance(noise, NoiseState):
         raise ConfigError(f"noise is {shown(noise)}; it must be a NoiseState")
     return noise
 
 
 def checked_table(config: Config, q_raw: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return a table as a contiguous int32 array, or raise TableError if it is not one of `config`'s."""
+    """Return a table as a contiguous int32 array; raise TableError if it does not fit `config`."""
     try:
         array = np.asarray(q_raw)
-    except ValueError as cause:  # rows that are not equally long
+    except ValueError as cause:  # its rows differ in length
         raise TableError(f"table is no array: {cause}") from cause
     if array.shape != config.table_shape:
         raise TableError(

@@ -29,36 +29,36 @@ __all__ = ["LinkDevice"]
 _log = logging.getLogger(__name__)
 
 _BATCH_PER_BYTE = 16
-"""Transitions that are encoded at a time, per byte of payload: some fifty frames."""
+"""Transitions to encode at a time, per byte of payload: about fifty frames."""
 
 _SLOWEST_CLOCK_HZ = 1_000_000
-"""What deadlines reckon with where a request takes many clocks."""
+"""The clock that deadlines assume for requests that take many clocks."""
 
 
 class LinkDevice(Device):
-    """The driver: a device reached through a port, as ``docs/link.md`` says.
+    """The driver: a device behind a port, as in ``docs/link.md``.
 
-    Opening sets the hyperparameters to ``Hyperparameters()``. Table and count of
-    applied transitions stay as they are found, and so does the rounding noise of a device that has
-    applied any, so that an interrupted run can be taken up again; :meth:`configure` restarts the
-    noise, :meth:`clear` and :meth:`load` set the table. Where the device does not answer, a break
-    brings it, and the port, to the line rate of `config`.
+    Opening sets the hyperparameters to ``Hyperparameters()``. The table and the count of applied
+    transitions stay, and so does the rounding noise of a device that has applied any, so that an
+    interrupted run can be resumed; :meth:`configure` restarts the noise, :meth:`clear` and :meth:`load`
+    set the table. If the device does not answer, a break brings it, and the port, to the line rate of
+    `config`.
 
     Parameters
     ----------
     port : Port
         Carries the bytes; closed with the device.
     config : Config
-        What the device must have been built from.
+        The configuration that the device must have been built from.
     patience : float
-        Seconds without an answer, beside the time on the line, before the first retry.
+        Seconds without an answer before the first retry, in addition to the time on the line.
     build : str, optional
-        The build that it must be, as the report of a bitstream names it; any will do without.
+        The required build, as in the report of a bitstream; by default any.
 
     Raises
     ------
     ProtocolVersionError, ConfigMismatchError
-        The device is another one than `config` describes; nothing was written to it.
+        The device is not the one that `config` describes; nothing was written to it.
     DeadlineError, LinkError
         No device answers, or the port failed.
 
@@ -83,7 +83,7 @@ class LinkDevice(Device):
             raise
 
     def reconnect(self) -> None:
-        """Open a new session after an error; as on opening, what is on the device stays."""
+        """Open a new session after an error; as on opening, the device's contents stay."""
         self._rewards.clear()
         hello = self._session.open()
         self.build = checked_hello(self.config, hello, self._expected_build)
@@ -115,7 +115,7 @@ class LinkDevice(Device):
         self._session.drain()
 
     def set_baud(self, baud: int) -> None:
-        """Change the line rate of device and port, and see that they understand each other.
+        """Change the line rate of device and port, and check that they still communicate.
 
         Raises
         ------
@@ -133,7 +133,7 @@ class LinkDevice(Device):
     # The table
 
     def clear(self) -> None:
-        """Set the whole table to 0; takes the device one clock an entry."""
+        """Set the whole table to 0; takes the device one clock per entry."""
         seconds = self.config.states * self.config.actions / _SLOWEST_CLOCK_HZ
         self._session.send(Request.CLEAR, seconds=seconds)
         self._session.drain()
@@ -170,7 +170,7 @@ class LinkDevice(Device):
     def apply(self, transitions: Transitions) -> None:
         """Apply transitions in order, each exactly once; return when all are applied.
 
-        Up to 256 distinct rewards travel as codes, others whole.
+        Up to 256 distinct rewards are sent as codes; with more, all are sent in full.
 
         Raises
         ------
@@ -183,7 +183,7 @@ class LinkDevice(Device):
         rest = checked_transitions(self.config, transitions)
         before, began = self._session.applied, time.monotonic()
         try:
-            while True:  # once for none, too: that loads the compiled code
+            while True:  # also for no transitions: this loads the compiled code
                 count = _BATCH_PER_BYTE * self._session.limit
                 self._send(rest[:count])
                 if len(rest) <= count:
@@ -191,7 +191,7 @@ class LinkDevice(Device):
                 rest = rest[count:]
             self._session.drain()
         except BaseException as error:
-            # Whether the codes of this batch have reached the device is not known.
+            # It is not known whether the codes of this batch have reached the device.
             self._rewards.clear()
             if isinstance(error, DeviceError):
                 error.applied = self._session.applied - before
@@ -222,10 +222,10 @@ class LinkDevice(Device):
             self._session.send(Request.REWARDS, place.pack(first) + value_bytes(values, width))
             first += count
 
-    # What happened
+    # Reports
 
     def status(self) -> Status:
-        """Return what has been applied since the device was reset."""
+        """Return the device's work since its reset."""
         crc, x, w = ANSWERS[Request.STATUS].unpack(self._ask(Request.STATUS))
         return Status(self._session.applied, crc, NoiseState(x, w))
 

@@ -29,13 +29,13 @@ class LinkLive(LinkAgents):
     port : Port
         Carries the bytes; closed with the device.
     config : Config
-        What the device must have been built from; its ``acting.world`` is ``live``.
+        The configuration that the device must have been built from; its ``acting.world`` is ``live``.
     settings : sequence of AgentSettings
         One for each agent.
     patience : float
-        Seconds without an answer, beside the time on the line, before the first retry.
+        Seconds without an answer before the first retry, in addition to the time on the line.
     build : str, optional
-        The build that it must be; any will do without.
+        The required build; by default any.
 
     Raises
     ------
@@ -57,20 +57,20 @@ class LinkLive(LinkAgents):
         super().__init__(port, config, 0, settings, patience, build)
 
     def begin(self, state: int, agent: int = 0) -> int:
-        """Put an agent into a state in which an episode starts; return its first action there.
+        """Put an agent into the start state of an episode; return its first action there.
 
-        An episode that is under way is left without another update.
+        An unfinished episode is abandoned without another update.
         """
         agent = integer("agent", agent, 0, len(self.settings) - 1)
         state = integer("state", state, 0, self.config.states - 1)
-        # What it drew for a step that it has not made is used for this.
+        # A draw for a step that was not made is used for this.
         place = begin_write(agent, self._context(0, agent))
         self._store(0, [place])
         self._has_begun[agent] = True
         return self._asked(Request.BEGIN, agent, state)
 
     def act(self, reward: float, next_state: int, terminated: bool, agent: int = 0) -> int:
-        """Say what an agent's action led to, let it learn from that, and return its next action."""
+        """Report the outcome of an agent's action, let it learn, and return its next action."""
         raw, next_state, agent = answer_of(self.config, reward, next_state, terminated, agent)
         check_begun(self._has_begun, agent)
         return self._asked(Request.ACT, agent, next_state, int(terminated), raw & 0xFFFFFFFF)
@@ -81,11 +81,11 @@ class LinkLive(LinkAgents):
         (action,) = layout.unpack(data)
         return action
 
-    # On the device every agent is somewhere: one that had not begun would do so as soon as another acts.
+    # On the device every agent has a state: one that has not begun would begin as soon as another acts.
 
     @property
     def states(self) -> list[AgentState]:
-        """What the agents keep, as copies."""
+        """The states of the agents, as copies."""
         return [
             replace(state, begun=begun)
             for state, begun in zip(super().states, self._has_begun, strict=True)
@@ -97,6 +97,6 @@ class LinkLive(LinkAgents):
         states: Sequence[AgentState],
         counters: Sequence[AgentCounters],
     ) -> None:
-        """Go on from what :attr:`table`, :attr:`states` and :attr:`counters` were."""
+        """Continue from earlier values of :attr:`table`, :attr:`states` and :attr:`counters`."""
         self._has_begun = [state.begun for state in states]
         super().restore(table, [replace(state, begun=True) for state in states], counters)

@@ -18,7 +18,7 @@ __all__ = ["ModelDevice"]
 
 
 class ModelDevice(Device):
-    """The compiled golden model, which counts and digests transitions as the hardware does.
+    """The compiled golden model, which counts and digests transitions like the hardware.
 
     The table starts at 0, the hyperparameters at ``Hyperparameters()``.
     """
@@ -62,12 +62,12 @@ class ModelDevice(Device):
         return self._model.table.copy()
 
     def status(self) -> Status:
-        """Return what has been applied since the device was made."""
+        """Return the device's work since it was opened."""
         return Status(self._applied, self._digest, self._model.noise)
 
     def counters(self) -> None:
         """Return None: there is no hardware to count."""
 
     def close(self) -> None:
-        """Let go of the table; calling it twice is harmless."""
+        """Release the table; calling it twice is harmless."""
         self._opened = None

@@ -1,7 +1,7 @@
-"""What acts for the learner: one environment in Python, or many compiled ones in turns.
+"""Actors for the learner: one environment in Python, or many compiled ones in turns.
 
-An actor is asked for one stretch after the other. It acts epsilon-greedily on the table that it is
-given, and gives back what the device is to learn from, in order.
+An actor makes one stretch after the other. It acts epsilon-greedily on a given table, and returns the
+transitions that the device is to learn from, in order.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ __all__ = ["Actor", "Stretch"]
 
 
 class Stretch(NamedTuple):
-    """What an actor did at one go.
+    """A stretch of an actor's steps.
 
     Attributes
     ----------
     columns : Columns
         Its transitions, one or more.
     episodes : list of Episode
-        Those that ended in it.
+        The episodes that ended in it.
     """
 
     columns: Columns
@@ -39,10 +39,10 @@ class Actor(Protocol):
 
     @property
     def resting(self) -> bool:
-        """Whether :meth:`arrays` are now all that its next stretch depends on."""
+        """Whether its next stretch depends only on :meth:`arrays` now."""
 
     def begin(self) -> None:
-        """Draw what the first episodes begin with."""
+        """Draw the starts of the first episodes."""
 
     def act(self, table: NDArray[np.int32], done: int, steps: int, episodes: int) -> Stretch:
         """Make a stretch.
@@ -50,21 +50,21 @@ class Actor(Protocol):
         Parameters
         ----------
         table : ndarray of int32, shape (S, A)
-            To act on.
+            The table to act on.
         done : int
-            Episodes that ended before, 0 or more.
+            Episodes that ended earlier, 0 or more.
         steps, episodes : int
-            How many steps it may have, and how many episodes may end in it; 1 or more each.
+            Most steps, and most episodes that may end in it; 1 or more each.
         """
 
     def explore(self, epsilon: EpsilonSchedule) -> None:
         """Explore so from now on; where epsilon is constant within an episode, from the next one on."""
 
     def evaluate(self, table: NDArray[np.int32], episodes: int, done: int) -> Evaluation:
-        """Play so many episodes greedily; those that :meth:`act` is in the middle of do not notice."""
+        """Play some episodes greedily, without effect on the unfinished ones of :meth:`act`."""
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return copies of what goes on from one stretch to the next, for :meth:`restore`."""
+        """Return copies of the state between two stretches, for :meth:`restore`."""
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from :meth:`arrays`; raises EnvironmentSpaceError if they are of other environments."""
+        """Continue from :meth:`arrays`; raises EnvironmentSpaceError for those of other environments."""

@@ -1,7 +1,8 @@
 """The compiled part of `VectorActor`: acting on a table in any environment that has kernels.
 
-The loops know of an environment three functions: :func:`restart`, :func:`move` and :func:`row`. `envs`
-is a structure of arrays, `Snakes` or `CartPoles`, whose type chooses them when a loop is compiled.
+The loops use three functions of an environment: :func:`restart`, :func:`move` and :func:`row`.
+`envs` is a structure of arrays, `Snakes` or `CartPoles`, whose type selects them when a loop is
+compiled.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from qstep.learn.schedule import falling_linearly
 __all__ = ["CHANCES", "Ends", "Turns", "act", "move", "play", "restart", "row"]
 
 CHANCES = 1 << 31
-"""Values of the draw that is compared with epsilon: a power of two, so that no draw is discarded."""
+"""Range of the draw that is compared with epsilon: a power of two, so no draw is discarded."""
 
 _KERNELS: dict[type, Any] = {Snakes: snake_kernels, CartPoles: cartpole_kernels}
 
@@ -30,7 +31,7 @@ _epsilon = compiled(falling_linearly)
 
 
 class Turns(NamedTuple):
-    """Where N environments are that act in turns, and the generator of their policy.
+    """The state of N environments that act in turns, and the generator of their policy.
 
     Attributes
     ----------
@@ -51,7 +52,7 @@ class Turns(NamedTuple):
 
     @classmethod
     def empty(cls, num_envs: int) -> Self:
-        """Return those of environments of which none has stepped."""
+        """Return the state before any environment has stepped."""
         return cls(
             word=np.zeros(1, np.uint64),
             turn=np.zeros(1, np.int64),
@@ -61,7 +62,7 @@ class Turns(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """Episodes that ended, in that order.
+    """Episodes in the order in which they ended.
 
     Attributes
     ----------
@@ -79,7 +80,7 @@ class Ends(NamedTuple):
 
     @classmethod
     def empty(cls, episodes: int) -> Self:
-        """Return room for so many."""
+        """Return room for this many episodes."""
         return cls(np.zeros(episodes), np.zeros(episodes, np.int64), np.zeros(episodes, np.bool_))
 
 
@@ -95,7 +96,7 @@ def move(envs: Any, i: int, action: int) -> tuple[float, bool, bool]:
 
 
 def row(envs: Any, i: int) -> int:
-    """Return the row of the table in which environment `i` is."""
+    """Return the row of the table for environment `i`."""
     return int(_KERNELS[type(envs)].row(envs, i))
 
 
@@ -119,7 +120,7 @@ def _(envs, i):  # type: ignore[no-untyped-def]
 
 @compiled
 def _greedy(q, state):  # type: ignore[no-untyped-def]
-    """Return the lowest action that attains the maximum of a row."""
+    """Return the lowest action with the maximum of a row."""
     best = 0
     for action in range(1, q.shape[1]):
         if q[state, action] > q[state, best]:

@@ -1,4 +1,4 @@
-"""What a run of `qstep train` is made of: its episodes, and the point from which it goes on."""
+"""The parts of a run of `qstep train`: its episodes, and the point from which it continues."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from qstep.noise import NoiseState
 __all__ = ["PENDING_TYPES", "Columns", "Episode", "TableCheckpoint"]
 
 Columns: TypeAlias = tuple[NDArray[Any], ...]
-"""Transitions: state, action, reward, next state and terminated, equally long."""
+"""Transitions: state, action, reward, next state and terminated, of equal length."""
 
 PENDING_TYPES = (np.int32, np.int32, np.float64, np.int32, np.bool_)
 """Types of the columns in a file."""
@@ -39,13 +39,13 @@ class Episode:
     number : int
         Counted from 1.
     epsilon : float
-        With which it explored.
+        The epsilon with which it explored.
     total : float
         Undiscounted return.
     length : int
         Steps.
     terminated : bool
-        It terminated rather than was truncated.
+        It terminated, and was not truncated.
     success : bool or None
         See :func:`qstep.learn.evaluate.is_success`.
     """
@@ -71,15 +71,15 @@ class TableCheckpoint:
     generators : tuple of dict
         States of the PCG64 generators for acting and for evaluation.
     pending : tuple of Columns
-        Transitions that the device has not been sent yet, stretch by stretch.
+        Transitions not yet sent to the device, stretch by stretch.
     actor : dict of str to ndarray
-        Where the environments are; empty where they are seeded anew for every episode.
+        State of the environments; empty if they are reseeded for every episode.
     episode : int
-        Training episodes that are done.
+        Finished training episodes.
     evaluations : tuple of Evaluation
     history : sequence of Episode
-        The first `episode` entries belong to this checkpoint; a running learner appends to the same
-        list, which is what makes taking a checkpoint cheap. Read :attr:`episodes` instead.
+        The first `episode` entries belong to this checkpoint. A running learner appends to the same
+        list, which makes a checkpoint cheap. Read :attr:`episodes` instead.
     """
 
     table: NDArray[np.int32]
@@ -93,11 +93,11 @@ class TableCheckpoint:
 
     @property
     def episodes(self) -> Sequence[Episode]:
-        """The episodes that are done."""
+        """The finished episodes."""
         return self.history[: self.episode]
 
     def packed(self) -> Checkpoint:
-        """Return it as a file takes it."""
+        """Return the checkpoint in the form of a file."""
         head = {
             "noise": asdict(self.noise),
             "generators": self.generators,
@@ -113,7 +113,7 @@ class TableCheckpoint:
 
     @classmethod
     def unpacked(cls, checkpoint: Checkpoint, config: Config) -> TableCheckpoint:
-        """Return what :meth:`packed` has packed.
+        """Return the checkpoint that :meth:`packed` packed.
 
         Raises
         ------
@@ -145,7 +145,7 @@ class TableCheckpoint:
                 evaluations=tuple(Evaluation(**entry) for entry in head["evaluations"]),
                 history=history,
             )
-        except Exception as cause:  # what a part may be instead has no end
+        except Exception as cause:  # a part can be wrong in any way
             why = f"{type(cause).__name__}: {cause}"
             raise CheckpointError(
                 f"the checkpoint does not hold a run of qstep train ({why})"
@@ -153,7 +153,7 @@ class TableCheckpoint:
 
 
 def _episode(*row: Any) -> Episode:
-    """Return an episode from its row of numbers, where NaN stands for a success that is not known."""
+    """Return an episode from its row of numbers, in which NaN means an unknown success."""
     success = None if math.isnan(row[-1]) else bool(row[-1])
     return replace(Episode(*row), success=success)
 
@@ -181,7 +181,7 @@ def _named(prefix: str, columns: Columns) -> dict[str, NDArray[Any]]:
 
 
 def _columns(arrays: dict[str, NDArray[Any]], prefix: str, types: Sequence[type]) -> Columns:
-    """Return the columns that :func:`_named` has named, once they are found right."""
+    """Return the columns that :func:`_named` named, after checking them."""
     columns = tuple(arrays[f"{prefix}_{k}"] for k in range(len(types)))
     for column, dtype in zip(columns, types, strict=True):
         if column.dtype != dtype or column.ndim != 1:

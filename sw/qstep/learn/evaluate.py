@@ -1,4 +1,4 @@
-"""Greedy evaluation: how good is a table when nothing is explored and nothing is learnt."""
+"""Greedy evaluation: how good a table is without exploring and learning."""
 
 from __future__ import annotations
 
@@ -28,12 +28,11 @@ class Evaluation:
     mean_return : float
         Undiscounted return.
     success : float or None
-        Share of the episodes that succeeded, 0..1; None where nothing says what success is. See
-        :func:`is_success`.
+        Share of episodes that succeeded, 0..1; None if success is not defined. See :func:`is_success`.
     terminated : float
-        Share of the episodes that terminated rather than were truncated, 0..1.
+        Share of episodes that terminated and were not truncated, 0..1.
     mean_length : float
-        Steps an episode.
+        Steps per episode.
     """
 
     episode: int
@@ -46,11 +45,11 @@ class Evaluation:
 def is_success(
     info: dict[str, Any], terminated: bool, reward: float, success_reward: float | None
 ) -> bool | None:
-    """Whether an episode that ended so reached its goal.
+    """Whether an episode with this end reached its goal.
 
-    An environment that knows says so: ``info["is_success"]``. Else an episode succeeds if it
-    terminates with the highest reward that termination can pay: the goal, not a hole. None where no
-    transition table tells what that is (`success_reward` is None): to die is to terminate, too.
+    An environment may say so: ``info["is_success"]``. Otherwise an episode succeeds if it
+    terminates with the highest terminal reward: at the goal, not in a hole. The answer is None if
+    no transition table gives that reward (`success_reward` is None), because dying also terminates.
     """
     if "is_success" in info:
         return bool(info["is_success"])
@@ -60,7 +59,7 @@ def is_success(
 
 
 def share(successes: Sequence[bool | None]) -> float | None:
-    """Return the share of the episodes that succeeded; None if one of them cannot tell."""
+    """Return the share of episodes that succeeded; None if that is unknown for any of them."""
     known = [success for success in successes if success is not None]
     return sum(known) / len(known) if known and len(known) == len(successes) else None
 
@@ -78,17 +77,17 @@ def evaluate(
     Parameters
     ----------
     env : gymnasium.Env
-        With states and actions that count from 0; reseeded for each episode.
+        With states and actions numbered from 0; reseeded for each episode.
     q : ndarray of integers, shape (S, A)
-        Raw or real values: only their order matters.
+        Raw or real values; only their order matters.
     episodes : int
         1 or more.
     generator : numpy.random.Generator
-        Gives one environment seed an episode.
+        Gives one environment seed per episode.
     success_reward : float or None
         See :func:`is_success`.
     episode : int
-        Passed on to the result.
+        Copied to the result.
     """
     returns = np.zeros(episodes)
     lengths = np.zeros(episodes)

@@ -19,17 +19,17 @@ __all__ = ["GymActor"]
 
 
 class GymActor:
-    """One environment, which is reseeded for every episode, so that nothing of it has to be kept.
+    """One environment, reseeded for every episode so that its state need not be saved.
 
     Epsilon is constant within an episode, and a stretch ends with it.
 
     Parameters
     ----------
     env, evaluation_env : gymnasium.Env
-        Two of the same, from :func:`qstep.envs.make`.
+        Two of the same kind, from :func:`qstep.envs.make`.
     epsilon : EpsilonSchedule
     horizon : int
-        Episodes that its share is a share of.
+        Episodes that its share refers to.
     success_reward : float or None
         See :func:`~qstep.learn.evaluate.is_success`.
     acting, evaluating : numpy.random.Generator
@@ -54,7 +54,7 @@ class GymActor:
         self._state = self._length = 0
 
     def begin(self) -> None:
-        """Do nothing: every episode is seeded."""
+        """Do nothing: every episode is seeded anyway."""
 
     def act(self, table: NDArray[np.int32], done: int, steps: int, episodes: int) -> Stretch:
         """See :meth:`Actor.act`."""

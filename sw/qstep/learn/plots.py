@@ -25,7 +25,7 @@ __all__ = ["draw_learning_curve", "draw_policy", "show_policy"]
 def draw_learning_curve(
     title: str, episodes: Sequence[Episode], evaluations: Sequence[Evaluation]
 ) -> Figure:
-    """Return a picture: return, and success where it is known, over the episodes, exploring and greedy.
+    """Return a picture of return, and success if known, over the episodes, exploring and greedy.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def draw_learning_curve(
     smooth = _moving_mean(returns, window)
     above.plot(middle, smooth, color="tab:blue", label=f"exploring, mean of {window}")
     above.set_ylabel("return of an episode")
-    # Early episodes may be a hundred times worse than the last ones; keep both legible.
+    # Early episodes may be a hundred times worse than the last ones; both must stay legible.
     settled = float(np.abs(smooth[len(smooth) // 2 :]).max())
     if np.abs(smooth).max() > 10 * settled:
         above.set_yscale("symlog", linthresh=max(settled, 1.0))
@@ -72,7 +72,7 @@ def draw_learning_curve(
 
 
 def draw_policy(title: str, grid: GridMap, q: NDArray[np.float64]) -> Figure:
-    """Return a picture: the value of every state and the greedy action, on the map.
+    """Return a picture of every state's value and greedy action, on the map.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def draw_policy(title: str, grid: GridMap, q: NDArray[np.float64]) -> Figure:
     across, high = max(side * width, 3.5), max(side * height, 2.0)
     size = (across + 1.8, high + 0.9)
     figure = Figure(figsize=size)
-    # Places by hand, in inches: to find them, Matplotlib would draw everything twice.
+    # Positions by hand, in inches: Matplotlib would draw everything twice to find them.
     axes = figure.add_axes((0.6 / size[0], 0.5 / size[1], across / size[0], high / size[1]))
     right = (across + 0.75) / size[0]
     scale = figure.add_axes((right, 0.5 / size[1], 0.2 / size[0], high / size[1]))
@@ -130,7 +130,7 @@ def show_policy(axes: Axes, grid: GridMap, q: NDArray[np.float64], *, letter: fl
                     weight="bold",
                     size=letter if kind != START else 0.7 * letter,
                 )
-        # As lines, which are drawn in a tenth of the time that ticks between the cells take.
+        # Lines take a tenth of the time of ticks between the cells.
         right, below = width - 0.5, height - 0.5
         axes.vlines(np.arange(1, width) - 0.5, -0.5, below, color="white", linewidth=0.6)
         axes.hlines(np.arange(1, height) - 0.5, -0.5, right, color="white", linewidth=0.6)

@@ -1,4 +1,4 @@
-"""The policies that act on a table."""
+"""Policies that act on a table."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ __all__ = ["epsilon_greedy", "greedy"]
 
 
 def greedy(q: NDArray[np.integer], state: int) -> int:
-    """Return the lowest action that attains the maximum of a row of the table."""
+    """Return the lowest action with the maximum of a row of the table."""
     return int(q[state].argmax())
 
 
 def epsilon_greedy(
     q: NDArray[np.integer], state: int, epsilon: float, generator: np.random.Generator
 ) -> int:
-    """Return a uniform random action with probability `epsilon`, else the greedy one.
+    """Return a uniformly random action with probability `epsilon`, otherwise the greedy one.
 
-    Draws one number, and a second one where it explores.
+    Draws one number, and a second one if it explores.
     """
     if generator.random() < epsilon:
         return int(generator.integers(q.shape[1]))

@@ -1,4 +1,4 @@
-"""What a picture of a policy shows on a map, whoever draws it."""
+"""The content of a policy's picture on a map, for any way of drawing."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from qstep.grid_map import GOAL, HOLE, START, WALL, GridMap
 __all__ = ["COLOURS", "LETTERS", "MOST_ARROWS", "PolicyMap"]
 
 COLOURS = {HOLE: "#222222", WALL: "#8a8a8a", GOAL: "#2e8b57"}
-"""Of the cells in which nothing is learnt."""
+"""Colour of cells in which nothing has been learnt."""
 
 LETTERS = ((START, "S"), (GOAL, "G"), (HOLE, "H"))
 """What stands in a cell."""
 
 MOST_ARROWS = 4096
-"""Cells of a map on which arrows can still be told apart."""
+"""Most cells of a map on which arrows can still be told apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,9 @@ class PolicyMap:
     cells : ndarray of str, shape (rows, columns)
         The letters of the map.
     values : masked array of float64, shape (rows, columns)
-        Of the best action; masked where nothing was learnt, and in holes, walls and the goal.
+        Value of the best action; masked where nothing was learnt, and in holes, walls and the goal.
     direction : ndarray of int64, shape (rows, columns, 2)
-        Where the greedy action moves: right, up.
+        Direction of the greedy action: right, up.
     """
 
     cells: NDArray[np.str_]

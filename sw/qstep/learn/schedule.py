@@ -11,7 +11,7 @@ __all__ = ["EpsilonSchedule", "falling_linearly"]
 
 @dataclass(frozen=True, slots=True)
 class EpsilonSchedule:
-    """Epsilon falls linearly over a share of a run, then stays.
+    """An epsilon that falls linearly during a share of a run, then stays.
 
     A run with a table is counted in episodes, and epsilon is constant within one; a run with a network
     is counted in steps.
@@ -21,7 +21,7 @@ class EpsilonSchedule:
     start, end : float
         First and last epsilon, each 0..1.
     share : float
-        Share of the run over which it falls, 0..1; 0 means `end` from the beginning.
+        Share of the run during which it falls, 0..1; 0 means `end` from the beginning.
 
     Raises
     ------
@@ -43,14 +43,14 @@ class EpsilonSchedule:
             object.__setattr__(self, name, real(f"epsilon {name}", getattr(self, name)))
 
     def at(self, done: int, of: int) -> float:
-        """Return epsilon once `done` of the `of` episodes, or steps, of a run are done."""
+        """Return epsilon after `done` of the `of` episodes or steps of a run."""
         return falling_linearly(self.start, self.end, self.share * of, done)
 
 
 def falling_linearly(start: float, end: float, over: float, done: int) -> float:
-    """Return epsilon once `done` of the `over` episodes or steps in which it falls are done.
+    """Return epsilon after `done` of the `over` episodes or steps in which it falls.
 
-    It takes plain numbers only, because Numba compiles it, too.
+    It takes only plain numbers, because Numba compiles it too.
     """
     if done >= over:
         return end

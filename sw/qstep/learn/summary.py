@@ -1,4 +1,4 @@
-"""What a finished run with a table gives: its files, and what it was in plain values."""
+"""The results of a finished run with a table: its files, and a summary in plain values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["optimum", "results", "summary"]
 
 
 def results(learner: Learner) -> Results:
-    """Return ``table.npz``, the history, the learning curve and, of a map, the policy.
+    """Return ``table.npz``, the history, the learning curve and, for a map, the policy.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def results(learner: Learner) -> Results:
 
 
 def summary(learner: Learner) -> dict[str, Any]:
-    """Return what a run was and how well it learnt, as plain values.
+    """Return a summary of a run and its success, as plain values.
 
     ``optimum`` is that of :func:`optimum`, or None where the environment is no world, or
     gamma is 1.
@@ -72,8 +72,8 @@ def summary(learner: Learner) -> dict[str, Any]:
 def optimum(world: World, gamma: float, q: NDArray[np.float64]) -> dict[str, Any]:
     """Compare a table, shape (S, A), with value iteration, as plain values.
 
-    In how many of the states that its greedy policy visits is that optimal, and what is the start
-    worth on average: learnt, and exactly. `gamma` is below 1.
+    The result says in how many of the states that the greedy policy visits its action is optimal,
+    and the mean value of the start, learnt and exact. `gamma` is below 1.
     """
     solution = solve(world, gamma)
     chosen = np.zeros(q.shape, np.bool_)

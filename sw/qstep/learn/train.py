@@ -1,13 +1,13 @@
 """The learner: the host acts, the device learns.
 
-The behaviour policy is epsilon-greedy on the table as it was last read from the device. Every
-transition is collected; after `sync_steps` of them the batch is streamed to the device and the
-table is read back. So acting always uses what the device has learnt, up to `sync_steps` transitions
-ago, and every device sees the same stream: the model, the simulation and a board end with the same
-table. An actor acts: :mod:`qstep.learn.actor`.
+The behaviour policy is epsilon-greedy on the table as last read from the device. Transitions are
+collected; after `sync_steps` of them the batch is streamed to the device and the table is read back. So
+acting uses a table that is at most `sync_steps` transitions old, and every device sees the same stream:
+the model, the simulation and a board end with the same table. An actor does the acting:
+:mod:`qstep.learn.actor`.
 
-A small `sync_steps` acts on fresher values, a large one reads the table less often; reading costs
-``states * actions`` values over the link. 1 is the textbook algorithm.
+A small `sync_steps` gives fresher values; a large one reads the table less often, which costs
+``states * actions`` values over the link each time. With 1 it is the textbook algorithm.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = ["Learner", "Plan", "identity"]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run is to do, apart from the device's hyperparameters.
+    """The plan of a run, apart from the device's hyperparameters.
 
     Parameters
     ----------
@@ -53,13 +53,13 @@ class Plan:
     sync_steps : int
         Transitions between two reads of the table, 1 or more.
     evaluate_every : int
-        Training episodes between two greedy evaluations, 1 or more; the last episode is always
-        followed by one.
+        Training episodes between two greedy evaluations, 1 or more; there is always one after the last
+        episode.
     evaluate_episodes : int
         Episodes of each evaluation, 1 or more.
     epsilon_episodes : int
-        Episodes that ``epsilon.share`` is a share of; 0 for those of the run. A run that goes on for
-        longer than was planned keeps them, and so its epsilon.
+        Episodes that ``epsilon.share`` refers to; 0 for those of the run. A run that is extended keeps
+        them, and so its epsilon.
     num_envs : int
         Environments that act in turns: 1 or more of Snake and CartPole, which are compiled
         (:data:`~qstep.learn.vector_actor.VECTOR_ENVS`), 1 of any other.
@@ -94,15 +94,15 @@ class Plan:
 
     @property
     def horizon(self) -> int:
-        """Episodes that ``epsilon.share`` is a share of."""
+        """Episodes that ``epsilon.share`` refers to."""
         return self.epsilon_episodes or self.episodes
 
 
 def identity(plan: Plan, hyper: Hyperparameters, config: Config) -> dict[str, Any]:
-    """Return what must be equal for a checkpoint to belong to a run, as plain values.
+    """Return the values that a run's checkpoints must share, as plain values.
 
-    The device is not part of it: every device goes on with the same result. Neither is the number of
-    episodes: a longer run begins as a shorter one does, if epsilon falls over as many.
+    The device is not among them, since every device continues with the same result. Neither is the
+    number of episodes: a longer run begins like a shorter one if epsilon falls during the same episodes.
     """
     world = make(plan.env_id, 0).unwrapped
     own = asdict(plan)
@@ -118,53 +118,53 @@ def identity(plan: Plan, hyper: Hyperparameters, config: Config) -> dict[str, An
 
 
 class Learner:
-    """Trains a device's table; iterate over it to run, one training episode an iteration.
+    """Trains a device's table; iterate over it to run, one training episode per iteration.
 
     Between two episodes of one environment, and after every step of many, :attr:`checkpoint` can hold
-    all that the rest of the run depends on. A learner that was interrupted at any point, also inside
-    an episode or a device call, is resumed from its checkpoint and ends with the same table and history
-    as if it had never stopped; one that has ended, with a plan of more episodes, as if it had been
-    planned so from the beginning.
+    everything that the rest of the run depends on. A learner that was interrupted at any point,
+    even inside an episode or a device call, resumes from its checkpoint and ends with the same
+    table and history as without the interruption. A finished learner that gets more episodes ends
+    as if they had been planned from the beginning.
 
     Parameters
     ----------
     device : Device
-        Configured, cleared (or loaded from `resume`) and from then on used by this learner alone.
+        The learner configures it, clears it (or loads it from `resume`), and must be its only user.
     plan : Plan
     hyper : Hyperparameters
         `hyper.seed` seeds the rounding noise, exploration, environments and evaluations.
     resume : TableCheckpoint, optional
-        Where to go on. It must be of a run of the same :attr:`identity`;
-        :func:`~qstep.checkpoint.load_checkpoint` checks that.
+        The checkpoint to continue from. Its run must have the same :attr:`identity`, which
+        :func:`~qstep.checkpoint.load_checkpoint` checks.
     metrics : Metrics, optional
-        Told ``episode_return``, ``episode_length`` and ``epsilon`` of every episode, and
-        ``greedy_return``, ``greedy_length`` and, where there is such a thing, ``greedy_success`` of
-        every evaluation; a step is one of the environment, those of unfinished episodes not counted.
+        Gets ``episode_return``, ``episode_length`` and ``epsilon`` of every episode, and
+        ``greedy_return``, ``greedy_length`` and, if defined, ``greedy_success`` of every evaluation. A
+        step is one of the environment; those of unfinished episodes do not count.
 
     Attributes
     ----------
     checkpoint : TableCheckpoint
-        The run at its latest checkpoint, as if more were to come.
+        The run at its latest checkpoint, ready to continue.
     result : TableCheckpoint
-        The same, but after the last episode: its transitions are all applied, and its table evaluated.
+        The same after the last episode: all transitions are applied, and the table is evaluated.
     env : gymnasium.Env
-        The environment, or one like those that act.
+        The environment, or one of the same kind as those that act.
     identity : dict of plain values
         See :func:`identity`.
     world : World or None
-        Of the environment, where it has a transition table.
+        The environment's world, if it has a transition table.
 
     Raises
     ------
     EnvironmentSpaceError
-        The environment is unknown, has more states than the device's table has rows, or not as many
-        actions; or the environments in `resume` are others.
+        The environment is unknown, has more states than the device's table has rows, or another
+        number of actions; or `resume` belongs to other environments.
     CheckpointError
-        More episodes are done in it than are planned.
+        It has more episodes than the plan.
     TransitionError
-        A reward of the environment does not fit the device's format. Where the environment has a
-        transition table this is found here, before anything is applied; otherwise when the batch
-        with that reward is due, before any of the batch is applied.
+        A reward of the environment does not fit the device's format. If the environment has a transition
+        table, this is detected here, before anything is applied; otherwise when the batch with that
+        reward is due, before any of the batch is applied.
     """
 
     def __init__(
@@ -210,7 +210,7 @@ class Learner:
         self._restore(self.checkpoint)
 
     def __iter__(self) -> Iterator[Episode]:
-        """Run the episodes that are left; yield each once it is in the checkpoint."""
+        """Run the remaining episodes; yield each once it is in the checkpoint."""
         evaluations = self.checkpoint.evaluations
         every = self.plan.evaluate_every
         while (done := self._done) < self.plan.episodes:
@@ -262,7 +262,7 @@ class Learner:
         self._actor.explore(epsilon)
 
     def _finish(self) -> None:
-        """Apply what is pending and evaluate; a run that goes on for longer does neither here."""
+        """Apply the pending transitions and evaluate; an extended run does neither here."""
         self._sync()
         number = self.checkpoint.episode
         evaluations = (*self.checkpoint.evaluations, self._evaluate(number))
@@ -270,13 +270,13 @@ class Learner:
 
     @property
     def q(self) -> NDArray[np.float64]:
-        """The result's values of the environment's states, shape (S, A); rows beyond stay zero."""
+        """The result's values of the environment's states, shape (S, A); further rows stay zero."""
         states, _ = table_size(self.env)
         return self.device.config.format.to_float(self.result.table[:states])
 
     @property
     def _room(self) -> int:
-        """Transitions that are still to be collected before the next read of the table."""
+        """Transitions to collect before the next read of the table."""
         return self.plan.sync_steps - sum(len(columns[0]) for columns in self._pending)
 
     def _sync(self) -> None:
@@ -298,7 +298,7 @@ class Learner:
         return found
 
     def _tell(self, episodes: Sequence[Episode]) -> None:
-        """Tell of episodes that have ended, at the steps of all episodes up to each."""
+        """Report finished episodes, each at the steps of all episodes up to it."""
         for episode in episodes:
             self._steps += episode.length
             if self._metrics is not None:

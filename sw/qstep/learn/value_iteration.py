@@ -13,16 +13,16 @@ from qstep.errors import ConfigError
 __all__ = ["Solution", "best_start_value", "is_quick", "policy_values", "solve", "start_value"]
 
 _TOLERANCE = 1e-10
-"""Of the largest value: what is closer is a tie."""
+"""Share of the largest value: closer values tie."""
 
 _SWEEPS = 64
-"""Of value iteration, before the first look at the exact values of a policy; then twice as many."""
+"""Sweeps of value iteration before the first look at a policy's exact values; then twice as many."""
 
 _MOST_BY_CHANCE = 4096
-"""States of a world with chance: the equations of their values are solved as a full matrix."""
+"""Most states of a world with chance: its value equations are solved as a full matrix."""
 
 _MOST_QUICKLY = 512
-"""Of these: the matrix is solved in milliseconds."""
+"""Most states for which the matrix is solved in milliseconds."""
 
 _NEGLIGIBLE = 1e-17
 
@@ -38,7 +38,7 @@ class Solution:
     q : ndarray of float64, shape (S, A)
         Optimal value of each action in each state.
     optimal : ndarray of bool, shape (S, A)
-        The actions that are optimal, all of them where several tie.
+        The optimal actions, including all that tie.
     """
 
     values: NDArray[np.float64]
@@ -49,9 +49,9 @@ class Solution:
 def solve(world: World, gamma: float) -> Solution:
     """Return the optimum: sweeps of value iteration, then the exact values of the greedy policy.
 
-    It ends when no action improves on those by more than 1e-10 of the largest value. How long that takes
-    depends on how far rewards travel, not on gamma: sweeps alone would take 20 million where an episode
-    need not end and gamma is 0.999999.
+    It ends when no action improves on these by more than 1e-10 of the largest value. The time
+    depends on how far rewards propagate, not on gamma: sweeps alone would number 20 million if an
+    episode need not end and gamma is 0.999999.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def solve(world: World, gamma: float) -> Solution:
     Raises
     ------
     ConfigError
-        gamma is out of that range; or the world has chance and more than 4096 states.
+        gamma is out of range, or the world has chance and more than 4096 states.
     """
     if not 0.0 <= gamma < 1.0:
         raise ConfigError(f"gamma is {gamma}; value iteration needs it from 0 to below 1")
@@ -89,26 +89,26 @@ def solve(world: World, gamma: float) -> Solution:
 
 
 def is_quick(world: World, gamma: float) -> bool:
-    """Whether policies have values, and so cheap ones that many can be compared while agents learn.
+    """Whether policies have values, cheap enough to compare many while agents learn.
 
-    gamma is below 1, and the world is without chance or of at most 512 states.
+    That is, gamma is below 1, and the world has no chance or at most 512 states.
     """
     certain = len(world.state) == world.states * world.actions
     return gamma < 1 and (certain or world.states <= _MOST_QUICKLY)
 
 
 def start_value(world: World, policy: NDArray[np.int64], gamma: float) -> float:
-    """Return what a policy, the action of each state, is worth where episodes start."""
+    """Return the value of a policy, given as each state's action, where episodes start."""
     return float(world.start @ policy_values(world, policy, gamma))
 
 
 def best_start_value(world: World, gamma: float) -> float | None:
-    """Return what the optimal policy is worth where episodes start; None unless :func:`is_quick`."""
+    """Return the value of the optimal policy where episodes start; None unless :func:`is_quick`."""
     return float(world.start @ solve(world, gamma).values) if is_quick(world, gamma) else None
 
 
 def policy_values(world: World, policy: NDArray[np.int64], gamma: float) -> NDArray[np.float64]:
-    """Return what the states are worth, shape (S,), under a policy: its action in each of them.
+    """Return the values of the states, shape (S,), under a policy, given as each state's action.
 
     Raises ConfigError as :func:`solve` does.
     """
@@ -126,7 +126,7 @@ def policy_values(world: World, policy: NDArray[np.int64], gamma: float) -> NDAr
         equations = np.eye(world.states)
         np.subtract.at(equations, (state, following), weight)
         return np.linalg.solve(equations, values).astype(np.float64, copy=False)
-    # Without chance, of one row a state: the rewards of 1, 2, 4, ... steps, each from two halves.
+    # Without chance, one row per state: the rewards of 1, 2, 4, ... steps, each from two halves.
     while weight.max() > _NEGLIGIBLE:
         values = values + weight * values[following]
         weight, following = weight * weight[following], following[following]

@@ -21,20 +21,20 @@ from qstep.learn.schedule import EpsilonSchedule
 __all__ = ["VECTOR_ENVS", "VectorActor"]
 
 VECTOR_ENVS: dict[str, type[Snakes] | type[CartPoles]] = {"snake": Snakes, "cartpole": CartPoles}
-"""The environments that act compiled, by name."""
+"""The environments with compiled kernels, by name."""
 
 _LONGEST = 1 << 16
-"""Steps of a stretch at most: it is between two of them that Ctrl-C is answered."""
+"""Most steps of a stretch; Ctrl-C is handled between two stretches."""
 
 
 class VectorActor:
     """N environments of one kind, which act in turns on one table.
 
-    Environment 0 makes a step, then environment 1, and after environment N - 1 it is number 0's turn
-    again. Episodes count in the order in which they end, and a step's epsilon is that of the episodes
-    that have ended before it. Environment i draws from generator ``seed + i``, as in the vector
-    environments; the policy has one generator: a step draws ``below(2^31)``, explores if that is less
-    than epsilon * 2^31, and then draws its action.
+    Environment 0 makes a step, then environment 1, and so on; after environment N - 1 comes number
+    0 again. Episodes count in the order in which they end, and a step's epsilon follows from the
+    episodes that have ended before it. Environment i draws from generator ``seed + i``, as in the vector
+    environments. The policy has one generator: a step draws ``below(2^31)``, explores if that is
+    less than epsilon * 2^31, and then draws its action.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class VectorActor:
         N, 1 or more.
     epsilon : EpsilonSchedule
     horizon : int
-        Episodes that its share is a share of.
+        Episodes that its share refers to.
     acting, evaluating : numpy.random.Generator
         Seed the environments and the policy, and the environments of an evaluation.
     """
@@ -65,7 +65,8 @@ class VectorActor:
         self._turns = Turns.empty(num_envs)
         self._schedule, self._horizon = epsilon, horizon
         self._acting, self._evaluating = acting, evaluating
-        # Nothing is stepped here: machine code is loaded, or made the first time, before the run.
+        # No step is made here: this loads the machine code, or compiles it the first time, before
+        # the run.
         self._act(np.zeros((1, 1), np.int32), 0, _columns(0), Ends.empty(0))
         play(VECTOR_ENVS[env_id].empty(0), np.zeros((1, 1), np.int32), Ends.empty(0))
 
@@ -101,7 +102,7 @@ class VectorActor:
         self._schedule = epsilon
 
     def evaluate(self, table: NDArray[np.int32], episodes: int, done: int) -> Evaluation:
-        """See :meth:`~qstep.learn.actor.Actor.evaluate`: one episode in each of so many environments."""
+        """See :meth:`~qstep.learn.actor.Actor.evaluate`: one episode in each of as many environments."""
         envs = VECTOR_ENVS[self._env_id].empty(episodes)
         envs.word[:] = words(int(self._evaluating.integers(MAX_SEED)), episodes)
         ends = Ends.empty(episodes)
@@ -110,17 +111,17 @@ class VectorActor:
         return evaluation_of(done, ends.total, ends.length, ends.terminated, successes)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return copies of all that the environments and their turns depend on."""
+        """Return copies of everything that the environments and their turns depend on."""
         return {name: array.copy() for name, array in self._kept().items()}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from :meth:`arrays`.
+        """Continue from :meth:`arrays`.
 
         Raises
         ------
         EnvironmentSpaceError
-            An array is missing, or is of another number of environments or another type; then nothing
-            has changed.
+            An array is missing, or has another number of environments or another type; nothing is
+            changed.
         """
         restore_arrays(self._kept(), arrays)
 
@@ -141,7 +142,7 @@ class VectorActor:
         return kept | {f"turns_{name}": array for name, array in self._turns._asdict().items()}
 
     def _success(self, terminated: bool) -> bool | None:
-        """To last is success where the pole is to stand; of Snake nothing says what it is."""
+        """Lasting until the end is success for the pole; for Snake, success is not defined."""
         return not terminated if self._env_id == "cartpole" else None
 
 
@@ -150,5 +151,5 @@ def _columns(steps: int) -> Columns:
 
 
 def _writable(table: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return a table of the one type for which the loops are compiled."""
+    """Return a table of the type for which the loops are compiled."""
     return np.require(table, np.int32, ["C", "W"])

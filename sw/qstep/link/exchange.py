@@ -1,4 +1,4 @@
-"""Bytes to the device and frames from it: deadlines, retries and their limits. No session, no window."""
+"""Bytes to the device and frames from it: deadlines, retries and limits, without session or window."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ __all__ = ["PATIENCE", "RETRIES", "Exchange", "Traffic"]
 _log = logging.getLogger(__name__)
 
 RETRIES = 4
-"""How often an unanswered request is sent again, and how often, beside that, one that GAP asks for."""
+"""How often an unanswered request is repeated, and how often one is repeated because of a GAP."""
 
 PATIENCE = 0.1
-"""Seconds, beside the time that the bytes take, before the first retry; each later one waits twice as
-long, so that a device which pauses for a second or two is not given up."""
+"""Seconds before the first retry, in addition to the time of the bytes. Each later retry waits twice as
+long, so that a device that pauses for a second or two is not given up."""
 
 T = TypeVar("T")
 
 
 @dataclass(slots=True)
 class Traffic:
-    """What went over a port so far.
+    """The traffic over a port so far.
 
     Attributes
     ----------
     sent, received : int
         Bytes.
     retries, gaps : int
-        How often requests were sent again because no answer came, and because a GAP asked for them.
+        How often requests were repeated because no answer came, and because of a GAP.
     """
 
     sent: int = 0
@@ -54,11 +54,11 @@ class Exchange:
     port : Port
         Where the bytes go.
     config : Config
-        Gives the device's buffer, and its line rate after a reset.
+        Determines the device's buffer, and its line rate after a reset.
     patience : float
-        Seconds before the first retry, beside the time on the line.
+        Seconds before the first retry, in addition to the time on the line.
     failed : callable
-        Called before an error of the port, or of a deadline, is raised.
+        Called before an error of the port or of a deadline is raised.
 
     Attributes
     ----------
@@ -76,15 +76,15 @@ class Exchange:
         self._buffer_bytes = config.link.buffer_bytes
         self._reader = FrameReader(max_payload(self._buffer_bytes) + OVERHEAD)
         self.traffic = Traffic()
-        self._gaps = 0  # repeats because of GAP, since a request was last known to be carried out
+        self._gaps = 0  # repeats because of GAP since a request was last known to be executed
 
     @property
     def baud(self) -> int:
-        """Line rate that the deadlines are reckoned with."""
+        """The line rate that deadlines assume."""
         return self._rated.baud if self._rated else self._device_baud
 
     def wake(self) -> None:
-        """Bring a device that listens at another rate, and the port, to the rate after a reset."""
+        """Bring a device that uses another rate, and the port, to the rate after a reset."""
         if self._rated is not None:
             _log.info("break: back to %d baud", self._device_baud)
             self._rated.send_break()
@@ -102,13 +102,13 @@ class Exchange:
             raise
 
     def progress(self) -> None:
-        """Begin to count the repeats anew: a request is known to be carried out."""
+        """Restart the count of repeats: a request is known to be executed."""
         self._gaps = 0
 
     def repeat(self, data: bytes) -> None:
-        """Write again what a GAP asks for.
+        """Write again the requests that a GAP asks for.
 
-        A device that answers nothing but GAP is not obeyed for ever: then it is as if it were silent.
+        A device that answers only GAP is not obeyed for ever: it is then treated as silent.
         """
         if data and self._gaps < RETRIES:
             self._gaps += 1
@@ -123,28 +123,28 @@ class Exchange:
         resend: Callable[[], None],
         seconds: float = 0.0,
     ) -> T:
-        """Feed frames to `accept` until it returns something; repeat with `resend`, then give up.
+        """Pass frames to `accept` until it returns something; retry with `resend`, then give up.
 
         Parameters
         ----------
         what : str
-            What is waited for, as the error calls it.
+            What is awaited, for the error message.
         accept : callable
-            Gets each frame; None means that it is not the one.
+            Gets each frame; returns None if it is not the awaited one.
         resend : callable
             Called before each retry.
         seconds : float
-            How much longer than others the device may take.
+            Additional time that the device may take.
 
         Raises
         ------
         DeadlineError
-            Nothing was accepted, however often it was sent.
+            Nothing was accepted after all retries.
         """
         waited = 0.0
         for attempt in range(RETRIES + 1):
             if attempt:
-                # Else an answer that has lost its end would cost the next one, too.
+                # Otherwise an answer that has lost its end would cost the next one as well.
                 self._reader.forget()
                 self.traffic.retries += 1
                 _log.info(
@@ -174,7 +174,7 @@ class Exchange:
         )
 
     def pause(self, seconds: float) -> None:
-        """Let time pass at the device, which has nothing to answer."""
+        """Wait for a time in which the device has nothing to answer."""
         self._reader.feed(self._read(seconds))
 
     def _read(self, timeout: float) -> bytes:

@@ -18,11 +18,11 @@ __all__ = [
 ]
 
 DELIMITER = b"\0"
-"""Ends a frame; alone it is an empty frame, which is ignored."""
+"""The byte that ends a frame; alone it is an empty frame, which is ignored."""
 
 
 class Frame(NamedTuple):
-    """A frame that has passed its CRC and length checks; `type` is not checked to be a known one."""
+    """A frame that has passed its CRC and length checks; `type` may be unknown."""
 
     type: int
     seq: int
@@ -31,13 +31,13 @@ class Frame(NamedTuple):
 
 
 def encode_frame(kind: int, seq: int, epoch: int, payload: bytes | memoryview) -> bytes:
-    """Return the bytes that go over the line, delimiter included."""
+    """Return the bytes for the line, including the delimiter."""
     body = HEADER.pack(kind, seq, epoch, len(payload)) + payload
     return bytes(cobs.encode(body + CRC.pack(zlib.crc32(body)))) + DELIMITER
 
 
 def decode_frame(data: bytes) -> Frame | None:
-    """Return the frame that `data` (without its delimiter) holds, or None where it is not intact."""
+    """Return the frame in `data` (without its delimiter), or None if it is not intact."""
     try:
         body = cobs.decode(data)
     except cobs.DecodeError:
@@ -52,13 +52,13 @@ def decode_frame(data: bytes) -> Frame | None:
 
 
 class FrameReader:
-    """Cuts a stream of bytes into frames; what is not intact is dropped and counted.
+    """Cuts a stream of bytes into frames; damaged frames are dropped and counted.
 
     Parameters
     ----------
     limit : int
-        Largest decoded frame, header and CRC included; a longer one is dropped, and no more than
-        about that many bytes are ever kept.
+        Largest decoded frame, including header and CRC; a longer one is dropped, and no more than about
+        that many bytes are ever kept.
 
     Attributes
     ----------
@@ -74,11 +74,11 @@ class FrameReader:
         self.errors = 0
 
     def forget(self) -> None:
-        """Drop what has come of a frame: after a silence the next byte begins another one."""
+        """Drop a partial frame: after a silence, the next byte begins a new one."""
         self._rest, self._overlong = b"", False
 
     def feed(self, data: bytes) -> list[Frame]:
-        """Take bytes as they arrive, in pieces of any size, and return the frames completed."""
+        """Take bytes as they arrive, in pieces of any size, and return the completed frames."""
         *whole, rest = (self._rest + data).split(DELIMITER)
         frames = []
         for part in whole:

@@ -1,4 +1,4 @@
-"""What HELLO says about a device, held against what the driver was told to expect."""
+"""Compares a device's answer to HELLO with the driver's expectations."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ def checked_hello(config: Config, hello: bytes, expected_build: str | None) -> s
     Parameters
     ----------
     config : Config
-        What the device must have been built from.
+        The configuration that the device must have been built from.
     hello : bytes
-        HELLO's answer after the common part.
+        The answer to HELLO after the common part.
     expected_build : str, optional
-        The build that it must be; any will do without.
+        The required build; by default any.
 
     Raises
     ------
     ProtocolVersionError
-        It speaks another version of the protocol.
+        The device speaks another version of the protocol.
     LinkError
         Its answer has another length.
     ConfigMismatchError
@@ -39,7 +39,7 @@ def checked_hello(config: Config, hello: bytes, expected_build: str | None) -> s
     if len(hello) != layout.size:
         raise LinkError(f"the device answered HELLO with {len(hello)} bytes, not {layout.size}")
     device = layout.named(hello)
-    # What a person can make sense of comes first: the digest differs whenever anything does.
+    # Understandable differences come first: the digest differs whenever anything does.
     for what, there, here in (
         (
             "geometry",
@@ -64,5 +64,5 @@ def checked_hello(config: Config, hello: bytes, expected_build: str | None) -> s
 
 
 def _digits(number: int) -> str:
-    """Return eight bytes of the answer as hexadecimal digits, in the order in which they travel."""
+    """Return eight bytes of the answer as hexadecimal digits, in the order of the link."""
     return number.to_bytes(8, "little").hex()

@@ -1,4 +1,4 @@
-"""Ports: what carries the bytes between host and device."""
+"""Ports, which carry the bytes between host and device."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["Port", "RatedPort", "SerialPort"]
 _POLL_SECONDS = 0.02
 _CHUNK = 4096
 _BYTE_SECONDS = BITS_PER_BYTE / LEAST_BAUD
-_BREAK_SECONDS = 2 * BREAK_BITS / LEAST_BAUD  # twice what is needed at the least rate
+_BREAK_SECONDS = 2 * BREAK_BITS / LEAST_BAUD  # twice as long as needed at the lowest rate
 
 
 def _write_seconds(baud: int) -> float:
-    """Return how long a write may take: the largest buffer of any device, and some patience."""
+    """Return how long a write may take: the time of the largest buffer, plus some patience."""
     return 5.0 + 65536 * 10 / baud
 
 
@@ -47,7 +47,7 @@ class RatedPort(Port, Protocol):
         """Send and receive at `baud` from now on."""
 
     def send_break(self) -> None:
-        """Hold the line low for longer than two bytes take, whatever the device's rate is."""
+        """Hold the line low for longer than two bytes at any rate of the device."""
 
 
 class SerialPort:
@@ -78,12 +78,12 @@ class SerialPort:
                 write_timeout=_write_seconds(baud),
                 exclusive=True,
             )
-        except Exception as cause:  # a handler of pyserial raises whatever it meets in its url
+        except Exception as cause:  # pyserial's URL handlers raise many kinds of exceptions
             raise LinkError(f"{url}: cannot be opened at {baud} baud: {cause}") from cause
         self._is_native = isinstance(self._serial, serial.Serial)
         if hasattr(self._serial, "set_low_latency_mode"):
-            # A USB adapter may otherwise gather answers for 16 ms, in which a fast line would run dry.
-            # Linux has a switch for that; a port without it, such as a pty, works as well.
+            # Otherwise a USB adapter may collect answers for 16 ms, in which a fast line would run
+            # dry. Linux has a switch for that; ports without it, such as a pty, work as well.
             with suppress(ValueError):
                 self._serial.set_low_latency_mode(True)
 
@@ -93,7 +93,7 @@ class SerialPort:
         Raises
         ------
         DeadlineError
-            It was not taken within 5 s and the time that it takes at the line's rate.
+            The port did not take it within 5 s plus its time at the line's rate.
         LinkError
             The port has failed.
         """
@@ -123,19 +123,19 @@ class SerialPort:
             raise LinkError(f"{self.url}: cannot be read: {cause}") from cause
 
     def _rest(self) -> bytes:
-        """Return what is there already, without waiting."""
+        """Return the bytes that have already arrived, without waiting."""
         if self._is_native:
-            # A change of timeout would set the line's rate anew, which some drivers do not do silently.
+            # A change of timeout would set the line's rate again, which disturbs some drivers.
             waiting = self._serial.in_waiting
             return bytes(self._serial.read(waiting)) if waiting else b""
-        # Other kinds of port tell only that there is something, but have no settings to disturb.
+        # Other kinds of port only say that there are bytes, but have no settings to disturb.
         self._serial.timeout = 0
         rest = bytes(self._serial.read(_CHUNK))
         self._serial.timeout = _POLL_SECONDS
         return rest
 
     def set_baud(self, baud: int) -> None:
-        """Change the line rate; raises LinkError where the port does not support it."""
+        """Change the line rate; raises LinkError if the port does not support it."""
         try:
             self._serial.baudrate = baud
             self._serial.write_timeout = _write_seconds(baud)
@@ -144,11 +144,11 @@ class SerialPort:
         self.baud = baud
 
     def send_break(self) -> None:
-        """Send a break, upon which a device goes back to the rate that it was built for.
+        """Send a break, which returns a device to its configured rate.
 
-        A pty or a socket has no line, and nothing happens.
+        On a pty or a socket, which have no line, nothing happens.
         """
-        with suppress(OSError):  # what a port that has failed does is told by the next write
+        with suppress(OSError):  # the next write reports a failed port
             self._serial.break_condition = True
             time.sleep(_BREAK_SECONDS)
             self._serial.break_condition = False

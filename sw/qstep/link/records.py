@@ -21,7 +21,7 @@ _PLACED = ("continues", "action", "next_state", "terminated", "reward", "state")
 
 @compiled
 def _encode(out, byte_ends, record_ends, columns, reward, offsets, reward_mask, sizes, limit):  # type: ignore[no-untyped-def]
-    """Write all records to `out` and where each payload ends; return the number of payloads."""
+    """Write all records to `out`, and the end of each payload; return the number of payloads."""
     state, action, next_state, terminated = columns
     continues_at, action_at, next_state_at, terminated_at, reward_at, state_at = offsets
     continuing_bytes, full_bytes = sizes
@@ -46,7 +46,7 @@ def _encode(out, byte_ends, record_ends, columns, reward, offsets, reward_mask, 
         )
         high = np.uint64(0)
         if full:
-            # A full raw record may have 72 bits: what a shift to the left loses is the ninth byte.
+            # A full raw record may have 72 bits: the ninth byte is what a shift to the left loses.
             low |= np.uint64(state[i]) << state_at
             high = np.uint64(state[i]) >> (np.uint64(64) - state_at)
         else:
@@ -93,15 +93,15 @@ def encode_records(
 ) -> Iterator[tuple[memoryview, int]]:
     """Encode transitions in one compiled pass and yield them as APPLY payloads.
 
-    Each payload begins with a full record and ends at the end of a record; a record whose state is
-    the next state of the one before in the same payload is a continuing one.
+    Each payload begins with a full record and ends at the end of a record. A record is a continuing
+    one if its state is the next state of the previous record in the same payload.
 
     Parameters
     ----------
     layout : RecordLayout
         :meth:`RecordLayout.coded` or :meth:`RecordLayout.raw`.
     transitions : Transitions
-        Any number of them.
+        Any number of transitions.
     reward : ndarray of integers, shape (n,)
         Codes, or raw rewards.
     limit : int

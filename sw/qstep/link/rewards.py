@@ -1,4 +1,4 @@
-"""The host's picture of the reward table in the device: which raw reward has which code."""
+"""The host's copy of the device's reward table: the code of each raw reward."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _FREE = -1
 
 @compiled
 def _assign(rewards, codes, values, count, slots):  # type: ignore[no-untyped-def]
-    """Write each reward's code; return how many codes are in use, or -1 when they do not suffice."""
+    """Write each reward's code; return the number of codes in use, or -1 if there are not enough."""
     for i in range(len(rewards)):
         reward = rewards[i]
-        # Fibonacci hashing; the slots hold codes, an open-addressed set over `values`.
+        # Fibonacci hashing; the slots hold codes and form an open-addressed set over `values`.
         slot = (np.int64(reward) * 0x9E3779B1 >> (32 - _SLOT_BITS)) % _SLOTS
         while slots[slot] != _FREE and values[slots[slot]] != reward:
             slot = (slot + 1) % _SLOTS
@@ -57,15 +57,15 @@ class RewardTable:
         self._count = 0
 
     def assign(self, rewards: NDArray[np.int32]) -> tuple[NDArray[np.uint8], int] | None:
-        """Give each reward a code; codes that exist are kept, and new ones follow them.
+        """Give each reward a code; existing codes are kept, and new ones follow them.
 
-        Where the new rewards do not fit beside the old ones, all codes are given anew.
+        If the new rewards do not fit beside the old ones, all codes are assigned again.
 
         Returns
         -------
         (ndarray of uint8, int) or None
             The code of each reward, and the first code whose value the device does not have yet.
-            None when there are more than 256 distinct rewards; then no code is in use.
+            None if there are more than 256 distinct rewards; then no code is in use.
         """
         codes = np.empty(len(rewards), np.uint8)
         known = self._count

@@ -27,25 +27,25 @@ __all__ = ["Session"]
 
 _log = logging.getLogger(__name__)
 
-_COUNTS = 1 << 16  # of the device's resets and sessions, in its epoch
+_COUNTS = 1 << 16  # the count of the device's resets and sessions, in its epoch
 
 
 class Session:
-    """Keeps as many requests under way as the device has credit for, and repeats lost ones.
+    """Keeps as many requests in flight as the device's credit allows, and repeats lost ones.
 
-    Nothing is ever returned in place of an answer that did not come. After a DeadlineError, LinkError
-    or SessionLostError the session is closed, because requests under way may still be carried out;
-    :meth:`open` starts another, in which the device refuses whatever is left of this one. After a
-    RefusedError nothing is under way, and the next request opens another session by itself.
+    A missing answer is never replaced by a default. After a DeadlineError, LinkError or SessionLostError
+    the session is closed, because requests in flight may still be executed; :meth:`open` starts another
+    one, in which the device refuses everything left over from this one. After a RefusedError
+    nothing is in flight, and the next request opens another session automatically.
 
     Parameters
     ----------
     port : Port
         Where the bytes go.
     config : Config
-        Gives the device's buffer.
+        Determines the device's buffer.
     patience : float
-        Seconds before the first retry, beside the time on the line.
+        Seconds before the first retry, in addition to the time on the line.
     """
 
     def __init__(self, port: Port, config: Config, patience: float = PATIENCE) -> None:
@@ -53,7 +53,7 @@ class Session:
         self._window = Window(config.link.buffer_bytes)
         self._exchange = Exchange(port, config, patience, self._window.close)
         self._made = time.monotonic()
-        self._count = 0  # of the device, when it opened this session
+        self._count = 0  # the device's count when it opened this session
 
     @property
     def applied(self) -> int:
@@ -62,19 +62,19 @@ class Session:
 
     @property
     def baud(self) -> int:
-        """Line rate that the deadlines are reckoned with."""
+        """The line rate that deadlines assume."""
         return self._exchange.baud
 
     @property
     def limit(self) -> int:
-        """How many bytes a payload, of a request or of an answer, should have at most for now."""
+        """The largest payload, of a request or an answer, to use for now."""
         return self._window.limit
 
     def open(self) -> bytes:
-        """Open a session and return HELLO's answer after the common part, whatever its length.
+        """Open a session and return the answer to HELLO after the common part, whatever its length.
 
-        A device that does not answer may listen at another rate than the port: an earlier host left it
-        there, or it was reset. A break brings it back to the rate that it was built for.
+        A device that does not answer may use another rate than the port, because of an earlier host or a
+        reset. A break returns it to its configured rate.
 
         Raises
         ------
@@ -85,13 +85,13 @@ class Session:
         self._exchange.progress()
         nonce = secrets.randbits(32)
         payload = ARGUMENTS[Request.HELLO].pack(nonce)
-        # The delimiter ends whatever an earlier host left unfinished on the line.
+        # The delimiter ends anything that an earlier host left unfinished on the line.
         hello = DELIMITER + encode_frame(Request.HELLO, 0, 0, payload)
 
         def accept(frame: Frame) -> Frame | None:
             if frame.type != Request.HELLO + ANSWER or len(frame.payload) <= COMMON.size:
                 return None
-            # Another version may lay out the rest in another way: the driver is to see that it does.
+            # Another version may have another layout, which the driver must be able to report.
             is_other = frame.payload[COMMON.size] != PROTOCOL_VERSION
             return frame if is_other or frame.payload.endswith(payload) else None
 
@@ -108,7 +108,7 @@ class Session:
         return frame.payload[COMMON.size :]
 
     def _go_on(self) -> None:
-        """Open a session in place of one that a refusal has halted, if nobody has come between."""
+        """Open a session in place of one that a refusal halted, unless another host came in between."""
         if not self._window.is_halted:
             return
         applied, count = self.applied, (self._count + 1) % _COUNTS
@@ -127,7 +127,7 @@ class Session:
         transitions: int = 0,
         seconds: float = 0.0,
     ) -> None:
-        """Send a request as soon as there is credit, and do not wait for its answer.
+        """Send a request as soon as there is credit, without waiting for its answer.
 
         Parameters
         ----------
@@ -136,9 +136,9 @@ class Session:
         payload : bytes
             At most :func:`~qstep.protocol.max_payload` bytes.
         transitions : int
-            How many transitions the payload holds.
+            Number of transitions in the payload.
         seconds : float
-            How much longer than others the device may take for it.
+            Additional time that the device may take for it.
         """
         if len(payload) > self._max_payload:
             raise ValueError(f"payload has {len(payload)} bytes; at most {self._max_payload} fit")
@@ -148,18 +148,18 @@ class Session:
         self._start(kind, payload, transitions, seconds)
 
     def drain(self) -> None:
-        """Return when every request has been answered.
+        """Wait until every request has been answered.
 
         Raises
         ------
         RefusedError
-            One of them was refused; those before it were carried out, those after it were not.
+            A request was refused; those before it were executed, those after it were not.
         """
         while self._window.pending:
             self._await_progress()
 
     def ask(self, kind: Request, size: int, payload: bytes = b"") -> bytes:
-        """Carry out READ, STATUS or COUNTERS and return the `size` bytes that follow the common part.
+        """Execute READ, STATUS or COUNTERS and return the `size` bytes after the common part.
 
         Raises
         ------
@@ -180,14 +180,14 @@ class Session:
             is_ok = answer.payload[:1] == bytes([StatusCode.OK])
             return answer.payload[COMMON.size :] if mine and is_ok else None
 
-        # The request itself is repeated even if it is known to be carried out: its data is missing.
+        # The request is repeated even if it is known to be executed, because its data is missing.
         data = self._exchange.wait(kind.name, accept, resend)
         if len(data) != size:
             raise LinkError(f"the device answered {kind.name} with {len(data)} bytes, not {size}")
         return data
 
     def report(self) -> None:
-        """Tell the log what went over the port, and at which rates: for the end of a connection."""
+        """Log the traffic over the port and its rates, at the end of a connection."""
         seconds, traffic = max(time.monotonic() - self._made, 1e-9), self._exchange.traffic
         _log.info(
             "closed after %.3g s: %d bytes sent (%.3g/s), %d received (%.3g/s), %d retries, %d gaps; "
@@ -203,13 +203,13 @@ class Session:
         )
 
     def pause(self, seconds: float) -> None:
-        """Let time pass at the device; nothing may be under way."""
+        """Wait at the device's pace; nothing may be in flight."""
         self._exchange.pause(seconds)
 
     def change_baud(self, divisor: int, baud: int, set_baud: Callable[[int], None]) -> None:
-        """Have the device divide its clock by `divisor`, and follow it with `set_baud`.
+        """Let the device divide its clock by `divisor`, and follow with `set_baud`.
 
-        When the answer is lost it is not known at which rate the device listens: retries alternate.
+        If the answer is lost, the device's rate is unknown, so retries alternate between the two.
         """
         self.drain()
         self._go_on()
@@ -242,12 +242,12 @@ class Session:
         return frame
 
     def _await_progress(self) -> None:
-        """Return as soon as at least one more request is known to be carried out."""
+        """Wait until at least one more request is known to be executed."""
         oldest = self._window.pending[0]
         self._exchange.wait(oldest.kind.name, self._acknowledge, self._go_back, oldest.seconds)
 
     def _acknowledge(self, answer: Frame) -> bool | None:
-        """Take an answer into account; return True if more requests are known to be carried out."""
+        """Process an answer; return True if more requests are known to be executed."""
         progress = self._window.acknowledge(answer)
         if progress.more_done and self._window.pending:
             self._exchange.progress()
@@ -255,5 +255,5 @@ class Session:
         return True if progress.more_done else None
 
     def _go_back(self) -> None:
-        """Send again whatever has not been answered."""
+        """Repeat all unanswered requests."""
         self._exchange.write(self._window.repeated())

@@ -17,5 +17,5 @@ def values_of(data: bytes | bytearray, width: int) -> NDArray[np.int32]:
     """Undo :func:`value_bytes`."""
     wide = np.zeros((len(data) // width, 4), np.uint8)
     wide[:, 4 - width :] = np.frombuffer(data, np.uint8).reshape(-1, width)
-    # The value lies in the upper bytes: shifting it down extends its sign.
+    # The value is in the upper bytes, so shifting it down extends its sign.
     return (wide.reshape(-1).view("<i4") >> 8 * (4 - width)).astype(np.int32)

@@ -1,4 +1,4 @@
-"""The window: which requests are under way, and what an answer says about them. No clock, no port."""
+"""The window: the requests in flight, and the meaning of answers for them; no clock, no port."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = ["Pending", "Progress", "Window"]
 
 _log = logging.getLogger(__name__)
 
-_LEAST_LIMIT = 32  # room for the longest record, and for a value in an answer
+_LEAST_LIMIT = 32  # has room for the longest record, and for a value in an answer
 _FIRST_LIMIT = 128
-_CLEAN_BYTES = 8192  # carried out without a retry before the limit doubles
+_CLEAN_BYTES = 8192  # bytes executed without a retry before the limit doubles
 
 _SEQUENCE = 1 << 16
 
 
 class Pending(NamedTuple):
-    """A request that has no answer yet; `seconds` is what it may take longer than others."""
+    """A request without an answer yet; `seconds` is the additional time that it may take."""
 
     kind: Request
     frame: bytes
@@ -33,7 +33,7 @@ class Pending(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """What an answer leads to: whether more is known to be carried out, and what to write again."""
+    """The effect of an answer: whether more is known to be executed, and what to write again."""
 
     more_done: bool
     repeat: bytes
@@ -43,31 +43,31 @@ _NOTHING = Progress(more_done=False, repeat=b"")
 
 
 class Window:
-    """Numbers the requests of a session and keeps them until the device has carried them out.
+    """Numbers the requests of a session and keeps them until the device has executed them.
 
-    A noisy line loses long frames more often than short ones. So payloads start short, double while all
-    goes well and halve with every retry: with one flipped bit in 1,000 bytes, frames of a kilobyte
-    would get through only one time in three, and five failures in a row would end the session.
+    A noisy line loses long frames more often than short ones. So payloads start short, double while
+    there are no errors, and halve with every retry: with one flipped bit in 1,000 bytes, frames of
+    a kilobyte would arrive only one time in three, and five failures in a row would end the session.
 
     Parameters
     ----------
     buffer_bytes : int
-        The device's receive buffer: what the requests under way may occupy together.
+        The device's receive buffer, which limits the requests in flight.
 
     Attributes
     ----------
     epoch : int or None
-        The session's epoch, None while none is open.
+        The session's epoch, None while no session is open.
     next : int
         Number of the next new request.
     applied : int
         Transitions that the device has confirmed as applied since its reset.
     limit : int
-        How many bytes a payload, of a request or of an answer, should have at most for now.
+        The largest payload, of a request or an answer, to use for now.
     is_halted : bool
-        The session is over because a request was refused: all before it were carried out, none after it.
+        The session ended because a request was refused: all before it were executed, none after it.
     pending : deque of Pending
-        Requests under way, oldest first.
+        Requests in flight, oldest first.
     """
 
     def __init__(self, buffer_bytes: int) -> None:
@@ -82,25 +82,25 @@ class Window:
         self._gap_at = _SEQUENCE  # offset in the window of the last gap that was acted on
 
     def open(self, epoch: int, expected: int, applied: int) -> None:
-        """Begin a session with what the device says in its answer to HELLO."""
+        """Begin a session with the values of the answer to HELLO."""
         self.close()
         self.epoch, self.next, self.applied = epoch, expected, applied
 
     def close(self) -> None:
-        """Forget the session and what is under way in it."""
+        """Drop the session and its requests in flight."""
         self.epoch = None
         self.is_halted = False
         self.pending.clear()
         self._credit = self._buffer_bytes
 
     def has_room(self, payload_bytes: int) -> bool:
-        """Tell whether the device has credit for one more request of that size."""
+        """Whether the device has credit for one more request of this size."""
         return self._credit >= OVERHEAD + payload_bytes
 
     def add(
         self, kind: Request, payload: bytes | memoryview, transitions: int, seconds: float
     ) -> bytes:
-        """Number a request and return its frame; SessionLostError when no session is open."""
+        """Number a request and return its frame; raises SessionLostError if no session is open."""
         if self.epoch is None:
             raise SessionLostError("no session is open: an earlier error closed it; connect again")
         frame = encode_frame(kind, self.next, self.epoch, payload)
@@ -111,9 +111,9 @@ class Window:
         return frame
 
     def repeated(self, frame: bytes | None = None) -> bytes:
-        """Return what to write for another try: `frame`, or all that is under way.
+        """Return the bytes for another try: `frame`, or everything in flight.
 
-        A delimiter comes first, to end whatever the line has made of the last try.
+        A delimiter comes first, to end the remains of the last try.
         """
         before, self.limit = self.limit, max(self.limit // 2, _LEAST_LIMIT)
         if self.limit < before:
@@ -123,7 +123,7 @@ class Window:
         return DELIMITER + (frame or b"".join(request.frame for request in self.pending))
 
     def acknowledge(self, answer: Frame) -> Progress:
-        """Take one answer into account.
+        """Process one answer.
 
         Raises
         ------
@@ -132,7 +132,7 @@ class Window:
         SessionLostError
             The session is over.
         """
-        # HELLO's answer tells nothing of requests: it is the same in a session that is halted.
+        # The answer to HELLO says nothing about requests: it is the same in a halted session.
         if answer.type <= Request.HELLO + ANSWER or len(answer.payload) < COMMON.size:
             return _NOTHING
         status, expected, applied = COMMON.unpack(answer.payload)
@@ -152,8 +152,8 @@ class Window:
             self._confirm(done, applied)
         repeat = b""
         if status == StatusCode.GAP and self.pending:
-            # Each request behind a lost one is answered GAP. Within one pass of the window these
-            # answers come with rising numbers; one that does not rise belongs to a newer pass.
+            # Each request after a lost one is answered with GAP. Within one pass over the window
+            # these answers have rising numbers; one that does not rise belongs to a newer pass.
             offset = (answer.seq - expected) % _SEQUENCE
             if offset <= self._gap_at:
                 repeat = self.repeated()
@@ -161,7 +161,7 @@ class Window:
         return Progress(done > 0, repeat)
 
     def _confirm(self, done: int, applied: int) -> None:
-        """Take the `done` oldest requests off, if the count of transitions bears it out."""
+        """Remove the `done` oldest requests, if the count of transitions confirms it."""
         should_be = self._applied_by(done)
         if applied != should_be:
             self._lost(f"the device has applied {applied} transitions, not {should_be}", applied)
@@ -191,11 +191,11 @@ class Window:
         raise RefusedError(f"the device refused {refused.kind.name}: {status.name}")
 
     def _applied_by(self, done: int) -> int:
-        """Return what `applied` must be when the `done` oldest requests have been carried out."""
+        """Return the value of `applied` after the `done` oldest requests."""
         return self.applied + sum(request.transitions for request in islice(self.pending, done))
 
     def _lost(self, why: str, applied: int) -> NoReturn:
-        """Close the session; `applied` counts only if it can be what this session has led to."""
+        """Close the session; `applied` is used only if this session can have led to it."""
         if self.applied <= applied <= self._applied_by(len(self.pending)):
             self.applied = applied
         self.close()

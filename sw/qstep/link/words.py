@@ -1,4 +1,4 @@
-"""Words of the agents' memories in requests: which of them one STORE or FETCH can name."""
+"""Words of the agents' memories in requests: which words one STORE or FETCH can address."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _LONGEST_RUN = 255
 
 
 class Words(NamedTuple):
-    """Words of a region: runs of `run` that follow each other, each `stride` after the one before.
+    """Words of a region: runs of `run` consecutive words, each run `stride` after the previous one.
 
-    The last run may be cut short, so that there are `total` words.
+    The last run may be shorter; there are `total` words.
     """
 
     first: int
@@ -23,16 +23,16 @@ class Words(NamedTuple):
 
 
 def words_from(indexes: Sequence[int], at: int, most: int) -> Words:
-    """Return the words, from number `at` of the given ones on, that fit one request.
+    """Return the words, starting at number `at` of the given ones, that fit one request.
 
     Parameters
     ----------
     indexes : sequence of int
-        Of words in one region, in the order in which they are to be moved.
+        Indexes of words in one region, in the order in which to move them.
     at : int
-        The first of them.
+        Position of the first word.
     most : int
-        How many words fit, at least 1.
+        Most words that fit, at least 1.
 
     Examples
     --------
