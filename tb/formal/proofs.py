@@ -227,8 +227,48 @@ _TREE = Proof(
     ),
 )
 
+_BUDGET = Proof(
+    name="budget",
+    says="a RUN of n makes n steps of each agent, n up to 2^48 - 1: 4 agents, 16 slots",
+    top="budget_proof",
+    files=(
+        "qs_pkg.sv",
+        "qs_agents_pkg.sv",
+        "qs_agent_slots.sv",
+        "qs_agent_ram.sv",
+        "qs_agent_budget.sv",
+        "budget_proof.sv",
+    ),
+    parameters={"Agents": 4},
+    clocks=3,
+    cover_clocks=140,
+    faults=(
+        Fault(
+            "a block is handed out and not taken away",
+            "qs_agent_budget.sv",
+            ": turn_i && grants;",
+            ": 1'b0;",
+            120,
+        ),
+        Fault(
+            "a step takes nothing from what is at hand",
+            "qs_agent_budget.sv",
+            "s9_budget - (BlockBits + 1)'(s9_stepped_i);",
+            "s9_budget;",
+            80,
+        ),
+        Fault(
+            "a run goes on where the last one was",
+            "qs_agent_budget.sv",
+            "s10_budget_q <= {1'b0, first_q};",
+            "s10_budget_q <= s9_budget | {1'b0, first_q};",
+            120,
+        ),
+    ),
+)
 
 _ALL = (
+    _BUDGET,
     _TABLE,
     _TREE,
     _update(16, 1),
@@ -237,7 +277,10 @@ _ALL = (
     _lane(2, 16, 1, 8),
     _lane(2, 16, 2, 10),
     _lane(2, 16, 3, 12),
+    _lane(3, 16, 2, 11),
     _lane(4, 16, 1, 9),
+    _lane(4, 16, 2, 11),
+    _lane(4, 16, 3, 13),
 )
 
 PROOFS = {proof.name: proof for proof in _ALL}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// A RUN of n makes n steps: what qs_agent_budget hands out adds up to what was asked for.
+//
+// Function    Of each agent, from its turn at the beginning of a run on: the steps that it has made, those that it
+//             has at hand, and those that are left are n, in every clock. So it makes no more than n, and has made n
+//             when nothing is left and it has none at hand, which is when it stops.
+// Assumed     An agent makes a step only in its slot, and if its last slot said that it has more. Power-up is the
+//             only reset. Slots is 16, and agents are few enough to be in stage 11 in the turn of their number.
+
+module budget_proof
+  import qs_agents_pkg::*;
+#(
+    parameter int unsigned Agents = 4
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input logic        run_i,
+    input logic [47:0] run_steps_i,
+    input logic        s9_stepped_i
+);
+
+  localparam int unsigned Slots = 16;
+
+  logic [Slots-1:0][AgentBits-1:0] agent_i;
+  logic [Slots-1:0] live_i;
+  logic turn_i, wakes;
+  qs_agent_slots #(
+      .Agents(Agents),
+      .Slots (Slots)
+  ) u_slots (
+      .clk_i,
+      .rst_i,
+      .agent_o(agent_i),
+      .live_o (live_i),
+      .turn_o (turn_i),
+      .wakes_o(wakes)
+  );
+
+  logic begins_o, s11_more_o, left_o;
+  qs_agent_budget #(
+      .Agents(Agents),
+      .Slots (Slots)
+  ) u_budget (
+      .*
+  );
+
+  // The run: n, and what is left of its blocks of 32.
+  logic [47:0] steps_q;
+  logic [42:0] left_q, rotated, pass;
+  logic past_q = 1'b0;
+  logic [4:0] age_q = '0;
+  logic [3:0] slot;
+  logic grants, settled;
+  assign slot = u_slots.slot_q;
+  assign grants = turn_i && u_budget.grants && !run_i;
+  assign settled = age_q == 5'd16;
+
+  always_ff @(posedge clk_i) begin
+    past_q <= 1'b1;
+    if (!settled) age_q <= age_q + 1'b1;
+    if (grants) left_q <= left_q - 1'b1;
+    if (run_i) {steps_q, left_q} <= {run_steps_i, run_steps_i[47:5]};
+    if (rst_i) begin
+      steps_q <= '0;
+      left_q  <= '0;
+    end
+  end
+
+  // The pass turns the register once: bits below place are done.
+  assign pass = 43'(u_budget.borrow_q) << u_budget.place_q;
+  assign rotated = (u_budget.rest_q << u_budget.place_q) |
+      (u_budget.rest_q >> (6'd43 - u_budget.place_q));
+
+  logic [Agents-1:0] more_q = '0, steps;
+  logic [Agents-1:0][5:0] at_hand_q;
+  logic [Agents-1:0] begun_q = '0;
+
+  for (genvar a = 0; a < Agents; a++) begin : gen_agent
+    logic [47:0] made_q;
+    logic s9, s10, s11, passed, granted;
+    assign s9 = slot == 4'(a + 9);
+    assign s10 = slot == 4'(a + 10);
+    assign s11 = slot == 4'(a + 11);
+    assign passed = slot > 4'(a + 9);
+    assign granted = u_budget.grants_q && !passed;
+    assign steps[a] = s9 && more_q[a] && settled;
+
+    always_ff @(posedge clk_i) begin
+      if (s9 && settled) begin
+        made_q <= begins_o ? '0 : made_q + 48'(s9_stepped_i);
+        at_hand_q[a] <= begins_o ? {1'b0, u_budget.first_q} :
+            (at_hand_q[a] - 6'(s9_stepped_i)) | {u_budget.grants_q, 5'd0};
+        begun_q[a] <= begun_q[a] || begins_o;
+      end
+      if (s11) more_q[a] <= s11_more_o && begun_q[a];
+    end
+
+    always_comb begin
+      if (settled && begun_q[a]) begin
+        if (s9) Read_L : assert (u_budget.s9_budget == at_hand_q[a]);
+        if (s10)
+          Kept_L :
+          assert (u_budget.s10_budget_q == at_hand_q[a]);
+          else Memory_L : assert (u_budget.u_budget.gen_memory.mem[a] == at_hand_q[a]);
+        if (s11)
+          More_L :
+          assert (s11_more_o == (at_hand_q[a] != 0));
+          else if (!s10) Flag_L : assert (more_q[a] == (at_hand_q[a] != 0));
+        if (s11) Low_L : assert (u_budget.s11_low_q == !at_hand_q[a][5]);
+        if (slot > 4'(a + 11)) AllLow_L : assert (!u_budget.low_q || !at_hand_q[a][5]);
+        if (granted) Room_L : assert (!at_hand_q[a][5] && !begins_o);
+        if (!u_budget.asked_q && !(begins_o && !passed)) begin
+          Sum_L :
+          assert (50'(steps_q) == 50'(made_q) + 50'(at_hand_q[a]) + 50'({left_q, 5'd0}) +
+                  50'({granted, 5'd0}));
+          End_A : assert (left_o || at_hand_q[a] != 0 || made_q == steps_q);
+          NoMore_A : assert (made_q <= steps_q);
+        end
+        Run_C :
+        cover (!left_o && !u_budget.asked_q && !begins_o && made_q == steps_q && made_q == 2);
+      end
+      if (!begun_q[a]) None_L : assert (!more_q[a]);
+    end
+  end
+
+  for (genvar k = 0; k < Slots; k++) begin : gen_stage
+    always_comb begin
+      if (32'(age_q) >= k) begin
+        Rotation_L :
+        assert (live_i[k] == (32'(4'(slot - 4'(k))) < Agents) && agent_i[k] == 4'(slot - 4'(k)));
+      end
+    end
+  end
+
+  always_comb begin
+    assume (rst_i == !past_q);
+    assume (!s9_stepped_i || steps != '0);
+    Settled_L : assert (settled || (begun_q == '0 && age_q == 5'(slot)));
+    Turn_L : assert (turn_i == (slot == 4'd15));
+    Granted_C : cover (begun_q != 0 && u_budget.grants_q && left_q != 0);
+    if (past_q) begin
+      First_L : assert (u_budget.first_q == steps_q[4:0]);
+      Place_L : assert (!u_budget.passes_q || u_budget.place_q < 43);
+      Left_L :
+      assert (left_q == (u_budget.passes_q ? rotated - pass : left_o ? u_budget.rest_q : '0));
+      IsLeft_L : assert (u_budget.passes_q ? left_o : left_o == (left_q != 0));
+      Fresh_L : assert (!(u_budget.asked_q || begins_o) || left_q == steps_q[47:5]);
+      OneOf_L : assert (!u_budget.grants_q || !begins_o);
+      Some_L :
+      assert (!u_budget.passes_q ||
+              u_budget.some_q == ((u_budget.rest_q >> (6'd43 - u_budget.place_q)) != 0));
+      Borrow_L :
+      assert (!u_budget.passes_q || !u_budget.borrow_q ||
+              (u_budget.rest_q << u_budget.place_q) != 0);
+      Pass_L : assert (!u_budget.grants_q || (u_budget.passes_q && u_budget.place_q <= 6'(slot)));
+    end
+  end
+
+endmodule
