@@ -185,6 +185,7 @@ module lane_proof #(
   for (genvar d = 1; d <= WriteStage; d++) begin : gen_slot
     always_comb begin
       if (past_q && valid_q[d]) begin
+        Exists_L : assert (32'(line_q[d].action) < Actions);
         InFlight_L :
         assert (line_q[d].state == u_lane.u_hazard.state_q[d] &&
                 line_q[d].action == u_lane.u_hazard.action_q[d] &&

@@ -47,6 +47,8 @@ class Proof:
         Multipliers are any one function of their operands.
     memories : bool
         Memories stay memories.
+    rtl_assertions : bool
+        The assertions in the RTL are properties too.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Proof:
     is_inductive: bool = True
     free_products: bool = False
     memories: bool = False
+    rtl_assertions: bool = True
 
     def paths(self) -> list[Path]:
         """Return its files."""
@@ -266,8 +269,63 @@ _BUDGET = Proof(
         ),
     ),
 )
+_AGENTS = Proof(
+    name="agents",
+    says="agents touch no table but their own: 3 agents, 8 states, 2 actions",
+    top="agents_proof",
+    files=(
+        "qs_pkg.sv",
+        "qs_agents_pkg.sv",
+        *(
+            f"qs_{name}.sv"
+            for name in ("delay", "max_tree", "draw", "epsilon", "alias", "expectation", "table")
+        ),
+        *(
+            f"qs_agent_{name}.sv"
+            for name in (
+                *("ram", "rows", "delay", "budget", "order", "settings", "counters", "choice"),
+                *(
+                    "update",
+                    "bus",
+                    "slots",
+                    "flags",
+                    "episode",
+                    "place",
+                    "explore",
+                    "write",
+                    "read",
+                ),
+            )
+        ),
+        "qs_epsilon_constant.sv",
+        "qs_agents.sv",
+        "agents_proof.sv",
+    ),
+    parameters={"Agents": 3},
+    rtl_assertions=False,
+    clocks=24,
+    cover_clocks=160,
+    faults=(
+        Fault(
+            "a value is written in the rows of the slot before",
+            "qs_agents.sv",
+            "{agent[Write%Slots][IndexBits-1:0], write_state}",
+            "{agent[(Write-1)%Slots][IndexBits-1:0], write_state}",
+            120,
+        ),
+        Fault(
+            "the world is asked in the name of the slot before",
+            "qs_agents.sv",
+            "world_agent_o = agent[RequestStage];",
+            "world_agent_o = agent[RequestStage+1];",
+            160,
+        ),
+    ),
+    free_products=True,
+)
 
 _ALL = (
+    _AGENTS,
     _BUDGET,
     _TABLE,
     _TREE,

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import re
 import sys
 import tempfile
 import time
@@ -28,6 +29,7 @@ from tb.planted import plant_file
 
 __all__ = ["Outcome", "outcome"]
 
+_IN_THE_RTL = re.compile(r"^\d+ bad \d+ u_.*\n", re.MULTILINE)
 KEPT = TB.parent / "build" / "formal"
 
 
@@ -131,7 +133,12 @@ def _find(proof: Proof, fault: Fault, solver: Solver) -> str:
 
 def _circuits(proof: Proof, paths: Sequence[Path]) -> tuple[str, str]:
     with tempfile.TemporaryDirectory() as name:
-        return circuits(proof.top, paths, proof.parameters, Path(name), memories=proof.memories)
+        properties, covers = circuits(
+            proof.top, paths, proof.parameters, Path(name), memories=proof.memories
+        )
+    if not proof.rtl_assertions:
+        properties = _IN_THE_RTL.sub("", properties)
+    return properties, covers
 
 
 def _names(circuit: str) -> set[str]:
