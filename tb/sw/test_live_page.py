@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from bokeh.document import Document
 from bokeh.events import ButtonClick
 from tb.browser import BrowserMissingError, chromium, deep, requested_hosts
 from tb.sw.test_live import Program
-from tb.sw.test_watch import plan_of, watched
+from tb.sw.test_watch import plan_of, soon, watched
 
 from qstep.envs import make
 from qstep.envs.maps import map_of
@@ -25,15 +25,6 @@ from qstep.watch.page import Page
 pytestmark = pytest.mark.unit
 
 NO_BROWSER = not (shutil.which("chromium") and shutil.which("chromedriver"))
-
-
-def soon(holds: Callable[[], Any], seconds: float = 30) -> Any:
-    """Wait until something holds, and return it."""
-    until = time.monotonic() + seconds
-    while not (found := holds()):
-        assert time.monotonic() < until, "it does not come true"
-        time.sleep(0.02)
-    return found
 
 
 def grid(world: str) -> GridMap | None:

@@ -21,7 +21,7 @@ MOST_SPEED = 1_000_000
 """Steps a second of each agent that can be asked for."""
 
 _CHUNK_SECONDS = 0.03
-"""Of a call of the device, about: what a command waits for."""
+"""Of acting in a call of the device, about: what a command waits for."""
 
 _VIEW_SECONDS = 0.1
 """Between two views while it plays."""
@@ -72,6 +72,7 @@ class Controller(Closing):
         self._left, self._paced = 0, True
         self._stepping: deque[tuple[int, Done]] = deque()  # the first is under way
         self._chunk = 1
+        self._call = float("inf")  # what a call takes, whatever its steps
         self._due = 0.0
         self._shown_at = self._shown_in = 0.0
         self._made: deque[tuple[float, int]] = deque(maxlen=_RATE_VIEWS)
@@ -233,9 +234,11 @@ class Controller(Closing):
         made = self._run.advance(steps)
         now = time.monotonic()
         self._left -= made if made else self._left  # none: the budget is spent
-        if now - begun > _CHUNK_SECONDS:
+        self._call = min(self._call, now - begun)
+        acting = now - begun - self._call
+        if acting > 2 * _CHUNK_SECONDS:
             self._chunk = max(1, made // 2)
-        elif made == self._chunk:
+        elif acting < _CHUNK_SECONDS and made == self._chunk:
             self._chunk *= 2
         late = speed == 0 or now - self._due > _LATE_SECONDS
         self._due = now if late else self._due + made / speed

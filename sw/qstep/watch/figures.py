@@ -209,7 +209,7 @@ class CurvePicture:
             tools="",
             name=name,
         )
-        plot.xaxis.formatter = NumeralTickFormatter(format="0a")
+        plot.xaxis.formatter = NumeralTickFormatter(format="0.[0]a")
         plot.axis.minor_tick_line_color = None
         plot.outline_line_color = None
         plot.grid.grid_line_alpha = 0.5
