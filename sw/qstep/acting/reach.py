@@ -42,8 +42,7 @@ def doubts(world: World) -> list[str]:
     """Return descriptions of sure mistakes in a world that was written by hand.
 
     - A state that no agent can reach, although the world says how to leave it: an outcome or a
-    start state
-      is missing.
+      start state is missing.
     - A state that an agent cannot leave, where all actions pay the same and no episode ends: usually
       `terminated` is missing.
     """
