@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import inspect
+import re
+import shlex
 import shutil
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from docs.exercises import check, golden
+
+from qstep import Config, cli
 
 ROOT = Path(__file__).parents[2]
 ANSWERS = Path(__file__).with_name("lesson_answers")
 START = ROOT / "docs/exercises/start"
+LESSON = (ROOT / "docs/lesson.md").read_text(encoding="utf-8")
+RUNS = re.findall(r"```sh\nqstep (train .+)\n```\n\n```text\n((?:.+\n)+)```", LESSON)
+"""Commands that train, and what the lesson says that they print."""
 
 
 def checked(capsys: pytest.CaptureFixture[str], folder: Path, *exercises: str) -> list[str]:
@@ -49,8 +57,9 @@ def test_what_one_begins_with_is_wrong_in_every_exercise(
 ) -> None:
     python, verilog, cases, clocks = checked(capsys, START)
     assert python.startswith("wrong: updated(")
-    assert verilog.startswith("wrong: (")
     assert "): q_o is " in verilog
+    assert f"1 the update in Python             {python}\n" in LESSON
+    assert f"2 the update in SystemVerilog      {verilog}\n" in LESSON
     assert cases == "wrong: no case notices an update that " + ", or one that ".join(golden.WRONG)
     assert clocks.startswith("wrong: clocks(2, [")
 
@@ -124,3 +133,34 @@ def test_an_exercise_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[
     for arguments in ([], [str(ANSWERS), "5"]):
         assert check.main(arguments) == 2
         assert capsys.readouterr().out.strip() == inspect.getdoc(check)
+
+
+def said_otherwise(command: str, shown: str, folder: Path) -> list[str]:
+    """Return what the lesson shows of a command and the command does not print, on the model.
+
+    The model stands for the simulated chip, whose results are the same; times and rates are left out.
+    """
+    words = [*shlex.split(command), "--device", "model", "--out", str(folder)]
+    result = CliRunner().invoke(cli._qstep, words)
+    assert result.exit_code == 0, result.output
+
+    def lasting(text: str) -> list[str]:
+        timeless = re.sub(r"[\d.]+ s, [\d.]+ million steps/s|\d+ steps/s", "", text)
+        return timeless.replace(" on sim:", " on model:").splitlines()
+
+    return [line for line in lasting(shown) if line != "..." and line not in lasting(result.output)]
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(("command", "shown"), RUNS, ids=["grid", "lake"])
+def test_the_lesson_shows_what_its_commands_print(tmp_path: Path, command: str, shown: str) -> None:
+    assert said_otherwise(command, shown, tmp_path / "run") == []
+    assert said_otherwise(command, shown.replace("greedy", "greedier", 1), tmp_path / "again") != []
+
+
+@pytest.mark.unit
+def test_the_lesson_builds_the_configuration_that_it_shows(tmp_path: Path) -> None:
+    (text,) = re.findall(r"```toml\n(.*?)```", LESSON, re.DOTALL)
+    path = tmp_path / "lake.toml"
+    path.write_text(text, encoding="utf-8")
+    assert f"loop depth 1, digest {Config.from_toml(path).digest[:16]}\n" in LESSON
