@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tb.bench import RTL
+from tb.formal.blocks import BLOCKS, block
 
 __all__ = ["FAST", "PROOFS", "Fault", "Proof"]
 
@@ -35,7 +36,7 @@ class Proof:
     top : str
         The module with the properties.
     files : tuple of str
-        SystemVerilog by name, packages first; of `tb/formal` if it is there, else of `rtl`.
+        Sources by name, packages first: a generated block, of `tb/formal` if it is there, or of `rtl`.
     parameters : dict of str to int
     clocks : int
         Of the induction; without one, of the search from power-up.
@@ -66,7 +67,10 @@ class Proof:
 
     def paths(self) -> list[Path]:
         """Return its files."""
-        return [own if (own := _HERE / file).exists() else RTL / file for file in self.files]
+        return [
+            block(file) if file in BLOCKS else own if (own := _HERE / file).exists() else RTL / file
+            for file in self.files
+        ]
 
 
 _LANE_FAULTS = (
@@ -323,8 +327,27 @@ _AGENTS = Proof(
     ),
     free_products=True,
 )
+_CRC = Proof(
+    name="crc",
+    says="the link's CRC is CRC-32 bit by bit; a frame with its own CRC behind it matches",
+    top="crc_proof",
+    files=("crc32.v", "crc_proof.sv"),
+    parameters={},
+    clocks=6,
+    cover_clocks=10,
+    faults=(
+        Fault(
+            "one word of a table is wrong",
+            "crc32.v",
+            "32'd1802195444",
+            "32'd1802195445",
+            10,
+        ),
+    ),
+)
 
 _ALL = (
+    _CRC,
     _AGENTS,
     _BUDGET,
     _TABLE,

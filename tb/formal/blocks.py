@@ -1,0 +1,33 @@
+"""The generated blocks of the link that have proofs, as Verilog."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from amaranth.back import verilog
+from tb.bench import TB
+
+from qstep_rtl.crc32 import Crc32
+from qstep_rtl.invariants import GENERATED
+
+__all__ = ["BLOCKS", "block"]
+
+BLOCKS = {"crc32.v": Crc32}
+"""What makes each file; its module has the name of the file."""
+
+
+@cache
+def block(name: str) -> Path:
+    """Write the Verilog of a block, as it is generated in a device, and return where it is."""
+    path = TB.parent / "build" / "formal" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = verilog.convert(
+        BLOCKS[name](),
+        name=path.stem,
+        platform=GENERATED,
+        emit_src=False,
+        strip_internal_attrs=True,
+    )
+    path.write_text(text, encoding="utf-8")
+    return path

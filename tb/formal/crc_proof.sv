@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The link's CRC is CRC-32 bit by bit, and a frame with its own CRC behind it matches.
+//
+// Assumed     Power-up is a reset.
+
+module crc_proof (
+    input logic       clk_i,
+    input logic       rst_i,
+    input logic       start_i,
+    input logic       enable_i,
+    input logic       shift_i,
+    input logic [7:0] data_i
+);
+
+  localparam logic [31:0] Residue = 32'hDEBB20E3;
+
+  logic [7:0] crc;
+  logic match;
+  crc32 u_crc (
+      .clk      (clk_i),
+      .rst      (rst_i),
+      .start    (start_i),
+      .enable   (enable_i),
+      .shift    (shift_i),
+      .data     (data_i),
+      .crc      (crc),
+      .\matches (match)
+  );
+
+  function automatic logic [31:0] after(logic [31:0] register, logic [7:0] data);
+    after = register ^ 32'(data);
+    for (int unsigned bit_number = 0; bit_number < 8; bit_number++) begin
+      after = after[0] ? (after >> 1) ^ 32'hEDB88320 : after >> 1;
+    end
+  endfunction
+
+  // As many bytes of a CRC as have come, low byte first; own_q is what the register was before them.
+  logic [31:0] register_q, own_q;
+  logic [2:0] own_bytes_q = '0;
+  logic past_q = 1'b0;
+  always_ff @(posedge clk_i) begin
+    past_q <= 1'b1;
+    own_bytes_q <= '0;
+    if (start_i) begin
+      register_q <= '1;
+    end else if (enable_i) begin
+      register_q <= after(register_q, data_i);
+      if (own_bytes_q == 0 && data_i == ~register_q[7:0]) begin
+        own_q <= ~register_q;
+        own_bytes_q <= 3'd1;
+      end else if (own_bytes_q != 0 && own_bytes_q < 4 && data_i == 8'(own_q >> 8 * own_bytes_q)) begin
+        own_bytes_q <= own_bytes_q + 1'b1;
+      end
+    end else if (shift_i) begin
+      register_q <= register_q >> 8;
+    end
+    if (rst_i) begin
+      register_q  <= '1;
+      own_bytes_q <= '0;
+    end
+  end
+
+  always_comb begin
+    assume (past_q || rst_i);
+    if (past_q) begin
+      Register_L : assert (u_crc.register == register_q);
+      Crc_A : assert (crc == ~register_q[7:0]);
+      Matches_A : assert (match == (register_q == Residue));
+      Own_A : assert (rst_i || own_bytes_q != 4 || match);
+      Own_C : cover (own_bytes_q == 4);
+    end
+  end
+
+endmodule
