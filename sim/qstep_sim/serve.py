@@ -1,8 +1,8 @@
 """The simulated device as a serial port of this computer: a pty, or a TCP port for ``socket://``.
 
-The device lives on between clients, and nothing runs while it has nothing to do. A TCP port has one
-client at a time: the next one waits until it has gone, or has been silent for a second, and then takes
-its place. What a client sends stays in its own buffers until the device takes it.
+The device keeps its state between clients, and the simulation stops while it is idle. A TCP port
+serves one client at a time: the next one waits until the first has left, or has been silent for a
+second, then takes its place. A client's bytes stay in its own buffers until the device takes them.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ from qstep_sim.port import SimPort
 __all__ = ["LINKS", "serve"]
 
 LINKS = ("pty", "tcp")
-"""The kinds of port that a device can be served as."""
+"""The kinds of port that can serve a device."""
 
 _CHUNK = 65536
-"""Bytes of a client that wait for the device at most, here and as much again in the system's buffer."""
+"""Most bytes of a client that wait for the device here, plus as many in the system's buffer."""
 
 _SILENT_SECONDS = 1.0
-"""Less than for how long a driver repeats its first request: the next client is served in time."""
+"""Less than the time of a driver's first retries, so the next client is served in time."""
 
 
 class _Channel(Protocol):
     """One client's bytes; neither direction blocks."""
 
     def fileno(self) -> int:
-        """What `select` waits for."""
+        """The file descriptor for `select`."""
 
     def receive(self) -> bytes:
-        """Return what has arrived, or nothing if the client has gone."""
+        """Return the bytes that have arrived, or nothing if the client has left."""
 
     def send(self, data: bytes) -> int:
-        """Send as much as fits and return how much that was."""
+        """Send as much as fits and return the number of bytes."""
 
 
 _Clients = Iterator[_Channel]
 
 
 class _Pty:
-    """The master side of a pty. Its clients come and go unseen, so it never ends."""
+    """The master side of a pty. It cannot see clients come and go, so it never ends."""
 
     def __init__(self, master: int) -> None:
         self._master = master
@@ -63,7 +63,7 @@ class _Pty:
 
 
 class _Tcp:
-    """A connection; an abrupt end of it counts as its end."""
+    """A connection; an abrupt end counts as a normal one."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
@@ -85,19 +85,19 @@ class _Tcp:
 
 
 def _exchange(device: SimPort, channel: _Channel, next_one: socket.socket | None) -> None:
-    """Carry bytes between a device and a client until it has gone, or is silent and another one waits.
+    """Carry bytes between a device and a client until it leaves, or is silent while another waits.
 
     Parameters
     ----------
     device : SimPort
     channel : _Channel
     next_one : socket or None
-        Readable as soon as another client waits; None where there can be none.
+        Readable as soon as another client waits; None if there can be none.
     """
     outgoing = b""
     heard = time.monotonic()
     while True:
-        # An answer that the client does not take holds the device up, as a full line would.
+        # An answer that the client does not take stalls the device, as a full line would.
         must_wait = bool(outgoing) or device.idle
         silent = time.monotonic() - heard >= _SILENT_SECONDS
         reading: list[_Channel | socket.socket] = [channel] if device.waiting < _CHUNK else []
@@ -118,7 +118,7 @@ def _exchange(device: SimPort, channel: _Channel, next_one: socket.socket | None
             heard = time.monotonic()
         if not outgoing:
             outgoing = device.read(0)
-    while not device.idle:  # what was received is carried out, as a board would
+    while not device.idle:  # received bytes are processed, as a board would
         device.read(0)
 
 
@@ -131,7 +131,7 @@ def _pty() -> Iterator[tuple[str, _Clients, None]]:
 
     master, slave = pty.openpty()
     try:
-        # Holding this side open too keeps the port alive between clients.
+        # Keeping this side open too keeps the port alive between clients.
         tty.setraw(slave)
         os.set_blocking(master, False)
         yield os.ttyname(slave), iter([_Pty(master)]), None
@@ -146,7 +146,9 @@ def _tcp(port: int) -> Iterator[tuple[str, _Clients, socket.socket]]:
         raise ConfigError(f"port is {port}; it must be from 0 (a free one) to 65535")
     try:
         listener = socket.create_server(("127.0.0.1", port))
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _CHUNK)  # connections inherit it
+        listener.setsockopt(
+            socket.SOL_SOCKET, socket.SO_RCVBUF, _CHUNK
+        )  # connections inherit this option
     except OSError as cause:
         raise LinkError(f"port {port} of 127.0.0.1 cannot be listened on: {cause}") from cause
 

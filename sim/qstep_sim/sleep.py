@@ -1,18 +1,17 @@
-"""Lets blocks of the device that have nothing to do stand still in a simulation.
+"""Stops the clock of the device's idle blocks in a simulation.
 
-A Verilated model asks every block in every clock what it does, although most of them wait: for the
-end of an APPLY frame, or while agents act for the next request. Whether any of them moves is known from
-a few of their registers: the device's signals `awake`, or `link_awake` and `counters_awake` beside
-agents. Where such a signal is 0 the registers of its blocks keep what they hold, so a simulation may
-leave out the clock; the hardware has no use for the signal and loses it in synthesis. What has the
-attribute ``qstep_rtl.sleep.SLEEPLESS`` keeps its clock. The access to the tables sleeps with the other
-blocks of a lane, unless it is busy. The bus of the agents, ``qs_agent_bus``, sleeps with the link that
-it belongs to, unless an access is still on its way; beyond the chain of a farm, or in a clock of its
-own, it does not.
+A Verilated model evaluates every block in every clock, although most of them wait: for the end of
+an APPLY frame, or while agents act for the next request. A few registers tell whether any of them
+can change: the device's signals `awake`, or `link_awake` and `counters_awake` beside agents. While
+such a signal is 0, the registers of its blocks keep their values, so a simulation may leave out
+their clock. The hardware does not use the signal, and synthesis removes it. Registers with the attribute
+``qstep_rtl.sleep.SLEEPLESS`` keep their clock. The table access sleeps with the other blocks of a
+lane, unless it is busy. The bus of the agents, ``qs_agent_bus``, sleeps with its link unless an
+access is in flight; behind the chain of a farm, or in a clock of its own, it never sleeps.
 
-``tb/unit/test_rewritten.py`` proves that a device which is awake is the one that Amaranth wrote, and
-``tb/unit/test_standing_still.py`` and ``test_standing_still_agents.py`` that what sleeps would not have
-moved; ``tb/unit/test_sleep.py`` holds devices that sleep to those that never do, clock by clock.
+``tb/unit/test_rewritten.py`` proves that a device that is awake is the one that Amaranth wrote.
+``tb/unit/test_standing_still.py`` and ``test_standing_still_agents.py`` prove that sleeping blocks would
+not have changed. ``tb/unit/test_sleep.py`` compares sleeping devices with others clock by clock.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ _SLEEPERS = {
 }
 
 _BUSY = {"access": "request__busy || "}
-"""By which of its own signals a block may move besides."""
+"""For each block, its own signals that also wake it."""
 
 _BUS_AWAKE = "{link_awake} || state_q != StIdle || |token_q"
-"""When the bus of the agents may move, by its own names."""
+"""When the bus of the agents is awake, by its own names."""
 
 _BUS_CLOCK = "always_ff @(posedge clk_i)"
 
@@ -50,7 +49,7 @@ _ASSIGNED = re.compile(r"^ +(\S+?) *(?:\[\S+\])? <= ", re.MULTILINE)
 
 
 def sleeping(verilog: str) -> str:
-    """Return a generated device in which blocks that are not awake have no clock."""
+    """Return a generated device in which sleeping blocks have no clock."""
     device = _device(verilog)
     path, scope = device["path"], _scope(device)
     signals = {
@@ -80,13 +79,13 @@ def sleeping(verilog: str) -> str:
 
 
 def sleeping_bus(bus: str, verilog: str) -> str:
-    """Return the text of ``qs_agent_bus`` without a clock where it sleeps in a generated device."""
+    """Return the text of ``qs_agent_bus`` without a clock while it sleeps in a generated device."""
     awake = _BUS_AWAKE.format(link_awake=f"{_scope(_device(verilog))}link_awake")
     return bus.replace(_BUS_CLOCK, f"always_ff @(posedge clk_i iff ({awake}))")
 
 
 def _device(verilog: str) -> re.Match[str]:
-    """Find the module of the device, whose name is where it is in the design."""
+    """Find the module of the device, whose name is its path in the design."""
     device = _DEVICE.search(verilog)
     if device is None:
         raise ValueError("the Verilog is not that of a device: it has no signal 'awake'")
@@ -94,5 +93,5 @@ def _device(verilog: str) -> re.Match[str]:
 
 
 def _scope(device: re.Match[str]) -> str:
-    """Return what the name of a signal of the device begins with; escaped, as it may be a keyword."""
+    """Return the start of a device signal's name, escaped because it may be a keyword."""
     return "".join(f"\\{part} ." for part in device["path"].split("."))

