@@ -204,13 +204,13 @@ module qs_lane #(
     if (k == 1) begin : gen_first
       always_ff @(posedge clk_i) begin
         if (s0_valid_q) begin
-          take_q <= take[WriteStage-1:LoopDepth];
-          join_q <= join_row[WriteStage-1:LoopDepth];
+          take_q       <= take[WriteStage-1:LoopDepth];
+          join_q       <= join_row[WriteStage-1:LoopDepth];
           terminated_q <= s0_terminated_q;
-          forwarded_q <= take[WriteStage] || join_row[WriteStage];
-          reward_q <= s0_reward_q;
-          joined_q <= join_row[WriteStage] ? value : LEAST;
-          rank_q       <= join_row[WriteStage] ? write_rank : '0;  // without a joined value: loses every tie
+          forwarded_q  <= take[WriteStage] || join_row[WriteStage];
+          reward_q     <= s0_reward_q;
+          joined_q     <= join_row[WriteStage] ? value : LEAST;
+          rank_q       <= join_row[WriteStage] ? write_rank : '0;  // none joined: loses every tie
         end
       end
     end else begin : gen_next

@@ -1,1 +1,1 @@
-"""From a configuration to a bitstream, and a report that can be trusted."""
+"""From a configuration to a bitstream and a trustworthy report."""

@@ -40,7 +40,7 @@ _ACTING_WRAPPER = Path(__file__).with_name("qs_acting_wrapper.sv")
 
 
 def synthesise_acting(board: Board, sizes: dict[str, int]) -> Path:
-    """Return the netlist of ``qs_acting`` of these parameters between registers, from the cache or made.
+    """Return the netlist of ``qs_acting`` between registers, from the cache or made.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def synthesise_acting(board: Board, sizes: dict[str, int]) -> Path:
         A tool failed.
     """
     family = FAMILIES[board.family]
-    # What only the other lane has is read as well, and not in the netlist.
+    # Files of only the other lane are read as well; they do not reach the netlist.
     files = sources.rtl_files(Config(2, 2, acting=Acting()))
     given = " ".join(f"-G {name}={value}" for name, value in sizes.items())
     top = around_acting(board)
@@ -79,17 +79,17 @@ def synthesise_acting(board: Board, sizes: dict[str, int]) -> Path:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What place and route says of an algorithm, without the registers around the lane.
+    """The figures of place and route for an algorithm, without the registers around the lane.
 
     Attributes
     ----------
     algorithm : str
     resources : dict
-        Name to used and available, with the seed of the highest clock.
+        Name to used and available, for the seed with the highest clock.
     fmax_mhz : dict
         Highest clock by seed.
     critical_path : str
-        With that seed.
+        For that seed.
     """
 
     algorithm: str

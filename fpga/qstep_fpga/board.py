@@ -1,4 +1,4 @@
-"""Boards: one small file each, in the folder ``boards``; a second design for a board is one too."""
+"""Boards: one small file each in the folder ``boards``, also for a second design of a board."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["PINS", "Board", "Pin", "load", "names"]
 
 _FOLDER = Path(__file__).parent / "boards"
 PINS = ("clock", "rx", "tx", "led", "button")
-"""What every board has pins for."""
+"""Signals for which every board has pins."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """Where a signal leaves the chip.
+    """A pin of the chip.
 
     Attributes
     ----------
@@ -41,34 +41,34 @@ class Pin:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """A board: its chip, its pins, and the accelerator that it gets unless told otherwise.
+    """A board: its chip, its pins, and its default accelerator.
 
     Attributes
     ----------
     name : str
-        What the command line calls it: its file's name.
+        Name on the command line: that of its file.
     title : str
-        What people call it.
+        Name for people.
     family : str
-        Which tools: a name of :data:`qstep_fpga.families.FAMILIES`.
+        The tools: a name in :data:`qstep_fpga.families.FAMILIES`.
     part : str
         The chip's full name.
     device : str
-        What place and route, and the packer, call the chip.
+        Name of the chip for place and route and the packer.
     clock_hz : int
         The oscillator on the board, which feeds the PLL.
     programmer : str
-        What openFPGALoader calls the board.
+        Name of the board for openFPGALoader.
     pins : dict
         Pin of each of clock, rx (into the chip), tx, led and button.
     config : Config
-        Its ``link.clock_hz`` is what the PLL makes.
+        The PLL makes its ``link.clock_hz``.
     package, speed, pll_device : str
-        Further names that the tools of some families ask for.
+        Further names that the tools of some families need.
     high : tuple of str
         Pins that the board needs to be driven high.
     header : tuple of str
-        Pins of 3.3 V that are free for a world there, in order; see :func:`qstep_fpga.pins.led_out`.
+        Free 3.3 V pins for a world there, in order; see :func:`qstep_fpga.pins.led_out`.
     """
 
     name: str
@@ -93,15 +93,15 @@ def names() -> list[str]:
 
 
 def load(name: str, folder: Path = _FOLDER) -> Board:
-    """Return the board of that name.
+    """Return the board with this name.
 
-    A file with the field ``board`` says only in which fields it differs from the board that it names: a
-    second design for it, or a board on which other things are equal.
+    A file with the field ``board`` contains only the fields in which it differs from the board that it
+    names: a second design for it, or a similar board.
 
     Raises
     ------
     ConfigError
-        There is no such board, or its file is not what it should be.
+        There is no such board, or its file is malformed.
     """
     path = folder / f"{name}.toml"
     if not path.is_file():
@@ -124,7 +124,7 @@ def load(name: str, folder: Path = _FOLDER) -> Board:
 
 
 def _whole(name: str, folder: Path, on_the_way: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return the fields of a board's file, with those that it takes from another board."""
+    """Return the fields of a board's file, including those taken from another board."""
     path = folder / f"{name}.toml"
     tree = _read(path)
     known = ["board", *(field.name for field in fields(Board) if field.name != "name")]

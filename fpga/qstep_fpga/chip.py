@@ -1,4 +1,4 @@
-"""What a chip has of each resource: the placer is asked, once, with a design of nothing."""
+"""The resources of a chip, which the placer reports, once, for an empty design."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _NOTHING = json.dumps(
 
 
 def available(board: Board) -> dict[str, int]:
-    """Return how much the chip of a board has, by the names of its family's resources.
+    """Return the resources of a board's chip, by the names of its family.
 
-    It takes seconds the first time, and comes from the cache then.
+    This takes seconds the first time, and comes from the cache afterwards.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def available(board: Board) -> dict[str, int]:
 
 
 def counted(board: Board, report: dict[str, Any], what: str) -> dict[str, int]:
-    """Return what a report of place and route says is ``used`` or ``available`` of each resource."""
+    """Return how much of each resource a report of place and route says is ``used`` or ``available``."""
     use = report["utilization"]
     return {
         label: sum(use[name][what] for name in names)

@@ -1,4 +1,4 @@
-"""Highest clocks in a report of place and route: one of all, or the lanes' and the link's."""
+"""Highest clocks in a report of place and route: a single one, or the lanes' and the link's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["check_crossing", "highest_clocks"]
 
 
 def highest_clocks(report: dict[str, Any]) -> tuple[float, float | None]:
-    """Return the highest clock of the lanes in MHz, and that of the link if it is another one."""
+    """Return the highest clock of the lanes in MHz, and that of the link if it is a separate one."""
     clocks = {name: float(clock["achieved"]) for name, clock in report["fmax"].items()}
     lanes = [mhz for name, mhz in clocks.items() if LANES_CLOCK in name]
     others = [mhz for name, mhz in clocks.items() if LANES_CLOCK not in name]
@@ -20,10 +20,10 @@ def highest_clocks(report: dict[str, Any]) -> tuple[float, float | None]:
 
 
 def check_crossing(report: dict[str, Any]) -> None:
-    """Raise BuildError if data from one clock to the other are later than the bit beside them.
+    """Raise BuildError if data between the two clocks arrive later than the bit beside them.
 
-    The bit takes STAGES clocks of where it goes to. The first of them is left out, for what the bit's
-    own way is shorter than that of the data.
+    The bit takes STAGES clocks of its destination. The first clock is not counted, since the bit's
+    own path may be shorter than that of the data.
     """
     for path in report["critical_paths"]:
         ends = path["from"], path["to"]

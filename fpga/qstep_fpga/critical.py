@@ -9,14 +9,14 @@ from qstep_fpga.pin_wrapper import DEVICE, LANE, LANE_WRAPPER, LANES_CLOCK
 
 __all__ = ["describe"]
 
-# Place and route names a cell after the net that it drives, with the cell's type behind.
+# Place and route names a cell after the net that it drives, followed by the cell's type.
 _CELL = re.compile(
     r"_(SB_|LUT|DFF|TRELLIS|ALU|MUX|MULT|CCU2C|DP16KD|PFUMX|L6MUX|BSRAM|DPX|SDPX|\$).*"
 )
 
 
 def describe(report: dict[str, Any]) -> str:
-    """Return one sentence on the path that limits the lanes' clock, from a report of place and route."""
+    """Return one sentence on the critical path of the lanes, from a report of place and route."""
     inside = [path for path in report["critical_paths"] if path["from"] == path["to"]]
     lanes = [path for path in inside if LANES_CLOCK in path["to"]]
     path = max(lanes or inside, key=lambda path: sum(step["delay"] for step in path["path"]))[

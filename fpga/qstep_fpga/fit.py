@@ -1,4 +1,4 @@
-"""Says that a design does not fit before anybody waits for a placement."""
+"""Detects a design that does not fit before any placement."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LEAST = 2, 8
 
 @dataclass(frozen=True)
 class Shortage:
-    """A resource of which a netlist needs more than there is."""
+    """A resource of which a netlist needs more than the chip has."""
 
     resource: str
     needed: int
@@ -41,18 +41,18 @@ class Shortage:
 
     @property
     def over(self) -> int:
-        """How much is lacking."""
+        """The amount that is missing."""
         return self.needed - self.there
 
 
 def needs(board: Board, netlist: Path) -> dict[str, int]:
-    """Return how many of each resource a netlist needs at least, by its family's names."""
+    """Return the least amount of each resource that a netlist needs, by its family's names."""
     module = json.loads(netlist.read_text(encoding="utf-8"))["modules"][WRAPPER]
     return _resources(board, Counter(cell["type"] for cell in module["cells"].values()))
 
 
 def needs_around_lane(board: Board, netlist: Path) -> dict[str, int]:
-    """Return how many of each resource the registers around the lane take in a netlist of it alone."""
+    """Return the resources of the registers around the lane, in a netlist of the lane alone."""
     module = json.loads(netlist.read_text(encoding="utf-8"))["modules"][WRAPPER]
     return _resources(board, wrapper_cells(module))
 
@@ -65,10 +65,10 @@ def _resources(board: Board, cells: Counter[str]) -> dict[str, int]:
 
 
 def hopeless(board: Board, config: Config) -> Shortage | None:
-    """Return what a table lacks that is far too large: synthesis would take hours to find it out.
+    """Return the missing block RAM of a table that is far too large; synthesis would take hours.
 
-    The hardware keeps two copies of the table. What LUTs could hold of it is less than what the block
-    RAMs of a chip hold, so twice as many of them are sure not to be enough.
+    The hardware keeps two copies of the table. LUTs can hold less of it than the chip's block RAMs, so a
+    table that needs twice the block RAMs certainly does not fit.
     """
     bits = 2 * config.states * config.actions * config.format.width
     blocks = -(-bits // FAMILIES[board.family].block_bits)
@@ -77,14 +77,14 @@ def hopeless(board: Board, config: Config) -> Shortage | None:
 
 
 def shortages(board: Board, need: dict[str, int]) -> list[Shortage]:
-    """Return what the chip has too little of; empty if a netlist that needs that much may fit."""
+    """Return the resources that are short; empty if a netlist with these needs may fit."""
     there = chip.available(board)
     found = [Shortage(name, needed, there[name]) for name, needed in need.items()]
     return [shortage for shortage in found if shortage.over > 0]
 
 
 def check_table(board: Board, config: Config) -> None:
-    """Raise BuildError if the table is so large that there is no need to synthesise it."""
+    """Raise BuildError if the table is so large that synthesis is pointless."""
     short = hopeless(board, config)
     if short:
         raise _error(board, config, [short])
@@ -109,7 +109,7 @@ def _error(board: Board, config: Config, lacking: list[Shortage]) -> BuildError:
 
 
 def _advice(board: Board, config: Config, lacking: list[Shortage]) -> str:
-    """Say what would help. Only of block RAM is it known how much."""
+    """Return advice. Only for block RAM is the required change known."""
     short = {shortage.resource: shortage for shortage in lacking}
     memory, dsp = short.pop(_MEMORY, None), short.pop(_DSP, None)
     advice = [_of_memory(board, config, memory)] if memory else []
@@ -126,11 +126,11 @@ def _of_memory(board: Board, config: Config, short: Shortage) -> str:
     block_bits, width = FAMILIES[board.family].block_bits, config.format.width
 
     def table(states: int, actions: int) -> int:
-        """Count the blocks of a bank of each action, none less than a block, and of the copy of all."""
+        """Count the blocks of all banks, at least one per action, and of the copy of the table."""
         bank = -(-states * width // block_bits)
         return actions * bank - (-states * actions * width // block_bits)
 
-    # What is not of the table is of the link, and stays as it is.
+    # Blocks outside the table belong to the link and stay.
     left = short.there - max(0, short.needed - table(config.states, config.actions))
     # A power of two wastes no memory.
     for states in (1 << bits for bits in reversed(range(1, config.states.bit_length()))):

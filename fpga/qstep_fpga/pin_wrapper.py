@@ -1,4 +1,4 @@
-"""The module whose ports are the pins of a board, around the device or around the lane alone."""
+"""The module whose ports are a board's pins, around the device or around the lane alone."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ __all__ = [
 ]
 
 LANES_CLOCK, LANES_OUTPUT = "lanes_clk", "lanes_out"
-"""Net of the lanes' clock, where they have one of their own, and the output of the PLL that makes it."""
+"""Net of the lanes' own clock, if they have one, and the output of the PLL that makes it."""
 
 WRAPPER = "board"
 """Name of the module; its ports are the names of the board's pins."""
 
 DEVICE = "u_board.u_top.design.device."
-"""How the names of the device's cells begin in a netlist."""
+"""Prefix of the device's cells in a netlist."""
 
 LANE_WRAPPER = "u_wrapper."
 LANE = "u_wrapper.u_lane."
-"""How names around the lane, and inside it, begin in the netlist of the lane alone."""
+"""Prefixes of names around the lane, and inside it, in the netlist of the lane alone."""
 
 
 def around_device(board: Board, config: Config) -> str:
@@ -62,7 +62,7 @@ def around_device(board: Board, config: Config) -> str:
 
 
 def around_lane(board: Board, sizes: Mapping[str, int]) -> str:
-    """Return the module, around ``qs_lane_wrapper`` of these parameters: not to be used on a board."""
+    """Return the module around ``qs_lane_wrapper`` with these parameters, not for use on a board."""
     parameters = ", ".join(f".{name}({value})" for name, value in sizes.items())
     return _module(
         board,
@@ -76,7 +76,7 @@ def around_lane(board: Board, sizes: Mapping[str, int]) -> str:
 
 
 def around_acting(board: Board) -> str:
-    """Return the module, around ``qs_acting_wrapper``: not to be used on a board."""
+    """Return the module around ``qs_acting_wrapper``, not for use on a board."""
     return _module(
         board,
         [
@@ -89,7 +89,7 @@ def around_acting(board: Board) -> str:
 
 
 def _led(config: Config) -> list[str]:
-    """Return how the pins of a world are connected: each a wire of its own."""
+    """Return the connections of a world's pins, one wire each."""
     bits = led_bits(config)
     wires = {
         word: ", ".join(f"{word}{bit}" for bit in reversed(range(width)))

@@ -1,4 +1,4 @@
-"""The ports of a board's top module and the pins they go to, those of a world at pins among them."""
+"""The ports of a board's top module and their pins, including those of a world at pins."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from qstep_rtl.pins import pins_of
 __all__ = ["led_bits", "led_out", "pins_text", "ports"]
 
 _ONE_AGENT = "action_agent", "answer_agent", "answer_ready"
-"""What a board's pins have no need of: it is always agent 0, and who answers waits for an action."""
+"""Ports without pins: the agent is always 0, and the answering side waits for an action."""
 
 
 def ports(board: Board) -> list[tuple[str, Pin]]:
@@ -24,7 +24,7 @@ def ports(board: Board) -> list[tuple[str, Pin]]:
 
 
 def led_bits(config: Config) -> dict[str, int]:
-    """Return the width of each word that a board leads to pins for a world there; empty of another."""
+    """Return the width of each word that a board leads to pins for a world there; otherwise empty."""
     return {
         name: Shape.cast(member.shape).width
         for name, member in pins_of(config).items()
@@ -33,10 +33,10 @@ def led_bits(config: Config) -> dict[str, int]:
 
 
 def led_out(board: Board, config: Config) -> Board:
-    """Return the board with a pin for each bit of a world there: ``action_state[3]`` is action_state3.
+    """Return the board with one pin per bit of a world there: ``action_state[3]`` is action_state3.
 
-    They are taken from :attr:`Board.header` in order, words as :func:`qstep_rtl.pins.pins_of` has them,
-    lowest bit first. Inputs that nobody drives are pulled down, where the chip can.
+    Pins are taken from :attr:`Board.header` in order, with the words in the order of
+    :func:`qstep_rtl.pins.pins_of`, lowest bit first. Undriven inputs are pulled down if the chip can.
 
     Raises
     ------
@@ -66,5 +66,5 @@ def led_out(board: Board, config: Config) -> Board:
 
 
 def pins_text(board: Board) -> str:
-    """Return a line for each bit that a board leads out: its port and its pin."""
+    """Return one line per bit that a board leads out: its port and its pin."""
     return "".join(f"{name} {pin.at}\n" for name, pin in board.pins.items() if name not in PINS)

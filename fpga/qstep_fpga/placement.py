@@ -1,7 +1,7 @@
 """Place and route: one netlist, many seeds, each kept.
 
-The tools are deterministic for a seed and a version but chaotic across them, so one seed says little
-about a design. A run that was interrupted finds what it has finished in the cache.
+The tools are deterministic for a seed and a version but chaotic across them, so one seed says
+little about a design. An interrupted run finds its finished placements in the cache.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ _KEPT = ".zip"
 
 @dataclass(frozen=True)
 class Design:
-    """What is placed.
+    """A design to place.
 
     Attributes
     ----------
     board : Board
     netlist : Path
-        From the cache: its name says what it is.
+        From the cache: its name identifies it.
     clock_hz : int
-        The clock to place for; the link's, where the lanes have another one.
+        The clock to place for; the link's, if the lanes have their own.
     two_clocks : bool
-        The lanes have another one, which follows from the PLL.
+        The lanes have their own clock, which follows from the PLL.
     limit_mhz : float
-        No clock is higher, whatever place and route says.
+        Upper bound of all clocks, whatever place and route reports.
     """
 
     board: Board
@@ -58,7 +58,7 @@ class Design:
 
     @classmethod
     def of_device(cls, board: Board, config: Config, netlist: Path) -> Design:
-        """Return the whole device with its PLL, whose clocks are those of `config`."""
+        """Return the complete device with its PLL and the clocks of `config`."""
         limits = FAMILIES[board.family].limits(board, netlist)
         return cls(
             board,
@@ -71,19 +71,19 @@ class Design:
 
 @dataclass(frozen=True)
 class Placement:
-    """What one seed led to.
+    """The placement of one seed.
 
     Attributes
     ----------
     seed : int
     fmax_mhz : float
-        Highest clock of the lanes that the tool's timing analysis allows, and the chip.
+        Highest clock of the lanes that the tool's timing analysis and the chip allow.
     report : dict
-        What place and route wrote: ``fmax``, ``utilization``, ``critical_paths``.
+        The report of place and route: ``fmax``, ``utilization``, ``critical_paths``.
     file : Path
         Holds the placed design, for :func:`pack`.
     link_fmax_mhz : float, optional
-        Highest clock of the link, where the lanes have one of their own.
+        Highest clock of the link, if the lanes have their own.
     """
 
     seed: int
@@ -94,12 +94,12 @@ class Placement:
 
     @classmethod
     def read(cls, seed: int, file: Path, limit_mhz: float) -> Placement:
-        """Return what is in a file; no clock is higher than a limit.
+        """Return the placement in a file, with clocks capped at a limit.
 
         Raises
         ------
         BuildError
-            Data are late between the clocks.
+            Data between the clocks are late.
         """
         with zipfile.ZipFile(file) as archive:
             report = json.loads(archive.read(REPORT))
@@ -111,12 +111,12 @@ class Placement:
 
 
 def place(design: Design, seed: int) -> Placement:
-    """Place and route with one seed, or find it in the cache.
+    """Place and route with one seed, unless the cache holds the result.
 
     Raises
     ------
     BuildError
-        The design does not fit, the tool failed, or data are late between the clocks.
+        The design does not fit, the tool failed, or data between the clocks are late.
     """
     key, command, pins = _work(design, seed)
 
@@ -134,15 +134,15 @@ def place(design: Design, seed: int) -> Placement:
 
 
 def placed(design: Design, seed: int) -> Placement | None:
-    """Return what :func:`place` has placed before, if it is in the cache."""
+    """Return an earlier result of :func:`place`, if it is in the cache."""
     file = cache.find(_work(design, seed)[0], _KEPT)
     return None if file is None else Placement.read(seed, file, design.limit_mhz)
 
 
 def _work(design: Design, seed: int) -> tuple[str, list[str], str]:
-    """Return what a placement is kept under, the command that makes it, and its constraints."""
+    """Return the cache key of a placement, the command that makes it, and its constraints."""
     family = FAMILIES[design.board.family]
-    # A clock that is not met does not fail it: the report says what was reached.
+    # An unmet clock is not a failure: the report says what was reached.
     command = [
         *family.place(design.board),
         *("--json", NETLIST, "--report", REPORT, "--seed", str(seed)),
@@ -161,7 +161,7 @@ def place_all(
 ) -> list[Placement]:
     """Place with several seeds and return them in the order of `seeds`.
 
-    `progress` is called as each is done. Errors as for :func:`place`.
+    `progress` is called after each. Errors as for :func:`place`.
     """
     make, find = partial(place, design), partial(placed, design)
     return in_parallel(make, seeds, workers, progress, known=find)

@@ -1,4 +1,4 @@
-"""The PLL of a board: its tool takes the nearest rates it can make, a build insists on the very ones."""
+"""The PLL of a board: its tool chooses the nearest possible rates, but a build requires exact ones."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def pll_command(board: Board, config: Config) -> list[str]:
     Raises
     ------
     BuildError
-        The lanes have a clock of their own, and the PLL of the family makes one only.
+        The lanes have their own clock, but the family's PLL makes only one.
     """
     rates = {output: clock_hz for output, (_, clock_hz) in _outputs(config).items()}
     if not rates.keys() <= FAMILIES[board.family].pll_rates.keys():
@@ -39,7 +39,7 @@ def pll_command(board: Board, config: Config) -> list[str]:
 
 
 def _outputs(config: Config) -> dict[str, tuple[str, int]]:
-    """Return what sets each output of the PLL, and to how many hertz."""
+    """Return the field that sets each output of the PLL, and its rate in hertz."""
     outputs = {"clock_out": ("link.clock_hz", config.link.clock_hz)}
     if lanes_clock(config):
         outputs[LANES_OUTPUT] = "acting.clock_hz", config.lane_clock_hz
@@ -53,20 +53,20 @@ def make(board: Board, config: Config, folder: Path) -> None:
 
 
 def check_rates(board: Board, config: Config, written: str) -> None:
-    """Raise BuildError if the PLL makes another rate than is asked for.
+    """Raise BuildError if the PLL does not make the requested rates.
 
     Parameters
     ----------
     board : Board
     config : Config
     written : str
-        What the tool of the board's family wrote.
+        The file that the family's tool wrote.
 
     Notes
     -----
-    The tools name the rate with three digits after the point, in MHz (ecppll with six in all, which is
-    no coarser below 1 GHz). So what differs by no more than half a kilohertz counts as the same: that
-    is 11 millionths of the slowest board's clock, less than its oscillator is off.
+    The tools give the rate in MHz with three decimals (ecppll with six digits in all, which is no
+    coarser below 1 GHz). So rates that differ by up to half a kilohertz count as equal: that is 11
+    millionths of the slowest board's clock, less than the error of its oscillator.
     """
     for output, (field, asked) in _outputs(config).items():
         found = re.search(FAMILIES[board.family].pll_rates[output], written)

@@ -1,4 +1,4 @@
-"""Loads a bitstream into a board, with openFPGALoader, which systems bring as a package of their own."""
+"""Loads a bitstream into a board with openFPGALoader, which comes as a package of the system."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from qstep_fpga.board import Board
 __all__ = ["LOADER", "REMEDY", "program"]
 
 LOADER = "openFPGALoader"
-"""The program that knows the boards."""
+"""The program that loads bitstreams."""
 REMEDY = "macOS: brew install openfpgaloader; Debian, Ubuntu: apt install openfpgaloader"
 """How to get it."""
 _FAILED = "FAIL"
 
 
 def program(board: Board, bitstream: Path, flash: bool) -> None:
-    """Load `bitstream` into the chip of `board`, or with `flash` into the memory that it starts from.
+    """Load `bitstream` into the chip of `board`, or with `flash` into its configuration memory.
 
-    The loader writes iCE40 boards that it reaches by SPI, such as the iCEBreaker, into that memory
-    either way.
+    For iCE40 boards connected by SPI, such as the iCEBreaker, the loader always writes that memory.
 
     Raises
     ------
@@ -31,7 +30,7 @@ def program(board: Board, bitstream: Path, flash: bool) -> None:
     ToolMissingError
         openFPGALoader is not installed.
     BuildError
-        The board was not found or may not be accessed, or loading failed.
+        The board was not found, access was denied, or loading failed.
     """
     if not bitstream.is_file():
         raise FileFormatError(f"{bitstream}: is not there; make it with: qstep build {board.name}")
@@ -42,14 +41,14 @@ def program(board: Board, bitstream: Path, flash: bool) -> None:
     done = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
     )
-    # It also ends with status 0 after it has said this, for one when an iCE40 does not start.
+    # It may end with status 0 even after this message, for example if an iCE40 does not start.
     if done.returncode != 0 or _FAILED in done.stdout:
         said = done.stdout.strip()[-1000:]
         raise BuildError(f"{board.title} was not programmed{_reason(said)}; {LOADER} said:\n{said}")
 
 
 def _reason(said: str) -> str:
-    """Say what is most likely behind a failure of openFPGALoader."""
+    """Return the most likely reason for a failure of openFPGALoader."""
     text = said.lower()
     if "permission" in text or "access" in text or "usb_open() failed" in text:
         return (

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interleaved lane and its world alone between registers, on four pins: what their area and clock are
-// estimated with.
+// The interleaved lane and its world alone between registers, on four pins, to estimate their area and clock.
 //
 // Function    as qs_lane_wrapper
 // Timing      as qs_lane_wrapper
-// Handshake   none: what is shifted in are no accesses that make sense.
-// Reset       none; the reset of what is inside is one of the inputs.
-// Hazards     din_i and load_i are asynchronous. It does not matter: nothing here is ever used.
+// Handshake   none: the data shifted in are not meaningful accesses.
+// Reset       none; the lane's reset is one of the inputs.
+// Hazards     din_i and load_i are asynchronous, which does not matter: the circuit is never used.
 // Invariants  none
 // Resources   2 * (118 + 34) flip-flops and 34 LUTs, which reports leave out.
 // Reference   none
 //
-// qs_acting is a module without parameters here: it has been elaborated before.
+// qs_acting has no parameters here: it is already elaborated.
 
 module qs_acting_wrapper (
     input  logic clk_i,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a board adds to the device: a safe reset and a sign of life.
+// A board's additions to the device: a safe reset and a sign of life.
 //
 // Function    Holds the device in reset until the PLL has locked and while the button is pressed. The LED
 //             blinks once a second, and is inverted for 25 to 100 ms after a start bit.
@@ -11,8 +11,8 @@
 // Resources   fpga/README.md
 // Reference   none
 //
-// The lines behind //LANES count where the lanes have a clock of their own, those behind //PINS where the agent's
-// world is at pins.
+// Lines after //LANES are used if the lanes have their own clock, those after //PINS if the agent's world is at
+// pins.
 
 module qs_board #(
     parameter int unsigned ClockHz = 48_000_000,

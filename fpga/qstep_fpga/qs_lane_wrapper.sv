@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lane alone between registers, on four pins: what area and clock of the lane are estimated with.
+// The lane alone between registers, on four pins, to estimate its area and clock.
 //
 // Function    Every input of the lane has a register, loaded from a shift register that is filled from din_i;
-//             every output goes to a register, and from there to a shift register that ends in dout_o. So
-//             nothing of the lane is optimised away, and no path from or to it leaves the chip. (The first
-//             shift register does not drive the lane itself: a register inside that delays an input by a
-//             clock would be the same as its neighbour, and be merged with it.)
+//             every output goes to a register, and from there to a shift register that ends in dout_o. So no
+//             part of the lane is optimised away, and no path from or to it leaves the chip. (The first shift
+//             register does not drive the lane directly: a register inside that delays an input by a clock
+//             would equal its neighbour and be merged with it.)
 // Timing      All paths of the lane begin and end in flip-flops. The result of a clock is shifted out after it.
-// Handshake   none: what is shifted in are no transitions that make sense.
+// Handshake   none: the data shifted in are not meaningful transitions.
 // Reset       none; the lane's reset is one of the inputs.
-// Hazards     din_i and load_i are asynchronous. It does not matter: nothing here is ever used.
+// Hazards     din_i and load_i are asynchronous, which does not matter: the circuit is never used.
 // Invariants  none
 // Resources   2 * (Inputs + Outputs) flip-flops and Outputs LUTs, which reports on the lane leave out.
 // Reference   none
 //
-// The lane is a module without parameters here: it has been elaborated before. This file is plain enough for
-// yosys' own Verilog reader. qstep_fpga.lane_wrapper finds the registers in the netlist by their names.
+// The lane has no parameters here: it is already elaborated. This file is simple enough for yosys' own Verilog
+// reader. qstep_fpga.lane_wrapper finds the registers in the netlist by their names.
 
 module qs_lane_wrapper #(
     parameter int unsigned States = 64,  // of the lane, see qs_lane
@@ -36,7 +36,7 @@ module qs_lane_wrapper #(
   logic [Inputs-1:0] chain_q, in_q;
   logic [Outputs-1:0] out_q, shifted_q;
 
-  // Named one by one, so that a port that is new to the lane is an error here.
+  // Named one by one, so that a new port of the lane is an error here.
   logic rst, noise_load, valid, terminated, write;
   logic [15:0] alpha, kappa;
   logic [1:0] rounding;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The world at a board's pins: a handshake that needs no common clock.
 //
-// Function    An action is kept at the pins, with pin_action_valid_o, until it is answered. The answer is taken when
-//             pin_answer_valid_i rises, and pin_action_valid_o falls. It rises for the next action once
+// Function    An action stays at the pins, with pin_action_valid_o, until it is answered. The answer is taken when
+//             pin_answer_valid_i rises; then pin_action_valid_o falls. It rises for the next action after
 //             pin_answer_valid_i has fallen.
-// Timing      Inputs pass two registers and outputs one: an answer is the device's two clocks after the first edge
-//             that sees it, and an action is at the pins a clock after the device says it.
-// Handshake   Four phases, as above. What comes with pin_answer_valid_i, and pin_start_state_i, must be there a clock
-//             before it and stay until pin_action_valid_o has fallen.
+// Timing      Inputs pass two registers and outputs one: an answer reaches the device two clocks after the first edge
+//             that sees it, and an action reaches the pins a clock after it leaves the device.
+// Handshake   Four phases, as above. The other answer pins and pin_start_state_i must be valid a clock before
+//             pin_answer_valid_i and stay until pin_action_valid_o has fallen.
 // Reset       No action waits.
-// Hazards     All inputs are asynchronous; only pin_answer_valid_i may change when it likes.
+// Hazards     All inputs are asynchronous; only pin_answer_valid_i may change at any time.
 // Invariants  none
 // Resources   docs/live-worlds.md
 // Reference   none

@@ -1,4 +1,4 @@
-"""Reports for people: one as a table on the terminal, all as the tables of a page.
+"""Reports for people: one report as a table on the terminal, several as the tables of a page.
 
 This prints the tables of ``fpga/README.md``::
 
@@ -23,7 +23,7 @@ __all__ = ["main", "markdown", "origins", "render"]
 
 
 def render(report: BuildReport) -> Group:
-    """Return what the terminal shows of a report."""
+    """Return the table of a report for the terminal."""
     config = Config.from_dict(report.config)
     low, median, high = report.spread
     table = Table(show_header=False, box=None, pad_edge=False)
@@ -61,7 +61,7 @@ def render(report: BuildReport) -> Group:
 
 
 def markdown(reports: Sequence[BuildReport]) -> str:
-    """Return the reports as a Markdown table, a row each."""
+    """Return the reports as a Markdown table, one row each."""
     head = ["board", "configuration", "logic", "FF", "block RAM", "DSP", "clock, MHz"]
     head += [
         "highest clock, MHz (min / median / max)",
@@ -91,7 +91,7 @@ def markdown(reports: Sequence[BuildReport]) -> str:
 
 
 def origins(reports: Sequence[BuildReport]) -> str:
-    """Return what the reports are of and what they were made with as a Markdown table, a row each."""
+    """Return the identities and tools of the reports as a Markdown table, one row each."""
     head = ["board", "digest", "build", "seed of the bitstream", "critical path", "tools"]
     return _table(
         head,
@@ -122,7 +122,7 @@ def _geometry(config: Config) -> str:
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 def main(files: tuple[Path, ...]) -> None:
-    """Print two Markdown tables of the reports FILES: what came out, and what it was made with."""
+    """Print two Markdown tables of the reports FILES: their figures, and their identities and tools."""
     try:
         reports = [BuildReport.read(path) for path in files]
     except FileFormatError as error:

@@ -1,4 +1,4 @@
-"""What a build came to: size, clock, rates, and what it was made with."""
+"""The report of a build: size, clock, rates, and tools."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from qstep_fpga.placement import Placement
 __all__ = ["BuildReport", "LinkClock", "resources"]
 
 _NO_REPORT = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
-"""What reading and checking raises for a file that is something else."""
+"""Errors that reading and checking raise for a file that is not a report."""
 
 _RATES = "lanes", "agents", "updates_per_second"
-"""What a file says beside the fields of a report, from which it follows."""
+"""Values in a file that follow from the fields of a report."""
 
 
 @dataclass(frozen=True)
 class LinkClock:
-    """The clock of the link that the PLL makes, and the highest by seed, in MHz."""
+    """The clock of the link from the PLL, and the highest possible one by seed, in MHz."""
 
     clock_mhz: float
     fmax_mhz: dict[str, float]
@@ -44,24 +44,25 @@ class BuildReport:
     ----------
     board, part : str
     config : dict
-        As :meth:`qstep.Config.to_dict` gives it.
+        From :meth:`qstep.Config.to_dict`.
     digest : str
-        Of the configuration; its first 16 digits can be read from the device.
+        Digest of the configuration; its first 16 digits can be read from the device.
     build : str
-        Identity of the build, which can be read from the device too; see :func:`.netlist.identity`.
+        Identity of the build, which can also be read from the device; see :func:`.netlist.identity`.
     clock_mhz : float
-        The clock of the lanes that the PLL makes.
+        The clock of the lanes, from the PLL.
     fmax_mhz : dict
-        Highest clock of the lanes by seed.
+        Highest possible clock of the lanes by seed.
     seed : int
-        The seed of the bitstream: of those that meet the link's clock the one with the highest.
+        The seed of the bitstream: among those that meet the link's clock, the one with the highest
+        clock.
     resources : dict
         Name to used and available.
     critical_path : str
     tools : dict
         Versions by package.
     link : LinkClock, optional
-        Where the lanes have a clock of their own.
+        If the lanes have their own clock.
     """
 
     board: str
@@ -79,7 +80,7 @@ class BuildReport:
 
     @classmethod
     def of(cls, board: Board, config: Config, placements: list[Placement]) -> BuildReport:
-        """Sum up the placements of one netlist."""
+        """Summarise the placements of one netlist."""
         link_mhz = config.link.clock_hz / 1e6
 
         def quality(placement: Placement) -> tuple[bool, float]:
@@ -115,20 +116,20 @@ class BuildReport:
 
     @property
     def is_met(self) -> bool:
-        """Whether the bitstream's placement allows the clock, and that of the link."""
+        """Whether the bitstream's placement meets the lanes' clock and the link's."""
         seed, link = str(self.seed), self.link
         link_is_met = link is None or link.fmax_mhz[seed] >= link.clock_mhz
         return self.fmax_mhz[seed] >= self.clock_mhz and link_is_met
 
     @property
     def agents(self) -> int:
-        """How many agents act on the chip; 0 where the host acts and streams transitions."""
+        """Number of agents on the chip; 0 if the host acts and streams transitions."""
         acting = Config.from_dict(self.config).acting
         return acting.agents if acting else 0
 
     @property
     def core_rate(self) -> float:
-        """Million updates/s of the lanes at their clock where no update waits for another."""
+        """Million updates/s of the lanes at their clock if no update waits for another."""
         return self.clock_mhz * self._updates_per_clock
 
     @property
@@ -143,7 +144,7 @@ class BuildReport:
 
     @property
     def link_rates(self) -> tuple[float, float]:
-        """Million transitions/s that the serial line carries: full records, continuing ones."""
+        """Million transitions/s on the serial line: with full records, and with continuing ones."""
         config = Config.from_dict(self.config)
         layout = RecordLayout.coded(config)
         bytes_per_second = config.link.baud / BITS_PER_BYTE / 1e6
@@ -169,7 +170,7 @@ class BuildReport:
 
     @classmethod
     def read(cls, path: Path) -> BuildReport:
-        """Read what :meth:`write` wrote; raises FileFormatError if it is something else."""
+        """Read a report that :meth:`write` wrote; raises FileFormatError if it is not one."""
         try:
             tree = json.loads(path.read_text(encoding="utf-8"))
             tree["resources"] = {name: tuple(pair) for name, pair in tree["resources"].items()}
@@ -185,7 +186,7 @@ class BuildReport:
         return report
 
     def _check(self) -> None:
-        """Refuse, by one of the errors of `_NO_REPORT`, what could not be printed."""
+        """Raise one of the errors of `_NO_REPORT` for values that could not be printed."""
         for name in ("board", "part", "digest", "build", "critical_path"):
             if not isinstance(getattr(self, name), str):
                 raise TypeError(f"{name} is no text")
@@ -205,6 +206,6 @@ class BuildReport:
 
 
 def resources(board: Board, placement: Placement) -> dict[str, tuple[int, int]]:
-    """Return how much a placement uses of each resource, and how much the chip has."""
+    """Return the used and the available amount of each resource."""
     used, there = (counted(board, placement.report, what) for what in ("used", "available"))
     return {label: (used[label], there[label]) for label in used}

@@ -36,7 +36,7 @@ def verilog() -> str:
         for path in (*files, *sources.includes()):
             shutil.copy(path, folder)
         read = f"read_slang --threads 1 --top {TOP.stem} {' '.join(path.name for path in files)}"
-        # What constants leave of the multipliers is little; the rest is for the tools of the foundry.
+        # Constants leave little of the multipliers; the foundry's tools do the rest.
         steps = f"{read}; flatten; opt -full; clean -purge; write_verilog -noattr project.v"
         tools.yosys(steps, folder)
         return (folder / "project.v").read_text(encoding="utf-8")

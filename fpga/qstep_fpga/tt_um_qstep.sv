@@ -9,7 +9,7 @@
 //             transition per clock is applied, on every stream.
 // Handshake   none: the lane never waits with LoopDepth 1. Do not write until 7 clocks after the last apply.
 // Reset       rst_n, synchronous, empties the pipeline; the table keeps its contents: write all 16 entries
-//             after power-up. Nothing is taken in reset.
+//             after power-up. Inputs are ignored in reset.
 // Hazards     as qs_lane
 // Invariants  none of its own
 // Resources   docs/package.md

@@ -1,4 +1,4 @@
-"""Who places: threads here, or the workers of a Dask scheduler."""
+"""Workers for placements: threads here, or the workers of a Dask scheduler."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["workers"]
 
 
 def workers(boards: Sequence[Board], jobs: int, scheduler: str | None) -> Workers:
-    """Return threads, or the workers of a scheduler that have the tools of some boards.
+    """Return threads, or the workers of a scheduler that have the tools of given boards.
 
-    A worker whose tools are of another version would place something else, and is refused.
+    A worker with another version of the tools would give other placements, and is refused.
     """
     if scheduler is None:
         return Threads(jobs)

@@ -1,4 +1,4 @@
-"""The points of a sweep: every combination of what was asked for."""
+"""The points of a sweep: every combination of the requested values."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Refused:
 
 
 def describe(board: str, states: int, actions: int, width: int, loop_depth: int) -> str:
-    """Return what a point is called."""
+    """Return the name of a point."""
     return f"{board}: {states} x {actions}, {width} bit, loop depth {loop_depth}"
 
 
@@ -47,14 +47,14 @@ def grid(
     widths: Sequence[int] = (),
     loop_depths: Sequence[int] = (),
 ) -> list[Point | Refused]:
-    """Return every combination; what is no configuration is refused.
+    """Return every combination; illegal configurations are refused.
 
     Parameters
     ----------
     boards : sequence of Board
     states, actions, widths, loop_depths : sequence of int
-        Values to combine; where there are none, the board's own. Half of the bits of a width are
-        fraction: the hardware does not depend on where the point is.
+        Values to combine; by default the board's own. Half of the bits of a width are fraction bits: the
+        hardware does not depend on the position of the point.
     """
     points: list[Point | Refused] = []
     for board in boards:

@@ -19,14 +19,14 @@ from qstep_fpga.explore.result import Exploration, Result
 
 __all__ = ["plot"]
 
-# Okabe and Ito: told apart by colour-blind readers.
+# Okabe and Ito's colours, which colour-blind readers can distinguish.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _MARKERS = {1: "o", 2: "s", 3: "^"}
 _MOST_LABELS = 30
-_WIDE = 4  # values further apart than that are drawn on a logarithmic axis
+_WIDE = 4  # a wider range of values gets a logarithmic axis
 _POINTS_PER_INCH = 72
-_HALF = 9  # of what a marker and its label must not share, in pixels
-# Where a label may stand beside its point, best first: offset in points, and alignment.
+_HALF = 9  # size of the area that a marker and its label must not share, in pixels
+# Positions of a label beside its point, best first: offset in points, and alignment.
 _PLACES = tuple(
     (dx, dy, {-1: "right", 0: "center", 1: "left"}[(dx > 0) - (dx < 0)])
     for dx, dy in (
@@ -37,16 +37,16 @@ _PLACES = tuple(
 
 
 def plot(exploration: Exploration, path: Path) -> None:
-    """Write a picture: a point a result, with the range of its clocks, and the front that none beats.
+    """Write a picture: one point per result, with the range of its clocks, and the Pareto front.
 
     Raises
     ------
     FileFormatError
-        The file cannot be written, or its suffix is of no picture.
+        The file cannot be written, or its suffix belongs to no picture format.
     """
     results = exploration.results
     name, areas = exploration.area()
-    # Not pyplot: such a figure needs no display and leaves nothing behind in the process.
+    # Not pyplot: such a figure needs no display and leaves no state in the process.
     figure = Figure(figsize=(9, 6), layout="constrained")
     ax = figure.subplots()
     front = sorted(exploration.front(), key=lambda index: areas[index])
@@ -126,7 +126,7 @@ def _make_logarithmic(ax: Axes, axis: Axis) -> None:
 
 
 def _labels(results: Sequence[Result]) -> list[str]:
-    """Return what names each result: all in which results differ, but for what the legend says."""
+    """Return a name for each result: everything in which results differ, except the legend."""
     sizes = [f"{result.config['states']}x{result.config['actions']}" for result in results]
     widths = [f"{result.width} bit" for result in results]
     differing = [column for column in (sizes, widths) if len(set(column)) > 1]
@@ -134,7 +134,7 @@ def _labels(results: Sequence[Result]) -> list[str]:
 
 
 def _annotate(ax: Axes, points: Sequence[tuple[float, float, str]]) -> None:
-    """Label points, each where it covers the least of other labels and points."""
+    """Label points, each at the position that covers the least of other labels and points."""
     ax.figure.draw_without_rendering()  # type: ignore[union-attr]  # lays the axes out
     centres = [ax.transData.transform((x, y)) for x, y, _ in points]
     taken = [Bbox.from_bounds(x - _HALF, y - _HALF, 2 * _HALF, 2 * _HALF) for x, y in centres]

@@ -1,4 +1,4 @@
-"""What a sweep came to."""
+"""The results of a sweep."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Result:
     Attributes
     ----------
     point : str
-        What it is called.
+        Its name.
     board, family, part : str
     config : dict
-        As :meth:`qstep.Config.to_dict` gives it.
+        From :meth:`qstep.Config.to_dict`.
     width : int
         Bits of a value.
     fmax_mhz : dict
@@ -37,7 +37,7 @@ class Result:
     resources : dict
         Name to used and available; for the lane alone, without the registers around it.
     critical_path : str
-        Of the seed with the highest clock.
+        For the seed with the highest clock.
     independent, walker : float
         Updates per clock of random transitions, and of one walker on an 8x8 grid.
     """
@@ -56,7 +56,7 @@ class Result:
 
     @classmethod
     def of(cls, point: Point, placements: Sequence[Placement], around: dict[str, int]) -> Result:
-        """Sum up the placements of a point; what `around` counts does not belong to it."""
+        """Summarise the placements of a point, without the resources in `around`."""
         board, config = point.board, point.config
         best = max(placements, key=lambda placement: placement.fmax_mhz)
         return cls(
@@ -94,13 +94,13 @@ class Result:
 
     @property
     def logic(self) -> tuple[str, int]:
-        """The first of the resources, which is what logic is made of: its name, and how much is used."""
+        """The first resource, which is logic: its name, and the amount used."""
         name, (used, _) = next(iter(self.resources.items()))
         return name, used
 
     @property
     def fullest(self) -> float:
-        """How much of the chip is used, 0..1, by the resource of which most is used."""
+        """The used share of the chip, 0..1, of its fullest resource."""
         return max(used / available for used, available in self.resources.values())
 
 
@@ -114,7 +114,7 @@ class Exploration:
         ``lane`` or ``device``.
     results : list of Result
     refused : list of Refused
-        What is no configuration, does not fit, or could not be placed.
+        Points that are illegal, do not fit, or could not be placed.
     """
 
     what: str
@@ -122,9 +122,9 @@ class Exploration:
     refused: list[Refused]
 
     def area(self) -> tuple[str, list[float]]:
-        """Return how area is measured so that all results compare, and the area of each.
+        """Return a measure of area in which all results can be compared, and the area of each.
 
-        Logic cells, unless families are mixed: then the share in per cent of the fullest resource.
+        It is logic cells or, if families are mixed, the fullest resource's share in per cent.
         """
         if len({result.family for result in self.results}) > 1:
             return "share of the chip's fullest resource, %", [

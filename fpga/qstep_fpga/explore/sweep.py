@@ -1,4 +1,4 @@
-"""From points to figures: synthesise all, sort out what does not fit, place the rest."""
+"""From points to figures: synthesise all, remove those that do not fit, place the rest."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 
 _LANE_TARGET_HZ = 150_000_000
-"""What the lane alone is placed for; a target that is out of reach or passed hardly matters."""
+"""Target clock for the lane alone; it hardly matters if it cannot be reached or is exceeded."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class Candidate:
     point : Point
     design : Design
     around : dict
-        How much of each resource is there for the estimate only, and does not count.
+        Amount of each resource that only serves the estimate, and does not count.
     """
 
     point: Point
@@ -58,18 +58,18 @@ def explore(
     points : sequence of Point or Refused
         From :func:`qstep_fpga.explore.grid.grid`.
     what : str
-        ``lane`` for the lane alone, ``device`` for all that a bitstream holds.
+        ``lane`` for the lane alone, ``device`` for the whole bitstream.
     seeds : sequence of int
         Placement seeds, at least one.
     jobs : int
-        Syntheses at a time, which are made here.
+        Number of syntheses at a time, which run here.
     workers : Workers
-        Who places.
+        The workers that place.
     tell : callable
-        Called with a line for each point that has no figures, before anything is placed if it is no
-        configuration or does not fit.
+        Called with a line for each point without figures; for illegal points and those that do not fit,
+        before anything is placed.
     progress : callable
-        Called with what is under way, and how many of how many steps of it are done.
+        Called with the current activity, and how many of how many of its steps are done.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def explore(
 
     Notes
     -----
-    Netlists and placements come from the cache if they are there: a sweep that was interrupted goes on.
+    Netlists and placements come from the cache if possible, so an interrupted sweep continues.
     """
     refused = [point for point in points if isinstance(point, Refused)]
     legal = [point for point in points if isinstance(point, Point)]
@@ -95,7 +95,7 @@ def explore(
         raise BuildError(f"nothing to place: none of {len(points)} points can be built")
     tell(f"to be placed: {len(candidates)} of {len(points)} points; seeds: {len(seeds)}")
 
-    # Seed by seed, so that what cannot be placed at all is known early.
+    # Seed by seed, so that points that cannot be placed at all are known early.
     tasks = list(itertools.product(seeds, candidates))
     outcomes = _each(_attempt, tasks, workers, "place and route", progress, _attempted)
     failed = [outcome for outcome in outcomes if isinstance(outcome, Refused)]
@@ -159,7 +159,7 @@ def _attempt(task: tuple[int, Candidate]) -> Placement | Refused:
 
 
 def _attempted(task: tuple[int, Candidate]) -> Placement | Refused | None:
-    """Return what was placed before."""
+    """Return earlier placements."""
     seed, candidate = task
     return placed(candidate.design, seed)
 
@@ -174,6 +174,6 @@ def _candidate(point: Point, what: str) -> Candidate:
 
 
 def _brief(error: BuildError) -> str:
-    """Return an error of a tool in a line: which one, and its last word."""
+    """Return a tool's error in one line: the tool, and its last output line."""
     first, *rest = str(error).splitlines()
     return " ".join([first, *rest[-1:]])

@@ -20,9 +20,9 @@ _NOTES = (
 
 
 def render(exploration: Exploration) -> Group:
-    """Return the table: a result in two lines, boards one after the other, and what the figures are."""
+    """Return the table: two lines per result, board by board, and an explanation of the figures."""
     results = exploration.results
-    # What logic is made of has a column of its own: families have different names for it.
+    # Logic has its own column, because families have different names for it.
     names = list(dict.fromkeys(name for result in results for name in [*result.resources][1:]))
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("table", no_wrap=True)

@@ -1,4 +1,4 @@
-"""Updates per clock of the two streams that the exploration names."""
+"""Updates per clock of the two streams in an exploration."""
 
 from __future__ import annotations
 

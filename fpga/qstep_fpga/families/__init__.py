@@ -1,4 +1,4 @@
-"""What differs between chips: how each family is synthesised, placed and packed."""
+"""The differences between chips: how each family is synthesised, placed and packed."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from qstep_fpga.families.ice40 import ICE40
 __all__ = ["FAMILIES", "Family", "bitstream_name"]
 
 FAMILIES: dict[str, Family] = {"ecp5": ECP5(), "gowin": Gowin(), "ice40": ICE40()}
-"""By the name that a board's file uses."""
+"""Families by the name in a board's file."""
 
 
 def bitstream_name(board: Board) -> str:
-    """Return what the file of a board's bitstream is called."""
+    """Return the name of the file of a board's bitstream."""
     return f"{board.name}{FAMILIES[board.family].bitstream}"

@@ -1,4 +1,4 @@
-"""What the build asks of a family of chips."""
+"""The interface of a family of chips to the build."""
 
 from __future__ import annotations
 
@@ -19,31 +19,30 @@ Refinement = Callable[[dict[str, Any]], object]
 
 
 class Family(Protocol):
-    """Commands and names of one family; files have the names above, in the folder of the command.
+    """Commands and names of one family; files have the names above, in the command's folder.
 
     Attributes
     ----------
     packages : tuple of str
-        Python packages of the tools, beside yosys.
+        Python packages of the tools, apart from yosys.
     synthesis : str
         Yosys command that maps to the family.
     refinements : tuple of callable
-        What yosys leaves undone: each changes a module of a JSON netlist in place, before it is placed.
+        Improvements on yosys: each changes a module of a JSON netlist in place before placement.
     agents_refinements : tuple of callable
-        What is done after these where there are agents, whose lanes need it to reach their clock.
+        Further improvements for agents, whose lanes need them to reach their clock.
     resources : dict
-        What people call a resource, and the names under which place and route reports it; they are
-        added up.
+        Name of a resource, and the names under which place and route reports it, which are added up.
     cells : dict
-        By the names of `resources`, groups of cell types of a netlist. A resource is needed as
-        often as the cells of its largest group; cells of different groups can share one.
+        By the names of `resources`, groups of cell types of a netlist. The needed amount is the
+        number of cells in the largest group; cells of different groups can share a resource.
     block_bits : int
-        Bits of a block RAM, with those that others call parity.
+        Bits of a block RAM, including those also called parity bits.
     bitstream : str
         Suffix of the file that a programmer takes.
     pll_rates : dict
-        By output of the module ``pll``, a regular expression for where its file names the rate that it
-        makes; group 1 is it, in MHz. Where there is no ``lanes_out`` it makes one clock only.
+        By output of the module ``pll``, a regular expression that finds its rate in the file; group
+        1 is the rate in MHz. Without ``lanes_out`` the PLL makes only one clock.
     """
 
     packages: ClassVar[tuple[str, ...]]
@@ -65,19 +64,20 @@ class Family(Protocol):
     def constraints(self, board: Board, two_clocks: bool = False) -> str:
         """Return the pins of the board's top module in the family's own language.
 
-        With `two_clocks` they say its input clock too, from which those of the PLL's outputs follow.
+        With `two_clocks` they also state its input clock, from which the clocks of the PLL's
+        outputs follow.
         """
 
     def limits(self, board: Board, netlist: Path) -> dict[str, float]:
-        """Return the highest clocks in MHz that place and route does not ask for, by resource.
+        """Return limits of the clock in MHz that place and route does not know, by resource.
 
-        `netlist` is what is placed.
+        `netlist` is the netlist to place.
         """
 
     def place(self, board: Board) -> list[str]:
-        """Return the family's nextpnr with its own words: chip, pins, output, what it does better with.
+        """Return the family's nextpnr command with its own options: chip, pins, output, tuning.
 
-        :func:`qstep_fpga.placement.place` adds the words that all of them take.
+        :func:`qstep_fpga.placement.place` adds the options that all families share.
         """
 
     def pack(self, board: Board, out: str) -> list[str]:

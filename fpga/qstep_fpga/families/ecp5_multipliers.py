@@ -1,7 +1,8 @@
-"""Registers before, in and behind ECP5's multipliers: what makes them fast.
+"""Registers before, inside and after ECP5's multipliers, which make them fast.
 
-yosys 0.70 leaves all three outside. :mod:`qstep_fpga.families.ecp5_registers` takes the one behind; a
-multiplier between registers of its own that is followed by another one takes the rest here.
+yosys 0.70 leaves all three outside. :mod:`qstep_fpga.families.ecp5_registers` moves in the one
+after; this module moves in the others, for a multiplier between its own registers that is followed
+by another one.
 """
 
 from __future__ import annotations
@@ -17,12 +18,11 @@ _REGISTERS = ("INPUTA", "INPUTB", "PIPELINE")
 
 
 def deepen_multipliers(module: dict[str, Any]) -> int:
-    """Move flip-flops around multipliers into them, in a netlist of yosys; return how many took them.
+    """Move flip-flops around multipliers into them, in a yosys netlist; return how many took them.
 
-    A multiplier that has its output register takes those before its operands and those behind its
-    result if nothing else uses them but another multiplier, all have its clock and enable, and none has
-    a reset. A register before two multipliers goes into both. Two registers behind a product are the
-    same as one in it and one behind.
+    A multiplier with an output register takes those before its operands and after its result if only
+    multipliers use them, all have its clock and enable, and none has a reset. A register before two
+    multipliers goes into both. Two registers after a product are equivalent to one inside and one after.
     """
     cells = module["cells"]
     uses = Counter(bit for port in module["ports"].values() for bit in port["bits"])
@@ -69,7 +69,7 @@ def deepen_multipliers(module: dict[str, Any]) -> int:
 
 
 def _ports(multiplier: dict[str, Any], letters: str) -> list[str]:
-    """Return the ports of operands (A, B) or of the result (P) of a multiplier, a bit each."""
+    """Return the ports of a multiplier's operands (A, B) or result (P), one per bit."""
     ports = multiplier["connections"]
     return [port for port in ports if port[0] in letters and port[1:].isdigit()]
 

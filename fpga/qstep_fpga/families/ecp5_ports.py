@@ -1,4 +1,4 @@
-"""The ports of ECP5's block RAMs: none is slower than it has to be."""
+"""The ports of ECP5's block RAMs: no port is slower than necessary."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _SLOW = "READBEFOREWRITE"
 
 
 def quiet_ports(module: dict[str, Any]) -> int:
-    """Set ports of block RAMs that never write, or of which nothing is read, to NORMAL; return how many.
+    """Set ports of block RAMs that never write, or are never read, to NORMAL; return how many.
 
-    yosys sets READBEFOREWRITE on all ports, which has the slowest clock. It says what a port reads as it
-    writes: where it does not do both, nothing changes.
+    yosys sets READBEFOREWRITE on all ports, which has the slowest clock. The mode determines what a port
+    reads while it writes, so it does not matter for a port that does not do both.
 
     Parameters
     ----------

