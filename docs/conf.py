@@ -30,9 +30,12 @@ extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
     "numpydoc",
+    "sphinx_click",
     "register_map",
     "rtl_headers",
 ]
+
+smartquotes = False  # an option begins with two hyphens
 
 nitpicky = True
 nitpick_ignore_regex = [

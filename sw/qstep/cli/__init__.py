@@ -27,6 +27,7 @@ class _Commands(click.Group):
             return None
         command = importlib.import_module(f"{__name__}.{cmd_name}").command
         assert isinstance(command, click.Command)
+        command.name = cmd_name
         if not any(
             "-v" in parameter.opts for parameter in command.params
         ):  # the module is loaded once, so the option may be there
