@@ -1,8 +1,8 @@
 """Adam for one flat vector of parameters.
 
-`torch.optim.Adam` is made for many tensors: for each step it groups them and their state, which took
-ten times as long as the step itself for a network of 5,000 parameters. This calls the same fused
-kernel, once, and gives the same numbers.
+`torch.optim.Adam` is made for many tensors: in each step it groups them and their state, which took ten
+times as long as the step itself for a network of 5,000 parameters. This class calls the same fused
+kernel once, and gives the same numbers.
 
 References
 ----------
@@ -33,7 +33,7 @@ class Adam:
     mean, square : Tensor of float32, shape (P,)
         Running means of the gradient and of its square.
     count : Tensor of float32, shape ()
-        Steps that were taken.
+        Steps taken.
     """
 
     def __init__(self, parameters: Tensor) -> None:
@@ -52,7 +52,7 @@ class Adam:
             Learning rate, 0 or more.
         """
         self.count += 1
-        # What torch.optim.Adam(fused=True) calls in the end; there is no public way to it alone.
+        # The function that torch.optim.Adam(fused=True) finally calls; there is no public access to it.
         torch._fused_adam_(
             [self._parameters],
             [gradient],

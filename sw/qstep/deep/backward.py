@@ -1,4 +1,4 @@
-"""The gradient of a network by hand: two products of matrices a layer, and nothing allocated."""
+"""The gradient of a network by hand: two matrix products per layer, and no allocation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Backward:
     Attributes
     ----------
     gradient : Stack
-        As of the last call; one network.
+        Result of the last call; one network.
     """
 
     def __init__(self, network: Stack, forward: Pass, samples: int) -> None:
@@ -64,7 +64,7 @@ class Backward:
         handed : Tensor of float32, shape (actions, B)
             Gradient by the values of the last call of the pass.
         observations : Tensor of float32, shape (B, inputs + 1)
-            What that call saw, a sample a row.
+            Its observations, one sample per row.
         """
         for gradient, hidden, weights, back, through in self._layers:
             self._mm(handed, hidden, out=gradient)
@@ -76,7 +76,7 @@ class Backward:
 
 
 class _Layer(NamedTuple):
-    """What the way back through a layer needs, as views.
+    """The views for the backward pass through a layer.
 
     Attributes
     ----------
@@ -99,5 +99,5 @@ class _Layer(NamedTuple):
 
 
 def _through_relu(back: Tensor, output: Tensor) -> Callable[[], object]:
-    """Return what clears a gradient, in place, where the output is 0: what autograd calls for ReLU."""
+    """Return the function that autograd uses for ReLU: it clears a gradient where the output is 0."""
     return partial(torch.ops.aten.threshold_backward.grad_input, back, output, 0, grad_input=back)

@@ -1,12 +1,12 @@
-"""DQN, fast: many environments at once, several updates with one look into the replay.
+"""Fast DQN: many environments at once, several updates with one access to the replay memory.
 
-The algorithm is that of `dqn_plain`. What is different, and all that is:
+The algorithm is that of `dqn_plain`, with only these differences:
 
 - N environments are stepped at once, so one pass of the network chooses N actions, and the network
   learns ``gradient_steps`` times after N steps instead of once after each N / ``gradient_steps``;
-- those updates draw their batches together, before the first of them, and the target network stands
-  still meanwhile; with prioritised replay they share the priorities too;
-- loss, gradient and optimiser are those of `q_loss` and `adam`: the same numbers, less around them.
+- these updates draw their batches together, before the first one, and the target network does not change
+  meanwhile; with prioritised replay they also share the priorities;
+- loss, gradient and optimiser are those of `q_loss` and `adam`: the same numbers with less overhead.
 
 References
 ----------
@@ -46,12 +46,12 @@ class Dqn(NetworkLearner):
         As of every learner.
     config : DqnConfig
     device : torch.device
-        Of the networks; environments and replay are on the CPU.
+        Device of the networks; environments and replay memory are on the CPU.
 
     Attributes
     ----------
     online, target : Stack
-        One network each: the one that learns, and the one that follows.
+        One network each: the learning one and the target.
     seconds : dict of str to float
         As of every learner. On an accelerator, which works while the host goes on, what ``learn`` has
         started is partly waited for in ``select``.
@@ -89,7 +89,7 @@ class Dqn(NetworkLearner):
         self._loss = QLoss(config.variant, self.networks, self._batches)
 
     def step(self) -> Ended:
-        """Take one step with every environment and learn from what is remembered."""
+        """Take one step with every environment and learn from the replay memory."""
         config = self.config
         began = time.perf_counter()
         seen = self.observation
@@ -138,7 +138,7 @@ class Dqn(NetworkLearner):
             self.target.flat.lerp_(self.online.flat, config.tau)
 
     def policy(self, num_envs: int) -> Policy:
-        """Return the greedy policy of :attr:`online` for so many environments."""
+        """Return the greedy policy of :attr:`online` for a number of environments."""
         return Greedy(self.online, num_envs)
 
     def to_modules(self) -> nn.Sequential:
@@ -163,7 +163,7 @@ class Dqn(NetworkLearner):
 
 
 def _on(device: torch.device, replay: Replay) -> Batches:
-    """Return the batches on the device: on the CPU the very arrays that the replay samples into."""
+    """Return the batches on the device; on the CPU, the arrays into which the replay samples."""
     seen, action, reward, discount = (torch.from_numpy(a).to(device) for a in replay.sampled)
     weight = torch.full_like(reward, 1 / reward.shape[1])
     return Batches(seen, action, reward, discount, weight)

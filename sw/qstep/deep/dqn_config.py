@@ -1,4 +1,4 @@
-"""What a DQN run is made of, checked when it is written down; both forms of DQN take it."""
+"""The configuration of a DQN run, checked when it is made; both forms of DQN use it."""
 
 from __future__ import annotations
 
@@ -22,43 +22,42 @@ class DqnConfig:
     Parameters
     ----------
     total_timesteps : int
-        Length of the run, over which the schedules stretch; 1 or more.
+        Length of the run, to which the schedules refer; 1 or more.
     hidden : tuple of int
         Units of each hidden layer.
     variant : {"single", "target", "double"}
-        Of the loss, see `q_loss_plain`.
+        Variant of the loss, see `q_loss_plain`.
     gamma : float
         Discount, 0..1.
     reward_scale : float
-        Rewards are multiplied by it before they are learnt from. Smooth L1 is linear beyond an error of
-        1, where it learns medians instead of means: rare falls from high values are overlooked. Keep
-        values near 1.
+        Factor for rewards before learning. Smooth L1 is linear beyond an error of 1, where it
+        learns medians instead of means and overlooks rare drops from high values. Keep values near 1.
     batch_size : int
         Transitions of an update, 1..`buffer_size`.
     gradient_steps : int
         Updates after each step of all environments, 1 or more. With N environments that is
         ``gradient_steps / N`` a step.
     buffer_size : int
-        Transitions that are remembered.
+        Transitions in the replay memory.
     learning_starts : int
         Steps before the first update, at least `batch_size`.
     target_update_interval : int
         Steps of all environments between two moves of the target network, 1 or more.
     tau : float
-        How far it moves towards the other one: 1 copies it, less is a moving average.
+        How far it moves towards the online network: 1 copies it, less is a moving average.
     learning_rate, final_learning_rate : float
         Learning rate at the first and at the last step; linear in between.
     epsilon : EpsilonSchedule
-        Of exploration, by steps.
+        Exploration, by steps.
     prioritised : bool
-        Replay what the network is wrong about, see `prioritised`.
+        Replay transitions with large errors more often, see `prioritised`.
     seed : int
-        Of everything that is drawn, the network's first parameters included.
+        Seed of everything that is drawn, including the network's initial parameters.
 
     Raises
     ------
     ConfigError
-        A value is out of its range.
+        A value is out of range.
     """
 
     total_timesteps: int = 100_000

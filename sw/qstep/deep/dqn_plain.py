@@ -1,8 +1,8 @@
-"""DQN as people write it: the beginning of the story. Read this one first.
+"""DQN in the usual code. Start reading here.
 
-One Gymnasium environment, one transition at a time, a deque to remember them, autograd and
-`torch.optim.Adam` to learn. Nothing is slowed down on purpose; what takes the time is many small
-calls, and `dqn` is the same algorithm without most of them.
+It uses one Gymnasium environment, one transition at a time, a deque as replay memory, autograd and
+`torch.optim.Adam`. Nothing is slow on purpose: the time goes into many small calls, and `dqn` is
+the same algorithm without most of them.
 
 References
 ----------
@@ -38,28 +38,27 @@ class PlainDqn:
     Parameters
     ----------
     env : gymnasium.Env
-        With spaces that fit, see :class:`~qstep.deep.spaces.Spaces`. Reset here.
+        With spaces that fit, see :class:`~qstep.deep.spaces.Spaces`. It is reset here.
     config : DqnConfig
         As for :class:`qstep.deep.dqn.Dqn` with N environments; see `num_envs`.
     device : torch.device
     num_envs : int
-        N. After every N / ``gradient_steps`` steps it learns once, and after
-        N * ``target_update_interval`` steps the target network moves: as often,
-        by steps, as the fast form on N environments.
+        N. It learns once after every N / ``gradient_steps`` steps, and the target network moves after
+        N * ``target_update_interval`` steps: as often, by steps, as the fast form on N environments.
 
     Attributes
     ----------
     steps, episodes, updates : int
-        So far.
+        Counts so far.
     spaces : Spaces
     online, target : torch.nn.Sequential
 
     Raises
     ------
     EnvironmentSpaceError
-        A space is another one.
+        A space does not fit.
     ConfigError
-        N is no multiple of ``gradient_steps``, or priorities are asked for.
+        N is not a multiple of ``gradient_steps``, or prioritised replay is requested.
     """
 
     def __init__(
@@ -91,7 +90,7 @@ class PlainDqn:
         self._return = 0.0
 
     def step(self) -> float | None:
-        """Take one step and perhaps learn; return the return of the episode if it has ended."""
+        """Take one step and learn if it is time; return the episode's return if it has ended."""
         config = self.config
         action = self._select()
         seen, reward, terminated, truncated, _ = self.env.step(self.spaces.taken(action))

@@ -1,4 +1,4 @@
-"""Greedy evaluation: how good is a network when nothing is explored and nothing is learnt."""
+"""Greedy evaluation: how good a network is without exploring and learning."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ __all__ = ["play"]
 def play(envs: Envs, policy: Policy, seed: int) -> NDArray[np.float64]:
     """Play one episode on each environment and return the scores, shape (N,).
 
-    Exactly one episode an environment: taking the first N that end would favour the short ones. The
-    score of an episode is the ``score`` of its final info, where the environment says one, else its
-    return.
+    There is exactly one episode per environment, since taking the first N that end would favour
+    short ones. The score of an episode is the ``score`` of its final info if there is one,
+    otherwise its return.
 
     Parameters
     ----------
     envs : gymnasium.vector.VectorEnv
-        Reset first, so not those of a run; with ``AutoresetMode.SAME_STEP``.
+        With ``AutoresetMode.SAME_STEP``. They are reset first, so do not pass those of a run.
     policy : callable
         From observations to actions.
     seed : int
-        Of the environments.
+        Seed of the environments.
     """
     spaces = Spaces(envs.single_observation_space, envs.single_action_space)
     seen, _ = envs.reset(seed=seed)

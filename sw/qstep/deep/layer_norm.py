@@ -1,6 +1,6 @@
-"""Layer normalisation and the ReLU behind it, forwards and backwards, in place.
+"""Layer normalisation with its ReLU, forwards and backwards, in place.
 
-For the CPU both ways are one compiled loop over each column, elsewhere they are PyTorch's operations.
+On the CPU both directions are one compiled loop over each column; elsewhere they are PyTorch operations.
 Both compute, for the sums z of one layer and one sample (a column),
 
     normalised = (z - mean z) / sqrt(var z + 1e-5)
@@ -36,7 +36,7 @@ _EPSILON = 1e-5
 
 
 class TorchNorm:
-    """One layer's, in PyTorch's operations, for any device.
+    """The normalisation of one layer in PyTorch operations, for any device.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class TorchNorm:
         torch.mul(normalised, self._gain, out=output).add_(self._shift).relu_()
 
     def backward(self, back: Tensor, gradient: Tensor) -> Callable[[], object]:
-        """Return what goes back through the last :meth:`forward`.
+        """Return the gradient through the last :meth:`forward`.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class TorchNorm:
 
 
 class CompiledNorm:
-    """One layer's, compiled, for the CPU. Parameters as of :class:`TorchNorm`."""
+    """The compiled normalisation of one layer, for the CPU. Parameters as for :class:`TorchNorm`."""
 
     def __init__(self, parameters: Tensor, output: Tensor) -> None:
         self._parameters, self._output = parameters.numpy(), output.numpy()
@@ -102,18 +102,18 @@ class CompiledNorm:
         _forward(self._parameters, self._output, self._normalised, self._columns)
 
     def backward(self, back: Tensor, gradient: Tensor) -> Callable[[], object]:
-        """Return what goes back through the last :meth:`forward`; see :meth:`TorchNorm.backward`."""
+        """Return the gradient through the last :meth:`forward`; see :meth:`TorchNorm.backward`."""
         kept = (self._parameters, self._output, self._normalised, self._columns)
         return partial(_backward, *kept, back.numpy(), gradient.numpy())
 
 
 def norm_for(parameters: Tensor, output: Tensor) -> TorchNorm | CompiledNorm:
-    """Return the normalisation for the device that the tensors are on."""
+    """Return the normalisation for the device of the tensors."""
     kind = CompiledNorm if output.device.type == "cpu" else TorchNorm
     return kind(parameters, output)
 
 
-# Sums over the samples of a row are taken in the order that the processor is quickest at.
+# Sums over the samples of a row are taken in the processor's fastest order.
 @compiled(fastmath={"reassoc", "contract"})
 def _forward(
     parameters: NDArray[np.float32],
@@ -167,7 +167,9 @@ def _backward(
             by_gain += through * normalised[u, j]
             back[u, j] = gain * through
         gradient[0, u], gradient[1, u] = by_gain, by_shift
-        for j in range(samples):  # a loop of its own: in one with the above nothing is vectorised
+        for j in range(
+            samples
+        ):  # a separate loop: together with the one above, neither would be vectorised
             mean[j] += back[u, j]
             along[j] += back[u, j] * normalised[u, j]
     for j in range(samples):

@@ -1,4 +1,4 @@
-"""What DQN and PQN have in common: exploring on environments, counting what ended, going on exactly."""
+"""The common part of DQN and PQN: exploring, counting finished episodes, resuming exactly."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["PHASES", "Ended", "Envs", "NetworkLearner", "Policy", "Step", "first
 Envs = VectorEnv[Any, Any, Any]
 
 _NETWORKS = "networks"
-"""Before the names of the tensors in a checkpoint."""
+"""Prefix of the tensors' names in a checkpoint."""
 
 PHASES = ("select", "step", "store", "learn")
 
@@ -32,7 +32,7 @@ Policy = Callable[[NDArray[np.float32]], NDArray[np.int64]]
 
 
 class Ended(NamedTuple):
-    """Episodes that ended in one step of a learner, in order of time.
+    """Episodes that ended in one step of a learner, in chronological order.
 
     Attributes
     ----------
@@ -46,12 +46,12 @@ class Ended(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What one step of N environments gave.
+    """The results of one step of N environments.
 
     Attributes
     ----------
     next_observation : ndarray of float32, shape (N, inputs)
-        What the actions led to, at the end of an episode too.
+        The outcome of the actions, also at the end of an episode.
     reward : ndarray of float32, shape (N,)
     terminated : ndarray of bool, shape (N,)
         The next state has no value.
@@ -66,15 +66,15 @@ class Step(NamedTuple):
 
 
 def first_seed(seed: int, num_envs: int) -> int:
-    """Return the seed of the environments of a run: environment i begins with it + i.
+    """Return the first seed of a run's environments; environment i begins with this seed + i.
 
-    So neighbouring seeds share no environments; large ones go round, to where all have one below 2^64.
+    Neighbouring run seeds share no environments; large seeds wrap around, so that all stay below 2^64.
     """
     return num_envs * seed % ((1 << 64) - num_envs + 1)
 
 
 class Room(Protocol):
-    """What keeps arrays of its own: envs, a replay memory."""
+    """An object with its own arrays: environments, a replay memory."""
 
     def checkpoint(self) -> dict[str, NDArray[Any]]: ...
     def restore(self, checkpoint: Mapping[str, NDArray[Any]], /) -> object: ...
@@ -89,21 +89,21 @@ class NetworkLearner(ABC):
     ----------
     envs : gymnasium.vector.VectorEnv
         With ``AutoresetMode.SAME_STEP`` and spaces that fit, see :class:`~qstep.deep.spaces.Spaces`.
-        Reset here, with :func:`first_seed`.
+        They are reset here, with :func:`first_seed`.
     device : torch.device
-        Of the networks; environments are on the CPU.
+        Device of the networks; environments are on the CPU.
     seed : int
-        Of exploration and of whatever else the learner draws.
+        Seed of exploration and of everything else that the learner draws.
 
     Attributes
     ----------
     spaces : Spaces
     observation : ndarray of float32, shape (N, inputs)
-        What the environments show now.
+        The present observations.
     steps, episodes, updates : int
         So far.
     seconds : dict of str to float
-        Spent so far in each of :data:`PHASES`.
+        Time spent so far in each of :data:`PHASES`.
 
     Raises
     ------
@@ -112,7 +112,7 @@ class NetworkLearner(ABC):
     """
 
     COUNTERS: ClassVar[tuple[str, ...]] = ("steps", "episodes", "updates")
-    """Attributes that a checkpoint keeps in its head."""
+    """Attributes in the head of a checkpoint."""
 
     def __init__(self, envs: Envs, device: torch.device, seed: int) -> None:
         check_autoreset(envs)
@@ -127,27 +127,27 @@ class NetworkLearner(ABC):
 
     @abstractmethod
     def step(self) -> Ended:
-        """Play on with every environment, and learn."""
+        """Continue with every environment, and learn."""
 
     @abstractmethod
     def policy(self, num_envs: int) -> Policy:
-        """Return the greedy policy of the network, as it is at each call, for so many environments."""
+        """Return the network's greedy policy, current at each call, for a number of environments."""
 
     @abstractmethod
     def to_modules(self) -> nn.Sequential:
-        """Return a copy of the network that learns, on the CPU."""
+        """Return a copy of the learning network, on the CPU."""
 
     @abstractmethod
     def _tensors(self) -> dict[str, Tensor]:
-        """Return the tensors that a checkpoint keeps, themselves: networks and optimiser."""
+        """Return the tensors of a checkpoint themselves, not copies: networks and optimiser."""
 
     @property
     def resumable(self) -> bool:
-        """Whether the environments have checkpoints, so that the run has."""
+        """Whether the environments have checkpoints, and so the run."""
         return isinstance(self.envs, CompiledVectorEnv)
 
     def _rooms(self) -> dict[str, Room]:
-        """Return what keeps its own arrays in a checkpoint, by name; ConfigError if something cannot."""
+        """Return the objects with own arrays in a checkpoint, by name; ConfigError if one has none."""
         if not isinstance(self.envs, CompiledVectorEnv):
             raise ConfigError(
                 f"{self.envs} has no checkpoints: a Gymnasium environment cannot save its state"
@@ -163,14 +163,14 @@ class NetworkLearner(ABC):
         return Step(next_observation, np.asarray(reward, np.float32), terminated, truncated)
 
     def _explore(self, greedy: NDArray[np.int64], epsilon: float) -> NDArray[np.int64]:
-        """Replace a share of the actions by random ones, in place; return them."""
+        """Replace a share of the actions by random ones in place; return the actions."""
         explore = self.generator.random(len(greedy)) < epsilon
         drawn = self.generator.integers(self.spaces.actions, size=len(greedy))
         np.copyto(greedy, drawn, where=explore)
         return greedy
 
     def _count(self, step: Step) -> Ended:
-        """Add a step of the environments to the returns; return and count the episodes that it ended."""
+        """Add a step of the environments to the returns; count and return the finished episodes."""
         self._returns += step.reward
         env = np.flatnonzero(step.terminated | step.truncated)
         ended = Ended(env, self._returns[env])
@@ -179,14 +179,14 @@ class NetworkLearner(ABC):
         return ended
 
     def checkpoint(self) -> Checkpoint:
-        """Return copies of all that the rest of the run depends on, for :meth:`restore`.
+        """Return copies of everything that the rest of the run depends on, for :meth:`restore`.
 
-        Only between two steps: within one there is more.
+        Only valid between two steps.
 
         Raises
         ------
         ConfigError
-            The environments have none: only those of QStep do that are stepped in one compiled call.
+            The environments have no checkpoints: only QStep's compiled ones do.
         """
         rooms = {name: room.checkpoint() for name, room in self._rooms().items()}
         rooms[_NETWORKS] = {
@@ -203,10 +203,10 @@ class NetworkLearner(ABC):
         )
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Go on from a :meth:`checkpoint` of a run with equal environments and configuration.
+        """Continue from a :meth:`checkpoint` of a run with equal environments and configuration.
 
-        On the CPU, with the same version of PyTorch, the rest of the run is then bit for bit that of
-        the one which went on.
+        On the CPU, with the same version of PyTorch, the rest of the run is bit for bit that of an
+        uninterrupted one.
 
         Raises
         ------

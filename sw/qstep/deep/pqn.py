@@ -1,17 +1,16 @@
 """PQN: Q-learning with a network, online, on many environments at once; no replay, no target network.
 
-What replay and target network do elsewhere, layer normalisation does here: it keeps the values from
-running away when the network learns from its own opinion of the next state. So the transitions of N
-environments over H steps can be learnt from as they come and be forgotten. In software it is what a
-stream of transitions into an accelerator is in hardware. An update is that of `pqn_plain`: the same
-numbers, less around them (`pqn_loss`, `radam`).
+Layer normalisation replaces the replay memory and the target network: it keeps the values from diverging
+when the network learns from its own estimate of the next state. So PQN learns from the transitions of N
+environments over H steps as they come, and then drops them, like an accelerator with a stream of
+transitions. An update is that of `pqn_plain`: the same numbers with less overhead (`pqn_loss`, `radam`).
 
-Where it differs from the paper (Algorithm 1 and its appendix, and the authors' code):
+Differences from the paper (Algorithm 1 and its appendix, and the authors' code):
 
-- A truncated episode goes on in the value of the observation that it was cut off at; the authors'
-  code takes it for terminated.
-- The values of the next observations that the returns need are computed at once when the H steps are
-  over; nothing has been learnt in between, so they are the same numbers.
+- A truncated episode continues with the value of its last observation; the authors' code treats it as
+  terminated.
+- The values of next observations for the returns are computed together after the H steps; nothing is
+  learnt in between, so they are the same numbers.
 - Linear layers start as PyTorch's do, not as Flax's.
 
 References
@@ -48,7 +47,7 @@ def lambda_returns(
     gamma: float,
     q_lambda: float,
 ) -> Tensor:
-    """Return what each step was worth: rewards to come, and ever more of the network's opinion.
+    """Return the lambda return of each step: future rewards, mixed with the network's estimates.
 
     ``G[t] = reward[t] + gamma * (q_lambda * G[t + 1] + (1 - q_lambda) * value[t])``, where `value` is
     that of the observation the step led to, 0 counting where it terminated; at the end of an episode,
@@ -80,7 +79,7 @@ class Pqn(NetworkLearner):
         As of every learner.
     config : PqnConfig
     device : torch.device
-        Of the network; the environments are on the CPU.
+        Device of the network; environments are on the CPU.
 
     Attributes
     ----------
@@ -137,7 +136,7 @@ class Pqn(NetworkLearner):
         return Ended(*(np.concatenate(columns) for columns in zip(*ended, strict=True)))
 
     def policy(self, num_envs: int) -> Policy:
-        """Return the greedy policy of :attr:`network` for so many environments."""
+        """Return the greedy policy of :attr:`network` for a number of environments."""
         return Greedy(self.network, num_envs)
 
     def to_modules(self) -> nn.Sequential:
@@ -145,7 +144,7 @@ class Pqn(NetworkLearner):
         return self.network.to_modules()
 
     def _play(self, t: int, epsilon: float) -> Ended:
-        """Take one step with every environment and write it down."""
+        """Take one step with every environment and record it."""
         began = time.perf_counter()
         self._observation[t, :, :-1] = self.observation
         self._action[t] = self._explore(self._acting(self.observation), epsilon)
@@ -181,7 +180,7 @@ class Pqn(NetworkLearner):
                 self.optimiser.step(gradient, learning_rate, self.updates, config.max_grad_norm)
 
     def _worth(self) -> Tensor:
-        """Return what each step of the rollout was worth, shape (H, N)."""
+        """Return the lambda returns of the rollout, shape (H, N)."""
         config = self.config
         rows = self._on_device(self._next_observation).flatten(0, 1)
         value = self._following(rows.t()[None])[0].amax(0)

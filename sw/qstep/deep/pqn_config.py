@@ -1,4 +1,4 @@
-"""What a PQN run is made of, checked when it is written down."""
+"""The configuration of a PQN run, checked when it is made."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class PqnConfig:
     Parameters
     ----------
     total_timesteps : int
-        Length of the run, over which the schedules stretch; rounded up to whole rollouts.
+        Length of the run, to which the schedules refer; rounded up to whole rollouts.
     hidden : tuple of int
         Units of each hidden layer.
     gamma : float
@@ -26,26 +26,26 @@ class PqnConfig:
     q_lambda : float
         The lambda of the returns, 0..1; 0 is one-step Q-learning.
     reward_scale : float
-        Rewards are multiplied by it before they are learnt from.
+        Factor for rewards before learning.
     num_steps : int
         H, steps of each environment in a rollout.
     update_epochs : int
-        How often a rollout is gone through.
+        Passes over each rollout.
     num_minibatches : int
         Pieces of a rollout, one update each; at most N * H on N environments.
     learning_rate, final_learning_rate : float
         Learning rate at the first and at the last step; linear in between.
     max_grad_norm : float
-        A longer gradient is shortened to it; above 0.
+        A longer gradient is shortened to this; above 0.
     epsilon : EpsilonSchedule
-        Of exploration, by steps.
+        Exploration, by steps.
     seed : int
-        Of everything that is drawn, the network's first parameters included.
+        Seed of everything that is drawn, including the network's initial parameters.
 
     Raises
     ------
     ConfigError
-        A value is out of its range.
+        A value is out of range.
     """
 
     total_timesteps: int = 500_000

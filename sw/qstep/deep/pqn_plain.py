@@ -1,4 +1,4 @@
-"""An update of PQN as people write it: autograd, and PyTorch's RAdam. Read this one first.
+"""An update of PQN in the usual code: autograd, and PyTorch's RAdam. Start reading here.
 
 The loss is the authors': half of the mean squared error, so that its gradient by a value is the error,
 and a gradient is shortened where they shorten it.
@@ -27,7 +27,7 @@ def pqn_loss(network: nn.Module, observation: Tensor, action: Tensor, returns: T
     observation : Tensor of float32, shape (B, inputs)
     action : Tensor of int64, shape (B,)
     returns : Tensor of float32, shape (B,)
-        What the action was worth.
+        Target value of the action.
     """
     taken = network(observation).gather(1, action.unsqueeze(1)).squeeze(1)
     return 0.5 * F.mse_loss(taken, returns)

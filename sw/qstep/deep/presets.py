@@ -1,4 +1,4 @@
-"""What networks learn by name: environments, how many, and what each form is set to."""
+"""The environments that networks learn by name: their number, and the settings of each form."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ class Preset:
     configuration : callable
         Of DQN, from ``plain`` or ``fast`` and a seed.
     pqn : callable
-        What PQN is set to, from a seed.
+        Of PQN, from a seed.
     episodes : int or None
-        After which a run ends, if its steps are not over before.
+        Episodes after which a run ends, unless its steps end first.
     evaluate_every : mapping of str to int
         Training episodes between two evaluations, by form.
     solved : float or None

@@ -30,14 +30,14 @@ __all__ = [
 ]
 
 STEP_CAP = 1000
-"""Steps after which an episode is truncated where the environment sets no limit of its own."""
+"""Steps after which an episode is truncated if the environment has no limit of its own."""
 
 _OURS = frozenset(IDS.values())
 
 _CARTPOLES = ("CartPole-v0", "CartPole-v1")
 
 RENAMED = {"Taxi-v3": "Taxi-v4", "CliffWalking-v0": "CliffWalking-v1"}
-"""Ids that newer Gymnasium releases dropped, and the id under which the same task went on.
+"""Ids that newer Gymnasium releases dropped, and the present id of the same task.
 
 The newer versions only change options that are off by default.
 """
@@ -54,17 +54,17 @@ def make(env_id: str, seed: int, render_mode: str | None = None) -> gym.Env[Any,
         :class:`Snake` with its features as one number; ``cartpole``, which is
         :class:`CartPoleTable` (the short names stand for the :data:`IDS`); or any Gymnasium id whose
         observation and action spaces are ``Discrete``, for example ``FrozenLake-v1``. Spaces that
-        start at another number are shifted to 0. An environment without a step limit gets one of
-        :data:`STEP_CAP`. The ids in :data:`RENAMED` work where Gymnasium has dropped them.
+        start at another number are shifted to 0. An environment without a step limit gets
+        :data:`STEP_CAP`. The ids in :data:`RENAMED` work even if Gymnasium has dropped them.
     seed : int
         Seed of the first reset, 0 or more.
     render_mode : str, optional
-        One that the environment's ``metadata["render_modes"]`` has, as ``ansi``.
+        One of the environment's ``metadata["render_modes"]``, such as ``ansi``.
 
     Raises
     ------
     ConfigError
-        The seed is no integer, or negative.
+        The seed is not an integer, or is negative.
     EnvironmentSpaceError
         The environment is unknown, cannot be made, or a space is not ``Discrete``; the message
         names the space. A map is malformed.
@@ -92,7 +92,7 @@ def table_size(env: gym.Env[Any, Any]) -> tuple[int, int]:
 
 
 def make_any(env_id: str, render_mode: str | None = None) -> gym.Env[Any, Any]:
-    """Make an environment of :func:`make`, whatever its spaces are, and do not reset it.
+    """Make an environment like :func:`make`, with any spaces, and do not reset it.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def make_any(env_id: str, render_mode: str | None = None) -> gym.Env[Any, Any]:
             f"that ends in .txt, or one of {', '.join(IDS)}."
         ) from cause
     if env_id in _OURS:
-        return env.unwrapped  # they check their actions and end their episodes themselves
+        return env.unwrapped  # these check their actions and end their episodes themselves
     limited = env.spec is not None and env.spec.max_episode_steps is not None
     return env if limited else TimeLimit(env, STEP_CAP)
 

@@ -1,8 +1,8 @@
 """The compiled part of `CartPoleVectorEnv`: the motion of Gymnasium's CartPole-v1. Nothing is allocated.
 
 Equality with Gymnasium is exact, so every expression below keeps its order of operations, and the
-sines and cosines of :func:`step` come from NumPy, as Gymnasium's do: those of the C library, which
-:func:`move` takes, may differ in the last bit.
+sines and cosines of :func:`step` come from NumPy, as in Gymnasium. Those of the C library, which
+:func:`move` uses, may differ in the last bit.
 
 `poles` below are `CartPoles`, and `out` is an `Outcome`.
 """
@@ -48,14 +48,14 @@ _FARTHEST = 2.4
 _STEEPEST = 12 * 2 * math.pi / 360
 
 _START = 0.05
-"""Each number of a start state is between minus this and this."""
+"""Each number of a start state is between minus and plus this value."""
 
 _START_STEPS = 1 << 31
-"""Values that it can take: a power of two, so that no draw is discarded."""
+"""Number of possible values: a power of two, so that no draw is discarded."""
 
 
 class CartPoles(NamedTuple):
-    """The state of N environments, one element an environment.
+    """The state of N environments, one element per environment.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class CartPoles(NamedTuple):
     theta, theta_dot : ndarray of float64, shape (N,)
         Angle (rad, 0 upright) and speed (rad/s) of the pole.
     steps : ndarray of int32, shape (N,)
-        Since the episode began.
+        Steps since the episode began.
     """
 
     word: NDArray[np.uint64]
@@ -78,7 +78,7 @@ class CartPoles(NamedTuple):
 
     @classmethod
     def empty(cls, num_envs: int) -> Self:
-        """Return environments in which nothing has begun yet."""
+        """Return environments in which no episode has begun yet."""
         return cls(
             word=np.zeros(num_envs, np.uint64),
             x=np.zeros(num_envs),
@@ -90,7 +90,7 @@ class CartPoles(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a step gives, one element or row an environment.
+    """The results of a step, one element or row per environment.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ def row(poles, i):  # type: ignore[no-untyped-def]
 def step(poles, actions, cosines, sines, seen, out):  # type: ignore[no-untyped-def]
     """Step every environment, and restart those whose episode ends.
 
-    Returns the first environment whose action is out of range, before anything is changed; else -1.
+    Returns the first environment whose action is out of range, before anything is changed; otherwise -1.
     """
     for i in range(len(actions)):
         if actions[i] < 0 or actions[i] >= ACTIONS:

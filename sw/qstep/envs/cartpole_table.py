@@ -14,28 +14,28 @@ from qstep.envs.rendering import METADATA, PLAYER, checked_render_mode, rendered
 __all__ = ["CELLS", "LIMITS", "CartPoleTable", "row_of"]
 
 CELLS = (4, 4, 8, 16)
-"""Cells for place, speed, angle, angular speed: powers of two, 11 bits together."""
+"""Cells for place, speed, angle and angular speed: powers of two, 11 bits in total."""
 
 LIMITS = (2.4, 3.0, math.radians(12), 3.0)
-"""Each number is cut between minus this and this (m, m/s, rad, rad/s); the outer cells have no end."""
+"""Each number is cut between minus and plus this (m, m/s, rad, rad/s); the outer cells are unbounded."""
 
 _ROWS, _COLUMNS = 8, 49
-"""Of a drawing: what is above the track, and how wide it is."""
+"""Size of a drawing: rows above the track, and its width."""
 
 
 class CartPoleTable(gym.Env[Any, Any]):
     """CartPole-v1 with a ``Discrete(2048)`` observation: see :func:`row_of`.
 
-    Actions, rewards (1 a step) and the end after 500 steps are Gymnasium's. A row stands for many
-    states of the pole, so the environment is not quite a Markov process any more, and what is learnt
-    is an average.
+    Actions, rewards (1 per step) and the end after 500 steps are Gymnasium's. A row stands for many
+    states of the pole, so the environment is not quite a Markov process any more, and learnt values are
+    averages.
 
-    **Info.** ``is_success``: the pole is up and the 500 steps are over. Here to terminate is to fail.
+    **Info.** ``is_success``: the pole still stands after 500 steps. Termination means failure here.
 
     Parameters
     ----------
     render_mode : {None, "ansi", "rgb_array"}
-        What :meth:`render` returns: nothing, the cart (``@``) on its track with the pole above, or its
+        The result of :meth:`render`: nothing, the cart (``@``) on its track with the pole above, or its
         picture.
 
     Attributes
@@ -80,7 +80,7 @@ class CartPoleTable(gym.Env[Any, Any]):
         )
 
     def render(self) -> Any:
-        """Return the cart as it is now: see :func:`~qstep.envs.rendering.rendered`."""
+        """Return the cart's present state: see :func:`~qstep.envs.rendering.rendered`."""
         place, _, angle, _ = (0.0,) * 4 if self.pole.state is None else self.pole.state
         cells = [["."] * _COLUMNS for _ in range(_ROWS)] + [["_"] * _COLUMNS]
         middle = (place / LIMITS[0] + 1.0) * (_COLUMNS - 1) / 2
@@ -105,7 +105,7 @@ def row_of(numbers: Sequence[float]) -> int:
     (0, 2047)
     """
     row = 0
-    for k in range(len(CELLS)):  # Numba compiles it, too
+    for k in range(len(CELLS)):  # Numba compiles this too
         cell = int((numbers[k] + LIMITS[k]) / (2 * LIMITS[k]) * CELLS[k])
         row = row * CELLS[k] + min(max(cell, 0), CELLS[k] - 1)
     return row

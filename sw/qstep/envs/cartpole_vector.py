@@ -18,15 +18,15 @@ __all__ = ["CartPoleVectorEnv"]
 class CartPoleVectorEnv(CompiledVectorEnv):
     """N environments of CartPole-v1 in one compiled call: ``gymnasium.make_vec("qstep/CartPole-v0")``.
 
-    From the same start state and with the same actions each equals Gymnasium's environment in all its
-    float64 numbers, observations, rewards and ends. Two things are its own. Start states are
-    drawn by :class:`~qstep.envs.splitmix.SplitMix64`: place, speed, angle and angular speed in this
-    order, each 0.05 * (``below(2^31)`` / 2^30 - 1). And a step that terminates is not called
-    truncated where it is the 500th as well, so that a learner need not ask which of the two counts.
+    From the same start state and with the same actions, each equals Gymnasium's environment in all
+    float64 numbers, observations, rewards and ends. There are two differences. Start states are drawn by
+    :class:`~qstep.envs.splitmix.SplitMix64`: place, speed, angle and angular speed in this order, each
+    0.05 * (``below(2^31)`` / 2^30 - 1). And a step that terminates is never truncated, even if it is the
+    500th, so that a learner need not ask which of the two counts.
 
-    Action 0 pushes to the left, 1 to the right. Every step pays 1, also the last one.
+    Action 0 pushes to the left, 1 to the right. Every step pays 1, including the last one.
 
-    Environment i starts with generator ``seed + i`` and goes on with it from episode to episode.
+    Environment i starts with generator ``seed + i`` and keeps it from episode to episode.
     Autoreset and memory are those of
     :class:`~qstep.envs.compiled_vector.CompiledVectorEnv`.
 

@@ -1,4 +1,4 @@
-"""`CompiledVectorEnv`: what vector environments have in common whose step is one compiled call."""
+"""`CompiledVectorEnv`: the base of vector environments whose step is one compiled call."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ __all__ = ["CompiledVectorEnv"]
 
 
 class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]], ABC):
-    """A :class:`gymnasium.vector.VectorEnv` but for its kernels.
+    """A :class:`gymnasium.vector.VectorEnv` without its kernels.
 
     **Autoreset.** ``AutoresetMode.SAME_STEP``: an environment whose episode ends is reset within the
-    same step. What the last action led to is then in the info, as with Gymnasium's ``SyncVectorEnv``:
-    ``final_obs`` and ``final_info``, with ``_final_obs`` and ``_final_info`` for where; see
+    same step. The info then has the outcome of the last action, as with Gymnasium's ``SyncVectorEnv``:
+    ``final_obs`` and ``final_info``, with the masks ``_final_obs`` and ``_final_info``; see
     :func:`~qstep.envs.vector.led_to`.
 
-    **Memory.** What is returned is the caller's: no later call changes it.
+    **Memory.** Returned arrays belong to the caller: no later call changes them.
 
     Parameters
     ----------
     num_envs : int
         N.
     observation_space : Space
-        Of one environment.
+        Observation space of one environment.
     actions : int
-        Actions of one environment, counted from 0.
+        Number of actions of one environment.
     arrays : NamedTuple of ndarray
-        What the N environments are in; its ``word`` has their generators.
+        The state of the N environments; its ``word`` has their generators.
     """
 
     metadata = {  # noqa: RUF012 - the form that Gymnasium prescribes
@@ -59,7 +59,7 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]], ABC):
 
     @property
     def observation(self) -> NDArray[Any]:
-        """What every environment shows now, to choose the next actions on: a copy."""
+        """The present observation of every environment, as a copy."""
         return self._shown().copy()
 
     def reset(
@@ -70,15 +70,15 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]], ABC):
         Parameters
         ----------
         seed : int, optional
-            0..2^64-N: environment i draws from the generator ``seed + i`` from now on. Without one all
-            go on with their generators; where none was ever given, the operating system gives one.
+            0..2^64-N: from now on, environment i draws from generator ``seed + i``. Without a seed,
+            all keep their generators; if there never was one, the operating system provides it.
         options : dict, optional
             Not used.
 
         Raises
         ------
         EnvironmentSpaceError
-            The seed is out of its range; then nothing has changed.
+            The seed is out of range; nothing is changed.
         """
         if seed is None and not self._begun:
             seed = int(np.random.default_rng().integers(1 << 63))
@@ -94,7 +94,7 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]], ABC):
     def step(
         self, actions: ArrayLike
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
-        """Take one action an environment.
+        """Take one action in each environment.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]], ABC):
         Returns
         -------
         observation : ndarray
-            Of the new episode where one has ended.
+            That of the new episode if one has ended.
         reward : ndarray of float32, shape (N,)
         terminated, truncated : ndarray of bool, shape (N,)
             Never both.
@@ -112,7 +112,7 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]], ABC):
         Raises
         ------
         EnvironmentSpaceError
-            Shape, type or a value is wrong, or no episode has begun; then nothing has moved.
+            Shape, type or a value is wrong, or no episode has begun; nothing is changed.
         """
         if not self._begun:
             raise EnvironmentSpaceError("no episode has begun; call reset before the first step")
@@ -131,17 +131,17 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]], ABC):
         return self.observation, reward, terminated, truncated, info
 
     def checkpoint(self) -> dict[str, NDArray[Any]]:
-        """Return copies of all that the episodes depend on, for :meth:`restore`."""
+        """Return copies of everything that the episodes depend on, for :meth:`restore`."""
         return {name: array.copy() for name, array in self._kept().items()}
 
     def restore(self, checkpoint: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-        """Go on from a :meth:`checkpoint`; return the observation.
+        """Continue from a :meth:`checkpoint`; return the observation.
 
         Raises
         ------
         EnvironmentSpaceError
-            An array is missing, or is of another number of environments or another type; then nothing
-            has changed.
+            An array is missing, or has another number of environments or another type; nothing is
+            changed.
         """
         restore_arrays(self._kept(), checkpoint)
         self._begun = True
@@ -153,22 +153,22 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]], ABC):
 
     @abstractmethod
     def _observe(self, index: int) -> None:
-        """Write what one environment shows now."""
+        """Write the present observation of one environment."""
 
     @abstractmethod
     def _shown(self) -> NDArray[Any]:
-        """Return what every environment shows now, itself."""
+        """Return the present observations themselves, not copies."""
 
     @abstractmethod
     def _advance(self) -> int:
-        """Step by `_actions` and return -1; or whose action is illegal, and then do nothing."""
+        """Step by `_actions` and return -1; if an action is illegal, only return its environment."""
 
     @abstractmethod
     def _outcome(self) -> tuple[NDArray[Any], ...]:
-        """Return what the last step led to, its rewards, terminated and truncated, themselves."""
+        """Return the last step's outcome, rewards, terminated and truncated themselves, not copies."""
 
     def _info(self) -> dict[str, Any]:
-        """Return the info of all environments, as they are now."""
+        """Return the present info of all environments."""
         return {}
 
     def _final_info(self, ended: NDArray[np.bool_]) -> dict[str, Any]:
@@ -176,7 +176,7 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]], ABC):
         return {}
 
     def _kept(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays that a checkpoint has."""
+        """Return the arrays of a checkpoint."""
         kept: dict[str, NDArray[Any]] = self._arrays._asdict()
         return kept
 

@@ -23,7 +23,7 @@ MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))
 MAX_CELLS = 65536
 
 MOST_STEPS = 65535
-"""Of an episode: what a device counts up to."""
+"""Most steps of an episode, which a device can still count."""
 
 
 class DeterministicModel(NamedTuple):
@@ -32,11 +32,11 @@ class DeterministicModel(NamedTuple):
     Attributes
     ----------
     next_state : ndarray of int32, shape (S, A)
-        Where an action leads, 0..S-1.
+        The state that an action leads to, 0..S-1.
     reward : ndarray of float64, shape (S, A)
-        What it pays; the reward belongs to the state that is entered.
+        Its reward, which belongs to the entered state.
     terminated : ndarray of bool, shape (S, A)
-        True where the episode ends there, so that the next state has no value.
+        True if the episode ends there, so that the next state has no value.
     start : int
         The state in which every episode begins.
     """
@@ -50,21 +50,21 @@ class DeterministicModel(NamedTuple):
 class GridWorld(gym.Env[Any, Any]):
     """A walker looks for the goal of a map and avoids its holes.
 
-    **Map.** A rectangle of text, one character a cell: ``S`` start (exactly one), ``G`` goal
-    (one or more), ``H`` hole, ``#`` wall, ``.`` free; 2 to 65536 cells.
+    **Map.** A rectangle of text, one character per cell: ``S`` start (exactly one), ``G`` goal (one or
+    more), ``H`` hole, ``#`` wall, ``.`` free; 2 to 65536 cells.
 
     **Observation.** ``Discrete(rows * columns)``: the walker's cell, ``row * columns + column``,
     counted from the upper left corner.
 
     **Actions.** ``Discrete(4)``: 0 up, 1 down, 2 left, 3 right. A step off the map or into a wall
-    leaves the walker where it is. Every move is certain.
+    leaves the walker in place. Moves are deterministic.
 
     **Reward**, paid on entering a cell: goal +1, hole `hole_reward`, any other cell -1 (also for
-    staying). `hole_reward` is -5 on maps of at most 25 cells and -100 on larger ones, where -5
-    would be cheaper than the way to the goal.
+    staying). `hole_reward` is -5 on maps of at most 25 cells and -100 on larger ones, where a hole
+    for -5 would be cheaper than the way to the goal.
 
-    **End.** Entering the goal or a hole terminates the episode. After `step_cap` steps, 4 for every
-    cell of the map but 65535 at most, an episode that has not terminated is truncated.
+    **End.** Entering the goal or a hole terminates the episode. An episode that has not terminated is
+    truncated after `step_cap` steps: 4 per cell of the map, but at most 65535.
 
     **Start.** Always the cell ``S``. Nothing is random, so a seed has no effect.
 
@@ -73,9 +73,9 @@ class GridWorld(gym.Env[Any, Any]):
     text : str
         The map.
     source : str
-        What the map is called in the message of an error, for example the path of its file.
+        Name of the map in error messages, for example the path of its file.
     render_mode : {None, "ansi", "rgb_array"}
-        What :meth:`render` returns: nothing, the map with ``@`` for the walker, or its picture.
+        The result of :meth:`render`: nothing, the map with ``@`` for the walker, or its picture.
 
     Raises
     ------
@@ -109,7 +109,7 @@ class GridWorld(gym.Env[Any, Any]):
         self.observation_space = Discrete(len(cells))
         self.action_space = Discrete(len(MOVES))
         self._model = _model(cells, self.start, self.shape, self.hole_reward)
-        # Lists index three times faster than arrays, one element at a time.
+        # Access to single elements is three times faster in lists than in arrays.
         self._next, self._reward, self._terminated = (array.tolist() for array in self._model[:3])
         self._state = self.start
         self._steps = 0
@@ -132,7 +132,7 @@ class GridWorld(gym.Env[Any, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[int, dict[str, Any]]:
-        """Put the walker on the start; return its cell and an empty dictionary."""
+        """Put the walker at the start; return its cell and an empty dictionary."""
         super().reset(seed=seed)
         self._state = self.start
         self._steps = 0
@@ -152,7 +152,7 @@ class GridWorld(gym.Env[Any, Any]):
         return self._state, self._reward[state][action], terminated, truncated, {}
 
     def render(self) -> Any:
-        """Return the map as it is now: see :func:`~qstep.envs.rendering.rendered`."""
+        """Return the present map: see :func:`~qstep.envs.rendering.rendered`."""
         cells = list("".join(self.rows))
         cells[self._state] = PLAYER
         width = self.shape[1]

@@ -16,7 +16,7 @@ IDS = {
     "snake": "qstep/Snake-v0",
     "cartpole": "qstep/CartPoleTable-v0",
 }
-"""Id of each environment that the command line calls by a short name."""
+"""Id of each environment with a short name on the command line."""
 
 
 def _register() -> None:
@@ -37,7 +37,7 @@ def _register() -> None:
         entry_point="qstep.envs.cartpole_table:CartPoleTable",
         reward_threshold=475.0,
     )
-    # Gymnasium's own is the one environment of it; this is N of them, compiled.
+    # The single environment is Gymnasium's own; this one is N of them, compiled.
     gym.register(
         "qstep/CartPole-v0", vector_entry_point="qstep.envs.cartpole_vector:CartPoleVectorEnv"
     )

@@ -1,4 +1,4 @@
-"""How our environments show themselves: as text, or as a picture of that text."""
+"""Rendering of our environments: as text, or as a picture of that text."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from qstep.grid_map import FREE, GOAL, HOLE, START, WALL
 __all__ = ["METADATA", "PLAYER", "checked_render_mode", "rendered"]
 
 METADATA: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 10}
-"""What each of them states to Gymnasium."""
+"""The metadata of each for Gymnasium."""
 
 PLAYER = "@"
 """The walker, the head of the snake, the cart."""
 
 PIXELS = 12
-"""Sides of the square that one character becomes."""
+"""Side of the square that one character becomes, in pixels."""
 
 _COLOURS = {
     FREE: (238, 238, 238),
@@ -38,7 +38,7 @@ _COLOURS = {
 
 
 def checked_render_mode(render_mode: str | None) -> str | None:
-    """Return the render mode; raises EnvironmentSpaceError where there is no such."""
+    """Return the render mode; raises EnvironmentSpaceError if it does not exist."""
     modes = METADATA["render_modes"]
     if render_mode is not None and render_mode not in modes:
         raise EnvironmentSpaceError(
@@ -48,19 +48,19 @@ def checked_render_mode(render_mode: str | None) -> str | None:
 
 
 def rendered(render_mode: str | None, rows: Sequence[str]) -> str | NDArray[np.uint8] | None:
-    """Return what `render` of an environment returns.
+    """Return the result of an environment's `render`.
 
     Parameters
     ----------
     render_mode : {"ansi", "rgb_array"} or None
     rows : sequence of str
-        Equally long; one character a cell.
+        Of equal length, one character per cell.
 
     Returns
     -------
     str, or ndarray of uint8 of shape (12 * rows, 12 * columns, 3), or None
-        The rows, each with its line's end; their picture, with a margin of one pixel around each cell;
-        None where no mode was chosen.
+        The rows, each with a line end; their picture, with a margin of one pixel around each cell;
+        or None without a mode.
     """
     if render_mode is None:
         return None

@@ -45,43 +45,43 @@ class Snake(gym.Env[Any, Any]):
 
     **Actions.** ``Discrete(3)``, relative to where the snake is heading: 0 straight, 1 right, 2 left.
 
-    **Step.** The head moves on by one cell. Where that cell holds food, the snake grows: its tail
-    stays and new food appears. Else the tail moves on by one cell too, before the head arrives: the
+    **Step.** The head moves by one cell. If that cell holds food, the snake grows: its tail stays
+    and new food appears. Otherwise the tail also moves by one cell, before the head arrives: the
     head may enter the cell that the tail leaves.
 
     **Reward.** Food +10, death -10, any other step 0.
 
-    **End.** A move into the border or the body is death: it terminates the episode and leaves the
-    grid as it was. Eating the last food (the snake covers the grid) terminates as well, with
-    +10: the game is won. An episode is truncated after 100 steps for every cell of the body
-    without food.
+    **End.** A move into the border or the body is death: it terminates the episode and leaves the grid
+    unchanged. Eating the last food (the snake covers the grid) also terminates it, with +10: the game is
+    won. An episode is truncated after 100 steps per cell of the body without food.
 
-    **Start.** Length 3 and straight; head, with at least 3 free cells between it and any border, and
-    direction are uniform. Food is uniform over the free cells.
+    **Start.** A straight snake of length 3. The position of its head, with at least 3 free cells to any
+    border, and its direction are uniform. Food is uniform over the free cells.
 
     **Observation.** Chosen by `observation`:
 
-    - ``"features"``: ``Box(0, 1, (11,), float32)``, each 0 or 1: a move straight, right, left would
-      be death; heading left, right, up, down; food further left, right, up, down than the head.
+    - ``"features"``: ``Box(0, 1, (11,), float32)``, each 0 or 1: a move straight, right or left would be
+      death; heading left, right, up, down; food is further left, right, up, down than the head.
     - ``"state"``: ``Discrete(2048)``: the same as an integer, feature k as bit k.
     - ``"flood"``: ``Box(0, 1, (14,), float32)``: the 11 features; then, for the moves straight,
-      right, left, the share of the cells that the head could still reach: 0 where the move would be
-      death, 1 where nothing is cut off. Counted are the cells that are connected with the entered
-      one, itself included, and not covered by the body as it was, less its tail.
+    right and
+      left, the share of cells that the head could still reach: 0 if the move would be death, 1 if
+      nothing is cut off. It counts the cells that are connected with the entered one, including
+      itself, and not covered by the old body without its tail.
 
     **Info.** ``score``: food eaten in this episode.
 
     **Chance.** All draws come from :class:`~qstep.envs.splitmix.SplitMix64`: at a reset ``below(64)``,
-    from which head and direction follow as ``(4 * row + column) * 4 + direction`` with row and
-    column less 3; at a reset and at every meal ``below(free cells)``: which of the free cells, row by
-    row, gets the food. A reset without a seed goes on with the same stream.
+    from which head and direction follow as ``(4 * row + column) * 4 + direction`` with row and column
+    minus 3; at a reset and at every meal ``below(free cells)``, the number of the free cell, row by row,
+    that gets the food. A reset without a seed continues the same stream.
 
     Parameters
     ----------
     observation : {"features", "state", "flood"}
     render_mode : {None, "ansi", "rgb_array"}
-        What :meth:`render` returns: nothing, the grid with ``@`` for the head, ``o`` for the rest of the
-        snake and ``*`` for the food, or its picture.
+        The result of :meth:`render`: nothing, the grid with ``@`` for the head, ``o`` for the rest
+        of the snake and ``*`` for the food, or its picture.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Snake(gym.Env[Any, Any]):
     Raises
     ------
     EnvironmentSpaceError
-        `observation` or `render_mode` is none of those.
+        `observation` or `render_mode` is none of these.
 
     Examples
     --------
@@ -134,7 +134,7 @@ class Snake(gym.Env[Any, Any]):
         Parameters
         ----------
         seed : int, optional
-            0..2^64-1; where none was ever given, the operating system gives one.
+            0..2^64-1; if there never was one, the operating system provides it.
         options : dict, optional
             Not used.
         """
@@ -183,7 +183,7 @@ class Snake(gym.Env[Any, Any]):
         return self._observe(), reward, won, truncated, self._info()
 
     def render(self) -> Any:
-        """Return the grid as it is now: see :func:`~qstep.envs.rendering.rendered`."""
+        """Return the present grid: see :func:`~qstep.envs.rendering.rendered`."""
         cells = dict.fromkeys(self.body, "o")
         if self.body:
             cells[self.body[0]] = PLAYER
@@ -195,19 +195,19 @@ class Snake(gym.Env[Any, Any]):
         return rendered(self.render_mode, rows)
 
     def place(self, body: Sequence[Cell], food: Cell) -> Any:
-        """Put the snake and the food somewhere, go on from there, and return the observation.
+        """Place the snake and the food, continue from there, and return the observation.
 
         Parameters
         ----------
         body : sequence of (row, column)
-            From head to tail, 3 cells or more, each beside the one before; it is heading away from
-            its second cell.
+            From head to tail, 3 cells or more, each beside the previous one; the snake is heading
+            away from its second cell.
         food : (row, column)
 
         Raises
         ------
         EnvironmentSpaceError
-            That is no snake, or the food is on it or off the grid.
+            This is not a legal snake, or the food is on it or off the grid.
         """
         self.direction = checked_placement(body, food)
         self.body = deque(body)
@@ -250,7 +250,7 @@ class Snake(gym.Env[Any, Any]):
         heading = [0] * 4
         heading[DIRECTION_FEATURE[self.direction] - ACTIONS] = 1
         row, column = self.body[0]
-        # Where there is no food left it is in no direction.
+        # Without food there is no direction to it.
         to_row, to_column = self.food or (row, column)
         food = [to_column < column, to_column > column, to_row < row, to_row > row]
         return dangers + heading + [int(there) for there in food]

@@ -1,9 +1,9 @@
-"""What N games of Snake are made of, and what a step of them writes: structures of arrays.
+"""The state of N games of Snake, and the results of a step: structures of arrays.
 
-A grid is 12 x 12 bytes with a border of 1 around its cells, so that a wall and a body look alike and
-nothing has to be checked against the edge; a cell is its number in that grid, ``12 * row + column``
-counted from the border. A body is a ring: the cells from `head` back to ``head - length + 1``, modulo
-its size.
+A grid is 12 x 12 bytes with a border of 1 around its cells, so walls and bodies look alike and
+there are no checks for the edge. A cell is identified by its number in that grid, ``12 * row +
+column``, counted from the border. A body is a ring: the cells from `head` back to ``head - length +
+1``, modulo its size.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ from qstep.envs.snake_rules import SIDE
 __all__ = ["PITCH", "RING", "SCRATCH", "Outcome", "Snakes"]
 
 PITCH = SIDE + 2
-"""From one row of the grid to the next."""
+"""Distance from one row of the grid to the next."""
 
 RING = 128
 """Cells in a ring: a power of two that holds every body."""
 
 SCRATCH = ("marks", "stack")
-"""Fields of `Snakes` that carry nothing from one step to the next."""
+"""Fields of `Snakes` that hold no state between steps."""
 
 
 class Snakes(NamedTuple):
-    """The state of N snakes, one element or row a game, and what the flood fill works with.
+    """The state of N snakes, one element or row per game, and work space of the flood fill.
 
     Attributes
     ----------
     word : ndarray of uint64, shape (N,)
         Generators.
     grid : ndarray of uint8, shape (N, 144)
-        1 where there is border or body.
+        1 for border or body.
     ring : ndarray of uint8, shape (N, 128)
         Cells of the body.
     head : ndarray of int64, shape (N,)
-        Place of the head in the ring.
+        Position of the head in the ring.
     length, direction, hunger : ndarray of int64, shape (N,)
         Hunger counts the steps since the last food.
     food : ndarray of int64, shape (N,)
-        Cell, or 0 (a border cell) where the game is won.
+        Its cell, or 0 (a border cell) if the game is won.
     marks : ndarray of uint8, shape (144,)
-        The grid of one game, with what a flood fill has reached.
+        The grid of one game, with the cells that a flood fill has reached.
     stack : ndarray of int64, shape (144,)
-        Cells from which the fill has to go on.
+        Cells from which the fill must continue.
     """
 
     word: NDArray[np.uint64]
@@ -63,7 +63,7 @@ class Snakes(NamedTuple):
 
     @classmethod
     def empty(cls, num_envs: int) -> Self:
-        """Return games in which nothing has begun yet."""
+        """Return games in which no episode has begun yet."""
         cells = PITCH * PITCH
         return cls(
             word=np.zeros(num_envs, np.uint64),
@@ -80,7 +80,7 @@ class Snakes(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a step gives, one element or row a game; N snakes, W float features.
+    """The results of a step, one element or row per game; N snakes, W float features.
 
     Attributes
     ----------

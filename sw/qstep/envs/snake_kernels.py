@@ -70,10 +70,10 @@ def restart(snakes, i):  # type: ignore[no-untyped-def]
 
 @compiled
 def _flood(snakes, grid, head, direction, free, shares):  # type: ignore[no-untyped-def]
-    """Write for each action which share of the `free` cells is connected with the cell it enters.
+    """Write, for each action, the share of the `free` cells that is connected with the entered cell.
 
-    A reached cell is marked with 2 + action. Two actions often enter the same region: the second one
-    then takes the count of the first.
+    A reached cell is marked with 2 + action. Two actions often enter the same region; the second
+    one then uses the count of the first.
     """
     marks, stack = snakes.marks, snakes.stack
     for cell in range(PITCH * PITCH):
@@ -126,7 +126,7 @@ def row(snakes, i):  # type: ignore[no-untyped-def]
 
 @compiled
 def observe(snakes, i, state, features):  # type: ignore[no-untyped-def]
-    """Write the observation of game `i`: the state, and as many features as there is room for."""
+    """Write the observation of game `i`: the state, and as many features as fit."""
     seen = row(snakes, i)
     state[i] = seen
     width = features.shape[1]
@@ -170,7 +170,7 @@ def move(snakes, i, action):  # type: ignore[no-untyped-def]
 def step(snakes, actions, state, features, out):  # type: ignore[no-untyped-def]
     """Step every game, and restart those whose episode ends.
 
-    Returns the first game whose action is out of range, before anything is changed; else -1.
+    Returns the first game whose action is out of range, before anything is changed; otherwise -1.
     """
     for i in range(len(actions)):
         if actions[i] < 0 or actions[i] >= ACTIONS:

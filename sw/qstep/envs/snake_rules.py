@@ -1,4 +1,4 @@
-"""What `Snake` and `SnakeVectorEnv` share: the numbers of the game, and its checks."""
+"""Shared by `Snake` and `SnakeVectorEnv`: the numbers of the game, and its checks."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ Observation: TypeAlias = Literal["state", "features", "flood"]
 SIDE = 10
 START_LENGTH = 3
 MARGIN = 3
-"""Free cells at least between the head and the border at the start."""
+"""Least number of free cells between the head and the border at the start."""
 
 PATIENCE = 100
-"""Steps without food for every cell of the body, after which an episode is truncated."""
+"""Steps without food, per cell of the body, after which an episode is truncated."""
 
 REWARD_FOOD = 10.0
 REWARD_DEATH = -10.0
@@ -48,7 +48,7 @@ MOVES = ((0, 1), (1, 0), (0, -1), (-1, 0))
 """Row and column step of the directions right, down, left, up: clockwise."""
 
 TURNS = (0, 1, -1)
-"""What the actions straight, right, left add to the direction."""
+"""The change of direction by the actions straight, right, left."""
 
 ACTIONS = len(TURNS)
 FEATURES = 11
@@ -60,7 +60,7 @@ DIRECTION_FEATURE = (4, 6, 3, 5)
 
 
 def checked_observation(observation: Observation) -> Observation:
-    """Return the kind of observation; raises EnvironmentSpaceError where there is no such."""
+    """Return the kind of observation; raises EnvironmentSpaceError if it does not exist."""
     kinds = get_args(Observation)
     if observation not in kinds:
         raise EnvironmentSpaceError(
@@ -70,7 +70,7 @@ def checked_observation(observation: Observation) -> Observation:
 
 
 def checked_placement(body: Sequence[Cell], food: Cell) -> int:
-    """Return where a snake is heading; raises EnvironmentSpaceError if it or its food is impossible."""
+    """Return the direction of a snake; raises EnvironmentSpaceError if it or its food is impossible."""
     if len(body) < START_LENGTH:
         raise EnvironmentSpaceError(
             f"the body has {len(body)} cells; it must have {START_LENGTH} to {SIDE * SIDE - 1}"

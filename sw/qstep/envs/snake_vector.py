@@ -29,11 +29,10 @@ __all__ = ["SnakeVectorEnv"]
 class SnakeVectorEnv(CompiledVectorEnv):
     """N environments of :class:`~qstep.envs.snake.Snake`, stepped in one compiled call.
 
-    The rules, rewards and observations are those of `Snake`; action 0 goes straight on, 1 turns to the
-    right, 2 to the left. Environment i goes move for move as one `Snake` that is first reset with
-    ``seed + i`` and, whenever an episode ends, without a seed. ``score`` of the info is the food eaten
-    in the episode. Autoreset and memory are those of
-    :class:`~qstep.envs.compiled_vector.CompiledVectorEnv`.
+    The rules, rewards and observations are those of `Snake`; action 0 goes straight, 1 turns right,
+    2 turns left. Environment i equals, move for move, one `Snake` that is first reset with ``seed + i``
+    and, after each episode, without a seed. ``score`` in the info is the food eaten in the episode.
+    Autoreset and memory are those of :class:`~qstep.envs.compiled_vector.CompiledVectorEnv`.
 
     Parameters
     ----------
@@ -45,7 +44,7 @@ class SnakeVectorEnv(CompiledVectorEnv):
     Raises
     ------
     EnvironmentSpaceError
-        A parameter is out of its range.
+        A parameter is out of range.
 
     Examples
     --------
@@ -85,7 +84,7 @@ class SnakeVectorEnv(CompiledVectorEnv):
         return _cell(self._arrays.food[index])
 
     def place(self, index: int, body: Sequence[Cell], food: Cell) -> NDArray[Any]:
-        """Put a snake and its food somewhere; see :meth:`Snake.place`. Return the observation."""
+        """Place a snake and its food as in :meth:`Snake.place`; return the observation."""
         direction = checked_placement(body, food)
         arrays = self._arrays
         grid = np.ones((PITCH, PITCH), np.uint8)
@@ -134,7 +133,7 @@ class SnakeVectorEnv(CompiledVectorEnv):
 
 
 def _score(score: NDArray[np.int64], where: NDArray[np.bool_]) -> dict[str, Any]:
-    """Return the score as Gymnasium has an info of vector environments."""
+    """Return the score in Gymnasium's form of an info of vector environments."""
     return {"score": score, "_score": where.copy()}
 
 

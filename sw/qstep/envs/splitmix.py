@@ -1,9 +1,9 @@
-"""The generator of the environments that draw: small, seeded by one number, easy to compile.
+"""The random generator of our environments: small, seeded by one number, easy to compile.
 
-A 64-bit word moves on by a constant and is mixed (splitmix64: Steele, Lea and Flood, OOPSLA 2014). The
-upper 32 bits of the mix become a number below a bound by multiplication, and the draws that would
-favour some numbers are discarded (D. Lemire, "Fast Random Integer Generation in an Interval", 2019):
-where the 32 bits are uniform, so is the number, exactly.
+A 64-bit word advances by a constant and is mixed (splitmix64: Steele, Lea and Flood, OOPSLA 2014). The
+upper 32 bits of the mix become a number below a bound by multiplication, and draws that would
+favour some numbers are discarded (D. Lemire, "Fast Random Integer Generation in an Interval",
+2019). If the 32 bits are uniform, so is the number, exactly.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class SplitMix64:
     Attributes
     ----------
     word : int
-        All of the state, 0..2^64-1.
+        The whole state, 0..2^64-1.
 
     Raises
     ------
     EnvironmentSpaceError
-        The seed is not an integer of that range.
+        The seed is not an integer in that range.
     """
 
     def __init__(self, seed: int) -> None:

@@ -1,4 +1,4 @@
-"""The compiled form of `SplitMix64`, for many generators whose words lie in one array."""
+"""The compiled form of `SplitMix64`, for many generators whose words are in one array."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from qstep.splitmix import GOLDEN, MIX_A, MIX_B
 __all__ = ["STEP", "below", "mix"]
 
 STEP = np.uint64(GOLDEN)
-"""What a word moves on by."""
+"""The increment of a word."""
 
 _MIX_A, _MIX_B = np.uint64(MIX_A), np.uint64(MIX_B)
 _LOW, _ALL = np.uint64(0xFFFFFFFF), np.uint64(1 << 32)
@@ -28,7 +28,7 @@ def mix(word):  # type: ignore[no-untyped-def]
 
 @compiled
 def below(word, i, bound):  # type: ignore[no-untyped-def]
-    """Draw a number below `bound` from generator `i`, as `SplitMix64.below` does."""
+    """Draw a number below `bound` from generator `i`, like `SplitMix64.below`."""
     many = np.uint64(bound)
     while True:
         word[i] += STEP

@@ -1,4 +1,4 @@
-"""N environments at once, as Gymnasium's ``VectorEnv`` has them: made by name, read as transitions."""
+"""N environments at once, as Gymnasium's ``VectorEnv``: made by name, read as transitions."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["check_autoreset", "final_values", "led_to", "make_vector"]
 
 
 def make_vector(env_id: str, num_envs: int) -> VectorEnv[Any, Any, Any]:
-    """Make N environments, reset within the step that ends an episode.
+    """Make N environments that reset within the step that ends an episode.
 
-    Those of QStep that have a compiled form are stepped in one call, others one after the other.
+    QStep's environments with a compiled form step in one call, others one after the other.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def make_vector(env_id: str, num_envs: int) -> VectorEnv[Any, Any, Any]:
     Raises
     ------
     EnvironmentSpaceError
-        The environment is unknown or cannot be made, or the number is out of its range.
+        The environment is unknown or cannot be made, or the number is out of range.
     """
     checked_num_envs(num_envs)
     spec = gym.registry.get(env_id) if env_id.startswith("qstep/") else None
@@ -43,7 +43,7 @@ def make_vector(env_id: str, num_envs: int) -> VectorEnv[Any, Any, Any]:
 
 
 def check_autoreset(envs: VectorEnv[Any, Any, Any]) -> None:
-    """Raise EnvironmentSpaceError unless an episode that ends is reset within the same step."""
+    """Raise EnvironmentSpaceError unless a finished episode is reset within the same step."""
     mode = envs.metadata.get("autoreset_mode")
     if mode is not AutoresetMode.SAME_STEP:
         raise EnvironmentSpaceError(
@@ -52,10 +52,10 @@ def check_autoreset(envs: VectorEnv[Any, Any, Any]) -> None:
 
 
 def led_to(observation: NDArray[Any], info: dict[str, Any]) -> NDArray[Any]:
-    """Return what each action led to, shape as `observation`: it belongs to the transition.
+    """Return the outcome of each action for its transition, with the shape of `observation`.
 
-    With ``AutoresetMode.SAME_STEP`` a step's observation is that of the new episode where one has ended;
-    what the last action of the old one led to is in the info.
+    With ``AutoresetMode.SAME_STEP``, a step's observation is that of the new episode if one has
+    ended; the outcome of the old episode's last action is in the info.
 
     Parameters
     ----------
@@ -72,6 +72,6 @@ def led_to(observation: NDArray[Any], info: dict[str, Any]) -> NDArray[Any]:
 
 
 def final_values(info: dict[str, Any], name: str) -> NDArray[Any] | None:
-    """Return a value of the final infos of a step, shape (N,), right where an episode ended; or None."""
+    """Return a value of a step's final infos, shape (N,), valid where an episode ended; or None."""
     values: NDArray[Any] | None = info.get("final_info", {}).get(name)
     return values

@@ -1,4 +1,4 @@
-"""What every kind of environments checks at its door, and how it takes a checkpoint back."""
+"""Argument checks of all vector environments, and restoring of their checkpoints."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def check_action(bad: int, given: NDArray[Any], actions: int) -> None:
 def restore_arrays(
     arrays: Mapping[str, NDArray[Any]], checkpoint: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Write a checkpoint into the arrays that it was taken of, all of it or nothing.
+    """Write a checkpoint into the arrays from which it was taken, completely or not at all.
 
     Raises
     ------
     EnvironmentSpaceError
-        An array is missing, or is of another number of environments or another type.
+        An array is missing, or has another number of environments or another type.
     """
     for name, array in arrays.items():
         if name not in checkpoint:
