@@ -10,10 +10,11 @@ from tb.bench import TB
 
 from qstep_rtl.crc32 import Crc32
 from qstep_rtl.invariants import GENERATED
+from qstep_rtl.session import Session
 
 __all__ = ["BLOCKS", "block"]
 
-BLOCKS = {"crc32.v": Crc32}
+BLOCKS = {"crc32.v": Crc32, "session.v": Session}
 """What makes each file; its module has the name of the file."""
 
 

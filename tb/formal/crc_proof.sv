@@ -38,6 +38,8 @@ module crc_proof (
   logic [31:0] register_q, own_q;
   logic [2:0] own_bytes_q = '0;
   logic past_q = 1'b0;
+  logic continues;
+  assign continues = own_bytes_q != 0 && own_bytes_q < 4 && data_i == 8'(own_q >> 8 * own_bytes_q);
   always_ff @(posedge clk_i) begin
     past_q <= 1'b1;
     own_bytes_q <= '0;
@@ -48,7 +50,7 @@ module crc_proof (
       if (own_bytes_q == 0 && data_i == ~register_q[7:0]) begin
         own_q <= ~register_q;
         own_bytes_q <= 3'd1;
-      end else if (own_bytes_q != 0 && own_bytes_q < 4 && data_i == 8'(own_q >> 8 * own_bytes_q)) begin
+      end else if (continues) begin
         own_bytes_q <= own_bytes_q + 1'b1;
       end
     end else if (shift_i) begin

@@ -346,7 +346,27 @@ _CRC = Proof(
     ),
 )
 
+_SESSION = Proof(
+    name="session",
+    says="a session carries out each request once, in order, none of another session or after a refusal",
+    top="session_proof",
+    files=("session.v", "session_proof.sv"),
+    parameters={},
+    clocks=14,
+    cover_clocks=60,
+    faults=(
+        Fault(
+            "a request is carried out if its number is ahead by 256",
+            "session.v",
+            "= ! ahead;",
+            "= ! ahead[7:0];",
+            60,
+        ),
+    ),
+)
+
 _ALL = (
+    _SESSION,
     _CRC,
     _AGENTS,
     _BUDGET,
@@ -367,5 +387,5 @@ _ALL = (
 PROOFS = {proof.name: proof for proof in _ALL}
 """All proofs by name."""
 
-FAST = ("update-16-1", "lane-2x16-1")
+FAST = ("crc", "table", "tree", "update-16-1", "lane-2x16-1")
 """Those that each test run makes."""

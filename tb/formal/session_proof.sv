@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// A session carries out each request once and in order, none of another session, and none after a refusal.
+//
+// Function    Keeps the session's nonce, the count of what was carried out in it, and how it was refused, by the rules of
+//             docs/link.md. What the block says of a request is what follows from these.
+// Assumed     How the reader of requests uses the block: four bytes of epoch, the number, three clocks to judge, for a
+//             HELLO its execution, and one answer, whenever. Power-up is a reset; another may come at any time.
+
+module session_proof (
+    input logic        clk_i,
+    input logic        rst_i,
+    input logic        begins_i,
+    input logic        ends_i,
+    input logic [31:0] epoch_i,
+    input logic [15:0] seq_i,
+    input logic        is_hello_i,
+    input logic        repeatable_i,
+    input logic [31:0] nonce_i,
+    input logic [ 2:0] status_i
+);
+
+  localparam logic [2:0] Ok = 3'd0, Duplicate = 3'd1, Gap = 3'd2, Stale = 3'd3;
+
+  // Where the request at hand is: 0 none, 1 to 4 its epoch, 5 its number, 9 its HELLO, 12 its answer.
+  logic [3:0] phase_q = '0;
+  logic [31:0] epoch_q, nonce_q;
+  logic [15:0] seq_q;
+  logic is_hello_q, repeatable_q, finish, greet;
+  assign finish = phase_q == 4'd12 && ends_i;
+  assign greet  = phase_q == 4'd9 && is_hello_q;
+
+  always_ff @(posedge clk_i) begin
+    if (phase_q == 0) begin
+      epoch_q <= epoch_i;
+      seq_q <= seq_i;
+      {is_hello_q, repeatable_q, nonce_q} <= {is_hello_i, repeatable_i, nonce_i};
+      if (begins_i) phase_q <= 4'd1;
+    end else if (phase_q != 4'd12) begin
+      phase_q <= phase_q + 1'b1;
+    end else if (ends_i) begin
+      phase_q <= '0;
+    end
+    if (rst_i) phase_q <= '0;
+  end
+
+  logic [31:0] epoch;
+  logic [15:0] expected;
+  logic [ 2:0] verdict;
+  session u_session (
+      .clk         (clk_i),
+      .rst         (rst_i),
+      .compare     (phase_q >= 4'd1 && phase_q <= 4'd4),
+      .position    (2'(phase_q - 4'd1)),
+      .\byte       (8'(epoch_q >> 8 * 2'(phase_q - 4'd1))),
+      .judge       (phase_q == 4'd5),
+      .seq         (seq_q),
+      .is_hello    (is_hello_q),
+      .repeatable  (repeatable_q),
+      .verdict     (verdict),
+      .greet       (greet),
+      .greet_nonce (nonce_q),
+      .finish      (finish),
+      .status      (status_i),
+      .epoch       (epoch),
+      .expected    (expected)
+  );
+
+  // The session by the document.
+  logic open_q, greeted_q;
+  logic [31:0] session_nonce_q;
+  logic [15:0] next_q;
+  logic [2:0] refused_q;
+  logic past_q = 1'b0;
+  logic mine, in_turn, carries_out;
+  assign mine = open_q && epoch_q == epoch;
+  assign in_turn = seq_q == next_q;
+  assign carries_out = !is_hello_q && mine && refused_q == Ok && in_turn;
+
+  always_ff @(posedge clk_i) begin
+    past_q <= 1'b1;
+    greeted_q <= greet && !rst_i && !(open_q && nonce_q == session_nonce_q);
+    if (greeted_q) begin
+      open_q <= 1'b1;
+      session_nonce_q <= nonce_q;
+      next_q <= '0;
+      refused_q <= Ok;
+    end
+    if (finish && carries_out) next_q <= next_q + 1'b1;
+    if (finish && !is_hello_q && mine && refused_q == Ok && status_i > Stale) refused_q <= status_i;
+    if (rst_i) begin
+      open_q <= 1'b0;
+      greeted_q <= 1'b0;
+      next_q <= '0;
+      refused_q <= Ok;
+    end
+  end
+
+  always_comb begin
+    assume (past_q || rst_i);
+    if (past_q) begin
+      Phase_L : assert (phase_q <= 4'd12 && (refused_q == Ok || refused_q > Stale));
+      Open_L : assert (u_session.open_ == open_q);
+      Expected_A : assert (expected == next_q);
+      Refused_L : assert (u_session.halted == refused_q);
+      Nonce_L : assert (!open_q || (epoch ^ 32'(u_session.\$signal )) == session_nonce_q);
+      if (phase_q >= 4'd8 && !is_hello_q) begin
+        Judged_L : assert (u_session.\$signal$19 == in_turn && !u_session.\$signal$26 );
+        Stale_A : assert ((verdict == Stale) == !mine);
+        Refusal_A : assert (!mine || refused_q == Ok || verdict == refused_q);
+        Once_A :
+        assert (verdict != Ok || (mine && refused_q == Ok &&
+                                  (in_turn || (repeatable_q && seq_q == next_q - 1'b1))));
+        InTurn_A : assert (!carries_out || verdict == Ok);
+        Duplicate_A :
+        assert (verdict != Duplicate || (mine && !in_turn && 16'(seq_q - next_q) >= 16'h8000));
+      end
+      Carried_C : cover (finish && carries_out && next_q == 16'd1);
+      Again_C : cover (finish && verdict == Duplicate);
+      Refused_C : cover (finish && mine && refused_q > Stale && in_turn && verdict == refused_q);
+    end
+  end
+
+endmodule
