@@ -64,9 +64,8 @@ class Snake(gym.Env[Any, Any]):
       death; heading left, right, up, down; food is further left, right, up, down than the head.
     - ``"state"``: ``Discrete(2048)``: the same as an integer, feature k as bit k.
     - ``"flood"``: ``Box(0, 1, (14,), float32)``: the 11 features; then, for the moves straight,
-    right and
-      left, the share of cells that the head could still reach: 0 if the move would be death, 1 if
-      nothing is cut off. It counts the cells that are connected with the entered one, including
+      right and left, the share of cells that the head could still reach: 0 if the move would be death,
+      1 if nothing is cut off. It counts the cells that are connected with the entered one, including
       itself, and not covered by the old body without its tail.
 
     **Info.** ``score``: food eaten in this episode.
