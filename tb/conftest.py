@@ -1,14 +1,14 @@
-"""Tests find the same wherever they run: on a busy machine, and started in the background."""
+"""Tests behave the same everywhere: on a busy machine, and when started in the background."""
 
 import signal
 
 from hypothesis import HealthCheck, settings
 
-# Property tests fail for what they find, not for how long a busy machine takes over it.
+# Property tests fail because of what they find, not because a busy machine is slow.
 settings.register_profile(
     "qstep", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("qstep")
 
-# What a shell starts in the background ignores Ctrl-C, and so would the programs under test.
+# Processes that a shell starts in the background ignore Ctrl-C, and so would the programs under test.
 signal.signal(signal.SIGINT, signal.default_int_handler)

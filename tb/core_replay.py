@@ -1,4 +1,4 @@
-"""Write what the FuseSoC target ``sim`` replays: transitions, and the golden model's table after them.
+"""Write the input of the FuseSoC target ``sim``: transitions, and the golden model's table after them.
 
 python -m tb.core_replay
 """
@@ -21,7 +21,7 @@ TRANSITIONS = 1000
 
 
 def words() -> str:
-    """Return the file: what its words are says ``rtl/bench/qs_replay.sv``."""
+    """Return the file; ``rtl/bench/qs_replay.sv`` describes its words."""
     random = np.random.default_rng(1)
     model, hyper = Model(CONFIG), Hyperparameters(alpha=0.5, gamma=0.9)
     moves = Transitions.from_arrays(

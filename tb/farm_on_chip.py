@@ -1,10 +1,10 @@
-"""A farm against the compiled model, ten million steps of all agents together: whole, then lane by lane.
+"""A farm against the compiled model, ten million steps of all agents: as a whole, then lane by lane.
 
     python -m tb.farm_on_chip [LANES [STEPS]]
 
-The whole farm has four lanes on one simulated chip. One of LANES is too large for that, but its islands
-are alike and share nothing but the chain: so a simulated chip of one lane is each of them in turn, with
-the agents, settings and generators of that lane.
+The whole farm has four lanes on one simulated chip. A farm of LANES is too large for that, but its
+islands are identical and share only the chain, so a simulated chip with one lane plays each of them in
+turn, with the agents, settings and generators of that lane.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ STEPS = 10_000_000
 
 
 def whole(lanes: int, steps: int) -> list[str]:
-    """Return what differs when a simulated chip has all lanes; `steps` are of all agents."""
+    """Return the differences for a simulated chip with all lanes; `steps` are those of all agents."""
     plan = plan_of(WORLD, Algorithm.Q_LEARNING, lanes * LANE_AGENTS)
     assert plan.config.lanes == lanes
     chip = open_agents("sim:", plan.config, plan.loaded, plan.settings)
@@ -40,7 +40,7 @@ def whole(lanes: int, steps: int) -> list[str]:
 
 
 def lane_by_lane(lanes: int, steps: int) -> list[str]:
-    """Return what differs when one simulated lane after the other makes its share of `steps`."""
+    """Return the differences when one simulated lane after the other makes its share of `steps`."""
     plan = plan_of(WORLD, Algorithm.Q_LEARNING, lanes * LANE_AGENTS)
     table = plan.world.table(plan.config)
     model = FastActingModel(plan.config, table, plan.settings)
@@ -65,7 +65,7 @@ def lane_by_lane(lanes: int, steps: int) -> list[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Compare both and print a line for each; return 1 if anything differs."""
+    """Compare both and print one line each; return 1 if anything differs."""
     given = [int(word) for word in arguments]
     lanes, steps = [*given, *(LANES, STEPS)[len(given) :]]
     wrong: list[str] = []

@@ -1,4 +1,4 @@
-"""The generated Verilog of a configuration; it takes seconds, so it is made once a process."""
+"""The generated Verilog of a configuration; it takes seconds, so it is made once per process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["core_of", "generated"]
 
 @cache
 def generated(config: Config) -> dict[str, str]:
-    """Return the text of each generated Verilog file by the name of its top. It is not to be changed."""
+    """Return the text of each generated Verilog file by the name of its top; do not change it."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         generate(config, folder)
@@ -22,7 +22,7 @@ def generated(config: Config) -> dict[str, str]:
 
 
 def core_of(config: Config) -> str:
-    """Return the hand-written module in a generated device that yosys is to leave out."""
+    """Return the hand-written module in a generated device that yosys must leave out."""
     if config.acting is None:
         return "qs_lane"
     return "qs_acting" if config.acting.is_table else "qs_agents"

@@ -1,4 +1,4 @@
-"""Every algorithm on every kind of world, until its greedy policy is value iteration's.
+"""Every algorithm on every kind of world, until its greedy policy equals value iteration's.
 
     python -m tb.learning
 
@@ -22,7 +22,7 @@ AGENTS = 8
 
 @dataclass(frozen=True)
 class Case:
-    """A world, an algorithm, and what it takes; `steps` are of each agent."""
+    """A world, an algorithm, and its settings; `steps` are those of each agent."""
 
     world: str
     algorithm: Algorithm
@@ -40,13 +40,13 @@ def _falling(start: float, end: float, over: int) -> Epsilon:
 Q, SARSA, EXPECTED, DOUBLE = Algorithm
 
 CASES = (
-    # Slippery: a small alpha averages, and SARSA's kind needs an epsilon that stays, but small.
+    # Slippery: a small alpha averages, and on-policy algorithms need a small, constant epsilon.
     *(
         Case("FrozenLake-v1", a, "Q2.18", 0.01, 0.95, _falling(0.5, 0.003, 3_200_000), 8_000_000)
         for a in Algorithm
     ),
-    # A cliff: what follows its policy walks along the edge only if that hardly ever explores. The
-    # table of zeros is better than any real value here, which explores by itself.
+    # A cliff: an on-policy algorithm walks along the edge only if it hardly ever explores. The table of
+    # zeros is optimistic here, so it explores by itself.
     Case("CliffWalking-v1", Q, "Q9.7", 0.5, 0.9, _falling(1.0, 0.0, 160_000), 200_000),
     Case("CliffWalking-v1", SARSA, "Q9.7", 0.5, 0.9, Epsilon(0.0), 1_000_000),
     Case("CliffWalking-v1", EXPECTED, "Q9.7", 0.5, 0.9, Epsilon(0.001), 1_000_000),
@@ -56,7 +56,7 @@ CASES = (
         Case("Taxi-v3", a, "Q6.14", 0.05, 0.9, _falling(0.3, 0.0, 8_000_000), 8_000_000)
         for a in Algorithm
     ),
-    # 1024 states, and a way of 74 moves.
+    # 1024 states, and a path of 74 moves.
     Case("gridworld-32x32", Q, "Q8.8", 0.5, 0.98, _falling(0.1, 0.0, 3_200_000), 4_000_000),
     Case("gridworld-32x32", SARSA, "Q8.8", 0.5, 0.98, Epsilon(0.0), 4_000_000),
     Case("gridworld-32x32", EXPECTED, "Q8.8", 0.5, 0.98, _falling(0.1, 0.0, 3_200_000), 4_000_000),
@@ -77,7 +77,7 @@ def learnt(case: Case) -> TrainingResult:
 
 
 def main() -> None:
-    """Print the table, a line a case."""
+    """Print the table, one line per case."""
     print("| world | algorithm | format | alpha | gamma | epsilon | steps an agent | optimal "
           "| within 1 % | million steps/s |")  # fmt: skip
     print("|---|---|---|---|---|---|---|---|---|---|")

@@ -1,6 +1,6 @@
-"""Check the RTL with Verilator's linter, every warning on, over the corners of its parameters.
+"""Check the RTL with Verilator's linter, with all warnings, at the corners of its parameters.
 
-Verible checks the style, and that each file is as it formats it (``python -m tb.lint_rtl --format``).
+Verible checks style and formatting (``python -m tb.lint_rtl --format`` formats the files).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ CORNERS = [
         [(2, 2), (25, 3), (65536, 4), (64, 64)], [8, 32], [1, 2, 3]
     )
 ]
-"""Parameters of `qs_lane`: each at its ends, with sizes that are and are not powers of two."""
+"""Parameters of `qs_lane`: each at its limits, with sizes that are and are not powers of two."""
 
 ACTING_CORNERS = [
     {
@@ -86,7 +86,7 @@ ACTING_CORNERS = [
     {"Agents": 1, "States": 65536, "Outcomes": 64, "Starts": 65536},
     {"Agents": 3, "States": 7, "Actions": 6, "Rounding": 2, "Starts": 8},
 ]
-"""Parameters of `qs_acting`: each at its ends, with every algorithm and every rounding."""
+"""Parameters of `qs_acting`: each at its limits, with every algorithm and every rounding."""
 
 ISLAND_CORNERS = [
     {
@@ -100,38 +100,38 @@ ISLAND_CORNERS = [
     },
     {"Agents": 16, "Outcomes": 4, "Starts": 4, "Algorithm": 3, "IndexMask": (1 << 30) - 1},
 ]
-"""Parameters of `qs_island`, beside those of `qs_acting` in it."""
+"""Parameters of `qs_island`, in addition to those of its `qs_acting`."""
 
 AXI_CORNERS = [
     {"States": 2, "Actions": 2, "Width": 8, "StreamBytes": 4},
     {"States": 25, "Actions": 3, "Width": 20, "LoopDepth": 2, "StreamBytes": 8},
     {"States": 65536, "Actions": 64, "Width": 32, "LoopDepth": 3, "StreamBytes": 16},
 ]
-"""Parameters of `qs_axi_lane`: each at its ends."""
+"""Parameters of `qs_axi_lane`: each at its limits."""
 
 AXI_AGENTS_CORNERS = [
     (4, Config(2, 2, "Q4.4", acting=Acting(world="pins"))),
     (16, Config(100, 5, "Q16.16", acting=Acting(agents=16, outcomes=4, starts=2))),
 ]
-"""Bytes of a beat of `qs_axi_agents`, and what it is made for: with a world outside, and inside."""
+"""Bytes per beat of `qs_axi_agents`, and its configuration: with a world outside, and inside."""
 
 BOARD_CLOCKS = [4_000, 12_000_000, 42_000_000, 2**30]
-"""Values of `ClockHz` of `qs_board`: what it divides by is and is not a power of two."""
+"""Values of `ClockHz` of `qs_board`: its divisor is, and is not, a power of two."""
 
 WORLD_CORNERS = [{}, {"States": 32, "Width": 8, "Fraction": 4}, {"States": 65536, "Width": 32}]
 """Parameters of the example of a world."""
 
 BOARD_WAIVER = "-Wno-PROCASSINIT"
-"""`qs_board` makes the reset: nothing can reset its registers, and the chip starts them as declared."""
+"""`qs_board` makes the reset: nothing can reset its registers, so they start as declared."""
 
 SLOTS_WAIVER = "-Wno-PROCASSINIT"
-"""`qs_agent_slots` goes on through a reset: the chip starts its registers as declared."""
+"""`qs_agent_slots` keeps running through a reset: its registers start as declared."""
 
 PARAMETERS_WAIVER = """`verilator_config
 lint_off -rule WIDTHTRUNC -file "*/qs_agents.sv" -match "*on the Initial value*"
 lint_off -rule WIDTHTRUNC -file "*/qs_acting.sv" -match "*on the Initial value*"
 """
-"""The generator gives parameters of one bit as numbers of 32; Verilator warns at their declaration."""
+"""The generator passes one-bit parameters as 32-bit numbers; Verilator warns at their declaration."""
 
 _STYLE = "--rules=parameter-name-style=localparam_style:CamelCase|ALL_CAPS"
 """Verible's own rules, and constants such as ``COEFF_ONE``."""
@@ -144,7 +144,7 @@ def lint(
     sources: Sequence[Path] = (),
     options: Sequence[str] = (),
 ) -> str:
-    """Return what Verilator has to say about a module and all below it; empty if nothing.
+    """Return Verilator's warnings for a module and all below it; empty if there are none.
 
     Parameters
     ----------
@@ -180,8 +180,8 @@ def lint(
 def lint_acting(parameters: Mapping[str, int], rtl: Path = RTL, top: str = "qs_acting") -> str:
     """Lint ``qs_acting``, or ``qs_island`` around it, as :func:`lint` does.
 
-    It uses only a part of the constants in ``qs_pkg``, and its rotation begins as declared,
-    as no reset may begin it anew.
+    It uses only some of the constants in ``qs_pkg``, and its rotation starts as declared, since no
+    reset may restart it.
     """
     packages = [rtl / "qs_agents_pkg.sv", rtl / "qs_chain_pkg.sv"]
     options = ["-Wno-UNUSEDPARAM", SLOTS_WAIVER]
@@ -218,14 +218,14 @@ def lint_axi_agents(stream_bytes: int, config: Config) -> str:
 
 
 def lint_pins() -> str:
-    """Lint ``qs_pins``, which uses nothing of ``qs_pkg``."""
+    """Lint ``qs_pins``, which does not use ``qs_pkg``."""
     return lint(
         "qs_pins", {}, sources=[BOARD.with_name("qs_pins.sv")], options=["-Wno-UNUSEDPARAM"]
     )
 
 
 def lint_world(parameters: Mapping[str, int]) -> str:
-    """Lint the example of a world that is a circuit; it has no use for `qs_pkg`, which comes with it."""
+    """Lint the example of a world that is a circuit; it does not use `qs_pkg`, which comes with it."""
     return lint(WORLD.stem, parameters, sources=[WORLD], options=["-Wno-UNUSEDPARAM"])
 
 
@@ -247,7 +247,7 @@ def _verible(tool: str, *words: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def lint_style(path: Path) -> str:
-    """Return what Verible finds in a file, and that it is not formatted if so; empty if all is well."""
+    """Return Verible's findings for a file, and whether it is unformatted; empty if all is well."""
     answer = _verible("lint", _STYLE, path)
     formatted = _verible("format", path)
     text = answer.stdout + answer.stderr + formatted.stderr

@@ -1,8 +1,8 @@
-"""Agents on the simulated chip against both models, ten million steps of each algorithm in each world.
+"""Agents on the simulated chip against both models: ten million steps per algorithm and world.
 
     python -m tb.on_chip [STEPS]
 
-STEPS are of all agents together. The plain model, which is the definition, makes the first hundredth.
+STEPS counts all agents together. The plain model, which is the definition, makes the first hundredth.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PLAIN = 100
 
 
 def plan_of(world: str, algorithm: Algorithm, agents: int = AGENTS) -> AgentsPlan:
-    """Return a plan whose agents differ in everything that they may differ in."""
+    """Return a plan whose agents differ in everything in which agents may differ."""
     settings = [
         AgentSettings(
             alpha=(1 + number % 32) / 32,
@@ -43,7 +43,7 @@ def plan_of(world: str, algorithm: Algorithm, agents: int = AGENTS) -> AgentsPla
 
 
 def differing(one: AgentsDevice | ActingModel, other: AgentsDevice | ActingModel) -> list[str]:
-    """Return what is not equal bit for bit."""
+    """Return everything that is not equal bit for bit."""
     equal = {
         "table": (one.table == other.table).all(),
         "states": one.states == other.states,
@@ -53,7 +53,7 @@ def differing(one: AgentsDevice | ActingModel, other: AgentsDevice | ActingModel
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Compare all and print a line for each; return 1 if anything differs."""
+    """Compare all and print one line each; return 1 if anything differs."""
     steps = int(arguments[0]) if arguments else STEPS
     failed = False
     print(

@@ -1,4 +1,4 @@
-"""Copies of the hardware with a fault planted in them, to show that a bench or an assertion can fail."""
+"""Copies of the hardware with a planted fault, to show that a bench or an assertion can fail."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def plant_file(folder: Path, file: Path, old: str, new: str) -> Path:
 
 
 def plant_python(module: ModuleType, old: str, new: str) -> ModuleType:
-    """Return a copy of a module of which one text has been replaced.
+    """Return a copy of a module with one text replaced.
 
     Raises
     ------

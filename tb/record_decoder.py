@@ -1,4 +1,4 @@
-"""Records of ``docs/link.md``, read in plain Python: it knows neither driver nor hardware."""
+"""Records of ``docs/link.md`` in plain Python, independent of driver and hardware."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Record(NamedTuple):
 def decode_record(
     config: Config, payload: bytes, start: int, *, coded: bool
 ) -> tuple[Record, int] | None:
-    """Read the record that begins at byte `start`; nothing is checked for range.
+    """Read the record that begins at byte `start`, without range checks.
 
     Returns
     -------
     (Record, int) or None
-        The record and where the next one begins; None where `payload` ends inside the record.
+        The record and the start of the next one; None if `payload` ends inside the record.
     """
     bits = int.from_bytes(payload[start:], "little")
     taken = 0

@@ -1,7 +1,7 @@
-"""A device with agents as plain Python, as far as the link knows it (``docs/link.md``, "Agents").
+"""A device with agents in plain Python, as seen from the link (``docs/link.md``, "Agents").
 
-Its agents learn nothing: they only count their steps, while answers to PROGRESS pass. That is what tests
-of the driver need. That real agents are exact is shown on the RTL.
+Its agents do not learn: they only count steps between answers to PROGRESS, which is enough for
+tests of the driver. The exactness of real agents is tested on the RTL.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ _COUNTERS, _REGIONS = 2, 6
 
 
 class ReferenceAgents(ReferenceDevice):
-    """Takes the bytes that a host sends and returns the bytes that it gets back.
+    """Takes the bytes of a host and returns the answering bytes.
 
     Parameters
     ----------
     config : Config
         With ``config.acting``.
     pace : int
-        Steps that every agent makes between two answers; 0 is a device that is stuck.
+        Steps of every agent between two answers; 0 for a stuck device.
 
     Attributes
     ----------
     words : dict
-        What has been stored, by region and index.
+        Stored words, by region and index.
     left : int
-        Steps that the job has still to make.
+        Steps left in the job.
     made : int
-        Steps that have been made in all.
+        Steps made in all.
     silent : int or None
-        The agent that the world does not answer: a job ends before its next step.
+        The agent that gets no answer from the world: a job ends before its next step.
     """
 
     repeatable: ClassVar = (
@@ -55,7 +55,7 @@ class ReferenceAgents(ReferenceDevice):
         super().__init__(config)
 
     def reset(self) -> None:
-        """Reset as the hardware does: the job ends, and memories keep their contents."""
+        """Reset like the hardware: the job ends, and memories keep their contents."""
         super().reset()
         self.left = 0
 
@@ -121,13 +121,13 @@ class ReferenceAgents(ReferenceDevice):
 
 
 class ReferenceLive(ReferenceAgents):
-    """The same where the host is the world.
+    """The same device with the host as its world.
 
     Attributes
     ----------
     said : list of tuple of int
-        What was said, once each: agent and state of a BEGIN; agent, next state, terminated and raw
-        reward of an ACT. The action is the sum of the first two, modulo their number.
+        Requests, once each: agent and state of a BEGIN; agent, next state, terminated and raw
+        reward of an ACT. The action is the sum of the first two, modulo the number of actions.
     """
 
     def __init__(self, config: Config) -> None:

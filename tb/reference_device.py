@@ -1,10 +1,10 @@
-"""The device's side of ``docs/link.md`` as plain Python: the executable specification.
+"""The device's side of ``docs/link.md`` in plain Python: the executable specification.
 
-It stands in for a device in the tests of the driver, and says what the hardware must answer, byte for
-byte. It shares the frame codec and the numbers of requests and statuses with the driver; layouts of
+It replaces a device in the tests of the driver, and defines the hardware's answers byte for byte.
+It shares the frame codec and the numbers of requests and statuses with the driver; layouts of
 payloads and records are written from the document. The arithmetic is the golden model's. Where the
-document leaves an order of checks open, it is fixed here: epoch, then an earlier refusal, then sequence
-number, type, length, values; in an APPLY, record by record, so that what is wrong first is answered.
+document leaves the order of checks open, it is fixed here: epoch, then an earlier refusal, then
+sequence number, type, length, values; in an APPLY record by record, so that the first error is answered.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class ReferenceDevice:
     Parameters
     ----------
     config : Config
-        What the device is built from.
+        The device's configuration.
     build : bytes
         Identity of the build, 8 bytes.
 
@@ -63,7 +63,7 @@ class ReferenceDevice:
     divisor : int
         Clocks per bit; changes with BAUD.
     frame_errors, refused, saturated : int
-        As in COUNTERS. `offered_clocks` equals `applied`, and `held` and `forwarded` are 0: they
+        As in COUNTERS. `offered_clocks` equals `applied`, and `held` and `forwarded` are 0, because they
         depend on the clock-by-clock timing of a real lane.
     """
 
@@ -79,7 +79,7 @@ class ReferenceDevice:
         self.reset()
 
     def reset(self) -> None:
-        """Reset as the hardware does: control and counts; table and reward table keep their contents."""
+        """Reset like the hardware: control and counts; table and reward table keep their contents."""
         self._count = (self._count + 1) % _COUNTS
         self.receive_break()
         self.applied = self.digest = self.refused = self.saturated = 0
@@ -93,12 +93,12 @@ class ReferenceDevice:
         self._reader = FrameReader(self._most + OVERHEAD)
 
     def receive_break(self) -> None:
-        """Listen at the configured rate again."""
+        """Return to the configured rate."""
         self.divisor = self.config.link.divisor
 
     @property
     def frame_errors(self) -> int:
-        """Frames that were dropped."""
+        """Dropped frames."""
         return self._reader.errors
 
     @property
@@ -107,9 +107,9 @@ class ReferenceDevice:
         return np.array(self._table, np.int32).reshape(self.config.states, self.config.actions)
 
     def receive(self, data: bytes) -> bytes:
-        """Take bytes in pieces of any size and return the answers to the requests they complete.
+        """Take bytes in pieces of any size and return the answers to completed requests.
 
-        After a reset a delimiter comes before them, so that no answer is glued to one that was cut off.
+        After a reset a delimiter comes first, so that no answer is joined to a truncated one.
         """
         unsent, self._unsent = self._unsent, b""
         return unsent + b"".join(self._answer(frame) for frame in self._reader.feed(data))
@@ -173,7 +173,7 @@ class ReferenceDevice:
         return handlers[kind]
 
     def _handlers(self) -> dict[int, Callable[[bytes], bytes]]:
-        """Return what carries out a payload of each type."""
+        """Return the function that executes a payload, by type."""
         return {
             Request.CONFIGURE: self._configure,
             Request.NOISE: self._set_noise,
@@ -331,7 +331,7 @@ class ReferenceDevice:
         return [self._sign_extended(int.from_bytes(part, "little")) for part in parts]
 
     def _sign_extended(self, value: int) -> int:
-        """Return the low W bits as a signed number; what lies above them is ignored."""
+        """Return the low W bits as a signed number; higher bits are ignored."""
         sign = 1 << (self.config.format.width - 1)
         return (value & (sign - 1)) - (value & sign)
 
@@ -347,7 +347,7 @@ class ReferenceDevice:
 
 
 def unpack(layout: str, payload: bytes) -> tuple[int, ...]:
-    """Return the numbers of a payload, which must have that layout."""
+    """Return the numbers of a payload, which must have the given layout."""
     if len(payload) != struct.calcsize(layout):
         raise Refused(StatusCode.BAD_LENGTH)
     return struct.unpack(layout, payload)

@@ -24,7 +24,7 @@ import numpy as np
 __all__ = ["draw_case", "replay_case"]
 
 DEVICES = ("model", "sim", "sim:uart", "pty", "tcp")
-"""What a stream is replayed on; the last two are `qstep serve`, reached through pyserial."""
+"""The devices for a replay; the last two are `qstep serve`, reached through pyserial."""
 
 
 def draw_case(seed: int, transitions: int) -> tuple[list[str], dict[str, np.ndarray[Any, Any]]]:
@@ -46,12 +46,12 @@ def draw_case(seed: int, transitions: int) -> tuple[list[str], dict[str, np.ndar
     state = rng.integers(states, size=transitions)
     next_state = rng.integers(states, size=transitions)
     kind = rng.choice(["independent", "walker", "crowded"])
-    if kind == "walker":  # each transition continues the one before: continuing records, hazards
+    if kind == "walker":  # each transition continues the previous one: continuing records, hazards
         state[1:] = next_state[:-1]
     if kind == "crowded":  # a few rows and many self loops: every distance, every conflict
         state, next_state = state % min(3, states), next_state % min(3, states)
     limit = 2.0 ** (width - fraction - 1)
-    few = int(rng.integers(2))  # reward codes, or rewards that travel whole
+    few = int(rng.integers(2))  # reward codes, or full rewards
     levels = rng.uniform(-limit, limit * (1 - 2.0 ** (1 - width)), size=5 if few else transitions)
     columns = {
         "state": state,
@@ -69,7 +69,7 @@ def _qstep(*words: str | Path) -> list[str]:
 
 @contextmanager
 def _device(name: str, options: list[str]) -> Iterator[str]:
-    """Give the `--device` of a name; pty and TCP are served for as long as it is used."""
+    """Yield the `--device` of a name; pty and TCP are served while it is used."""
     if name not in ("pty", "tcp"):
         yield name
         return
@@ -84,7 +84,7 @@ def _device(name: str, options: list[str]) -> Iterator[str]:
 
 
 def replay_case(seed: int, transitions: int, folder: Path) -> dict[str, bytes]:
-    """Replay the case of a seed on every device and return the file that each wrote."""
+    """Replay the case of a seed on every device and return the file from each."""
     options, columns = draw_case(seed, transitions)
     stream = folder / "stream.npz"
     np.savez(stream, **columns)

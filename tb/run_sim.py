@@ -1,4 +1,4 @@
-"""What ``make sim`` runs: the RTL benches and the pyuvm environments, with one table at the end.
+"""The command behind ``make sim``: RTL benches and pyuvm environments, with one table at the end.
 
 python -m tb.run_sim --seed 7 --transitions 50000 --test LaneSuite --waves
 """
@@ -27,12 +27,12 @@ from tb.uvm.lane_runs import EXACT, SUITES, THROUGHPUT
 __all__ = ["main"]
 
 _LOG_COLUMNS = 160
-"""Width of the tables where there is no terminal to ask."""
+"""Width of the tables without a terminal."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one run: figures of a pyuvm test, or the message of a failure."""
+    """The result of one run: figures of a pyuvm test, or the message of a failure."""
 
     run: Run
     seconds: float
@@ -55,7 +55,7 @@ def _carry_out(this: Run) -> Outcome:
 
 
 def _label(this: Run) -> str:
-    """Return what was built: parameters, or the name of the configuration of a device."""
+    """Return the name of the build: parameters, or the name of a device's configuration."""
     if "config" in this.options:
         return f"device {Path(this.options['config']).stem}"
     return parameter_id(this.parameters)
@@ -83,7 +83,7 @@ def _row(outcome: Outcome) -> list[str]:
 
 
 def _print_coverage(console: Console, outcomes: list[Outcome]) -> None:
-    """Print the bins of each suite that was to reach all of them: hit/listed for each point."""
+    """Print the bins of each suite that must reach all of them: hit/listed for each point."""
     suites = [o for o in outcomes if "holes" in o.figures and not o.figures["holes"]]
     points = list(dict.fromkeys(point for o in suites for point in o.figures["coverage"]))
     table = Table("functional coverage", *(_label(o.run) for o in suites))

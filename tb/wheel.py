@@ -1,4 +1,4 @@
-"""Build the wheel, and try it in an environment of its own, which sees nothing of this checkout.
+"""Build the wheel, and try it in a separate environment, which sees nothing of this checkout.
 
 The packages that QStep needs are those of this interpreter; QStep itself, its cache and the current
 folder are new ones.
@@ -54,7 +54,7 @@ class WheelError(AssertionError):
 
 def build(folder: Path) -> Path:
     """Build the wheel into a folder, and return it."""
-    # setuptools would pack what an earlier build left there, removed modules too.
+    # setuptools would pack leftovers of an earlier build, including removed modules.
     shutil.rmtree(ROOT / "build/lib", ignore_errors=True)
     shutil.rmtree(folder, ignore_errors=True)
     options = ["--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder)]
@@ -64,7 +64,7 @@ def build(folder: Path) -> Path:
 
 
 def left_out(wheel: Path) -> list[str]:
-    """Return the files of the package that are not in a wheel, wherever it has them, or not the same."""
+    """Return the files of the package that are missing from a wheel, or differ there."""
     with zipfile.ZipFile(wheel) as archive:
         held = {(Path(name).name, archive.read(name)) for name in archive.namelist()}
     return [
@@ -83,7 +83,7 @@ def _files() -> Iterator[Path]:
 
 
 def strangers(places: Sequence[str], environment: Path) -> list[str]:
-    """Return which places lie in this checkout but neither in an environment nor in its packages."""
+    """Return the places in this checkout that are neither in an environment nor in its packages."""
     return [
         place
         for place in places
@@ -94,7 +94,7 @@ def strangers(places: Sequence[str], environment: Path) -> list[str]:
 
 
 def _run(command: str, folder: Path, environment: Mapping[str, str], status: int = 0) -> str:
-    """Run a command there, and return what it says; raise unless it ends with `status`."""
+    """Run a command there and return its output; raise unless it ends with `status`."""
     start = time.perf_counter()
     words = shlex.split(command)
     program = str(folder.parent / "environment/bin" / words[0])

@@ -200,7 +200,7 @@ def test_resume_of_seeds_that_have_not_begun_is_refused(tmp_path: Path) -> None:
 def test_resume_of_what_has_no_checkpoint_is_refused() -> None:
     result = dqn("cartpole", "--form", "plain", "--resume")
     assert result.exit_code == 2
-    assert "--resume goes with the fast form" in result.stderr
+    assert "--resume needs the fast form" in result.stderr
 
 
 def raised(*arguments: str | Path) -> QStepError:

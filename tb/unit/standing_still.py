@@ -1,7 +1,7 @@
-"""Proves with yosys that blocks which sleep in a simulation would not have moved.
+"""Proves with yosys that blocks that sleep in a simulation would not have changed.
 
-All that loses its clock is asserted to stand still while the device is not awake; yosys proves that by
-induction, with facts about the states that a device can be in.
+All registers that lose their clock are asserted to stay unchanged while the device is not awake. yosys
+proves this by induction, with facts about the states that a device can reach.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _LINK = (
     f"{_ENCODER}.reader.following == 9'({_ENCODER}.reader.read + 9'd1)",
     # The walker of the counters sends totals in one state only; see `_module` on what it reads.
     "!counters.totals__valid || counters.fsm_state == 4",
-    # The reader of requests: who takes the bytes, and when the session judges.
+    # The reader of requests: the destination of the bytes, and the clock in which the session decides.
     f"({READER}.fsm_state == 3 || !{_HEADING}) && ({READER}.fsm_state >= 3 || !{_MINE})",
     f"!{READER}.session.judge || ({READER}.fsm_state == 3 && {READER}.index == 7)",
     "!commands.discarding || commands.fsm_state == 2",
@@ -87,7 +87,7 @@ _AROUND_BUS = {"qs_pkg", "qs_agents_pkg", "qs_agent_bus", "qs_agents", "qs_actin
 
 _SCRIPT = (
     "read_slang --threads 1 --top qstep_device {left_out} {files}; "
-    # What lane, agents and memories give is anything: nothing here depends on it.
+    # Outputs of lane, agents and memories are arbitrary: nothing here depends on them.
     "proc; flatten; opt_clean; memory -nomap; delete t:$mem_v2 t:qs_* t:*design.agents*; "
     "async2sync; chformal -lower; setundef -undriven -anyseq; wreduce; opt -full; "
     "sat -tempinduct -tempinduct-inductonly -tempinduct-skip {before} -prove-asserts "
