@@ -35,8 +35,9 @@ def test_every_proof_has_faults_that_can_still_be_planted(name: str) -> None:
 
 
 def test_a_fault_that_is_not_found_is_no_proof() -> None:
-    fault = replace(QUICK.faults[0], clocks=2)
-    assert run.outcome(replace(QUICK, faults=(fault,))).wrong == (
+    proof = PROOFS["table"]
+    fault = replace(proof.faults[0], clocks=1)
+    assert run.outcome(replace(proof, faults=(fault,))).wrong == (
         f"the planted fault is not found: {fault.name}"
     )
 
