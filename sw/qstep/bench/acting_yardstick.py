@@ -1,4 +1,4 @@
-"""Agents that act in C, by `act` of `yardstick.c`: how near the compiled model comes to it."""
+"""Agents that act in C, by `act` of `yardstick.c`, as a yardstick for the compiled model."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ class _How(Structure):
 
 
 class ActingYardstick:
-    """Agents that go on from where a model is.
+    """Agents that continue from the state of a model.
 
     Parameters
     ----------
     model : FastActingModel
-        It has made a step at least. C has only what the benchmark needs: Q-learning with tables of
-        their own, rounding to the nearest, constant epsilon, and a world with chance in its starts only
-        and a limit of steps.
+        It must have made at least one step. C has only what the benchmark needs: Q-learning with own
+        tables, rounding to nearest, constant epsilon, and a world with a limit of steps whose only
+        chance is in its starts.
 
     Attributes
     ----------
     table : ndarray of int32
-        As the model's.
+        Like the model's.
 
     Raises
     ------
@@ -100,14 +100,14 @@ class ActingYardstick:
 
     @property
     def counters(self) -> list[AgentCounters]:
-        """What the agents have counted, as the model has it."""
+        """The counters of the agents, in the model's form."""
         return [
             AgentCounters(steps, *(getattr(agent, name) for name in _COUNTED))
             for steps, agent in zip(self._steps, self._agents, strict=True)
         ]
 
     def run(self, steps: int) -> None:
-        """Let every agent make so many steps, one agent after the other."""
+        """Let every agent make `steps` steps, one agent after the other."""
         tables = self.table.reshape(len(self._agents), -1)
         for q, how, agent in zip(tables, self._how, self._agents, strict=True):
             self._act(

@@ -1,6 +1,6 @@
-"""What hardware would do with a workload: boards by the reports of their bitstreams, and serial lines.
+"""The speed of hardware with a workload: boards by the reports of their bitstreams, and serial lines.
 
-All of it is estimated (post-route, and by formula), none measured on hardware.
+Everything is estimated (post-route, or by formula); nothing is measured on hardware.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["BoardRate", "Hardware", "board_rate", "hardware", "load_reports"]
 
 _TRANSITIONS = 1 << 18
-"""How many of a workload's transitions bytes and clocks are counted over."""
+"""Number of a workload's transitions over which bytes and clocks are counted."""
 
 
 @dataclass(frozen=True)
@@ -36,15 +36,15 @@ class BoardRate:
     clock_mhz : Spread
         Highest clock after place and route (nextpnr) over the placement seeds.
     seeds : int
-        How many those are; one says little.
+        Number of these seeds; a single one says little.
     pll_mhz : float
-        The clock that the bitstream runs at.
+        The clock of the bitstream.
     updates_per_clock : float
-        Of the core alone, see :func:`qstep.throughput.updates_per_clock`.
+        Rate of the core alone, see :func:`qstep.throughput.updates_per_clock`.
     core_rate : float
-        Updates/s: median clock times updates per clock, a core that waits for no line.
+        Updates/s of a core that never waits for a line: median clock times updates per clock.
     line : Line
-        What the line that the bitstream is built for carries.
+        The capacity of the bitstream's serial line.
     """
 
     name: str
@@ -59,15 +59,15 @@ class BoardRate:
 
 @dataclass(frozen=True)
 class Hardware:
-    """What hardware would do with a workload.
+    """The speed of hardware with a workload.
 
     Attributes
     ----------
     lines : tuple of Line
-        One for each of :data:`~qstep.bench.limits.BAUDS`, to the workload's own configuration.
+        One for each of :data:`~qstep.bench.limits.BAUDS`, for the workload's own configuration.
     boards : tuple of BoardRate
     absent : tuple of Absent
-        The boards whose table is too small, or whose agents act by themselves.
+        Boards whose table is too small, or whose agents act on their own.
     """
 
     lines: tuple[Line, ...]
@@ -76,7 +76,7 @@ class Hardware:
 
 
 def hardware(name: str, builds: Sequence[BuildReport]) -> Hardware:
-    """Return what lines and boards would do with the workload of that name."""
+    """Return the speed of lines and boards with the named workload."""
     workload = WORKLOADS[name]()
     found = [board_rate(workload, build) for build in builds]
     link = workload.config.link
@@ -89,7 +89,7 @@ def hardware(name: str, builds: Sequence[BuildReport]) -> Hardware:
 
 
 def _on_line(config: Config, workload: Workload) -> tuple[float, Line]:
-    """Return the updates/clock of a workload in the lane of `config`, and what its line carries."""
+    """Return the updates/clock of a workload in the lane of `config`, and the capacity of its line."""
     transitions = Transitions.from_arrays(config, *workload.record(_TRANSITIONS))
     columns = transitions.state, transitions.action, transitions.next_state
     per_clock = updates_per_clock(config.loop_depth, *columns)
@@ -97,12 +97,12 @@ def _on_line(config: Config, workload: Workload) -> tuple[float, Line]:
 
 
 def load_reports(paths: Sequence[Path]) -> list[BuildReport]:
-    """Read reports of builds, by default those that the repository keeps.
+    """Read reports of builds, by default those of the repository.
 
     Parameters
     ----------
     paths : sequence of Path
-        Files that ``qstep build`` wrote; none for all that come with QStep, ``fpga/reports`` of a
+        Files that ``qstep build`` wrote; if empty, all that come with QStep, in ``fpga/reports`` of a
         checkout.
 
     Raises
@@ -119,7 +119,7 @@ def load_reports(paths: Sequence[Path]) -> list[BuildReport]:
 
 
 def board_rate(workload: Workload, report: BuildReport) -> BoardRate | Absent:
-    """Return what a board would do with a workload, or why it cannot have it."""
+    """Return the speed of a board with a workload, or why it cannot run it."""
     config = Config.from_dict(report.config)
     if config.acting:
         return Absent(report.board, report.part, "its agents act by themselves, without a stream")

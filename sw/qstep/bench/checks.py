@@ -1,4 +1,4 @@
-"""What a form's table must be: speed counts only where the work was done right."""
+"""Checks of a form's table: speed counts only if the result is right."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ Table = NDArray[np.float64]
 """Real values, shape (S, A)."""
 
 Check = Callable[[int, Table], str]
-"""``check(updates, table)`` says what the table was found to be, or raises WrongTableError."""
+"""``check(updates, table)`` describes the verified property of a table, or raises WrongTableError."""
 
 
 class WrongTableError(QStepError):
-    """A form did its work wrong, so that its speed means nothing."""
+    """A form gave a wrong result, so its speed means nothing."""
 
 
 def solved(workload: Workload) -> Check:
@@ -55,7 +55,7 @@ def solved(workload: Workload) -> Check:
 
 
 def equal_to(reference: Callable[[int], Table], found: str) -> Check:
-    """Return the check that a table equals ``reference(updates)``, which it then calls `found`."""
+    """Return the check that a table equals ``reference(updates)``, described as `found`."""
 
     def check(updates: int, table: Table) -> str:
         expected = reference(updates)
@@ -122,14 +122,14 @@ def fresh_model(workload: Workload) -> FastModel:
 
 
 def model_table(workload: Workload, updates: int) -> Table:
-    """Return the table that the golden model has after recorded transitions."""
+    """Return the golden model's table after recorded transitions."""
     golden = fresh_model(workload)
     golden.apply(transitions(workload, updates))
     return workload.config.format.to_float(golden.table)
 
 
 def float_table(workload: Workload, updates: int) -> Table:
-    """Return the float64 table that compiled Q-learning has after recorded transitions."""
+    """Return the float64 table of compiled Q-learning after recorded transitions."""
     table = np.zeros((workload.config.states, workload.config.actions))
     hyper = workload.hyper
     numba_table.replay(table, workload.record(updates), alpha=hyper.alpha, gamma=hyper.gamma)
@@ -137,9 +137,9 @@ def float_table(workload: Workload, updates: int) -> Table:
 
 
 def batched_table(workload: Workload, updates: int, batch: int = 512) -> Table:
-    """Return, in float64, what PyTorch's rule for batches makes of recorded transitions.
+    """Return the float64 table of PyTorch's batch rule after recorded transitions.
 
-    The table is read once a batch; an entry moves by alpha times the mean of its TD errors.
+    The table is read once per batch; an entry moves by alpha times the mean of its TD errors.
     """
     shape = workload.config.states, workload.config.actions
     alpha, gamma = workload.hyper.alpha, workload.hyper.gamma

@@ -1,7 +1,7 @@
-"""Updates a second, for each watt and each euro: boards with agents beside cores of a processor.
+"""Updates a second per watt and per euro: boards with agents beside cores of a processor.
 
-Rates of boards are the clock of the bitstream (nextpnr, post-route) times steps a clock; watts and euros
-are assumptions, which are printed wherever they are used. Nothing is measured on hardware.
+Rates of boards are the clock of the bitstream (nextpnr, post-route) times steps per clock. Watts
+and euros are assumptions, which are printed wherever they are used. Nothing is measured on hardware.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ ASSUMPTIONS = (
     "the vendor's list of 2021, a dollar taken as a euro, without memory, mainboard and power supply. "
     "The rate of the whole chip is that of the cores here times their share, as if it scaled."
 )
-"""What the figures rest on, as one paragraph."""
+"""The assumptions behind the figures, as one paragraph."""
 
 
 @dataclass(frozen=True)
 class Efficiency:
-    """What one chip or board does, takes and costs.
+    """Speed, power and price of a chip or board.
 
     Attributes
     ----------
@@ -59,12 +59,12 @@ class Efficiency:
 
     @property
     def per_watt(self) -> float:
-        """Updates/s for each watt, which is updates for each joule."""
+        """Updates/s per watt, that is, updates per joule."""
         return self.rate / self.watts
 
     @property
     def per_euro(self) -> float:
-        """Updates/s for each euro."""
+        """Updates/s per euro."""
         return self.rate / self.euros
 
 
@@ -76,11 +76,11 @@ def efficiencies(
     Parameters
     ----------
     farm : Comparison
-        Of the system ``farm``: its loop in C is what the cores do.
+        Of the system ``farm``, whose loop in C gives the speed of the cores.
     cores : int
-        Of this machine.
+        Cores of this machine.
     builds : sequence of qstep_fpga.report.BuildReport
-        Those without agents, or of a board whose price is not known, are left out.
+        Reports without agents, or of a board without a known price, are left out.
     """
     found = []
     for form in farm.forms:

@@ -1,4 +1,4 @@
-"""Which function takes most of the time, by what cProfile saw, as one that a line profiler can watch."""
+"""The function that takes most of the time according to cProfile, for the line profiler to watch."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _PACKAGE = str(Path(__file__).parents[1])
 
 
 def heaviest(profiler: cProfile.Profile) -> FunctionType:
-    """Return the function of ours that takes most, without those of ours that it calls.
+    """Return the function of QStep that takes most of the time, without QStep's functions that it calls.
 
-    A function is found by its qualified name in its module. What has none there, as it is made inside
-    another function or compiled by Numba, belongs to the line that calls it.
+    A function is found by its qualified name in its module. One without such a name, because it is made
+    inside another function or compiled by Numba, belongs to the line that calls it.
 
     Raises
     ------
     QStepError
-        None of ours ran.
+        No function of QStep ran.
     """
     modules = {
         module.__file__: module

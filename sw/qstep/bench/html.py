@@ -1,4 +1,4 @@
-"""The benchmark's result as one HTML page that needs nothing else: picture, tables, machine."""
+"""The benchmark's result as one self-contained HTML page: picture, tables, machine."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def write_page(report: BenchReport, path: Path) -> None:
 
 
 def page(report: BenchReport) -> str:
-    """Return what the terminal shows, and the picture, as an HTML page without links to anything."""
+    """Return the terminal's text and the picture as an HTML page without links."""
     picture = io.BytesIO()
     draw(report).savefig(picture, format="svg")
     coded = base64.b64encode(picture.getvalue()).decode("ascii")

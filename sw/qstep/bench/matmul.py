@@ -1,4 +1,4 @@
-"""How fast are the devices of this machine: products of square matrices, float32."""
+"""The speed of this machine's devices: products of square matrices in float32."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Row:
     size : int
         Rows and columns of both factors.
     gflops : Spread
-        Thousand million additions and multiplications a second: 2 size^3 a product.
+        Thousand million additions and multiplications a second, 2 size^3 per product.
     rates : tuple of float
-        The same of every round.
+        The same for each round.
     """
 
     device: str
@@ -50,10 +50,10 @@ class MatmulReport:
     Attributes
     ----------
     devices : dict
-        Of each device that is present, what it is.
+        Description of each device that is present.
     absent : tuple of Absent
     threads : int
-        Of PyTorch on the processor.
+        Threads of PyTorch on the processor.
     """
 
     date: str
@@ -81,14 +81,14 @@ def compare(
     rounds : int
         Turns of each device, 1 or more.
     seconds : float
-        About how long one turn takes; at least one product is made.
+        Approximate time of one turn, with at least one product.
     progress : callable
         ``progress(what, done, total)``, called as work goes on.
 
     Raises
     ------
     WrongTableError
-        A device multiplies wrong.
+        A device gives a wrong product.
     """
     here = torch_device.present()[::-1]  # the processor first
     rows = []
@@ -118,7 +118,7 @@ def compare(
 
 
 def _form(device: str, size: int) -> Form:
-    """Return products on a device, whose check takes the first row of the last one."""
+    """Return products on a device; the check uses the first row of the last one."""
 
     @cache
     def matrices() -> tuple[Tensor, Tensor, Tensor]:
@@ -154,7 +154,7 @@ def _described(device: str) -> str:
 
 
 def draw(report: MatmulReport) -> Figure:
-    """Return a picture: GFLOP/s over the size, a line a device, with the lowest and the highest."""
+    """Return a picture of GFLOP/s over the size, one line per device, from lowest to highest."""
     figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.subplots()
     for device, what in report.devices.items():

@@ -1,13 +1,13 @@
-"""Timing in turns: every round runs each form of a system once, so that what slows one slows all.
+"""Timing in turns: every round runs each form of a system once, so that disturbances hit all alike.
 
-A **system** is one thing that is done (fill a table, learn CartPole, call the Q-loss), a **form**
-one way to do it. Every module of :mod:`qstep.bench.systems` describes a system as a
-:class:`Benchmark`; `compare` times it. A form is asked for an amount of work and says how much it
-did, so that those which stop only at the end of an episode fit as well.
+A **system** is a task (fill a table, learn CartPole, call the Q-loss); a **form** is one way to do
+it. Every module of :mod:`qstep.bench.systems` describes a system as a :class:`Benchmark`; `compare`
+times it. A form gets an amount of work and reports how much it did, because some can stop only at
+the end of an episode.
 
-Making a benchmark is cheap: a form builds what it needs when it is first run, which is not timed,
-and may keep it between calls. A form whose first run ends in a typed error is absent, and the error
-the reason. Ratios are taken inside a round.
+Making a benchmark is cheap: a form prepares itself in its first run, which is not timed, and may
+keep data between calls. A form whose first run ends in a typed error is absent, and the error is
+the reason. Ratios are taken within a round.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ __all__ = [
 ]
 
 KERNEL = "kernel"
-"""The phase that is also given as a rate of its own: the work without what is before and after it."""
+"""The phase that also gets its own rate: the work without the parts before and after it."""
 
 
 @dataclass(frozen=True)
 class Absent:
-    """What this machine lacks, and why."""
+    """A form that this machine cannot run, and why."""
 
     name: str
     what: str
@@ -47,24 +47,24 @@ class Absent:
 
 @dataclass(frozen=True)
 class Form:
-    """One way to do what a system does.
+    """One way to do a system's task.
 
     Attributes
     ----------
     name, what : str
-        What it is called, and one phrase of what it is.
+        Its name, and a short description.
     run : callable
-        ``run(amount)`` does about so many units of work and returns how many it did. Work on an
+        ``run(amount)`` does about this many units of work and returns the number done. Work on an
         accelerator has ended when it returns.
     check : callable
-        Called once, after the timing: says what the work was found to be, or raises
+        Called once after the timing: describes the verified result, or raises
         :class:`~qstep.bench.checks.WrongTableError`.
     base : str or None
-        The form, earlier in the system, that it is compared with.
+        An earlier form of the system, with which it is compared.
     least, most : int
-        Bounds of the amount that it is asked for, 1 or more; `most` is `least` times a power of two.
+        Bounds of the requested amount, 1 or more; `most` is `least` times a power of two.
     phases : callable or None
-        Returns the seconds that it has spent in each of its phases so far.
+        Returns the seconds spent so far in each of its phases.
     """
 
     name: str
@@ -79,18 +79,18 @@ class Form:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """One thing that is done, and the forms that do it.
+    """A task, and the forms that do it.
 
     Attributes
     ----------
     system, task : str
-        What it is called, and one sentence of what is done.
+        Its name, and one sentence about the task.
     unit : str
-        What is counted, in the plural: ``steps``, ``calls``.
+        The unit of work in the plural: ``steps``, ``calls``.
     forms : tuple of Form
         In the order in which they take turns.
     absent : tuple of Absent
-        Forms that are known to be absent before any is run.
+        Forms that are known to be absent before any run.
     """
 
     system: str
@@ -102,7 +102,7 @@ class Benchmark:
 
 @dataclass(frozen=True)
 class Turn:
-    """One timed call: units done, seconds by the clock, of all processors together, and of phases."""
+    """One timed call: units done, and seconds by wall clock, by all processors together, by phase."""
 
     done: int
     seconds: float
@@ -126,19 +126,19 @@ class Spread:
 
 @dataclass(frozen=True)
 class Timed:
-    """One form as it was timed.
+    """The timing of one form.
 
     Attributes
     ----------
     rate, processor_rate : Spread
-        Units a second of wall clock, and a second of processor time. Other work on the machine
-        disturbs the second less; threads cost it, and it knows nothing of an accelerator.
+        Units per second of wall clock, and per second of processor time. Other work on the machine
+        disturbs the second rate less; it counts all threads, but no accelerator.
     kernel_rate : Spread or None
-        Units a second of the phase :data:`KERNEL`, None without one.
+        Units per second of the phase :data:`KERNEL`, None without one.
     ratio, processor_ratio : Spread or None
-        How many times as fast as `base`, paired round by round.
+        Speed relative to `base`, paired round by round.
     checked : str
-        What the work was found to be.
+        The verified result.
     turns : tuple of Turn
         In the order of the rounds.
     """
@@ -156,7 +156,7 @@ class Timed:
 
     @property
     def shares(self) -> dict[str, float]:
-        """Share of each phase, 0..1, of what all phases of all turns took; empty without phases."""
+        """Share of each phase, 0..1, in the time of all phases of all turns; empty without phases."""
         spent = {
             name: sum(turn.phases[name] for turn in self.turns) for name in self.turns[0].phases
         }
@@ -165,7 +165,7 @@ class Timed:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A system as it was timed: the forms that are present, and those that are absent."""
+    """The timing of a system: the forms that are present, and those that are absent."""
 
     system: str
     task: str
@@ -197,7 +197,7 @@ def compare(
     rounds : int
         Turns of each form, 1 or more.
     seconds : float
-        About how long one turn may take; it decides how much work it has.
+        Approximate time of one turn, which determines its amount of work.
     progress : callable
         ``progress(what, done, total)``, called after each calibration, turn and check. An absent form
         lowers the total.
@@ -205,7 +205,7 @@ def compare(
     Raises
     ------
     WrongTableError
-        A form does its work wrong.
+        A form gives a wrong result.
     """
     done, total = 0, len(benchmark.forms) * (rounds + 2)
 
@@ -273,5 +273,5 @@ def _processor(turn: Turn) -> float:
 
 
 def _ratio(rate: Callable[[Turn], float], own: Sequence[Turn], base: Sequence[Turn]) -> Spread:
-    """Return how many times as fast turns are as those of the same rounds."""
+    """Return the speed of turns relative to those of the same rounds."""
     return Spread.of([rate(turn) / rate(other) for turn, other in zip(own, base, strict=True)])

@@ -1,4 +1,4 @@
-"""How the benchmark writes numbers."""
+"""The benchmark's format of numbers."""
 
 from __future__ import annotations
 

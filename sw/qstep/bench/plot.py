@@ -19,7 +19,7 @@ from qstep.plotting import write_picture
 
 __all__ = ["apart", "draw", "plot"]
 
-# Colours that colour-blind people can tell apart (Okabe and Ito), each with a mark of its own beside it.
+# Colours that colour-blind people can distinguish (Okabe and Ito), each with its own mark.
 _RATE, _KERNEL, _RATIO = "#0072b2", "#e69f00", "#009e73"
 _CORE, _LINE = "#009e73", "#000000"
 
@@ -30,21 +30,21 @@ def plot(report: BenchReport, path: Path) -> None:
     Raises
     ------
     FileFormatError
-        The file cannot be written, or its suffix is of no picture.
+        The file cannot be written, or its suffix belongs to no picture format.
     """
     write_picture(draw(report), path)
 
 
 def draw(report: BenchReport) -> Figure:
-    """Return a picture of everything that was timed, a row a system.
+    """Return a picture of everything that was timed, one row per system.
 
-    Left are the rates of its forms; an absent form keeps its place. Right is how many times as fast they
-    are as those that they stand against, or, where hardware was asked for, what lines carry, with forms
-    and cores of boards as levels that a line can reach or not.
+    The left side has the rates of its forms; an absent form keeps its place. The right side has
+    their speed relative to the forms that they are compared with. If hardware is included, it has
+    the rates of serial lines instead, with forms and cores of boards as levels that a line may reach.
     """
     systems = report.systems
     heights = [1.6 + 0.62 * len(system.forms + system.absent) for system in systems] or [1.0]
-    # Not pyplot: such a figure needs no display and leaves nothing behind in the process.
+    # Not pyplot: such a figure needs no display and leaves no state in the process.
     figure = Figure(figsize=(14, max(4.0, sum(heights))), layout="constrained")
     parts = figure.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
     for comparison, part in zip(systems, parts, strict=bool(systems)):
@@ -191,7 +191,7 @@ def _label_levels(ax: Axes, levels: dict[str, float]) -> None:
 
 
 def apart(places: list[float], least: float) -> list[float]:
-    """Move places apart, as little as that takes, until neighbours differ by `least`."""
+    """Move positions apart, as little as possible, until neighbours differ by `least`."""
     order = sorted(range(len(places)), key=places.__getitem__)
     # Groups of neighbours that touch, each spread evenly around its mean.
     groups: list[list[int]] = []

@@ -1,4 +1,4 @@
-"""Where the time goes: any piece of work under one of four profilers, and what each found.
+"""Where time is spent: any piece of work under one of four profilers, and their findings.
 
 | tool | it sees | its own weight |
 |---|---|---|
@@ -7,8 +7,8 @@
 | torch | every operation of PyTorch, on the processor and on CUDA | light, but it keeps every one |
 | pyinstrument | the stack, a thousand times a second | next to none |
 
-All shares are of time that was spent in the place itself, not in what it calls, except that a line
-owns its calls.
+All shares refer to time spent in the place itself, without its calls, except that a line includes its
+calls.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _Place = tuple[str, int, str]
 
 @dataclass(frozen=True)
 class Spot:
-    """One place, and what it took.
+    """One place, and its time.
 
     Attributes
     ----------
@@ -48,9 +48,9 @@ class Spot:
         Function and line, line of code, or operation.
     seconds : float
     share : float
-        Of all that was spent, 0..1.
+        Share of the total time, 0..1.
     calls : int or None
-        How often it was called; None where the tool does not count.
+        Number of calls; None if the tool does not count them.
     """
 
     where: str
@@ -61,13 +61,13 @@ class Spot:
 
 @dataclass(frozen=True)
 class Profile:
-    """What a profiler found.
+    """The findings of a profiler.
 
     Attributes
     ----------
     tool : str
     of : str
-        What all shares are shares of.
+        The total to which all shares refer.
     spots : tuple of Spot
         The most expensive first.
     suffix : str
@@ -84,27 +84,27 @@ class Profile:
 
     @property
     def sentence(self) -> str:
-        """The hot spot, and the share that it takes."""
+        """The hot spot and its share."""
         hot = self.spots[0]
         return f"Hot spot: {hot.where} takes {hot.share:.0%} of {self.of}."
 
 
 def profile(tool: str, work: Work) -> Profile:
-    """Do some work under a profiler.
+    """Run some work under a profiler.
 
     Parameters
     ----------
     tool : str
         One of :data:`TOOLS`.
     work : callable
-        Done once, and once more before that where `tool` is ``line``.
+        Run once, or twice if `tool` is ``line``.
 
     Raises
     ------
     ToolMissingError
         The profiler is not installed; the message says how to get it.
     QStepError
-        The profiler has nothing to say of such work.
+        The profiler cannot analyse this work.
     """
     return TOOLS[tool](work)
 

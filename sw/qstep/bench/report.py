@@ -1,4 +1,4 @@
-"""The benchmark's result: what was timed, on what, with every turn, as plain values."""
+"""The benchmark's result: the timings with every turn, and the machine, as plain values."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class BenchReport:
     efficiency: tuple[Efficiency, ...]
 
     def to_json(self) -> str:
-        """Return everything, each turn included, as JSON text."""
+        """Return everything, including each turn, as JSON text."""
         return json.dumps(asdict(self), indent=2) + "\n"
 
 
@@ -65,20 +65,20 @@ def run(
     Parameters
     ----------
     systems : sequence of Benchmark
-        Whose forms are compared with each other.
+        The systems whose forms are compared with each other.
     rounds : int
         Turns of each form, 1 or more.
     seconds : float
-        About how long one turn may take.
+        Approximate time of one turn.
     progress : callable
         ``progress(what, done, total)``, called as work goes on.
     builds : sequence of qstep_fpga.report.BuildReport, optional
-        Boards to compare tables with, and with them what the link allows; None leaves both out.
+        Boards for the comparison of tables, together with serial lines; None leaves both out.
 
     Raises
     ------
     WrongTableError
-        A form did its work wrong.
+        A form gave a wrong result.
     """
     compared = tuple(compare(system, rounds, seconds, progress) for system in systems)
     tables = [timed.system for timed in compared if timed.system in TABLES]

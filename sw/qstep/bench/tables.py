@@ -45,13 +45,13 @@ from qstep.transitions import Transitions
 __all__ = ["C_LOOP", "FEWEST", "SIMULATED", "TableForm", "benchmark", "simulated"]
 
 FEWEST = 1 << 14
-"""Fewest updates of one turn: enough for every form to learn the grid world."""
+"""Least updates of one turn: enough for every form to learn the grid world."""
 
 C_LOOP = "c"
 """Name of the loop in C."""
 
 SIMULATED = "sim"
-"""Name of the simulated device: its rate is the speed of the simulation, no rival."""
+"""Name of the simulated device, whose rate is the speed of the simulation, not of hardware."""
 
 
 class TableForm:
@@ -86,7 +86,7 @@ class TableForm:
         self.seconds = {"prepare": 0.0, KERNEL: 0.0, "read": 0.0}
 
     def run(self, updates: int) -> int:
-        """Fill a table with so many updates."""
+        """Fill a table with `updates` updates."""
         begin = time.perf_counter()
         prepared = self._prepare(updates)
         start = time.perf_counter()
@@ -101,7 +101,7 @@ class TableForm:
         return updates
 
     def check(self) -> str:
-        """Check the table that the last run has filled."""
+        """Check the table of the last run."""
         return self._verify(*self._last)
 
 

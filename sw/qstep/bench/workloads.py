@@ -1,4 +1,4 @@
-"""What the benchmark lets every form of a table learn."""
+"""The tasks that every form of a table learns in the benchmark."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from qstep.learn.value_iteration import solve
 __all__ = ["EPSILON", "WORKLOADS", "Workload"]
 
 EPSILON = 0.1
-"""Share of random actions where a learner acts in an environment."""
+"""Share of random actions of a learner that acts in an environment."""
 
 _STREAM_LIMIT = 1 << 22
 
 
 @dataclass(frozen=True)
 class Workload:
-    """A task, its table, and how it is told that a table has learnt it.
+    """A task, its table, and the test that a table has learnt it.
 
     Attributes
     ----------

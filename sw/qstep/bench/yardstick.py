@@ -1,4 +1,4 @@
-"""The loop of `yardstick.c`, compiled here and now: how near compiled Python comes to C.
+"""The loop of `yardstick.c`, compiled on this machine, as a yardstick for compiled Python.
 
 The C++ compiler that the simulation needs anyway compiles it, as C, with ``-O3``.
 """
@@ -31,14 +31,16 @@ _FLAGS = ("-O3", "-ffp-contract=off", "-fPIC", "-shared", "-x", "c")
 
 _TABLE = ndpointer(np.float64, flags=("C_CONTIGUOUS", "WRITEABLE"))
 _REALS = ndpointer(np.float64, flags="C_CONTIGUOUS")
-_INDICES = ndpointer(np.int32, flags="C_CONTIGUOUS")  # none is negative, so C reads them unsigned
+_INDICES = ndpointer(
+    np.int32, flags="C_CONTIGUOUS"
+)  # none is negative, so C reads them as unsigned
 _BOOLS = ndpointer(np.bool_, flags="C_CONTIGUOUS")
 _LEARN = (_TABLE, _INDICES, _REALS, _BOOLS, c_uint32, c_int64, *(c_double,) * 2, *(c_uint64,) * 2)
 _REPLAY = (_TABLE, _INDICES, _INDICES, _REALS, _INDICES, _BOOLS, c_int64, *(c_double,) * 2)
 
 
 class Yardstick:
-    """The C loop for tables of so many actions, with the two functions of the baselines.
+    """The C loop for tables with a number of actions, with the two functions of the baselines.
 
     Parameters
     ----------
@@ -50,7 +52,7 @@ class Yardstick:
     ToolMissingError
         There is no compiler; the message says how to get one.
     BuildError
-        The compiler failed; the message ends with what it said.
+        The compiler failed; the message ends with its output.
     """
 
     def __init__(self, actions: int) -> None:
