@@ -33,7 +33,7 @@ sim: $(VENV)/.full ## run the RTL benches, the pyuvm environments included, with
 test: $(VENV)/.full ## run every test
 	$(BIN)/pytest -n $(JOBS) --dist worksteal
 
-formal: $(VENV)/.full ## prove what is true of the hardware; an interrupted run goes on
+formal: $(VENV)/.full ## prove properties of the hardware; an interrupted run continues
 	$(BIN)/python -m tb.formal.run
 
 wheel: $(VENV)/.full ## build the wheel, and try it where there is no checkout
