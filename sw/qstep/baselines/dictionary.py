@@ -1,8 +1,8 @@
-"""Tabular Q-learning with a dictionary: the program that most people write first.
+"""Tabular Q-learning with a dictionary: most people's first program.
 
 Watkins' Q-learning with epsilon-greedy acting (Sutton and Barto, 2018, section 6.5). The reward
-belongs to the state that is entered, a terminal next state is worth 0, and of equally good
-actions the lowest wins.
+belongs to the entered state, a terminal next state has the value 0, and among equally good actions
+the lowest wins.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Many agents with tables of their own in JAX, as people vectorise it: one agent's loop under ``vmap``.
+"""Many agents with own tables in JAX, vectorised in the usual way: one agent's loop under ``vmap``.
 
 An agent is one function of its key; ``lax.scan`` is its loop, ``vmap`` makes it many agents, and ``jit``
 compiles the whole run as one program. Random numbers are drawn before the loop: splitting keys inside it
@@ -22,11 +22,11 @@ from qstep.envs.gridworld import DeterministicModel
 __all__ = ["learn"]
 
 Array: TypeAlias = Any
-"""A jax.Array, or what stands for one while a function is traced."""
+"""A jax.Array, or its stand-in while a function is traced."""
 
 
 def learn(model: DeterministicModel, steps: int, how: AgentsLearning) -> NDArray[np.float32]:
-    """Let every agent make so many steps, and return all tables; the first call of a kind compiles.
+    """Let every agent make `steps` steps, and return all tables; the first call of a kind compiles.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What every `learn` of the baselines takes, said once.
+"""The arguments of every `learn` of the baselines.
 
 Each is called as ``learn(model, updates, how)``: a `DeterministicModel`, the number of updates, and a
 :class:`Learning`. The textbook forms (`Learn`) return a table of their own kind; those in PyTorch
@@ -50,12 +50,12 @@ class Learning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentsLearning(Learning):
-    """How many agents learn who share a table.
+    """How many agents learn that share a table.
 
     Parameters
     ----------
     alpha, gamma, epsilon, seed
-        As of :class:`Learning`; the random numbers are drawn on the device.
+        As in :class:`Learning`; the random numbers are drawn on the device.
     agents : int
         Agents that step together, 1 or more.
     episode_cap : int
@@ -71,7 +71,7 @@ LEARNING, AGENTS = Learning(), AgentsLearning()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watch:
-    """What is told while agents learn, and where they go on.
+    """Reports while agents learn, and the point from which they resume.
 
     Parameters
     ----------
@@ -80,10 +80,10 @@ class Watch:
     every : int
         1 or more; each report waits for the device.
     resume : Checkpoint, optional
-        Where to go on, with the same model and the same other parameters: to the same table, bit for
-        bit on the processor. The steps before count as updates. The plain form cannot.
+        Checkpoint to resume from, with the same model and other parameters; on the processor the
+        table is the same bit for bit. Earlier steps count as updates. The plain form cannot resume.
     keep : callable, optional
-        Called after each report with what `resume` takes. The plain form does not.
+        Called after each report with a checkpoint for `resume`, except by the plain form.
     """
 
     report: OnProgress | None = None
@@ -96,12 +96,12 @@ UNWATCHED = Watch()
 
 
 class Learn(Protocol):
-    """A textbook form, which learns from each of its steps as it walks epsilon-greedily."""
+    """A textbook form, which walks epsilon-greedily and learns from each step."""
 
     def __call__(self, model: DeterministicModel, updates: int, how: Learning = ..., /) -> Any:
-        """Take so many steps, each with one update, and return the table.
+        """Take `updates` steps, each with one update, and return the table.
 
-        An episode that ends is followed by the next.
+        A finished episode is followed by the next.
         """
 
 
@@ -117,10 +117,10 @@ class LearnTogether(Protocol):
         watch: Watch = ...,
         /,
     ) -> Tensor:
-        """Take so many steps over all agents; return the table, float32 of shape (S, A), on the device.
+        """Take `updates` steps over all agents; return the table, float32 (S, A), on the device.
 
-        Updates are rounded up to whole rounds of all agents; the plain form goes on to the end of the
-        episodes that are under way, the graph to the end of 64 rounds.
+        Updates are rounded up to whole rounds of all agents; the plain form continues to the end of the
+        current episodes, the graph to the end of 64 rounds.
 
         Raises
         ------

@@ -1,15 +1,15 @@
-"""Tabular Q-learning compiled with Numba: what one core can do, the honest rival of hardware.
+"""Tabular Q-learning compiled with Numba: the speed of one core, and a fair rival of hardware.
 
-The same algorithm as :mod:`qstep.baselines.dictionary`, environment and exploration included, in
-one compiled loop over flat arrays. One loop is compiled per number of actions, so that the
-maximum over a row unrolls. The random number is splitmix64 of a counter: no step waits for the random
-number of the step before.
+The same algorithm as :mod:`qstep.baselines.dictionary`, including environment and exploration, in one
+compiled loop over flat arrays. One loop is compiled per number of actions, so that the maximum over
+a row unrolls. The random number is splitmix64 of a counter, so no step waits for the previous
+random number.
 
-Indices are unsigned: Numba makes negative ones count from the end, which costs a comparison for each
-and lies on the way from one state to the next. So all states and actions that a loop is given must
-be in their range; nothing checks them. Carrying the next row's greedy action from the target to the
-next choice, and select instructions in place of branches, were tried and were no faster.
-:mod:`qstep.bench.yardstick` holds it against the same loop in C.
+Indices are unsigned: for signed ones, Numba compares each with 0 to count negative indices from the end,
+and this is on the critical path from one state to the next. So all states and actions given to a
+loop must be in range; nothing checks them. Carrying the next row's greedy action from the target to
+the next choice, and select instructions in place of branches, were tried and were not faster.
+:mod:`qstep.bench.yardstick` compares it with the same loop in C.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _below(bits, bound):  # type: ignore[no-untyped-def]
 
 @njit(inline="always")
 def _best(q, state, row):  # type: ignore[no-untyped-def]
-    """Return the maximum of a state's row, and the lowest action that has it."""
+    """Return the maximum of a state's row, and the lowest action with that value."""
     base = state * _U(len(row))
     best, greedy = q[base], _U(0)
     for a in range(1, len(row)):
@@ -50,7 +50,7 @@ def _best(q, state, row):  # type: ignore[no-untyped-def]
 
 @compiled
 def _learn(q, row, model, updates, alpha, gamma, threshold, counter):  # type: ignore[no-untyped-def]
-    """`row` is a tuple of A zeros: its length is part of its type, which unrolls the maximum."""
+    """`row` is a tuple of A zeros: its length is part of its type, so the maximum unrolls."""
     next_state, reward, terminated, start = model
     actions = _U(len(row))
     state = start

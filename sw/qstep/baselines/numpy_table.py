@@ -1,7 +1,7 @@
-"""Tabular Q-learning with a NumPy array: the same program with the table as a matrix.
+"""Tabular Q-learning with a NumPy array: the same program with a matrix as the table.
 
-The loop stays in Python, so each step pays for several NumPy calls on four numbers: this form is
-slower than the dictionary, which surprises many.
+The loop stays in Python, so each step pays for several NumPy calls on four numbers. To many people's
+surprise, this form is slower than the dictionary.
 """
 
 from __future__ import annotations

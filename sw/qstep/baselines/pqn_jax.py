@@ -1,10 +1,10 @@
-"""PQN on CartPole as its authors write it: environments, learning and evaluations in one JAX program.
+"""PQN on CartPole as its authors write it: environments, learning and evaluation in one JAX program.
 
-A run is one function of its seed, which XLA compiles as a whole, loops included; so environment and
-network never wait for Python. It takes the hyperparameters of `qstep.deep.pqn`, and differs from it
-where the authors' program does: a truncated episode counts as terminated, the values of next
-observations are those that actions were chosen by, layers start as Flax's do, the learning rate falls
-with every update, and an exploring environment draws for itself.
+A run is one function of its seed, which XLA compiles as a whole, including loops, so environment and
+network never wait for Python. It uses the hyperparameters of `qstep.deep.pqn`, and differs from it where
+the authors' program does: a truncated episode counts as terminated, the values of next observations are
+those used to choose actions, layers are initialised like Flax's, the learning rate falls with every
+update, and each exploring environment has its own draws.
 
 References
 ----------

@@ -43,7 +43,7 @@ __all__ = ["command"]
     type=int,
     default=1000,
     show_default=True,
-    help="Steps a second of each agent, 1..1000000; 0 for as fast as it goes.",
+    help="Steps a second of each agent, 1..1000000; 0 for full speed.",
 )
 @click.option(
     "--port",
@@ -51,7 +51,7 @@ __all__ = ["command"]
     default=0,
     help="TCP port of 127.0.0.1.  [default: a free one]",
 )
-@click.option("--no-browser", is_flag=True, help="Say the address, and open no browser.")
+@click.option("--no-browser", is_flag=True, help="Print the address without opening a browser.")
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -67,9 +67,9 @@ def command(
 
     The page shows the table as a heat map (with arrows on the map of the world, if it has one), the
     curves of all agents, and counters. It plays, pauses, steps and resets the run; its sliders change
-    alpha, gamma and epsilon at once. WORLD and DEVICE are those of `qstep train`. The host acts if the
-    world has no transition table, as snake. Only this computer can open the page, and only with the
-    token in its address. Ctrl-C ends it.
+    alpha, gamma and epsilon at once. WORLD and DEVICE are those of `qstep train`. The host acts in
+    worlds without a transition table, such as snake. Only this computer can open the page, and only
+    with the token in its address. Ctrl-C ends it.
 
     \b
     Examples:
@@ -104,7 +104,7 @@ def command(
 
 
 def _world(name: str, max_episode_steps: int | None) -> World | str | None:
-    """Return a world with the limit that was asked for, of a circuit its name; None if the host acts."""
+    """Return a world with the requested limit, a circuit's name, or None if the host acts."""
     from qstep.acting.world import World
 
     world: World | str | None = name
@@ -135,7 +135,7 @@ def _agents_run(
     number_format: str | None,
     **_: Any,
 ) -> tuple[Watched, str]:
-    """Open a device on which agents act; return their run, and what it is in words."""
+    """Open a device on which agents act; return their run and its description."""
     from qstep.acting.agent import AgentSettings
     from qstep.acting.device import open_agents
     from qstep.acting.epsilon import Epsilon
@@ -182,7 +182,7 @@ def _host_run(
     sync_steps: int = 64,
     **_: Any,
 ) -> tuple[Watched, str]:
-    """Open a device for which the host acts; return its run, and what it is in words."""
+    """Open a device for which the host acts; return its run and its description."""
     from qstep.cli._training import configuration
     from qstep.devices import open_device
     from qstep.hyperparameters import Hyperparameters

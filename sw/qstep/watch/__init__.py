@@ -1,1 +1,1 @@
-"""A run that one watches while it learns, and steers: what `qstep live` shows."""
+"""A run to watch and steer while it learns, for `qstep live`."""

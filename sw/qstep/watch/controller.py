@@ -1,4 +1,4 @@
-"""Plays, pauses, steps and resets a run in a thread of its own, so that whoever shows it stays awake."""
+"""Plays, pauses, steps and resets a run in its own thread, so that the page stays responsive."""
 
 from __future__ import annotations
 
@@ -18,47 +18,47 @@ from qstep.watch.view import Watched, WatchedView
 __all__ = ["MOST_SPEED", "Controller", "Done"]
 
 MOST_SPEED = 1_000_000
-"""Steps a second of each agent that can be asked for."""
+"""Legal speeds in steps a second of each agent."""
 
 _CHUNK_SECONDS = 0.03
-"""Of acting in a call of the device, about: what a command waits for."""
+"""Approximate seconds of acting per call of the device, for which a command may wait."""
 
 _VIEW_SECONDS = 0.1
-"""Between two views while it plays."""
+"""Seconds between two views while it plays."""
 
 _VIEW_SHARE = 4
-"""So many times as long as the last view took: a board needs its line for the table."""
+"""Pause after a view, as a multiple of its time: a board needs its line for the table."""
 
 _RATE_VIEWS = 10
-"""Over which the rate is a mean."""
+"""Seconds over which the rate is averaged."""
 
 _LATE_SECONDS = 0.5
-"""What a device that is too slow for the speed need not make up for."""
+"""Delay in seconds that a device too slow for the speed need not make up for."""
 
 Done = Future[WatchedView]
-"""Done once a command is; its result is the view after it."""
+"""A future that is done when its command is; its result is the view after it."""
 
 
 class Controller(Closing):
-    """Steers a run. Commands return at once and are done in order, between two calls of the device.
+    """Steers a run. Commands return at once and are executed in order, between two calls of the device.
 
-    A run begins paused. What it makes does not depend on the speed, nor on how long a pause was.
+    A run begins paused. Its result does not depend on the speed or on pauses.
 
     Parameters
     ----------
     run : Watched
-        From now on used by this controller's thread alone.
+        Must be used only by this controller's thread from now on.
     speed : int
-        Steps a second of each agent while it plays, 1 to 1,000,000; 0 is as fast as it goes.
+        Steps a second of each agent while it plays, 1 to 1,000,000; 0 is full speed.
 
     Attributes
     ----------
     view : WatchedView
-        The latest.
+        The latest view.
     rate : float
-        Updates a second of all agents, by the clock on the wall; 0 at rest.
+        Updates a second of all agents by wall clock; 0 at rest.
     error : Exception or None
-        What ended the thread: the device failed. Every later command ends with it, too.
+        The failure of the device that ended the thread. Every later command ends with it too.
 
     Raises
     ------
@@ -86,7 +86,7 @@ class Controller(Closing):
 
     @property
     def playing(self) -> bool:
-        """Agents learn, or make the steps of :meth:`step`."""
+        """Whether agents learn, or make the steps of :meth:`step`."""
         return self._left > 0
 
     @property
@@ -97,17 +97,17 @@ class Controller(Closing):
     # Commands
 
     def play(self) -> Done:
-        """Let the agents learn until something else is said."""
+        """Let the agents learn until the next command."""
         return self._do(lambda: self._go(MOST_STEPS, paced=True))
 
     def pause(self) -> Done:
-        """Stop: once this is done, no step is made."""
+        """Stop: once this is done, no more steps are made."""
         return self._do(lambda: self._go(0, paced=True))
 
     def step(self, steps: int) -> Done:
-        """Let every agent make exactly so many steps, as fast as it goes, and pause then.
+        """Let every agent make exactly `steps` steps at full speed, then pause.
 
-        Steps that are asked for meanwhile are made after them. It is done when they are made, or when
+        Steps requested meanwhile follow after them. The command is done when they are made, or when
         :meth:`play`, :meth:`pause` or :meth:`reset` has ended them early.
 
         Raises
@@ -125,7 +125,7 @@ class Controller(Closing):
         return self._put(begin)
 
     def reset(self) -> Done:
-        """Go back to the beginning, settings too; a run that plays begins anew."""
+        """Return to the beginning, including settings; a playing run starts again."""
 
         def begin() -> None:
             self._go(self._left if self._paced else 0, paced=True)
@@ -140,9 +140,9 @@ class Controller(Closing):
         gamma: float | None = None,
         epsilon: float | None = None,
     ) -> Done:
-        """Go on with another alpha, gamma or epsilon, as :meth:`Watched.configure`; at once.
+        """Continue with another alpha, gamma or epsilon, as in :meth:`Watched.configure`, at once.
 
-        The error of an illegal value is that of the future.
+        An illegal value sets the future's error.
         """
         return self._do(lambda: self._run.configure(alpha=alpha, gamma=gamma, epsilon=epsilon))
 

@@ -26,7 +26,7 @@ from qstep.learn.policy_map import COLOURS, LETTERS, MOST_ARROWS, PolicyMap
 __all__ = ["CurvePicture", "MapPicture", "TablePicture"]
 
 _BLANK = "#e9ecef"
-"""Where nothing was learnt."""
+"""Colour of cells where nothing was learnt."""
 
 _MOST_ENTRIES = 1 << 16
 """Of a table that is sent to the page ten times a second."""
@@ -35,7 +35,7 @@ _MOST_LINES = 64
 _MOST_DOTS = 256
 _MAP_SIDE = 430
 _FIRST_STEPS = 100
-"""Where curves begin, just before the first point."""
+"""Start of the curves, just before the first point."""
 
 
 def _mapper() -> LinearColorMapper:
@@ -43,14 +43,14 @@ def _mapper() -> LinearColorMapper:
 
 
 def _spread(mapper: LinearColorMapper, values: NDArray[np.float64]) -> None:
-    """Let the colours reach from the least to the greatest value."""
+    """Let the colours range from the least to the greatest value."""
     known = values[~np.isnan(values)]
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
     mapper.update(low=low, high=high if high > low else low + 1)
 
 
 class MapPicture:
-    """The value of each cell, the greedy action as an arrow, and where the agents are."""
+    """The value of each cell, the greedy action as an arrow, and the positions of the agents."""
 
     def __init__(self, grid: GridMap) -> None:
         self._grid = grid
@@ -118,7 +118,7 @@ class MapPicture:
         )
 
     def show(self, q: NDArray[np.float64], states: Sequence[AgentState]) -> None:
-        """Show a table, shape (S, A), and where agents are."""
+        """Show a table, shape (S, A), and the positions of agents."""
         shown = PolicyMap.of(self._grid, q)
         values = shown.values.filled(np.nan)
         _spread(self._mapper, values)
@@ -143,7 +143,7 @@ class MapPicture:
         at = np.array([own.state for own in states[:_MOST_DOTS] if own.begun], np.int64)
         at = at[at < self._rows * self._columns]
         number = np.arange(len(at))
-        # Around the middle, so that those in one cell can be counted.
+        # Around the middle, so that agents in one cell can be counted.
         far = 0.3 if len(at) > 1 else 0.0
         turn = 2 * np.pi * number / max(1, len(at))
         return {
@@ -154,7 +154,7 @@ class MapPicture:
 
 
 class TablePicture:
-    """The table as a heat map, a column a state; the first of them where there are too many."""
+    """The table as a heat map, one column per state; only the first ones if there are too many."""
 
     def __init__(self, states: int, actions: int) -> None:
         self._states = min(states, _MOST_ENTRIES // actions)
@@ -227,7 +227,7 @@ class CurvePicture:
     def show(
         self, steps: NDArray[np.int64], values: NDArray[np.float64], best: float | None = None
     ) -> None:
-        """Show values of shape (looks, agents), NaN where one is not known, and the best that can be."""
+        """Show values of shape (looks, agents), NaN for unknown ones, and the best possible value."""
         band = Band.of(steps, values)
         self._band.data = band._asdict()
         if band.steps.size:

@@ -1,4 +1,4 @@
-"""A run in which the host acts and the device learns, looked at and steered while it goes on."""
+"""A run in which the host acts and the device learns, watched and steered meanwhile."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ __all__ = ["HostRun"]
 
 
 class HostRun:
-    """A run on a device, made of exactly as many steps as one asks for; for the controller one agent.
+    """A run on a device, in steps of any requested number; for the controller it is one agent.
 
-    It is the run that :class:`~qstep.learn.train.Learner` makes, whatever the pieces, without its
+    It equals the run of :class:`~qstep.learn.train.Learner`, whatever the pieces, without
     evaluations. A step is one of any of its environments.
 
     Parameters
     ----------
     device : Device
-        From now on used by this run alone.
+        Must be used only by this run from now on.
     plan : Plan
-        `env_id`, `num_envs`, `sync_steps`; how long it is does not count.
+        `env_id`, `num_envs`, `sync_steps`; its length does not count.
     hyper : Hyperparameters
     epsilon : float
         How much to explore, 0..1.
@@ -61,7 +61,7 @@ class HostRun:
     def advance(self, steps: int) -> int:
         """As :meth:`Watched.advance <qstep.watch.view.Watched.advance>`.
 
-        Fewer are made where the device gets what was collected, an episode ends or a point is due.
+        Fewer are made when the device gets collected transitions, an episode ends or a point is due.
         """
         steps = min(steps, self._left)
         columns, episodes = self._learner.stretch(steps, steps)

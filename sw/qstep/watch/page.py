@@ -1,4 +1,4 @@
-"""The page: controls that call the controller, and pictures of the view that it has."""
+"""The page: controls that call the controller, and pictures of its view."""
 
 from __future__ import annotations
 
