@@ -91,8 +91,8 @@ _LANE_FAULTS = (
     Fault(
         "a result is joined a clock late",
         "qs_lane.sv",
-        "join_q <= join_row[WriteStage-1:LoopDepth];",
-        "join_q <= join_row[WriteStage:LoopDepth+1];",
+        "join_row[WriteStage-1:LoopDepth];",
+        "join_row[WriteStage:LoopDepth+1];",
         20,
     ),
     Fault(
@@ -124,6 +124,13 @@ _DEEP_FAULTS = (
         "|(take_o[LoopDepth-1:1] | join_o[LoopDepth-1:1]);",
         "|take_o[LoopDepth-1:1];",
         20,
+    ),
+    Fault(
+        "the far result is joined as the near one",
+        "qs_lane.sv",
+        "(product_join_q[LoopDepth+1])",
+        "(product_join_q[LoopDepth])",
+        24,
     ),
 )
 
@@ -365,7 +372,27 @@ _SESSION = Proof(
     ),
 )
 
+_COBS = Proof(
+    name="cobs",
+    says="the link's COBS decoder undoes every legal stuffing, and tells frames that were cut off",
+    top="cobs_proof",
+    files=("cobs_decoder.v", "cobs_proof.sv"),
+    parameters={},
+    clocks=1,
+    cover_clocks=10,
+    faults=(
+        Fault(
+            "a zero stands behind full blocks too",
+            "cobs_decoder.v",
+            "in_data != 8'hff;",
+            "in_data != 8'hfe;",
+            10,
+        ),
+    ),
+)
+
 _ALL = (
+    _COBS,
     _SESSION,
     _CRC,
     _AGENTS,
@@ -387,5 +414,5 @@ _ALL = (
 PROOFS = {proof.name: proof for proof in _ALL}
 """All proofs by name."""
 
-FAST = ("crc", "table", "tree", "update-16-1", "lane-2x16-1")
+FAST = ("cobs", "crc", "table", "tree", "update-16-1", "lane-2x16-1")
 """Those that each test run makes."""
