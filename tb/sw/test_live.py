@@ -182,8 +182,8 @@ def test_what_cannot_be_watched_is_refused(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["here.sv", "--max-episode-steps", "9"], "is for worlds that have a table"),
-        (["snake", "--max-episode-steps", "9"], "is for worlds that have a table"),
+        (["here.sv", "--max-episode-steps", "9"], "is for worlds with a transition table"),
+        (["snake", "--max-episode-steps", "9"], "is for worlds with a transition table"),
         (["snake", "--shared-table"], "--shared-table is for runs in which the device acts"),
     ],
 )

@@ -114,7 +114,7 @@ def _world(name: str, max_episode_steps: int | None) -> World | str | None:
             return found if max_episode_steps is None else found.limited(max_episode_steps)
         world = None
     if max_episode_steps is not None:
-        raise click.UsageError("--max-episode-steps is for worlds that have a table")
+        raise click.UsageError("--max-episode-steps is for worlds with a transition table")
     return world
 
 
