@@ -13,10 +13,12 @@ import pytest
 from click.testing import CliRunner
 from tb import run_sim
 from tb.bench import RTL, TB, BenchError, Run, parameter_id, run
+from tb.formal.proofs import PROOFS
 from tb.lint_rtl import SLOTS_WAIVER
 from tb.planted import plant
 from tb.uvm.covergroup import Covergroup
 from tb.uvm.lane_pins import CLOCK, clocks_from_text, offer_words
+from tb.uvm.test_rtl_mutants import MUTANTS
 
 from qstep import Config, Transitions
 from qstep_sim import verilator
@@ -68,16 +70,74 @@ def test_words_of_the_lane_bench_are_taken_apart_where_they_are_put_together() -
     assert (seen["reward"], seen["value"], seen["maximum"]) == (7, -1, 5)
 
 
+def names_of_nothing(names: set[str]) -> set[str]:
+    """Return which names are neither of a test, nor of a file of the repository."""
+    texts = [path.read_text(encoding="utf-8") for path in TB.rglob("*.py")]
+    defined = set(re.findall(r"^(?:async )?(?:def|class) (\w+)", "\n".join(texts), re.MULTILINE))
+    return {name for name in names - defined if not (TB.parent / name).exists()}
+
+
 @pytest.mark.unit
 def test_test_plan_names_tests_that_exist() -> None:
     plan = (TB / "TESTPLAN.md").read_text(encoding="utf-8")
     cells = re.findall(r"^\|.*\|([^|]*)\|$", plan, re.MULTILINE)
     named = set(re.findall(r"`([^`]+)`", " ".join(cells)))
-    texts = [path.read_text(encoding="utf-8") for path in TB.rglob("*.py")]
-    defined = set(re.findall(r"^(?:async )?(?:def|class) (\w+)", "\n".join(texts), re.MULTILINE))
-    files = {path.relative_to(TB.parent).as_posix() for path in TB.rglob("*.py")}
     assert len(named) > 30
-    assert named - defined - files == set()
+    assert names_of_nothing(named) == set()
+
+
+PAGE = (TB.parent / "docs/verification.md").read_text(encoding="utf-8")
+
+
+def wrong_rows(page: str) -> set[str]:
+    """Return what the sixteen rows of the page name and there is not, and the rows without a command."""
+    section = page.split("## The sixteen rows\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (\d+) .*\| ([^|]*) \| ([^|]*) \|$", section, re.MULTILINE)
+    assert [int(number) for number, *_ in rows] == list(range(1, 17))
+    spans = re.findall(r"`([^`]+)`", section)
+    named = {span for span in spans if " " not in span}
+    files = {word for span in spans for word in span.split() if word.startswith("tb/")}
+    return names_of_nothing(named | files) | {
+        f"row {number} has no command"
+        for number, reached, command in rows
+        if "`" not in command and not reached.startswith("**not met**")
+    }
+
+
+@pytest.mark.unit
+def test_the_sixteen_rows_name_what_exists() -> None:
+    assert wrong_rows(PAGE) == set()
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        ("`LaneSuite`", "`LaneSweet`", "LaneSweet"),
+        ("`test_style_is_reported`", "`test_coffee`", "test_coffee"),
+        (
+            "pytest tb/unit/test_resets.py",
+            "pytest tb/unit/test_coffee.py",
+            "tb/unit/test_coffee.py",
+        ),
+        ("| `make sim` |", "| none |", "row 3 has no command"),
+    ],
+)
+def test_a_wrong_name_among_the_sixteen_rows_is_noticed(old: str, new: str, found: str) -> None:
+    assert old in PAGE
+    assert wrong_rows(PAGE.replace(old, new)) == {found}
+
+
+@pytest.mark.unit
+def test_the_page_has_the_proofs_that_there_are() -> None:
+    rows = re.findall(
+        r"^\| `([\w-]+)` \| ([^|]*) \| induction, (\d+) clocks? \|", PAGE, re.MULTILINE
+    )
+    proofs = [(proof.name, proof.says, str(proof.clocks)) for proof in PROOFS.values()]
+    assert sorted(rows) == sorted(proofs)
+    faults = sum(len(proof.faults) for proof in PROOFS.values())
+    assert f"{len(PROOFS)} of {len(PROOFS)} by induction" in PAGE
+    assert f"{len(MUTANTS)} faults planted in lane and bench, and {faults} more" in PAGE
 
 
 @pytest.mark.rtl

@@ -138,16 +138,25 @@ class LossyPort:
         return out
 
 
-class NoisyPort(DirectPort):
-    """Flips one bit in `period` bytes, at random places, in both directions."""
+class NoisyPort:
+    """Flips one bit in `period` bytes on their way through `port`, at random, in both directions."""
 
-    def __init__(self, device: ReferenceDevice, seed: int, period: int) -> None:
-        super().__init__(device)
+    def __init__(self, port: Port, seed: int, period: int) -> None:
+        self._port = port
         self._rng = random.Random(seed)
         self._period = period
         self.flips = 0
 
-    def _mangle(self, data: bytes) -> bytes:
+    def write(self, data: bytes) -> None:
+        self._port.write(self._mangled(data))
+
+    def read(self, timeout: float) -> bytes:
+        return self._mangled(self._port.read(timeout))
+
+    def close(self) -> None:
+        self._port.close()
+
+    def _mangled(self, data: bytes) -> bytes:
         out = bytearray(data)
         at = int(self._rng.expovariate(1 / self._period))
         while at < len(out):
@@ -155,5 +164,3 @@ class NoisyPort(DirectPort):
             self.flips += 1
             at += 1 + int(self._rng.expovariate(1 / self._period))
         return bytes(out)
-
-    there = back = _mangle

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import itertools
 import json
 import os
 import zipfile
@@ -111,6 +112,25 @@ def test_every_flipped_bit_is_refused(path: Path) -> None:
         path.write_bytes(damaged)
         with pytest.raises(CheckpointError, match="SHA-256 does not match"):
             load_checkpoint(path, IDENTITY)
+
+
+@pytest.mark.release
+def test_every_length_and_every_bit_of_four_kibibytes_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "checkpoint.npz"
+    noise = np.random.default_rng(1).integers(0, 256, 4096, dtype=np.uint8)
+    save_checkpoint(file, Checkpoint({}, {"noise": noise}), IDENTITY)
+    data = file.read_bytes()
+    assert len(data) > 4096
+    for length in range(len(data)):
+        file.write_bytes(data[:length])
+        with pytest.raises(CheckpointError, match="damaged or no checkpoint"):
+            load_checkpoint(file, IDENTITY)
+    for position, bit in itertools.product(range(len(data)), range(8)):
+        damaged = bytearray(data)
+        damaged[position] ^= 1 << bit
+        file.write_bytes(damaged)
+        with pytest.raises(CheckpointError, match="SHA-256 does not match"):
+            load_checkpoint(file, IDENTITY)
 
 
 def test_appended_byte_is_refused(path: Path) -> None:

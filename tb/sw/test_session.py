@@ -38,7 +38,7 @@ def test_every_transition_is_applied_once_over_a_line_that(fault, seed):
 def test_one_flipped_bit_in_a_thousand_bytes_changes_nothing(buffer_bytes):
     config = Config(36, 3, "Q6.10", link=Link(baud=6_000_000, buffer_bytes=buffer_bytes))
     reference = ReferenceDevice(config)
-    port = NoisyPort(reference, seed=buffer_bytes, period=1000)
+    port = NoisyPort(DirectPort(reference), seed=buffer_bytes, period=1000)
     device = LinkDevice(port, config, PATIENCE)
     batch = transitions(20_000, config=config)
     device.apply(batch)
@@ -65,7 +65,7 @@ def test_a_device_that_applies_twice_is_found_out():
 @pytest.mark.parametrize("seed", range(6))
 def test_a_line_that_spoils_every_sixth_frame_changes_nothing(seed):
     reference = ReferenceDevice(CONFIG)
-    device = LinkDevice(NoisyPort(reference, seed, period=300), CONFIG, PATIENCE)
+    device = LinkDevice(NoisyPort(DirectPort(reference), seed, period=300), CONFIG, PATIENCE)
     batch = transitions(4000)
     device.apply(batch)
     assert np.array_equal(device.read(), expected_table(batch, Hyperparameters()))

@@ -237,8 +237,11 @@ def test_run_resumed_after_an_interrupt_is_the_uninterrupted_run(
     assert len(resumed.device.batches) < len(whole.device.batches) or cut == 0
 
 
-def test_run_resumed_at_every_episode_is_the_uninterrupted_run(tmp_path: Path) -> None:
-    plan = replace(SHORT, episodes=25, evaluate_every=4)
+@pytest.mark.parametrize("episodes", [25, pytest.param(100, marks=pytest.mark.release)])
+def test_run_resumed_at_every_episode_is_the_uninterrupted_run(
+    tmp_path: Path, episodes: int
+) -> None:
+    plan = replace(SHORT, episodes=episodes, evaluate_every=4)
     hyper = Hyperparameters(rounding=Rounding.STOCHASTIC)
     whole = trained(plan, hyper)
     path = tmp_path / "checkpoint.npz"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import struct
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cobs import cobs
 from tb.generated import generated
 from tb.reference_device import ReferenceDevice
 from tb.unit.requests import RequestMaker
@@ -148,6 +150,93 @@ def test_device_answers_as_the_reference_whatever_is_sent(pair: Pair, seed: int)
     assert pair.reference.applied > 100
     assert pair.reference.frame_errors > 0
     assert pair.reference.refused > 5
+
+
+@pytest.fixture
+def short_buffer() -> Iterator[Pair]:
+    """Return a device with the shortest buffer, that has just been reset, and its reference."""
+    port = SimPort(CONFIGS[1])
+    yield Pair(port, CONFIGS[1])
+    port.close()
+
+
+@pytest.mark.release
+@pytest.mark.parametrize("first", range(0, 256, 64))
+def test_every_type_with_every_length_is_answered_as_the_reference_does(
+    short_buffer: Pair, first: int
+) -> None:
+    pair, rng = short_buffer, random.Random(first)
+    lengths = range(max_payload(pair.config.link.buffer_bytes) + 1)
+    for kind in range(first, first + 64):
+        for length in lengths:
+            pair.compare(encode_frame(Request.HELLO, 0, 0, struct.pack("<BHB", kind, length, 0)))
+            frame = encode_frame(kind, 0, pair.reference.epoch, rng.randbytes(length))
+            damaged = bytearray(cobs.decode(frame[:-1]))
+            damaged[-1 - rng.randrange(4)] ^= 1 << rng.randrange(8)  # in its CRC
+            pair.compare(cobs.encode(bytes(damaged)) + b"\0")
+            pair.compare(frame)
+    assert pair.reference.frame_errors == 64 * len(lengths)
+    agree_at_the_end(pair)
+
+
+def record(config: Config, state: int, action: int, next_state: int, terminated: int) -> bytes:
+    """Return a full raw record, without range checks; its reward is 1 unit."""
+    fields = [(0, 1), (action, config.action_bits), (next_state, config.state_bits)]
+    fields += [(terminated, 1), (1, config.format.width), (state, config.state_bits)]
+    bits = taken = 0
+    for value, width in fields:
+        bits |= value << taken
+        taken += width
+    return bits.to_bytes(-(-taken // 8), "little")
+
+
+@pytest.mark.release
+def test_every_state_and_action_is_answered_as_the_reference_does(short_buffer: Pair) -> None:
+    pair = short_buffer
+    config = pair.config
+    states, actions = range(1 << config.state_bits), range(1 << config.action_bits)
+    requests = [
+        (Request.APPLY_RAW, record(config, *fields))
+        for fields in itertools.product(states, actions, states, (0, 1))
+    ]
+    value = bytes(config.value_bytes)
+    for place in (*itertools.product(range(65536), (0,)), *itertools.product((0,), range(256))):
+        requests.append((Request.READ, struct.pack("<HBH", *place, 1)))
+        requests.append((Request.LOAD, struct.pack("<HB", *place) + value))
+    pair.status = StatusCode.STALE_EPOCH  # nobody has said HELLO
+    for kind, payload in requests:
+        if pair.status:
+            nonce = struct.pack("<I", pair.reference.refused)
+            pair.compare(encode_frame(Request.HELLO, 0, 0, nonce))
+        pair.ask(kind, payload)
+    legal = (config.states * config.states * config.actions * 2, config.states + config.actions)
+    assert pair.reference.applied == legal[0]
+    assert pair.reference.refused == len(requests) - legal[0] - 2 * legal[1]
+    agree_at_the_end(pair)
+
+
+def agree_at_the_end(pair: Pair) -> None:
+    """Compare the counters and the whole table."""
+    pair.compare(encode_frame(Request.HELLO, 0, 0, b"last"))
+    pair.ask(Request.COUNTERS)
+    for state in range(pair.config.states):
+        pair.ask(Request.READ, struct.pack("<HBH", state, 0, pair.config.actions))
+
+
+@pytest.mark.release
+def test_ten_million_random_bytes_are_counted_errors_and_change_nothing(short_buffer: Pair) -> None:
+    pair, rng = short_buffer, random.Random(1)
+    pair.compare(encode_frame(Request.HELLO, 0, 0, NONCE))
+    entries = pair.config.states * pair.config.actions
+    for entry in range(entries):
+        place = struct.pack("<HB", *divmod(entry, pair.config.actions))
+        pair.ask(Request.LOAD, place + entry.to_bytes(pair.config.value_bytes, "little"))
+    for _ in range(100):
+        pair.compare(rng.randbytes(100_000))
+    assert pair.reference.table.ravel().tolist() == list(range(entries))
+    assert pair.reference.frame_errors > 10_000
+    pair.compare(b"\0")
+    agree_at_the_end(pair)
 
 
 def test_a_wrong_table_entry_is_noticed(pair: Pair) -> None:
