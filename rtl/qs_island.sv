@@ -35,7 +35,7 @@ module qs_island
     output up_t   up_o
 );
 
-  logic bus_valid, bus_write, bus_done, run, stop, busy;
+  logic rst, bus_valid, bus_write, bus_done, run, stop, busy;
   logic [ 2:0] region;
   logic [29:0] index;
   logic [31:0] word, read;
@@ -47,6 +47,7 @@ module qs_island
       .clk_i,
       .rst_i,
       .rst_o,
+      .lane_rst_o  (rst),
       .down_i,
       .down_o,
       .up_i,
@@ -77,7 +78,7 @@ module qs_island
       .Starts   (Starts)
   ) u_acting (
       .clk_i,
-      .rst_i       (rst_o),
+      .rst_i       (rst),
       .bus_valid_i (bus_valid),
       .bus_write_i (bus_write),
       .bus_region_i(region),

@@ -9,7 +9,8 @@
 //             Incoming bits push others out, towards the link. The word that an access has read is in the upper
 //             part, so the next frame to the lane fetches it, and 32 bits are enough for that.
 // Timing      Two clocks from stop to stop in both directions: a register at each end, as it may be far. A frame
-//             is executed three clocks after its last bit.
+//             is executed three clocks after its last bit. What leads to the next stop leads nowhere else, so
+//             that copies of a placed lane keep all routes inside.
 // Handshake   up_o.pending is 1 from a frame's first bit until it is executed, and at least as long at all stops
 //             further up. When it falls there, the frame has reached all its lanes, and lanes that began a run
 //             show in up_o.busy. Only then may the next frame follow. The last bit is pushed out three clocks
@@ -29,7 +30,8 @@ module qs_stop
 ) (
     input  logic clk_i,
     input  logic rst_i,
-    output logic rst_o,  // to the next stop, and the lane
+    output logic rst_o,  // to the next stop
+    output logic lane_rst_o,
 
     input  down_t down_i,
     output down_t down_o,  // to the next stop
@@ -75,7 +77,7 @@ module qs_stop
     taking_q  <= down_q.valid && (taking_q || (first && down_q.data));
     passing_q <= down_q.valid && (passing_q || (first && (!down_q.data || down_q.all)));
     ended_q   <= taking_q && !down_q.valid && !rst_q;
-    working_q <= !rst_o && (working_q ? !bus_done_i : ended_q && code[3:2] != STOP[3:2]);
+    working_q <= !rst_q && (working_q ? !bus_done_i : ended_q && code[3:2] != STOP[3:2]);
 
     if (taking_q && down_q.valid) frame_q <= {frame_q[FrameBits-2:0], down_q.data};
     else if (bus_done_i) frame_q[FrameBits-1-:32] <= bus_data_i;
@@ -105,6 +107,7 @@ module qs_stop
     end
   end
 
+  assign lane_rst_o  = rst_q;
   assign bus_valid_o = working_q;
   assign {bus_region_o, bus_write_o} = code;
   assign bus_data_o = frame_q[FrameBits-1-:32];

@@ -18,6 +18,7 @@ from qstep_fpga.farm import island
 from qstep_fpga.farm.grid import Bel, Grid, parse
 from qstep_fpga.farm.island import PlacedIsland, place_islands
 from qstep_fpga.farm.layout import layout
+from qstep_fpga.farm.seeds import with_seeds
 from qstep_fpga.farm.sites import Site, near
 from qstep_fpga.farm.ties import tied
 
@@ -68,9 +69,12 @@ def test_sites_of_a_band_are_equal_disjoint_and_in_a_snake(lanes: int) -> None:
         assert sum("FF" in name for *_, name in content) == band.room["FF"] >= 20
         assert sum("EBR" in name for *_, name in content) == band.room[MEMORY] >= 1
     assert min(column for column, _ in found.beside) >= max(site.column for site in found.sites)
+    columns = sorted({site.column for site in found.sites})
+    assert found.sites[0].column == columns[-1]  # what is no lane is on the right
     for before, after in pairwise(found.sites):
-        assert after.column == before.column or after.row == before.row
-        assert after.column <= before.column  # what is no lane is on the right
+        assert abs(columns.index(after.column) - columns.index(before.column)) <= 1
+    rows = [site.row for site in found.sites]
+    assert rows == sorted(rows)
 
 
 # A group of 4 x 12 tiles has 72 flip-flops, 4 block RAMs and a multiplier.
@@ -122,28 +126,54 @@ def test_a_site_leaves_to_the_next_one_what_that_needs_in_half_of_its_columns() 
     ]
 
 
-def test_a_seed_without_a_place_or_a_route_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    site, said = Site(0, 0, frozenset({(0, 0)})), list[str]()
+def test_a_seed_without_a_place_or_a_route_is_passed_over() -> None:
+    said: list[str] = []
 
-    def one(*words: Any) -> PlacedIsland:
-        if (seed := words[-1]) == 3:
+    def place(seed: int) -> Path:
+        if seed == 2:
             raise BuildError("nextpnr ended:\nERROR: Routing design failed.\n")
-        return PlacedIsland(seed, 100.0 + seed, int(seed == 2), Path("unused"))
+        return Path(f"placed-{seed}")
 
-    def best(*seeds: int) -> PlacedIsland:
-        return place_islands(load("ulx3s-12f"), grid(), {}, site, 1, seeds, Here(), said.append)
+    def found(*seeds: int) -> list[Path]:
+        return with_seeds(place, seeds, Here(), said.append, "the lane was placed", is_enough)
 
-    monkeypatch.setattr(island, "place_island", one)
-    assert best(1, 2, 3).seed == 1
+    def is_enough(one: Path) -> bool:
+        return one.name == "placed-3"
+
+    assert found(1, 2, 3, 4) == [Path("placed-1"), Path("placed-3")]
     assert said == [
-        "seed 1: 101.0 MHz",
-        "seed 2: 102.0 MHz, 1 cells and wires outside the site",
-        "seed 3: not placed and routed: ERROR: Routing design failed.",
+        "placed-1",
+        "seed 2: not placed and routed: ERROR: Routing design failed.",
+        "placed-3",
     ]
     with pytest.raises(
-        BuildError, match=r"of 1 tiles with none of 2 seeds; the last one: seed 3: .* more seeds"
+        BuildError,
+        match=r"^the lane was placed with none of 1 seeds; the last one: seed 2: .* more",
     ):
-        best(2, 3)
+        found(2)
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3])
+def test_a_lane_is_placed_until_it_is_fast_enough(
+    jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same one is taken, however many are placed at a time."""
+    site, said = Site(0, 0, frozenset({(0, 0)})), list[str]()
+    clocks = {1: 100.0, 2: 150.0, 3: 200.0, 4: 250.0, 5: 300.0}
+
+    def best(clock_hz: int) -> PlacedIsland:
+        who = Here(jobs)
+        return place_islands(
+            load("ulx3s-12f"), grid(), {}, site, clock_hz, [*clocks], who, said.append
+        )
+
+    def one(*words: Any) -> PlacedIsland:
+        return PlacedIsland(words[-1], clocks[words[-1]], Path("unused"))
+
+    monkeypatch.setattr(island, "place_island", one)
+    assert best(150_000_000).seed == 2
+    assert len(said) == {1: 2, 2: 2, 3: 3}[jobs]
+    assert best(400_000_000).seed == 5
 
 
 def test_a_site_knows_its_tiles() -> None:

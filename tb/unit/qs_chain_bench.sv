@@ -53,8 +53,7 @@ module qs_chain_bench
   logic [3:0] unused_agent;
 
   assign up[Lanes]  = '0;
-  assign lane_rst_o = rst[Lanes:1];
-  assign unused_end = ^down[Lanes];
+  assign unused_end = ^{down[Lanes], rst[Lanes]};
 
   qs_chain_head u_head (
       .clk                 (clk_i),
@@ -85,6 +84,7 @@ module qs_chain_bench
         .clk_i,
         .rst_i       (rst[k]),
         .rst_o       (rst[k+1]),
+        .lane_rst_o  (lane_rst_o[k]),
         .down_i      (down[k]),
         .down_o      (down[k+1]),
         .up_i        (up[k+1]),

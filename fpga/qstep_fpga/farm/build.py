@@ -14,7 +14,7 @@ from typing import Any
 
 from qstep import cache
 from qstep.errors import BuildError
-from qstep.scheduler import Workers, in_parallel
+from qstep.scheduler import Workers
 from qstep_fpga import tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
@@ -27,6 +27,7 @@ from qstep_fpga.farm.copies import joined
 from qstep_fpga.farm.grid import survey
 from qstep_fpga.farm.island import PlacedIsland, place_islands, read_packed
 from qstep_fpga.farm.layout import layout
+from qstep_fpga.farm.seeds import with_seeds
 from qstep_fpga.farm.sites import Site
 from qstep_fpga.farm.ties import tied
 from qstep_fpga.pin_wrapper import LANES_CLOCK
@@ -94,7 +95,8 @@ def copy_lanes(
     clock_hz : int
         That of the lanes.
     lane_seeds, seeds : sequence of int
-        For the lane, and for what is around; at least one each.
+        For the lane, no more than it takes to be as fast as the chip allows; and for what is around. At
+        least one each.
     workers : Workers
         Who places.
     progress : callable
@@ -105,7 +107,8 @@ def copy_lanes(
     Raises
     ------
     BuildError
-        The lanes do not fit, none stayed in its site, a tool failed, or the check found a fault.
+        The lanes do not fit, all seeds failed for one of them or for the whole, or the check found a
+        fault.
     ToolMissingError
         The FPGA tools are not installed.
     """
@@ -143,23 +146,41 @@ def copy_lanes(
         for name, site in zip(names, plan.sites, strict=True)
     )
 
-    def placed(seed: int) -> Placement:
+    def placed(seed: int) -> _Routed:
         around = place_around(
             *(board, grid, modules[top], lanes, modules[lane], plan.beside),
             *(clock_hz if link_hz is None else link_hz, seed, link_hz is not None),
         )
-        progress(f"seed {seed}: what is around the lanes is placed, copying them and routing")
-        farm = joined(around, lanes)
-        kept = _route(board, farm, around, clock_hz, link_hz)
-        with zipfile.ZipFile(kept) as archive:
-            routed = json.loads(archive.read("routed.json"))["modules"]["top"]
-        check_farm(routed, around, lanes)
-        placement = Placement.read(seed, kept, limit_mhz)
-        progress(f"{len(lanes)} lanes, seed {seed}: {placement.fmax_mhz:.1f} MHz, checked")
-        return placement
+        return _Routed(
+            seed, around, _route(board, joined(around, lanes), around, clock_hz, link_hz)
+        )
 
-    placements = in_parallel(placed, seeds, workers, lambda placement: None)
+    progress(f"placing what is around {len(lanes)} lanes, copying them, and routing")
+    what = f"{len(lanes)} lanes and what is around them were routed"
+    placements = []
+    for routed in with_seeds(placed, seeds, workers, progress, what):
+        check_farm(routed.farm(), routed.around, lanes)
+        placements.append(Placement.read(routed.seed, routed.file, limit_mhz))
+        progress(f"seed {routed.seed}: {placements[-1].fmax_mhz:.1f} MHz, checked")
     return Farm(tuple(best), limits, tuple(placements))
+
+
+@dataclass(frozen=True)
+class _Routed:
+    """What one seed led to."""
+
+    seed: int
+    around: Around
+    file: Path
+
+    def farm(self) -> dict[str, Any]:
+        """Return the module that nextpnr wrote after routing."""
+        with zipfile.ZipFile(self.file) as archive:
+            module: dict[str, Any] = json.loads(archive.read("routed.json"))["modules"]["top"]
+        return module
+
+    def __str__(self) -> str:
+        return f"seed {self.seed}: routed"
 
 
 def _route(

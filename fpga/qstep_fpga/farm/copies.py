@@ -17,8 +17,8 @@ __all__ = ["joined"]
 def joined(around: Around, lanes: Sequence[Lane]) -> dict[str, Any]:
     """Return the netlist of the whole farm, packed, with ``NEXTPNR_BEL`` on all its cells.
 
-    Routes are copied as they are: the wires of a site are its lane's. The router may change those of
-    nets that lead out of a lane only.
+    Routes are copied as they are, and the router changes none: the wires of a site are its lane's. Nets
+    that lead into a lane or out of it have no routes yet.
 
     Parameters
     ----------
@@ -44,16 +44,16 @@ def joined(around: Around, lanes: Sequence[Lane]) -> dict[str, Any]:
                 if outside[1] not in between:
                     between[outside[1]] = next(fresh)
                 bits[bit] = between[outside[1]]
+        ports = {bit for _, _, bit in _port_bits(packed)}
         inputs = {bit for port, _, bit in _port_bits(packed) if not _is_output(packed, port)}
         for name, net in packed["netnames"].items():
             (bit,) = net["bits"]
             if bit in inputs and bit in bits:
-                continue  # its driver, and so its route, is elsewhere
-            routing = NO_ROUTE if bit in inputs else net["attributes"].get("ROUTING", NO_ROUTE)
-            route = shifted(routing, lane.by)
-            if bit not in bits:
-                bits[bit] = next(fresh)
-                route = firm(route)
+                continue  # its driver is elsewhere
+            route = NO_ROUTE
+            if bit not in ports:
+                route = firm(shifted(net["attributes"].get("ROUTING", NO_ROUTE), lane.by))
+            bits.setdefault(bit, next(fresh))
             name_there = names.setdefault(bits[bit], f"{lane.name}.{name}")
             there = nets.get(name_there, {"hide_name": 0, "attributes": {}})
             attributes = {**there["attributes"], "ROUTING": route}

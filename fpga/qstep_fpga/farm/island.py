@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from qstep import cache
 from qstep.errors import BuildError
-from qstep.scheduler import Workers, in_parallel
+from qstep.scheduler import Workers
 from qstep_fpga import tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
@@ -22,9 +22,14 @@ from qstep_fpga.farm.dummies import DUMMY, dummies, register
 from qstep_fpga.farm.fence import FENCE, fence
 from qstep_fpga.farm.grid import LOGIC, Grid, command, design, parse
 from qstep_fpga.farm.routes import steps, tile_of
+from qstep_fpga.farm.seeds import with_seeds
 from qstep_fpga.farm.sites import Site, extent
 
 __all__ = ["PlacedIsland", "outside", "place_island", "place_islands", "read_packed"]
+
+
+_WAYS = {"input": "Q", "output": "M"}
+"""The pin of a flip-flop at a port of a lane."""
 
 
 @dataclass(frozen=True)
@@ -36,20 +41,16 @@ class PlacedIsland:
     seed : int
     fmax_mhz : float
         Highest clock that the tool's timing analysis allows.
-    leaked : int
-        Cells and wires outside its site; such a placement cannot be copied.
     file : Path
         The packed netlist with places and routes.
     """
 
     seed: int
     fmax_mhz: float
-    leaked: int
     file: Path
 
     def __str__(self) -> str:
-        leaked = f", {self.leaked} cells and wires outside the site" if self.leaked else ""
-        return f"seed {self.seed}: {self.fmax_mhz:.1f} MHz{leaked}"
+        return f"seed {self.seed}: {self.fmax_mhz:.1f} MHz"
 
 
 def read_packed(file: Path) -> dict[str, Any]:
@@ -58,26 +59,40 @@ def read_packed(file: Path) -> dict[str, Any]:
     return module
 
 
-def _inputs(island: Mapping[str, Any], clock: str) -> dict[str, dict[str, int]]:
-    """Return what drives the inputs of a lane, but for its clock: ports to names and nets of flip-flops.
+def _others(island: Mapping[str, Any], clock: str, site: Site, grid: Grid) -> dict[str, Any]:
+    """Return flip-flops in the middle of the site at all ports of a lane but its clock's, by name.
 
-    The routes to its inputs begin there. Flip-flops and routes are not copied, so there is room for
-    others.
+    They stand for those of the lanes before and after it, so that its own are close to these. They and
+    their routes are not copied, so there is room for others.
     """
+    columns, rows = zip(*site, strict=True)
+    middle = sum(columns) / len(site), sum(rows) / len(site)
+    places = sorted(
+        (bel for bel in grid.places[LOGIC] if bel.tile in site),
+        key=lambda bel: abs(bel.column - middle[0]) + abs(bel.row - middle[1]),
+    )
+    (clock_net,) = island["ports"][clock]["bits"]
+    bits = [
+        (f"{DUMMY}{name}[{index}]", _WAYS[port["direction"]], bit)
+        for name, port in island["ports"].items()
+        if name != clock
+        for index, bit in enumerate(port["bits"])
+    ]
     return {
-        port: {f"{DUMMY}{port}[{index}]": bit for index, bit in enumerate(described["bits"])}
-        for port, described in island["ports"].items()
-        if described["direction"] == "input" and port != clock
+        name: register(bel, {"CLK": clock_net, way: bit})
+        for bel, (name, way, bit) in zip(places, bits, strict=False)
     }
 
 
-def _placed(file: Path, inputs: Mapping[str, Iterable[str]]) -> dict[str, Any]:
-    """Return the module of a netlist that nextpnr wrote, with inputs, without dummies and fence."""
+def _placed(file: Path, ports: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the module of a netlist that nextpnr wrote, with these ports, without dummies and fence."""
     module: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))["modules"]["top"]
     cells = module["cells"]
-    for port, drivers in inputs.items():
-        bits = [cells[name]["connections"]["Q"][0] for name in drivers]
-        module["ports"][port] = {"direction": "input", "bits": bits}
+    for port, described in ports.items():
+        ends = [cells[f"{DUMMY}{port}[{index}]"] for index, _ in enumerate(described["bits"])]
+        way = _WAYS[described["direction"]]
+        bits = [end["connections"][way][0] for end in ends]
+        module["ports"][port] = {**described, "bits": bits}
     del module["netnames"][FENCE]
     module["cells"] = {name: cell for name, cell in cells.items() if not name.startswith(DUMMY)}
     return module
@@ -109,7 +124,8 @@ def place_island(
     Raises
     ------
     BuildError
-        The tool failed, for example as the lane does not fit its site.
+        The tool failed, for example as the lane does not fit its site; or something is outside it, so
+        that it cannot be copied.
     """
     taken = [bel for bels in grid.places.values() for bel in bels if bel.tile not in site]
     cells = {**island["cells"], **dummies(taken)}
@@ -118,16 +134,10 @@ def place_island(
     free = 1 + max(bit for net in nets for bit in net["bits"] if isinstance(bit, int))
     cells[f"{DUMMY}{driver}"] = register(driver, {"Q": free})
     clock = clock_of(island)
-    (clock_net,) = island["ports"][clock]["bits"]
-    inputs = _inputs(island, clock)
-    cells |= {
-        name: register(None, {"CLK": clock_net, "Q": bit})
-        for port, bits in inputs.items()
-        for name, bit in bits.items()
-    }
-    ports = {name: port for name, port in island["ports"].items() if name not in inputs}
+    cells |= _others(island, clock, site, grid)
+    ports = {name: port for name, port in island["ports"].items() if name != clock}
     fenced = {**island["netnames"], FENCE: fence(site, extent(grid), free)}
-    netlist = design("lane", cells, ports, fenced)
+    netlist = design("lane", cells, {clock: island["ports"][clock]}, fenced)
     words = [*command(board), "--write", "placed.json", "--report", REPORT, "--seed", str(seed)]
     words += ["--freq", f"{clock_hz / 1e6:g}", "--timing-allow-fail", *TIMING_WEIGHT]
     parts = [netlist, *words, str(tools.versions(FAMILIES[board.family].packages))]
@@ -135,7 +145,7 @@ def place_island(
     def make(folder: Path) -> Path:
         (folder / NETLIST).write_text(netlist, encoding="utf-8")
         tools.run(words, folder)
-        module = _placed(folder / "placed.json", inputs)
+        module = _placed(folder / "placed.json", ports)
         clocks = json.loads((folder / REPORT).read_text(encoding="utf-8"))["fmax"].values()
         fmax = min(float(clock["achieved"]) for clock in clocks)
         kept = folder / "island.json"
@@ -144,8 +154,9 @@ def place_island(
 
     file = cache.fetch(hashlib.sha256("\0".join(parts).encode()).hexdigest(), ".json", make)
     kept = json.loads(file.read_text(encoding="utf-8"))
-    leaked = sum(1 for _ in outside(kept["modules"]["top"], site))
-    return PlacedIsland(seed, kept["fmax"], leaked, file)
+    if leaked := sum(1 for _ in outside(kept["modules"]["top"], site)):
+        raise BuildError(f"{leaked} cells and wires are outside the site")
+    return PlacedIsland(seed, kept["fmax"], file)
 
 
 def outside(module: Mapping[str, Any], site: Site) -> Iterator[str]:
@@ -170,10 +181,10 @@ def place_islands(
     workers: Workers,
     progress: Callable[[str], None],
 ) -> PlacedIsland:
-    """Place a lane with several seeds, and return the fastest that stayed inside.
+    """Place a lane with several seeds, until one is as fast as asked for, and return the fastest.
 
     `progress` is called with what each led to. In a full site some seeds find no place or no route for
-    something; that is an error only if all do.
+    something, or leave it; that is an error only if all do.
 
     Raises
     ------
@@ -183,17 +194,13 @@ def place_islands(
         The FPGA tools are not installed.
     """
 
-    def attempt(seed: int) -> PlacedIsland | str:
-        try:
-            return place_island(board, grid, island, site, clock_hz, seed)
-        except BuildError as error:
-            return f"seed {seed}: not placed and routed: {str(error).rstrip().splitlines()[-1]}"
+    def placed(seed: int) -> PlacedIsland:
+        return place_island(board, grid, island, site, clock_hz, seed)
 
-    attempts = in_parallel(attempt, seeds, workers, lambda one: progress(str(one)))
-    inside = [one for one in attempts if isinstance(one, PlacedIsland) and not one.leaked]
-    if not inside:
-        raise BuildError(
-            f"the lane was placed and routed in its site of {len(site)} tiles with none of "
-            f"{len(attempts)} seeds; the last one: {attempts[-1]}. Try more seeds"
-        )
-    return max(inside, key=lambda one: one.fmax_mhz)
+    def is_fast(one: PlacedIsland) -> bool:
+        return one.fmax_mhz >= clock_hz / 1e6
+
+    what = f"the lane was placed and routed in its site of {len(site)} tiles"
+    inside = with_seeds(placed, seeds, workers, progress, what, is_fast)
+    # The first that is fast enough, however many were placed at a time.
+    return next(filter(is_fast, inside), max(inside, key=lambda one: one.fmax_mhz))

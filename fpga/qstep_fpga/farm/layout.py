@@ -42,21 +42,15 @@ class Layout:
 
     @property
     def sites(self) -> tuple[Site, ...]:
-        """All sites in the order of a snake: each but the first is beside or above the one before.
+        """All sites in the order of a snake, which passes through one band after the other.
 
-        The first column, downwards, is next to what is no lane, on the right; it may have fewer sites,
-        the lowest ones.
+        Sites side by side are close, whereas a band is many rows high. The first site is next to what is
+        no lane, on the right; the last column may have fewer sites, those of the first bands.
         """
-        found = [site for band in self.bands for site in band.sites]
-        columns = sorted({site.column for site in found}, reverse=True)
         return tuple(
             site
-            for number, column in enumerate(columns)
-            for site in sorted(
-                (site for site in found if site.column == column),
-                key=lambda site: site.row,
-                reverse=number % 2 == 0,
-            )
+            for number, band in enumerate(self.bands)
+            for site in sorted(band.sites, key=lambda site: site.column, reverse=number % 2 == 0)
         )
 
 

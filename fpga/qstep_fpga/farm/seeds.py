@@ -1,0 +1,65 @@
+"""Place with many seeds, of which some may find no place or no route for something."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from qstep.errors import BuildError
+from qstep.scheduler import Workers, in_parallel
+
+__all__ = ["with_seeds"]
+
+Result = TypeVar("Result")
+
+
+def with_seeds(
+    place: Callable[[int], Result],
+    seeds: Sequence[int],
+    workers: Workers,
+    progress: Callable[[str], object],
+    what: str,
+    is_enough: Callable[[Result], bool] = lambda result: False,
+) -> list[Result]:
+    """Call `place` with seeds and return what came of it, without the seeds that failed.
+
+    Parameters
+    ----------
+    place : callable
+    seeds : sequence of int
+    workers : Workers
+    progress : callable
+        Called with what each seed led to, in words.
+    what : str
+        What is placed, for errors.
+    is_enough : callable, optional
+        Whether no more seeds are needed after this result.
+
+    Raises
+    ------
+    BuildError
+        All seeds failed.
+    """
+
+    def attempt(seed: int) -> Result | str:
+        try:
+            return place(seed)
+        except BuildError as error:
+            return f"seed {seed}: not placed and routed: {str(error).rstrip().splitlines()[-1]}"
+
+    found: list[Result] = []
+    failed: list[str] = []
+    for first in range(0, len(seeds), workers.jobs):
+        some = seeds[first : first + workers.jobs]
+        for one in in_parallel(attempt, some, workers, lambda one: progress(str(one))):
+            if isinstance(one, str):
+                failed.append(one)
+            else:
+                found.append(one)
+        if any(map(is_enough, found)):
+            break
+    if not found:
+        raise BuildError(
+            f"{what} with none of {len(seeds)} seeds; the last one: {failed[-1]}. Try more seeds"
+        )
+    return found
