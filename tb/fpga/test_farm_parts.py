@@ -70,11 +70,11 @@ def test_sites_of_a_band_are_equal_disjoint_and_in_a_snake(lanes: int) -> None:
         assert sum("EBR" in name for *_, name in content) == band.room[MEMORY] >= 1
     assert min(column for column, _ in found.beside) >= max(site.column for site in found.sites)
     columns = sorted({site.column for site in found.sites})
-    assert found.sites[0].column == columns[-1]  # what is no lane is on the right
+    assert found.sites[0].column in columns[-2:]  # what is no lane is on the right
     for before, after in pairwise(found.sites):
         assert abs(columns.index(after.column) - columns.index(before.column)) <= 1
     rows = [site.row for site in found.sites]
-    assert rows == sorted(rows)
+    assert rows == sorted(rows, reverse=True)
 
 
 # A group of 4 x 12 tiles has 72 flip-flops, 4 block RAMs and a multiplier.

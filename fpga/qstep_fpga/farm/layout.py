@@ -44,12 +44,13 @@ class Layout:
     def sites(self) -> tuple[Site, ...]:
         """All sites in the order of a snake, which passes through one band after the other.
 
-        Sites side by side are close, whereas a band is many rows high. The first site is next to what is
-        no lane, on the right; the last column may have fewer sites, those of the first bands.
+        Sites side by side are close, whereas a band is many rows high. The last column may have fewer
+        sites, those of the first bands; so what is no lane has most room beside the last band, and the
+        first site is there, on the right.
         """
         return tuple(
             site
-            for number, band in enumerate(self.bands)
+            for number, band in enumerate(reversed(self.bands))
             for site in sorted(band.sites, key=lambda site: site.column, reverse=number % 2 == 0)
         )
 
