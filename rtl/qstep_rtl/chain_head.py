@@ -1,13 +1,13 @@
-"""The head of a farm's chain: turns requests of the host into frames, and returning bits into answers.
+"""The head of a farm's chain: makes frames of what the host asks, and its answers of what comes back.
 
-Function    An access, a run or a stop is a frame to one lane or to all; a second frame pushes out
-            the result of a read. ``rtl/qs_stop.sv`` defines the frames, ``docs/farm.md`` explains them.
-Latency     n + 5 k + 14 clocks to lane k for a frame of n bits, plus the lane's own; 5 k + 43 more
+Function    An access, a run or a stop is a frame to a lane or to all; what a read has found is pushed
+            out by a second frame. ``rtl/qs_stop.sv`` has the frames, ``docs/farm.md`` an account.
+Latency     n + 5 k + 14 clocks to lane k with a frame of n bits, and what the lane takes; 5 k + 43 more
             to read.
 Throughput  One request at a time.
-Reset       Resets all lanes, each two clocks after the previous one.
+Reset       Resets all lanes, each two clocks later than the one before.
 Hazards     none
-Invariants  A run begins only while no frame is in flight.
+Invariants  A run begins only while nothing is under way.
 """
 
 from __future__ import annotations
@@ -25,30 +25,35 @@ from qstep_rtl.invariants import invariant
 __all__ = ["DOWN", "UP", "ChainHead", "index_mask"]
 
 DOWN = data.StructLayout({"data": 1, "valid": 1, "all": 1})
-"""The signals from stop to stop, away from the link; see ``qs_chain_pkg``."""
+"""What passes from stop to stop, away from the link; ``qs_chain_pkg`` says what it is."""
 
 UP = data.StructLayout({"data": 1, "pending": 1, "busy": 1})
-"""The signals towards the link."""
+"""The same towards the link."""
 
 _INDEX_BITS = 30
 _WORD_BITS = 8 * WORD_BYTES
 _LEAST_INDEX_BITS = 16
-"""Together with a word of data, as many bits as the steps of a run."""
+"""With a word of data as many bits as the steps of a run."""
 
 _STOP, _RUN = 0b1100, 0b1101
-"""Number of low bits of a frame."""
+"""Of the low bits of a frame."""
 
 _NOTHING = 0b1110
 
 _RESET_CLOCKS = 6
-"""Clocks of a reset: with four or more, there is no clock in which no lane is pending."""
+"""A reset of four clocks or more leaves no clock between the lanes in which none is pending."""
 
 _TAIL = 3
-"""Clocks from the last bit of an answer to the first clock in which nothing is pending."""
+"""Clocks from the last bit of an answer to the first in which nothing is pending."""
+
+
+_States = data.StructLayout(
+    dict.fromkeys(("reset", "wait", "idle", "address", "send", "done", "told"), 1)
+)
 
 
 def index_mask(config: Config) -> int:
-    """Return which of the 30 bits of an index are used in any region.
+    """Return the bits of an index that say something in any region, of 30.
 
     Examples
     --------
@@ -61,7 +66,7 @@ def index_mask(config: Config) -> int:
     agent = (config.lane_agents - 1).bit_length()
     double = acting.algorithm is Algorithm.DOUBLE_Q_LEARNING
     outcome, start = ((n - 1).bit_length() for n in (acting.outcomes, acting.starts))
-    fields = [  # first bit and number of bits; docs/agents.md
+    fields = [  # where it begins, and how many bits it has; docs/agents.md
         *((0, 3), (3, agent)),  # settings and contexts
         *((0, 4), (4, agent)),  # counters
         *((0, config.action_bits), (6, config.state_bits), (22, agent), (26, int(double))),
@@ -91,7 +96,7 @@ class ChainHead(Component):
     reset : Out(1)
         Reset of the first stop.
     down, up : Out(DOWN), In(UP)
-        Signals to and from the first stop.
+        To and from it.
     """
 
     def __init__(self, config: Config) -> None:
@@ -114,79 +119,71 @@ class ChainHead(Component):
         run = Cat(C(_RUN, 4), C(0, len(access) - 4 - len(host.steps)), host.steps)
         nothing = C(_NOTHING << (len(access) - _WORD_BITS), len(access))
 
-        # The many bits of the frame move by registered signals, because the lanes' clock is fast.
+        # The lanes' clock is fast. So what moves the frame's many bits, and what the host says, comes
+        # from registers, and a state is a bit.
+        at = Signal(_States, init={"reset": 1})
         frame = Signal(len(access))  # its highest bit is next
         loads, shifts = Signal(), Signal()
-        runs, halts, asks = Signal(), Signal(), Signal()  # its command, if it is not an access
-        # Done below 0: a sign bit is known at once, a comparison with 0 takes longer.
+        runs, halts, asks = Signal(), Signal(), Signal()  # what it says, if it is no access
+        # Below 0 they are over: a sign is there at once, and whether all bits are 0 is not.
         left = Signal(range(-1, max(len(frame), _RESET_CLOCKS)), init=_RESET_CLOCKS - 2)
-        before = Signal(range(-1, self._config.lanes))  # lanes before the addressed one
+        before = Signal(range(-1, self._config.lanes))  # lanes before the one that it is for
         to_all, is_job, stops = Signal(), Signal(init=1), Signal()
-        reads = Signal()  # a second frame fetches the word that was read
+        reads = Signal()  # what it has read is asked for by a second frame
         heard = Signal(_WORD_BITS + _TAIL)
-        # The lanes' clock is fast and the host's signals arrive late in it, so they are delayed by
-        # a clock.
         busy, runs_now, accesses, done = Signal(init=1), Signal(), Signal(), Signal()
+        ahead, for_all = Signal.like(before), Signal()
 
         m.d.comb += [host.read.eq(heard[_TAIL:]), host.busy.eq(busy), host.done.eq(done)]
-        m.d.sync += [self.reset.eq(0), down.valid.eq(0), down.all.eq(to_all)]
-        m.d.sync += [loads.eq(0), shifts.eq(0)]
+        m.d.sync += [runs_now.eq(host.run), accesses.eq(host.access & ~done)]
+        m.d.sync += [for_all.eq(host.lane == ALL_LANES), ahead.eq(host.lane - 1)]
+        under_way = up.busy | stops | (is_job & ~at.idle)
+        m.d.sync += busy.eq(under_way | host.run | runs_now | host.stop)
+
+        is_over, is_addressed = left < 0, before < 0
+        begins = at.idle & (runs_now | stops | accesses)
+        fetches = at.done & reads & ~asks
+        m.d.sync += [
+            at.reset.eq(at.reset & ~is_over),
+            at.wait.eq(((at.reset | at.send) & is_over) | (at.wait & up.pending)),
+            at.idle.eq(at.told | (at.idle & ~begins)),
+            at.address.eq(begins | fetches | (at.address & ~is_addressed)),
+            at.send.eq((at.address & is_addressed) | (at.send & ~is_over)),
+            at.done.eq(at.wait & ~up.pending),
+            at.told.eq(at.done & ~fetches),
+        ]
+        m.d.sync += [self.reset.eq(at.reset), loads.eq(at.idle | fetches)]
+        m.d.sync += [
+            shifts.eq((at.address & is_addressed) | at.send),
+            done.eq(at.done & ~fetches & ~is_job),
+        ]
+        m.d.sync += [down.valid.eq(at.address | at.send), down.all.eq(to_all)]
+        m.d.sync += down.data.eq(Mux(at.address, is_addressed, frame[-1]))
+        with m.If(at.reset | at.send):
+            m.d.sync += left.eq(left - 1)
+        with m.If(at.address):
+            m.d.sync += before.eq(before - 1)
+        with m.If(at.idle):
+            is_access = accesses & ~runs_now & ~stops
+            is_for_one = is_access & ~for_all
+            m.d.sync += [left.eq(len(frame) - 2), asks.eq(0), runs.eq(runs_now), halts.eq(stops)]
+            m.d.sync += [is_job.eq(~is_access), reads.eq(is_access & ~host.write)]
+            m.d.sync += [to_all.eq(~is_for_one), before.eq(Mux(is_for_one, ahead, -1))]
+        with m.If(fetches):
+            m.d.sync += [asks.eq(1), before.eq(ahead), left.eq(_WORD_BITS - 2)]
+        with m.If(host.stop):
+            m.d.sync += stops.eq(1)
+        with m.Elif(at.idle & ~runs_now):
+            m.d.sync += stops.eq(0)
         with m.If(loads):
             said = Mux(halts, C(_STOP, len(access)), Mux(asks, nothing, access))
             m.d.sync += frame.eq(Mux(runs, run, said))
         with m.Elif(shifts):
             m.d.sync += frame.eq(frame << 1)
-        with m.If(host.stop):
-            m.d.sync += stops.eq(1)
-        with m.FSM(init="reset") as fsm:
-            is_idle = fsm.ongoing("idle")
-            under_way = up.busy | stops | (is_job & ~is_idle)
-            m.d.sync += busy.eq(under_way | host.run | runs_now | host.stop)
-            m.d.sync += [runs_now.eq(host.run), accesses.eq(host.access & ~done), done.eq(0)]
-            with m.State("reset"):
-                m.d.sync += [self.reset.eq(1), left.eq(left - 1)]
-                with m.If(left < 0):
-                    m.next = "wait"
-            with m.State("idle"):
-                m.d.sync += [to_all.eq(1), before.eq(-1), left.eq(len(frame) - 2)]
-                m.d.sync += [is_job.eq(1), reads.eq(0), asks.eq(0), loads.eq(1)]
-                m.d.sync += [runs.eq(runs_now), halts.eq(stops)]
-                with m.If(runs_now):
-                    m.next = "address"
-                with m.Elif(stops):
-                    m.d.sync += stops.eq(host.stop)
-                    m.next = "address"
-                with m.Elif(accesses):
-                    m.d.sync += [is_job.eq(0), reads.eq(~host.write)]
-                    with m.If(host.lane != ALL_LANES):
-                        m.d.sync += [to_all.eq(0), before.eq(host.lane - 1)]
-                    m.next = "address"
-            with m.State("address"):
-                m.d.sync += [down.valid.eq(1), down.data.eq(before < 0), before.eq(before - 1)]
-                with m.If(before < 0):
-                    m.d.sync += shifts.eq(1)
-                    m.next = "send"
-            with m.State("send"):
-                m.d.sync += [down.valid.eq(1), down.data.eq(frame[-1]), left.eq(left - 1)]
-                m.d.sync += shifts.eq(1)
-                with m.If(left < 0):
-                    m.next = "wait"
-            with m.State("wait"), m.If(~up.pending):
-                m.next = "done"
-            with m.State("done"):
-                m.next = "told"
-                with m.If(reads & ~asks):
-                    m.d.sync += [asks.eq(1), before.eq(host.lane - 1), left.eq(_WORD_BITS - 2)]
-                    m.d.sync += loads.eq(1)
-                    m.next = "address"
-                with m.Else():
-                    m.d.sync += done.eq(~is_job)
-            with m.State("told"):
-                m.next = "idle"
-        with m.If(asks & ~fsm.ongoing("done")):
+        with m.If(asks & ~at.done):
             m.d.sync += heard.eq(Cat(up.data, heard))
         with m.If(host.run):
             invariant(
-                m, platform, is_idle & ~up.pending, "a run begins while a frame is on its way"
+                m, platform, at.idle & ~up.pending, "a run begins while a frame is on its way"
             )
         return m
