@@ -76,7 +76,7 @@ module qs_stop
 
     taking_q  <= down_q.valid && (taking_q || (first && down_q.data));
     passing_q <= down_q.valid && (passing_q || (first && (!down_q.data || down_q.all)));
-    ended_q   <= taking_q && !down_q.valid && !rst_q;
+    ended_q   <= taking_q && !down_q.valid;
     working_q <= !rst_q && (working_q ? !bus_done_i : ended_q && code[3:2] != STOP[3:2]);
 
     if (taking_q && down_q.valid) frame_q <= {frame_q[FrameBits-2:0], down_q.data};

@@ -48,7 +48,7 @@ _TAIL = 3
 
 
 _States = data.StructLayout(
-    dict.fromkeys(("reset", "wait", "idle", "address", "send", "done", "told"), 1)
+    dict.fromkeys(("reset", "wait", "idle", "begin", "address", "send", "done", "fetch", "told"), 1)
 )
 
 
@@ -131,46 +131,48 @@ class ChainHead(Component):
         to_all, is_job, stops = Signal(), Signal(init=1), Signal()
         reads = Signal()  # what it has read is asked for by a second frame
         heard = Signal(_WORD_BITS + _TAIL)
-        busy, runs_now, accesses, done = Signal(init=1), Signal(), Signal(), Signal()
+        busy, under_way = Signal(init=1), Signal(init=1)
+        runs_now, accesses, done = Signal(), Signal(), Signal()
         ahead, for_all = Signal.like(before), Signal()
 
         m.d.comb += [host.read.eq(heard[_TAIL:]), host.busy.eq(busy), host.done.eq(done)]
         m.d.sync += [runs_now.eq(host.run), accesses.eq(host.access & ~done)]
         m.d.sync += [for_all.eq(host.lane == ALL_LANES), ahead.eq(host.lane - 1)]
-        under_way = up.busy | stops | (is_job & ~at.idle)
-        m.d.sync += busy.eq(under_way | host.run | runs_now | host.stop)
+        m.d.sync += under_way.eq(up.busy | stops | runs_now | (is_job & ~at.idle))
+        m.d.sync += busy.eq(host.run | host.stop | runs_now | under_way)
 
         is_over, is_addressed = left < 0, before < 0
-        begins = at.idle & (runs_now | stops | accesses)
-        fetches = at.done & reads & ~asks
+        begins, fetches = runs_now | stops | accesses, reads & ~asks
         m.d.sync += [
             at.reset.eq(at.reset & ~is_over),
             at.wait.eq(((at.reset | at.send) & is_over) | (at.wait & up.pending)),
             at.idle.eq(at.told | (at.idle & ~begins)),
-            at.address.eq(begins | fetches | (at.address & ~is_addressed)),
+            at.begin.eq(at.idle & begins),
+            at.address.eq(at.begin | at.fetch | (at.address & ~is_addressed)),
             at.send.eq((at.address & is_addressed) | (at.send & ~is_over)),
             at.done.eq(at.wait & ~up.pending),
+            at.fetch.eq(at.done & fetches),
             at.told.eq(at.done & ~fetches),
         ]
-        m.d.sync += [self.reset.eq(at.reset), loads.eq(at.idle | fetches)]
-        m.d.sync += [
-            shifts.eq((at.address & is_addressed) | at.send),
-            done.eq(at.done & ~fetches & ~is_job),
-        ]
+        m.d.sync += [self.reset.eq(at.reset), loads.eq(at.begin | at.fetch)]
+        m.d.sync += shifts.eq((at.address & is_addressed) | at.send)
+        m.d.sync += done.eq(at.done & ~fetches & ~is_job)
         m.d.sync += [down.valid.eq(at.address | at.send), down.all.eq(to_all)]
         m.d.sync += down.data.eq(Mux(at.address, is_addressed, frame[-1]))
+        with m.If(at.idle):
+            m.d.sync += [runs.eq(runs_now), halts.eq(stops), asks.eq(0)]
+            m.d.sync += is_job.eq(runs_now | stops | ~accesses)
+        with m.If(at.begin):
+            m.d.sync += [reads.eq(~is_job & ~host.write), to_all.eq(is_job | for_all)]
+        with m.If(at.fetch):
+            m.d.sync += asks.eq(1)
+        with m.If(at.begin | at.fetch):
+            m.d.sync += left.eq(Mux(at.fetch, _WORD_BITS, len(frame)) - 2)
+            m.d.sync += before.eq(Mux(at.begin & (is_job | for_all), -1, ahead))
         with m.If(at.reset | at.send):
             m.d.sync += left.eq(left - 1)
         with m.If(at.address):
             m.d.sync += before.eq(before - 1)
-        with m.If(at.idle):
-            is_access = accesses & ~runs_now & ~stops
-            is_for_one = is_access & ~for_all
-            m.d.sync += [left.eq(len(frame) - 2), asks.eq(0), runs.eq(runs_now), halts.eq(stops)]
-            m.d.sync += [is_job.eq(~is_access), reads.eq(is_access & ~host.write)]
-            m.d.sync += [to_all.eq(~is_for_one), before.eq(Mux(is_for_one, ahead, -1))]
-        with m.If(fetches):
-            m.d.sync += [asks.eq(1), before.eq(ahead), left.eq(_WORD_BITS - 2)]
         with m.If(host.stop):
             m.d.sync += stops.eq(1)
         with m.Elif(at.idle & ~runs_now):

@@ -42,7 +42,7 @@ EARLY = [
     ("ended_q || working_q,", "ended_q,", "a word for .* is lost"),
     ("busy: up_q.busy || busy_i,", "busy: busy_i,", "busy falls while a lane runs"),
 ]
-CUT_OFF = [(" && !rst_q;", ";", "a frame that was cut off is obeyed")]
+CUT_OFF = [("!rst_q && (working_q", "(working_q", "a frame that was cut off is obeyed")]
 
 
 @pytest.mark.rtl
