@@ -135,7 +135,9 @@ def test_copies_are_as_fast_as_the_lane_alone(made: Made) -> None:
     assert not set(first).intersection(second)
     clocks = made.farm.placements[0].report["fmax"].values()
     (clock,) = [entry["achieved"] for entry in clocks]
-    assert clock >= 0.97 * min(lane.fmax_mhz for lane in made.farm.lanes)
+    slowest = min(lane.fmax_mhz for lane in made.farm.lanes)
+    assert clock <= slowest * (1 + 1e-6)  # a sum of rounded delays
+    assert clock >= 0.97 * slowest
     assert made.farm.limits["block RAM"] == 212.0  # a port that writes is read by nobody here
     assert made.farm.placements[0].fmax_mhz == min(clock, *made.farm.limits.values())
 
@@ -206,6 +208,10 @@ def with_a_foreign_wire(farm: dict[str, Any]) -> None:
     route_of(farm)["ROUTING"] += ";" + ";".join(foreign)
 
 
+def with_another_route(farm: dict[str, Any]) -> None:
+    route_of(farm)["ROUTING"] += ";X2/Y2/H02E0001;;1"
+
+
 def lut_of(farm: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return next((n, c) for n, c in farm["cells"].items() if "farm.lane_1." in n and "_LUT4" in n)
 
@@ -256,6 +262,7 @@ def without_a_place(farm: dict[str, Any]) -> None:
         (unrouted, r"is not routed to .*lane_1"),
         (without_a_switch, r"has no way to X\d+/Y\d+/|is not routed to"),
         (with_a_foreign_wire, r"wire X\d+/Y\d+/\w+ belongs to .* and to"),
+        (with_another_route, r"lane_1\.in_q\S* has another route than in the lane that was placed"),
         (with_another_table, r"INITVAL of .* is [01]{16} and was [01]{16}"),
         (with_swapped_drivers, r"Q is connected to something else than before"),
         (without_a_cell, r"_LUT4\w* is missing"),

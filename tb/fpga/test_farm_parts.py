@@ -168,7 +168,7 @@ def test_a_lane_is_placed_until_it_is_fast_enough(
         )
 
     def one(*words: Any) -> PlacedIsland:
-        return PlacedIsland(words[-1], clocks[words[-1]], Path("unused"))
+        return PlacedIsland(words[-1], clocks[words[-1]], [], Path("unused"))
 
     monkeypatch.setattr(island, "place_island", one)
     assert best(150_000_000).seed == 2

@@ -54,11 +54,14 @@ class Original:
         As nextpnr wrote it.
     clock : str
         The port that leads to its clock.
+    path : sequence of dict
+        Its critical path, as nextpnr reports it.
     """
 
     site: Site
     module: Mapping[str, Any]
     clock: str
+    path: Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)

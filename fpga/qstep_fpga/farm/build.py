@@ -25,15 +25,18 @@ from qstep_fpga.farm.around import Around, Lane, Original, clock_of, instances, 
 from qstep_fpga.farm.check import check_farm
 from qstep_fpga.farm.copies import joined
 from qstep_fpga.farm.grid import survey
-from qstep_fpga.farm.island import PlacedIsland, place_islands, read_packed
+from qstep_fpga.farm.island import PlacedIsland, place_islands
 from qstep_fpga.farm.layout import layout
 from qstep_fpga.farm.seeds import with_seeds
 from qstep_fpga.farm.sites import Site
 from qstep_fpga.farm.ties import tied
+from qstep_fpga.farm.timing import between, with_lanes
 from qstep_fpga.pin_wrapper import LANES_CLOCK
 from qstep_fpga.placement import Placement
 
 __all__ = ["Farm", "copy_lanes", "needs_of"]
+
+_ROUTED = "routed.json"
 
 _LUTS = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6}
 """Places of LUTs that a cell takes."""
@@ -139,8 +142,9 @@ def copy_lanes(
             board, grid, modules[lane], site, fastest_hz, lane_seeds, workers, shown
         )
         best.append(island)
-        packed = read_packed(island.file)
-        originals |= dict.fromkeys(band.sites, Original(site, packed, clock_of(packed)))
+        packed = island.module()
+        original = Original(site, packed, clock_of(packed), island.path)
+        originals |= dict.fromkeys(band.sites, original)
     lanes = tuple(
         Lane(name, site, originals[site], modules[top]["cells"][name]["connections"])
         for name, site in zip(names, plan.sites, strict=True)
@@ -151,9 +155,7 @@ def copy_lanes(
             *(board, grid, modules[top], lanes, modules[lane], plan.beside),
             *(clock_hz if link_hz is None else link_hz, seed, link_hz is not None),
         )
-        return _Routed(
-            seed, around, _route(board, joined(around, lanes), around, clock_hz, link_hz)
-        )
+        return _Routed(seed, around, _route(board, around, lanes, clock_hz, link_hz))
 
     progress(f"placing what is around {len(lanes)} lanes, copying them, and routing")
     what = f"{len(lanes)} lanes and what is around them were routed"
@@ -176,7 +178,7 @@ class _Routed:
     def farm(self) -> dict[str, Any]:
         """Return the module that nextpnr wrote after routing."""
         with zipfile.ZipFile(self.file) as archive:
-            module: dict[str, Any] = json.loads(archive.read("routed.json"))["modules"]["top"]
+            module: dict[str, Any] = json.loads(archive.read(_ROUTED))["modules"]["top"]
         return module
 
     def __str__(self) -> str:
@@ -185,16 +187,16 @@ class _Routed:
 
 def _route(
     board: Board,
-    farm: Mapping[str, Any],
     around: Around,
+    lanes: Sequence[Lane],
     clock_hz: int,
     link_hz: int | None,
 ) -> Path:
-    """Route what is not yet, or find it in the cache; return the file of a Placement."""
+    """Copy the lanes and route what is not yet, or find that in the cache; return a Placement's file."""
     family = FAMILIES[board.family]
-    netlist = json.dumps({"creator": "qstep", "modules": {"top": farm}})
-    words = [*nextpnr(board), "--json", NETLIST, "--no-pack", "--no-place"]
-    words += ["--textcfg", "untied.txt", "--write", "routed.json", "--report", REPORT]
+    farm = joined(around, lanes)
+    netlist = _netlist(farm)
+    words = [*nextpnr(board), "--json", NETLIST, "--no-pack", "--no-place", "--report", REPORT]
     words += ["--freq", f"{(link_hz or clock_hz) / 1e6:g}", "--timing-allow-fail"]
     constraints = ""
     if link_hz is not None:
@@ -202,24 +204,34 @@ def _route(
         (net,) = (n for n in farm["netnames"] if n.startswith("$glbnet$") and LANES_CLOCK in n)
         constraints = f'FREQUENCY NET "{net}" {clock_hz / 1e6:g} MHZ;\n'
         words += ["--lpf", CONSTRAINTS]
-    parts = [
-        netlist,
-        around.text,
-        *([constraints] if constraints else []),
-        *words,
-        str(tools.versions(family.packages)),
-    ]
+    paths = [lane.original.path for lane in lanes]
+    versions = str(tools.versions(family.packages))
+    parts = [netlist, around.text, constraints, *words, str(paths), versions]
 
     def make(folder: Path) -> Path:
-        (folder / NETLIST).write_text(netlist, encoding="utf-8")
         (folder / CONSTRAINTS).write_text(constraints, encoding="utf-8")
-        tools.run(words, folder)
+
+        def run(netlist: str, *more: str) -> dict[str, Any]:
+            (folder / NETLIST).write_text(netlist, encoding="utf-8")
+            tools.run([*words, *more], folder)
+            report: dict[str, Any] = json.loads((folder / REPORT).read_text(encoding="utf-8"))
+            return report
+
+        whole = run(netlist, "--textcfg", "untied.txt", "--write", _ROUTED)
+        routed = json.loads((folder / _ROUTED).read_text(encoding="utf-8"))["modules"]["top"]
+        timed = with_lanes(run(_netlist(between(routed, lanes))), lanes)
+        report = json.dumps({**timed, "utilization": whole["utilization"]})
+        (folder / REPORT).write_text(report, encoding="utf-8")
         text = (folder / "untied.txt").read_text(encoding="utf-8")
         (folder / PLACED).write_text(tied(text, around.text), encoding="utf-8")
         kept = folder / "farm.zip"
         with zipfile.ZipFile(kept, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name in (REPORT, PLACED, "routed.json"):
+            for name in (REPORT, PLACED, _ROUTED):
                 archive.write(folder / name, name)
         return kept
 
     return cache.fetch(hashlib.sha256("\0".join(parts).encode()).hexdigest(), ".zip", make)
+
+
+def _netlist(module: Mapping[str, Any]) -> str:
+    return json.dumps({"creator": "qstep", "modules": {"top": module}})

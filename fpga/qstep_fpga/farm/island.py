@@ -25,8 +25,11 @@ from qstep_fpga.farm.routes import steps, tile_of
 from qstep_fpga.farm.seeds import with_seeds
 from qstep_fpga.farm.sites import Site, extent
 
-__all__ = ["PlacedIsland", "outside", "place_island", "place_islands", "read_packed"]
+__all__ = ["PlacedIsland", "outside", "place_island", "place_islands"]
 
+
+_FMAX, _PATH = "fmax", "critical_path"
+"""What is kept beside the netlist."""
 
 _WAYS = {"input": "Q", "output": "M"}
 """The pin of a flip-flop at a port of a lane."""
@@ -41,22 +44,24 @@ class PlacedIsland:
     seed : int
     fmax_mhz : float
         Highest clock that the tool's timing analysis allows.
+    path : list of dict
+        The critical path, as nextpnr reports it.
     file : Path
         The packed netlist with places and routes.
     """
 
     seed: int
     fmax_mhz: float
+    path: list[dict[str, Any]]
     file: Path
 
     def __str__(self) -> str:
         return f"seed {self.seed}: {self.fmax_mhz:.1f} MHz"
 
-
-def read_packed(file: Path) -> dict[str, Any]:
-    """Return the module of a lane that was placed, from its file."""
-    module: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))["modules"]["top"]
-    return module
+    def module(self) -> dict[str, Any]:
+        """Return what is in the file."""
+        module: dict[str, Any] = json.loads(self.file.read_text(encoding="utf-8"))["modules"]["top"]
+        return module
 
 
 def _others(island: Mapping[str, Any], clock: str, site: Site, grid: Grid) -> dict[str, Any]:
@@ -140,23 +145,25 @@ def place_island(
     netlist = design("lane", cells, {clock: island["ports"][clock]}, fenced)
     words = [*command(board), "--write", "placed.json", "--report", REPORT, "--seed", str(seed)]
     words += ["--freq", f"{clock_hz / 1e6:g}", "--timing-allow-fail", *TIMING_WEIGHT]
-    parts = [netlist, *words, str(tools.versions(FAMILIES[board.family].packages))]
+    parts = [netlist, *words, str(tools.versions(FAMILIES[board.family].packages)), _FMAX, _PATH]
 
     def make(folder: Path) -> Path:
         (folder / NETLIST).write_text(netlist, encoding="utf-8")
         tools.run(words, folder)
         module = _placed(folder / "placed.json", ports)
-        clocks = json.loads((folder / REPORT).read_text(encoding="utf-8"))["fmax"].values()
-        fmax = min(float(clock["achieved"]) for clock in clocks)
+        report = json.loads((folder / REPORT).read_text(encoding="utf-8"))
+        (clock,) = report["fmax"].values()
+        paths = [path["path"] for path in report["critical_paths"] if path["from"] == path["to"]]
+        content = {_FMAX: clock["achieved"], _PATH: paths[0], "modules": {"top": module}}
         kept = folder / "island.json"
-        kept.write_text(json.dumps({"fmax": fmax, "modules": {"top": module}}), encoding="utf-8")
+        kept.write_text(json.dumps(content), encoding="utf-8")
         return kept
 
     file = cache.fetch(hashlib.sha256("\0".join(parts).encode()).hexdigest(), ".json", make)
     kept = json.loads(file.read_text(encoding="utf-8"))
     if leaked := sum(1 for _ in outside(kept["modules"]["top"], site)):
         raise BuildError(f"{leaked} cells and wires are outside the site")
-    return PlacedIsland(seed, kept["fmax"], file)
+    return PlacedIsland(seed, kept[_FMAX], kept[_PATH], file)
 
 
 def outside(module: Mapping[str, Any], site: Site) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Whether a farm is the netlist that it was made of: the same cells, and the same connections."""
+"""Whether a farm is what it was made of: the same cells, connections, and routes inside lanes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from qstep_fpga.farm.around import Around, Lane, net_outside
 from qstep_fpga.farm.dummies import DUMMY
 from qstep_fpga.farm.grid import parse
+from qstep_fpga.farm.routes import shifted, steps
 
 __all__ = ["changes"]
 
@@ -16,6 +17,7 @@ def changes(farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane]) -> I
     """Yield in words what differs from the parts; parameters as of the check's ``problems``."""
     yield from _cells(farm, around, lanes)
     yield from _nets(farm, around, lanes)
+    yield from _routes(farm, lanes)
 
 
 def _cells(farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane]) -> Iterator[str]:
@@ -47,6 +49,23 @@ def _cells(farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane]) -> It
             yield f"{name} has the contents of another block RAM"
         if number is not None:
             numbers.add(number)
+
+
+def _routes(farm: Mapping[str, Any], lanes: Sequence[Lane]) -> Iterator[str]:
+    """The same routes inside a lane, so that its paths take as long as in the one that was placed."""
+    for lane in lanes:
+        packed = lane.original.module
+        ports = {bit for port in packed["ports"].values() for bit in port["bits"]}
+        for name, net in packed["netnames"].items():
+            if ports.isdisjoint(net["bits"]):
+                there = farm["netnames"].get(f"{lane.name}.{name}", {"attributes": {}})
+                before, after = (one["attributes"].get("ROUTING", "") for one in (net, there))
+                if _ways(shifted(before, lane.by)) != _ways(after):
+                    yield f"{lane.name}.{name} has another route than in the lane that was placed"
+
+
+def _ways(route: str) -> set[tuple[str, str]]:
+    return {(wire, switch) for wire, switch, _ in steps(route)}
 
 
 def _nets(farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane]) -> Iterator[str]:

@@ -45,7 +45,7 @@ def with_seeds(
         try:
             return place(seed)
         except BuildError as error:
-            return f"seed {seed}: not placed and routed: {str(error).rstrip().splitlines()[-1]}"
+            return f"seed {seed}: not placed and routed: {_reason(error)}"
 
     found: list[Result] = []
     failed: list[str] = []
@@ -63,3 +63,9 @@ def with_seeds(
             f"{what} with none of {len(seeds)} seeds; the last one: {failed[-1]}. Try more seeds"
         )
     return found
+
+
+def _reason(error: BuildError) -> str:
+    """Return the line that says why a tool ended, or the last one."""
+    lines = str(error).rstrip().splitlines()
+    return next((line for line in lines if line.startswith("ERROR: ")), lines[-1])
