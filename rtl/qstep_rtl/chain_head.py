@@ -1,13 +1,13 @@
-"""The head of a farm's chain: makes frames of what the host asks, and its answers of what comes back.
+"""The head of a farm's chain: turns requests of the host into frames, and returning bits into answers.
 
-Function    An access, a run or a stop is a frame to a lane or to all; what a read has found is pushed
-            out by a second frame. ``rtl/qs_stop.sv`` has the frames, ``docs/farm.md`` an account.
-Latency     n + 5 k + 14 clocks to lane k with a frame of n bits, and what the lane takes; 5 k + 43 more
+Function    An access, a run or a stop is a frame to one lane or to all; a second frame pushes out
+            the result of a read. ``rtl/qs_stop.sv`` defines the frames, ``docs/farm.md`` explains them.
+Latency     n + 5 k + 15 clocks to lane k for a frame of n bits, plus the lane's own; 5 k + 44 more
             to read.
 Throughput  One request at a time.
-Reset       Resets all lanes, each two clocks later than the one before.
+Reset       Resets all lanes, each two clocks after the previous one.
 Hazards     none
-Invariants  A run begins only while nothing is under way.
+Invariants  A run begins only while no frame is in flight.
 """
 
 from __future__ import annotations
@@ -25,35 +25,33 @@ from qstep_rtl.invariants import invariant
 __all__ = ["DOWN", "UP", "ChainHead", "index_mask"]
 
 DOWN = data.StructLayout({"data": 1, "valid": 1, "all": 1})
-"""What passes from stop to stop, away from the link; ``qs_chain_pkg`` says what it is."""
+"""The signals from stop to stop, away from the link; see ``qs_chain_pkg``."""
 
 UP = data.StructLayout({"data": 1, "pending": 1, "busy": 1})
-"""The same towards the link."""
+"""The signals towards the link."""
 
 _INDEX_BITS = 30
 _WORD_BITS = 8 * WORD_BYTES
 _LEAST_INDEX_BITS = 16
-"""With a word of data as many bits as the steps of a run."""
+"""Together with a word of data, as many bits as the steps of a run."""
 
 _STOP, _RUN = 0b1100, 0b1101
-"""Of the low bits of a frame."""
+"""The low bits of a frame that is not an access."""
 
 _NOTHING = 0b1110
 
 _RESET_CLOCKS = 6
-"""A reset of four clocks or more leaves no clock between the lanes in which none is pending."""
+"""Clocks of a reset: with four or more, there is no clock in which no lane is pending."""
 
 _TAIL = 3
-"""Clocks from the last bit of an answer to the first in which nothing is pending."""
+"""Clocks from the last bit of an answer to the first clock in which nothing is pending."""
 
-
-_States = data.StructLayout(
-    dict.fromkeys(("reset", "wait", "idle", "begin", "address", "send", "done", "fetch", "told"), 1)
-)
+_STATES = ("reset", "wait", "idle", "begin", "address", "send", "done", "fetch", "told")
+"""Each is a bit, because the lanes' clock is fast."""
 
 
 def index_mask(config: Config) -> int:
-    """Return the bits of an index that say something in any region, of 30.
+    """Return which of the 30 bits of an index are used in any region.
 
     Examples
     --------
@@ -66,7 +64,7 @@ def index_mask(config: Config) -> int:
     agent = (config.lane_agents - 1).bit_length()
     double = acting.algorithm is Algorithm.DOUBLE_Q_LEARNING
     outcome, start = ((n - 1).bit_length() for n in (acting.outcomes, acting.starts))
-    fields = [  # where it begins, and how many bits it has; docs/agents.md
+    fields = [  # first bit and number of bits; docs/agents.md
         *((0, 3), (3, agent)),  # settings and contexts
         *((0, 4), (4, agent)),  # counters
         *((0, config.action_bits), (6, config.state_bits), (22, agent), (26, int(double))),
@@ -96,7 +94,7 @@ class ChainHead(Component):
     reset : Out(1)
         Reset of the first stop.
     down, up : Out(DOWN), In(UP)
-        To and from it.
+        Signals to and from the first stop.
     """
 
     def __init__(self, config: Config) -> None:
@@ -119,17 +117,17 @@ class ChainHead(Component):
         run = Cat(C(_RUN, 4), C(0, len(access) - 4 - len(host.steps)), host.steps)
         nothing = C(_NOTHING << (len(access) - _WORD_BITS), len(access))
 
-        # The lanes' clock is fast. So what moves the frame's many bits, and what the host says, comes
-        # from registers, and a state is a bit.
-        at = Signal(_States, init={"reset": 1})
+        # The lanes' clock is fast: the host's signals, and those that move the many bits of the frame,
+        # come from registers, and a request is chosen in one clock and prepared in the next.
+        at = Signal(data.StructLayout(dict.fromkeys(_STATES, 1)), init={"reset": 1})
         frame = Signal(len(access))  # its highest bit is next
         loads, shifts = Signal(), Signal()
-        runs, halts, asks = Signal(), Signal(), Signal()  # what it says, if it is no access
-        # Below 0 they are over: a sign is there at once, and whether all bits are 0 is not.
+        runs, halts, asks = Signal(), Signal(), Signal()  # its command, if it is not an access
+        # Done below 0: a sign bit is known at once, a comparison with 0 takes longer.
         left = Signal(range(-1, max(len(frame), _RESET_CLOCKS)), init=_RESET_CLOCKS - 2)
-        before = Signal(range(-1, self._config.lanes))  # lanes before the one that it is for
+        before = Signal(range(-1, self._config.lanes))  # lanes before the addressed one
         to_all, is_job, stops = Signal(), Signal(init=1), Signal()
-        reads = Signal()  # what it has read is asked for by a second frame
+        reads = Signal()  # a second frame fetches the word that was read
         heard = Signal(_WORD_BITS + _TAIL)
         busy, under_way = Signal(init=1), Signal(init=1)
         runs_now, accesses, done = Signal(), Signal(), Signal()
