@@ -118,20 +118,23 @@ class ChainHead(Component):
         nothing = C(_NOTHING << (len(access) - _WORD_BITS), len(access))
 
         # The lanes' clock is fast: the host's signals, and those that move the many bits of the frame,
-        # come from registers, and a request is chosen in one clock and prepared in the next.
+        # come from registers, and a request is chosen in one clock and prepared in the next. Few
+        # registers need the reset, which so has short wires.
         at = Signal(data.StructLayout(dict.fromkeys(_STATES, 1)), init={"reset": 1})
-        frame = Signal(len(access))  # its highest bit is next
-        loads, shifts = Signal(), Signal()
-        runs, halts, asks = Signal(), Signal(), Signal()  # its command, if it is not an access
+        frame = Signal(len(access), reset_less=True)  # its highest bit is next
+        loads, shifts = Signal(reset_less=True), Signal(reset_less=True)
+        # Its command, if it is not an access.
+        runs, halts, asks = (Signal(name=n, reset_less=True) for n in ("runs", "halts", "asks"))
         # Done below 0: a sign bit is known at once, a comparison with 0 takes longer.
         left = Signal(range(-1, max(len(frame), _RESET_CLOCKS)), init=_RESET_CLOCKS - 2)
-        before = Signal(range(-1, self._config.lanes))  # lanes before the addressed one
-        to_all, is_job, stops = Signal(), Signal(init=1), Signal()
+        # Lanes before the addressed one.
+        before = Signal(range(-1, self._config.lanes), reset_less=True)
+        to_all, is_job, stops = Signal(reset_less=True), Signal(init=1), Signal()
         reads = Signal()  # a second frame fetches the word that was read
-        heard = Signal(_WORD_BITS + _TAIL)
+        heard = Signal(_WORD_BITS + _TAIL, reset_less=True)
         busy, under_way = Signal(init=1), Signal(init=1)
         runs_now, accesses, done = Signal(), Signal(), Signal()
-        ahead, for_all = Signal.like(before), Signal()
+        ahead, for_all = Signal.like(before), Signal(reset_less=True)
 
         m.d.comb += [host.read.eq(heard[_TAIL:]), host.busy.eq(busy), host.done.eq(done)]
         m.d.sync += [runs_now.eq(host.run), accesses.eq(host.access & ~done)]

@@ -41,6 +41,9 @@ _NO_WIDE = " -nowidelut"
 _KINDS = "$_DFF_?_ $_DFFE_??_ $_DFF_?P?_ $_DFFE_?P??_ $_SDFF_?P?_ $_SDFFE_?P??_"
 _RARE = "dfflegalize -mince 5 -minsrst 5 " + " ".join(f"-cell {kind} 01" for kind in _KINDS.split())
 
+_NO_LINES = "setattr -unset src"
+"""So that a changed comment does not mean placing all lanes again."""
+
 
 def synthesise_farm(board: Board, config: Config) -> Path:
     """Return a netlist of the modules ``board`` and ``qs_island``, from the cache or made.
@@ -90,7 +93,7 @@ def synthesise_farm(board: Board, config: Config) -> Path:
             synthesis = f"{family.synthesis}{_NO_WIDE} -top {top}"
             commands = [*reading, f"{synthesis} -run :map_ffs"]
             if top == ISLAND:
-                commands += ["opt_clean", _RARE]
+                commands += ["opt_clean", _RARE, _NO_LINES]
             commands += [f"{synthesis} -json {NETLIST} -run map_ffs:"]
             tools.yosys("; ".join(commands), folder)
             refine(refinements(family, agents=True), folder / NETLIST, top)
