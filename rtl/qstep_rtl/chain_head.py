@@ -12,6 +12,9 @@ Invariants  A run begins only while no frame is in flight.
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
+
 from amaranth.hdl import C, Cat, Module, Mux, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import Component, In, Out
@@ -122,9 +125,10 @@ class ChainHead(Component):
         # registers need the reset, which so has short wires.
         at = Signal(data.StructLayout(dict.fromkeys(_STATES, 1)), init={"reset": 1})
         frame = Signal(len(access), reset_less=True)  # its highest bit is next
-        loads, shifts = Signal(reset_less=True), Signal(reset_less=True)
-        # Its command, if it is not an access.
-        runs, halts, asks = (Signal(name=n, reset_less=True) for n in ("runs", "halts", "asks"))
+        shifts = Signal(reset_less=True)
+        # One of them is 1: what the frame is.
+        kinds = {"accesses": access, "runs": run, "halts": C(_STOP, 4), "asks": nothing}
+        is_kind = {kind: Signal(name=kind, reset_less=True) for kind in kinds}
         # Done below 0: a sign bit is known at once, a comparison with 0 takes longer.
         left = Signal(range(-1, max(len(frame), _RESET_CLOCKS)), init=_RESET_CLOCKS - 2)
         # Lanes before the addressed one.
@@ -133,17 +137,17 @@ class ChainHead(Component):
         reads = Signal()  # a second frame fetches the word that was read
         heard = Signal(_WORD_BITS + _TAIL, reset_less=True)
         busy, under_way = Signal(init=1), Signal(init=1)
-        runs_now, accesses, done = Signal(), Signal(), Signal()
+        runs_now, access_now, done = Signal(), Signal(), Signal()
         ahead, for_all = Signal.like(before), Signal(reset_less=True)
 
         m.d.comb += [host.read.eq(heard[_TAIL:]), host.busy.eq(busy), host.done.eq(done)]
-        m.d.sync += [runs_now.eq(host.run), accesses.eq(host.access & ~done)]
+        m.d.sync += [runs_now.eq(host.run), access_now.eq(host.access & ~done)]
         m.d.sync += [for_all.eq(host.lane == ALL_LANES), ahead.eq(host.lane - 1)]
         m.d.sync += under_way.eq(up.busy | stops | runs_now | (is_job & ~at.idle))
         m.d.sync += busy.eq(host.run | host.stop | runs_now | under_way)
 
         is_over, is_addressed = left < 0, before < 0
-        begins, fetches = runs_now | stops | accesses, reads & ~asks
+        begins, fetches = runs_now | stops | access_now, reads & ~is_kind["asks"]
         m.d.sync += [
             at.reset.eq(at.reset & ~is_over),
             at.wait.eq(((at.reset | at.send) & is_over) | (at.wait & up.pending)),
@@ -155,18 +159,19 @@ class ChainHead(Component):
             at.fetch.eq(at.done & fetches),
             at.told.eq(at.done & ~fetches),
         ]
-        m.d.sync += [self.reset.eq(at.reset), loads.eq(at.begin | at.fetch)]
+        m.d.sync += self.reset.eq(at.reset)
         m.d.sync += shifts.eq((at.address & is_addressed) | at.send)
         m.d.sync += done.eq(at.done & ~fetches & ~is_job)
         m.d.sync += [down.valid.eq(at.address | at.send), down.all.eq(to_all)]
         m.d.sync += down.data.eq(Mux(at.address, is_addressed, frame[-1]))
         with m.If(at.idle):
-            m.d.sync += [runs.eq(runs_now), halts.eq(stops), asks.eq(0)]
-            m.d.sync += is_job.eq(runs_now | stops | ~accesses)
+            m.d.sync += [is_kind["runs"].eq(runs_now), is_kind["halts"].eq(~runs_now & stops)]
+            m.d.sync += [is_kind["accesses"].eq(~runs_now & ~stops), is_kind["asks"].eq(0)]
+            m.d.sync += is_job.eq(runs_now | stops | ~access_now)
         with m.If(at.begin):
             m.d.sync += [reads.eq(~is_job & ~host.write), to_all.eq(is_job | for_all)]
         with m.If(at.fetch):
-            m.d.sync += asks.eq(1)
+            m.d.sync += [is_kind["accesses"].eq(0), is_kind["asks"].eq(1)]
         with m.If(at.begin | at.fetch):
             m.d.sync += left.eq(Mux(at.fetch, _WORD_BITS, len(frame)) - 2)
             m.d.sync += before.eq(Mux(at.begin & (is_job | for_all), -1, ahead))
@@ -178,12 +183,9 @@ class ChainHead(Component):
             m.d.sync += stops.eq(1)
         with m.Elif(at.idle & ~runs_now):
             m.d.sync += stops.eq(0)
-        with m.If(loads):
-            said = Mux(halts, C(_STOP, len(access)), Mux(asks, nothing, access))
-            m.d.sync += frame.eq(Mux(runs, run, said))
-        with m.Elif(shifts):
-            m.d.sync += frame.eq(frame << 1)
-        with m.If(asks & ~at.done):
+        made = (bits & is_kind[kind].replicate(len(bits)) for kind, bits in kinds.items())
+        m.d.sync += frame.eq(Mux(shifts, frame << 1, reduce(or_, made)))
+        with m.If(is_kind["asks"] & ~at.done):
             m.d.sync += heard.eq(Cat(up.data, heard))
         with m.If(host.run):
             invariant(
