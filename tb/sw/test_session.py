@@ -10,7 +10,9 @@ from tb.sw.session_bench import CONFIG, PATIENCE, assert_exact, expected_table, 
 
 from qstep import Config, Hyperparameters, Link
 from qstep.devices.link_device import LinkDevice
+from qstep.devices.model_device import ModelDevice
 from qstep.errors import LinkError, SessionLostError
+from qstep.link import exchange
 from qstep.link.frames import DELIMITER, decode_frame, encode_frame
 from qstep.link.session import Session
 from qstep.protocol import Request, max_payload
@@ -32,6 +34,28 @@ def test_every_transition_is_applied_once_over_a_line_that(fault, seed):
         device.apply(batch[start : start + 1000])
     assert_exact(device, reference, batch, hyper)
     assert sum(port.hits.values()) > 0
+
+
+@pytest.mark.release
+@pytest.mark.parametrize("fault", FAULTS)
+def test_ten_thousand_faults_lose_and_double_nothing(fault, monkeypatch):
+    # Of so many frames, five in a row are lost now and then, and the driver gives up.
+    monkeypatch.setattr(exchange, "RETRIES", 12)
+    reference = ReferenceDevice(CONFIG)
+    port = LossyPort(DirectPort(reference), 1, 0.1, (fault,))
+    device = LinkDevice(port, CONFIG, PATIENCE)
+    model = ModelDevice(CONFIG)
+    for each in (device, model):
+        each.configure(Hyperparameters(alpha=0.25, rounding="stochastic"))
+    seed = 0
+    while port.hits[fault] < 10_000:
+        batch = transitions(1000, seed)
+        for start in range(0, 1000, 20):
+            device.apply(batch[start : start + 20])
+        model.apply(batch)
+        assert device.status() == model.status()
+        seed += 1
+    assert np.array_equal(device.read(), model.read())
 
 
 @pytest.mark.parametrize("buffer_bytes", [512, 2048])
