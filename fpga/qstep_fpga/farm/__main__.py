@@ -1,4 +1,4 @@
-"""Clock and time of a farm, with its lanes copied and placed freely, from a netlist of yosys.
+"""Compare the clock of a farm and its time to build, with lanes copied and placed freely.
 
 python -m qstep_fpga.farm ulx3s-85f farm.json --lane island --freely
 """

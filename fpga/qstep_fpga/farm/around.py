@@ -1,4 +1,4 @@
-"""Place all that is no lane: the lanes' sites are taken, and stand-ins are where their ports are.
+"""Place everything but the lanes: their sites are blocked, and stand-ins mark where their ports are.
 
 Block RAMs and multipliers of the lanes are there as they are, but for their wires: what the bitstream
 says of their unused inputs is lost when a packed netlist is read again, so it is taken from here.
@@ -44,7 +44,7 @@ _CLOCKS = re.compile(r"CLK\w?|WCK")
 
 @dataclass(frozen=True)
 class Original:
-    """A lane that was placed, to be copied.
+    """A placed lane, to be copied.
 
     Attributes
     ----------
@@ -86,13 +86,13 @@ class Lane:
 
     @property
     def by(self) -> Tile:
-        """How many columns and rows it is further than its original."""
+        """Its distance from its original, in columns and rows."""
         return self.site.beyond(self.original.site)
 
 
 @dataclass(frozen=True)
 class Around:
-    """What is no lane, packed and placed.
+    """Everything but the lanes, packed and placed.
 
     Attributes
     ----------
@@ -178,7 +178,7 @@ def place_around(
     seed: int,
     two_clocks: bool = False,
 ) -> Around:
-    """Pack and place what is no lane, or find it in the cache.
+    """Pack and place everything but the lanes, or find it in the cache.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def _taken(
     top: Mapping[str, Any],
     island: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return what takes the sites of the lanes."""
+    """Return the cells that block the sites of the lanes."""
     cells: dict[str, Any] = {}
     used: set[Bel] = set()
     shared = _shared(top, lanes)
@@ -273,7 +273,7 @@ def _taken(
 
 
 def _shared(top: Mapping[str, Any], lanes: Sequence[Lane]) -> set[Bit]:
-    """Return the nets of the lanes' ports that lead to something else too, and the constants."""
+    """Return the nets at the lanes' ports that also lead elsewhere, and the constants."""
     names = {lane.name for lane in lanes}
     others: set[Bit] = {"0", "1"}
     others.update(bit for port in top["ports"].values() for bit in port["bits"])
@@ -288,7 +288,7 @@ def _shared(top: Mapping[str, Any], lanes: Sequence[Lane]) -> set[Bit]:
 
 
 def _ports(lane: Lane) -> Iterator[tuple[str, int, Bit, tuple[int, int]]]:
-    """Yield the bits of a lane's ports: name, index, net outside, and a tile that it leads to inside."""
+    """Yield the bits of a lane's ports: name, index, net outside, and a tile that it reaches inside."""
     packed = lane.original.module
     tiles: dict[Bit, tuple[int, int]] = {}
     for cell in packed["cells"].values():
@@ -299,13 +299,13 @@ def _ports(lane: Lane) -> Iterator[tuple[str, int, Bit, tuple[int, int]]]:
     for port, described in packed["ports"].items():
         for index, inside in enumerate(described["bits"]):
             outside = lane.ports.get(port, [])
-            # An input that nothing takes, and an output that leads nowhere, need no stand-in.
+            # An unused input and an unconnected output need no stand-in.
             if inside in tiles and index < len(outside):
                 yield port, index, outside[index], tiles[inside]
 
 
 def _unwired(cell: Mapping[str, Any], bel: Bel, net: Bit) -> dict[str, Any]:
-    """Return a cell with its constants, and one net at all else: its inputs are used, but not routed."""
+    """Return a cell with its constants and one net at all other inputs: they are used but not routed."""
     ways = cell["port_directions"]
     wires = {
         port: [net if isinstance(bit, int) else bit for bit in bits]

@@ -1,4 +1,4 @@
-"""Bands of equal sites: the same places in the same spots, side by side."""
+"""Bands of equal sites, side by side: each site has the same cells in the same positions."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class _Rows:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """Half a row of a site: a number that equal ones share, and its room."""
+    """Half a row of a site: a number that equal halves share, and its room."""
 
     kind: int
     room: Room
@@ -78,7 +78,7 @@ def bands(
     is_enough: Callable[[Room], bool],
     leaving: bool = False,
 ) -> tuple[Band, ...]:
-    """Return the bands, one above the other, with the most sites that a chip has room for.
+    """Return the stack of bands with the most sites that fit on a chip.
 
     All bands have sites in the same columns, and each is as low as can be. A site takes whole rows, from
     where the one below it ends.
@@ -121,7 +121,7 @@ def bands(
 
 
 def _aligned(stack: Sequence[Band]) -> tuple[Band, ...]:
-    """Return bands without the sites whose column is not in all of them."""
+    """Return bands without the sites in columns that not all bands use."""
     columns = [{site.column for site in band.sites} for band in stack]
     common = set.intersection(*columns)
     return tuple(
@@ -205,7 +205,7 @@ class _Growth:
 
 
 def _halves(width: int) -> tuple[range, range]:
-    """Return the columns of both halves; a middle one is left."""
+    """Return the columns of both halves; a middle column belongs to the left half."""
     middle = (width + 1) // 2
     return range(middle), range(middle, width)
 

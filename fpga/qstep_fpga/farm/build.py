@@ -1,4 +1,4 @@
-"""From a netlist with equal lanes to a routed farm: a lane is placed, copied, and all is checked."""
+"""From a netlist with equal lanes to a routed farm: place a lane, copy it, check the result."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ __all__ = ["Farm", "copy_lanes", "needs_of"]
 _ROUTED = "routed.json"
 
 _LUTS = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6}
-"""Places of LUTs that a cell takes."""
+"""Number of LUTs that a cell occupies."""
 
 
 @dataclass(frozen=True)
 class Farm:
-    """What copying a lane led to.
+    """The result of copying a lane.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Farm:
 
 
 def needs_of(island: Mapping[str, Any]) -> dict[str, int]:
-    """Return how much of each resource a lane takes, from its netlist as yosys writes it."""
+    """Return how much of each resource a lane needs, from its netlist as yosys writes it."""
     count = Counter(cell["type"] for cell in island["cells"].values())
     return {
         "LUT4": sum(count[kind] * luts for kind, luts in _LUTS.items()),
@@ -119,7 +119,7 @@ def copy_lanes(
         raise BuildError(f"lanes are copied on ECP5 only; {board.title} has {board.part}")
     for module in (modules[top], modules[lane]):
         for name in [n for n, cell in module["cells"].items() if cell["type"].startswith("$")]:
-            del module["cells"][name]  # what yosys knows of the hierarchy
+            del module["cells"][name]  # yosys' notes on the hierarchy
     names = instances(modules[top], lane)
     if not names:
         raise BuildError(f"module {top} has no instance of {lane}")
@@ -128,7 +128,7 @@ def copy_lanes(
     plan = layout(grid, needs_of(modules[lane]), needs_of(modules[top]), len(names), title)
     limits = highest_clocks(timing_model(board), modules)
     limit_mhz = min(limits.values(), default=math.inf)
-    # As fast as the chip allows, whatever is asked of the whole: a lane is placed once for all clocks.
+    # As fast as the chip allows, whatever clock the whole must meet: one placement serves all clocks.
     fastest_hz = round(1e6 * limit_mhz) if limits else clock_hz
     best = []
     originals: dict[Site, Original] = {}
@@ -169,7 +169,7 @@ def copy_lanes(
 
 @dataclass(frozen=True)
 class _Routed:
-    """What one seed led to."""
+    """The result of one seed."""
 
     seed: int
     around: Around
@@ -200,7 +200,7 @@ def _route(
     words += ["--freq", f"{(link_hz or clock_hz) / 1e6:g}", "--timing-allow-fail"]
     constraints = ""
     if link_hz is not None:
-        # It is not known any more what the PLL makes of its input.
+        # A packed netlist does not tell the rates of the PLL's outputs.
         (net,) = (n for n in farm["netnames"] if n.startswith("$glbnet$") and LANES_CLOCK in n)
         constraints = f'FREQUENCY NET "{net}" {clock_hz / 1e6:g} MHZ;\n'
         words += ["--lpf", CONSTRAINTS]

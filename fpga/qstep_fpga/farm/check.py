@@ -51,7 +51,7 @@ def problems(farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane]) -> 
 
 
 def _places(farm: Mapping[str, Any], lanes: Sequence[Lane]) -> Iterator[str]:
-    """One cell a site, and in the site of a lane none but its own."""
+    """One cell per place, and only a lane's own cells in its site."""
     owner: dict[str, str] = {}
     sites = {tile: lane.name for lane in lanes for tile in lane.site}
     for name, cell in farm["cells"].items():
@@ -69,7 +69,7 @@ def _places(farm: Mapping[str, Any], lanes: Sequence[Lane]) -> Iterator[str]:
 
 
 def _wires(farm: Mapping[str, Any]) -> Iterator[str]:
-    """One driver a wire: no two nets on it, and no two switches that lead to it."""
+    """One driver per wire: no two nets use it, and no two switches lead to it."""
     owner: dict[str, str] = {}
     for name, net in farm["netnames"].items():
         for wire, _ in _route(net):
@@ -100,7 +100,7 @@ def _routes(farm: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _reached(net: Mapping[str, Any]) -> tuple[set[str], str]:
-    """Return the wires that are reached from the one that nothing leads to, and one that is not.
+    """Return the wires that are reached from the driver's wire, and one wire that is not.
 
     The trunks of the clocks have no switches here: each tile of a clock begins with a wire of its own.
     """
@@ -128,7 +128,7 @@ def _route(net: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def pin_wire(bel: str, port: str) -> str | None:
-    """Return the wire that a cell at a place has at a port, as nextpnr names both; None if not known."""
+    """Return the wire at a port of a cell at a place, as nextpnr names both; None if unknown."""
     try:
         where = parse(bel)
     except ValueError:

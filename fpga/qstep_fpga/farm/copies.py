@@ -34,7 +34,7 @@ def joined(around: Around, lanes: Sequence[Lane]) -> dict[str, Any]:
     between: dict[int | str, int] = {}
     for lane in lanes:
         packed = lane.original.module
-        # The lane's nets to the farm's, those of its ports first.
+        # Maps the lane's nets to the farm's, beginning with those at its ports.
         bits: dict[int, int] = {}
         for port, index, bit in _port_bits(packed):
             outside = net_outside(around, lane, port, index)
@@ -69,7 +69,7 @@ def joined(around: Around, lanes: Sequence[Lane]) -> dict[str, Any]:
 def _copied(
     cell: Mapping[str, Any], by: Tile, bits: Mapping[int, int], numbers: Iterator[int]
 ) -> dict[str, Any]:
-    """Return a cell so many tiles further, with other nets; `numbers` are those of contents."""
+    """Return a cell moved by some tiles, with other nets; `numbers` count block RAM contents."""
     place = parse(cell["attributes"]["NEXTPNR_BEL"]).moved(by)
     attributes = {**cell["attributes"], "NEXTPNR_BEL": str(place)}
     if "WID" in attributes:  # by which the bitstream finds the contents of a block RAM

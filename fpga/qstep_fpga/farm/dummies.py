@@ -1,4 +1,4 @@
-"""Cells that only take places, so that the placer puts nothing else there."""
+"""Cells that only block places, so that the placer puts nothing else there."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DUMMY = "$dummy$"
 
 _NAMES = {"EBR": "block RAM", "MULT18_": "DSP"}
 _WAYS = {"CLK": "input", "M": "input", "Q": "output"}
-# Digits with a space behind are text, not a number.
+# nextpnr reads digits followed by a space as text, not as a number.
 _REGISTER = {"GSR": "DISABLED", "CEMUX": "1 ", "CLKMUX": "CLK", "LSRMUX": "LSR", "SD": "0 "}
 _REGISTER |= {"REGSET": "RESET", "SRMODE": "LSR_OVER_CE"}
 

@@ -1,4 +1,4 @@
-"""A fence around a site: the wires outside are taken, so that no route of a lane leaves it."""
+"""A fence around a site: the wires outside are blocked, so that no route of a lane leaves it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _WIRES = tuple(
 
 
 def fence(site: Site, chip: Set[Tile], bit: int) -> dict[str, Any]:
-    """Return a net that has all wires between tiles in the surroundings of a site.
+    """Return a net that occupies all wires between tiles around a site.
 
     The router takes no wire from a net that has it firmly, and takes a global net for routed.
 

@@ -1,4 +1,4 @@
-"""Where the cells of an ECP5 can be: the placer is asked once, with a design that fills the chip."""
+"""Where cells can be on an ECP5: found out once, by placing a design that fills the chip."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Bel:
         return self.column, self.row
 
     def moved(self, by: Tile) -> Bel:
-        """Return the same place of the tile that is so many columns and rows further."""
+        """Return the same place in a tile some columns and rows away."""
         return Bel(self.column + by[0], self.row + by[1], self.name)
 
 
@@ -98,7 +98,7 @@ class Grid:
 
 
 def survey(board: Board) -> Grid:
-    """Return the places of the chip of a board, from the cache or asked for: some 10 s.
+    """Return the places of the chip of a board, from the cache or found out in about 10 s.
 
     Raises
     ------
@@ -136,12 +136,12 @@ def _grid(found: Mapping[str, Iterable[str]]) -> Grid:
 
 
 def command(board: Board) -> list[str]:
-    """Return nextpnr's words for a design without pins on the chip of a board."""
+    """Return nextpnr's command line for a design without pins on the chip of a board."""
     return [*nextpnr(board), "--out-of-context", "--json", NETLIST]
 
 
 def unconnected(kind: str, **attributes: str) -> dict[str, Any]:
-    """Return a cell of a JSON netlist that does nothing."""
+    """Return an unconnected cell of a JSON netlist."""
     empty: dict[str, Any] = {"parameters": {}, "port_directions": {}, "connections": {}}
     return {"hide_name": 0, "type": kind, **empty, "attributes": attributes}
 

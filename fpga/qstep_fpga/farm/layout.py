@@ -17,7 +17,7 @@ from qstep_fpga.farm.sites import Names, Site, contents, room_of
 __all__ = ["FILLS", "Layout", "layout"]
 
 FILLS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8)
-"""How much of the logic of a site may be taken, and of what is beside them.
+"""How much of the logic in a site, and beside the sites, may be used.
 
 The less, the faster a lane is: 1,507 LUT4 make 202 MHz in a site of 2,016, and 171 in one of 1,872.
 """
@@ -42,7 +42,7 @@ class Layout:
 
     @property
     def sites(self) -> tuple[Site, ...]:
-        """All sites in the order of a snake, which passes through one band after the other.
+        """All sites in the order of the chain, which snakes through one band after the other.
 
         Sites side by side are close, whereas a band is many rows high. The last column may have fewer
         sites, those of the first bands; so what is no lane has most room beside the last band, and the
@@ -69,7 +69,7 @@ class _Plan:
         return sum(len(band.sites) for band in self.bands)
 
     def takes(self, lanes: int, rest: Need) -> Layout | None:
-        """Return the layout of so many lanes, or None if they do not fit with the rest beside them."""
+        """Return the layout for some lanes, or None if they do not fit with the rest beside them."""
         if lanes > self.room:
             return None
         every = [site for band in self.bands for site in band.sites]
@@ -86,12 +86,12 @@ class _Plan:
         return Layout(tuple(band for band in used if band.sites), beside)
 
     def most(self, rest: Need) -> int:
-        """Return how many lanes fit: the more lanes, the less room is beside them."""
+        """Return how many lanes fit; each lane more leaves less room beside them."""
         return bisect(range(1, self.room + 1), False, key=lambda n: self.takes(n, rest) is None)
 
 
 def layout(grid: Grid, lane: Need, rest: Need, lanes: int, name: str) -> Layout:
-    """Return sites for so many lanes, with as much room as can be.
+    """Return sites for some lanes, as roomy as possible.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def layout(grid: Grid, lane: Need, rest: Need, lanes: int, name: str) -> Layout:
 
 
 def _plans(grid: Grid, lane: Need) -> Iterator[_Plan]:
-    """Yield what can be done with a chip: the roomiest sites first, rectangles before others."""
+    """Yield the possible plans for a chip: the roomiest sites first, rectangles before other shapes."""
     tiles = contents(grid)
     for fill in FILLS:
         is_enough = partial(_is_enough, need=lane, fill=fill)
@@ -143,7 +143,7 @@ def _usable(room: Need, fill: float) -> dict[str, int]:
 
 
 def _why(tiles: Mapping[Tile, Names], lane: Need, rest: Need, lanes: int, most: int) -> str:
-    """Say what is short on the whole chip; or, if nothing is, in its sites."""
+    """Say which resource the chip lacks; or, if none, that its sites are too few."""
     usable = _usable(room_of(tiles.values()), FILLS[-1])
     needed = {kind: lanes * lane.get(kind, 0) + rest.get(kind, 0) for kind in usable}
     short = [

@@ -10,10 +10,10 @@ from qstep_fpga.farm.grid import Tile
 __all__ = ["FIRM", "NO_ROUTE", "ends", "firm", "reached", "shifted", "steps", "tile_of"]
 
 NO_ROUTE = " "
-"""nextpnr ends with an exception where the text is empty."""
+"""nextpnr fails with an exception if the text is empty."""
 
 FIRM = 5
-"""How firm a wire is that the router does not take from its net; nextpnr's STRENGTH_LOCKED."""
+"""Strength of a wire that the router does not take from its net: nextpnr's STRENGTH_LOCKED."""
 
 _WHERE = re.compile(r"X(\d+)/Y(\d+)/")
 _SWITCH = re.compile(r"X(\d+)/Y(\d+)/(-?\d+)_(-?\d+)_(\w+)->(-?\d+)_(-?\d+)_(\w+)")
@@ -39,23 +39,23 @@ def ends(switch: str) -> tuple[str, str] | None:
 
 
 def tile_of(wire: str) -> Tile:
-    """Return where a wire is named."""
+    """Return the tile that a wire is named after."""
     column, row, _ = wire.split("/", 2)
     return int(column[1:]), int(row[1:])
 
 
 def shifted(route: str, by: Tile) -> str:
-    """Return a route so many columns and rows further."""
+    """Return a route moved by some columns and rows."""
     return _WHERE.sub(lambda at: f"X{int(at[1]) + by[0]}/Y{int(at[2]) + by[1]}/", route)
 
 
 def firm(route: str) -> str:
-    """Return a route of which the router changes nothing."""
+    """Return a route that the router does not change."""
     return ";".join(f"{wire};{switch};{FIRM}" for wire, switch, _ in steps(route)) or NO_ROUTE
 
 
 def reached(wires: Iterable[str], after: Mapping[str, Sequence[str]]) -> set[str]:
-    """Return wires and all that they lead to, where `after` says what each leads to directly."""
+    """Return wires and everything that they reach; `after` gives what each wire leads to directly."""
     found = set(wires)
     front = list(found)
     while front:

@@ -14,14 +14,14 @@ __all__ = ["changes"]
 
 
 def changes(farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane]) -> Iterator[str]:
-    """Yield in words what differs from the parts; parameters as of the check's ``problems``."""
+    """Yield in words what differs from the parts; parameters are those of ``check.problems``."""
     yield from _cells(farm, around, lanes)
     yield from _nets(farm, around, lanes)
     yield from _routes(farm, lanes)
 
 
 def _cells(farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane]) -> Iterator[str]:
-    """The same cells with the same parameters, at the same spots of each site."""
+    """The same cells with the same parameters, in the same positions of each site."""
     expected = {
         name: (cell, cell["attributes"].get("NEXTPNR_BEL"))
         for name, cell in around.module["cells"].items()
@@ -69,7 +69,7 @@ def _ways(route: str) -> set[tuple[str, str]]:
 
 
 def _nets(farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane]) -> Iterator[str]:
-    """The same connections: what was one net still is, and what was two still are."""
+    """The same connections: nothing that was one net is two now, or the other way round."""
     now: dict[Any, Any] = {}
     was: dict[Any, Any] = {}
     for cell, port, index, before in _expected(around, lanes):

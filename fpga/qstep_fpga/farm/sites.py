@@ -44,12 +44,12 @@ class Site:
         return len(self.shape)
 
     def beyond(self, other: Site) -> Tile:
-        """Return how many columns and rows it is further than another one."""
+        """Return its distance from another site, in columns and rows."""
         return self.column - other.column, self.row - other.row
 
 
 def extent(grid: Grid) -> frozenset[Tile]:
-    """Return the tiles of the rectangle that all logic of a chip is in."""
+    """Return the tiles of the smallest rectangle around all logic of a chip."""
     columns, rows = zip(*grid.tiles(LOGIC), strict=True)
     return frozenset(
         itertools.product(range(min(columns), max(columns) + 1), range(min(rows), max(rows) + 1))
@@ -57,7 +57,7 @@ def extent(grid: Grid) -> frozenset[Tile]:
 
 
 def near(tiles: Collection[Tile], distance: int) -> set[Tile]:
-    """Return tiles and those that are at most so many columns and rows away from one of them."""
+    """Return tiles and all others within a distance, in columns and in rows, of one of them."""
     away = range(-distance, distance + 1)
     return {(column + x, row + y) for column, row in tiles for x in away for y in away}
 

@@ -50,7 +50,7 @@ def tied(text: str, before: str) -> str:
 
 
 def _settings(lines: list[str]) -> defaultdict[str, set[str]]:
-    """Return what a tile sets of each block RAM and multiplier, but for the number of its contents."""
+    """Return a tile's settings of block RAMs and multipliers, without the number of their contents."""
     found: defaultdict[str, set[str]] = defaultdict(set)
     for line in lines:
         if match := _SETTING.match(line):
