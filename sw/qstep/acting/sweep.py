@@ -1,4 +1,4 @@
-"""`qstep.sweep`: many agents learn a world, each with settings of its own."""
+"""`qstep.sweep`: many agents learn a world, each with its own settings."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from qstep.scheduler import Here, Processes, Workers, in_parallel
 __all__ = ["Sweep", "sweep"]
 
 Key = tuple[int, int]
-"""Of an agent: its point, and its seed among those of the plan."""
+"""An agent: the numbers of its point and of its seed in the plan."""
 
 _AGENTS = 16
-"""Of a run on a simulation or a board, if nothing else is said."""
+"""Default number of agents of a run on a simulation or a board."""
 
 _BATCH_STEPS = 1 << 24
-"""Steps of a batch on the model: a third of a second, and so much work is lost with a worker."""
+"""Steps of a batch on the model: a third of a second, the most work that a dead worker loses."""
 
 _BATCHES = 4
-"""For each worker, at least: the last ones end at about the same time."""
+"""Least number of batches per worker, so that all workers end at about the same time."""
 
 
 def sweep(
@@ -64,43 +64,43 @@ def sweep(
 ) -> SweepResult:
     """Let agents learn a world with every combination of settings, once for each seed.
 
-    What an agent learns depends on its settings and its seed alone: not on the device, nor on which
-    agents run beside it. It is bit for bit what :func:`qstep.train` gives with ``agents=1`` and these.
+    What an agent learns depends only on its settings and its seed, not on the device or on the agents
+    that run beside it. It is bit for bit the result of :func:`qstep.train` with ``agents=1`` and the
+    same settings and seed.
 
     Parameters
     ----------
     world : World or str
-        As for :func:`qstep.train`; one with a transition table.
+        As for :func:`qstep.train`; it must have a transition table.
     alphas, gammas : iterable of float
-        0..1 each.
+        Each 0..1.
     epsilons : iterable of Epsilon or float, optional
-        A number is constant. Without, epsilon falls from 1 to 0.05 over the first half of the run.
+        A number means constant. Default: epsilon falls from 1 to 0.05 over the first half of the run.
     algorithms : iterable of Algorithm or str, optional
-        Without, Q-learning.
+        Default: Q-learning.
     formats : iterable of QFormat or str, optional
-        Without, that of :func:`qstep.acting.plan.fitting_format` for the largest gamma.
+        Default: that of :func:`qstep.acting.plan.fitting_format` for the largest gamma.
     seeds : iterable of int
-        0..2^64-1 each.
+        Each 0..2^64-1.
     steps : int, optional
-        Of each agent; without, as for :func:`qstep.acting.advise.usual_steps`.
+        Steps of each agent; default: :func:`qstep.acting.advise.usual_steps`.
     rounding : Rounding or str
     random : int, optional
-        So many points are drawn instead, by `random_seed`: alpha and 1 - gamma evenly on a logarithmic
-        scale between the least and the greatest that is given, of all else one of the values.
+        Draw this many points instead, with `random_seed`: alpha and 1 - gamma evenly on a logarithmic
+        scale between the least and the greatest given, and one of the given values for all else.
     random_seed : int
     device : str
-        As for :func:`qstep.open`. On the model agents run on all cores; elsewhere those of one
-        algorithm and format run together, as many at a time as there are.
+        As for :func:`qstep.open`. On the model, agents run on all cores; elsewhere agents of one
+        algorithm and format run together, as many at a time as the device has.
     agents : int, optional
-        Agents of a device, 1..2048; without, 16 or as many as there are points. Of no use to the model.
+        Agents of a device, 1..2048; default: 16, or fewer if the sweep has fewer. The model ignores it.
     config : Config, optional
-        That of a device that is there: it says `algorithms`, `formats`, `rounding` and `agents`.
+        That of an existing device: it sets `algorithms`, `formats`, `rounding` and `agents`.
     workers : Workers, optional
-        Who computes, where the device is the model: :class:`qstep.scheduler.Processes`, one for each
-        core, if nothing else is said (a script calls this below ``if __name__ == "__main__"`` then), or
-        :class:`qstep.cluster.Cluster`.
+        What computes on the model: :class:`qstep.scheduler.Processes`, by default one per core (a script
+        must then call this below ``if __name__ == "__main__"``), or :class:`qstep.cluster.Cluster`.
     progress : callable, optional
-        ``progress(done, total)``, of agents, whenever some are done.
+        Called as ``progress(done, total)``, in agents, whenever some are done.
 
     Returns
     -------
@@ -109,9 +109,9 @@ def sweep(
     Raises
     ------
     ConfigError, WorldError, DeviceError
-        As for :func:`qstep.train`, for any of the points; nothing was started where a value is illegal.
+        As for :func:`qstep.train`, for any of the points; if a value is illegal, nothing was started.
     SchedulerError
-        Workers died again and again, or there are none.
+        Workers died repeatedly, or there are none.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def sweep(
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Agents that run together; those that are more than `keys` are of no use."""
+    """Agents that run together; the agents of `part` beyond `keys` are padding."""
 
     part: AgentsPlan
     device: str
@@ -149,7 +149,7 @@ class _Batch:
 
 
 class Sweep:
-    """A sweep that can go on from a checkpoint.
+    """A sweep that can continue from a checkpoint.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ class Sweep:
     Attributes
     ----------
     done : dict of (int, int) to Learnt
-        By the point and the seed's place in the plan.
+        By the numbers of point and seed in the plan.
     total : int
         Agents in all.
     """
@@ -191,7 +191,7 @@ class Sweep:
         )
 
     def run(self, progress: Callable[[], object]) -> None:
-        """Let all agents learn that are not done; `progress` is called after each batch."""
+        """Run all agents that are not done; `progress` is called after each batch."""
         begun = time.perf_counter()
 
         def keep(learnt: dict[Key, Learnt]) -> None:
@@ -224,7 +224,7 @@ class Sweep:
 
     @property
     def result(self) -> SweepResult:
-        """What was learnt, once all is done."""
+        """The result, once all agents are done."""
         seeds = range(len(self.plan.seeds))
         learnt = tuple(
             tuple(self.done[number, seed] for seed in seeds)
@@ -234,7 +234,7 @@ class Sweep:
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """What is done so far."""
+        """The agents that are done so far."""
         learnt = list(self.done.values())
         return Checkpoint(
             {"done": [[*key, own.to_head()] for key, own in self.done.items()]},
@@ -245,12 +245,12 @@ class Sweep:
         )
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Go on from a checkpoint of the same sweep.
+        """Continue from a checkpoint of the same sweep.
 
         Raises
         ------
         CheckpointError
-            A part is missing, or is not what it must be.
+            A part is missing or invalid.
         """
         try:
             curves = (checkpoint.arrays[name].tolist() for name in ("mean_return", "value"))
@@ -263,14 +263,14 @@ class Sweep:
             points, seeds = range(len(self.plan.points)), range(len(self.plan.seeds))
             if any(point not in points or seed not in seeds for point, seed in done):
                 raise ValueError("there is no such point or seed")
-        except Exception as cause:  # what a part may be instead has no end
+        except Exception as cause:  # an invalid part may raise anything
             why = f"{type(cause).__name__}: {cause}"
             raise CheckpointError(f"the checkpoint does not hold a sweep ({why})") from cause
         self.done = done
 
 
 def _learnt(batch: _Batch) -> dict[Key, Learnt]:
-    """Run a batch; whoever works calls this."""
+    """Run a batch, in a worker."""
     part, agents = batch.part, len(batch.part.settings)
     assert part.world is not None
     device = open_agents(batch.device, part.config, part.loaded, part.settings)

@@ -1,4 +1,4 @@
-"""The points of a sweep, checked before anything is started: a grid, or drawn at random."""
+"""The points of a sweep, a grid or drawn at random, checked before anything starts."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ GAMMAS = (0.8, 0.9, 0.95, 0.99, 0.999)
 SEEDS = range(5)
 
 AXES = ("alpha", "gamma", "epsilon", "algorithm", "format")
-"""What a point is made of."""
+"""The parts of a point."""
 
 _MOST_AGENTS = 1 << 20
 _DIGITS = 3
-"""Significant ones of a value that is drawn."""
+"""Significant digits of a drawn value."""
 
 Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
 class SweepPoint:
-    """What is learnt with; one agent learns with it for each seed.
+    """A combination of settings; one agent learns with it for each seed.
 
     Attributes
     ----------
@@ -57,11 +57,11 @@ class SweepPoint:
     format: QFormat
 
     def settings(self, seed: int) -> AgentSettings:
-        """Return what the agent of a seed is set to."""
+        """Return the settings of the agent with a seed."""
         return AgentSettings(self.alpha, self.gamma, self.epsilon, seed)
 
     def words(self, axis: str) -> str:
-        """Return how its value on an axis reads."""
+        """Return its value on an axis as text."""
         value = getattr(self, axis)
         if isinstance(value, Epsilon):
             if value.kind == "constant":
@@ -73,7 +73,7 @@ class SweepPoint:
         return f"{value:g}" if isinstance(value, float) else str(value)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
+        """Return the point as plain values."""
         return {
             "alpha": self.alpha,
             "gamma": self.gamma,
@@ -85,7 +85,7 @@ class SweepPoint:
 
 @dataclass(frozen=True, slots=True)
 class SweepPlan:
-    """A sweep.
+    """A checked sweep.
 
     Attributes
     ----------
@@ -93,12 +93,12 @@ class SweepPlan:
     points : tuple of SweepPoint
     seeds : tuple of int
     steps : int
-        Of each agent.
+        Steps of each agent.
     rounding : Rounding
     config : Config or None
-        Of the device, where it is one that is there.
+        That of the device, if it exists already.
     is_grid : bool
-        The points are all combinations, not drawn.
+        The points are all combinations, not drawn at random.
     """
 
     world: World
@@ -111,7 +111,7 @@ class SweepPlan:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What must be equal for a checkpoint to belong to the sweep; not where it is made."""
+        """What must be equal for a checkpoint to fit the sweep; the device is not part of it."""
         return {
             "command": "sweep",
             "world": self.world.digest,
@@ -128,7 +128,7 @@ class SweepPlan:
         config = self.config
         if config is not None and config.acting is not None:
             acting = replace(config.acting, agents=len(settings))
-            if acting != config.acting:  # fewer, on the model
+            if acting != config.acting:  # fewer agents, on the model
                 config = replace(config, acting=acting, lanes=1)
         return planned(
             self.world,
@@ -142,7 +142,7 @@ class SweepPlan:
 
     @property
     def varying(self) -> list[str]:
-        """The axes on which points differ, those with the most values first."""
+        """The axes on which points differ, most values first."""
         count = {axis: len({getattr(point, axis) for point in self.points}) for axis in AXES}
         return sorted((axis for axis in AXES if count[axis] > 1), key=lambda axis: -count[axis])
 
@@ -199,12 +199,12 @@ def sweep_plan(
         random is None,
     )
     for algorithm, number_format in dict.fromkeys((p.algorithm, p.format) for p in plan.points):
-        plan.part([AgentSettings()], algorithm, number_format).loaded  # noqa: B018  # or it says why
+        plan.part([AgentSettings()], algorithm, number_format).loaded  # noqa: B018  # raises if illegal
     return plan
 
 
 def _axis(name: str, values: Iterable[Any], kind: Callable[[Any], Value]) -> list[Value]:
-    """Return the values of an axis, each once; `kind` checks one."""
+    """Return the values of an axis without repetition; `kind` checks each value."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise ConfigError(f"{name} is {shown(values)}; it must be a list of values")
     found = list(dict.fromkeys(kind(value) for value in values))
@@ -218,7 +218,7 @@ def _of_device(
     algorithms: Iterable[Algorithm | str] | None,
     formats: Iterable[QFormat | str] | None,
 ) -> tuple[list[Algorithm], list[QFormat], Rounding]:
-    """Return what a device was built with, and refuse anything else."""
+    """Return the values that a device was built with, and refuse any others."""
     acting = config.acting
     if acting is None or not acting.is_table or (acting.shared_table and acting.agents > 1):
         raise ConfigError(
@@ -237,7 +237,7 @@ def _of_device(
 
 
 def _drawn(axes: Sequence[Sequence[Any]], count: int, seed: int) -> Iterable[tuple[Any, ...]]:
-    """Draw points: alpha and 1 - gamma evenly on a logarithmic scale, of the other axes one value."""
+    """Draw points: alpha and 1 - gamma evenly on a logarithmic scale, one value of each other axis."""
     alphas, gammas, *others = axes
     if min(alphas) == 0 or max(gammas) == 1:
         raise ConfigError(

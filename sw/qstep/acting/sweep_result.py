@@ -1,4 +1,4 @@
-"""What a sweep came to: by point and seed, and which points are best."""
+"""The result of a sweep: by point and seed, and the ranking of points."""
 
 from __future__ import annotations
 
@@ -17,32 +17,33 @@ from qstep.acting.training import Budget
 __all__ = ["NEAR", "Learnt", "Score", "SweepResult"]
 
 NEAR = 0.01
-"""What a policy may be worth less than the optimum to count as near, as a share of it."""
+"""How far below the optimum, as a share of it, a policy may be worth to count as near."""
 
 _TIE = 1e-9
-"""Of returns: what is closer is as good."""
+"""Returns closer than this are equally good."""
 
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """What one agent came to.
+    """The result of one agent.
 
     Attributes
     ----------
     mean_return : tuple of float
-        Of the episodes that ended since the look before, exploring, by look; NaN where none did.
+        By look: mean return, while exploring, of the episodes that ended since the look before; NaN if
+        none ended.
     value : tuple of float
-        What its greedy policy is worth where episodes start, exact and discounted, by look; empty where
-        that is not quickly computed.
+        By look: exact discounted value of its greedy policy where episodes start; empty if that takes
+        too long to compute.
     optimum : float or None
-        What the optimal policy is worth there.
+        Value of the optimal policy there.
     near_after : int or None
-        Steps after which its policy was, and stayed, worth within 1 % of that.
+        Steps after which the value of its policy came within 1 % of that and stayed there.
     greedy : Greedy
-        What its last policy reaches in an episode, exactly.
+        Exact results of its last policy in an episode.
     counters : AgentCounters
     table_sha256 : str
-        Of its tables as little-endian int32.
+        Hash of its tables as little-endian int32.
     """
 
     mean_return: tuple[float, ...]
@@ -55,7 +56,7 @@ class Learnt:
 
     @property
     def loss(self) -> list[float]:
-        """What the policy is worth less than the optimum, as a share of it, by look."""
+        """How much less than the optimum the policy is worth, as a share of it, by look."""
         best = self.optimum
         if best is None:
             return []
@@ -71,27 +72,27 @@ class Learnt:
     def of_head(
         cls, head: dict[str, Any], mean_return: tuple[float, ...], value: tuple[float, ...]
     ) -> Self:
-        """Return what :meth:`to_head` and the curves were made of."""
+        """Return the result from :meth:`to_head` and the curves."""
         parts = {"greedy": Greedy(**head["greedy"]), "counters": AgentCounters(**head["counters"])}
         return cls(mean_return=mean_return, value=value, **{**head, **parts})
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How good a point is, over its seeds.
+    """The score of a point over its seeds.
 
     Attributes
     ----------
     greedy_return : float
         Mean of the undiscounted returns of the last greedy policies, exact.
     worst, best : float
-        The least and the greatest of them.
+        The least and the greatest of these returns.
     success : float or None
         Mean probability of success.
     near : int
         Agents whose policies came within 1 % of the optimum and stayed.
     near_after : float
-        Median of the steps that they took; infinite where most never came near.
+        Median of their steps until then; infinite if most never came near.
     """
 
     greedy_return: float
@@ -103,7 +104,7 @@ class Score:
 
     @classmethod
     def of(cls, learnt: Sequence[Learnt]) -> Self:
-        """Sum up the agents of a point."""
+        """Summarise the agents of a point."""
         returns = [own.greedy.mean_return for own in learnt]
         successes = [own.greedy.success for own in learnt if own.greedy.success is not None]
         near = [own.near_after for own in learnt]
@@ -120,7 +121,7 @@ class Score:
 
 @dataclass(frozen=True)
 class SweepResult:
-    """A sweep that is over.
+    """The result of a finished sweep.
 
     Attributes
     ----------
@@ -128,9 +129,9 @@ class SweepResult:
     learnt : tuple of tuple of Learnt
         By point and by seed.
     seconds : float
-        In this process, with start-up of workers and looks.
+        Time in this process, including the start of workers, and looks.
     steps : int
-        Of all agents, made in this process.
+        Steps of all agents, made in this process.
     """
 
     plan: SweepPlan
@@ -140,7 +141,7 @@ class SweepResult:
 
     @property
     def looks(self) -> list[int]:
-        """The steps after which agents were looked at."""
+        """The steps after which each look was taken."""
         budget, found = Budget(steps=self.plan.steps), [0]
         while found[-1] < self.plan.steps:
             found.append(found[-1] + budget.piece(found[-1]))
@@ -148,12 +149,12 @@ class SweepResult:
 
     @cached_property
     def scores(self) -> tuple[Score, ...]:
-        """By point."""
+        """The scores, by point."""
         return tuple(Score.of(own) for own in self.learnt)
 
     @cached_property
     def ranking(self) -> tuple[int, ...]:
-        """Points, best first: by greedy return, and where that ties the sooner near the optimum."""
+        """Points, best first: by greedy return; in a tie, the one that came near the optimum sooner."""
         scale = max(1.0, *(abs(score.greedy_return) for score in self.scores))
         order = [
             (-round(score.greedy_return / (scale * _TIE)), score.near_after, number)
@@ -167,7 +168,7 @@ class SweepResult:
         return self.plan.points[self.ranking[0]]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain values, points best first; null where there is no number."""
+        """Return everything as plain values, points best first; null where there is no number."""
         return {
             "steps_per_agent": self.plan.steps,
             "rounding": self.plan.rounding.value,

@@ -23,7 +23,7 @@ from qstep.plotting import write_picture
 __all__ = ["plot_curves", "plot_map", "render"]
 
 _ROWS = 20
-"""Of the table; the rest is in the files."""
+"""Rows of the table; the rest is in the files."""
 
 _CURVES = 6
 _NEVER = "0.85"
@@ -31,7 +31,7 @@ _NEVER = "0.85"
 
 
 def render(result: SweepResult, world: str) -> Table:
-    """Return a table: the best points, with what they differ in."""
+    """Return a table of the best points and the axes on which they differ."""
     plan = result.plan
     axes = [axis for axis in AXES if axis in plan.varying] or list(AXES[:2])
     fixed = [f"{axis} {plan.points[0].words(axis)}" for axis in AXES if axis not in axes]
@@ -62,12 +62,12 @@ def render(result: SweepResult, world: str) -> Table:
 
 
 def plot_map(path: Path, world: str, result: SweepResult) -> None:
-    """Write a picture: the return, and how soon agents were near the optimum, over the two main axes.
+    """Write a picture: the return, and how soon agents came near the optimum, over the two main axes.
 
-    Of points that are equal in both the best one counts. Points that were drawn are dots.
+    If points are equal on both axes, the best one counts. Points drawn at random are dots.
     """
     first, second = [*result.plan.varying, *(axis for axis in AXES)][:2]
-    if first == second:  # one axis varies, and it is that
+    if first == second:  # only this axis varies
         second = next(axis for axis in AXES if axis != first)
     first, second = sorted((first, second), key=AXES.index)
     known = any(own.loss for row in result.learnt for own in row)
@@ -93,7 +93,7 @@ def plot_map(path: Path, world: str, result: SweepResult) -> None:
 
 
 def _short(steps: float, _: object = None) -> str:
-    """Return three digits of a number of steps."""
+    """Return a number of steps with three digits."""
     return str(EngFormatter(sep="")(float(f"{steps:.3g}")))
 
 
@@ -112,7 +112,7 @@ def _heat(
         if all(isinstance(mark, float) for mark in own):
             own.sort()
     cells = np.full((len(marks[1]), len(marks[0])), np.nan)
-    # From the worst to the best: the best of those that share a cell comes last.
+    # From worst to best, so the best of the points in a cell is written last.
     for number in reversed(result.ranking):
         across, up = (
             own.index(getattr(points[number], name)) for own, name in zip(marks, names, strict=True)
@@ -128,7 +128,7 @@ def _heat(
     )
     shades = np.ma.getdata(image.norm(cells))
     for (up, across), value in np.ndenumerate(cells):
-        # Dark are the low ends of both maps, of which the second one is turned round.
+        # The low end of the first map is dark; the second map is reversed.
         dark = not math.isnan(value) and (shades[up, across] < 0.6) == (norm is None)
         text = "never" if math.isnan(value) else words(value)
         axes.text(
@@ -180,7 +180,7 @@ def _dots(
 
 
 def plot_curves(path: Path, world: str, result: SweepResult) -> None:
-    """Write a picture: how the best points learn, as medians over the seeds, with bands of all."""
+    """Write a picture: learning curves of the best points, medians over seeds with bands of all."""
     looks = np.array(result.looks)
     shown = result.ranking[:_CURVES]
     valued = bool(result.learnt[shown[0]][0].loss)

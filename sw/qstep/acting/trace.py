@@ -1,4 +1,4 @@
-"""What agents lived through, as a file."""
+"""The steps of agents, as a file."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ __all__ = ["save_trace"]
 
 
 def save_trace(path: str | Path, config: Config, lived: Sequence[Trace]) -> None:
-    """Write the steps of a run, in the order in which they were applied, as a ``.npz``.
+    """Write the steps of a run, in the order of their application, as a ``.npz`` file.
 
-    Its arrays, all of one length: ``agent``, ``state``, ``action``, ``reward`` (float64),
-    ``next_state``, ``terminated``, ``truncated`` and ``explored``, and ``table`` where there are Double
-    Q-learning's two.
+    Its arrays have one length: ``agent``, ``state``, ``action``, ``reward`` (float64), ``next_state``,
+    ``terminated``, ``truncated`` and ``explored``, and with Double Q-learning also ``table``.
 
     Raises
     ------

@@ -36,39 +36,39 @@ def train(
     progress: Callable[[Point], object] | None = None,
     metrics: Metrics | None = None,
 ) -> TrainingResult:
-    """Let agents learn a world beside their tables: on the model, a simulation or a board.
+    """Let agents learn a world next to their tables: on the model, a simulation or a board.
 
     Parameters
     ----------
     world : World or str
-        A name is taken as by :meth:`World.named`. Where the device's world is a circuit: its file, or a
-        world that describes it, for results to be compared with.
+        A name is one for :meth:`World.named`. If the device's world is a circuit: its file, or a world
+        that describes it, with which results are compared.
     device : str
         As for :func:`qstep.open`.
     steps, episodes : int, optional
-        How long every agent learns: one of them; without any, 2000 episodes. Episodes are counted at
-        looks, so that some agents make more.
+        How long every agent learns; give one of them. Default: 2000 episodes. Episodes are counted at
+        looks, so some agents make more.
     agents : int, optional
-        P, 1..2048; without, as many as `settings` are for, or 8.
+        P, 1..2048. Default: one for each of `settings`, or 8.
     algorithm : Algorithm or str
         ``q-learning``, ``sarsa``, ``expected-sarsa`` or ``double-q``.
     shared_table : bool
-        All agents learn one table; else each has its own.
+        All agents learn one table; otherwise each has its own.
     settings : AgentSettings or sequence of AgentSettings, optional
-        Of all agents, or of each. Without, alpha is 0.5, gamma 0.9, and epsilon falls from 1 to 0.05
+        For all agents, or for each. Default: alpha is 0.5, gamma 0.9, and epsilon falls from 1 to 0.05
         over the first half of the run.
     number_format : QFormat or str, optional
-        Without, 16 bits with as many fraction bits as the world permits
+        Default: 16 bits with as many fraction bits as the world permits
         (:func:`qstep.acting.plan.fitting_format`).
     rounding : Rounding or str
     lanes : int, optional
-        Of hardware, as :class:`~qstep.Config` has them; without, as few as the agents take.
+        Lanes of the hardware, as in :class:`~qstep.Config`. Default: as few as the agents need.
     config : Config, optional
-        That of a device that is there; it has what `agents` to `lanes` would say.
+        That of an existing device; it sets what `agents` to `lanes` would set.
     progress : callable, optional
         Called with each :class:`~qstep.acting.point.Point` of the run.
     metrics : Metrics, optional
-        Told the steps of each agent, and :attr:`~qstep.acting.point.Point.metrics`, at each of them.
+        Receives the steps of each agent, and :attr:`~qstep.acting.point.Point.metrics`, at each point.
 
     Returns
     -------

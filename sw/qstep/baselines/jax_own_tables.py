@@ -1,8 +1,8 @@
 """Many agents with own tables in JAX, vectorised in the usual way: one agent's loop under ``vmap``.
 
-An agent is one function of its key; ``lax.scan`` is its loop, ``vmap`` makes it many agents, and ``jit``
-compiles the whole run as one program. Random numbers are drawn before the loop: splitting keys inside it
-takes three quarters of the time.
+An agent is a function of its key; ``lax.scan`` is its loop, ``vmap`` makes many agents of it, and
+``jit`` compiles the whole run as one program. Random numbers are drawn before the loop: splitting keys
+inside it would take three quarters of the time.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ Array: TypeAlias = Any
 
 
 def learn(model: DeterministicModel, steps: int, how: AgentsLearning) -> NDArray[np.float32]:
-    """Let every agent make `steps` steps, and return all tables; the first call of a kind compiles.
+    """Let every agent make `steps` steps, and return all tables; the first call compiles.
 
     Parameters
     ----------
     model : DeterministicModel
     steps : int
-        Of each agent, 1 or more.
+        Per agent, 1 or more.
     how : AgentsLearning
 
     Returns

@@ -1,7 +1,7 @@
 """PQN on CartPole as its authors write it: environments, learning and evaluation in one JAX program.
 
-A run is one function of its seed, which XLA compiles as a whole, including loops, so environment and
-network never wait for Python. It uses the hyperparameters of `qstep.deep.pqn`, and differs from it where
+A run is a function of its seed. XLA compiles it as a whole, including loops, so environment and network
+never wait for Python. It uses the hyperparameters of `qstep.deep.pqn`, and differs from it where
 the authors' program does: a truncated episode counts as terminated, the values of next observations are
 those used to choose actions, layers are initialised like Flax's, the learning rate falls with every
 update, and each exploring environment has its own draws.
@@ -35,10 +35,10 @@ _CART = CartPoleEnv()
 _START = 0.05
 
 Array: TypeAlias = Any
-"""A jax.Array, or what stands for one while a function is traced."""
+"""A jax.Array, or its stand-in while a function is traced."""
 
 Network: TypeAlias = list[dict[str, Array]]
-"""A layer after the other: ``weight`` (in, out), ``bias``, and ``gain`` and ``shift`` if hidden."""
+"""Layers in order: ``weight`` (in, out) and ``bias``; hidden layers also ``gain`` and ``shift``."""
 
 
 class Poles(NamedTuple):
@@ -47,7 +47,7 @@ class Poles(NamedTuple):
     Attributes
     ----------
     place : Array of float32, shape (N, 4)
-        Place, speed, angle and angular speed: also the observation.
+        Place, speed, angle and angular speed; this is also the observation.
     steps : Array of int32, shape (N,)
         Since the episode began.
     """
@@ -57,7 +57,7 @@ class Poles(NamedTuple):
 
 
 class Rollout(NamedTuple):
-    """H steps of N environments; each of shape (H, N), `seen` (H, N, 4) and `values` (H, N, actions)."""
+    """H steps of N environments, shape (H, N); `seen` is (H, N, 4), `values` (H, N, actions)."""
 
     seen: Array
     values: Array
@@ -66,7 +66,7 @@ class Rollout(NamedTuple):
 
 
 class State(NamedTuple):
-    """What goes from one rollout to the next."""
+    """The state carried from one rollout to the next."""
 
     network: Network
     optimiser: Any
@@ -75,13 +75,13 @@ class State(NamedTuple):
 
 
 def _restart(key: Array, num_envs: int) -> Poles:
-    """Return environments at the start of an episode."""
+    """Return N environments at the start of an episode."""
     place = random.uniform(key, (num_envs, INPUTS), minval=-_START, maxval=_START)
     return Poles(place, jnp.zeros(num_envs, jnp.int32))
 
 
 def step(poles: Poles, action: Array, key: Array) -> tuple[Poles, Array]:
-    """Push every cart, and start anew where an episode ends; also return where one did."""
+    """Push every cart, and restart where an episode ends; also return where one ended."""
     _, x_dot, theta, theta_dot = poles.place.T
     force = jnp.where(action == 1, _CART.force_mag, -_CART.force_mag)
     cosine, sine = jnp.cos(theta), jnp.sin(theta)
@@ -102,18 +102,18 @@ def step(poles: Poles, action: Array, key: Array) -> tuple[Poles, Array]:
 def compiled_run(
     config: PqnConfig, num_envs: int, games: int, evaluate_every: int
 ) -> Callable[[int], NDArray[np.float64]]:
-    """Compile a whole run for the CPU; from its seed it gives the scores of the last evaluation.
+    """Compile a whole run for the CPU: a function from a seed to the scores of the last evaluation.
 
     Parameters
     ----------
     config : PqnConfig
-        Its seed is not looked at. The steps are rounded up to whole rollouts.
+        Its seed is ignored. The steps are rounded up to whole rollouts.
     num_envs : int
         N, 1 or more.
     games : int
-        Greedy episodes of an evaluation, each on an environment of its own.
+        Greedy episodes of an evaluation, each on its own environment.
     evaluate_every : int
-        Rollouts between two evaluations; another one comes after the last rollout.
+        Rollouts between two evaluations; there is another after the last rollout.
     """
     sizes = (INPUTS, *config.hidden, ACTIONS)
     size = config.num_steps * num_envs
@@ -181,7 +181,7 @@ def compiled_run(
 
 
 def _new(sizes: tuple[int, ...], key: Array) -> Network:
-    """Return a network as Flax starts one: weights a truncated normal, biases 0."""
+    """Return a network initialised like Flax's: truncated normal weights, biases 0."""
     layers = []
     for inputs, outputs in pairwise(sizes):
         key, own = random.split(key)
@@ -193,7 +193,7 @@ def _new(sizes: tuple[int, ...], key: Array) -> Network:
 
 
 def _values(network: Network, seen: Array) -> Array:
-    """Return the values of observations, a sample a row."""
+    """Return the values of observations, one sample per row."""
     *hidden, last = network
     for layer in hidden:
         sums = seen @ layer["weight"] + layer["bias"]
@@ -209,7 +209,7 @@ def _loss(network: Network, seen: Array, action: Array, returns: Array) -> Array
 
 
 def lambda_returns(rollout: Rollout, last: Array, config: PqnConfig) -> Array:
-    """Return what each step was worth, shape (H, N); `last` is the value after the last one."""
+    """Return the lambda return of each step, shape (H, N); `last` is the value after the last step."""
 
     def back(carry: tuple[Array, Array], at: tuple[Array, Array]) -> Any:
         returns, following = carry
@@ -223,7 +223,7 @@ def lambda_returns(rollout: Rollout, last: Array, config: PqnConfig) -> Array:
 
 
 def _play(network: Network, games: int, key: Array) -> Array:
-    """Return the scores of greedy episodes, one on each environment."""
+    """Return the scores of greedy episodes, one per environment."""
 
     def go_on(carry: tuple[Poles, Array, Array]) -> Any:
         poles, scores, key = carry

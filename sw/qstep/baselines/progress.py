@@ -1,4 +1,4 @@
-"""What a learner of many agents says of itself as it goes."""
+"""Progress reports of a learner with many agents."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import NamedTuple
 __all__ = ["PROGRESS_EVERY", "AgentsProgress", "OnProgress"]
 
 PROGRESS_EVERY = 1 << 20
-"""Updates between two reports, unless told otherwise."""
+"""Default number of updates between two reports."""
 
 
 class AgentsProgress(NamedTuple):
-    """The state of learning at one moment, and what happened since the report before.
+    """The state of learning at one moment, and what happened since the previous report.
 
     Attributes
     ----------
     updates : int
         Since learning began.
     episodes : int
-        Episodes that ended since the report before, those that were cut off included.
+        Episodes that ended since the previous report, including those that were cut off.
     wins : int
-        Those of them that ended in the goal.
+        The part of them that ended in the goal.
     start_value : float
-        Value of the start: of its best action, now.
+        Present value of the best action in the start state.
     """
 
     updates: int

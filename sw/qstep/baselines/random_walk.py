@@ -27,7 +27,7 @@ def _walk(stream, model, word):  # type: ignore[no-untyped-def]
 
 
 def fill(stream: Stream, model: DeterministicModel, *, seed: int = 0) -> None:
-    """Fill `stream` with transitions of one walker that acts uniformly at random.
+    """Fill `stream` with the transitions of a walker that acts uniformly at random.
 
     Parameters
     ----------

@@ -1,21 +1,21 @@
-"""Where the story begins: Q-learning on the grid world with a dictionary, as people run it today.
+"""The starting point: Q-learning on the grid world with a dictionary, as people run it today.
 
-The public program ronanmmurphy/Q-Learning-Algorithm with its every habit, so that the same seed makes
-the same moves and the same table. The habits that are not the textbook's, for which see
+It reproduces every habit of the public program ronanmmurphy/Q-Learning-Algorithm, so the same seed makes
+the same moves and the same table. These habits differ from the textbook form in
 :mod:`qstep.baselines.dictionary`:
 
 - The reward belongs to the state that is *left*. So every move pays -1; a hole or the goal pays one
-  iteration later, which is no move: it sets all four values of that state to its reward and ends
-  the episode.
-- A terminal next state is therefore not masked: it is worth its reward.
-- Of equally good actions the highest wins.
+  iteration later, and that iteration is not a move: it sets all four values of the state to its reward
+  and ends the episode.
+- A terminal next state is therefore not masked: its value is its reward.
+- Among equally good actions the highest wins.
 - Every value is stored with three decimals, so learning stops short of the exact values.
-- Two generators of one seed: the first says whether to explore, the second where to.
+- Two generators have the same seed: the first decides whether to explore, the second where to go.
 
-The program copies the table in every iteration. That changes no result and only costs time; it is
-left out. Nothing is slowed down.
+The program also copies the table in every iteration. That only costs time and changes no result, so it
+is left out. Nothing is slowed down.
 
-``python -m qstep.baselines.reference`` prints by what two implementations can be compared.
+``python -m qstep.baselines.reference`` prints figures for comparing two implementations.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ Table = dict[tuple[int, int, int], float]
 
 
 class Learnt(NamedTuple):
-    """What came of it.
+    """The result of learning.
 
     Attributes
     ----------
     q : dict
         Value of each (row, column, action).
     moves : int
-        Moves made, each with one update; the iterations that end episodes are not among them.
+        Moves made, each with one update, without the iterations that end episodes.
     episodes, wins : int
-        Episodes that ended, and those of them that ended in the goal.
+        Episodes that ended, and how many of them ended in the goal.
     """
 
     q: Table
@@ -74,14 +74,14 @@ def learn(
     epsilon: float = 0.1,
     seed: int = 0,
 ) -> Learnt:
-    """Play episodes on the 5x5 board, and learn from every move.
+    """Play episodes on the 5x5 grid, and learn from every move.
 
     Parameters
     ----------
     episodes : int
-        Episodes to play; nothing limits their length.
+        Episodes to play; their length is not limited.
     most_moves : int, optional
-        Stop also after so many moves.
+        Also stop after this many moves.
     alpha, gamma, epsilon : float
         Learning rate, discount and share of random actions, each 0..1.
     seed : int
@@ -120,12 +120,12 @@ def learn(
 
 
 def to_array(learnt: Learnt) -> NDArray[np.float64]:
-    """Return the table as an array of shape (25, 4), row by row of the board."""
+    """Return the table as an array of shape (25, 4), in row order of the grid."""
     return np.array([[learnt.q[*place, a] for a in range(len(MOVES))] for place in _BOARD])
 
 
 def main() -> None:
-    """Print for seeds 0, 1 and 2 what 10,000 episodes came to, and how fast."""
+    """Print the results and the speed of 10,000 episodes for seeds 0, 1 and 2."""
     print(f"{'seed':>4} {'moves':>8} {'ends':>8} {'wins':>8} {'V(0,0)':>8} {'moves/s':>9}")
     for seed in range(3):
         began = time.perf_counter()

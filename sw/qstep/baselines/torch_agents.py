@@ -1,19 +1,19 @@
 """Many agents that walk through a model and share a table, on any device of PyTorch.
 
-Every agent takes one step, then all learn together: the table is read once, as it was before the
-step, and written once. When several agents try the same (state, action) in one step, **the entry
-moves by alpha times the mean of their TD errors**: it does not matter which comes first, and the
-table cannot overshoot however many agents meet. This is another algorithm than one update after
-the other, and it needs more updates for the same result.
+Every agent takes one step, then all learn together: the table is read once, as it was before the step,
+and written once. When several agents try the same (state, action) in one step, **the entry moves by
+alpha times the mean of their TD errors**: their order does not matter, and the table cannot overshoot
+however many agents meet. This differs from applying one update after the other, and needs more updates
+for the same result.
 
-What makes it fast, against :mod:`qstep.baselines.torch_plain`:
+It is faster than :mod:`qstep.baselines.torch_plain` for these reasons:
 
 - Nothing leaves the device inside the loop: no ``.item()``, no branch on data. Wins and episodes are
-  counted where they happen, and read for a report only.
-- Agents that have finished start again at once, inside the batch, so none of them idles.
-- Flat indices and ``index_select`` in place of masks and pairs of indices, into buffers that are kept.
-- The model is deterministic and all agents read the same table, so whoever tries an entry has the
-  same TD error: it is computed once an entry, not once an agent.
+  counted on the device, and read only for a report.
+- Agents that have finished restart at once, inside the batch, so none of them idles.
+- Flat indices and ``index_select`` into reused buffers replace masks and pairs of indices.
+- The model is deterministic and all agents read the same table, so all agents that try an entry have the
+  same TD error: it is computed once per entry, not once per agent.
 
 Values are float32.
 """
@@ -34,22 +34,22 @@ from qstep.errors import CheckpointError
 __all__ = ["DRAWN_STEPS", "Agents"]
 
 DRAWN_STEPS = 64
-"""Steps whose random numbers are drawn in one call."""
+"""Number of steps whose random numbers are drawn in one call."""
 
 _KEPT = ("table", "_walkers", "_ended", "_visits", "_explore", "_random")
-"""What a checkpoint holds of :class:`Agents`, beside the generator."""
+"""The parts of :class:`Agents` in a checkpoint, besides the generator."""
 
 
 class Agents:
     """Agents that walk through a model and share a table, all of it on one device.
 
-    A step writes to buffers that are kept, and draws random numbers once in :data:`DRAWN_STEPS`.
+    Steps write to reused buffers; random numbers are drawn once every :data:`DRAWN_STEPS` steps.
 
     Parameters
     ----------
     model : DeterministicModel
     agents : int
-        How many step together, 1 or more.
+        Agents that step together, 1 or more.
     alpha, gamma, epsilon : float
         Learning rate, discount and share of random actions, each 0..1.
     episode_cap : int
@@ -74,7 +74,7 @@ class Agents:
         self._winning = torch.from_numpy(winning(model)).reshape(-1).to(device)
         terminated = torch.from_numpy(model.terminated).reshape(-1).to(device)
         self._discount = torch.where(terminated, 0.0, how.gamma)
-        # The step that ends an episode makes it as old as the cap does: one comparison for both.
+        # A step that ends an episode adds the whole cap to its age, so one comparison covers both ends.
         self._ageing = torch.where(terminated, how.episode_cap, 1)
 
         self.table = torch.zeros(states, self._actions, device=device)
@@ -89,8 +89,8 @@ class Agents:
         self._explore = torch.empty(drawn, dtype=torch.bool, device=device)
         self._random = torch.empty(drawn, dtype=torch.int64, device=device)
         self._choices = list(zip(self._explore, self._random, strict=True))
-        self._used = DRAWN_STEPS  # of the steps for which numbers are drawn
-        # State, and age of the episode, in one tensor: a new episode is one write.
+        self._used = DRAWN_STEPS  # how many of the drawn steps are used up
+        # State and age of the episode are in one tensor, so a new episode is one write.
         self._fresh = torch.tensor([[model.start], [0]], device=device)
         self._walkers = self._fresh.repeat(1, how.agents)
         self._state, self._age = self._walkers.unbind()
@@ -98,14 +98,14 @@ class Agents:
         self._over = torch.empty(how.agents, dtype=torch.bool, device=device)
         self._ended = torch.zeros_like(self._state)
         self._visits = torch.zeros_like(self._q, dtype=torch.int32)
-        # A Python number would be made a tensor in every call, which takes longer than the call.
+        # A Python number would become a tensor in every call, which takes longer than the call itself.
         self._cap = torch.full_like(self._state, how.episode_cap)
         self._alphas = torch.full((how.agents,), how.alpha, device=device)
         self._ones = torch.ones(how.agents, dtype=torch.int32, device=device)
 
     @torch.inference_mode()
     def walk(self, steps: int) -> None:
-        """Let every agent take so many steps, and learn from each."""
+        """Let every agent take `steps` steps, and learn from each."""
         for _ in range(steps):
             if self._used == DRAWN_STEPS:
                 self._draw()
@@ -113,13 +113,13 @@ class Agents:
             self._used += 1
 
     def _draw(self) -> None:
-        """Draw who explores, and with which action, for the steps to come."""
+        """Draw which agents explore, and with which action, for the next steps."""
         torch.lt(self._chance.uniform_(generator=self.generator), self._epsilon, out=self._explore)
         self._random.random_(self._actions, generator=self.generator)
         self._used = 0
 
     def _step(self, explore: Tensor, random_action: Tensor) -> None:
-        # Not table.max(1), which wakes all threads for a table of any size.
+        # Not table.max(1), which wakes all threads even for a small table.
         torch.amax(self.table, 1, out=self._best)
         torch.argmax(self.table, 1, out=self._greedy)
 
@@ -140,7 +140,7 @@ class Agents:
         self._visits.index_add_(0, entry, self._ones)
 
     def checkpoint(self, steps: int) -> Checkpoint:
-        """Return copies of all that the rest of the walk depends on, after so many steps of each."""
+        """Return copies of all that the rest of the walk depends on; every agent has made `steps`."""
         kept = {name: getattr(self, name).cpu().clone().numpy() for name in _KEPT}
         generator = self.generator.get_state().clone().numpy()
         return Checkpoint(
@@ -148,7 +148,7 @@ class Agents:
         )
 
     def restore(self, checkpoint: Checkpoint) -> int:
-        """Go on from a :meth:`checkpoint` of agents that were made alike; return its steps.
+        """Continue from a :meth:`checkpoint` of agents made with equal arguments; return its steps.
 
         Raises
         ------
@@ -171,7 +171,7 @@ class Agents:
         Parameters
         ----------
         updates : int
-            How many there were so far, to be passed on.
+            Number so far, copied into the report.
         """
         episodes, wins = int(self._ended.sum()), int(self._visits[self._winning].sum())
         self._ended.zero_()

@@ -1,7 +1,7 @@
 """Tabular Q-learning with PyTorch, fast: many agents at once share one table, on any device.
 
-The algorithm, and what makes it fast, is that of :mod:`qstep.baselines.torch_agents`; here are the
-rounds of a run, its reports and its checkpoints.
+The algorithm, and the reasons for its speed, are in :mod:`qstep.baselines.torch_agents`; this module has
+the rounds of a run, its reports and its checkpoints.
 """
 
 from __future__ import annotations

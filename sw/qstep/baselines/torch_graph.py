@@ -1,9 +1,9 @@
-"""Tabular Q-learning with PyTorch as a CUDA graph: the fast form without its Python, for NVIDIA.
+"""Tabular Q-learning with PyTorch as a CUDA graph: the fast form without Python calls, for NVIDIA.
 
-A step of :mod:`qstep.baselines.torch_agents` is 17 small kernels. On a GPU each is done before
-Python has asked for the next, so the time goes into asking. Here the kernels of 64 steps, random
-numbers included, are recorded once and then launched as a whole. It is the same algorithm, and with
-the same seed it draws the same numbers.
+A step of :mod:`qstep.baselines.torch_agents` is 17 small kernels. A GPU finishes each one before Python
+has launched the next, so the time goes into launching. Here the kernels of 64 steps, including random
+numbers, are recorded once and then launched as a whole. The algorithm is the same, and the same seed
+draws the same numbers.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ def learn(
     graph = torch.cuda.CUDAGraph()
     for number in range(first + 1, launches + 1):
         if number == first + 1:
-            walkers.walk(DRAWN_STEPS)  # loads the kernels, which may not happen in a recording
+            walkers.walk(DRAWN_STEPS)  # loads the kernels, which is not allowed while recording
             graph.register_generator_state(walkers.generator)
             with torch.cuda.graph(graph):
-                walkers.walk(DRAWN_STEPS)  # recorded, not done
+                walkers.walk(DRAWN_STEPS)  # recorded, not executed
         else:
             graph.replay()
         if number % between == 0 or number == launches:

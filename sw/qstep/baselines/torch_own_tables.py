@@ -1,4 +1,4 @@
-"""Many agents with tables of their own in PyTorch: every operation works for all of them at once."""
+"""Many agents with own tables in PyTorch: every operation covers all of them at once."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = ["learn"]
 def learn(
     model: DeterministicModel, steps: int, how: AgentsLearning, device: str
 ) -> NDArray[np.float32]:
-    """Let every agent make so many steps, and return all tables.
+    """Let every agent make `steps` steps, and return all tables.
 
     Parameters
     ----------
     model : DeterministicModel
     steps : int
-        Of each agent, 1 or more.
+        Per agent, 1 or more.
     how : AgentsLearning
     device : str
-        PyTorch's.
+        A device of PyTorch.
 
     Returns
     -------

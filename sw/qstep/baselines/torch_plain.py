@@ -1,20 +1,20 @@
-"""Where the story begins: many agents share one table in PyTorch, as people write it.
+"""Many agents share one table in PyTorch, in the usual code. Start reading here.
 
 All agents begin an episode together and step until the last has finished or the cap is reached.
-That is Q-learning as it is taught, with tensors in place of numbers, and it learns: every habit
-below is common, and none is there to make it slow.
+This is textbook Q-learning with tensors in place of numbers, and it learns. Every habit below is common,
+and none is there to make it slow.
 
-- A mask of the agents that are still under way, and masked writes wherever something is theirs alone.
-- The table, and the model, indexed by pairs of index tensors.
-- Questions to the device in every step, each of which waits for it: how many explore, how many
-  learnt, how many won, is anyone left (``.item()``, ``bool()``).
+- A mask marks the agents that are still walking, and writes that concern only them are masked.
+- The table and the model are indexed by pairs of index tensors.
+- Every step reads values from the device and waits for each: how many explore, how many learnt, how many
+  won, is anyone left (``.item()``, ``bool()``).
 - Agents that have finished idle until the last one has: about half of all steps are computed for
   nobody.
-- ``max(dim=1)``, which wakes all threads for a table of any size.
-- ``q[state, action] += ...`` with agents that meet in one entry: one of them wins, the others'
-  steps are lost. Which one is not defined; any of them is right by itself.
+- ``max(dim=1)`` wakes all threads even for a small table.
+- When agents meet in one entry, ``q[state, action] += ...`` keeps the step of one of them and loses the
+  others. Which one is not defined; any of them is right by itself.
 
-:mod:`qstep.baselines.torch_batched` is what becomes of it. Values are float32.
+:mod:`qstep.baselines.torch_batched` is the fast form. Values are float32.
 """
 
 from __future__ import annotations

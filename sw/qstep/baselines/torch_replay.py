@@ -1,7 +1,7 @@
 """Recorded transitions with PyTorch: batch after batch into one table, on any device.
 
-The rule is that of :mod:`qstep.baselines.torch_agents`: the table is read once a batch, as it was
-before, and an entry that a batch has several times moves by alpha times the mean of its TD errors.
+The rule is that of :mod:`qstep.baselines.torch_agents`: the table is read once per batch, as it was
+before the batch, and an entry that occurs several times moves by alpha times the mean of its TD errors.
 A batch of 1 is exact Q-learning. Values are float32.
 """
 
@@ -21,7 +21,7 @@ def zeros(states: int, actions: int, device: str = "cpu") -> Tensor:
 
 
 class _Averager:
-    """Adds TD errors to a flat table, averaged over equal entries, in buffers that are kept."""
+    """Adds TD errors to a flat table, averaged over equal entries, with reused buffers."""
 
     def __init__(self, q: Tensor, batch: int, alpha: float) -> None:
         self._q, self._alpha = q, alpha

@@ -20,16 +20,16 @@ class Backward:
     Parameters
     ----------
     network : Stack
-        One. Read at each call.
+        A single network, read at each call.
     forward : Pass
-        Its pass, or one that it is the first network of.
+        Its pass, or a pass whose first network it is.
     samples : int
-        Columns of that pass, from the first one on, B.
+        B: this many columns of the pass are used, from the first.
 
     Attributes
     ----------
     gradient : Stack
-        Result of the last call; one network.
+        Result of the last call; a single network.
     """
 
     def __init__(self, network: Stack, forward: Pass, samples: int) -> None:
@@ -62,9 +62,9 @@ class Backward:
         Parameters
         ----------
         handed : Tensor of float32, shape (actions, B)
-            Gradient by the values of the last call of the pass.
+            Gradient with respect to the values of the last call of the pass.
         observations : Tensor of float32, shape (B, inputs + 1)
-            Its observations, one sample per row.
+            Observations of that call, one sample per row.
         """
         for gradient, hidden, weights, back, through in self._layers:
             self._mm(handed, hidden, out=gradient)
@@ -81,14 +81,14 @@ class _Layer(NamedTuple):
     Attributes
     ----------
     gradient : Tensor, shape (out, in + 1)
-        To be written.
+        Written.
     hidden : Tensor, shape (B, in + 1)
-        What went in, a sample a row.
+        The layer's inputs, one sample per row.
     weights : Tensor, shape (in, out)
     back : Tensor, shape (in, B)
-        To be written: what is handed to the layer below.
+        Written: the gradient for the layer below.
     through : callable
-        Takes `back` through what the layer below did to its sums.
+        Takes `back` through the normalisation and ReLU of the layer below.
     """
 
     gradient: Tensor

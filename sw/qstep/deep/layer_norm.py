@@ -32,7 +32,7 @@ from qstep.compiled import compiled
 __all__ = ["CompiledNorm", "TorchNorm", "norm_for"]
 
 _EPSILON = 1e-5
-"""Of PyTorch's LayerNorm."""
+"""That of PyTorch's LayerNorm."""
 
 
 class TorchNorm:

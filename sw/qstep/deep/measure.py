@@ -1,4 +1,4 @@
-"""How a long run is measured: its phases, its memory, and what several seeds say together."""
+"""Measurements of a long run: phases, memory, and the interval over several seeds."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from qstep.deep.learner import PHASES
 __all__ = ["clocked", "interval", "peak_mib"]
 
 _T_95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
-"""Student's t for 95 % between both sides, by degrees of freedom from 1."""
+"""Student's t, two-sided 95 %, by degrees of freedom from 1."""
 
 
 def clocked(learner: PlainDqn) -> dict[str, float]:
-    """Put a clock around each phase of plain DQN; return the seconds, which grow as it runs."""
+    """Time each phase of plain DQN; return the seconds, which grow as it runs."""
     seconds = dict.fromkeys(PHASES, 0.0)
 
     def clock(owner: Any, name: str, phase: str) -> None:
-        # By a weak reference: an owner of its own bound method, and with it the replay, would stay in
-        # memory after the run until the garbage collector looks at it.
+        # A weak reference: an owner that holds its own bound method would stay in memory after the run,
+        # and the replay with it, until the garbage collector finds it.
         function, held = getattr(type(owner), name), weakref.ref(owner)
 
         def timed(*arguments: Any) -> Any:
@@ -53,7 +53,7 @@ def interval(means: Sequence[float]) -> float | None:
 
 
 def peak_mib() -> float:
-    """Return the most memory that this process has held, or NaN where the system does not tell."""
+    """Return this process's peak memory, or NaN where the system does not report it."""
     try:
         import resource
     except ImportError:  # not a POSIX system

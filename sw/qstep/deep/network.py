@@ -1,13 +1,13 @@
 """The networks: multi-layer perceptrons, as PyTorch's modules and as one vector.
 
-`modules` makes what people write. A `Stack` holds the same numbers flat: a layer is a view of
+`modules` makes the usual modules. A `Stack` holds the same numbers flat: a layer is a view of
 shape (out, in + 1) whose last column is the bias, so an optimiser step, or a copy of one network to
-another, is one operation instead of one a tensor. It holds several networks of one shape, and a `Pass`
-runs them all in one go, on a fixed number of samples, without allocating anything.
+another, is one operation instead of one per tensor. It holds several networks of one shape, and a `Pass`
+runs them all at once, on a fixed number of samples, without allocating anything.
 
-Activations are kept with one sample a column and a last row of ones, which the bias multiplies. With
-two or three actions that is also what the matrix library is quick at: the product of a tall and a
-narrow matrix, samples being rows, took it three times as long.
+Activations have one sample per column and a last row of ones, which the bias multiplies. With two or
+three actions the matrix library is also fast at this layout: with samples as rows, the product of a tall
+and a narrow matrix took three times as long.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ Product: TypeAlias = Callable[..., Tensor]
 
 
 def through_copies(a: Tensor, b: Tensor, *, out: Tensor) -> Tensor:
-    """Multiply whole tensors into a new one, and copy that: `a`, `b` and `out` may be any views."""
+    """Multiply whole tensors into a new one and copy it, so `a`, `b` and `out` may be any views."""
     return out.copy_(a.contiguous() @ b.contiguous())
 
 
 def products(device: torch.device) -> tuple[Product, Product]:
-    """Return what multiplies two matrices, and two stacks of them, on a device; views are legal.
+    """Return the products of two matrices, and of two stacks of them, on a device; views are legal.
 
-    Apple's GPU goes through copies: on several versions of macOS its products of views are wrong
-    without an error, both into an output with gaps and of an input that repeats its elements.
+    Apple's GPU goes through copies: on several versions of macOS its products of views are silently
+    wrong, both with gaps in the output and with repeated elements in an input.
     """
     if device.type == "mps":
         return through_copies, through_copies
@@ -51,8 +51,8 @@ def products(device: torch.device) -> tuple[Product, Product]:
 def modules(sizes: Sequence[int], seed: int, normalise: bool = False) -> nn.Sequential:
     """Make linear layers with ReLU between them, initialised as PyTorch does.
 
-    The global generator is left as it was, so networks made with one seed are equal whatever else is
-    drawn: every run of a comparison starts from the same one.
+    The global generator is left as it was, so networks with the same seed are equal whatever else is
+    drawn: every run of a comparison starts from the same network.
 
     Parameters
     ----------
@@ -82,24 +82,24 @@ def modules(sizes: Sequence[int], seed: int, normalise: bool = False) -> nn.Sequ
 
 
 class Stack:
-    """The parameters of several such networks, or anything of their shape: a gradient, for one.
+    """The parameters of several such networks, or anything of their shape, such as a gradient.
 
     Parameters
     ----------
     sizes : sequence of int
         As for :func:`modules`.
     flat : Tensor of float32, shape (N, P)
-        Where the parameters of N networks are: the layers one after the other, row after row, then
-        what normalises them.
+        Holds the parameters of N networks: the layers in order, row by row, then the gains and shifts
+        of their normalisation.
     normalise : bool
         As for :func:`modules`.
 
     Attributes
     ----------
     layers : list of Tensor, shapes (N, out, in + 1)
-        Views of it: weights, and the bias in the last column.
+        Views of `flat`: weights, and the bias in the last column.
     norms : list of Tensor, shapes (N, 2, units)
-        Views of it, one a hidden layer: gain and shift. Empty where nothing is normalised.
+        Views of `flat`, one per hidden layer: gain and shift. Empty without normalisation.
     """
 
     def __init__(self, sizes: Sequence[int], flat: Tensor, normalise: bool = False) -> None:
@@ -118,11 +118,11 @@ class Stack:
         return cls(sizes, torch.zeros(count, width, device=device), normalise)
 
     def __getitem__(self, index: int) -> Stack:
-        """Return one of them, in the same memory."""
+        """Return one of the networks, in the same memory."""
         return Stack(self.sizes, self.flat[index : index + 1], self.normalise)
 
     def copy_modules(self, source: nn.Sequential) -> None:
-        """Give every network the parameters of one from :func:`modules` of the same sizes."""
+        """Copy the parameters of a network from :func:`modules`, of the same sizes, to every network."""
         with torch.no_grad():
             for layer, linear in zip(self.layers, _of(nn.Linear, source), strict=True):
                 layer[:, :, :-1] = linear.weight
@@ -144,7 +144,7 @@ class Stack:
 
 
 def _shapes(sizes: Sequence[int], normalise: bool) -> list[tuple[int, int]]:
-    """Return the shapes of the layers, then those of what normalises them."""
+    """Return the shapes of the layers, then those of their normalisation."""
     norms = [(2, units) for units in sizes[1:-1]] if normalise else []
     return [(outputs, inputs + 1) for inputs, outputs in pairwise(sizes)] + norms
 
@@ -154,14 +154,14 @@ def _of(kind: type[_Module], source: nn.Sequential) -> list[_Module]:
 
 
 class Pass:
-    """What N networks compute on the way from a fixed number of samples to their values.
+    """The forward pass of N networks for a fixed number of samples.
 
     Parameters
     ----------
     networks : Stack
-        N of them; 1 where they are normalised. Read at each call.
+        N networks; N is 1 with normalisation. Read at each call.
     samples : int
-        Columns, C.
+        C, the number of columns.
 
     Attributes
     ----------
@@ -169,7 +169,7 @@ class Pass:
         After ReLU. The last row is 1.
     values : Tensor of float32, shape (N, actions, C)
     norms : list of Norm
-        What normalised the hidden layers. Empty where nothing is normalised.
+        Normalisation of the hidden layers. Empty without it.
     """
 
     def __init__(self, networks: Stack, samples: int) -> None:
@@ -196,7 +196,7 @@ class Pass:
         Parameters
         ----------
         columns : Tensor of float32, shape (N, inputs + 1, C)
-            What each network sees, one sample a column; the last row is 1.
+            Input of each network, one sample per column; the last row is 1.
         """
         layer, output, activate = self._first
         self._bmm(layer, columns, out=output)
@@ -213,7 +213,7 @@ class Greedy:
     Parameters
     ----------
     network : Stack
-        One. Read at each call.
+        A single network, read at each call.
     num_envs : int
         N.
     """
@@ -232,6 +232,6 @@ class Greedy:
         observation : ndarray of float32, shape (N, inputs)
         """
         self._seen.copy_(torch.from_numpy(observation))
-        # NumPy is five times as quick at it as PyTorch.
+        # NumPy is five times as fast at this as PyTorch.
         best: NDArray[np.int64] = self._pass(self._columns)[0].cpu().numpy().argmax(0)
         return best

@@ -11,7 +11,7 @@ __all__ = ["draw_learning_curve"]
 
 
 def draw_learning_curve(run: Run) -> Figure:
-    """Write returns above scores: Snake's have other units, ten times a score and less for death."""
+    """Plot returns above scores: Snake's returns have other units, ten per point and less for death."""
     figure = Figure(figsize=(8, 6), layout="constrained")
     explored, played = figure.subplots(2, 1, sharex=True)
     steps, totals = np.array(run.returns).reshape(-1, 2).T

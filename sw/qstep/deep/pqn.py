@@ -50,8 +50,8 @@ def lambda_returns(
     """Return the lambda return of each step: future rewards, mixed with the network's estimates.
 
     ``G[t] = reward[t] + gamma * (q_lambda * G[t + 1] + (1 - q_lambda) * value[t])``, where `value` is
-    that of the observation the step led to, 0 counting where it terminated; at the end of an episode,
-    and at the last step, ``value[t]`` stands for all that follows.
+    that of the observation after the step, or 0 where the step terminated. At the end of an episode, and
+    at the last step, ``value[t]`` stands for all that follows.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class Pqn(NetworkLearner):
     Parameters
     ----------
     envs : gymnasium.vector.VectorEnv
-        As of every learner.
+        As for every learner.
     config : PqnConfig
     device : torch.device
         Device of the network; environments are on the CPU.
@@ -84,7 +84,7 @@ class Pqn(NetworkLearner):
     Attributes
     ----------
     network : Stack
-        One, from observations to values of scaled rewards.
+        A single network, from observations to values of scaled rewards.
 
     Raises
     ------
@@ -117,7 +117,7 @@ class Pqn(NetworkLearner):
         self._reward = np.zeros(shape, np.float32)
         self._terminated = np.zeros(shape, np.bool_)
         self._truncated = np.zeros(shape, np.bool_)
-        # A rollout in the order of one epoch: what the loss reads.
+        # A rollout in the order of one epoch, as the loss reads it.
         self._shuffled = (
             torch.zeros(inputs + 1, count, device=device),
             torch.zeros(count, dtype=torch.int64, device=device),
@@ -126,7 +126,7 @@ class Pqn(NetworkLearner):
         self._loss = PqnLoss(self.network, *self._shuffled, size=count // pieces)
 
     def step(self) -> Ended:
-        """Take H steps with every environment and learn from them; return what ended."""
+        """Take H steps with every environment and learn from them; return the episodes that ended."""
         epsilon = self.config.epsilon.at(self.steps, self.config.total_timesteps)
         ended = [self._play(t, epsilon) for t in range(self.config.num_steps)]
         began = time.perf_counter()
@@ -162,7 +162,7 @@ class Pqn(NetworkLearner):
         return ended
 
     def _learn(self) -> None:
-        """Go through the rollout, `update_epochs` times."""
+        """Learn from the whole rollout `update_epochs` times."""
         config = self.config
         learning_rate = learning_rate_at(config, self.steps)
         rollout = (

@@ -1,8 +1,8 @@
 """The loss of PQN, fast: the gradient that autograd gives `pqn_plain`, written out by hand.
 
-As in `q_loss`, every result has a place that was allocated before, a pass is two operations a layer
-(a product of matrices, and normalisation with its ReLU), what is between values and gradient is one
-compiled loop on the CPU, and nothing becomes a Python number.
+As in `q_loss`, memory for every result is allocated once, a pass takes two operations per layer (a
+matrix product, and normalisation with its ReLU), the step from values to gradient is one compiled loop
+on the CPU, and nothing becomes a Python number.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ class PqnLoss:
     Parameters
     ----------
     network : Stack
-        One. Read at each call.
+        A single network, read at each call.
     seen : Tensor of float32, shape (inputs + 1, K B)
-        Observations of K minibatches of B, a sample a column; the last row is 1. Read at each call, as
-        are the next two.
+        Observations of K minibatches of B, one sample per column; the last row is 1. This and the next
+        two are read at each call.
     action : Tensor of int64, shape (K B,)
     returns : Tensor of float32, shape (K B,)
-        What the action was worth.
+        Target value of the action.
     size : int
         B.
     """
@@ -47,7 +47,7 @@ class PqnLoss:
         value = self._pass.values[0]
         self._error = torch.zeros(1, size, device=seen.device)
         self._back = torch.zeros_like(value)
-        # All views are made here: cutting one out takes as long as computing with it.
+        # All views are made once: making one takes as long as computing with it.
         parts = (torch.split(part, size, -1) for part in (seen, action[None], returns[None]))
         self._minibatches = [
             (seen[None], _head_for(value, action, returns, self._error, self._back), seen.t())
@@ -70,7 +70,7 @@ class PqnLoss:
 def _head_for(
     value: Tensor, action: Tensor, returns: Tensor, error: Tensor, back: Tensor
 ) -> Callable[[], object]:
-    """Return what computes errors, and their share in the loss by each value, on the device.
+    """Return the function that computes errors and the gradient by each value, for the device.
 
     Parameters
     ----------

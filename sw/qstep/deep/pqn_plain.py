@@ -1,7 +1,7 @@
 """An update of PQN in the usual code: autograd, and PyTorch's RAdam. Start reading here.
 
-The loss is the authors': half of the mean squared error, so that its gradient by a value is the error,
-and a gradient is shortened where they shorten it.
+The loss and the clipping of the gradient are the authors'. The loss is half of the mean squared error,
+so its gradient by a value is the error.
 
 References
 ----------
@@ -41,9 +41,9 @@ def update(
     returns: Tensor,
     max_grad_norm: float,
 ) -> None:
-    """Learn once from a minibatch; parameters as of :func:`pqn_loss`.
+    """Learn once from a minibatch; parameters as for :func:`pqn_loss`.
 
-    The gradient is shortened to a length of `max_grad_norm` where it is longer.
+    A gradient longer than `max_grad_norm` is shortened to it.
     """
     optimiser.zero_grad(set_to_none=True)
     pqn_loss(network, observation, action, returns).backward()  # type: ignore[no-untyped-call]

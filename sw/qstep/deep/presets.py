@@ -1,4 +1,4 @@
-"""The environments that networks learn by name: their number, and the settings of each form."""
+"""Presets for environments by name: how many run at once, and the settings of each form."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CARTPOLE = DqnConfig(
     final_learning_rate=0.0,
     epsilon=EpsilonSchedule(1.0, 0.05, 0.2),
 )
-"""Of both forms of DQN: an update of 128 transitions every 8 steps, a target network that follows."""
+"""Both forms of DQN: an update of 128 transitions every 8 steps, a target network that follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,22 +49,22 @@ class Preset:
     num_envs : int
         Environments of fast DQN and of PQN.
     plain_num_envs : int
-        The plain form has one environment, and learns as often, by steps, as the fast form would
-        with this many environments and the plain form's configuration.
+        The plain form has one environment, and learns as often per step as the fast form would with
+        this many environments and the plain form's configuration.
     make_envs : callable
-        From a number of environments.
+        Makes a given number of environments.
     make_env : callable
-        The same environment as Gymnasium has it.
+        Makes the same environment as a Gymnasium environment.
     configuration : callable
-        Of DQN, from ``plain`` or ``fast`` and a seed.
+        Makes DQN's, from ``plain`` or ``fast`` and a seed.
     pqn : callable
-        Of PQN, from a seed.
+        Makes PQN's, from a seed.
     episodes : int or None
-        Episodes after which a run ends, unless its steps end first.
+        A run ends after this many, unless its steps end first.
     evaluate_every : mapping of str to int
         Training episodes between two evaluations, by form.
     solved : float or None
-        Mean score of greedy episodes from which on it counts as solved.
+        Least mean score of greedy episodes that counts as solved.
     """
 
     num_envs: int
@@ -110,12 +110,12 @@ PRESETS = {
 
 
 def preset_of(name: str) -> Preset:
-    """Return the preset of a name, or for any other environment the configurations' own values.
+    """Return a named preset, or one with the configurations' defaults for any other environment.
 
     Parameters
     ----------
     name : str
-        Of :data:`PRESETS`, or what :func:`qstep.envs.make_any` takes.
+        A key of :data:`PRESETS`, or any name that :func:`qstep.envs.make_any` takes.
 
     Raises
     ------

@@ -1,15 +1,15 @@
-"""Which transitions to replay, by how wrong the network was about them (proportional variant).
+"""Prioritised replay: transitions with large errors are drawn more often (proportional variant).
 
-A complete binary tree of sums and one of maxima, compiled: storing or drawing costs log2(capacity)
-steps, and a whole batch is one call.
+It uses a complete binary tree of sums and one of maxima, compiled: storing or drawing takes
+log2(capacity) steps, and a whole batch is one call.
 
 References
 ----------
-T. Schaul, J. Quan, I. Antonoglou, D. Silver, "Prioritized Experience Replay", ICLR 2016. As there: new
-transitions get the highest priority that there is (line 6 of Algorithm 1), a batch is drawn from strata
-of equal mass, weights are divided by the largest of their batch. The highest priority is of those that
-errors gave to the rows, as they are now: it is on the scale of the errors, whatever that of the rewards
-is, and falls as they do. Public implementations keep the highest ever seen, from 1 on.
+T. Schaul, J. Quan, I. Antonoglou, D. Silver, "Prioritized Experience Replay", ICLR 2016. As there, new
+transitions get the highest priority (line 6 of Algorithm 1), a batch is drawn from strata of equal mass,
+and weights are divided by the largest of their batch. Here the highest priority is that of the rows as
+they are now, among those that have had an error: it has the scale of the errors, whatever the scale of
+the rewards, and falls as they do. Public implementations keep the highest ever seen, starting at 1.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from qstep.errors import ConfigError
 __all__ = ["Priorities"]
 
 _LEAST = 1e-6
-"""Added to every TD error, so that no transition is never seen again."""
+"""Added to every TD error, so that every transition can be drawn again."""
 
 
 class Priorities:
@@ -53,10 +53,10 @@ class Priorities:
         self.capacity = capacity
         self.exponent = exponent
         self._leaves = 1 << (capacity - 1).bit_length()
-        # Node k is the sum of nodes 2 k and 2 k + 1; the leaves are the last half. float64, so that
-        # sums that were updated a million times still equal the sum of their parts to 1e-9.
+        # Node k is the sum of nodes 2 k and 2 k + 1; the leaves are the last half. With float64, sums
+        # that were updated a million times still equal the sum of their parts to 1e-9.
         self._tree = np.zeros(2 * self._leaves)
-        # The like for the maximum, where a leaf is 0 until an error was made on its row.
+        # The same for the maximum; a leaf is 0 until its row has had an error.
         self._highest = np.zeros(2 * self._leaves)
 
     @property
@@ -69,25 +69,25 @@ class Priorities:
         return self._tree[self._leaves + rows]
 
     def add(self, rows: NDArray[np.int64]) -> None:
-        """Give new rows the highest priority of those that errors gave, or 1 while there is none."""
+        """Give new rows the highest priority that came from an error, or 1 if there is none yet."""
         priority = np.full(len(rows), self._highest[1] or 1.0)
         _store(self._tree, self._highest, self._leaves, rows, priority, measured=False)
 
     def update(self, rows: NDArray[np.int64], td_error: NDArray[np.float32]) -> None:
-        """Set the priorities of rows by the errors that were made on them.
+        """Set the priorities of rows from their errors.
 
         Parameters
         ----------
         rows : ndarray of int64
-            Of any shape. The last one counts where one is there twice.
+            Of any shape. If a row occurs twice, its last error counts.
         td_error : ndarray of float32
-            As many; their signs do not matter.
+            One per row; the sign does not matter.
         """
         priority = (np.abs(td_error).astype(np.float64).ravel() + _LEAST) ** self.exponent
         _store(self._tree, self._highest, self._leaves, rows.ravel(), priority, measured=True)
 
     def draw(self, batches: int, size: int, generator: np.random.Generator) -> NDArray[np.int64]:
-        """Draw K batches of B rows, with repetition; every row of a batch is from its own stratum."""
+        """Draw K batches of B rows, with repetition; each row of a batch comes from its own stratum."""
         place = (np.arange(size) + generator.random((batches, size))) * (self.total / size)
         rows = np.empty((batches, size), np.int64)
         _find(self._tree, self._leaves, place.ravel(), rows.ravel())
@@ -114,7 +114,7 @@ class Priorities:
         return {"tree": self._tree.copy(), "highest": self._highest.copy()}
 
     def restore(self, checkpoint: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from a :meth:`checkpoint` of the same capacity."""
+        """Continue from a :meth:`checkpoint` of the same capacity."""
         self._tree[:] = checkpoint["tree"]
         self._highest[:] = checkpoint["highest"]
 
@@ -146,8 +146,7 @@ def _find(
         left, node = place[k], 1
         while node < leaves:
             node *= 2
-            # An empty right half is never entered, even where rounding has put the place beyond
-            # the sum.
+            # Never enter an empty right half, even where rounding has put the place beyond the sum.
             if left >= tree[node] and tree[node + 1] > 0:
                 left -= tree[node]
                 node += 1

@@ -1,7 +1,7 @@
-"""From the values that networks gave to loss, TD errors and what is handed back to the network.
+"""The head of the Q-loss: from the networks' values to loss, TD errors and the gradient by them.
 
-Some ten operations on a few dozen numbers each: for the CPU they are one compiled loop, elsewhere
-they are PyTorch's. Both compute, for the transition of each column,
+It takes about ten operations on a few dozen numbers each: one compiled loop on the CPU, PyTorch's
+operations elsewhere. Both compute, for the transition of each column,
 
     error = reward + discount * judge[argmax chooser] - value[action]
     slope = clamp(error, -1, 1)
@@ -24,15 +24,15 @@ __all__ = ["Columns", "CompiledHead", "TorchHead", "Values", "head"]
 
 
 class Values(NamedTuple):
-    """What networks gave for B transitions, as views of shape (actions, B).
+    """The networks' values for B transitions, as views of shape (actions, B).
 
     Attributes
     ----------
     value : Tensor of float32
         Of the observations.
     chooser, judge : Tensor of float32
-        Of the next observations: whose best action counts, and what it is worth. The same tensor
-        where one network does both.
+        Of the next observations: `chooser` chooses the best action, `judge` gives its value. They are
+        the same tensor where one network does both.
     """
 
     value: Tensor
@@ -41,7 +41,7 @@ class Values(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """B transitions and what is computed of them: each of shape (B,), but the loss."""
+    """B transitions and what is computed from them, each of shape (B,) except the loss."""
 
     action: Tensor
     reward: Tensor
@@ -91,7 +91,7 @@ class TorchHead:
 
 
 class CompiledHead:
-    """The head as one compiled loop, for the CPU. Parameters as of :class:`TorchHead`."""
+    """The head as one compiled loop, for the CPU. Parameters as for :class:`TorchHead`."""
 
     def __init__(self, values: Values, batches: list[Columns], back: Tensor) -> None:
         shared = [tensor.numpy() for tensor in values]
@@ -105,7 +105,7 @@ class CompiledHead:
 
 
 def head(values: Values, batches: list[Columns], back: Tensor) -> TorchHead | CompiledHead:
-    """Return the head for the device that the tensors are on."""
+    """Return the head for the device of the tensors."""
     kind = CompiledHead if back.device.type == "cpu" else TorchHead
     return kind(values, batches, back)
 

@@ -1,17 +1,16 @@
 """The Q-loss, fast: the same numbers as `q_loss_plain` with a fraction of the work around them.
 
-What takes the time in the plain form is not arithmetic, where batch and network are as small as
-CartPole's. It is some thirty calls which each allocate a tensor and note down how to differentiate it.
-Here
+With a batch and a network as small as CartPole's, the plain form spends little time on arithmetic. Most
+goes into some thirty calls, each of which allocates a tensor and records how to differentiate it. Here
 
-- s and s' go through the network together, and the target network goes along in the same products of
-  matrices, so a pass is five operations whatever the variant; no network runs a second time;
-- every result has a place that was allocated before; the gradient is written out by hand, into one
-  flat vector, with two products of matrices a layer;
-- nothing becomes a Python number: loss and TD errors stay tensors until somebody wants to see them;
-- several batches are kept at once, so that a learner samples and prioritises them together.
+- s and s' go through the network together, and the target network runs in the same matrix products, so
+  a pass is five operations for every variant, and no network runs twice;
+- memory for every result is allocated once; the gradient is written by hand into one flat vector, with
+  two matrix products per layer;
+- nothing becomes a Python number: loss and TD errors stay tensors until somebody reads them;
+- several batches are held at once, so a learner samples and prioritises them together.
 
-It is PyTorch all the same, and works where PyTorch does.
+It is still PyTorch, and works where PyTorch does.
 """
 
 from __future__ import annotations
@@ -40,9 +39,9 @@ class Batches(NamedTuple):
     action : Tensor of int64, shape (K, B)
     reward : Tensor of float32, shape (K, B)
     discount : Tensor of float32, shape (K, B)
-        Of the next value: gamma, or 0 where the transition terminated.
+        For the next value: gamma, or 0 where the transition terminated.
     weight : Tensor of float32, shape (K, B)
-        Of a transition in its loss: 1/B, or that times an importance weight.
+        A transition's share of the loss: 1/B, or 1/B times an importance weight.
     """
 
     seen: Tensor
@@ -60,19 +59,19 @@ class QLoss:
     variant : {"single", "target", "double"}
         See `q_loss_plain`.
     networks : Stack
-        The one that learns and the target network, in this order; ``single`` looks at the first
-        only. Read at each call.
+        The learning network and the target network, in this order; ``single`` uses the first only.
+        Read at each call.
     batches : Batches
-        The like.
+        Read at each call.
 
     Attributes
     ----------
     loss : Tensor of float32, shape (K,)
-        Of each batch, as of its last call: the weighted sum of smooth L1.
+        The weighted sum of smooth L1 for each batch, from its last :meth:`forward`.
     td_error : Tensor of float32, shape (K, B)
-        The like: what was wanted minus what was there.
+        Target minus value, from the same call.
     gradient : Stack
-        Of the loss of the last call of :meth:`backward`; one network.
+        Result of the last :meth:`backward`; a single network.
 
     Raises
     ------
@@ -88,7 +87,7 @@ class QLoss:
         size = rows // 2
         self.loss = torch.zeros(count, device=device)
         self.td_error = torch.zeros(count, size, device=device)
-        # All views are made here: cutting one out takes as long as computing with it.
+        # All views are made once: making one takes as long as computing with it.
         if variant == "target":  # each network has its own half
             self._pass = Pass(networks, size)
             rows_seen = seen.view(count, 2, size, width)
@@ -114,5 +113,5 @@ class QLoss:
         return self.loss[batch]
 
     def backward(self, batch: int = 0) -> Tensor:
-        """Compute :attr:`gradient` of what :meth:`forward` has just computed; return it flat, (1, P)."""
+        """Compute :attr:`gradient` for the last :meth:`forward`; return it flat, shape (1, P)."""
         return self._backward(self._back, self._observations[batch])

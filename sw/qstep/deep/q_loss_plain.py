@@ -1,11 +1,11 @@
-"""The Q-loss as people write it: the beginning of the story.
+"""The Q-loss in the usual code. Start reading here.
 
-Separate forward passes for s and s', `gather` for the action that was taken, a mask for what
-terminated, and smooth L1 against a detached target. The three variants differ in whose opinion of s'
-counts:
+It has separate forward passes for s and s', `gather` for the action taken, a mask for terminated
+transitions, and smooth L1 against a detached target. The three variants differ in which network chooses
+the action in s' and which gives its value:
 
 ===========  ==========================  ====================
-variant      chooses the action in s'    tells its value
+variant      chooses the action in s'    gives its value
 ===========  ==========================  ====================
 ``single``   the network that learns     the same network
 ``target``   the target network          the target network
@@ -60,7 +60,7 @@ def q_loss(
     online : Module
         From (B, D) to (B, actions); learns.
     target : Module
-        The like; not used by ``single``.
+        From (B, D) to (B, actions); ``single`` does not use it.
     batch : Batch
     gamma : float
         0..1.

@@ -1,9 +1,9 @@
-"""RAdam for one flat vector of parameters, as `adam` is Adam, with the gradient shortened before.
+"""RAdam for one flat vector of parameters, like `adam` for Adam, with clipping of the gradient.
 
-The numbers are those of `torch.nn.utils.clip_grad_norm_` and `torch.optim.RAdam`, but that factors
-are multiplied before they meet the vectors. On the CPU, where a vector stays in the cache and a pass
-over it takes as long as all arithmetic, a step is one compiled loop after that for the length;
-elsewhere it is PyTorch's operations.
+The numbers are those of `torch.nn.utils.clip_grad_norm_` and `torch.optim.RAdam`, except that factors
+are multiplied together before they are applied to the vectors. On the CPU the vectors stay in the cache
+and each pass over them takes as long as all the arithmetic, so a step is two compiled loops: one for
+the gradient's length, one for the rest. Elsewhere it is PyTorch operations.
 
 References
 ----------
@@ -26,10 +26,10 @@ from qstep.deep.adam import BETAS, EPSILON
 __all__ = ["CompiledRAdam", "RAdam", "TorchRAdam", "radam_for"]
 
 _LONGEST = 2 / (1 - BETAS[1]) - 1
-"""Of the simple moving average that the running mean of squares stands for, after many steps."""
+"""Length of the simple moving average that the running mean of squares approximates in the end."""
 
 _NO_ZERO = 1e-6
-"""Is added to the length of a gradient, as PyTorch does, before it divides."""
+"""Added to the length of a gradient before dividing by it, as PyTorch does."""
 
 
 class RAdam(ABC):
@@ -60,25 +60,25 @@ class RAdam(ABC):
         learning_rate : float
             0 or more.
         count : int
-            Which step it is, 1 or more.
+            Number of the step, from 1.
         max_norm : float
-            A longer gradient counts as if it were so long; above 0.
+            A longer gradient is scaled down to this length; above 0.
         """
         unseen_mean, unseen_square = 1 - BETAS[0] ** count, 1 - BETAS[1] ** count
         change = -learning_rate / unseen_mean
         length = _LONGEST - 2 * count * BETAS[1] ** count / unseen_square
-        divide = length > 5.0  # before, nothing can be said of the squares yet
+        divide = length > 5.0  # sooner, the mean of squares says too little
         if divide:
             change *= _rectified(length) * math.sqrt(unseen_square)
         self._apply(gradient, max_norm, change, divide)
 
     @abstractmethod
     def _apply(self, gradient: Tensor, max_norm: float, change: float, divide: bool) -> None:
-        """Update the means, and add `change` times theirs to the parameters."""
+        """Update the means, and add `change` times the step that they give to the parameters."""
 
 
 class TorchRAdam(RAdam):
-    """In PyTorch's operations, for any device."""
+    """RAdam in PyTorch operations, for any device."""
 
     def __init__(self, parameters: Tensor) -> None:
         super().__init__(parameters)
@@ -97,7 +97,7 @@ class TorchRAdam(RAdam):
 
 
 class CompiledRAdam(RAdam):
-    """Compiled, for the CPU."""
+    """Compiled RAdam, for the CPU."""
 
     def __init__(self, parameters: Tensor) -> None:
         super().__init__(parameters)
@@ -109,7 +109,7 @@ class CompiledRAdam(RAdam):
 
 
 def radam_for(parameters: Tensor) -> RAdam:
-    """Return the optimiser for the device that the parameters are on."""
+    """Return the optimiser for the device of the parameters."""
     kind = CompiledRAdam if parameters.device.type == "cpu" else TorchRAdam
     return kind(parameters)
 
@@ -124,7 +124,7 @@ _SQUARE_KEPT, _ROOT_ADDED = np.float32(BETAS[1]), np.float32(EPSILON)
 _LENGTH_ADDED = np.float32(_NO_ZERO)
 
 
-# As PyTorch does, it divides by 0 without an error, for which nothing could be vectorised.
+# Division by 0 raises no error, as in PyTorch: a check would prevent vectorising.
 @compiled(fastmath={"reassoc", "contract"}, error_model="numpy")
 def _step(
     parameters: NDArray[np.float32],

@@ -11,11 +11,11 @@ __all__ = ["Learning", "check", "learning_rate_at"]
 
 
 _MOST = (1 << 31) - 1
-"""Of any number of things that take memory."""
+"""Limit of every count of things that take memory."""
 
 
 class Learning(Protocol):
-    """What every configuration has, see `DqnConfig`."""
+    """The fields of every configuration, see `DqnConfig`."""
 
     @property
     def total_timesteps(self) -> int: ...
@@ -35,11 +35,11 @@ def check(config: Learning, counts: tuple[str, ...], shares: tuple[str, ...]) ->
     Parameters
     ----------
     config : Learning
-        With a `reward_scale`, and the fields that are named.
+        With a `reward_scale` and the named fields.
     counts : tuple of str
-        Fields that must be 1 or more, and but for `total_timesteps` less than 2^31.
+        Fields that must be 1 or more and, except `total_timesteps`, less than 2^31.
     shares : tuple of str
-        Fields that must be from 0 to 1.
+        Fields that must be 0..1.
 
     Raises
     ------
@@ -65,6 +65,6 @@ def check(config: Learning, counts: tuple[str, ...], shares: tuple[str, ...]) ->
 
 
 def learning_rate_at(config: Learning, step: int) -> float:
-    """Return the learning rate at a step: linear, and after the last one it stays."""
+    """Return the learning rate at a step: linear, then constant after the last step."""
     share = min(step / config.total_timesteps, 1.0)
     return config.learning_rate + (config.final_learning_rate - config.learning_rate) * share

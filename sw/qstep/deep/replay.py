@@ -1,8 +1,8 @@
-"""The replay memory, fast: a ring of arrays that is allocated once.
+"""The replay memory, fast: a ring of arrays, allocated once.
 
-N transitions go in with one copy an array, K batches come out with one `take` an array, into places
-that are allocated once as well. Its memory and the time a step takes are the same from the first
-transition to the last. It lives in the host's memory; what is sampled is moved to the network's device.
+N transitions go in with one copy per array; K batches come out with one `take` per array, into arrays
+that are also allocated once. Memory and time per step are the same from the first transition to the
+last. The replay is in the host's memory; samples are moved to the network's device.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ class Replay:
         self.capacity = capacity
         self._place = 0
         self._length = 0
-        # One array for both observations: row i has what was seen, row capacity + i what came next,
-        # so that one `take` gathers both.
+        # Both observations are in one array, so that one `take` gathers both: row i is the observation,
+        # row capacity + i the next one.
         self._seen = np.ones((2 * capacity, inputs + 1), np.float32)
         self._action = np.zeros(capacity, np.int64)
         self._reward = np.zeros(capacity, np.float32)
@@ -95,19 +95,19 @@ class Replay:
         next_observation: NDArray[np.float32],
         discount: NDArray[np.float32],
     ) -> NDArray[np.int64]:
-        """Store N transitions, N at most the capacity; return the rows that they have taken.
+        """Store N transitions, N at most the capacity; return their rows.
 
         Parameters
         ----------
         observation, next_observation : ndarray of float32, shape (N, D)
         action : ndarray of int, shape (N,)
         reward, discount : ndarray of float32, shape (N,)
-            Discount of the next value: gamma, or 0 where the transition terminated.
+            Discount for the next value: gamma, or 0 where the transition terminated.
 
         Raises
         ------
         ConfigError
-            There are more of them than rows.
+            There are more transitions than rows.
         """
         count, done = len(action), 0
         if count > self.capacity:
@@ -115,7 +115,7 @@ class Replay:
                 f"{count} transitions at once do not fit the replay of {self.capacity}"
             )
         first = self._place
-        while done < count:  # twice where the ring closes
+        while done < count:  # twice where the ring wraps around
             here = slice(self._place, min(self._place + count - done, self.capacity))
             there = slice(done, done + here.stop - here.start)
             self._seen[here, :-1] = observation[there]
@@ -131,12 +131,12 @@ class Replay:
         return np.arange(first, first + count) % self.capacity
 
     def sample(self, rows: NDArray[np.int64]) -> Sample:
-        """Gather the transitions of some rows, shape (K, B); the arrays are those of every call."""
+        """Gather the transitions of some rows, shape (K, B); the arrays are reused by the next call."""
         out = self.sampled
         self._rows[:, 0] = rows
         np.add(rows, self.capacity, out=self._rows[:, 1])
         both = self._rows.reshape(len(rows), -1)
-        # With "clip" numpy writes to `out` at once; the rows are legal, so nothing is clipped.
+        # With "clip" NumPy writes straight to `out`; the rows are legal, so nothing is clipped.
         np.take(self._seen, both, axis=0, out=out.seen, mode="clip")
         np.take(self._action, rows, out=out.action, mode="clip")
         np.take(self._reward, rows, out=out.reward, mode="clip")
@@ -144,12 +144,12 @@ class Replay:
         return out
 
     def uniform(self, generator: np.random.Generator) -> Sample:
-        """Gather K batches of transitions that are drawn uniformly, with repetition."""
+        """Gather K batches of transitions, drawn uniformly with repetition."""
         shape = self._rows[:, 0].shape
         return self.sample(generator.integers(self._length, size=shape))
 
     def checkpoint(self) -> dict[str, NDArray[Any]]:
-        """Return copies of the whole memory, the rows that are free included, for :meth:`restore`."""
+        """Return copies of the whole memory, including free rows, for :meth:`restore`."""
         return {
             "seen": self._seen.copy(),
             "action": self._action.copy(),
@@ -160,7 +160,7 @@ class Replay:
         }
 
     def restore(self, checkpoint: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from a :meth:`checkpoint` of a replay of the same capacity and inputs."""
+        """Continue from a :meth:`checkpoint` of a replay with the same capacity and inputs."""
         self._seen[:] = checkpoint["seen"]
         self._action[:] = checkpoint["action"]
         self._reward[:] = checkpoint["reward"]

@@ -1,7 +1,7 @@
-"""The replay memory as people write it: a deque of tuples, sampled and stacked at every update.
+"""The replay memory in the usual code: a deque of tuples, sampled and stacked at every update.
 
-A deque counts its way to an index from the nearer end, so a draw costs time in proportion to what is
-remembered: of 100,000 transitions, 128 took 200 microseconds, out of a list 75.
+A deque reaches an index by counting from the nearer end, so a draw takes time in proportion to its
+length: drawing 128 of 100,000 transitions took 200 microseconds, and 75 from a list.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class PlainReplay:
     capacity : int
         Transitions. Once full, the oldest are dropped.
     seed : int
-        Of the draws.
+        Seed of the draws.
     """
 
     def __init__(self, capacity: int, seed: int) -> None:
@@ -47,16 +47,16 @@ class PlainReplay:
         next_observation: NDArray[np.float32],
         terminated: bool,
     ) -> None:
-        """Remember one transition; the observations, of shape (D,), are kept as they are."""
+        """Store one transition; the observations, of shape (D,), are not copied."""
         self._memory.append((observation, action, reward, next_observation, terminated))
 
     def sample(self, size: int, device: torch.device) -> Batch:
-        """Return a batch of different transitions.
+        """Return a batch of distinct transitions.
 
         Raises
         ------
         ConfigError
-            There are fewer than `size`.
+            There are fewer than `size` transitions.
         """
         if size > len(self._memory):
             raise ConfigError(

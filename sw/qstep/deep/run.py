@@ -1,4 +1,4 @@
-"""A run of DQN or PQN from its first step to its last, with what is noted down on the way."""
+"""A run of DQN or PQN from its first step to its last, with its history."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ GAMES = 100
 """Greedy episodes of an evaluation."""
 
 _GAMES_SEED = 1 << 32
-"""Of the evaluation's environments, the same ones each time; no run draws from it."""
+"""Seed of the evaluation's environments, the same each time; no run draws from it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +43,13 @@ class Score:
     Attributes
     ----------
     steps, episodes : int
-        Of training before it.
+        Training before it.
     mean, low, high : float
         Mean, lowest and highest score of the episodes.
     learning_s : float
-        Processor seconds of training before it; neither evaluations nor checkpoints are in them.
+        Processor seconds of training before it, without evaluations and checkpoints.
     peak_mib : float
-        The most memory that the process had held.
+        Peak memory of the process so far.
     """
 
     steps: int
@@ -62,23 +62,23 @@ class Score:
 
 
 class Run:
-    """A learner, and the history of what it did.
+    """A learner and its history.
 
     Parameters
     ----------
     name : str
-        Of the environment, see :func:`~qstep.deep.presets.preset_of`.
+        Name of the environment, see :func:`~qstep.deep.presets.preset_of`.
     form : {"plain", "fast", "pqn"}
     config : DqnConfig or PqnConfig
-        PqnConfig with ``pqn``. ConfigError where the run does not fit into memory.
+        PqnConfig for ``pqn``. A ConfigError is raised if the run does not fit into memory.
     device : torch.device
     evaluate_every : int
-        Play :data:`GAMES` greedy episodes whenever so many training episodes have ended, and at the
+        Play :data:`GAMES` greedy episodes each time this many training episodes have ended, and at the
         end.
     episodes : int or None
-        End after so many, if ``config.total_timesteps`` are not reached before.
+        End after this many, unless ``config.total_timesteps`` is reached first.
     num_envs : int or None
-        Environments, or for the plain form how many it learns as often as; None for those of the preset.
+        Environments; the plain form learns as often as with this many. None: the preset's number.
 
     Attributes
     ----------
@@ -86,19 +86,20 @@ class Run:
         The environment's own.
     learner : Dqn, PlainDqn or Pqn
     metrics : Metrics or None
-        None until it is set. Told ``episode_return``, ``episodes``, ``epsilon`` and ``learning_rate``
-        where training episodes end (the mean return of those that ended in one step of the learner), and
-        ``greedy_score`` with ``greedy_score_low`` and ``greedy_score_high`` of every evaluation.
+        None until it is set. It receives ``episode_return``, ``episodes``, ``epsilon`` and
+        ``learning_rate`` when training episodes end (the mean return of those that ended in one step of
+        the learner), and ``greedy_score``, ``greedy_score_low`` and ``greedy_score_high`` of every
+        evaluation.
     returns : list of (steps, return)
         Of every training episode, at its end.
     scores : list of Score
     phases : dict of str to float
         Seconds spent so far in ``select``, ``step``, ``store`` and ``learn``.
     seconds, processor_s : float
-        Spent so far: wall clock, and all processors together. From the first step on, with the
-        evaluations and with all that whoever iterates does between two steps, checkpoints above all.
+        Spent so far: wall clock, and all processors together. Counted from the first step, including
+        evaluations and whatever the caller does between two steps, mostly checkpoints.
     learning_s : float
-        Of `processor_s`, the steps.
+        The part of `processor_s` spent in steps.
     """
 
     def __init__(
@@ -126,7 +127,7 @@ class Run:
                 self.learner = Dqn(preset.make_envs(count), config, device)
         except (MemoryError, RuntimeError) as cause:
             if "memory" not in str(cause) and not isinstance(cause, MemoryError):
-                raise  # PyTorch has no error of its own for it on a CPU
+                raise  # PyTorch has no special error for this on a CPU
             raise ConfigError(
                 f"the run does not fit into memory; {count} environments and hidden layers of "
                 f"{config.hidden} are too much, or the replay or a batch is: {config}"
@@ -140,9 +141,9 @@ class Run:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What the run is, as plain values: a checkpoint is good for this one only.
+        """What the run is, as plain values: a checkpoint fits only a run with the same identity.
 
-        With another version of PyTorch it would be another run, which may compute other sums.
+        It includes the version of PyTorch, as another version may compute other sums.
         """
         return {
             "command": "pqn" if self.form == "pqn" else "dqn",
@@ -166,11 +167,11 @@ class Run:
 
     @property
     def resumable(self) -> bool:
-        """Whether :meth:`checkpoint` can say all that the rest of the run depends on."""
+        """Whether :meth:`checkpoint` can return all that the rest of the run depends on."""
         return isinstance(self.learner, NetworkLearner) and self.learner.resumable
 
     def __iter__(self) -> Iterator[None]:
-        """Go on to the end, a step of the learner at a time; may be left and begun again."""
+        """Run to the end, one step of the learner at a time; iteration may stop and start again."""
         wall, processor = time.perf_counter(), time.process_time()
         while not self.done:
             began = time.process_time()
@@ -185,7 +186,7 @@ class Run:
             wall, processor = self._spend(wall, processor)
 
     def _spend(self, wall: float, processor: float) -> tuple[float, float]:
-        """Count what was spent since then; return now."""
+        """Count the time spent since then; return the present times."""
         now = time.perf_counter(), time.process_time()
         self.seconds += now[0] - wall
         self.processor_s += now[1] - processor
@@ -228,7 +229,7 @@ class Run:
             self.metrics(score.steps, {f"greedy_score{end}": value for end, value in told.items()})
 
     def _policy(self) -> Policy:
-        """Return the policy that evaluations play."""
+        """Return the policy for evaluations."""
         if isinstance(self.learner, NetworkLearner):
             return self.learner.policy(GAMES)
         spaces = self.learner.spaces
@@ -239,7 +240,7 @@ class Run:
 
     @property
     def network(self) -> nn.Sequential:
-        """A copy of the network that learns, on the CPU."""
+        """A copy of the learning network, on the CPU."""
         if isinstance(self.learner, NetworkLearner):
             return self.learner.to_modules()
         return copy.deepcopy(self.learner.online).cpu()
@@ -250,7 +251,7 @@ class Run:
         Raises
         ------
         ConfigError
-            It is of the plain form, or its environments have no checkpoints.
+            The run is of the plain form, or its environments have no checkpoints.
         """
         if isinstance(self.learner, PlainDqn):
             raise ConfigError(
@@ -260,7 +261,7 @@ class Run:
         return Checkpoint({**learner.head, **own.head}, {**learner.arrays, **own.arrays})
 
     def _own(self) -> Checkpoint:
-        """Return what a checkpoint has beside the learner's."""
+        """Return the parts of a checkpoint that are not the learner's."""
         return Checkpoint(
             {name: getattr(self, name) for name in _CLOCKS},
             {
@@ -270,17 +271,17 @@ class Run:
         )
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Go on from a :meth:`checkpoint` of a run of the same :attr:`identity`.
+        """Continue from a :meth:`checkpoint` of a run with the same :attr:`identity`.
 
         Raises
         ------
         CheckpointError
-            A part is missing, or is of another type or shape; then nothing has changed.
+            A part is missing, or has another type or shape; then nothing has changed.
         """
         assert isinstance(self.learner, NetworkLearner)
         own = self._own()
         check_parts(checkpoint, own, any_length=own.arrays)
-        self.learner.restore(checkpoint)  # which checks its parts
+        self.learner.restore(checkpoint)  # this checks the learner's parts
         self.returns = [
             (int(f), total) for f, total in checkpoint.arrays["history.returns"].tolist()
         ]

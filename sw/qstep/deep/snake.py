@@ -1,6 +1,6 @@
-"""Snake learnt by networks: what each form is set to.
+"""Snake learnt by networks: the settings of each form.
 
-Exploration ends altogether in all of them: a single random move can end a long game.
+In all of them exploration stops completely: a single random move can end a long game.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ PQN = PqnConfig(
 
 
 def configuration(form: str, seed: int) -> DqnConfig:
-    """Return what a form of DQN is set to: ``plain`` or ``fast``.
+    """Return the settings of a form of DQN: ``plain`` or ``fast``.
 
-    The schedules go by steps, and are about what 5,000 episodes take with the flood fill.
+    The schedules go by steps, and last about as long as 5,000 episodes with the flood fill.
     """
     fast = form == "fast"
     return DqnConfig(

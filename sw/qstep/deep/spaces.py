@@ -1,4 +1,4 @@
-"""Which spaces a network can learn on, and how their observations become its inputs."""
+"""The spaces that a network can learn on, and how their observations become its inputs."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from qstep.errors import EnvironmentSpaceError
 __all__ = ["MOST_INPUTS", "Spaces"]
 
 MOST_INPUTS = 4096
-"""Numbers of an observation at most; the replay memory keeps tens of thousands of them."""
+"""Most numbers in an observation; the replay memory holds tens of thousands of observations."""
 
 
 class Spaces:
-    """The spaces of one environment, once they are found to fit a network.
+    """The spaces of one environment, checked to fit a network.
 
-    A Box of floats is read as its numbers, row by row, as float32; a Discrete as one number for each of
-    its values: 1 for the one that is there and 0 for the others. Actions are counted from 0 here,
-    wherever the environment begins to count.
+    A Box of floats is read as its numbers, row by row, as float32; a Discrete as one number per value: 1
+    for the present value and 0 for the others. Actions are counted from 0 here, wherever the environment
+    starts to count.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Spaces:
     Raises
     ------
     EnvironmentSpaceError
-        A space is another one; the message names it.
+        A space is of another kind; the message names it.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class Spaces:
         self._first_action = action.start
 
     def numbers(self, observations: NDArray[Any]) -> NDArray[np.float32]:
-        """Return N observations as float32 of shape (N, inputs); the same memory where they are that."""
+        """Return N observations as float32, shape (N, inputs); no copy if they already are that."""
         if self._first_value is None:
             return np.asarray(observations, np.float32).reshape(len(observations), self.inputs)
         numbers = np.zeros((len(observations), self.inputs), np.float32)
@@ -78,5 +78,5 @@ class Spaces:
         return numbers
 
     def taken(self, actions: Any) -> Any:
-        """Return an action, or an array of them, counted from 0, as the environment counts."""
+        """Convert an action, or an array of them, from counting from 0 to the environment's counting."""
         return actions + self._first_action

@@ -1,4 +1,4 @@
-"""What a finished run with a network gives: its files, and what it was in plain values."""
+"""The results of a finished run with a network: its files, and a summary in plain values."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from qstep.results import Results
 __all__ = ["results", "summary"]
 
 _THOUSAND = 1000
-"""Episodes at the beginning and at the end of a run that are compared."""
+"""Episodes compared at the beginning and at the end of a run."""
 
 
 def results(run: Run) -> Results:
-    """Return ``network.safetensors``, the history and the learning curve of a run after its end.
+    """Return ``network.safetensors``, the history and the learning curve of a finished run.
 
-    The network is that of :func:`qstep.deep.network.modules`, with PQN normalised, by PyTorch's names.
+    The network is that of :func:`qstep.deep.network.modules`, normalised for PQN, with PyTorch's names.
     """
 
     def network(path: Path) -> None:
@@ -39,10 +39,10 @@ def results(run: Run) -> Results:
 def summary(run: Run) -> dict[str, Any]:
     """Return what a run was and how well it learnt, as plain values.
 
-    ``solved_at`` is the first evaluation, in steps, that reached the threshold of the environment; the
-    score is that of the last network, whatever came before. ``first_and_last`` says how a long run
-    went on: microseconds of processor time a step, and peak memory, over the first thousand episodes
-    and the last thousand; None where there were fewer than two thousand.
+    ``solved_at`` is the step of the first evaluation that reached the environment's threshold; the score
+    is that of the last network. ``first_and_last`` shows whether a long run slowed down or grew:
+    microseconds of processor time per step, and peak memory, over the first thousand episodes and the
+    last thousand; None if there were fewer than two thousand.
     """
     learner, threshold = run.learner, run.preset.solved
     first = [s.steps for s in run.scores if threshold is not None and s.mean >= threshold]

@@ -1,7 +1,7 @@
 """The systems that the benchmark compares and that ``qstep profile`` looks into.
 
-Those with networks or many agents are a module each, which has ``benchmark(device)``; `device` is
-PyTorch's, as :func:`qstep.torch_device.choose` takes it.
+Each system with networks or many agents is a module with a function ``benchmark(device)``; `device` is
+PyTorch's, as for :func:`qstep.torch_device.choose`.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["NAMES", "PROFILED", "TABLES", "find", "load"]
 
 TABLES = ("gridworld", "stream")
-"""Systems whose forms fill a table, without PyTorch but for one; what ``qstep bench`` does unasked."""
+"""The default of ``qstep bench``: systems whose forms fill a table; only one form needs PyTorch."""
 
 NAMES = (*TABLES, "acting", "farm", "torch", "cartpole", "snake", "qloss", "pqn", "pqn-run")
-"""All systems, in the order in which they are listed; here, as importing them takes seconds."""
+"""All systems, in listing order. The names are kept here as importing the modules takes seconds."""
 
 PROFILED = tuple(name for name in NAMES if name != "stream")
-"""Systems whose forms have names of their own: those of stream are called as the grid world's."""
+"""Systems whose forms have unique names: stream's forms have the same names as the grid world's."""
 
 
 def load(name: str, device: str = "cpu") -> Benchmark:
@@ -43,7 +43,7 @@ def load(name: str, device: str = "cpu") -> Benchmark:
     TorchDeviceError
         There is no such device here.
     """
-    if device != "cpu":  # which is always there: PyTorch takes seconds to load
+    if device != "cpu":  # cpu is always there, and loading PyTorch takes seconds
         extras.load("qstep.torch_device", "torch").choose(device)
     if name in TABLES:
         from qstep.bench import tables
@@ -59,11 +59,11 @@ def find(form: str, device: str = "cpu") -> Form:
     Raises
     ------
     ToolMissingError
-        It is absent here, or a system that was searched for it is; the message says why.
+        The form, or a system that was searched for it, is absent here; the message says why.
     TorchDeviceError
         There is no such device here, or the form does not use PyTorch and `device` is not ``cpu``.
     QStepError
-        There is no such form; the message names all.
+        There is no such form; the message names all forms.
     """
     known: list[str] = []
     for name in PROFILED:

@@ -1,4 +1,4 @@
-"""Agents that act and learn beside the table: the compiled model, and the same loop in C."""
+"""Agents that act and learn next to the table: the compiled model, and the same loop in C."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = ["ActingTask", "benchmark"]
 _TASKS = (("grid", "gridworld", 1), ("grid16", "gridworld", 16), ("taxi", "Taxi-v3", 1))
 _LEAST = 1 << 14
 _PLAIN_TURNS = 100
-"""For which the plain model is asked too: it makes 50 thousand steps/s."""
+"""Turns checked against the plain model, which makes only 50 thousand steps/s."""
 
 _Worked = FastActingModel | ActingYardstick
 
 
 class ActingTask:
-    """Agents with tables of their own in a world; every turn of a form learns from the beginning.
+    """Agents with own tables in a world; every turn of a form learns from the beginning.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class ActingTask:
         self._last: dict[str, tuple[int, _Worked]] = {}
 
     def run(self, form: str, amount: int) -> int:
-        """Let the agents make about `amount` steps together, by ``c`` or ``model``; return how many."""
+        """Make about `amount` steps over all agents, with ``c`` or ``model``; return how many."""
         steps = max(1, amount // self._agents)
         begun = FastActingModel(*self._what)
         begun.run(1)
@@ -54,7 +54,7 @@ class ActingTask:
         return steps * self._agents
 
     def check(self, form: str) -> str:
-        """Compare the model with the plain one, C with the model after all its steps.
+        """Compare C with the model after all its steps, and the model with the plain model as well.
 
         Raises
         ------
@@ -77,7 +77,7 @@ class ActingTask:
 
 
 def benchmark(device: str) -> Benchmark:
-    """Return Q-learning in the grid world, by one agent and by 16, and in Taxi; PyTorch has no part."""
+    """Return Q-learning in the grid world, with 1 and 16 agents, and in Taxi; none uses PyTorch."""
     forms = []
     for name, world, agents in _TASKS:
         where = f"{world}, {agents} agent{'s' * (agents > 1)}"

@@ -1,4 +1,4 @@
-"""CartPole learnt by networks, as people write it and fast: steps a second while they learn."""
+"""CartPole learnt by networks, in usual and in fast code: steps per second while learning."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["benchmark"]
 
 
 def benchmark(device: str) -> Benchmark:
-    """Return DQN and PQN on CartPole, their networks on a device."""
+    """Return DQN and PQN on CartPole, with their networks on a device."""
     on = torch_device.choose(device)
     plain, fast, pqn = (Training("cartpole", form, on) for form in ("plain", "fast", "pqn"))
     return Benchmark(

@@ -1,4 +1,4 @@
-"""Many agents with tables of their own on all cores: what a farm of lanes is compared with."""
+"""Many agents with own tables on all cores, for comparison with a farm of lanes."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ __all__ = ["benchmark"]
 
 _WORLD = "gridworld"
 _AGENTS = 16
-"""Of a core, as of a lane."""
+"""Agents per core, the same as per lane."""
 
 _TOGETHER = 1024
-"""Agents of the forms that vectorise."""
+"""Agents of the vectorised forms."""
 
 _LEAST_THREADED = 1 << 24
-"""Steps beside which starting the threads takes no time."""
+"""Enough steps that starting the threads takes a negligible share of the time."""
 
 _LEAST = _TOGETHER << 10
-"""Steps after which agents that vectorise know the way."""
+"""Steps after which the agents of the vectorised forms know the way."""
 
 _MOST = _TOGETHER << 14
-"""JAX draws all random numbers of a run before it."""
+"""Limit of a run, as JAX draws all its random numbers beforehand."""
 
 _SAMPLE = 64
 _KNOWING = 0.9
-"""Share of the agents that know the way; each explores, so one may have been led astray at the end."""
+"""Least share of agents that know the way; exploring may have misled some at the end."""
 
 _Tables: TypeAlias = NDArray[np.float32]
 _Learn: TypeAlias = Callable[[int], _Tables]
-"""From the steps of each agent to all tables."""
+"""From the steps per agent to all tables."""
 
 
 def benchmark(device: str) -> Benchmark:
@@ -76,7 +76,7 @@ def benchmark(device: str) -> Benchmark:
 
 
 class _Threads:
-    """A thread for each core; neither C nor the compiled model holds Python's lock."""
+    """One thread per core; neither C nor the compiled model holds Python's lock."""
 
     def __init__(self, cores: int) -> None:
         self._cores = cores
@@ -86,7 +86,7 @@ class _Threads:
         return [ActingTask(_WORLD, _AGENTS) for _ in range(self._cores)]
 
     def form(self, kind: str, what: str, base: str | None) -> Form:
-        """Return these agents, worked by ``c`` or ``model``, as a form."""
+        """Return these agents, run by ``c`` or ``model``, as a form."""
         run, check = partial(self._run, kind), partial(self._check, kind)
         return Form(f"farm-{kind}", what, run, check, base, _LEAST_THREADED)
 
@@ -101,7 +101,7 @@ class _Threads:
 
 
 class _Vectorised:
-    """Agents of which every operation takes all; values are float32."""
+    """Vectorised agents: each operation covers all of them; values are float32."""
 
     def __init__(self, learn: _Learn) -> None:
         self._learn = learn

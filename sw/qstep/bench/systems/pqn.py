@@ -1,4 +1,4 @@
-"""The update of PQN: its loss, gradient and RAdam, as people write it and fast."""
+"""The update of PQN: its loss, gradient and RAdam, in usual and in fast code."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _SIZES = (4, *PqnConfig().hidden, 2)
 _BATCH = 128
 _RATE, _MAX_GRAD_NORM = PqnConfig().learning_rate, PqnConfig().max_grad_norm
 _CHECKED = 30
-_TOLERANCE = 1e-5  # float32: each update amplifies that sums are taken in another order
+_TOLERANCE = 1e-5  # float32: another order of sums rounds differently, and updates amplify it
 _LEAST = 20
 
 
 def benchmark(device: str) -> Benchmark:
-    """Return the update of CartPole's network on a device, of a minibatch that is already there."""
+    """Return the update of CartPole's network on a device, from a minibatch already there."""
     on = torch_device.choose(device)
     pair = _Pair(on)
     return Benchmark(
@@ -55,7 +55,7 @@ def benchmark(device: str) -> Benchmark:
 
 
 class _Pair:
-    """Both forms, each with a network of its own, on the same minibatch."""
+    """Both forms, each with its own network, on the same minibatch."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
@@ -71,7 +71,7 @@ class _Pair:
         self._begin()
 
     def _begin(self) -> None:
-        """Let both go on from the same new network."""
+        """Start both from the same new network."""
         self._modules = modules(_SIZES, 1, normalise=True).to(self._device)
         self._theirs = torch.optim.RAdam(self._modules.parameters(), lr=_RATE)
         self._stack = Stack.zeros(_SIZES, 1, self._device, normalise=True)
@@ -89,7 +89,7 @@ class _Pair:
         self._ours.step(gradient, _RATE, self._count, _MAX_GRAD_NORM)
 
     def check(self) -> str:
-        """Begin again, and compare the networks after a few updates."""
+        """Start again, and compare the networks after a few updates."""
         self._begin()
         before = self._stack.flat.clone()
         for _ in range(_CHECKED):
@@ -107,7 +107,7 @@ class _Pair:
         return f"{_CHECKED} updates equal to {_TOLERANCE:.0e}"
 
     def timed(self, call: Callable[[], None]) -> Callable[[int], int]:
-        """Return what does so many updates."""
+        """Return a function that makes a given number of updates."""
 
         def run(amount: int) -> int:
             with torch_device.one_thread():

@@ -1,4 +1,4 @@
-"""Whole runs of PQN on CartPole, evaluations included: ours, and the authors' algorithm in JAX."""
+"""Whole runs of PQN on CartPole, with evaluations: ours, and the authors' algorithm in JAX."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _STEPS = 500_000
 _UNITS = (128, 256)  # ours, the authors'
 _NUM_ENVS = 32
 _GAMES = 128
-_EVALUATE_EVERY = 12  # rollouts: twenty times in a run, as the authors do
+_EVALUATE_EVERY = 12  # rollouts: 20 evaluations per run, as in the authors' code
 _GAMES_SEED = 1 << 32
 _LEAST_SCORE = 200.0  # an untrained network scores 10 to 20
 
 _Learn: TypeAlias = Callable[[int], NDArray[np.float64]]
-"""From a seed, through a whole run, to the scores of its last evaluation."""
+"""From a seed to the scores of the last evaluation of a whole run."""
 
 
 def benchmark(device: str) -> Benchmark:
-    """Return runs with 128 and with 256 hidden units; JAX is on the CPU whatever the device."""
+    """Return runs with 128 and 256 hidden units; JAX is on the CPU whatever the device."""
     on = torch_device.choose(device)
     forms: list[Form] = []
     for units in _UNITS:
@@ -58,7 +58,7 @@ def benchmark(device: str) -> Benchmark:
 
 
 def _jax(config: PqnConfig) -> tuple[_Learn, str]:
-    """Return the authors' algorithm, and what it took to compile it."""
+    """Return the authors' algorithm, and a note on its compile time."""
     program = extras.load("qstep.baselines.pqn_jax", "jax")
     began = time.process_time()
     learn: _Learn = program.compiled_run(config, _NUM_ENVS, _GAMES, _EVALUATE_EVERY)
@@ -67,7 +67,7 @@ def _jax(config: PqnConfig) -> tuple[_Learn, str]:
 
 
 def _ours(device: torch.device, config: PqnConfig) -> tuple[_Learn, str]:
-    """Return our own PQN, and nothing to say of it."""
+    """Return our own PQN, and an empty note."""
 
     def learn(seed: int) -> NDArray[np.float64]:
         learner = Pqn(CartPoleVectorEnv(_NUM_ENVS), replace(config, seed=seed), device)
@@ -86,7 +86,7 @@ def _ours(device: torch.device, config: PqnConfig) -> tuple[_Learn, str]:
 
 
 class _Runs:
-    """Runs with one configuration, each from its own seed: 0, 1, 2 ..."""
+    """Runs with one configuration and the seeds 0, 1, 2 ..."""
 
     def __init__(self, config: PqnConfig, build: Callable[[PqnConfig], tuple[_Learn, str]]) -> None:
         rollout = config.num_steps * _NUM_ENVS
@@ -100,7 +100,7 @@ class _Runs:
         return self._build(self._config)
 
     def form(self, name: str, what: str, base: str | None = None) -> Form:
-        """Return these runs as a form, whose turn is one of them."""
+        """Return these runs as a form; each turn is one run."""
         return Form(name, what, self._run, self._check, base, self._steps, self._steps)
 
     def _run(self, amount: int) -> int:
@@ -112,7 +112,7 @@ class _Runs:
         return self._steps
 
     def _check(self) -> str:
-        """See that networks have learnt to balance."""
+        """Check that the networks have learnt to balance."""
         mean = statistics.fmean(self._scores)
         if not mean >= _LEAST_SCORE:
             raise WrongTableError(

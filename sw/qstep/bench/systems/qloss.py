@@ -1,4 +1,4 @@
-"""The Q-loss: its three variants, as people write it and fast."""
+"""The Q-loss: its three variants, in usual and in fast code."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _LEAST = 20
 def benchmark(device: str) -> Benchmark:
     """Return the Q-loss of CartPole's network on a device.
 
-    A call gives the loss and the TD errors of a batch that is already on the device. The plain form
-    also makes the loss a Python number, as it is logged after every call where people write it so; the
-    fast form leaves it where it is.
+    A call gives the loss and the TD errors of a batch that is already on the device. The plain form also
+    makes the loss a Python number, as the usual code does to log it after every call; the fast form
+    leaves it on the device.
     """
     on = torch_device.choose(device)
     forms: list[Form] = []

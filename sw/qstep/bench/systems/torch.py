@@ -1,4 +1,4 @@
-"""The grid world with PyTorch: many agents who share one table, as people write it, and fast."""
+"""The grid world with PyTorch: many agents share one table, in usual and in fast code."""
 
 from __future__ import annotations
 
