@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Agents with tables of their own never touch each other's.
 //
-// Function    Counts slots by itself. What is written into a table, by a step or by the host, is written in the slot
-//             of an agent that exists, into its own rows; and it reads no rows but its own, and asks the
+// Function    Counts slots independently. Every write to a table, by a step or by the host, is in the slot of an
+//             agent that exists and goes to that agent's rows. An agent reads only its own rows, and asks the
 //             world in its own name.
-// Assumed     Nothing of bus, runs and world. Power-up is a reset; slots are counted from there.
+// Assumed     Nothing about bus, runs and world. Power-up is a reset; slots are counted from there.
 
 module agents_proof #(
     parameter  int unsigned States     = 8,
@@ -56,7 +56,7 @@ module agents_proof #(
       .*
   );
 
-  // Whose slot is in a stage.
+  // The agent whose slot is in a stage.
   logic [SlotBits-1:0] slot_q = '0;
   logic [5:0] age_q = '0;
   logic past_q = 1'b0;

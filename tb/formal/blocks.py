@@ -16,12 +16,12 @@ from qstep_rtl.session import Session
 __all__ = ["BLOCKS", "block"]
 
 BLOCKS = {"cobs_decoder.v": CobsDecoder, "crc32.v": Crc32, "session.v": Session}
-"""What makes each file; its module has the name of the file."""
+"""The generator of each file; its module has the name of the file."""
 
 
 @cache
 def block(name: str) -> Path:
-    """Write the Verilog of a block, as it is generated in a device, and return where it is."""
+    """Write the Verilog of a block, as generated for a device, and return its path."""
     path = TB.parent / "build" / "formal" / name
     path.parent.mkdir(parents=True, exist_ok=True)
     text = verilog.convert(

@@ -1,7 +1,7 @@
 """A circuit as yosys writes it in BTOR2, as terms of Bitwuzla, clock by clock.
 
-yosys' own unroller (yosys-smtbmc, which sby calls) speaks SMT-LIB to a solver's program. PyPI has
-Bitwuzla as a Python module only; and with terms in hand it takes one line to leave a multiplier open, as
+yosys' own unroller (yosys-smtbmc, which sby calls) speaks SMT-LIB to a solver program, but PyPI has
+Bitwuzla only as a Python module. With terms it also takes only one line to leave a multiplier open, as
 any function of its operands.
 """
 
@@ -55,7 +55,7 @@ _OTHERS = {"input", "ite", "one", "ones", "slice", "state", "zero"}
 
 @dataclass
 class Clock:
-    """All values of one clock: those of registers and memories, and those of every line."""
+    """All values in one clock: of registers and memories, and of every line."""
 
     registers: dict[int, Term]
     values: dict[int, Term] = field(default_factory=dict)
@@ -70,16 +70,16 @@ class Circuit:
     text : str
         The circuit in BTOR2.
     free_products : bool
-        Multipliers are any one function of their operands.
+        Multipliers of one width are the same unknown function of their operands.
 
     Attributes
     ----------
     properties : list of (str, int)
-        Name and line of what must never be 1.
+        Name and line of each value that must never be 1.
     assumptions : list of int
         Lines that are always 1.
     names : dict of int to str
-        What registers and inputs are called.
+        Names of registers and inputs.
     """
 
     def __init__(self, manager: TermManager, text: str, *, free_products: bool = False) -> None:
@@ -104,7 +104,7 @@ class Circuit:
                 index, element = (self._sorts[int(word)] for word in words[1:])
                 self._sorts[number] = self.manager.mk_array_sort(index, element)
             case "sort":
-                if words[1] != "0":  # yosys names such a sort, and has nothing of it
+                if words[1] != "0":  # yosys declares such a sort and never uses it
                     self._sorts[number] = self.manager.mk_bv_sort(int(words[1]))
             case "init":
                 self._first[int(words[1])] = int(words[2])
@@ -130,7 +130,7 @@ class Circuit:
         return Clock({number: self._any(number) for number in self._registers()})
 
     def first(self) -> Clock:
-        """Return the first clock: what has no initial value holds anything."""
+        """Return the first clock: registers and memories without initial value hold anything."""
         clock = self.anything()
         for register, line in self._first.items():
             value, sort = self._value(line, clock), self._sort(register)
@@ -140,7 +140,7 @@ class Circuit:
         return clock
 
     def after(self, clock: Clock) -> Clock:
-        """Return the clock after `clock`, whose values have been made."""
+        """Return the clock after `clock`, which has been evaluated."""
         return Clock(
             {
                 number: clock.values[self._next[number]]
@@ -151,12 +151,12 @@ class Circuit:
         )
 
     def evaluate(self, clock: Clock) -> None:
-        """Make the values of a clock: inputs are anything."""
+        """Compute the values of a clock; inputs are anything."""
         for number in self._lines:
             clock.values[number] = self._value(number, clock)
 
     def is_one(self, term: Term) -> Term:
-        """Return that a bit is 1."""
+        """Return the statement that a bit is 1."""
         return self.manager.mk_term(Kind.EQUAL, [term, self._bit(1)])
 
     def _registers(self) -> list[int]:

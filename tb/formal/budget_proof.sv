@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A RUN of n makes n steps: what qs_agent_budget hands out adds up to what was asked for.
+// A RUN of n makes n steps: the steps that qs_agent_budget hands out add up to n.
 //
-// Function    Of each agent, from its turn at the beginning of a run on: the steps that it has made, those that it
-//             has at hand, and those that are left are n, in every clock. So it makes no more than n, and has made n
-//             when nothing is left and it has none at hand, which is when it stops.
+// Function    For each agent, from its turn at the beginning of a run: the steps made, the steps at hand and the
+//             steps left add up to n in every clock. So the agent makes at most n steps. It stops when none are
+//             left or at hand, and then it has made n.
 // Assumed     An agent makes a step only in its slot, and if its last slot said that it has more. Power-up is the
 //             only reset. Slots is 16, and agents are few enough to be in stage 11 in the turn of their number.
 
@@ -45,7 +45,7 @@ module budget_proof
       .*
   );
 
-  // The run: n, and what is left of its blocks of 32.
+  // The run: n, and how many of its blocks of 32 are left.
   logic [47:0] steps_q;
   logic [42:0] left_q, rotated, pass;
   logic past_q = 1'b0;
@@ -67,7 +67,7 @@ module budget_proof
     end
   end
 
-  // The pass turns the register once: bits below place are done.
+  // The pass rotates the register once: bits below place are done.
   assign pass = 43'(u_budget.borrow_q) << u_budget.place_q;
   assign rotated = (u_budget.rest_q << u_budget.place_q) |
       (u_budget.rest_q >> (6'd43 - u_budget.place_q));

@@ -12,8 +12,8 @@ from qstep_fpga import tools
 
 __all__ = ["circuits"]
 
-# Clocked assertions of the RTL become values of the clock after; what nothing drives is anything, in
-# every clock. Memories stay memories where the proof is about a table, else they are registers.
+# Clocked assertions of the RTL become values of the next clock; undriven nets are anything in every
+# clock. Memories stay memories where the proof is about a table, otherwise they become registers.
 _SCRIPT = (
     "read_slang --threads 1 -U SYNTHESIS -D FORMAL --top {top} {parameters} -I. {files}; "
     "hierarchy -check -top {top}; proc; flatten; opt_clean; {memory}; async2sync; dffunmap; "
@@ -33,16 +33,16 @@ def circuits(
     files : sequence of Path
         SystemVerilog, packages first.
     parameters : mapping of str to int
-        Of the top.
+        Parameters of the top.
     folder : Path
-        Where to work.
+        Working folder.
     memories : bool
-        Keep memories: a table of any size is one term.
+        Keep memories, so that a table of any size is one term.
 
     Raises
     ------
     ToolMissingError, BuildError
-        yosys is not there, or does not take the files.
+        yosys is missing, or rejects the files.
     """
     for path in (*files, RTL / "qs_assert.svh"):
         shutil.copy(path, folder)

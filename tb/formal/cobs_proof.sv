@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The link's COBS decoder undoes every legal stuffing of every frame, and tells frames that were cut off.
+// The link's COBS decoder undoes every legal stuffing of every frame, and reports frames that were cut off.
 //
-// Function    A sender stuffs as it likes: blocks of any length, full ones without a zero behind them, delimiters
-//             between frames. What the decoder says a clock later is what went in.
-// Assumed     Power-up is a reset; another may come at any time, and begins anew at both ends.
+// Function    A sender stuffs freely: blocks of any length, full blocks without a zero after them, delimiters
+//             between frames. A clock later, the decoder's output is what went in.
+// Assumed     Power-up is a reset; another may come at any time, and restarts both ends.
 
 module cobs_proof (
     input logic       clk_i,
@@ -13,7 +13,7 @@ module cobs_proof (
     input logic [7:0] byte_i
 );
 
-  // Bytes of the block still to come; the block stands for a zero if another follows it.
+  // Bytes left in the block, and whether it ends in a zero if another block follows.
   logic [7:0] left_q = '0, line;
   logic zero_q = 1'b0, inside_q = 1'b0, past_q = 1'b0;
   logic valid_q = 1'b0, end_q = 1'b0, broken_q = 1'b0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The link's CRC is CRC-32 bit by bit, and a frame with its own CRC behind it matches.
+// The link's CRC is CRC-32 bit by bit, and a frame followed by its own CRC matches.
 //
 // Assumed     Power-up is a reset.
 
@@ -34,7 +34,7 @@ module crc_proof (
     end
   endfunction
 
-  // As many bytes of a CRC as have come, low byte first; own_q is what the register was before them.
+  // The number of CRC bytes so far, low byte first; own_q is the CRC before them.
   logic [31:0] register_q, own_q;
   logic [2:0] own_bytes_q = '0;
   logic past_q = 1'b0;

@@ -1,4 +1,4 @@
-"""Proofs about a circuit: induction over clocks, a bounded search from power-up, what can be reached."""
+"""Proofs about a circuit: induction over clocks, bounded search from power-up, reachable covers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class OutOfTimeError(Exception):
 
 @dataclass(frozen=True)
 class Found:
-    """What was found: a property that is violated, or a cover that is reached, and the clock."""
+    """A property that is violated, or a cover that is reached, and the clock."""
 
     name: str
     clock: int
@@ -25,16 +25,16 @@ class Found:
 
 @dataclass(frozen=True)
 class Solver:
-    """How to solve.
+    """Settings of the solver.
 
     Parameters
     ----------
     free_products : bool
-        Multipliers are any one function of their operands.
+        Multipliers of one width are the same unknown function of their operands.
     limit_s : float
-        Seconds for a question.
+        Seconds per question.
     say : callable
-        Is told how far the proof is.
+        Called with the progress of the proof.
     """
 
     free_products: bool = False
@@ -43,7 +43,7 @@ class Solver:
 
 
 class _Clocks:
-    """A circuit, clock by clock, and what the solver knows of these clocks."""
+    """A circuit, clock by clock, and what the solver knows about these clocks."""
 
     def __init__(self, text: str, solver: Solver) -> None:
         self._manager, options = TermManager(), Options()
@@ -55,7 +55,7 @@ class _Clocks:
         self.properties = [name for name, _ in self._circuit.properties]
 
     def advance(self, *, from_power_up: bool) -> None:
-        """Go to the next clock, or to the first: that of power-up, or any."""
+        """Go to the next clock, or to the first: the power-up clock, or any clock."""
         if self._clock is not None:
             self._clock = self._circuit.after(self._clock)
         elif from_power_up:
@@ -67,7 +67,7 @@ class _Clocks:
             self._solver.assert_formula(self._circuit.is_one(self._clock.values[line]))
 
     def violated(self, which: Sequence[int]) -> int | None:
-        """Return one of some properties that may be violated in this clock; None if none can be."""
+        """Return one of these properties that may be violated in this clock; None if none can be."""
         bad = [self._bad(index) for index in which]
         self._solver.push(1)
         self._solver.assert_formula(
@@ -83,7 +83,7 @@ class _Clocks:
         return found
 
     def hold(self, index: int) -> None:
-        """A property holds in this clock."""
+        """Assume that a property holds in this clock."""
         self._solver.assert_formula(self._manager.mk_term(Kind.NOT, [self._bad(index)]))
 
     def _bad(self, index: int) -> Term:
@@ -92,22 +92,22 @@ class _Clocks:
 
 
 def induction(text: str, clocks: int, solver: Solver) -> Found | None:
-    """Ask whether all properties hold in a clock if they held in those before it, however it began.
+    """Check that all properties hold in a clock if they held in the clocks before, from any state.
 
-    In the last clock what is proved first holds for the rest; lemmas, named ``..._L``, come first.
+    In the last clock, each proved property is assumed for the rest; lemmas, named ``..._L``, come first.
 
     Parameters
     ----------
     text : str
         The circuit in BTOR2.
     clocks : int
-        How many clocks come before.
+        Number of clocks before it.
     solver : Solver
 
     Returns
     -------
     Found or None
-        None if so; else a property that may not.
+        None if all hold, otherwise a property that may not.
 
     Raises
     ------
@@ -148,9 +148,9 @@ def search(text: str, clocks: int, solver: Solver) -> Found | None:
 
 
 def reached(text: str, clocks: int, solver: Solver) -> list[Found]:
-    """Return which covers are reached in the first clocks after power-up, each with its first clock.
+    """Return the covers that are reached in the first clocks after power-up, each with its first clock.
 
-    Parameters and errors are those of :func:`induction`; `text` has covers in place of properties.
+    Parameters and errors are those of :func:`induction`; `text` has covers instead of properties.
     """
     unrolled = _Clocks(text, solver)
     open_, found = set(range(len(unrolled.properties))), []

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The theorem: qs_lane equals a lane that finishes each transition before it takes the next.
 //
-// Function    The reference keeps what was accepted in a line, and makes of each transition, in the clock of its
-//             result, what the sequential model does: it reads the table as all results before have left it.
-//             So nothing is ever in flight there. Values, maxima, greedy actions, saturation, order, count and
-//             clock of all results, the noise, and thereby all that is ever written, are equal.
-//             It says something of transitions that read a certain entry and a certain row, which may be any
+// Function    The reference queues accepted transitions. In the clock of a transition's result it computes what the
+//             sequential model does: it reads the table as all earlier results have left it, so nothing is ever
+//             in flight there. Values, maxima, greedy actions, saturation, order, count and clock of all results,
+//             the noise, and therefore everything that is ever written, are equal.
+//             The proof is about transitions that read one entry and one row, which may be any
 //             (any/qs_table.sv).
-// Assumed     What the header of qs_lane asks for; and that the table was written after power-up, so that its two
-//             copies of each entry agree.
+// Assumed     What the header of qs_lane requires; and the table was written after power-up, so its two copies of
+//             each entry agree.
 
 module lane_proof #(
     parameter  int unsigned States     = 1024,
@@ -68,7 +68,7 @@ module lane_proof #(
     logic terminated;
   } transition_t;
 
-  // Those that were accepted, the one that is waiting to issue in place 0; and the bias of each.
+  // Accepted transitions, with the one waiting to issue in place 0; and the bias of each.
   transition_t offer, now;
   transition_t [WriteStage:0] line_q;
   logic [WriteStage:0] valid_q;
@@ -103,7 +103,7 @@ module lane_proof #(
     for (int unsigned k = MergeStage + 2; k <= WriteStage; k++) bias_q[k] <= bias_q[k-1];
   end
 
-  // The table, as all results before have left it.
+  // The table as all earlier results have left it.
   logic signed [Width-1:0] entry;
   logic [Actions-1:0][Width-1:0] row;
   logic my_entry, my_row;
@@ -171,7 +171,7 @@ module lane_proof #(
     end
   end
 
-  // A maximum is no less than each, and one of them; so it is the maximum.
+  // The result is no less than any value, and one of them; so it is the maximum.
   for (genvar a = 0; a < Actions; a++) begin : gen_action
     always_comb begin
       if (past_q && res_valid_o && my_row) begin
@@ -213,7 +213,7 @@ module lane_proof #(
               row[u_lane.u_table.entry_action] == entry);
       Noise_A : assert (x_q == noise_x_o && w_q == noise_w_o);
       Busy_A : assert (busy_o == (valid_q != '0) && tr_ready_o == !hold_o);
-      // With Results_A: a result comes WriteStage + LoopDepth clocks after its transition was accepted, at most.
+      // With Results_A: a result comes at most WriteStage + LoopDepth clocks after its transition was accepted.
       Commits_A : assert (32'(held_q) + 32'(hold_o) < LoopDepth);
       Value_A : assert (!res_valid_o || !my_row || !my_entry || res_value_o == value);
       Saturated_A : assert (!res_valid_o || !my_row || !my_entry || res_saturated_o == saturated);

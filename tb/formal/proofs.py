@@ -1,4 +1,4 @@
-"""Which proofs there are: what each one says, of which hardware, and how."""
+"""The list of proofs: what each one states, about which hardware, and its method."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Fault:
-    """A wrong text in a file, which the proof must find from power-up within so many clocks."""
+    """A planted text in a file; a search from power-up must find it within `clocks` clocks."""
 
     name: str
     file: str
@@ -32,24 +32,24 @@ class Proof:
     ----------
     name : str
     says : str
-        In one line, for the table.
+        Its statement in one line, for the table.
     top : str
         The module with the properties.
     files : tuple of str
-        Sources by name, packages first: a generated block, of `tb/formal` if it is there, or of `rtl`.
+        Sources by name, packages first: a generated block, a file of `tb/formal`, or else of `rtl`.
     parameters : dict of str to int
     clocks : int
-        Of the induction; without one, of the search from power-up.
+        Clocks of the induction, or of the search from power-up if it is not inductive.
     cover_clocks : int
-        Within how many clocks from power-up all covers are reached.
+        Clocks from power-up within which all covers are reached.
     faults : tuple of Fault
     is_inductive : bool
     free_products : bool
-        Multipliers are any one function of their operands.
+        Multipliers of one width are the same unknown function of their operands.
     memories : bool
         Memories stay memories.
     rtl_assertions : bool
-        The assertions in the RTL are properties too.
+        The assertions in the RTL are properties as well.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Proof:
     rtl_assertions: bool = True
 
     def paths(self) -> list[Path]:
-        """Return its files."""
+        """Return the paths of its files."""
         return [
             block(file) if file in BLOCKS else own if (own := _HERE / file).exists() else RTL / file
             for file in self.files
@@ -415,4 +415,4 @@ PROOFS = {proof.name: proof for proof in _ALL}
 """All proofs by name."""
 
 FAST = ("cobs", "crc", "table", "tree", "update-16-1", "lane-2x16-1")
-"""Those that each test run makes."""
+"""Names of the proofs in each test run."""

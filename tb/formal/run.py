@@ -1,10 +1,10 @@
-"""Proves what is true of the hardware, and shows of each proof that it could have failed.
+"""Run the proofs about the hardware, and show that each of them can fail.
 
     python -m tb.formal.run [NAME ...] [--limit SECONDS] [--json FILE] [--list]
 
 A proof is settled once its covers are reached, its properties hold, and every planted fault is found.
-What is settled is kept in ``build/formal``, by the content of all that it depends on, so that a run that
-was interrupted goes on.
+Settled proofs are kept in ``build/formal``, by the content of everything they depend on, so an
+interrupted run continues.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ KEPT = TB.parent / "build" / "formal"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What has come of a proof.
+    """The outcome of a proof.
 
     Parameters
     ----------
     name, says : str
     how : str
-        By induction over so many clocks, or bounded by so many.
+        The method: induction over a number of clocks, or bounded by a number of clocks.
     covers : dict of str to int
         The clock in which each cover is reached.
     faults : dict of str to str
-        The planted faults, and the property that finds each, with its clock.
+        For each planted fault, the property that finds it and the clock.
     seconds : float
     wrong : str
         Why it is not settled; empty if it is.
@@ -65,13 +65,13 @@ class _Unsettled(Exception):
 
 
 def outcome(proof: Proof, limit_s: float = 300.0, *, quiet: bool = True) -> Outcome:
-    """Prove, reach the covers, and find the faults.
+    """Prove the properties, reach the covers, and find the planted faults.
 
     Parameters
     ----------
     proof : Proof
     limit_s : float
-        Seconds for a question to the solver.
+        Seconds per question to the solver.
     quiet : bool
         Show no progress.
     """
@@ -157,7 +157,7 @@ def _key(proof: Proof) -> str:
 
 
 def _kept(proof: Proof, limit_s: float) -> Outcome:
-    """Return the outcome of a proof, that of an earlier run if it was settled then."""
+    """Return the outcome of a proof, from an earlier run if it was settled there."""
     path = KEPT / f"{proof.name}-{_key(proof)}.json"
     if path.exists():
         return Outcome(**json.loads(path.read_text(encoding="utf-8")))
@@ -171,7 +171,7 @@ def _kept(proof: Proof, limit_s: float) -> Outcome:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the proofs that the command line names; return 1 if one is not settled."""
+    """Run the proofs named on the command line; return 1 if one is not settled."""
     parser = argparse.ArgumentParser(description="Prove what is true of the hardware.")
     parser.add_argument("name", nargs="*", help="proofs (default: all)")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds for a question")

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A session carries out each request once and in order, none of another session, and none after a refusal.
 //
-// Function    Keeps the session's nonce, the count of what was carried out in it, and how it was refused, by the rules of
-//             docs/link.md. What the block says of a request is what follows from these.
+// Function    Keeps the session's nonce, the count of requests carried out in it, and how it was refused, by the rules
+//             of docs/link.md. The block's verdict on each request follows from these.
 // Assumed     How the reader of requests uses the block: four bytes of epoch, the number, three clocks to judge, for a
-//             HELLO its execution, and one answer, whenever. Power-up is a reset; another may come at any time.
+//             HELLO its execution, and one answer at any time. Power-up is a reset; another may come at any time.
 
 module session_proof (
     input logic        clk_i,
@@ -21,7 +21,7 @@ module session_proof (
 
   localparam logic [2:0] Ok = 3'd0, Duplicate = 3'd1, Gap = 3'd2, Stale = 3'd3;
 
-  // Where the request at hand is: 0 none, 1 to 4 its epoch, 5 its number, 9 its HELLO, 12 its answer.
+  // Phase of the present request: 0 none, 1 to 4 its epoch, 5 its number, 9 its HELLO, 12 its answer.
   logic [3:0] phase_q = '0;
   logic [31:0] epoch_q, nonce_q;
   logic [15:0] seq_q;
@@ -65,7 +65,7 @@ module session_proof (
       .expected    (expected)
   );
 
-  // The session by the document.
+  // The session as docs/link.md defines it.
   logic open_q, greeted_q;
   logic [31:0] session_nonce_q;
   logic [15:0] next_q;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// qs_table gives what was written last, from both of its copies, two clocks after the address.
+// qs_table returns the last written value, from both of its copies, two clocks after the address.
 //
-// Function    One entry is watched, which may be any. Once it has been written, every read of it gives what was
-//             written last, unless it is written in the clock of the read: any/qs_table.sv says the same.
+// Function    One entry is watched, which may be any. Once it has been written, every read returns the last written
+//             value, unless it is written in the clock of the read: any/qs_table.sv assumes the same.
 // Assumed     Addresses are in range.
 
 module table_proof #(
@@ -34,7 +34,7 @@ module table_proof #(
       .*
   );
 
-  // The entry begins as any, and stays so.
+  // The watched entry may be any, and stays the same.
   logic [StateBits-1:0] state;
   logic [ActionBits-1:0] action;
   logic [Width-1:0] last_q;
@@ -42,7 +42,7 @@ module table_proof #(
   logic writes;
   assign writes = write_i && write_state_i == state && write_action_i == action;
 
-  // Reads of the entry, a clock and two clocks ago, and what they are to give.
+  // Reads of the entry one and two clocks ago, and the values that they must return.
   logic [2:1] row_read_q = '0, entry_read_q = '0;
   logic [2:1][Width-1:0] read_q;
   logic row_read, entry_read;

@@ -1,4 +1,4 @@
-"""Some of the proofs, and that one which does not hold is not taken for one that does."""
+"""Some of the proofs; and a proof that does not hold is reported as such."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ QUICK = replace(PROOFS["update-16-1"], faults=PROOFS["update-16-1"].faults[:1])
 
 @pytest.mark.parametrize("name", FAST)
 def test_proof_holds_and_finds_what_is_planted(name: str) -> None:
-    proof = replace(PROOFS[name], faults=PROOFS[name].faults[:1])  # make formal plants all
+    proof = replace(PROOFS[name], faults=PROOFS[name].faults[:1])  # make formal plants all faults
     found = run.outcome(proof)
     assert found.wrong == ""
     assert found.covers

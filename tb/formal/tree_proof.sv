@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// qs_max_tree gives the greatest of what is not masked, and the lowest action that attains it.
+// qs_max_tree returns the greatest unmasked value, and the lowest action that attains it.
 //
-// Function    Rows enter at will. What comes out is no less than any entry of its row that counts, is one of
-//             them, and no lower action has the same.
+// Function    Rows enter at any time. The result is no less than any unmasked entry of its row and is one of them,
+//             and no lower action has the same value.
 // Assumed     Power-up is a reset.
 
 module tree_proof #(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What qs_update promises about its operands: those of the transition whose result is in value_o now.
+// What qs_update promises about its operands, for the transition whose result is in value_o now.
 //
-// Function    Ports are those of qs_update. The far result is in value_i while a transition is in stage 1, the near
+// Function    The ports are those of qs_update. The far result is in value_i while a transition is in stage 1, the near
 //             one a clock later; each replaces the entry, or raises the maximum.
 
 module update_operands #(

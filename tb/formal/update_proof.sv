@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// qs_update is the update's formula on the operands that update_operands.sv says.
+// qs_update computes the update's formula on the operands that update_operands.sv describes.
 //
 // Assumed     Coefficients change only while no transition is inside; alpha is at most 1, kappa at most alpha.
-//             A result in flight is one of a transition that is so far ahead.
+//             A result in flight belongs to a transition exactly that far ahead.
 
 module update_proof #(
     parameter int unsigned Width     = 16,

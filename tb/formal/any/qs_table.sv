@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of qs_table: one row and one entry of it, whichever; whatever else is read may be anything.
+// In place of qs_table: one row and one entry of it, which may be any; all other reads return anything.
 //
 // Function    What is true of this table is true of a table of any size, for each row and each entry: `table_proof.sv`
-//             proves of qs_table what is said here. Only transitions that read the row and the entry say
-//             something, and as both may be any, all do.
+//             proves that qs_table behaves in this way. A proof is about transitions that read this row and this
+//             entry; as both may be any, it covers all transitions.
 
 module qs_table #(
     parameter  int unsigned States     = 64,
@@ -28,7 +28,7 @@ module qs_table #(
     input logic [     Width-1:0] write_data_i
 );
 
-  // Which row and which entry: they begin as anything, and stay so.
+  // The row and the entry: they may be any, and stay the same.
   logic [StateBits-1:0] row_state, entry_state;
   logic [ActionBits-1:0] entry_action;
   always_ff @(posedge clk_i) begin

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of qs_update: what it does with results in flight, and any function in place of its arithmetic.
+// In place of qs_update: it treats results in flight in the same way, with any function as its arithmetic.
 //
-// Function    `update_proof.sv` proves of qs_update that it does the same with its arithmetic.
+// Function    `update_proof.sv` proves that qs_update does the same with its own arithmetic.
 
 module qs_update #(
     parameter  int unsigned Width     = 16,

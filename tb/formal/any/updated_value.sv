@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of the update's formula: any function at all of a transition's operands, where products are free.
+// In place of the update's formula: any function of a transition's operands, where products are free.
 
 module updated_value #(
     parameter int unsigned Width = 16
