@@ -1,4 +1,4 @@
-"""What tests of software share."""
+"""Fixtures that the tests of software share."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ __all__ = ["CountingDevice"]
 
 
 class CountingDevice(ModelDevice):
-    """A model that counts as hardware would: a hold after four transitions, six clocks for each."""
+    """A model with hardware-like counters: a hold after four transitions, six clocks for each."""
 
     accepted = 0
 

@@ -1,4 +1,4 @@
-"""A small learner of DQN, as tests make and run it."""
+"""A small DQN learner for tests."""
 
 from __future__ import annotations
 

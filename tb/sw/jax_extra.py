@@ -1,4 +1,4 @@
-"""Why tests of forms in JAX are skipped."""
+"""The reason to skip tests of forms in JAX."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class SimulatedLine:
         self._answers: deque[tuple[float, bytes]] = deque()
 
     def write(self, data: bytes) -> None:
-        """Put bytes on the line, behind those that are still waiting for it."""
+        """Put bytes on the line, after those still waiting."""
         self.now += self._host_delay
         self.to_device += len(data)
         self._arrived = max(self._arrived, self.now)
@@ -81,7 +81,7 @@ class SimulatedLine:
 
 @dataclass(frozen=True)
 class Carried:
-    """What one call of the driver's ``apply`` put on a line.
+    """The traffic of one call of the driver's ``apply``.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class Carried:
 
 
 def carry(config: Config, transitions: Transitions, line: SimulatedLine, warm: bool) -> Carried:
-    """Send transitions over a line and say what that took.
+    """Send transitions over a line and return what that took.
 
     With `warm` they are sent twice and the second time is reported: the rewards are known to the device
     by then, and payloads, which begin short, have their full length if there were some 12,000.

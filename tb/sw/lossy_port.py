@@ -15,7 +15,7 @@ __all__ = ["FAULTS", "DirectPort", "LossyPort", "NoisyPort", "Silent"]
 
 
 class DirectPort:
-    """Hands every byte over; counts what the host wrote."""
+    """Passes every byte on, and counts what the host wrote."""
 
     def __init__(self, device: ReferenceDevice) -> None:
         self.device = device
@@ -90,7 +90,7 @@ FAULTS: dict[str, Fault] = {
 
 
 class LossyPort:
-    """Each frame on its way through `port`, in either direction, meets a fault with probability `rate`.
+    """Each frame through `port`, in either direction, gets a fault with probability `rate`.
 
     What is delayed comes behind a later frame, or when the other side waits.
     """
@@ -139,7 +139,7 @@ class LossyPort:
 
 
 class NoisyPort:
-    """Flips one bit in `period` bytes on their way through `port`, at random, in both directions."""
+    """Flips random bits through `port`, in both directions: one in `period` bytes on average."""
 
     def __init__(self, port: Port, seed: int, period: int) -> None:
         self._port = port

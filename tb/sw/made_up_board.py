@@ -1,4 +1,4 @@
-"""A report of a board that nobody has built, for the tests of benchmarks."""
+"""The report of an imaginary board, for the tests of benchmarks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of the session share: a quick configuration, transitions, and the model's answer."""
+"""Shared by the tests of the session: a quick configuration, transitions, and the model's answer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def transitions(
 
 
 def spoiled(count: int, at: int) -> Transitions:
-    """Return transitions of which the checks have not seen that one has an illegal action."""
+    """Return transitions with an illegal action that the checks have not seen."""
     batch = transitions(count)
     action = batch.action.copy()
     action[at] = CONFIG.actions

@@ -1,4 +1,4 @@
-"""What a device without schedules or without a limit of steps cannot do, every device refuses."""
+"""Every device refuses what it cannot do without schedules or without a limit of steps."""
 
 from __future__ import annotations
 

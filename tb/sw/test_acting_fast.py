@@ -1,4 +1,4 @@
-"""The compiled model of agents is the plain one, to the last bit of all that can be read."""
+"""The compiled model of agents equals the plain one, bit for bit, in all that can be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent lived through explains its table: the contract, checked from a trace by other code."""
+"""An agent's trace explains its table: the contract, checked by independent code."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def settings(count: int) -> list[AgentSettings]:
 def replayed(
     config: Config, own: Sequence[AgentSettings], lived: Sequence[Step]
 ) -> NDArray[np.int64]:
-    """Return the tables that a trace explains, by arithmetic written once more.
+    """Return the tables that follow from a trace, by independent arithmetic.
 
     Each action that did not explore must be greedy in the row as it was before the write of the step
     that chose it. The last step of each agent is not applied, as SARSA's needs the action after it.
@@ -170,7 +170,7 @@ def test_truncated_step_bootstraps_and_terminated_one_does_not() -> None:
 
 
 def test_action_after_an_end_is_chosen_before_the_write() -> None:
-    """The best action gets worse with the step that ends; the next start has not seen it."""
+    """The ending step makes the best action worse; the choice at the next start does not see it yet."""
     config = Config(2, 2, acting=Acting())
     world = WorldTable(
         split=np.full((2, 2, 1), 65536, np.int32),

@@ -1,4 +1,4 @@
-"""The compiled agents do what the same loop in C does, to the last bit."""
+"""The compiled agents equal the same loop in C, bit for bit."""
 
 from __future__ import annotations
 

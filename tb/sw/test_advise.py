@@ -72,7 +72,7 @@ def test_too_few_steps_are_not_enough() -> None:
 
 
 def endless(reward: float = 1.5) -> World:
-    """Ever more reward: in state 0 action 1 pays best, but all values are far above all rewards."""
+    """Rewards never end: action 1 pays best in state 0, but all values are far above all rewards."""
     return World.from_arrays(
         state=[0, 0, 1, 1],
         action=[0, 1, 0, 1],

@@ -94,7 +94,7 @@ def test_what_it_cannot_do_is_refused(
 
 
 def told(*words: str) -> dict[str, Any]:
-    """Return what a run says of itself, without what differs from run to run."""
+    """Return the summary of a run, without what differs from run to run."""
     result = agents(*words, "--json")
     assert result.exit_code == 0, result.output
     report: dict[str, Any] = json.loads(result.stdout)

@@ -36,7 +36,7 @@ def report(command: Any, *arguments: str | Path) -> Any:
 
 
 def learnt(command: Any, folder: Path) -> float:
-    """Return the greedy score on a map that a network sees as a number for each cell."""
+    """Return the greedy score on a map that a network sees as one number per cell."""
     path = folder / "map.txt"
     path.write_text(MAP, encoding="utf-8")
     words = ["--total-timesteps", "8000", "--num-envs", "16", "--evaluate-every", "100000"]

@@ -1,4 +1,4 @@
-"""The reference does what the public program does, to the last move."""
+"""The reference makes the same moves as the public program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The compiled form does what the same loop in C does, to the last bit, and about as fast."""
+"""The compiled form equals the same loop in C, bit for bit, and is about as fast."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_what_a_failing_compiler_says_is_passed_on(
 
 
 def speed(one: Callable[[], Any], other: Callable[[], Any]) -> float:
-    """Return how many times as fast `one` is as `other`: median of pairs, in processor time."""
+    """Return how many times as fast as `other` `one` is: median of pairs, in processor time."""
 
     def seconds(work: Callable[[], Any]) -> float:
         begin = time.process_time()

@@ -1,4 +1,4 @@
-"""The benchmark's report: every turn, what is absent, what is assumed; printed, drawn, written."""
+"""The benchmark's report: every turn, absent forms, assumptions; printed, drawn, written."""
 
 from __future__ import annotations
 
@@ -313,7 +313,7 @@ def test_the_tables_are_no_wider_than_a_terminal_of_80_columns(quick_report: Ben
 
 
 class Page(HTMLParser):
-    """Collects what a page has, and what it would fetch from elsewhere."""
+    """Collects the content of a page, and what it would fetch from elsewhere."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What the benchmark says of boards and lines follows from the driver's bytes and the lane's clocks."""
+"""The benchmark's figures for boards and lines follow from the driver's bytes and the lane's clocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a benchmark says of its machine, and how it writes numbers."""
+"""A benchmark's description of its machine, and its format of numbers."""
 
 from __future__ import annotations
 

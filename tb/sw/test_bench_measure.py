@@ -31,7 +31,7 @@ def silent(what: str, done: int, total: int) -> None:
 
 
 class FakeClock:
-    """Seconds that pass only when told, half of them on the processor."""
+    """A clock that advances only on request; half of its seconds are processor time."""
 
     now = 0.0
 

@@ -1,4 +1,4 @@
-"""Every form that fills a table does its work right, and one that does not is caught."""
+"""Every form that fills a table does so correctly, and a wrong form is caught."""
 
 from __future__ import annotations
 

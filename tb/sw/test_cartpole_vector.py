@@ -1,4 +1,4 @@
-"""`CartPoleVectorEnv` goes number for number as Gymnasium's CartPole-v1, and resets by itself."""
+"""`CartPoleVectorEnv` equals Gymnasium's CartPole-v1, number for number, and resets by itself."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Pole:
         return self.env.unwrapped
 
     def follow(self, action: int, outcome: Outcome) -> None:
-        """Take the step that the environment has taken, and compare all that it gave."""
+        """Repeat the environment's step, and compare all its results."""
         seen, reward, terminated, truncated, _ = self.env.step(action)
         assert (seen == outcome.next_observation[self.index]).all()
         assert reward == outcome.reward[self.index]
@@ -54,7 +54,7 @@ class Pole:
 
 
 def balanced(seen: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Return actions that keep a pole up for long, and most often to the end of the episode."""
+    """Return actions that keep a pole up for long, usually to the end of the episode."""
     return (seen @ [0.1, 0.3, 3.0, 1.0] > 0).astype(np.int64)
 
 

@@ -86,7 +86,7 @@ def test_the_grid_world_as_logic_is_the_one_from_a_table(port: SimPort) -> None:
 
 
 def admission() -> dict[str, NDArray[Any]]:
-    """The outcomes of ``admission.py``, each with its part of the draws, of 65536."""
+    """The outcomes of ``admission.py``, each with its share of the 65536 draws."""
     state, action, kind, leaves = (axis.ravel() for axis in np.indices((32, 2, 4, 2)))
     taken = state // 4 + action * (state < 28)
     return {
@@ -218,7 +218,7 @@ def test_a_circuit_without_its_configuration_is_refused() -> None:
 
 
 def drowsy_world() -> World:
-    """The world that ``drowsy_world.py`` is."""
+    """The world of ``drowsy_world.py``."""
     state, action = np.divmod(np.arange(24), 3)
     to = (state + action + 1) % 8
     return World.from_arrays(

@@ -1,4 +1,4 @@
-"""The command line as a whole: its list of commands, and how it fails."""
+"""The command line as a whole: its list of commands, and its errors."""
 
 from __future__ import annotations
 

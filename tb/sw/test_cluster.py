@@ -1,4 +1,4 @@
-"""A sweep on a Dask cluster is the sweep on this machine, also where a worker is killed."""
+"""A sweep on a Dask cluster equals the sweep on this machine, even if a worker is killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Machine code that is kept on disk is never that of another text."""
+"""Machine code kept on disk always belongs to the present source text."""
 
 import os
 import shutil

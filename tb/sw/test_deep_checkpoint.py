@@ -38,7 +38,7 @@ def make(config: DqnConfig = CONFIG, name: str = "cartpole") -> Run:
 
 
 def everything(run: Run) -> dict[str, Any]:
-    """Return all that a run has become, but for its clocks."""
+    """Return all results of a run except its times."""
     assert isinstance(run.learner, Dqn)
     state = run.learner.checkpoint()
     return {

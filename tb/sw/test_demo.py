@@ -1,4 +1,4 @@
-"""The demonstration tells the truth, also when it is unpleasant."""
+"""The demonstration tells the truth, even when it is unpleasant."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def trained() -> demo.Trained:
 
 
 def report(config: Config, clock_mhz: int) -> Any:
-    """Return what of a board's report the picture looks at."""
+    """Return the part of a board's report that the picture uses."""
     agents = config.acting.agents if config.acting else 0
     return SimpleNamespace(
         board="made-up-agents",

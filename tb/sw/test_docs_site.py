@@ -1,4 +1,4 @@
-"""The documentation site: what it takes from the source, and that it fails for what leads nowhere."""
+"""The documentation site: what it takes from the source, and that a broken link fails it."""
 
 from __future__ import annotations
 

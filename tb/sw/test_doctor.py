@@ -1,4 +1,4 @@
-"""`qstep doctor` finds what is here, and what is not."""
+"""`qstep doctor` finds what is installed and what is missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documents keep their word: what they name exists, what they show runs."""
+"""The documents are true: what they name exists, what they show runs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def blocks(name: str, language: str) -> list[str]:
 
 
 def commands_in(text: str) -> list[str]:
-    """Return every command of a page on one line each: of its code blocks, and of its prose.
+    """Return every command in a page's code blocks and prose, each on one line.
 
     A remark stands after a # or two spaces. In prose `qstep build` is a name, more words are a command.
     """
@@ -89,7 +89,7 @@ def complaint(command: str) -> str:
 
 
 def parsed(words: list[str]) -> dict[str, Any]:
-    """Return what `qstep` with these words would call its command with."""
+    """Return the arguments with which `qstep` would call the command of these words."""
     group = click.Context(cli._qstep, info_name="qstep")
     _, command, rest = cli._qstep.resolve_command(group, words)
     assert command is not None
@@ -105,7 +105,7 @@ def check_world(name: str) -> None:
 
 
 def wrong_names(params: dict[str, Any]) -> str:
-    """Return which board, environment or backend among the arguments there is not."""
+    """Return the board, environment or backend among the arguments that does not exist."""
     boards = [*params.get("boards", ()), params.get("board")]
     checks: list[tuple[Any, Callable[[str], object]]] = [
         *((name, board.load) for name in boards),

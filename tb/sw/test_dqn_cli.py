@@ -38,7 +38,7 @@ def report(result: Result) -> Any:
 
 
 def interrupt_at(monkeypatch: pytest.MonkeyPatch, kind: type[Dqn | PlainDqn], steps: int) -> None:
-    """Press Ctrl-C within a step, counted from 1: the learner has learnt, the run has not noted it."""
+    """Press Ctrl-C within a step, counted from 1: learnt by the learner, not yet recorded by the run."""
     step = kind.step
     count = 0
 

@@ -1,4 +1,4 @@
-"""DQN learns the same by other kernels: PyTorch's own loss, an accelerator, products through copies."""
+"""DQN learns the same with other kernels: PyTorch's loss, an accelerator, products through copies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snake learnt by DQN: both forms, what a long run says about itself, and that it goes on exactly."""
+"""Snake learnt by DQN: both forms, the summary of a long run, and exact resuming."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CPU = torch.device("cpu")
 
 
 def small_run(name: str = "snake", form: str = "fast", episodes: int = 1200) -> Run:
-    """Return a run that learns little, but does all that a long one does."""
+    """Return a run that learns little, but does everything that a long run does."""
     config = PRESETS[name].configuration(form, 0)
     if form == "fast":
         config = replace(config, batch_size=16, gradient_steps=1, buffer_size=4096)

@@ -1,4 +1,4 @@
-"""A process of its own draws the same pictures, says when it cannot, and does not stay behind."""
+"""A separate process draws the same pictures, reports when it cannot, and never stays behind."""
 
 from __future__ import annotations
 

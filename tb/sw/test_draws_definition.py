@@ -1,4 +1,4 @@
-"""The generator of an agent against published vectors, and what a draw is made of."""
+"""The generator of an agent against published vectors, and the parts of a draw."""
 
 from __future__ import annotations
 

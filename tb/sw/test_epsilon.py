@@ -1,4 +1,4 @@
-"""Epsilon's schedules in integers come as near as they can to what was asked for."""
+"""Epsilon's integer schedules come as close as possible to the requested ones."""
 
 from __future__ import annotations
 

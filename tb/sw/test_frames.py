@@ -1,4 +1,4 @@
-"""Frames: what is encoded comes back, and nothing that is damaged does."""
+"""Frames: what is encoded comes back, and damaged frames do not."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def test_gymnasium_accepts_every_registered_environment(env_id: str) -> None:
 
 
 class Silent(Snake):
-    """Does not draw from its seed, and says nothing of how it ended."""
+    """Does not draw from its seed, and does not report how it ended."""
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
         return super().reset(seed=None, options=options)

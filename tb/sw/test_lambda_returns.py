@@ -17,7 +17,7 @@ pytestmark = pytest.mark.unit
 def mixture(
     reward: list[float], value: list[float], end: str, gamma: float, decay: float
 ) -> list[float]:
-    """Return what each step of one episode was worth, by the definition: a mixture of n-step returns.
+    """Return the lambda return of each step of an episode by definition: a mixture of n-step returns.
 
     n steps of reward and then the network's opinion weigh ``(1 - decay) * decay ** (n - 1)``; the
     longest return, up to the end, has the weight that is left.

@@ -1,4 +1,4 @@
-"""A whole device whose lanes have a clock that has nothing to do with the link's equals the model."""
+"""A whole device equals the model when its lanes' clock is unrelated to the link's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The exercises of docs/lesson.md: right answers pass, and wrong ones are told what is wrong."""
+"""The exercises of docs/lesson.md: right answers pass, and wrong ones get an explanation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def answer(folder: Path, text: str) -> None:
-    """Put a definition behind the right ones, which it replaces."""
+    """Append a definition that replaces a right one."""
     path = folder / "answers.py"
     path.write_text(path.read_text(encoding="utf-8") + "\n\n" + text, encoding="utf-8")
 
@@ -136,7 +136,7 @@ def test_an_exercise_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[
 
 
 def said_otherwise(command: str, shown: str, folder: Path) -> list[str]:
-    """Return what the lesson shows of a command and the command does not print, on the model.
+    """Return the lines that the lesson shows for a command but the command does not print, on the model.
 
     The model stands for the simulated chip, whose results are the same; times and rates are left out.
     """

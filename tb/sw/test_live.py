@@ -1,4 +1,4 @@
-"""`qstep live` from the command line: who gets its page, and what it refuses."""
+"""`qstep live` from the command line: who may open its page, and what it refuses."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.unit
 
 
 class Program:
-    """A `qstep live` that runs, and the address that it says."""
+    """A running `qstep live`, and the address that it prints."""
 
     def __init__(self, *options: str) -> None:
         code = "import qstep_command; qstep_command.main()"
@@ -71,7 +71,7 @@ def answer(address: str, **headers: str) -> tuple[int, str]:
 
 
 def upgrade(program: Program, token: str, origin: str) -> int:
-    """Return the status of the answer to who wants to open the websocket."""
+    """Return the status of the answer to a request for the websocket."""
     headers = {
         "Host": f"127.0.0.1:{program.port}",
         "Connection": "Upgrade",

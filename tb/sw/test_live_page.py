@@ -1,4 +1,4 @@
-"""The page of `qstep live`: what it shows and calls, and what a real browser makes of it."""
+"""The page of `qstep live`: what it shows and calls, and how a real browser displays it."""
 
 from __future__ import annotations
 

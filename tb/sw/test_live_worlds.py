@@ -1,4 +1,4 @@
-"""A live world: the host says what happened, and is told the next action; all devices agree."""
+"""A live world: the host reports what happened and gets the next action; all devices agree."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def lived() -> ActingModel:
 
 
 def follow(device: LiveDevice, model: ActingModel, steps: int) -> Step:
-    """Say to `device` what the agents of `model` live through; return the last of it."""
+    """Report the steps of `model`'s agents to `device`; return the last one."""
     for step in model.run(steps):
         own, number = model.states[step.agent], step.agent
         if not device.states[number].begun:

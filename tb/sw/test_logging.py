@@ -1,4 +1,4 @@
-"""What the driver, the link and the session say to the standard logger, and `-v` on every command."""
+"""What the driver, the link and the session log, and `-v` on every command."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_every_command_takes_verbose(name: str) -> None:
 
 @click.command("talk")
 def talk() -> None:
-    """Say something at every level."""
+    """Log a message at every level."""
     for level in (logging.DEBUG, logging.INFO, logging.WARNING):
         logging.getLogger("qstep.link").log(level, "level %d", level)
 

@@ -1,4 +1,4 @@
-"""`qstep matmul` counts what it says, checks the product, and leaves out what is absent, kindly."""
+"""`qstep matmul` counts correctly, checks the product, and skips absent devices with a message."""
 
 from __future__ import annotations
 

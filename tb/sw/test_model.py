@@ -79,7 +79,7 @@ def contract(
     m: NDArray[np.int64],
     bias: int | NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """The arithmetic contract once more, for whole arrays at 8 bits: the referee of the two models."""
+    """The arithmetic contract, written independently for whole 8-bit arrays: referee of both models."""
     acc = c.beta * q + c.alpha * r + c.kappa * m
     return np.clip((acc + bias) >> 15, -128, 127)
 
@@ -116,7 +116,7 @@ def test_compiled_model_is_exact_on_all_inputs_of_8_bits(
 
 
 def draws(state: NoiseState, count: int) -> tuple[NDArray[np.int64], NoiseState]:
-    """The noise once more, and the state behind it: xorshift and Weyl as ``qstep.noise`` has them."""
+    """The noise and its state, written independently: xorshift and Weyl as in ``qstep.noise``."""
     x, w, ones = state.x, state.w, 0xFFFFFFFF
     drawn = np.empty(count, np.int64)
     for i in range(count):

@@ -1,4 +1,4 @@
-"""Arrays of a ``.npz`` file: damage and size are found before anything is made of them."""
+"""Arrays of a ``.npz`` file: damage and size are checked before anything is built from them."""
 
 import io
 import struct

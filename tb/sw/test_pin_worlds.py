@@ -1,4 +1,4 @@
-"""A world at the pins: what a module there answers is what agents live through, at a known latency."""
+"""A world at the pins: agents step by the answers of a module there, at a known latency."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def learn(
     latency: tuple[int, int],
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """Let agents act at the pins and compare all that they have with the model, and the latency."""
+    """Let agents act at the pins; compare their whole state with the model, and the latency."""
     state, action = np.divmod(np.arange(32), 4)
     to = (state + action + 1) % 8
     world = World.from_arrays(

@@ -1,4 +1,4 @@
-"""PQN: its network, that it learns, and that a run goes on exactly."""
+"""PQN: its network, that it learns, and that a run resumes exactly."""
 
 from __future__ import annotations
 

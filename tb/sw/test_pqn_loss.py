@@ -1,4 +1,4 @@
-"""The fast update of PQN gives what the plain one, autograd and PyTorch's RAdam give."""
+"""The fast update of PQN gives the same as the plain one with autograd and PyTorch's RAdam."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_the_comparison_notices_a_gradient_that_goes_past_the_normalisation(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class Past(TorchNorm):
-        """Hands back what comes through gain and ReLU, without the mean that is subtracted."""
+        """Returns the gradient through gain and ReLU, without subtracting the mean."""
 
         def _backward(self, back: Tensor, by_gain: Tensor, by_shift: Tensor) -> None:
             torch.ops.aten.threshold_backward.grad_input(back, self._output, 0, grad_input=back)

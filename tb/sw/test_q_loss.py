@@ -1,4 +1,4 @@
-"""The fast Q-loss gives what the plain one and autograd give."""
+"""The fast Q-loss gives the same as the plain one with autograd."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_batches_and_networks_are_read_again_at_each_call() -> None:
 
 
 class Allocations(Calls):
-    """Notes down the operations that answer with memory that they were not given."""
+    """Records the operations that return memory that they were not given."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -79,7 +79,7 @@ def test_json_summary_is_all_there_is_on_stdout(folder):
 
 
 class SimPort(DirectPort):
-    """A reference device in the place of the simulated one; it notes itself in `made`."""
+    """A reference device in place of the simulated one; it adds itself to `made`."""
 
     made: ClassVar[list[SimPort]] = []
 

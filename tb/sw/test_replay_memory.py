@@ -14,7 +14,7 @@ pytestmark = pytest.mark.unit
 
 
 def numbered(first: int, count: int, inputs: int = 3) -> tuple[np.ndarray, ...]:
-    """Return transitions whose every part tells their number."""
+    """Return transitions in which every part encodes their number."""
     n = np.arange(first, first + count)
     seen = np.repeat(n[:, None], inputs, 1).astype(np.float32)
     reward, discount = (10 * n).astype(np.float32), (100 * n).astype(np.float32)

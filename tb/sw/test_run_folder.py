@@ -1,4 +1,4 @@
-"""The folder of a run is its own while it lasts, and nobody's run is replaced without a word."""
+"""A run owns its folder while it lasts, and no run is replaced without notice."""
 
 import signal
 import subprocess

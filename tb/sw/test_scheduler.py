@@ -1,4 +1,4 @@
-"""Work comes back in order from whoever does it, and from workers that die as well."""
+"""Results come back in order from all kinds of workers, even if workers die."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def test_client_that_leaves_its_answer_does_not_stop_the_server() -> None:
 
 
 def test_client_that_sends_and_never_reads_is_held_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The answers of an echo that nobody takes hold the device up, and so the client."""
+    """Unread answers of an echo stop the device, and so the client."""
     most = 0
     write = SimPort.write
 

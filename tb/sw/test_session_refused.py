@@ -1,4 +1,4 @@
-"""A refusal: nothing after it is applied, whatever the line loses, and the user can go on."""
+"""A refusal: nothing after it is applied, whatever the line loses, and the user can continue."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ def test_food_starts_the_count_again(form: Make) -> None:
 
 
 def cycle(cell: Cell) -> Cell:
-    """Return the cell after one on a way that passes every cell once and closes."""
+    """Return the next cell on a closed path through every cell."""
     row, column = cell
     if column == 0 and row > 0:
         return row - 1, 0

@@ -1,4 +1,4 @@
-"""Snake's 11 bits as a table: it is learnt, on the model and on the simulated hardware alike."""
+"""Snake's 11 bits as a table: learnt on the model and on the simulated hardware alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`SnakeVectorEnv` goes move for move as `Snake` does, resets by itself, and refuses bad input."""
+"""`SnakeVectorEnv` equals `Snake` move for move, resets by itself, and refuses bad input."""
 
 from __future__ import annotations
 

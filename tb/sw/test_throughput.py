@@ -1,4 +1,4 @@
-"""Updates per clock are counted with the rule to which the lane's bench holds the RTL."""
+"""Updates per clock are counted by the rule that the lane's bench checks on the RTL."""
 
 from __future__ import annotations
 

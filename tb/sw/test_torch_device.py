@@ -1,4 +1,4 @@
-"""The device that PyTorch is asked for exists, or the error says which do."""
+"""The requested PyTorch device exists, or the error names those that do."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def test_run_leaves_its_files(whole: Path) -> None:
 
 
 def plain_table(name: str, **options: object) -> NDArray[np.int32]:
-    """Return what the plain model learns in 4000 steps of 3 agents by the defaults of the command."""
+    """Return what the plain model learns in 4000 steps of 3 agents with the command's defaults."""
     epsilon = falling_epsilon(Budget(4000), 1.0, 0.05, 0.5)
     plan = planned(
         name,

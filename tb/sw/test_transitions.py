@@ -1,4 +1,4 @@
-"""Transitions: what is refused, with which words, and the file they come from."""
+"""Transitions: what is refused, with which message, and their file."""
 
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, replace

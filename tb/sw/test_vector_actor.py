@@ -1,4 +1,4 @@
-"""The compiled actor: its stream is that of a plain loop over environments, and it goes on exactly."""
+"""The compiled actor: its stream equals that of a plain loop over environments; it resumes exactly."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class PlainPole:
 
 @pytest.fixture(autouse=True)
 def plain_sines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let Gymnasium take the C library's sines, as compiled code does, not NumPy's."""
+    """Make Gymnasium use the C library's sine, as compiled code does, not NumPy's."""
 
     class Numbers:
         cos, sin = math.cos, math.sin
@@ -139,7 +139,7 @@ def trained(
 
 
 def differences(learner: Learner, device: Spy, plain: Plain) -> Iterator[str]:
-    """Yield what differs between what a device was sent and the plain loop on the same tables."""
+    """Yield the differences between what a device was sent and the plain loop on the same tables."""
     for number, (batch, table) in enumerate(zip(device.batches, device.tables, strict=False)):
         rows = [plain.step(table) for _ in range(len(batch))]
         expected = Transitions.from_arrays(device.config, *map(list, zip(*rows, strict=True)))

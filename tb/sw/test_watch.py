@@ -1,4 +1,4 @@
-"""A run that is watched is the run of the plain API, bit for bit, however it is played and steered."""
+"""A watched run equals a run of the plain API, bit for bit, however it is played and steered."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ __all__ = ["Outcome", "poles", "snakes", "stepped"]
 
 
 class Outcome(NamedTuple):
-    """What a step gave, each of shape (N, ...); `score` is None where the environment says none."""
+    """The results of a step, each of shape (N, ...); `score` is None if the environment gives none."""
 
     next_observation: NDArray[Any]
     reward: NDArray[Any]

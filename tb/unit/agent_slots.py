@@ -1,4 +1,4 @@
-"""The slots of ``qs_agent_blocks_bench``: which agent is in which stage, clock by clock."""
+"""The slots of ``qs_agent_blocks_bench``: the agent in each stage, clock by clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds, in a netlist, what passes from one clock to another."""
+"""Finds the signals of a netlist that cross from one clock to another."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _LIMIT = 7
 
 
 class _Bus:
-    """Makes accesses, and sees in every clock what comes of them."""
+    """Makes accesses, and checks their effect in every clock."""
 
     def __init__(self, dut: Any) -> None:
         self.dut, self.slots = dut, Slots(dut)

@@ -45,7 +45,7 @@ def _given(
 
 
 def _right(number_format: QFormat, given: _Given) -> tuple[int, bool]:
-    """Return the value and whether it is that of a sum that did not fit."""
+    """Return the value, and whether its sum did not fit."""
     if given.s0_keep_i:
         return given.s0_entry_i, False
     c = Coefficients(given.s2_alpha_i, given.s3_kappa_i)

@@ -17,7 +17,7 @@ _STEPS_MASK = (1 << 48) - 1
 
 
 class _Lane:
-    """What stands for a lane: words by region and index, and runs."""
+    """A stand-in for a lane: words by region and index, and runs."""
 
     def __init__(self) -> None:
         self.words: dict[tuple[int, int], int] = {}
@@ -26,7 +26,7 @@ class _Lane:
 
 
 class _Bench:
-    """The host's side, and lanes that take their time."""
+    """The host's side, and slow lanes."""
 
     def __init__(self, dut: Any) -> None:
         self._dut = dut

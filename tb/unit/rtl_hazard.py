@@ -1,4 +1,4 @@
-"""cocotb tests of ``qs_hazard`` against a plain list of what is in flight."""
+"""cocotb tests of ``qs_hazard`` against a plain list of transitions in flight."""
 
 from __future__ import annotations
 

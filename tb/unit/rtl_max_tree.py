@@ -50,7 +50,7 @@ async def _check(dut: Any, stimuli: Iterable[tuple[list[int], int]]) -> None:
 
 
 def _with_bubbles(stimuli: Iterable[tuple[list[int], int]]) -> Iterator[tuple[list[int], int]]:
-    """Put clocks without a row (an empty one) between rows; the last rows leave the trees so."""
+    """Put clocks without a row (an empty row) between rows, also at the end to empty the trees."""
     for stimulus in stimuli:
         while random.random() < 0.15:
             yield [], 0

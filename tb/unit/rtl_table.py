@@ -11,7 +11,7 @@ from cocotb.triggers import FallingEdge
 
 
 class _Bench:
-    """Drives a table, and knows what it must show: data two clocks behind the address."""
+    """Drives a table, and predicts its output: data two clocks after the address."""
 
     def __init__(self, dut: Any) -> None:
         self.dut = dut

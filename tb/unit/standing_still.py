@@ -56,12 +56,12 @@ _LINK = (
 
 
 def type_of(config: Config) -> str:
-    """Return the low bits of a request's type: those that tell the types apart that a device knows."""
+    """Return the low bits of a request's type that distinguish the types a device knows."""
     return f"{READER}.request__payload[{(known_type(config).stop - 1).bit_length() - 1}:0]"
 
 
 def link_facts(config: Config) -> tuple[str, ...]:
-    """Return what is true in every state that a device can be in, whatever it holds."""
+    """Return the invariants of a device, true in every reachable state."""
     greets = f"commands.fsm_state == 3 && {type_of(config)} == 1"
     return (*_LINK, f"!commands.reports.greet || ({greets})")
 
@@ -97,7 +97,7 @@ _SCRIPT = (
 
 
 def _watched(device: str) -> str:
-    """Return a device that never sleeps, and asserts of all that would sleep that it stands still."""
+    """Return a device that never sleeps, and asserts that all blocks that would sleep stand still."""
     return "".join(map(_module, _MODULE_END.split(device)))
 
 

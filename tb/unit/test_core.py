@@ -1,4 +1,4 @@
-"""FuseSoC lints and simulates the hardware by ``rtl/qstep.core``, whose files are the ones there are."""
+"""FuseSoC lints and simulates the hardware with ``rtl/qstep.core``, which lists all files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The crossing between two clocks carries orders once and in order, and nothing passes but by it."""
+"""The crossing between two clocks carries orders once and in order, and nothing bypasses it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class _Top(Component):
 
 
 class _Core:
-    """What stands for the agents: it takes its time, and notes what it is asked."""
+    """A stand-in for the agents: it answers late, and records each request."""
 
     def __init__(self, top: _Top, rng: random.Random) -> None:
         self._agents, self._rng = top.agents, rng
@@ -125,7 +125,7 @@ class _CutOffError(Exception):
 
 
 class _Bench:
-    """The link's side: it asks, and notes what."""
+    """The link's side: it makes requests and records them."""
 
     def __init__(self, module: ModuleType, rng: random.Random) -> None:
         self.top = _Top(module)
@@ -321,7 +321,7 @@ def test_bench_finds_the_fault_planted_in_the_crossing(fault: str) -> None:
 
 
 def check_domains(text: str, top: str, folder: Path) -> None:
-    """Check that between the clocks nothing passes but what the crossing lets pass."""
+    """Check that nothing passes between the clocks except through the crossing."""
     netlist = Netlist(text, top, folder)
     bits, held = set(), set()
     for passage in netlist.passages():

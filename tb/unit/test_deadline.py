@@ -1,4 +1,4 @@
-"""The deadline of a world: who waits, for how long, to the clock."""
+"""The deadline of a world: which agent waits, and exactly how many clocks."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def config_id(config: Config) -> str:
 
 
 def exchange(port: SimPort, data: bytes, count: int) -> list[bytes]:
-    """Send bytes and return the `count` frames that come, or fewer when the device has nothing to do."""
+    """Send bytes and return the next `count` frames, or fewer if the device becomes idle."""
     port.write(data)
     received = b""
     while received.count(b"\0") < count and not port.idle:
@@ -112,7 +112,7 @@ def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
 
 
 def batch(pair: Pair, maker: RequestMaker, rng: random.Random) -> bytes:
-    """Return some requests, as many as credit allows at most; a few out of order or damaged."""
+    """Return some requests, at most as many as credit allows; a few out of order or damaged."""
     data, credit, expected = b"", pair.config.link.buffer_bytes, pair.expected
     while True:
         kind, payload = maker.request()
@@ -260,7 +260,7 @@ def test_reset_ends_the_session_and_keeps_the_table(pair: Pair) -> None:
 
 
 def step_frames(config: Config, epoch: int, first_seq: int, frames: int) -> bytes:
-    """Return coded APPLY frames that are as full as they can be, of one long walk."""
+    """Return coded APPLY frames of one long walk, as full as possible."""
     rng = np.random.default_rng(5)
     layout = RecordLayout.coded(config)
     limit = max_payload(config.link.buffer_bytes)

@@ -1,4 +1,4 @@
-"""`qstep generate`: the same bytes for the same input, and a manifest that tells the truth."""
+"""`qstep generate`: the same bytes for the same input, and a correct manifest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lane holds transitions back while the link brings more: none is lost, each hold is counted."""
+"""The lane holds transitions while the link brings more: none is lost, each hold is counted."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ RECORD_BYTES = 2
 
 
 class Overheard:
-    """A port that knows how many transitions each frame held that passed through it."""
+    """A port that counts the transitions in each frame that passes through it."""
 
     def __init__(self, port: SimPort) -> None:
         self._port = port
@@ -95,7 +95,7 @@ def expected_counts(stream: Transitions, frames: list[int]) -> dict[str, int]:
 
 
 def check(stream: Transitions, library: Path | None = None) -> dict[str, int]:
-    """Step a stream on simulated hardware and model, compare all they say; return the counts."""
+    """Apply a stream to simulated hardware and model, compare all results; return the counts."""
     model = ModelDevice(CONFIG)
     port = Overheard(SimPort(CONFIG, library=library))
     with LinkDevice(port, CONFIG) as device:

@@ -21,7 +21,7 @@ TURN, ASKED_AT = 16, 5
 
 
 def check(module: ModuleType) -> None:
-    """Let three agents ask in turns while a job runs, and compare what they are told."""
+    """Let three agents ask in turns while a job runs, and compare the answers they get."""
     handler = module.ActHandler(CONFIG)
     steps, taken, stops = [0] * 3, [], 0
     jobs: list[int] = []

@@ -21,7 +21,7 @@ OK, GAP, STALE = StatusCode.OK, StatusCode.GAP, StatusCode.STALE_EPOCH
 
 
 def frame(kind: int, seq: int, payload: bytes = b"", epoch: int = EPOCH) -> bytes:
-    """Return what the receiver passes on of a frame."""
+    """Return the part of a frame that the receiver passes on."""
     return HEADER.pack(kind, seq, epoch, len(payload)) + payload
 
 
@@ -50,7 +50,7 @@ CONVERSATION = [
 
 
 class Neighbours:
-    """What stands around the commands: takes every byte, and is busy for some clocks."""
+    """The surroundings of the commands: they take every byte, and are busy for some clocks."""
 
     def __init__(self, commands: Commands) -> None:
         self.commands = commands

@@ -1,4 +1,4 @@
-"""What the blocks' headers promise, or ask for, is asserted in them; each assertion can fail."""
+"""The blocks assert what their headers promise or require; each assertion can fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The handlers of settings take what is in range, as the link says, and set nothing else."""
+"""The handlers of settings accept what is in the link's ranges, and set nothing else."""
 
 from __future__ import annotations
 

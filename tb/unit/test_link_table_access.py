@@ -1,4 +1,4 @@
-"""The access to the tables: checks that are the document's, and moves that are a plain table's."""
+"""Access to the tables: checks as the document defines them, and moves equal to a plain table's."""
 
 from __future__ import annotations
 

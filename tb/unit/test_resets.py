@@ -1,4 +1,4 @@
-"""A reset in the middle of the work: what had been done stays, what had not is not, and life goes on."""
+"""A reset in the middle of the work: finished work stays, the rest is dropped, the device continues."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def loaded(values: Table) -> Callable[[Table], list[Table]]:
 
 
 def applied(records: list[bytes]) -> Callable[[Table], list[Table]]:
-    """Return what the reference has after none, one, ... of the records."""
+    """Return the reference's state after none, one, ... of the records."""
 
     def prefixes(before: Table) -> list[Table]:
         tables = []

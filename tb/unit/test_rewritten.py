@@ -1,4 +1,4 @@
-"""What is simulated is, while it is awake, what Amaranth wrote: yosys proves it, signal by signal."""
+"""While awake, the simulated device equals what Amaranth wrote: yosys proves it, signal by signal."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PROOF = (
 
 
 def prove(config: Config, top: str, written: str, simulated: str, folder: Path) -> int:
-    """Prove two devices equivalent; return of how many signals, or raise BuildError."""
+    """Prove two devices equivalent; return the number of signals compared, or raise BuildError."""
     for path in (*sources.rtl_files(config), *sources.includes()):
         shutil.copy(path, folder)
     own = " ".join(path.name for path in sources.rtl_files(config))

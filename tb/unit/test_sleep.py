@@ -1,4 +1,4 @@
-"""Blocks that stand still in the simulation: nobody outside can tell."""
+"""Sleeping blocks in the simulation cannot be noticed from outside."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def sleeping_library(folder: Path, config: Config) -> Path:
 
 
 def conversation(path: Path) -> list[tuple[bytes, int]]:
-    """Return what a device says to a random host, byte for byte and with the clock of each answer."""
+    """Return a device's answers to a random host, byte for byte, with the clock of each."""
     rng = random.Random(3)
     maker = RequestMaker(CONFIG, rng)
     port = SimPort(CONFIG, library=path)
@@ -79,7 +79,7 @@ def conversation(path: Path) -> list[tuple[bytes, int]]:
 
 
 def agents_requests(rng: random.Random) -> tuple[Request, bytes]:
-    """Return type and payload of any request to agents, of which some are refused."""
+    """Return type and payload of any request to agents; some requests are refused."""
     kind = rng.choice([request for request in requests_of(AGENTS) if request != Request.HELLO])
     if kind is Request.STORE:
         words = rng.choice([1, 2, 9])
@@ -93,7 +93,7 @@ def agents_requests(rng: random.Random) -> tuple[Request, bytes]:
 
 
 def agents_conversation(path: Path) -> list[tuple[bytes, int]]:
-    """Return what a device with agents says, byte for byte and with the clock of each answer."""
+    """Return the answers of a device with agents, byte for byte, with the clock of each."""
     rng = random.Random(4)
     port = SimPort(AGENTS, library=path)
     said = []

@@ -1,4 +1,4 @@
-"""Blocks of a device with a lane that sleep would not have moved: yosys proves it."""
+"""The sleeping blocks of a device with a lane would not have changed: yosys proves it."""
 
 from __future__ import annotations
 

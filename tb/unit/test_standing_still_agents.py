@@ -1,4 +1,4 @@
-"""Blocks of a device with agents that sleep would not have moved: yosys proves it."""
+"""The sleeping blocks of a device with agents would not have changed: yosys proves it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _DATA_LEFT = "(responder.fsm_state == 0 ? responder.answer[42:27] : responder.le
 
 
 def _settled(clocks: int, *facts: str) -> tuple[str, ...]:
-    """Return that all of `facts` hold so many clocks after the last cause to be awake."""
+    """Return the fact that all `facts` hold a number of clocks after the last cause to be awake."""
     return tuple(
         f"link_moves || settling > {_SETTLE_CLOCKS - clocks} || ({fact} )" for fact in facts
     )
@@ -135,7 +135,7 @@ def _judged(config: Config) -> str:
 
 
 def _facts(world: str) -> tuple[str, ...]:
-    """Return what is true in every state that such a device can be in."""
+    """Return the invariants of such a device, true in every reachable state."""
     return (*FACTS, _judged(CONFIGS[world]), *(LIVE * (world == "live")))
 
 
