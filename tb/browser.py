@@ -75,15 +75,15 @@ def chromium(width: int = 1360, height: int = 1000) -> Iterator[WebDriver]:
 
 
 def deep(driver: WebDriver, *selectors: str) -> Any:
-    """Return the first element of each CSS selector inside that of the one before, also in shadow trees.
+    """Return the element at the end of a path of CSS selectors, also in shadow trees.
 
-    None if there is none.
+    Each selector is searched inside the element of the one before. None if there is none.
     """
     return driver.execute_script(_DEEP, *selectors)
 
 
 def requested_hosts(driver: WebDriver) -> set[str | None]:
-    """Return the hosts of all requests since this was asked last, websockets too."""
+    """Return the hosts of all requests since the last call, including websockets."""
     urls = []
     for entry in driver.get_log("performance"):
         message = json.loads(entry["message"])["message"]

@@ -146,7 +146,7 @@ def _library(config: Config, rtl: Path) -> Path:
 
 
 class Lane:
-    """A simulated lane with its world; its interface is that of the models, as far as it goes."""
+    """A simulated lane with its world; its interface is a part of the models' interface."""
 
     def __init__(
         self,
@@ -234,7 +234,7 @@ class Lane:
 
     @property
     def holds(self) -> int:
-        """How many slots of a shared table were held in their turn."""
+        """Number of slots of a shared table that were held in their turn."""
         return self.read(Region.COUNTERS, HOLDS)
 
     def _indices(self) -> tuple[tuple[int, ...], list[int]]:

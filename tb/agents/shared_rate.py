@@ -1,4 +1,4 @@
-"""Measure how many steps a clock agents of a shared table make: python -m tb.agents.shared_rate."""
+"""Measure the steps per clock of agents with a shared table: python -m tb.agents.shared_rate."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _random(states: int, agents: int) -> tuple[Config, WorldTable]:
 
 
 def main() -> None:
-    """Print a table: worlds, and under each number of agents steps a clock and holds a turn."""
+    """Print a table: for each world and number of agents, steps per clock and holds per turn."""
     counts = (2, 4, 8, 16)
     print("| world | states |", *(f"{count} agents |" for count in counts))
     print("|---|---|" + "---|" * len(counts))

@@ -38,7 +38,7 @@ WITHOUT = {"schedules": False, "step_limit": False}
 
 @dataclass(frozen=True)
 class Case:
-    """A configuration with a random world, and how many steps are compared."""
+    """A configuration with a random world, and the number of steps to compare."""
 
     states: int
     actions: int
@@ -67,7 +67,7 @@ CASES = [
 
 
 def pair(case: Case, rtl: Path = RTL) -> tuple[Lane, FastActingModel]:
-    """Return a lane and its model, which begin with the same random tables."""
+    """Return a lane and its model, which start with the same random tables."""
     config = Config(
         case.states, case.actions, case.number_format, rounding=case.rounding, acting=case.acting
     )
@@ -87,7 +87,7 @@ def pair(case: Case, rtl: Path = RTL) -> tuple[Lane, FastActingModel]:
 
 
 def compare(lane: Lane, model: FastActingModel) -> None:
-    """Compare tables, states and counters, all bits of them."""
+    """Compare all bits of tables, states and counters."""
     assert np.array_equal(lane.table, model.table), "tables differ"
     assert lane.states == model.states, "states differ"
     assert lane.counters == model.counters, "counters differ"

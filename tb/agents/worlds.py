@@ -1,4 +1,4 @@
-"""Worlds which agents of the models and of the hardware are put into: at random, and late."""
+"""Worlds for agents of the models and of the hardware: random ones, and late ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NOISE = """
 
 
 def _table(rng: np.random.Generator, *shape: int, slots: int) -> np.ndarray[Any, Any]:
-    """Return splits; with one slot, that of a world that has nothing to choose."""
+    """Return splits; with one slot, the split of a world without chance."""
     most = (1 << 16) // slots
     split = rng.integers(0, most + 1, (*shape, slots), np.int32)
     ends = rng.random(split.shape) < 0.2
@@ -31,7 +31,7 @@ def _table(rng: np.random.Generator, *shape: int, slots: int) -> np.ndarray[Any,
 
 
 def random_world(config: Config, limit: int, seed: int) -> WorldTable:
-    """Return a world without sense: any reward, next state and end, so that values saturate too."""
+    """Return a random world: any reward, next state and end, so that values saturate as well."""
     rng = np.random.default_rng(seed)
     acting = config.acting
     assert isinstance(acting, Acting)
@@ -51,7 +51,7 @@ def random_world(config: Config, limit: int, seed: int) -> WorldTable:
 
 
 def late_world(folder: Path, sixteenths: int) -> Path:
-    """Return a copy of the hardware in `folder` whose world is in time in so many of 16 clocks."""
+    """Return a copy of the hardware in `folder` whose world is in time in `sixteenths` of 16 clocks."""
     top, agents = "qs_acting.sv", "  qs_agents #("
     ready = f"(noise_q[3:0] < 4'd{sixteenths}),"
     return plant_all(folder, [(top, "(1'b1),", ready), (top, agents, f"{_NOISE}\n{agents}")])

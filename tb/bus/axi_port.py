@@ -1,4 +1,4 @@
-"""The AXI ports of a device in a cocotb test: registers by name, and what the lane's streams carry."""
+"""The AXI ports of a device in a cocotb test: registers by name, and packets of the lane's streams."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Transition(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What comes back for a transition."""
+    """The result of a transition."""
 
     value: int
     maximum: int
@@ -122,7 +122,7 @@ class AxiPort:
         await ClockCycles(self.dut.aclk, 2)
 
     def stall(self, share: float) -> None:
-        """Let each of the seven channels that the test drives stall in that share of the clocks."""
+        """Stall each of the seven channels that the test drives in this share of the clocks."""
         write, read = self.master.write_if, self.master.read_if
         channels = [write.aw_channel, write.w_channel, write.b_channel]
         channels += [read.ar_channel, read.r_channel]
@@ -226,7 +226,7 @@ class LanePort(AxiPort):
     def check(
         self, model: Model, transitions: Sequence[Transition], results: Sequence[Result]
     ) -> None:
-        """Compare results with what the model does; whether one was forwarded is not the model's."""
+        """Compare results with the model's, except whether a result was forwarded."""
         assert len(results) == len(transitions)
         for number, (given, found) in enumerate(zip(transitions, results, strict=True)):
             update = model.update(*given[:4], bool(given.terminated))

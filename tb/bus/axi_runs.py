@@ -1,4 +1,4 @@
-"""How lane and agents on AXI are simulated: what is generated, and which parameters."""
+"""Simulations of lane and agents on AXI: generated files and parameters."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ HYPER = Hyperparameters(alpha=0.5, gamma=0.875)
 
 
 def learnt() -> list[int]:
-    """Return the table of the golden model after the walk of the program, row by row."""
+    """Return the golden model's table after the program's walk, row by row."""
     draw, state, columns = 1, 0, []
     for _ in range(STEPS):
         draw ^= draw << 13 & 0xFFFFFFFF

@@ -1,4 +1,4 @@
-"""Tests without tools take what a chip has from the reports that are kept."""
+"""Tests without tools take a chip's resources from the committed reports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ REPORTS = Path(__file__).parents[2] / "fpga/reports"
 
 
 def kept(board: Board) -> dict[str, int]:
-    """Return what the report of a board says that its chip has."""
+    """Return the chip's resources from the report of a board."""
     resources = BuildReport.read(REPORTS / f"{board.name}.json").resources
     return {name: there for name, (_, there) in resources.items()}
 

@@ -43,7 +43,7 @@ _CELLS = {
 
 
 def cells(family: str) -> list[Path]:
-    """Return the sources of a family's cells: yosys' own models, and ours of what these leave out."""
+    """Return the sources of a family's cells: yosys' models, and our models of the missing cells."""
     return list(_CELLS[family])
 
 
@@ -57,7 +57,7 @@ def device(family: str, config: Config) -> Path:
 
 
 def device_before_flip_flops(family: str, config: Config, *, power_up: bool = True) -> Path:
-    """Return ``qstep_device`` as it is before flip-flops and LUTs are mapped, from the cache or made.
+    """Return ``qstep_device`` before flip-flops and LUTs are mapped, from the cache or made.
 
     Memories, multipliers and carries are the family's cells by then. Registers to which the sources give
     no value at power-up still have none, where the chip's flip-flops have 0; without `power_up` no

@@ -1,4 +1,4 @@
-"""What stands in for the tools in tests of the build flow: a netlist, and a placement of it."""
+"""Stand-ins for the tools in tests of the build flow: a netlist, and a placement of it."""
 
 from __future__ import annotations
 

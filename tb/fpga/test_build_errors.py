@@ -193,7 +193,7 @@ def test_unmet_clock_is_refused_and_an_older_bitstream_removed(
 
 
 def two_clocks(seed: int, lanes: float, link: float) -> Placement:
-    """Return a placement of a device whose lanes have a clock of their own."""
+    """Return a placement of a device whose lanes have their own clock."""
     lanes_clock, link_clock = "$glbnet$x.lanes_clk", "$glbnet$clk"
     step = {"from": {"cell": "lane"}, "to": {"cell": "lane"}, "type": "routing"}
     ends = {link_clock: (link_clock, 12.0), lanes_clock: (lanes_clock, 5.0)}

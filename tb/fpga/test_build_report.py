@@ -1,4 +1,4 @@
-"""Reports of builds: their figures and words, and what is no report."""
+"""Reports of builds: their figures and words, and files that are not reports."""
 
 from __future__ import annotations
 

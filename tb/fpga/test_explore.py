@@ -1,4 +1,4 @@
-"""A sweep: what is listed before anything is placed, what is kept, and what comes out."""
+"""A sweep: its list before anything is placed, its kept results, and its outcome."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ lut, flop = partial(cell, "LUT4"), partial(cell, "TRELLIS_FF")
 
 
 class Tools:
-    """Stand in for yosys and nextpnr, and note what they are asked to do.
+    """Stand in for yosys and nextpnr, and record what they are asked to do.
 
     A netlist of S states has S LUTs in the lane, and a LUT and four flip-flops around it. A
     placement allows 100 MHz and one more for each seed and each clock of loop depth; `broken` is a
@@ -240,7 +240,7 @@ def test_nothing_to_show_is_an_error(stand_in: Tools) -> None:
 
 
 class Elsewhere:
-    """A worker of another machine: what goes there and comes back is pickled; its cache is its own."""
+    """A worker on another machine: tasks and results are pickled, and it has its own cache."""
 
     jobs = 1
 

@@ -1,4 +1,4 @@
-"""What a sweep came to: its front, its table and its picture."""
+"""The result of a sweep: its front, its table and its picture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One lane placed and copied, on a small chip: the whole way, and faults planted in what came out."""
+"""One lane placed and copied on a small chip: the whole flow, and faults planted in its result."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def netlist(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def made(netlist: dict[str, Any]) -> Made:
-    """Return a farm of two bands, and what its check was called with."""
+    """Return a farm of two bands, and the arguments of its check."""
     given: list[Any] = []
 
     def check(*parts: Any) -> None:

@@ -1,4 +1,4 @@
-"""What copying lanes is made of: sites, limits of the clock, and the ties of unused inputs."""
+"""The parts of copying lanes: sites, limits of the clock, and the ties of unused inputs."""
 
 from __future__ import annotations
 

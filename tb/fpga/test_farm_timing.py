@@ -1,4 +1,4 @@
-"""The clock of a farm, from that of a lane alone and that of what is between lanes."""
+"""The clock of a farm, from the clock of a lane alone and that of the logic between lanes."""
 
 from __future__ import annotations
 

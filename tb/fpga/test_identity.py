@@ -1,4 +1,4 @@
-"""Identity of a build: what it depends on, and that a device says it."""
+"""Identity of a build: what it depends on, and that a device reports it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables that only invert: which go, and that what is left makes the same."""
+"""Tables that only invert: which are removed, and that the rest computes the same."""
 
 from __future__ import annotations
 

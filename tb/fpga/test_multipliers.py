@@ -1,4 +1,4 @@
-"""Registers before, in and behind ECP5's multipliers: when they move in, and when they must not."""
+"""Registers before, in and after ECP5's multipliers: when they move in, and when they must not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The synthesised netlist still is the design, on the cells of each family: exact against the model."""
+"""The synthesised netlist equals the design, on the cells of each family: exact against the model."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def opened(netlist: Path, family: str, config: Config = CONFIG) -> LinkAgents:
 
 
 def compared(device: LinkAgents, steps: int) -> list[str]:
-    """Let device and model make as many steps, and return what differs."""
+    """Let device and model make equally many steps, and return the differences."""
     model = FastActingModel(CONFIG, WORLD, SETTINGS)
     device.run(steps // len(SETTINGS))
     model.run(steps // len(SETTINGS))

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.unit
 
 @pytest.fixture
 def placer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int]:
-    """Stand in for place and route, with a cache of its own; returns the seeds that it ran with."""
+    """Stand in for place and route, with its own cache; returns the seeds it ran with."""
     seeds: list[int] = []
 
     def run(command: list[str], folder: Path) -> None:

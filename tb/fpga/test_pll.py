@@ -1,4 +1,4 @@
-"""The clock of a board is the one that was asked for, not the nearest that its PLL can make."""
+"""The clock of a board is the requested one, not the nearest that its PLL can make."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programming a board: the loader is called as it should be, and its failures are explained."""
+"""Programming a board: the loader is called correctly, and its failures are explained."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The committed figures are what the tools say of the design as it is."""
+"""The committed figures are the tools' figures for the present design."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same sources and tools give the same bytes, wherever and in whatever process they run."""
+"""The same sources and tools give the same bytes in any folder and any process."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ pack(board, place(Design(board, Path("netlist.json"), board.clock_hz), 1), Path(
 
 
 def made_twice(script: str, folder: Path, *arguments: str) -> list[bytes]:
-    """Return what a script made in two folders, by processes that order their sets differently."""
+    """Return a script's output in two folders, from processes that order their sets differently."""
     running = []
     folders = [folder / "a", folder / "another" / "folder"]
     for seed, place in enumerate(folders, start=1):

@@ -1,4 +1,4 @@
-"""Programs that are missing, that fail, or that go on with a wrong netlist."""
+"""Programs that are missing, that fail, or that continue with a wrong netlist."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_failed_program_is_quoted(tmp_path: Path) -> None:
 
 
 def check(logic: str, folder: Path) -> None:
-    """Let yosys check a module of three ports, as synthesis does at its end."""
+    """Let yosys check a module with three ports, as at the end of synthesis."""
     text = f"module planted (input a, input b, output y); {logic} endmodule\n"
     (folder / "planted.v").write_text(text, encoding="utf-8")
     tools.yosys("read_verilog planted.v; opt_clean; check", folder)

@@ -33,7 +33,7 @@ BENCH = Path(__file__).with_name("qs_unknown_bench.v")
 
 @dataclass
 class Judgement:
-    """What Icarus printed: clocks in which an output was unknown, bytes that the device sent."""
+    """Output of Icarus: clocks in which an output was unknown, bytes that the device sent."""
 
     unknown: list[str]
     sent: bytes

@@ -1,4 +1,4 @@
-"""Which simulations make up the verification of the interleaved lane."""
+"""The simulations that verify the interleaved lane."""
 
 from __future__ import annotations
 

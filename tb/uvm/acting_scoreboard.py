@@ -36,7 +36,7 @@ class _Agents(ActingModel):
         return self._step(agent)
 
     def begin(self, agent: int) -> None:
-        """Draw the first start state and the action there, as the first step does before all else."""
+        """Draw the first start state and the action there, as the first step does at its beginning."""
         self._begin(agent)
 
     def drawn(self, agent: int) -> Draw:
@@ -55,7 +55,7 @@ class _Inbox(uvm_subscriber):
 
 
 class ActingScoreboard(uvm_scoreboard):
-    """Compares each question to the world, each step, and what all agents have after each run.
+    """Compares each question to the world, each step, and the state of all agents after each run.
 
     Agents of a shared table must also act in the clocks that :class:`Order` foretells, and in no other.
     Clocks come from the monitor, settings and looks from the driver; both are merged by the number of
@@ -171,7 +171,7 @@ class ActingScoreboard(uvm_scoreboard):
                 model.begin(agent)
 
     def _let(self, agent: int, edge: int, x: int, entry: tuple[int, int], acts: bool) -> bool:
-        """Return whether a slot acts; it must be as the order wants it."""
+        """Return whether a slot acts; it must agree with the order."""
         if self._order:
             slot = self._order.slot(edge, agent, x, entry)
             assert acts == slot.acts, (

@@ -1,4 +1,4 @@
-"""Stimuli of the interleaved lane: agents, runs, stops, a world that is late."""
+"""Stimuli of the interleaved lane: agents, runs, stops, a late world."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def setup(rng: np.random.Generator, config: Config, turn: int, epsilon: str = ""
 def jobs(
     rng: np.random.Generator, config: Config, epsilon: str = ""
 ) -> Iterator[uvm_sequence_item]:
-    """Yield short and long runs, some of which are stopped, in time and in a late world."""
+    """Yield short and long runs, some of them stopped, in a world that is in time or late."""
     acting = config.acting
     assert acting is not None
     turns = max(2, -(-2 * len(_EPSILONS) // acting.agents))

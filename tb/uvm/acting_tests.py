@@ -75,7 +75,7 @@ class ActingEnv(uvm_env):
 
 @pyuvm.test()
 class ActingSuite(uvm_test):
-    """Runs that reach every bin of the coverage; fails unless all was compared and found right."""
+    """Runs that reach every bin of the coverage; fails unless everything was compared and correct."""
 
     def build_phase(self) -> None:
         self.config = _config()

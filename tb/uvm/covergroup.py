@@ -22,7 +22,7 @@ class Covergroup:
         self.hits = {point: dict.fromkeys(bins, 0) for point, bins in points.items()}
 
     def hit(self, point: str, which: Hashable, count: int = 1) -> None:
-        """Count hits of a bin; one that was not listed is an error of the bench (KeyError)."""
+        """Count hits of a bin; an unlisted bin is an error of the bench (KeyError)."""
         self.hits[point][which] += int(count)
 
     def holes(self) -> list[str]:
@@ -35,14 +35,14 @@ class Covergroup:
         ]
 
     def summary(self) -> dict[str, tuple[int, int]]:
-        """Return for each point the number of bins that were hit, and of all."""
+        """Return for each point the number of bins that were hit, and of all bins."""
         return {
             point: (sum(count > 0 for count in bins.values()), len(bins))
             for point, bins in self.hits.items()
         }
 
     def table(self) -> str:
-        """Return the summary as text, one line a point."""
+        """Return the summary as text, one line per point."""
         lines = [f"{'point':<22} {'hit':>5} {'bins':>5}"]
         lines += [
             f"{point:<22} {hit:>5} {bins:>5}" for point, (hit, bins) in self.summary().items()

@@ -21,7 +21,7 @@ __all__ = ["DeviceAgent"]
 
 
 class DeviceDriver(uvm_driver):
-    """Sends bytes; keeps to the credits with the bytes of unanswered requests that `answers` counts."""
+    """Sends bytes within the credits, by the bytes of unanswered requests that `answers` counts."""
 
     def build_phase(self) -> None:
         self.dut = ConfigDB().get(self, "", "DUT")
@@ -88,7 +88,7 @@ class DeviceDriver(uvm_driver):
 
 
 class DeviceMonitor(uvm_monitor):
-    """Publishes every clock; checks that none was missed and that the handshakes keep their rules."""
+    """Publishes every clock; checks that none was missed and that the handshakes follow their rules."""
 
     def build_phase(self) -> None:
         self.ap = uvm_analysis_port("ap", self)

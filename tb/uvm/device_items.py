@@ -1,4 +1,4 @@
-"""What travels between the parts of the device's pyuvm environment."""
+"""Items exchanged between the parts of the device's pyuvm environment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _RX_VALID, _RX_READY, _TX_VALID, _TX_READY, _RESET = (1 << bit for bit in range(
 
 
 class Bytes(uvm_sequence_item):
-    """Bytes for the device, most often one frame, right or wrong.
+    """Bytes for the device, usually one frame, right or wrong.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Bytes(uvm_sequence_item):
 
 
 class Clock(NamedTuple):
-    """What the two streams did at one rising edge."""
+    """The activity of both streams at one rising edge."""
 
     edge: int
     rx_valid: bool
@@ -61,7 +61,7 @@ class Clock(NamedTuple):
 
     @classmethod
     def from_word(cls, word: int) -> Clock:
-        """Take ``seen_o`` apart."""
+        """Split ``seen_o`` into its fields."""
         return cls(
             edge=word >> 24,
             rx_valid=bool(word & _RX_VALID),

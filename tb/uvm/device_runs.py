@@ -1,4 +1,4 @@
-"""Which simulations make up the verification of the whole device: configurations, generated on use."""
+"""The simulations that verify the whole device: configurations, generated on use."""
 
 from __future__ import annotations
 

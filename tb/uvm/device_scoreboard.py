@@ -1,4 +1,4 @@
-"""The scoreboard of the device: what comes out of it is what the reference device answers."""
+"""The scoreboard of the device: its output must equal the reference device's answers."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def _may_hold(config: Config) -> bool:
 
 
 def _holds_often(config: Config) -> bool:
-    """Return whether they do so, a byte a clock, without having waited."""
+    """Return whether they do so at one byte per clock, without waiting first."""
     return config.loop_depth > RecordLayout.coded(config).size(full=False)
 
 
 def device_bins(config: Config) -> dict[str, list[Hashable]]:
-    """Return the bins: every request with every status it can have, what lines and lane can do."""
+    """Return the bins: every request with every possible status, and the events of lines and lane."""
     sequenced = [name for name in _KNOWN.values() if name != "HELLO"]
     common = ("OK", "DUPLICATE", "GAP", "STALE_EPOCH", "BAD_LENGTH", "halted")
     unknown = ("BAD_TYPE", "DUPLICATE", "GAP", "STALE_EPOCH", "halted")
@@ -92,7 +92,7 @@ class DeviceScoreboard(uvm_subscriber):
 
     @property
     def transitions(self) -> int:
-        """Transitions applied, resets notwithstanding."""
+        """Transitions applied, across resets."""
         return self._applied_before + int(self.reference.applied)
 
     def write(self, clock: Clock) -> None:

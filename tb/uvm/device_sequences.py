@@ -34,7 +34,7 @@ class BytesSequence(uvm_sequence):
 
 
 class Host:
-    """Makes frames, and knows what the device will say to each: it asks a reference of its own.
+    """Makes frames, and predicts the device's answer to each with its own reference.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class Host:
     # Sequences
 
     def start(self) -> Iterator[Bytes]:
-        """Open a session on a device of which nothing is known: a session, a table, rewards."""
+        """Open a session on a device in an unknown state: a session, a table, rewards."""
         yield self.hello()
         yield self.ask(Request.CLEAR, b"")
         size = self.config.value_bytes
@@ -194,7 +194,7 @@ class Host:
                 yield self.ask(kind, payload)
 
     def read_all(self) -> Iterator[Bytes]:
-        """Read the whole table, and what else a device tells about itself."""
+        """Read the whole table, and all else that a device reports."""
         if self.halted:
             yield self.hello()
         for state in range(self.config.states):

@@ -27,7 +27,7 @@ _SIMULATOR_SEED = int(os.environ["COCOTB_RANDOM_SEED"])
 
 
 class DeviceEnv(uvm_env):
-    """Agent and scoreboard; the driver keeps to the credits that the scoreboard counts."""
+    """Agent and scoreboard; the driver stays within the credits that the scoreboard counts."""
 
     def build_phase(self) -> None:
         self.agent = DeviceAgent("agent", self)

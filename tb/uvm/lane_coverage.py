@@ -1,4 +1,4 @@
-"""What the stimuli of the lane must have reached: the bins of the functional coverage."""
+"""The bins of the functional coverage, which the stimuli of the lane must all reach."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _class_of_ties(ties: int, actions: int) -> Hashable:
 
 
 class LaneCoverage(uvm_subscriber):
-    """Samples transitions that the scoreboard has checked."""
+    """Samples the transitions that the scoreboard has checked."""
 
     def build_phase(self) -> None:
         self.config: Config = ConfigDB().get(self, "", "CONFIG")

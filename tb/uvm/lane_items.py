@@ -1,4 +1,4 @@
-"""What travels between the parts of the lane's pyuvm environment."""
+"""Items exchanged between the parts of the lane's pyuvm environment."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Batch", "Checked", "Readback", "Setting"]
 
 
 class Batch(uvm_sequence_item):
-    """Transitions offered in one go, from an idle lane to an idle lane.
+    """Transitions offered as one batch, from an idle lane to an idle lane.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Batch(uvm_sequence_item):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """From `edge` on the lane works with these; None means unchanged."""
+    """The lane's settings from `edge` on; None means unchanged."""
 
     edge: int
     batch: str
@@ -66,7 +66,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Readback:
-    """What the host port and the noise registers showed after `edge`, while the lane was idle."""
+    """Output of the host port and the noise registers after `edge`, while the lane was idle."""
 
     edge: int
     table: NDArray[np.int32]
@@ -75,7 +75,7 @@ class Readback:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Transitions that the scoreboard has found right, for coverage; one entry of each array for each.
+    """Transitions that the scoreboard found correct, for coverage; arrays have one entry for each.
 
     Attributes
     ----------

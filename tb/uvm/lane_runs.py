@@ -1,4 +1,4 @@
-"""Which simulations make up the verification of the lane: the one list behind pytest and `make sim`."""
+"""The simulations that verify the lane: the one list behind pytest and `make sim`."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _NOISE_AFTER_RESET = NoiseState(1, 0)
 
 @dataclass(frozen=True, slots=True)
 class BatchFigures:
-    """What one batch did, counted from signals."""
+    """The events of one batch, counted from signals."""
 
     name: str
     accepted: int
@@ -182,7 +182,7 @@ class LaneScoreboard(uvm_scoreboard):
         )
 
     def _apply(self, offers: NDArray[np.void]) -> dict[str, NDArray[np.int64]]:
-        """Apply transitions to the model; return what the lane must show, and what coverage asks for."""
+        """Apply transitions to the model; return the lane's expected results and data for coverage."""
         assert self._hyper is not None, "transitions came before coefficients"
         assert self._rows is not None, "transitions came before a table"
         model, rows, c = self._model, self._rows, self._hyper.coefficients

@@ -41,7 +41,7 @@ def _is_small(config: Config) -> bool:
 
 
 class BatchSequence(uvm_sequence):
-    """Sends batches one after the other; a large table is read back after some of them only."""
+    """Sends batches one after the other; a large table is read back only after some of them."""
 
     def __init__(self, name: str, config: Config, batches: Iterable[Batch]) -> None:
         super().__init__(name)
@@ -79,7 +79,7 @@ def random_hyper(rng: Generator, mode: Rounding | None = None) -> Hyperparameter
 
 
 def _learning_hyper(rng: Generator) -> Hyperparameters:
-    """Draw coefficients with which every operand matters."""
+    """Draw coefficients for which every operand matters."""
     modes = list(Rounding)
     return Hyperparameters(
         alpha=float(rng.uniform(0.2, 0.8)),
@@ -277,7 +277,7 @@ def every_pair_batch(rng: Generator, config: Config) -> Batch:
 
 
 def walker_batch(rng: Generator, config: Config, n: int) -> Batch:
-    """Return one random walker on a square grid: each next state is the state that follows.
+    """Return one random walker on a square grid: each next state is the next transition's state.
 
     With fewer than four states the grid is a corridor.
     """

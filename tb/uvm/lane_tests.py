@@ -53,7 +53,7 @@ class LaneEnv(uvm_env):
 
 
 class LaneTest(uvm_test):
-    """Runs the batches of a subclass; fails unless the scoreboard has compared and found all right."""
+    """Runs the batches of a subclass; fails unless the scoreboard compared all and found it correct."""
 
     def build_phase(self) -> None:
         self.config = _config()
@@ -141,7 +141,7 @@ class LaneRandom(LaneTest):
 
 @pyuvm.test()
 class LaneThroughput(LaneTest):
-    """Updates per offered clock, from the handshake: 1 wherever nothing has to wait."""
+    """Updates per offered clock, from the handshake: 1 if nothing has to wait."""
 
     def batches(self) -> Iterator[Batch]:
         # Brings Numba with it, which takes longer to load than most runs of the other tests.

@@ -1,4 +1,4 @@
-"""When the lane has to do what: issue edges, hazards between transitions, least holding."""
+"""The required timing of the lane: issue edges, hazards between transitions, least holding."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def same_row(offers: NDArray[np.void], lag: int) -> NDArray[np.bool_]:
 def expected_issue(
     config: Config, offers: NDArray[np.void], issue: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the earliest edge at which each may issue, given when the ones before it did."""
+    """Return the earliest edge at which each may issue, given the edges of the ones before it."""
     earliest = offers["edge"].astype(np.int64) + 1
     for lag in range(1, min(config.loop_depth, len(offers))):
         needed = issue[:-lag] + config.loop_depth
