@@ -62,7 +62,7 @@ def _label(this: Run) -> str:
 
 
 def _exact(outcome: Outcome) -> int:
-    """Return how many transitions, or steps of agents, were compared."""
+    """Return the number of transitions, or steps of agents, that were compared."""
     figures = outcome.figures
     return int(figures.get("transitions", figures.get("steps", 0)))
 

@@ -1,4 +1,4 @@
-"""The runner of the benches, the coverage class and `make sim` keep their promises."""
+"""The runner of the benches, the coverage class and `make sim` work as documented."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_words_of_the_lane_bench_are_taken_apart_where_they_are_put_together() -
 
 
 def names_of_nothing(names: set[str]) -> set[str]:
-    """Return which names are neither of a test, nor of a file of the repository."""
+    """Return the names that are neither a test nor a file of the repository."""
     texts = [path.read_text(encoding="utf-8") for path in TB.rglob("*.py")]
     defined = set(re.findall(r"^(?:async )?(?:def|class) (\w+)", "\n".join(texts), re.MULTILINE))
     return {name for name in names - defined if not (TB.parent / name).exists()}
@@ -90,7 +90,7 @@ PAGE = (TB.parent / "docs/verification.md").read_text(encoding="utf-8")
 
 
 def wrong_rows(page: str) -> set[str]:
-    """Return what the sixteen rows of the page name and there is not, and the rows without a command."""
+    """Return names in the page's sixteen rows that do not exist, and the rows without a command."""
     section = page.split("## The sixteen rows\n")[1].split("\n## ")[0]
     rows = re.findall(r"^\| (\d+) .*\| ([^|]*) \| ([^|]*) \|$", section, re.MULTILINE)
     assert [int(number) for number, *_ in rows] == list(range(1, 17))

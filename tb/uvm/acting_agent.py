@@ -85,7 +85,7 @@ class ActingDriver(uvm_driver):
 
     @property
     def _edge(self) -> int:
-        """The number of the clock that has just been seen."""
+        """The number of the last clock seen."""
         return int(self.dut.seen_o.value) & 0xFFFFFFFF
 
     def _table_places(self) -> list[int]:

@@ -1,4 +1,4 @@
-"""What the stimuli of the interleaved lane must have reached: the bins of the functional coverage."""
+"""The bins of the functional coverage, which the stimuli of the interleaved lane must all reach."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SCHEDULES = ("constant", "linear", "exponential")
 
 
 def reachable(world: WorldTable) -> set[tuple[int, int]]:
-    """Return every pair of state and action that an agent can come to."""
+    """Return every pair of state and action that an agent can reach."""
     most = 65536 // world.split.shape[-1]
     states = _chosen(world.start_split, world.start_state, 65536 // len(world.start_split))
     todo = list(states)
@@ -88,7 +88,7 @@ def order_bins(config: Config, reach: Reach) -> dict[str, list[Hashable]]:
 
 
 class ActingCoverage(uvm_subscriber):
-    """Samples steps that the scoreboard has found right."""
+    """Samples steps that the scoreboard found correct."""
 
     def build_phase(self) -> None:
         self.config: Config = ConfigDB().get(self, "", "CONFIG")
@@ -129,7 +129,7 @@ class ActingCoverage(uvm_subscriber):
 
 
 class ActingSlots(uvm_subscriber):
-    """Samples slots of a shared table that acted, or were rightly held."""
+    """Samples slots of a shared table that acted, or were held correctly."""
 
     def write(self, slot: Slot) -> None:
         hit = self.parent.coverage.group.hit

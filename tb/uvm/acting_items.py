@@ -1,4 +1,4 @@
-"""What travels between the parts of the pyuvm environment of the interleaved lane."""
+"""Items exchanged between the parts of the interleaved lane's pyuvm environment."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Setup(uvm_sequence_item):
 
 
 class Job(uvm_sequence_item):
-    """A run, and a look at all that the agents have afterwards.
+    """A run, followed by a look at the whole state of the agents.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class Job(uvm_sequence_item):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """From `edge` on the agents are these."""
+    """The agents from `edge` on."""
 
     edge: int
     name: str
@@ -105,7 +105,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What the agents had after `edge`, while the lane was idle.
+    """State of the agents after `edge`, while the lane was idle.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A look that the scoreboard has found right, for coverage.
+    """A look that the scoreboard found correct, for coverage.
 
     Attributes
     ----------
@@ -148,7 +148,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A step that the scoreboard has found right, for coverage.
+    """A step that the scoreboard found correct, for coverage.
 
     Attributes
     ----------

@@ -18,7 +18,7 @@ _STOP_CLOCKS = 3
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How far back a slot has to look, as ``qs_agents_bench`` has it.
+    """How far back a slot has to look, as in ``qs_agents_bench``.
 
     Attributes
     ----------

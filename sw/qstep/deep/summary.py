@@ -37,7 +37,7 @@ def results(run: Run) -> Results:
 
 
 def summary(run: Run) -> dict[str, Any]:
-    """Return what a run was and how well it learnt, as plain values.
+    """Return a run's identity and how well it learnt, as plain values.
 
     ``solved_at`` is the step of the first evaluation that reached the environment's threshold; the score
     is that of the last network. ``first_and_last`` shows whether a long run slowed down or grew:
