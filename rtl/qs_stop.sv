@@ -28,8 +28,8 @@ module qs_stop
 #(
     parameter int unsigned IndexMask = 32'h3fffffff  // 16 bits or more, see above
 ) (
-    input  logic clk_i,
-    input  logic rst_i,
+    input logic clk_i,
+    input logic rst_i,
     output logic rst_o,  // to the next stop
     output logic lane_rst_o,
 
@@ -107,7 +107,7 @@ module qs_stop
     end
   end
 
-  assign lane_rst_o  = rst_q;
+  assign lane_rst_o = rst_q;
   assign bus_valid_o = working_q;
   assign {bus_region_o, bus_write_o} = code;
   assign bus_data_o = frame_q[FrameBits-1-:32];

@@ -162,7 +162,7 @@ def test_lanes_on_ecp5_are_copied_and_not_placed_freely(
 
     def copies(*given: Any, link_hz: int | None) -> Farm:
         seen.extend([*given[1:7], link_hz])
-        lane = PlacedIsland(1, 200.0, 0, Path("unused"))
+        lane = PlacedIsland(1, 200.0, [], Path("unused"))
         given[8]("band 1, seed 4: 200.0 MHz")
         return Farm((lane,), {}, (placement(4, 91.0), placement(5, 93.0)))
 
@@ -174,7 +174,7 @@ def test_lanes_on_ecp5_are_copied_and_not_placed_freely(
         board, config, [4, 5], Threads(1), tmp_path / "out", lambda what, *_: told.append(what)
     )
     modules = {"board": {}, "qs_island": {}}
-    assert seen == [modules, "board", "qs_island", rates[0], [4, 5], [4, 5], rates[1]]
+    assert seen == [modules, "board", "qs_island", rates[0], range(1, 33), [4, 5], rates[1]]
     assert (report.seed, bitstream.read_text()) == (5, "5")
     assert {"band 1, seed 4: 200.0 MHz", "seed 5: 93.0 MHz"} <= set(told)
 

@@ -35,6 +35,7 @@ AT_WORK = {
     ),
     "export": ("table.npz --format csv --out t.csv", "qstep.cli.export.table_config", ""),
     "generate": (f"{SIZE} --out verilog", "qstep_rtl.generate.generate", ""),
+    "live": ("gridworld --no-browser", "qstep.watch.server.serve", ""),
     "matmul": ("--sizes 8,16", "qstep.bench.matmul.compare", ""),
     "play": ("table.npz", "qstep.cli.play.table_config", ""),
     "pqn": ("cartpole", "qstep.cli._networks.Run.__init__", ""),
