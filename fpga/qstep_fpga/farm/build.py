@@ -27,6 +27,7 @@ from qstep_fpga.farm.copies import joined
 from qstep_fpga.farm.grid import survey
 from qstep_fpga.farm.island import PlacedIsland, place_islands
 from qstep_fpga.farm.layout import layout
+from qstep_fpga.farm.routes import GLOBAL
 from qstep_fpga.farm.seeds import with_seeds
 from qstep_fpga.farm.sites import Site
 from qstep_fpga.farm.ties import tied
@@ -201,7 +202,7 @@ def _route(
     constraints = ""
     if link_hz is not None:
         # A packed netlist does not tell the rates of the PLL's outputs.
-        (net,) = (n for n in farm["netnames"] if n.startswith("$glbnet$") and LANES_CLOCK in n)
+        (net,) = (n for n in farm["netnames"] if n.startswith(GLOBAL) and LANES_CLOCK in n)
         constraints = f'FREQUENCY NET "{net}" {clock_hz / 1e6:g} MHZ;\n'
         words += ["--lpf", CONSTRAINTS]
     paths = [lane.original.path for lane in lanes]

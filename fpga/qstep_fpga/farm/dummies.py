@@ -36,10 +36,10 @@ def dummies(bels: Sequence[Bel], clock: int | str | None = None) -> dict[str, An
     return cells
 
 
-def register(bel: Bel | None, wires: Mapping[str, int | str]) -> dict[str, Any]:
-    """Return a flip-flop of an unpacked netlist, at a place or anywhere, with nets at its pins."""
+def register(bel: Bel, wires: Mapping[str, int | str]) -> dict[str, Any]:
+    """Return a flip-flop of an unpacked netlist, at a place, with nets at its pins."""
     return {
-        **unconnected("TRELLIS_FF", **({} if bel is None else {"BEL": str(bel)})),
+        **unconnected("TRELLIS_FF", BEL=str(bel)),
         "parameters": _REGISTER,
         "port_directions": {port: _WAYS[port] for port in wires},
         "connections": {port: [bit] for port, bit in wires.items()},

@@ -7,10 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from qstep_fpga.farm.grid import Tile
 
-__all__ = ["FIRM", "NO_ROUTE", "ends", "firm", "reached", "shifted", "steps", "tile_of"]
+__all__ = ["FIRM", "GLOBAL", "NO_ROUTE", "ends", "firm", "reached", "shifted", "steps", "tile_of"]
 
 NO_ROUTE = " "
 """nextpnr fails with an exception if the text is empty."""
+
+GLOBAL = "$glbnet$"
+"""How the names of global clock nets begin, whose routes are not the router's."""
 
 FIRM = 5
 """Strength of a wire that the router does not take from its net: nextpnr's STRENGTH_LOCKED."""

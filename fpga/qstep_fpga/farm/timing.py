@@ -13,14 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from qstep_fpga.farm.around import Lane, Original
+from qstep_fpga.farm.routes import GLOBAL
 from qstep_fpga.pin_wrapper import LANES_CLOCK
 
 __all__ = ["between", "with_lanes"]
 
 Module = Mapping[str, Any]
-
-_GLOBAL = "$glbnet$"
-"""How the names of clocks begin, whose routes are not the router's."""
 
 
 def between(farm: Module, lanes: Sequence[Lane]) -> dict[str, Any]:
@@ -45,7 +43,7 @@ def between(farm: Module, lanes: Sequence[Lane]) -> dict[str, Any]:
     cells = {name: cell for name, cell in farm["cells"].items() if name not in inside}
     taken = {bit for cell in cells.values() for bit in _bits(cell, "input")} - cut
     nets = farm["netnames"]
-    clocks = {bit for name, net in nets.items() if name.startswith(_GLOBAL) for bit in net["bits"]}
+    clocks = {bit for name, net in nets.items() if name.startswith(GLOBAL) for bit in net["bits"]}
     touched = {bit for name in inside for bit in _bits(farm["cells"][name], "input")}
     cut |= touched - taken
     cells = {name: _with_nets(cell, lambda bit: bit not in cut) for name, cell in cells.items()}
