@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from qstep.acting.config import CIRCUITS, Algorithm
 from qstep.cli._options import hyper_options, stack
 from qstep.grid_map import GridMap
 
-__all__ = ["DEVICE_DEFAULTS", "DEVICE_ONLY", "HOST_DEFAULTS", "acting_options", "grid_named"]
+if TYPE_CHECKING:
+    from qstep.acting.world import World
+
+__all__ = ["DEVICE_ONLY", "acting_options", "grid_named", "limited", "only_for", "use_defaults"]
 
 _MAZE: dict[str, dict[str, float | int | str]] = {"gridworld-32x32": {"gamma": 0.99}}
 """At 74 steps from its goal, a gamma of 0.9 leaves less than the resolution of Q8.8."""
 
-HOST_DEFAULTS: dict[str, dict[str, float | int | str]] = {
+_HOST_DEFAULTS: dict[str, dict[str, float | int | str]] = {
     **_MAZE,
     # Slippery: outcomes must be averaged, and a reward of 1 many steps ahead must stay above 2^-8.
     "FrozenLake-v1": {"alpha": 0.1, "gamma": 0.99, "episodes": 5000},
@@ -44,7 +50,7 @@ HOST_DEFAULTS: dict[str, dict[str, float | int | str]] = {
     },
 }
 
-DEVICE_DEFAULTS: dict[str, dict[str, float | int | str]] = {
+_DEVICE_DEFAULTS: dict[str, dict[str, float | int | str]] = {
     **_MAZE,
     # Slippery: with so many steps a second, a small alpha averages well.
     "FrozenLake-v1": {"alpha": 0.03, "gamma": 0.99, "episodes": 20_000},
@@ -94,6 +100,31 @@ acting_options = stack(
         help="Number format.  [default: on the device, 16 bits that fit the world; otherwise Q8.8]",
     ),
 )
+
+
+def only_for(who: str, ctx: click.Context, options: Iterable[str]) -> None:
+    """Raise UsageError if one of these options, which are for runs in which `who` acts, was given."""
+    for name in options:
+        if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise click.UsageError(
+                f"--{name.replace('_', '-')} is for runs in which the {who} acts"
+            )
+
+
+def use_defaults(ctx: click.Context, options: dict[str, Any], world: str, on_host: bool) -> None:
+    """Set the options that were not given to the defaults of a world."""
+    for name, value in (_HOST_DEFAULTS if on_host else _DEVICE_DEFAULTS).get(world, {}).items():
+        if ctx.get_parameter_source(name) in (None, ParameterSource.DEFAULT):
+            options[name] = value
+
+
+def limited(world: World | None, max_episode_steps: int | None) -> World | None:
+    """Return a world with another limit of steps, if one was given, which needs a transition table."""
+    if max_episode_steps is None:
+        return world
+    if world is None:
+        raise click.UsageError("--max-episode-steps is for worlds with a transition table")
+    return world.limited(max_episode_steps)
 
 
 def grid_named(name: str) -> GridMap | None:

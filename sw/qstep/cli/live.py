@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from qstep import extras
 from qstep.acting.config import CIRCUITS
 from qstep.cli._acting import (
-    DEVICE_DEFAULTS,
     DEVICE_ONLY,
-    HOST_DEFAULTS,
     acting_options,
     grid_named,
+    limited,
+    only_for,
+    use_defaults,
 )
 from qstep.cli._options import config_from, device_option
 from qstep.errors import NoTableError
@@ -83,10 +83,7 @@ def command(
 
     with contextlib.ExitStack() as held:
         world = _world(name, options.pop("max_episode_steps"))
-        defaults = HOST_DEFAULTS if world is None else DEVICE_DEFAULTS
-        for option, value in defaults.get(name, {}).items():
-            if ctx.get_parameter_source(option) in (None, ParameterSource.DEFAULT):
-                options[option] = value
+        use_defaults(ctx, options, name, on_host=world is None)
         if world is None:
             run, what = _host_run(held, ctx, name, url, **options)
         else:
@@ -107,15 +104,11 @@ def _world(name: str, max_episode_steps: int | None) -> World | str | None:
     """Return a world with the requested limit, a circuit's name, or None if the host acts."""
     from qstep.acting.world import World
 
-    world: World | str | None = name
-    if not name.endswith(CIRCUITS):
+    world, is_circuit = None, name.endswith(CIRCUITS)
+    if not is_circuit:
         with contextlib.suppress(NoTableError):
-            found = World.named(name)
-            return found if max_episode_steps is None else found.limited(max_episode_steps)
-        world = None
-    if max_episode_steps is not None:
-        raise click.UsageError("--max-episode-steps is for worlds with a transition table")
-    return world
+            world = World.named(name)
+    return limited(world, max_episode_steps) or (name if is_circuit else None)
 
 
 def _agents_run(
@@ -189,11 +182,7 @@ def _host_run(
     from qstep.learn.train import Plan
     from qstep.watch.host_run import HostRun
 
-    for option in DEVICE_ONLY:
-        if ctx.get_parameter_source(option) is not ParameterSource.DEFAULT:
-            raise click.UsageError(
-                f"--{option.replace('_', '-')} is for runs in which the device acts"
-            )
+    only_for("device", ctx, DEVICE_ONLY)
     mode = None if rounding is None else Rounding.parse(rounding)
     config = configuration(name, config_file, number_format, mode)
     device = held.enter_context(open_device(url, config))

@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from qstep.acting.config import CIRCUITS
-from qstep.cli._acting import DEVICE_DEFAULTS, DEVICE_ONLY, HOST_DEFAULTS, acting_options
+from qstep.cli._acting import DEVICE_ONLY, acting_options, limited, only_for, use_defaults
 from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import (
     config_from,
@@ -145,25 +145,14 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
                 raise
     on_host = world is None and not is_circuit
     others = (*DEVICE_ONLY, "steps", "trace") if on_host else _HOST_ONLY
+    only_for("device" if on_host else "host", ctx, others)
     for name in others:
-        if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            who = "device" if on_host else "host"
-            raise click.UsageError(
-                f"--{name.replace('_', '-')} is for runs in which the {who} acts"
-            )
         del options[name]
-    defaults = HOST_DEFAULTS if on_host else DEVICE_DEFAULTS
-    for name, value in defaults.get(env_id, {}).items():
-        if ctx.get_parameter_source(name) is ParameterSource.DEFAULT:
-            options[name] = value
+    use_defaults(ctx, options, env_id, on_host)
     if on_host:
         _act_on_host(env_id, **options)
         return
-    limit = options.pop("max_episode_steps")
-    if limit is not None:
-        if world is None:
-            raise click.UsageError("--max-episode-steps is for worlds with a transition table")
-        world = world.limited(limit)
+    world = limited(world, options.pop("max_episode_steps"))
     if options["steps"] is not None:
         if ctx.get_parameter_source("episodes") is ParameterSource.COMMANDLINE:
             raise click.UsageError("--steps and --episodes were both given; give one of them")
