@@ -162,7 +162,7 @@ def _built(this: Run, waves: bool) -> Path:
     aside = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=BUILD))
     log = aside / "build.log"
     # Verilator's runtime takes most of a build and is always the same, so it is compiled once. The
-    # copies get a time after that of the generated Makefile, so that make leaves them alone.
+    # copies are made newer than the generated Makefile, so that make leaves them alone.
     runtime = BUILD / f"runtime-{version('verilator')}-{version('cocotb')}{'-waves' * waves}"
     for path in runtime.glob("*.o"):
         later = time.time() + 60

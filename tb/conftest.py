@@ -4,7 +4,7 @@ import signal
 
 from hypothesis import HealthCheck, settings
 
-# Property tests fail because of what they find, not because a busy machine is slow.
+# Property tests must not fail because a busy machine is slow.
 settings.register_profile(
     "qstep", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )

@@ -27,7 +27,7 @@ STEPS = 10_000_000
 
 
 def whole(lanes: int, steps: int) -> list[str]:
-    """Return the differences for a simulated chip with all lanes; `steps` are those of all agents."""
+    """Return the differences for a simulated chip with all lanes; `steps` counts all agents together."""
     plan = plan_of(WORLD, Algorithm.Q_LEARNING, lanes * LANE_AGENTS)
     assert plan.config.lanes == lanes
     chip = open_agents("sim:", plan.config, plan.loaded, plan.settings)
@@ -40,7 +40,7 @@ def whole(lanes: int, steps: int) -> list[str]:
 
 
 def lane_by_lane(lanes: int, steps: int) -> list[str]:
-    """Return the differences when one simulated lane after the other makes its share of `steps`."""
+    """Return the differences when the lanes are simulated one by one, each with its share of `steps`."""
     plan = plan_of(WORLD, Algorithm.Q_LEARNING, lanes * LANE_AGENTS)
     table = plan.world.table(plan.config)
     model = FastActingModel(plan.config, table, plan.settings)

@@ -2,7 +2,7 @@
 
     python -m tb.learning
 
-prints the table of docs/training.md. All runs are of eight agents on the compiled model, seed 0.
+prints the table of docs/training.md. All runs have eight agents on the compiled model, and seed 0.
 """
 
 from __future__ import annotations

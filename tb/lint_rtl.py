@@ -225,7 +225,7 @@ def lint_pins() -> str:
 
 
 def lint_world(parameters: Mapping[str, int]) -> str:
-    """Lint the example of a world that is a circuit; it does not use `qs_pkg`, which comes with it."""
+    """Lint the example of a world that is a circuit; `qs_pkg` comes with it, unused."""
     return lint(WORLD.stem, parameters, sources=[WORLD], options=["-Wno-UNUSEDPARAM"])
 
 

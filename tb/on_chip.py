@@ -29,7 +29,7 @@ _PLAIN = 100
 
 
 def plan_of(world: str, algorithm: Algorithm, agents: int = AGENTS) -> AgentsPlan:
-    """Return a plan whose agents differ in everything in which agents may differ."""
+    """Return a plan whose agents differ in every setting that agents may have of their own."""
     settings = [
         AgentSettings(
             alpha=(1 + number % 32) / 32,

@@ -1,7 +1,7 @@
 """Build the wheel, and try it in a separate environment, which sees nothing of this checkout.
 
-The packages that QStep needs are those of this interpreter; QStep itself, its cache and the current
-folder are new ones.
+The packages that QStep needs come from this interpreter; QStep itself, its cache and the current folder
+are new.
 
 python -m tb.wheel
 """
@@ -38,7 +38,7 @@ FILES = {
     "circuit.toml": 'states = 25\nactions = 4\n\n[acting]\nworld = "worlds/gridworld.sv"\n',
     "small.toml": "states = 4\nactions = 2\n\n[link]\nclock_hz = 18_000_000\nbaud = 1_000_000\n",
 }
-"""What the commands read."""
+"""The files that the commands read."""
 
 _WHERE = """import importlib, json, sys
 import qstep
@@ -114,7 +114,7 @@ def _run(command: str, folder: Path, environment: Mapping[str, str], status: int
 
 
 def _install(wheel: Path, environment: Path) -> None:
-    """Make an environment with the wheel; its dependencies are those of this interpreter."""
+    """Make an environment with the wheel; its dependencies come from this interpreter."""
     venv.create(environment, symlinks=True)
     python = environment / "bin/python"
     options = ["--quiet", "--no-deps", "--no-index", str(wheel)]
@@ -122,7 +122,7 @@ def _install(wheel: Path, environment: Path) -> None:
     subprocess.run(pip, check=True)
     (packages,) = environment.glob("lib/python*/site-packages")
     shared = [place for place in sys.path if Path(place).name == "site-packages"]
-    # A line is a place to import from; what is in .pth files there, as of our own checkout, is not read.
+    # Each line is a place to import from. The .pth files there are not read: one names our own checkout.
     (packages / "shared.pth").write_text("\n".join(shared) + "\n", encoding="utf-8")
     for program in Path(sys.executable).parent.iterdir():
         if not (ours := python.with_name(program.name)).exists():

@@ -277,5 +277,5 @@ class Lane:
     def run(self, steps: int) -> int:
         """Make `steps` steps of each agent; return how many clocks they took."""
         self.begin(steps)
-        slots = 64 * self.agents if self._shares else 64  # a slot may wait for each one before it
+        slots = 64 * self.agents if self._shares else 64  # a slot may wait for every slot before it
         return self.wait(slots * (steps + 100) + 10_000)

@@ -128,7 +128,7 @@ def test_a_stopped_lane_goes_on_and_counters_are_read_while_it_runs() -> None:
     steps = [counters.steps for counters in lane.counters]
     assert 500 < min(steps) <= max(steps) < min(steps) + 64
     model.run(max(steps))
-    # Each agent is as far as it is: the others catch up, one by one, as all are independent.
+    # Agents have made different numbers of steps. They are independent, so each catches up alone.
     while min(steps) < max(steps):
         behind = [n for n, made in enumerate(steps) if made < max(steps)]
         states, counters, table = lane.states, lane.counters, lane.table
@@ -156,7 +156,7 @@ def test_a_late_world_costs_rotations_and_nothing_else(tmp_path: Path) -> None:
     assert clocks > 2 * 16 * 700
     lane.begin(50)
     lane.clock(100)
-    lane.stop()  # some wait for the world now
+    lane.stop()  # some are waiting for the world
     lane.wait(3000)
     lane.close()
 

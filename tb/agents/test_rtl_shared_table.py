@@ -15,7 +15,7 @@ from qstep.acting.fast_model import FastActingModel
 
 pytestmark = pytest.mark.rtl
 
-# So many states that several slots in a row act, and so few that each distance between them matters.
+# Enough states that several slots in a row act, and few enough that each distance between them matters.
 SMALL = Case(40, 2, "Q5.5", Acting(16, "q-learning", True, outcomes=2, starts=16), limit=20)
 
 CASES = [
@@ -71,7 +71,7 @@ def test_stop_of_a_shared_table_ends_after_whole_turns_and_the_next_run_goes_on(
         lane.stop()
         lane.wait(20_000)
         _level(lane, model)
-    lane.run(1)  # nearly nothing to stop
+    lane.run(1)  # almost nothing to stop
     model.run(1)
     lane.begin(1)
     lane.stop()

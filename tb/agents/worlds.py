@@ -51,7 +51,7 @@ def random_world(config: Config, limit: int, seed: int) -> WorldTable:
 
 
 def late_world(folder: Path, sixteenths: int) -> Path:
-    """Return a copy of the hardware in `folder` whose world is in time in `sixteenths` of 16 clocks."""
+    """Copy the hardware to `folder`; its world there answers in `sixteenths` of every 16 clocks."""
     top, agents = "qs_acting.sv", "  qs_agents #("
     ready = f"(noise_q[3:0] < 4'd{sixteenths}),"
     return plant_all(folder, [(top, "(1'b1),", ready), (top, agents, f"{_NOISE}\n{agents}")])

@@ -47,7 +47,7 @@ class AgentsPort(AxiPort):
             AgentSettings(0.5, 0.9, Epsilon(1 / (1 + own)), own) for own in range(self.agents)
         ]
         self.said = 0  # actions that came out
-        self.wait = 0  # most clocks that the world takes for an answer
+        self.wait = 0  # the world answers within this many clocks
 
     @classmethod
     async def started(cls, dut: Any) -> AgentsPort:
@@ -125,7 +125,7 @@ class AgentsPort(AxiPort):
             assert word & mask == int(value) & mask, (number, state, action)
 
     async def idle(self) -> None:
-        """Wait until no job runs; after a reset it takes a while, too."""
+        """Wait until no job runs; after a reset, too, this takes a while."""
         while await self.field("status", "busy"):
             pass
 
@@ -135,7 +135,7 @@ class AgentsPort(AxiPort):
         await self.write("control", run=1)
 
     async def run(self, steps: int) -> None:
-        """Make a job, and return when it has ended."""
+        """Run a job to its end."""
         await self.begin(steps)
         await self.idle()
 
@@ -151,7 +151,7 @@ class AgentsPort(AxiPort):
         await self.source.send(_ANSWER.pack(agent, to, reward, 0, ends))
 
     async def world(self) -> None:
-        """Answer every action, in any order, late."""
+        """Answer every action late, in random order."""
         waiting: list[tuple[int, int, int]] = []
         while True:
             if not waiting or not self.sink.empty():
@@ -217,7 +217,7 @@ async def answers_out_of_range_too_many_or_cut_off_are_dropped_and_counted(dut: 
     good = (0, 1, 5, 0, 0)
     bad = [(port.agents, *good[1:]), (0, _STATES, *good[2:]), (0, 1, 1 << 15, 0, 0)]
     bad += [(0, 1, 5, 1, 0), (0, 1, 5, 0, 2), (1 << 31, *good[1:])]
-    await port.source.send(_ANSWER.pack(*good))  # nobody has acted
+    await port.source.send(_ANSWER.pack(*good))  # no agent has acted yet
     await port.begin(20)
     waiting = [await port.action() for _ in range(port.agents)]
     for wrong in bad:
@@ -228,7 +228,7 @@ async def answers_out_of_range_too_many_or_cut_off_are_dropped_and_counted(dut: 
     cuts = len(range(size, 16, size))
     for action in waiting:
         await port.answer(*action)
-        await port.answer(*action)  # once is enough
+        await port.answer(*action)  # the repeat is refused
     cocotb.start_soon(port.world())
     await port.idle()
     model.run(20)

@@ -123,7 +123,7 @@ async def accesses_between_transitions_leave_the_results_alone(dut: Any) -> None
 async def one_beat_a_clock_and_the_latency_that_the_header_says(dut: Any) -> None:
     port = await LanePort.started(dut)
     count, beats = 100, 16 // int(dut.StreamBytes.value)
-    # Independent of one another within the window, so that no loop depth holds.
+    # Transitions within the window are independent, so nothing is held at any loop depth.
     states = port.config.states
     step = write_stage(port.config) + 2
     assert states > step, "too few states for independent transitions"

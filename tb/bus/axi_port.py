@@ -179,12 +179,12 @@ class LanePort(AxiPort):
         return port
 
     async def settled(self) -> None:
-        """Wait until no settings and no clear wait."""
+        """Wait until neither settings nor a clear are pending."""
         while await self.field("status", "pending"):
             pass
 
     async def configure(self, hyper: Hyperparameters) -> None:
-        """Bring settings into force."""
+        """Apply settings."""
         alpha, kappa = hyper.coefficients.alpha, hyper.coefficients.kappa
         await self.write("alpha", value=alpha)
         await self.write("kappa", value=kappa)

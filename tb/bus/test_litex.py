@@ -15,7 +15,7 @@ pytestmark = pytest.mark.flows
 def test_a_litex_soc_learns_under_its_processor_and_another_discount_is_noticed(
     tmp_path: Path,
 ) -> None:
-    # A run reads the package by itself. LiteX's Verilog and the processor's have warnings of their own.
+    # A run adds the package itself. The Verilog of LiteX and of the processor is not free of warnings.
     sources = tuple(path for path in write(tmp_path) if path.name != "qs_pkg.sv")
     this = Run("soc", "tb.bus.litex_tests", sources=sources, build_args=("-Wno-fatal",))
     assert run(this).tests == 1

@@ -31,20 +31,20 @@ FAULTS = {
         "write_q && exists && fits)",
         "write_q && exists)",
     ),
-    # after a packet that was cut off the next one begins in the middle of a transition
+    # after a truncated packet, the next one begins in the middle of a transition
     "transitions_out_of_range_and_cut_off_are_dropped_counted_and_answered": (
         "qs_bus_collect.sv",
         "tlast_i ? '0 : beat_q + 1'b1",
         "beat_q + 1'b1",
     ),
-    # behind the last entry the index stays in the last row
+    # past the last entry, the index stays in the last row
     "a_table_is_written_and_cleared_and_the_index_goes_on": (
         "qs_bus_host.sv",
         "States - 1 ? '0 : state_i + 1'b1",
         "States - 1 ? state_i : state_i + 1'b1",
     ),
 }
-"""Which test is to find which fault: file, text, faulty text. They do not touch what other tests see."""
+"""The test that must find each fault: file, text, faulty text. Only that test can see the fault."""
 
 ASSERTED = {
     "a beat that waits is replaced": (
@@ -116,7 +116,7 @@ AGENTS_FAULTS = {
         "assign bad_run_o = run_i && !run_o;",
         "assign bad_run_o = run_i && busy_i;",
     ),
-    # what an earlier job has left in the queue is said in the next one
+    # actions that an earlier job left in the queue come out in the next one
     "a_job_whose_world_is_silent_ends_and_the_next_one_says_its_actions_anew": (
         "qs_bus_live.sv",
         "rst_i || forget_i),",

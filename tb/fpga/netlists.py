@@ -32,7 +32,7 @@ _OPEN = re.compile(r"\.(COUT|S0)\(1'hx\)")
 
 _CELLS = {
     "ecp5": (
-        _OURS / "ecp5.v",  # first, because it has a word with yosys' files
+        _OURS / "ecp5.v",  # first, because it defines a macro that yosys' files test
         _BLOCK_RAM,
         _YOSYS / "ecp5/common_sim.vh",
         _YOSYS / "ecp5/ccu2c_sim.vh",
@@ -50,8 +50,9 @@ def cells(family: str) -> list[Path]:
 def device(family: str, config: Config) -> Path:
     """Return ``qstep_device`` as Verilog of the family's cells, from the cache or made.
 
-    Each net is a wire of its own. yosys would make vectors of them as it likes; Verilator takes a path
-    in at one bit and out at another for a loop, and has got such a netlist wrong.
+    Each net is a wire of its own. yosys would group nets into vectors. Verilator takes a path that
+    enters a vector at one bit and leaves it at another for a loop, and has simulated such a netlist
+    wrongly.
     """
     return _device(family, config, "", "splitnets")
 
@@ -59,13 +60,13 @@ def device(family: str, config: Config) -> Path:
 def device_before_flip_flops(family: str, config: Config, *, power_up: bool = True) -> Path:
     """Return ``qstep_device`` before flip-flops and LUTs are mapped, from the cache or made.
 
-    Memories, multipliers and carries are the family's cells by then. Registers to which the sources give
-    no value at power-up still have none, where the chip's flip-flops have 0; without `power_up` no
-    register has one.
+    Memories, multipliers and carries are the family's cells by then. Registers without a power-up value
+    in the sources have none here either, although the chip's flip-flops start at 0; without `power_up`,
+    no register has one.
     """
     then = ["ice40_wrapcarry -unwrap"] if family == "ice40" else []
     then += [] if power_up else ["setattr -unset init w:*"]
-    # Synthesis ends so: the cells' own behaviour cannot be written with the netlist.
+    # As at the end of synthesis: the cells' own behaviour cannot be written with the netlist.
     then += ["blackbox =A:whitebox"]
     return _device(family, config, "-run begin:map_ffs", *then)
 
@@ -82,7 +83,7 @@ def _device(family: str, config: Config, options: str, *then: str) -> Path:
 def hand_written(family: str, top: str, parameters: Mapping[str, int]) -> Path:
     """Return a module of `rtl/` as Verilog of the family's cells, split, from the cache or made.
 
-    The module has the parameters of the original, with these values, which are the only true ones.
+    The module declares the parameters of the original, but holds for these values only.
     """
 
     def prepare(folder: Path) -> None:
@@ -109,8 +110,8 @@ def hand_written(family: str, top: str, parameters: Mapping[str, int]) -> Path:
 def on_netlist(this: Run, family: str) -> Run:
     """Return a run of the lane's bench, or of a module alone, on the netlist instead of the RTL.
 
-    cocotb would have every net of the lane public, which takes Verilator's C++ from seconds to minutes:
-    here only the bench's own signals are.
+    cocotb would make every net of the lane public, and Verilator's C++ would take minutes to compile
+    instead of seconds. Here only the bench's own signals are public.
     """
     module = this.top.removesuffix("_bench")
     bench = [] if module == this.top else [TB / f"uvm/{this.top}.sv"]
@@ -131,13 +132,14 @@ def _mapped(
     *then: str,
     agents: bool = False,
 ) -> Path:
-    """Return what yosys reads in a folder that `prepare` has filled, synthesises, and treats `then`.
+    """Return what yosys synthesises in a folder that `prepare` fills, changed by the commands `then`.
 
-    The family's refinements come last, as they do before a netlist is placed.
+    The family's refinements come last, as in a build.
     """
     mapping = f"{FAMILIES[family].synthesis} -top {top} {options}"
     script = "; ".join([reading, mapping, *then, f"write_json {NETLIST}"])
-    # A register goes by any of its net's names here; cleaning brings its value at power-up to that name.
+    # A register appears here under any of its net's names; cleaning moves its power-up value to that
+    # name.
     back = f"read_json {NETLIST}; clean; write_verilog -noattr netlist.v"
     steps = refinements(FAMILIES[family], agents=agents)
     with tempfile.TemporaryDirectory() as name:

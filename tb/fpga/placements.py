@@ -12,7 +12,7 @@ from qstep_fpga.placement import Placement
 
 __all__ = ["BOARD", "netlist", "placement"]
 
-# With a clock of its own, so that the figures below do not follow the board's.
+# It has its own clock, so that the figures below do not depend on the board's.
 _SMALLEST = load("icebreaker")
 _LINK = replace(_SMALLEST.config.link, clock_hz=24_000_000)
 BOARD = replace(_SMALLEST, config=replace(_SMALLEST.config, link=_LINK))

@@ -1,4 +1,4 @@
-"""Area and clock of the lane of agents: each algorithm is asked for by its name."""
+"""Area and clock of the lane of agents: each algorithm is requested by name."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def test_too_much_memory_is_put_down_to_what_takes_it(
 
 
 def test_a_table_that_is_far_too_large_is_refused_before_it_is_synthesised() -> None:
-    check_table(BOARD, Config(1920, 4))  # exactly twice the blocks there are: not sure yet
+    check_table(BOARD, Config(1920, 4))  # exactly twice as many as there are: it may still fit
     with pytest.raises(BuildError, match=r"block RAM: needs 61, 31 more .* about 512 states"):
         check_table(BOARD, Config(1921, 4))
 
@@ -225,7 +225,7 @@ def test_of_two_clocks_both_must_be_met(
     placed += [two_clocks(seed, *pair) for seed, pair in enumerate(clocks, 1)]
     with pytest.raises(BuildError, match=message):
         flow.build(*build)
-    # The lanes' clock counts, where the link's is met.
+    # The lanes' clock counts if the link's is met.
     placed.append(two_clocks(3, 180.5, 90.5))
     report, bitstream = flow.build(*build)
     assert (report.seed, report.clock_mhz, bitstream.read_text()) == (3, 180.0, "3")

@@ -79,9 +79,9 @@ lut, flop = partial(cell, "LUT4"), partial(cell, "TRELLIS_FF")
 class Tools:
     """Stand in for yosys and nextpnr, and record what they are asked to do.
 
-    A netlist of S states has S LUTs in the lane, and a LUT and four flip-flops around it. A
-    placement allows 100 MHz and one more for each seed and each clock of loop depth; `broken` is a
-    seed with which it fails.
+    A netlist of S states has S LUTs in the lane, and a LUT and four flip-flops around it. A placement
+    allows 100 MHz and one more for each seed and each clock of loop depth; it fails with the seed
+    `broken`.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -93,7 +93,7 @@ class Tools:
     def synthesise(self, board: Board, config: Any) -> Path:
         self.calls.append("synthesise")
         cells = {f"lane{index}": lut("w", "x") for index in range(config.states)}
-        # Registers of one bit, two in front, one behind, and a last one with the LUT that chooses.
+        # One-bit registers: two before the lane, one after it, and a last one with the LUT that selects.
         cells |= {"chain": flop("d", "i"), "in": flop("i", "a")}
         cells |= {"out": flop("x", "b"), "shifted": flop("c", "o")}
         cells |= {"choose": lut("b", "c")}
@@ -204,7 +204,7 @@ def test_the_whole_device_leaves_out_nothing(stand_in: Tools) -> None:
 @pytest.mark.unit
 def test_an_interrupted_sweep_goes_on_where_it_was(stand_in: Tools) -> None:
     points = grid([ECP], states=[16, 32], loop_depths=[1])
-    stand_in.stop_at = 5  # two netlists, two placements, and then
+    stand_in.stop_at = 5  # after two netlists and two placements
     with pytest.raises(KeyboardInterrupt):
         swept(points, seeds=3)
     assert stand_in.calls.count("seed 1") == 2

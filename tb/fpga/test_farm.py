@@ -68,7 +68,7 @@ endmodule
 
 @dataclass
 class Made:
-    """A farm, and the parts that its check is given."""
+    """A farm, and the parts that its check takes."""
 
     farm: Farm
     routed: dict[str, Any]
@@ -126,7 +126,7 @@ def made(netlist: dict[str, Any]) -> Made:
 
 
 def test_copies_are_as_fast_as_the_lane_alone(made: Made) -> None:
-    """The same places and routes, so the same paths; what is around them has room."""
+    """They have the same places and routes, so the same paths; the logic around them has room."""
     assert len(made.lanes) == LANES
     assert len(made.farm.lanes) == 2
     assert not made.problems()
@@ -136,9 +136,9 @@ def test_copies_are_as_fast_as_the_lane_alone(made: Made) -> None:
     clocks = made.farm.placements[0].report["fmax"].values()
     (clock,) = [entry["achieved"] for entry in clocks]
     slowest = min(lane.fmax_mhz for lane in made.farm.lanes)
-    assert clock <= slowest * (1 + 1e-6)  # a sum of rounded delays
+    assert clock <= slowest * (1 + 1e-6)  # delays are rounded
     assert clock >= 0.97 * slowest
-    assert made.farm.limits["block RAM"] == 212.0  # a port that writes is read by nobody here
+    assert made.farm.limits["block RAM"] == 212.0  # here nothing reads from a port that writes
     assert made.farm.placements[0].fmax_mhz == min(clock, *made.farm.limits.values())
 
 
@@ -162,7 +162,7 @@ def test_the_bitstream_has_the_ties_of_all_lanes(made: Made, tmp_path: Path) -> 
 
 
 def test_a_lane_has_no_cell_and_no_wire_outside_its_site(made: Made) -> None:
-    """So copies have all routes, and none of what one lane has is another's."""
+    """So a copy has all its routes, and lanes share no resource."""
     original = made.lanes[0].original
     assert not list(outside(original.module, original.site))
     module = copy.deepcopy(dict(original.module))

@@ -19,7 +19,7 @@ def cell(kind: str, out: int, **wires: int) -> dict[str, Any]:
 
 
 # in (1) -> a LUT with q (4) -> a register (3) -> a LUT -> a register (4) -> a LUT -> out (6).
-# The first register's net leads to what is inside only, the second one's to a port and inside.
+# The first register's net stays inside; the second one's also leads to a port.
 LANE = {
     "first": cell("TRELLIS_COMB", 2, A=1, B=4),
     "in_q": cell("TRELLIS_FF", 3, DI=2, CLK=9),

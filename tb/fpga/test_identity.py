@@ -32,7 +32,7 @@ endmodule
 
 
 def write_top(config: Config, folder: Path, more: str = "") -> None:
-    """Write the generated top as the generator does, made only once, and something behind it."""
+    """Write the generated top, which is made only once, with `more` appended."""
     (folder / "qstep_top.v").write_text(generated(config)["qstep_top"] + more, encoding="utf-8")
 
 

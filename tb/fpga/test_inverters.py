@@ -1,4 +1,4 @@
-"""Tables that only invert: which are removed, and that the rest computes the same."""
+"""Look-up tables that only invert: which ones are removed; what is left computes the same."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def flip_flop(given: int, kept: int, reset_to: str = "RESET") -> Module:
 
 
 def adder() -> Module:
-    """A sum of what is kept and of another bit, and of the other bit and what is kept."""
+    """An adder of two bits: the kept bit plus another one, and the other way round."""
     pins: dict[str, list[Any]] = {"A0": [KEPT], "B0": [OTHER], "C0": ["0"], "D0": ["1"]}
     pins |= {"A1": [OTHER], "B1": [KEPT], "C1": ["0"], "D1": ["1"], "CIN": ["0"]}
     return {
@@ -65,7 +65,7 @@ def netlist(before: Module, *, inverts_behind: bool) -> Module:
 
 
 def outputs(module: Module, values: dict[Any, int]) -> list[int]:
-    """Return what is seen a clock after what is before the flip-flop was made of these values."""
+    """Return the outputs one clock after the cells before the flip-flop had these inputs."""
     cells = module["cells"]
     first = {name: cell for name, cell in cells.items() if name == "before"}
     later = {name: cell for name, cell in cells.items() if name not in ("before", "kept")}
@@ -95,7 +95,7 @@ def test_what_is_left_of_inverters_makes_the_same(
     for bits in product((0, 1), repeat=3):
         values = dict(zip((A, B, OTHER), bits, strict=True))
         assert outputs(less, values) == outputs(module, values)
-    if removed:  # a table that is not turned is noticed
+    if removed:  # a table that was not adapted is noticed
         less["cells"]["sum"]["parameters"]["INIT1"] = ADDER
         assert outputs(less, values) != outputs(module, values)
 

@@ -33,7 +33,7 @@ def netlist() -> Module:
         "type": "MULT18X18D",
         "parameters": {"REG_OUTPUT_CLK": "CLK0"},
         "port_directions": dict.fromkeys(inputs, "input") | {"P0": "output", "P1": "output"},
-        "connections": inputs | {"P0": [14], "P1": [16]},  # nobody uses the second
+        "connections": inputs | {"P0": [14], "P1": [16]},  # nothing uses the second one
     }
     cells = {
         "m": multiplier,

@@ -39,16 +39,16 @@ SETTINGS = [
     AgentSettings(0.25, 0.75, Epsilon(0.05), 4),
 ]
 LANES = {"ecp5": 2}
-"""Of the family that farms are for; others have one, as the faulty netlist has."""
+"""Lanes, for the family that farms are for; other families, and the faulty netlist, have one."""
 
 STEPS = 10_000
-"""Of all agents together."""
+"""Steps of all agents together."""
 
 FAULTY = "gowin"
 _LUT = re.compile(
     r"(LUT4 #\(\s+\.INIT\(16'h)(\w{4})(\)\s+\) \\design\.agents\.core\.u_agents\.u_write\.)"
 )
-"""A look-up table of the module that makes the new value."""
+"""A look-up table of the module that computes the new value."""
 
 
 def opened(netlist: Path, family: str, config: Config = CONFIG) -> LinkAgents:

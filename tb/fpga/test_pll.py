@@ -95,7 +95,7 @@ def test_a_second_clock_is_the_one_that_was_asked_for() -> None:
         BuildError, match=r"210 MHz .* acting.clock_hz asks for 180 .* = 210_000_000"
     ):
         pll.check_rates(board, config, TWO_RATES.format(90, 210))
-    # The faster one is made first: of its multiple the other one is more often a part.
+    # The faster clock comes first: the slower one more often divides its multiple.
     words = " ".join(pll.pll_command(board, config))
     assert "--clkout0_name lanes_out -i 25 -o 180 --clkout1_name clock_out --clkout1 90 " in words
 

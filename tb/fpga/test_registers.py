@@ -41,7 +41,7 @@ def module(first: Module, enable: int | None) -> Module:
 
 
 def multiplier() -> Module:
-    outputs = {"P0": RESULTS[0], "P1": RESULTS[1], "P2": 12}  # nobody uses the last one
+    outputs = {"P0": RESULTS[0], "P1": RESULTS[1], "P2": 12}  # nothing uses the last one
     return module(cell("MULT18X18D", {}, {"A0": 5, "B0": 6}, outputs), ENABLE)
 
 

@@ -11,8 +11,8 @@ import pytest
 
 pytestmark = pytest.mark.synth
 
-# The whole design takes minutes, and bytes depend on folder and process no more than here; of the
-# generated Verilog see `tb/unit/test_generate.py`.
+# The whole design would take minutes and show no more about folders and processes.
+# `tb/unit/test_generate.py` tests the generated Verilog.
 LANE = """
 import shutil
 from qstep.config import Config

@@ -70,11 +70,11 @@ def judge(netlist: Path, family: str, sent: bytes, folder: Path) -> Judgement:
     (folder / "stimulus.hex").write_text(sent.hex("\n"), encoding="ascii")
     models = []
     for path in cells(family):
-        # Of what no netlist holds, Icarus Verilog 11 cannot read this one.
+        # Icarus Verilog 11 cannot read this module, which no netlist uses.
         text = re.sub(r"module TRELLIS_COMB\(.*?endmodule", "", path.read_text("utf-8"), flags=re.S)
         models.append(folder / path.with_suffix(".v").name)
         models[-1].write_text(text, encoding="utf-8")
-    # Nor defaults of ports.
+    # Nor can it read defaults of ports.
     options = ["-g2012", "-DNO_ICE40_DEFAULT_ASSIGNMENTS", "-s", BENCH.stem]
     options += [f"-P{BENCH.stem}.Count={len(sent)}", "-o", "bench.vvp"]
     processes.run(["iverilog", *options, BENCH, netlist, *models], BuildError, folder)

@@ -1,6 +1,6 @@
-"""A world whose answers are late, and which leaves out agent 1 for a while: a circuit for tests.
+"""A world that answers late, and ignores agent 1 for a while: a circuit for tests.
 
-Every second request of agent 0 is answered, and those of agent 1 but for the 20th to the 119th.
+It answers every second request of agent 0, and all of agent 1 except the 20th to the 119th.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SLEEP = (20, 120)
 
 
 class World(Component):
-    """One goes `action + 1` states on, modulo 8, and gets that state's number; state 7 is the end."""
+    """A step goes `action + 1` states on, modulo 8, and pays that state's number; state 7 is the end."""
 
     def __init__(self, config: Config) -> None:
         super().__init__({"world": In(WorldSignature(config))})
@@ -25,7 +25,7 @@ class World(Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         port = self.world
-        asked = Signal(8)  # by agent 1
+        asked = Signal(8)  # requests of agent 1
         awake, ready, ready_late = Signal(), Signal(), Signal()
         late, later = Signal(3), Signal(3)  # next state
         m.d.sync += [ready_late.eq(ready), port.ready.eq(ready_late)]

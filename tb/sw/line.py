@@ -1,7 +1,7 @@
-"""A serial line made of time, with the reference device at its end: how busy does the driver keep it?
+"""A serial line in simulated time, with the reference device at its end: how busy is it?
 
-A byte is under way for ten bit times, behind those before it. The device takes a byte a clock, then the
-answer travels back. Time passes only by waiting for answers: the computer counts as infinitely fast.
+A byte takes ten bit times, after those before it. The device takes one byte a clock, then the answer
+travels back. Time passes only while the host waits for answers: the host itself takes none.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class SimulatedLine:
     answer_delay : float
         Seconds that an adapter keeps each answer back.
     host_delay : float
-        Seconds that the computer takes before each write.
+        Seconds that the host takes before each write.
 
     Attributes
     ----------
@@ -46,8 +46,9 @@ class SimulatedLine:
         self._byte_seconds = BITS_PER_BYTE / config.link.baud
         self._clock_seconds = 1 / config.link.clock_hz
         self._device = ReferenceDevice(config)
-        self._device.receive(b"")  # what it says after its reset comes before anybody listens
-        # When the last byte there will have arrived, been worked on, and the last byte back arrived.
+        self._device.receive(b"")  # nobody listens yet to what it sends after its reset
+        # When the last byte will have reached the device, been processed, and the answer's last byte
+        # arrived.
         self._arrived = self._worked = self._answered = 0.0
         self._answers: deque[tuple[float, bytes]] = deque()
 
@@ -102,10 +103,10 @@ class Carried:
 
 
 def carry(config: Config, transitions: Transitions, line: SimulatedLine, warm: bool) -> Carried:
-    """Send transitions over a line and return what that took.
+    """Send transitions over a line and return the traffic.
 
-    With `warm` they are sent twice and the second time is reported: the rewards are known to the device
-    by then, and payloads, which begin short, have their full length if there were some 12,000.
+    With `warm`, they are sent twice and the second time is reported: by then the device knows the
+    rewards, and after some 12,000 transitions the payloads, short at first, have their full length.
     """
     device = LinkDevice(line, config)
     device.apply(transitions if warm else transitions[:0])

@@ -82,7 +82,7 @@ FAULTS: dict[str, Fault] = {
     "corrupt": _corrupt,
     "truncate": _truncate,
     "insert": _insert,
-    # The delimiter goes, and with it the boundary to the frame behind.
+    # The delimiter is lost, and with it the boundary to the next frame.
     "splice": lambda rng, frame: frame[: -1 - rng.randint(0, 4)],
     "delay": lambda rng, frame: b"",  # and it comes later: see LossyPort
 }
@@ -92,7 +92,7 @@ FAULTS: dict[str, Fault] = {
 class LossyPort:
     """Each frame through `port`, in either direction, gets a fault with probability `rate`.
 
-    What is delayed comes behind a later frame, or when the other side waits.
+    A delayed frame arrives after a later one, or when the other side waits.
     """
 
     def __init__(

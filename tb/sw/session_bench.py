@@ -38,7 +38,7 @@ def transitions(
 
 
 def spoiled(count: int, at: int) -> Transitions:
-    """Return transitions with an illegal action that the checks have not seen."""
+    """Return transitions with an illegal action, put in after they were checked."""
     batch = transitions(count)
     action = batch.action.copy()
     action[at] = CONFIG.actions

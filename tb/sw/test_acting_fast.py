@@ -102,7 +102,7 @@ def test_either_model_goes_on_from_what_the_other_was(pair: Pair) -> None:
     plain.restore(fast.table, fast.states, fast.counters)
     assert_equal(plain, fast)
     list(plain.run(40))
-    fast.run(7)  # and that is undone
+    fast.run(7)  # restoring undoes this
     fast.restore(plain.table, plain.states, plain.counters)
     assert_equal(plain, fast)
     list(plain.run(5))
@@ -217,7 +217,7 @@ def test_what_is_not_of_these_agents_is_refused() -> None:
         fast.load(fast.table[0])
     with pytest.raises(TableError, match=r"\[0, 0, 0\] is 40000; Q8.8 holds -32768 to 32767"):
         fast.load(np.full((2, 40, 3), 40000, np.int32))
-    for steps in (-1, 1 << 48):  # no device takes more
+    for steps in (-1, 1 << 48):  # out of every device's range
         wrong = rf"steps is {steps}; it must be an integer from 0 to 2\^48-1"
         with pytest.raises(ConfigError, match=wrong):
             fast.run(steps)

@@ -108,7 +108,7 @@ def test_a_run_that_goes_on_ends_as_if_it_had_not_stopped() -> None:
     half = told("--updates", "50000", "--out", "half")
     assert half["updates"] < whole["updates"]
     rest = told("--updates", "100000", "--out", "half", "--resume")
-    # The last report covers another stretch.
+    # The last report covers another number of steps.
     assert {**rest, "win_rate": 0} == {**whole, "win_rate": 0}
     assert told("--updates", "100000", "--out", "half", "--resume")["updates"] == rest["updates"]
 

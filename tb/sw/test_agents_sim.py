@@ -38,7 +38,7 @@ SETTINGS = [
     AgentSettings(0.1, 0.99, Epsilon(0.3), 2),
     AgentSettings(1.0, 0.5, Epsilon(1, 0, "linear", 900, unit="episodes"), 3),
 ]
-# A simulation is slower than the clock on the wall, by which the driver gives up.
+# The driver's patience is in wall-clock time, and a simulation runs slower than a device.
 PATIENCE = 0.05
 
 
@@ -118,7 +118,8 @@ def test_counters_are_read_while_a_job_runs_and_stop_ends_it_after_whole_steps(
     device.stop()
     assert not device.running
     counters, states = device.counters, device.states
-    # Each agent is where the model is after as many steps: agents with tables of their own are alone.
+    # Each agent is where the model is after the same number of steps: without a shared table, agents are
+    # independent.
     for number, own in enumerate(counters):
         model = FastActingModel(CONFIG, WORLD, SETTINGS)
         model.run(own.steps)
@@ -158,12 +159,12 @@ def test_reset_ends_the_job_and_the_counters_say_how_far_it_was(port: SimPort) -
     with pytest.raises(SessionLostError, match="the device was reset"):
         _ = device.running
     device.reconnect()
-    port.read(0)  # the steps under way end, as after STOP
+    port.read(0)  # steps under way still end, as after STOP
     assert not device.running
     after = device.counters
     assert all(a.steps <= b.steps for a, b in zip(before, after, strict=True))
     assert device.counters == after
-    # What is loaded again goes on exactly.
+    # A restored device goes on exactly.
     model = FastActingModel(CONFIG, WORLD, SETTINGS)
     device.restore(model.table, model.states, model.counters)
     device.run(300)
@@ -174,7 +175,7 @@ def test_reset_ends_the_job_and_the_counters_say_how_far_it_was(port: SimPort) -
 def test_reset_at_rest_keeps_the_words_of_all_agents(tmp_path: Path) -> None:
     device = tmp_path / "qstep_device.v"
     device.write_text(generated(CONFIG)["qstep_device"], encoding="utf-8")
-    # It spoils what is read in the clock in which it is written, as a chip may.
+    # A memory that spoils a word read in the clock in which it is written, as a chip may.
     library = compile_library([*sources.rtl_files(CONFIG), device], "qstep_device", optimise=False)
     port = SimPort(CONFIG, library=library)
     agents = LinkAgents(port, CONFIG, WORLD, SETTINGS)

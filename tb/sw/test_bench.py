@@ -290,7 +290,7 @@ def test_the_terminal_shows_rates_ratios_phases_and_the_absent(small_report: Ben
     assert re.search(r"act learn .* slow 25% 75%", text)
     assert "absent: gone: no <b>" in text
     assert "Median of 3 turns" in text
-    assert "Kernel" not in text  # that is said of tables only
+    assert "Kernel" not in text  # only tables have this remark
 
 
 @pytest.mark.parametrize("name", ["short", "qloss-single-plain-grad", "x" * 30])

@@ -1,4 +1,4 @@
-"""Agents on all cores as a system of the benchmark, and boards beside them for each watt and euro."""
+"""Agents on all cores as a system of the benchmark, and boards beside them per watt and per euro."""
 
 from __future__ import annotations
 

@@ -74,9 +74,9 @@ def by_formula(config: Config, transitions: Transitions, answer_delay: float = 0
 
 
 FORMULA = 0.006
-"""How far the formula may be from the simulated line, relatively. It takes all of COBS that there can be
-(one byte in 254, 0.4 %), the driver ends a shorter frame with every fifty (0.1 %), and the wait for the
-last answer is in no frame's time (0.1 % of 24 frames or more)."""
+"""Relative difference allowed between formula and simulated line. The formula counts the most bytes that
+COBS can add (one in 254, 0.4 %). It leaves out that one frame in fifty is shorter (0.1 %), and the wait
+for the last answer (0.1 % of 24 frames or more)."""
 
 
 @unit
@@ -170,7 +170,7 @@ class Watched:
 def carry_simulated(
     device: LinkDevice, port: SimPort, watched: Watched, transitions: Transitions, at_once: int
 ) -> Carried:
-    """Do on the simulated hardware what `carry` does, some transitions in each call of `apply`."""
+    """Do what `carry` does, on simulated hardware, with `at_once` transitions in a call of `apply`."""
     to_device, to_host, began = watched.to_device, watched.to_host, port.clocks
     for first in range(0, len(transitions), at_once):
         device.apply(transitions[first : first + at_once])
@@ -190,7 +190,7 @@ def test_the_driver_keeps_the_line_of_the_simulated_hardware_busy() -> None:
     with closing(LinkDevice(watched, CONFIG)) as device:
         cold = carry_simulated(device, port, watched, transitions, len(transitions))
         warm = carry_simulated(device, port, watched, transitions, len(transitions))
-        # What is asked for in small portions is not: the line waits for each last answer.
+        # With small portions the line is not busy: it waits for the last answer of each.
         portions = carry_simulated(device, port, watched, transitions[:2000], 20)
     assert CONFIG.link.baud == 3_000_000
     assert portions.busy < BUSY <= cold.busy < 1

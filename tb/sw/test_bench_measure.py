@@ -148,7 +148,7 @@ def test_the_amount_stops_at_the_most_that_a_form_takes(clock: FakeClock) -> Non
 
 
 def test_phases_are_those_of_the_turns(clock: FakeClock) -> None:
-    seconds = {"prepare": 5.0, KERNEL: 7.0}  # of the calibration: they do not count
+    seconds = {"prepare": 5.0, KERNEL: 7.0}  # the calibration's, which do not count
 
     def work(amount: int) -> int:
         clock.spend(4.0 * amount)
@@ -218,7 +218,7 @@ def test_a_training_that_leaves_updates_out_is_caught() -> None:
 
 @pytest.mark.parametrize(
     "name", [name for name in systems.NAMES if name not in ("farm", "pqn-run")]
-)  # which have files of their own: a form of theirs needs JAX
+)  # which have test files of their own, since one of their forms needs JAX
 def test_every_form_of_every_system_does_what_it_is_asked_for_and_passes(name: str) -> None:
     torch = pytest.importorskip("torch")
     threads = torch.get_num_threads()

@@ -77,7 +77,7 @@ def test_falling_is_no_success_and_500_steps_are() -> None:
 
 
 LEAST = 400.0
-"""Four fifths of what is reached; another processor's sines round otherwise."""
+"""Four fifths of what is reached here; another processor's sines round differently."""
 
 
 @pytest.mark.unit

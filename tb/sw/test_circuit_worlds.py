@@ -100,7 +100,7 @@ def admission() -> dict[str, NDArray[Any]]:
 
 
 def admission_table() -> WorldTable:
-    """The same as memories: the upper bits of a draw are the slot, the others are compared."""
+    """The same world as memories: the upper bits of a draw select the slot, the others are compared."""
     rows = {name: column.reshape(32, 2, 4, 2)[..., ::-1] for name, column in admission().items()}
     return WorldTable(
         split=rows["weight"][..., 0].astype(np.int32),
@@ -136,7 +136,7 @@ def admission_model() -> FastActingModel:
 def test_admission_is_the_world_that_is_described(port: SimPort) -> None:
     model = admission_model()
     run_both(LinkAgents(port, ADMISSION, 40, SETTINGS), model)
-    assert model.table.any(axis=-1).all()  # every state has been there
+    assert model.table.any(axis=-1).all()  # every state was visited
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_a_circuit_is_trained_from_the_command_line(known: bool, tmp_path: Path)
     assert result.exit_code == 0, result.output
     report = json.loads(result.stdout)
     assert report["terminations"] > 0
-    # Of a world that describes it the optimum is known.
+    # The optimum is known if the world describes its outcomes.
     assert (len(report["optimum"]), report["greedy_return"] is not None) == (3 * known, known)
     plan = planned(
         "gridworld",
@@ -239,7 +239,7 @@ def test_a_world_that_does_not_answer_ends_the_job_and_the_device_goes_on_exactl
     config = replace(DROWSY, acting=world.acting(agents=3))
 
     def assert_agents_exact() -> None:
-        """Each agent is where the model is after as many steps."""
+        """Each agent is where the model is after the same number of steps."""
         counters, states, table = device.counters, device.states, device.table
         for number, own in enumerate(counters):
             model = FastActingModel(config, world.table(config), SETTINGS)
@@ -257,7 +257,7 @@ def test_a_world_that_does_not_answer_ends_the_job_and_the_device_goes_on_exactl
     assert steps[1] == SLEEP[0]
     assert steps[1] < steps[0] < steps[2] < 5000
     assert_agents_exact()
-    # Its answers come again, and what was read goes on exactly as well as what is there.
+    # The world answers agent 1 again; both the device and a restored copy go on exactly.
     device.run(200)
     assert [own.steps - before for own, before in zip(device.counters, steps, strict=True)] == [
         200

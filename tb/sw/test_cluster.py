@@ -34,7 +34,7 @@ SECONDS = 60
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
-    """A scheduler and two workers, each a process, and what this process cannot know beforehand."""
+    """A scheduler and two workers, each in a process of its own."""
     file = tmp_path / "scheduler.json"
     told = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     words = ["scheduler", "--scheduler-file", str(file), "--host", "127.0.0.1", "--port", "0"]
@@ -110,7 +110,7 @@ def test_dask_that_is_not_installed_is_named_with_its_extra(
 
 
 class KilledWorker(Exception):
-    """As Dask has it."""
+    """Dask's error of this name."""
 
 
 def stand_in(
@@ -118,7 +118,7 @@ def stand_in(
     late: bool = False,
     version: Callable[..., Any] = metadata.version,
 ) -> SimpleNamespace:
-    """A scheduler whose work ends with an error, whose workers are late or have another version."""
+    """A scheduler whose work fails, or whose workers are late or have another version."""
 
     class Client:
         loop = None

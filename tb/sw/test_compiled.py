@@ -58,12 +58,12 @@ def run(package: Path, **environment: str) -> str:
 
 def test_code_is_made_anew_when_what_it_imports_has_changed(package: Path) -> None:
     assert run(package) == "22.0 0"
-    assert run(package) == "22.0 1"  # kept
+    assert run(package) == "22.0 1"  # from the cache
     (package / "rules.py").write_text("FOOD = 20.0\n", encoding="utf-8")
     assert run(package) == "42.0 0"
-    (package / "other.py").write_text("UNUSED = 2\n", encoding="utf-8")  # no part of the kernel
+    (package / "other.py").write_text("UNUSED = 2\n", encoding="utf-8")  # not a part of the kernel
     assert run(package) == "42.0 1"
-    assert len([*package.rglob("*.nbc")]) == 1  # in the place of the old one
+    assert len([*package.rglob("*.nbc")]) == 1  # it replaced the old one
 
 
 def test_code_that_numba_keeps_by_itself_goes_stale(package: Path) -> None:

@@ -159,7 +159,7 @@ def with_other(part: str, name: str, value: Any) -> Callable[[Checkpoint], None]
         ),
         (with_other("head", "phases", 1.0), "phases of the checkpoint is float; it must be dict"),
         (
-            with_other("arrays", "networks.online", np.zeros(1, np.float32)),  # fits every place
+            with_other("arrays", "networks.online", np.zeros(1, np.float32)),  # fits any shape
             r"networks\.online of the checkpoint is float32 of shape \[1\]; it must be float32 of shape "
             r"\[1, 114\]",
         ),

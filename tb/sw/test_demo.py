@@ -93,7 +93,7 @@ def test_equal_tables_are_reported_and_the_picture_drawn(
     assert "this is the best way" in result.output
     light, dark = (imread(tmp_path / f"result-{theme}.png") for theme in ("light", "dark"))
     assert light.shape == dark.shape
-    shown = light[..., 3] > 0.99  # the rest is the page's own ground
+    shown = light[..., 3] > 0.99  # the rest is transparent
     assert light[shown][:, :3].mean() < dark[shown][:, :3].mean()
 
 
@@ -166,7 +166,7 @@ def test_agents_learn_on_the_simulated_chip() -> None:
     found = demo_agents.on_chip()
     assert (found.table.size, found.differing) == (1600, 0)
     assert found.optimal == demo_agents.AGENTS
-    # A step a clock, and the clocks until the host has asked whether all are made.
+    # A step a clock, and the clocks until the host learns that all are made.
     assert found.steps == demo_agents.AGENTS * demo_agents.STEPS
     assert found.steps <= found.clocks < 1.3 * found.steps
 

@@ -172,7 +172,7 @@ def test_table_of_a_ready_machine_ends_with_status_0() -> None:
 
 
 def check_what_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compare what the command says with what there is to be found, all of it and a part of it."""
+    """Check what the command says when it finds everything, and when something is missing."""
     here = Finding("needle", "1.2.3", "sewing", "buy one", required=True)
     missing = Finding("thread", None, "sewing", "spin some", required=True)
     for findings, ready in (([here], True), ([here, missing], False)):
@@ -201,7 +201,7 @@ def test_json_and_table_say_what_was_found(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def shown_with(**wrong: str) -> Callable[[list[Finding], bool], None]:
-    """Return the table of findings of which every one that there is has wrong fields."""
+    """Return a way to show findings, with these fields wrong in each."""
     show = cli_doctor._show
     return lambda findings, ready: show([replace(f, **wrong) for f in findings], ready)
 

@@ -83,7 +83,7 @@ def plain_returns() -> list[float]:
 
 
 LEAST_FAST, LEAST_PLAIN = 112.0, 125.0
-"""Three quarters of what is reached; another processor rounds otherwise."""
+"""Three quarters of what is reached here; another processor rounds differently."""
 
 
 @pytest.mark.parametrize("prioritised", [False, True])

@@ -97,7 +97,7 @@ def score_after_600_episodes() -> float:
 
 
 LEAST = 23.0
-"""Three quarters of what is reached; another processor rounds otherwise."""
+"""Three quarters of what is reached here; another processor rounds differently."""
 
 
 def test_fast_form_learns_to_eat_in_600_episodes() -> None:
@@ -144,7 +144,7 @@ def test_phases_are_parts_of_the_time(form: str) -> None:
 
 
 def run_with(episodes: int) -> Run:
-    """Return a run that was evaluated every 400 episodes; each step took it longer than the last."""
+    """Return a run that was evaluated every 400 episodes, and whose steps took longer and longer."""
     run = small_run(episodes=1)
     for _ in run:
         pass

@@ -25,13 +25,13 @@ pytestmark = pytest.mark.unit
 COUNT = 1 << 16
 AGENTS = 16
 UNLIKELY = 5.5
-"""Standard deviations; a thousand statistics are asked."""
+"""In standard deviations: a thousand statistics are computed."""
 
 WIDTHS = (16, 16, 16, 16, 15, 1)
 ACTION = 3
 MAZE = "gridworld-16x16"
 STEPS = 1 << 20
-Parts = tuple[NDArray[np.uint64], ...]  # of many draws, in the order of Draw
+Parts = tuple[NDArray[np.uint64], ...]  # the parts of many draws, in the order of Draw
 Generator = Callable[..., Parts]
 
 
@@ -50,7 +50,7 @@ def ours(agent: int, count: int = COUNT) -> Parts:
 
 
 def split(word: NDArray[np.uint64]) -> Parts:
-    """What would be drawn from a word without rounds."""
+    """Return the parts of a draw that takes the word itself, without rounds."""
     parts = (word >> np.uint64(shift) & np.uint64(0xFFFF) for shift in (48, 32, 16, 0))
     return (*parts, word >> np.uint64(49), word & np.uint64(1))
 
@@ -60,7 +60,7 @@ def plain_xorshift(agent: int, count: int = COUNT) -> Parts:
 
 
 def shifted(word: int) -> int:
-    """A shift register of 64 bits, one shift a draw (taps 64, 63, 61, 60: of the longest period)."""
+    """Shift a 64-bit register (taps 64, 63, 61, 60: of the longest period)."""
     bit = (word >> 63 ^ word >> 62 ^ word >> 60 ^ word >> 59) & 1
     return (word << 1 | bit) & (1 << 64) - 1
 
@@ -74,7 +74,7 @@ def same_for_all(agent: int, count: int = COUNT) -> Parts:
 
 
 def chi(cells: NDArray[np.uint64], bins: int) -> float:
-    """Standard deviations by which cells are unevenly filled."""
+    """Return by how many standard deviations cells are unevenly filled."""
     expected = len(cells) / bins
     found = np.bincount(cells.astype(np.int64), minlength=bins)
     square = ((found - expected) ** 2).sum() / expected
@@ -82,7 +82,7 @@ def chi(cells: NDArray[np.uint64], bins: int) -> float:
 
 
 def rank(rows: list[int]) -> int:
-    """Rank over GF(2)."""
+    """Return the rank over GF(2)."""
     found = 0
     while rows:
         pivot = rows.pop()
@@ -94,7 +94,7 @@ def rank(rows: list[int]) -> int:
 
 
 def failures(generator: Generator) -> set[str]:
-    """Names of the statistics that a generator fails."""
+    """Return the names of the statistics that a generator fails."""
     parts = generator(0)
     found = set()
 
@@ -123,7 +123,7 @@ def failures(generator: Generator) -> set[str]:
             stream = (part[:256] >> np.uint64(place) & np.uint64(1)).tolist()
             number = int("".join(map(str, stream)), 2)
             hankel = [number >> k & (1 << 128) - 1 for k in range(128)]
-            if rank(hankel) < 118:  # of random bits: one in 10^30
+            if rank(hankel) < 118:  # random bits: one case in 10^30
                 found.add("linear")
     for one, other in combinations(range(6), 2):
         upper = [next(ends(parts[k], WIDTHS[k], 5)) for k in (one, other)]
@@ -154,7 +154,7 @@ def test_a_weak_generator_is_caught(generator: Generator, failed: set[str]) -> N
 
 
 def share_not_optimal(q: NDArray[np.int32]) -> float:
-    """Of the states of the maze that can be reached, those whose greedy action is not optimal."""
+    """Return the share of the maze's reachable states whose greedy action is not optimal."""
     world = World.named(MAZE)
     optimal = solve(world, 0.9).optimal
     reached = world.visited(np.ones_like(optimal))
@@ -162,7 +162,7 @@ def share_not_optimal(q: NDArray[np.int32]) -> float:
 
 
 def walked(generator: Generator, steps: int) -> NDArray[np.int32]:
-    """What a random walk through the maze teaches, its actions drawn by any generator."""
+    """Return the table that a random walk through the maze teaches, with actions from a generator."""
     world = World.named(MAZE)  # without chance: a row for each state and action
     shape = world.states, world.actions
     following, terminated = world.next_state.reshape(shape), world.terminated.reshape(shape)

@@ -60,8 +60,8 @@ def test_length_is_checked_beside_the_crc():
 
 
 def test_splice_with_a_valid_crc_is_dropped():
-    # A CRC is linear: where the first four bytes of a frame are changed by the CRC of what precedes
-    # it, the two together have a valid CRC. Only the length tells that they are not one frame.
+    # A CRC is linear: if the first four bytes of a frame are XORed with the CRC of the frame before it,
+    # the two together have a valid CRC. Only the length shows that they are not one frame.
     first, second = (cobs.decode(encode_frame(1, 0, 0, part)[:-1]) for part in (b"abcd", b"efgh"))
     changed = bytes(a ^ b for a, b in zip(second, zlib.crc32(first).to_bytes(4, "little")))  # noqa: B905
     joined = first + changed + second[4:]

@@ -34,7 +34,7 @@ def test_gymnasium_accepts_every_registered_environment(env_id: str) -> None:
 
 
 class Silent(Snake):
-    """Does not draw from its seed, and does not report how it ended."""
+    """Ignores its seed, and does not report how it ended."""
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
         return super().reset(seed=None, options=options)
@@ -120,7 +120,7 @@ def as_gymnasium(kind: Observation, num_envs: int) -> VectorEnv[Any, Any, Any]:
 
 @pytest.mark.parametrize("kind", ["state", "features", "flood"])
 def test_vector_environments_are_gymnasiums_own_of_the_single_one(kind: Observation) -> None:
-    # Gymnasium 1.4 has no checker of vector environments: its own are what ours must equal.
+    # Gymnasium 1.4 has no checker for vector environments, so ours are compared with its own.
     envs, plain = gym.make_vec("qstep/Snake-v0", 3, observation=kind), as_gymnasium(kind, 3)
     assert type(envs).__name__ == "SnakeVectorEnv"
     for space in ("observation", "action", "single_observation", "single_action"):

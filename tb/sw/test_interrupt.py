@@ -54,7 +54,7 @@ AT_WORK = {
     "sweep": ("gridworld", "qstep.acting.sweep.Sweep.run", ""),
     "train": ("gridworld --act host", "qstep.devices.model_device.ModelDevice.configure", ""),
 }
-"""What is typed after a command, what the signal interrupts, and what the command says of it."""
+"""Arguments of each command, the call that the signal interrupts, and what the command then says."""
 
 
 def test_every_command_is_interrupted_here() -> None:

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.rtl
 
 DIVISOR = 8
 SLOWER, RATIO = 4, 1.7
-"""So much slower than the simulation's is the link's clock, and so much faster than that the lanes'."""
+"""The link's clock is that of the simulation divided by SLOWER; the lanes' is RATIO times the link's."""
 
 CONFIG = Config(
     *(4, 2, "Q6.10"),
@@ -56,7 +56,8 @@ def test_a_device_of_two_unrelated_clocks_runs_is_read_stops_and_is_reset(tmp_pa
     for name, text in files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     verilog = [*sources.rtl_files(CONFIG), *(tmp_path / name for name in files)]
-    # With a trace all is evaluated until nothing changes any more: clocks are made of a clock here.
+    # With a trace, everything is evaluated until it settles; here that matters, as one clock makes the
+    # others.
     library = compile_library(verilog, "clocks", uart=True, trace=True, optimise=False)
     port = SimPort(CONFIG, uart=True, library=library)
     port.set_baud(CONFIG.link.baud // SLOWER)

@@ -125,7 +125,7 @@ def test_page_names_no_address_outside(program: Program) -> None:
 
 
 def test_next_program_has_another_token_and_no_scripts_from_elsewhere(program: Program) -> None:
-    os.environ["BOKEH_RESOURCES"] = "cdn"  # Bokeh would take its scripts from its makers' server
+    os.environ["BOKEH_RESOURCES"] = "cdn"  # scripts from its makers' server
     try:
         other = Program("gridworld")
     finally:

@@ -103,7 +103,7 @@ def test_sliders_show_and_set_what_the_device_has(shown: tuple[Shown, Controller
     controller.reset().result()
     assert device() == [0.5, 0.9, 0.2]
     assert [page[name].value for name in names] == [0.5, 0.9, 0.2]
-    page["alpha"].value = 0.125  # where it was before
+    page["alpha"].value = 0.125  # at its earlier place
     soon(lambda: device() == [0.125, 0.9, 0.2])
 
 
@@ -262,7 +262,7 @@ def test_browser_shows_a_run_and_steers_it() -> None:
             complaints = [e for e in browser.get_log("browser") if e["level"] != "INFO"]
             assert complaints == []
 
-            # Both checks see what would go elsewhere; the page itself does not let it.
+            # Both checks see a request to another host; the page's own policy refuses it.
             browser.execute_script("new Image().src = 'http://localhost:1/'")
             refused = soon(lambda: browser.get_log("browser"))
             assert "Content Security Policy" in refused[0]["message"]

@@ -1,4 +1,4 @@
-"""A live world: the host reports what happened and gets the next action; all devices agree."""
+"""A live world: the host reports what happened and gets the next action; all devices give the same."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SIM_PATIENCE = 0.05
 
 
 def lived() -> ActingModel:
-    """The model of agents in a world from tables: what they live through is said to a live one."""
+    """Return a model in a world from tables, whose steps are then reported to a live device."""
     acting = replace(CONFIG.acting or Acting(), world="table", outcomes=2, starts=2)
     config = replace(CONFIG, acting=acting)
     return ActingModel(config, random_world(config, 0, 3), SETTINGS)
@@ -97,7 +97,7 @@ def test_hardware_lives_through_what_it_is_told(port: SimPort, rate: float) -> N
     follow(device, model, 40)
     assert_exact(device, model)
     assert not rate or sum(line.hits.values()) > 10
-    # It goes on from what it was, and an episode may be left for another one.
+    # A restored device goes on from there, and a host may leave an episode for another one.
     device.restore(device.table, device.states, device.counters)
     twin = LiveModel(CONFIG, SETTINGS)
     twin.restore(model.table, model.states, model.counters)

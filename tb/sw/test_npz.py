@@ -18,7 +18,7 @@ NAMES = ("state", "reward", "terminated")
 
 
 def arrays(count: int = 2) -> dict[str, np.ndarray]:
-    """Return columns as they come; the rewards do not compress."""
+    """Return typical columns; the rewards do not compress."""
     return {
         "state": np.arange(count),
         "reward": np.random.default_rng(1).normal(0, 20, count),
@@ -72,7 +72,7 @@ def test_a_compressed_file_with_a_changed_byte_is_equal_or_refused(
     whole = compressed(path)
     right = load_arrays(path, NAMES)
     refused = equal = 0
-    for at in range(flip % 5, len(whole), 5):  # elsewhere for each flip
+    for at in range(flip % 5, len(whole), 5):  # other places for each flip
         changed = whole.copy()
         changed[at] ^= flip
         path.write_bytes(changed)
@@ -101,7 +101,7 @@ def test_damage_of_a_compressed_file_is_named(
 ) -> None:
     path = tmp_path / "t.npz"
     changed = compressed(path)
-    start = changed.index(b"PK\x01\x02")  # what the central directory says of the first member
+    start = changed.index(b"PK\x01\x02")  # the first member's entry in the central directory
     if field == "data":
         start = 30 + sum(
             struct.unpack_from("<HH", changed, 26)

@@ -112,7 +112,7 @@ def learn(
     with LinkAgents(port, config, 0, settings) as device:
         for steps in (300, 1, 2):
             device.run(steps)
-            if steps == 300:  # before the first action of another job, which no answer leads to
+            if steps == 300:  # before the first action of a second job, which answers nothing
                 said = re.findall(r"latency (\d+) to (\d+) clocks", capfd.readouterr().err)
                 assert tuple(map(int, said[-1])) == latency
             model.run(steps)

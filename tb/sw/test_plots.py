@@ -113,11 +113,11 @@ def test_arrow_points_to_where_the_action_leads(env_id: str) -> None:
         axes = draw_policy(env_id, grid_map(env), q).axes[0]
         (arrows,) = (entry for entry in axes.collections if isinstance(entry, Quiver))
         width = round(axes.get_xlim()[1] + 0.5)
-        assert axes.yaxis_inverted()  # so that a row further down is further down
+        assert axes.yaxis_inverted()  # so rows run downwards
         moved = 0
         for (column, row), right, up in zip(arrows.XY, arrows.U, arrows.V, strict=True):
             state = int(row) * width + int(column)
-            # Of slippery moves the one that is meant is between those to both sides.
+            # Of a slippery move's outcomes, the intended one is between those to either side.
             if isinstance(model, GridWorld):
                 to = model.deterministic_model().next_state[state, action]
             else:

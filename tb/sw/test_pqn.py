@@ -125,7 +125,7 @@ def greedy_score(made: Pqn, games: Envs) -> float:
 
 
 LEAST_CARTPOLE, LEAST_SNAKE = 330.0, 13.0
-"""Three quarters of what is reached; another processor rounds otherwise."""
+"""Three quarters of what is reached here; another processor rounds differently."""
 
 
 def test_it_learns_cartpole_in_a_few_steps() -> None:

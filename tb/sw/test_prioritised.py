@@ -49,7 +49,7 @@ def test_every_row_of_a_batch_is_from_its_own_stratum() -> None:
 def test_place_at_the_very_end_finds_a_stored_row() -> None:
     class Last:
         def random(self, shape: tuple[int, int]) -> np.ndarray:
-            return np.full(shape, 1.0)  # beyond what a generator gives
+            return np.full(shape, 1.0)  # a generator's numbers are below 1
 
     priorities = Priorities(8, 1.0)
     priorities.add(np.arange(3))

@@ -45,14 +45,14 @@ def arrays(count=3000, **changed):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder with walk.npz, which is the working one."""
+    """A folder with walk.npz; it is the working folder."""
     np.savez(tmp_path / "walk.npz", **arrays())
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 def replay(*options, file="walk.npz", geometry=("--states", "25", "--actions", "4")):
-    """Run the command; an error comes out as it is."""
+    """Run the command; an error is raised as it is."""
     words = [file, "--out", "table.npz", *geometry, *options]
     return CliRunner().invoke(command, words, catch_exceptions=False)
 
@@ -85,7 +85,7 @@ class SimPort(DirectPort):
 
     def __init__(self, config, uart=False):
         super().__init__(ReferenceDevice(config))
-        self.device._table = [1] * 100  # what an earlier run has left there
+        self.device._table = [1] * 100  # left by an earlier run
         self.made.append(self)
 
 
@@ -206,7 +206,7 @@ def test_folder_that_does_not_exist_is_refused_before_the_work(folder):
 
 def test_folder_in_the_place_of_the_table_is_refused_before_the_work(folder, monkeypatch):
     (folder / "table.npz").mkdir()
-    monkeypatch.setattr(replay_module, "open_device", None)  # nothing is to be opened
+    monkeypatch.setattr(replay_module, "open_device", None)  # nothing may be opened
     result = replay()
     assert result.exit_code == 2
     assert "Invalid value for '--out': File 'table.npz' is a directory." in result.stderr

@@ -40,7 +40,7 @@ def test_second_run_in_a_folder_is_refused_with_the_process_that_is_there(tmp_pa
                 pytest.fail("two runs in one folder")
         other.communicate()
         assert other.returncode == -signal.SIGKILL
-    with run_folder(folder, False, False):  # a killed one holds nothing
+    with run_folder(folder, False, False):  # a killed run holds no lock
         assert (folder / "lock").exists()
     assert list(folder.iterdir()) == []
 

@@ -20,7 +20,7 @@ def square(number: int) -> int:
 
 
 def square_or_die(item: tuple[int, str]) -> int:
-    """Number 3 ends its worker: always, or until there is a file."""
+    """Return the square; number 3 kills its worker, always or until a file exists."""
     number, file = item
     if number == 3 and not (file and Path(file).exists()):
         if file:

@@ -41,7 +41,7 @@ def echo() -> SimPort:
 
 @contextmanager
 def served(link: str) -> Iterator[str]:
-    """Serve an echoing device; at the end a byte that fails its assertion ends the server."""
+    """Serve an echoing device; at the end, a byte that violates its assertion ends the server."""
     names: list[str] = []
     errors: list[DeviceError] = []
     is_ready = threading.Event()

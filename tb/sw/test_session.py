@@ -39,7 +39,7 @@ def test_every_transition_is_applied_once_over_a_line_that(fault, seed):
 @pytest.mark.release
 @pytest.mark.parametrize("fault", FAULTS)
 def test_ten_thousand_faults_lose_and_double_nothing(fault, monkeypatch):
-    # Of so many frames, five in a row are lost now and then, and the driver gives up.
+    # Among so many frames, five in a row are sometimes lost, and the driver would give up.
     monkeypatch.setattr(exchange, "RETRIES", 12)
     reference = ReferenceDevice(CONFIG)
     port = LossyPort(DirectPort(reference), 1, 0.1, (fault,))
@@ -71,7 +71,7 @@ def test_one_flipped_bit_in_a_thousand_bytes_changes_nothing(buffer_bytes):
 
 
 class AppliesTwice(ReferenceDevice):
-    """A device that carries out a repeated STEP again."""
+    """A device that executes a repeated STEP again."""
 
     def _carry_out(self, frame):
         if frame.type == Request.APPLY_CODED and (self._expected - frame.seq) % 65536 == 1:

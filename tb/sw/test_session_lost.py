@@ -136,7 +136,7 @@ def test_a_request_from_before_a_power_cycle_is_not_carried_out_in_another_hosts
     other = LinkDevice(DirectPort(late), CONFIG, PATIENCE)
     port = DirectPort(late)
     host._exchange._port = port
-    # The first number that the device expects in the other session is that of its first request.
+    # The number that the device expects first in the other session is that of its first request.
     host._window.next = late._expected
     host.send(Request.CLEAR)
     with pytest.raises(SessionLostError, match="another host opened a session"):

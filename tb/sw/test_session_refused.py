@@ -20,7 +20,7 @@ ILLEGAL = bytes(8)  # NOISE with x = 0
 
 
 class LosesAnswers(DirectPort):
-    """The host does not hear the next `deaf` times that the device speaks."""
+    """The host misses the device's next `deaf` answers."""
 
     deaf = 0
 
@@ -195,7 +195,7 @@ def test_a_late_answer_to_hello_says_nothing_of_what_was_refused():
 
 
 class AppliesAfterwards(ReferenceDevice):
-    """A device of the first version: what comes after a refusal is carried out."""
+    """A device of the first version: it executes what comes after a refusal."""
 
     def _carry_out(self, frame):
         self._refusal = None
@@ -203,7 +203,7 @@ class AppliesAfterwards(ReferenceDevice):
 
 
 def test_a_device_that_goes_on_after_a_refusal_is_not_exact():
-    # So the tests above can fail: more is applied than the driver says.
+    # The tests above can fail: here more is applied than the driver reports.
     reference = AppliesAfterwards(CONFIG)
     device = LinkDevice(DirectPort(reference), CONFIG, PATIENCE)
     with pytest.raises(RefusedError) as caught:

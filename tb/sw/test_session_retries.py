@@ -46,7 +46,7 @@ def test_no_device_at_all_is_an_error_in_time():
 
 
 class AnswersGap(ReferenceDevice):
-    """A device that answers the first requests GAP although nothing is missing, and counts all."""
+    """A device that counts requests, and answers GAP to the first although nothing is missing."""
 
     def __init__(self, config, gaps):
         super().__init__(config)

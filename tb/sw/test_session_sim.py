@@ -16,7 +16,7 @@ from qstep_sim.port import SimPort
 
 pytestmark = pytest.mark.rtl
 
-# A simulation is slower than the clock on the wall, by which the driver gives up.
+# The driver's patience is in wall-clock time, and a simulation runs slower than a device.
 PATIENCE = 0.02
 
 HYPER = Hyperparameters(alpha=0.25, rounding="stochastic", seed=3)
@@ -64,7 +64,7 @@ def test_hardware_reset_at_another_rate_is_found_and_so_is_a_rate_that_was_left(
     device.reconnect()
     assert port.baud == CONFIG.link.baud
     device.set_baud(1_000_000)
-    port.set_baud(CONFIG.link.baud)  # as another host finds it
+    port.set_baud(CONFIG.link.baud)  # the rate that another host uses
     with LinkDevice(port, CONFIG, PATIENCE) as other:
         other.configure(HYPER)
         other.clear()

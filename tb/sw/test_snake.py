@@ -27,7 +27,7 @@ Result = tuple[Any, float, bool, bool, int]
 
 
 class Plain:
-    """One plain game, and what a test asks of it."""
+    """One plain game, with what a test needs to know of it."""
 
     def __init__(self, kind: Observation) -> None:
         self.snake = Snake(kind)
@@ -84,7 +84,7 @@ WALL = [*((row, 2) for row in range(10)), (9, 3)]
 """Column 2 from the upper border to the lower one, and a tail beside it."""
 
 POCKET = [(0, 1), (1, 1), (1, 0), (2, 0), (2, 1)]
-"""The cell in the corner is cut off."""
+"""A body that cuts off the corner cell."""
 
 
 @pytest.fixture(params=[Plain, Compiled], ids=["plain", "compiled"])

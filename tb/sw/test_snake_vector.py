@@ -34,7 +34,7 @@ def check_equal(snake: Snake, seen: Any, envs: SnakeVectorEnv, i: int) -> None:
 def check_step(
     snakes: list[Snake], envs: SnakeVectorEnv, actions: NDArray[np.int64]
 ) -> list[tuple[float, bool, bool]]:
-    """Step both forms and compare all that can be seen; return rewards and flags."""
+    """Step both forms and compare everything visible; return rewards and flags."""
     outcome = stepped(envs, actions)
     results = []
     for i, snake in enumerate(snakes):
@@ -117,7 +117,7 @@ def test_truncation_goes_alike() -> None:
 
 
 def test_discarded_draw_goes_alike() -> None:
-    # The next number of this word is 0, which any bound that is no power of two discards.
+    # This word's next number is 0, which every bound that is not a power of two discards.
     word = 2**64 - GOLDEN
     snakes, envs = begin("state", 1, 0)
     body = [(5, 5), (5, 4), (5, 3)]
@@ -131,7 +131,7 @@ def test_discarded_draw_goes_alike() -> None:
 
 
 class Rigid(Snake):
-    """A snake that is wrong: it may not enter the cell that its tail leaves."""
+    """A wrong snake: it may not enter the cell that its tail leaves."""
 
     def _deadly(self, cell: Cell) -> bool:
         return super()._deadly(cell) or cell in self.body

@@ -96,7 +96,8 @@ def test_each_point_is_what_train_learns_alone() -> None:
 
 @pytest.mark.rtl
 def test_sweep_on_simulated_hardware_equals_the_model() -> None:
-    # The hardware of test_agents_sim, so that it is compiled once. Five agents: one run is not full.
+    # The hardware of test_agents_sim, which is then compiled only once. With five agents, one run is not
+    # full.
     acting = Acting(agents=3, algorithm=Algorithm.DOUBLE_Q_LEARNING, outcomes=2, starts=2)
     config = Config(
         *(25, 3, "Q6.10"),

@@ -20,7 +20,7 @@ def test_transitions_issue_when_the_bench_of_the_lane_says(depth: int, states: i
     rng = np.random.default_rng(1)
     columns = [rng.integers(bound, size=3000, dtype=np.int32) for bound in (states, 2, states)]
     issue = issue_clocks(depth, *columns)
-    # One is accepted when the one before it leaves the issue register.
+    # A transition is accepted when the one before it leaves the issue register.
     edge = np.concatenate([[-1], issue[:-1]])
     kinds = [("edge", np.int64), *((name, np.int32) for name in ("state", "action", "next_state"))]
     offers = np.empty(len(issue), kinds)

@@ -115,7 +115,8 @@ def test_the_check_of_the_policy_can_fail() -> None:
 def test_learning_shows_as_it_goes(learn: LearnTogether) -> None:
     _, told = reports(learn, board(), 400_000, AgentsLearning(seed=3), every=1 << 15)
     assert told[0].win_rate < told[-1].win_rate
-    # 8 moves, each of which may explore: 0.85 to 0.88, by which of the shortest ways was learnt.
+    # 8 moves, each of which may explore: 0.85 to 0.88, depending on which of the shortest ways was
+    # learnt.
     assert 0.75 < told[-1].win_rate < 0.95
     assert [t.updates for t in told] == sorted({t.updates for t in told})
     assert len(told) > 8
@@ -148,7 +149,7 @@ def test_an_episode_is_cut_off_at_the_cap_and_counted_as_not_won(learn: LearnTog
     _, told = reports(learn, corridor(6), 8 * 30, AgentsLearning(agents=8, episode_cap=3))
     assert told[0][:3] == (240, 80, 0)
     _, told = reports(learn, corridor(6), 8 * 30, AgentsLearning(agents=8, episode_cap=5))
-    assert told[0][:3] == (240, 48, 48)  # the last step that is allowed wins
+    assert told[0][:3] == (240, 48, 48)  # the last step allowed still wins
 
 
 @EVERY_FORM
@@ -252,7 +253,7 @@ def test_agents_refuse_a_checkpoint_with_a_wrong_part(name: str, part: Any, mess
 
 
 def fresh(name: str) -> Any:
-    """Return a part of the state as it is before the first step, with numbers drawn."""
+    """Return a part of the state before the first step, after the random numbers were drawn."""
     walkers = fast_agents()
     walkers.walk(1)
     return walkers.checkpoint(1).arrays[name] if name != "table" else np.zeros((25, 4), np.float32)
@@ -294,7 +295,7 @@ def test_questions_to_the_device_are_noticed() -> None:
 
 
 def test_the_fast_loop_writes_to_the_same_memory_in_every_step() -> None:
-    # What a graph records are addresses.
+    # A graph records addresses.
     def addresses() -> dict[str, int]:
         held = vars(walkers).items()
         return {name: part.data_ptr() for name, part in held if isinstance(part, torch.Tensor)}

@@ -30,7 +30,7 @@ SHORT = Plan("gridworld", episodes=60, evaluate_every=10, evaluate_episodes=5)
 
 
 class Spy(ModelDevice):
-    """A model that keeps what it was sent, and can be told to call something before a batch."""
+    """A model that records what it is sent, and can call a function before a batch."""
 
     def __init__(self, config: Config, before: Callable[[int], None] = lambda batch: None) -> None:
         super().__init__(config)
@@ -147,7 +147,7 @@ def test_truncated_episodes_bootstrap_and_tell_no_success_where_none_can_end(
     assert {(e.length, e.terminated, e.success) for e in learner.result.episodes} == {
         (12, False, None)
     }
-    # Had an end by truncation counted as termination, the value would hover above -1 / (1 - gamma).
+    # If truncation counted as termination, the value would stay above -1 / (1 - gamma).
     assert learner.result.table[0].max() == pytest.approx(-2 * 256, abs=3)
     assert learner.result.evaluations[-1].terminated == 0.0
 
@@ -255,7 +255,7 @@ def test_run_resumed_at_every_episode_is_the_uninterrupted_run(
     assert equal(learner.result, whole.result)
 
 
-@pytest.mark.parametrize("first", [1, 12, 20])  # at an evaluation, and not
+@pytest.mark.parametrize("first", [1, 12, 20])  # at an evaluation, and between two
 def test_run_that_goes_on_for_longer_is_the_longer_run(tmp_path: Path, first: int) -> None:
     plan = replace(SHORT, episodes=33, evaluate_every=4, sync_steps=17, epsilon_episodes=40)
     whole, short = trained(plan), trained(replace(plan, episodes=first))

@@ -152,13 +152,13 @@ def test_agents_take_the_fewest_lanes_that_have_as_many_each(
 def test_a_run_is_the_same_in_any_lanes() -> None:
     two, four = (planned("gridworld", budget=Budget(1), agents=4, lanes=n) for n in (2, 4))
     assert (two.config.lanes, four.config.lanes) == (2, 4)
-    assert two.identity == four.identity  # so that a checkpoint of one is one of the other
+    assert two.identity == four.identity  # so they share checkpoints
     with pytest.raises(ConfigError, match="lanes is 4; the configuration has 2"):
         planned("gridworld", budget=Budget(1), lanes=4, config=two.config)
 
 
 def test_a_device_without_schedules_and_limit_learns_what_needs_neither(tmp_path: Path) -> None:
-    """That is what a farm on a board is."""
+    """As in a farm on a board."""
     config = tmp_path / "config.toml"
     config.write_text(
         "states = 32\nactions = 4\nformat = 'Q4.12'\n"
@@ -256,7 +256,7 @@ def test_a_large_world_with_chance_is_learnt_without_value_iteration(tmp_path: P
         terminated=np.tile([False, False, True], states),
         start_state=[0],
     )
-    assert str(fitting_format(world, 0.9)) == "Q5.11"  # 1 in every step is 10
+    assert str(fitting_format(world, 0.9)) == "Q5.11"  # a reward of 1 in every step is worth 10
     world.save(tmp_path / "ring.npz")
     result = train(tmp_path / "ring.npz", *SHORT, "--out", tmp_path / "run", "--json")
     assert result.exit_code == 0, result.output

@@ -166,7 +166,7 @@ def test_there_is_no_unchecked_way_to_make_transitions() -> None:
 
 
 def test_a_true_of_another_byte_becomes_one() -> None:
-    odd = np.array([0, 255], np.uint8).view(np.bool_)  # a file can hold it
+    odd = np.array([0, 255], np.uint8).view(np.bool_)  # a file can contain this
     batch = Transitions.from_arrays(CONFIG, **columns(terminated=odd))
     assert batch.terminated.view(np.uint8).tolist() == [0, 1]
 
@@ -207,7 +207,7 @@ def test_transitions_of_another_configuration_change_nothing(make: Callable[[Con
     assert bytes_of(user) == before
     if isinstance(user, Device):
         assert user.status().applied == 2
-    same = Config(25, 4, rounding=Rounding.FLOOR, loop_depth=3)  # of the same tables
+    same = Config(25, 4, rounding=Rounding.FLOOR, loop_depth=3)  # its tables have the same shape
     user.apply(Transitions.from_arrays(same, **columns()))
     assert bytes_of(user) != before
 

@@ -35,7 +35,7 @@ PLANS = [
 
 
 class Spy(ModelDevice):
-    """A model that keeps what it was sent and what it then held."""
+    """A model that records what it is sent, and its table after that."""
 
     def __init__(self, config: Config, before: Callable[[int], None] = lambda batch: None) -> None:
         super().__init__(config)
@@ -208,7 +208,7 @@ def parts(run: TableCheckpoint) -> tuple[dict[str, Any], dict[str, bytes]]:
 
 
 def stored(run: TableCheckpoint, config: Config) -> TableCheckpoint:
-    """Return it as it comes back from a file: its arrays are read-only."""
+    """Return the checkpoint as a file gives it back: with read-only arrays."""
     packed = run.packed()
     arrays = {name: array.copy() for name, array in packed.arrays.items()}
     for array in arrays.values():

@@ -64,7 +64,7 @@ def watched(
 
 
 def assert_trained(view: WatchedView, steps: int, plan: AgentsPlan) -> None:
-    """The view is that of `qstep.train` with as many steps, but for its last point, at its end."""
+    """The view equals what `qstep.train` gives after `steps`, except for the point at its end."""
     result = train(plan.world or "", steps=steps, settings=plan.settings, config=plan.config)
     assert np.array_equal(view.q, result.policy_q)
     assert view.counters == result.counters
@@ -152,7 +152,7 @@ def test_rate_is_of_all_agents_and_speed_is_kept() -> None:
         soon(lambda: controller.rate > 0)
         view = controller.pause().result()
         seconds = time.monotonic() - begun
-        # A busy machine makes it slower, never faster.
+        # A busy machine makes the run slower, never faster.
         assert 0 < view.steps <= 500 * seconds + 15
         assert controller.rate == 0
         assert controller.speed == 500
@@ -297,7 +297,7 @@ def test_device_that_fails_ends_the_run_and_every_command_says_why() -> None:
 
 
 class Slow(FastActingModel):
-    """A device behind a link: each call takes its time."""
+    """A device behind a link: each call takes some time."""
 
     calls = 0
 
@@ -390,7 +390,7 @@ def test_steps_are_those_of_the_plain_run_where_the_host_acts(world: str, num_en
     steps = plain.status().applied
     with Controller(run, 0) as controller:
         controller.step(5)
-        controller.configure(alpha=0.25, epsilon=0.2)  # as it was: nothing begins anew
+        controller.configure(alpha=0.25, epsilon=0.2)  # as before: nothing starts again
         view = controller.step(steps - 5).result()
         again = controller.reset().result()
         assert not again.q.any()

@@ -94,7 +94,7 @@ def test_probabilities_become_weights_by_largest_remainder(shares: list[int]) ->
         probability=[share / whole for share in shares] + [1.0] * (2 * n + 1),
         start_state=[0],
     )
-    # in whole numbers: what each is due is floor, and one more for the largest remainders
+    # in whole numbers: each gets its share rounded down, and those with the largest remainders one more
     parts = [divmod(65536 * share, whole) for share in shares]
     left = 65536 - sum(floor for floor, _ in parts)
     most = sorted(range(n), key=lambda i: (-parts[i][1], i))[:left]
@@ -157,7 +157,7 @@ def test_what_is_no_world_is_refused(
 
 
 def chain(*, ends: bool, reward: float = 0.0, start: int = 0) -> World:
-    """A world of 3 states in a row: action 1 goes on, action 0 stays; the last state goes nowhere."""
+    """Return 3 states in a row: action 1 moves on, action 0 stays; nothing leaves the last state."""
     return World.from_arrays(
         state=[0, 0, 1, 1, 2, 2], action=[0, 1, 0, 1, 0, 1], next_state=[0, 1, 1, 2, 2, 2],
         reward=[0, 0, 0, 0, 0, reward], terminated=[False, False, False, ends, False, ends],
@@ -176,7 +176,7 @@ def test_a_state_that_nobody_gets_to_is_warned_of() -> None:
 
 
 def test_a_state_that_cannot_be_left_is_warned_of() -> None:
-    chain(ends=False, reward=1.0)  # what is done there makes a difference
+    chain(ends=False, reward=1.0)  # the action in that state matters
     with pytest.warns(
         WorldWarning,
         match=r"state 2 cannot be left, pays the same for every action and ends no episode "
@@ -256,7 +256,7 @@ def test_an_environment_without_a_table_says_so(name: str, inner: str) -> None:
 
 
 class Tabled(gym.Env[Any, Any]):
-    """Says that it has a table."""
+    """Claims to have a table."""
 
     def __init__(self, table: Any, first: int = 0) -> None:
         self.P, self.initial_state_distrib = table, [1.0, 0.0]

@@ -95,7 +95,7 @@ def test_every_draw_in_a_gymnasium_world(
     world = World.from_env(env)
     assert world.acting() == Acting(outcomes=most, starts=starts)
     assert check_every_draw(world, config_of(world)).max_episode_steps == limit
-    # what the environment says itself
+    # the environment's own account
     transitions = env.unwrapped.P  # type: ignore[attr-defined]
     for state, action in ((0, 0), (world.states - 2, world.actions - 1)):
         rows = (world.state == state) & (world.action == action)
@@ -143,7 +143,7 @@ SETS = st.integers(0, 6).flatmap(
         max_size=(1 << bits) - 1,
     )
 )
-"""Where a line of 65536 is cut into 2^bits weights, often at the border of a slot."""
+"""Where 65536 draws are cut into 2^bits weights, often at the border of a slot."""
 
 
 @given(SETS)
@@ -165,7 +165,7 @@ def test_many_sets_are_each_their_own() -> None:
             assert (part[0] == whole[number]).all()
 
 
-@pytest.mark.filterwarnings("ignore::qstep.errors.WorldWarning")  # of states that are stuck
+@pytest.mark.filterwarnings("ignore::qstep.errors.WorldWarning")  # of absorbing states
 @settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 9), st.integers(1, 9))
 def test_every_draw_in_any_world(seed: int, most: int, starts: int) -> None:

@@ -1,4 +1,4 @@
-"""Every operation that PyTorch carries out, for tests that count some of them."""
+"""Every operation that PyTorch executes, for tests that count some of them."""
 
 from __future__ import annotations
 
@@ -28,4 +28,4 @@ class Calls(TorchDispatchMode, ABC):
 
     @abstractmethod
     def note(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
-        """Look at an operation that has just been carried out."""
+        """Look at an operation that has just been executed."""

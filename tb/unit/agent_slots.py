@@ -35,7 +35,7 @@ class Slots:
         self._slot = int(dut.slot_o.value)
 
     async def clock(self, count: int = 1) -> None:
-        """Go on to the next falling edge: what was written is seen, and outputs have settled."""
+        """Go on to the next falling edge, when outputs have settled."""
         for _ in range(count):
             await self._edge
         self._slot = (self._slot + count) % self.slots

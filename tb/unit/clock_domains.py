@@ -35,9 +35,8 @@ class Passage:
 
 
 class Netlist:
-    """The flattened netlist of Verilog text; modules that are not in it are left as they are.
-
-    Their ports end in _i and _o, and ``clk_i`` is their clock.
+    """The flattened netlist of Verilog text. Modules that the text does not define stay instances; their
+    ports end in _i and _o, and their clock is ``clk_i``.
     """
 
     def __init__(self, text: str, top: str, folder: Path) -> None:
@@ -83,12 +82,12 @@ class Netlist:
                         yield Passage(self._names(source), name, is_direct)
 
     def follower(self, cell: str) -> str:
-        """Return the register that alone takes what a register holds, with nothing between.
+        """Return the one register that takes a register's value, without logic between.
 
         Raises
         ------
         AssertionError
-            Others do too, or it is no register.
+            The value also goes elsewhere, or not to a register.
         """
         held = self._cells[cell]["connections"]["Q"]
         takers = [

@@ -10,11 +10,11 @@ from tb.unit.agent_slots import Slots
 
 _MOST_AHEAD = 63
 _QUIET_ROTATIONS = 8
-"""Without a step for so long, a run is over; so many more than its steps it takes at most."""
+"""After this long without a step, a run is over; it takes at most this many rotations extra."""
 
 
 class _Run:
-    """Agents that step in stage 9 of a slot if they had steps left in stage 11 of the one before."""
+    """Agents that step in stage 9 of a slot if they had steps left in stage 11 of their slot before."""
 
     def __init__(self, dut: Any) -> None:
         self.dut, self.slots = dut, Slots(dut)
@@ -31,7 +31,7 @@ class _Run:
         self.dut.budget_run_i.value = 0
 
     async def clock(self, often: float) -> bool:
-        """Go on by a clock, in which an agent that may step does so with a probability."""
+        """Go on by a clock, in which an agent that may step does so with probability `often`."""
         dut, slots = self.dut, self.slots
         agent = slots.agent(11)
         if agent is not None:
@@ -54,7 +54,7 @@ class _Run:
         return stepped
 
     async def finish(self, often: float) -> int:
-        """Run until nobody steps any more; return how many rotations that took."""
+        """Run until no agent steps any more; return how many rotations that took."""
         clocks = quiet = 0
         while quiet < _QUIET_ROTATIONS * self.slots.slots or any(self.more):
             stepped = await self.clock(often)

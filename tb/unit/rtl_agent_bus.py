@@ -26,7 +26,7 @@ class _Bus:
     async def access(
         self, region: Region, index: int, write: bool, counted: int = 3
     ) -> list[dict[str, int]]:
-        """Return the outputs in each clock of an access, and in one more.
+        """Make an access; return the outputs in each of its clocks, and in one more.
 
         The counters answer after `counted` clocks.
         """
@@ -106,7 +106,7 @@ async def a_token_goes_beside_the_slot_of_the_agent_that_is_accessed(dut: Any) -
         assert seen[first[0] + bus.length + 1]["done"], (
             "the access is not over behind the last stage"
         )
-        # While the token passes all that says what is accessed is steady.
+        # While the token passes, everything that says what is accessed stays steady.
         for clock in seen[first[0] : -1]:
             assert clock["entry"] == is_table, "an entry is taken for a context"
             assert clock["field"] == (0 if is_table else 1 << field)

@@ -95,7 +95,7 @@ async def _start(dut: Any, *first: AgentCounters) -> _Counters:
         counters = first[agent % len(first)]
         await bench.write(agent, counters)
         bench.history.append([counters])
-    # The accesses went on by themselves.
+    # The accesses advanced the slots on their own.
     bench.slots._slot = int(dut.slot_o.value)
     return bench
 

@@ -24,7 +24,8 @@ async def every_stage_has_the_agent_of_its_slot_and_nobody_acts_for_one_rotation
             if live:
                 assert int(dut.agent_o.value) >> 4 * stage & 15 == agent
     for _ in range(20):
-        # Slots go on through a reset, at any time; until all flags are cleared nobody acts.
+        # Slots keep rotating through a reset, whenever it comes; no agent acts until all flags are
+        # cleared.
         await slots.clock(random.randrange(1, 40))
         dut.rst_i.value = 1
         await slots.clock()
@@ -51,7 +52,7 @@ async def a_word_of_each_agent_is_what_was_written_last(dut: Any) -> None:
         dut.ram_read_agent_i.value = read
         await slots.clock()
         if read in words:
-            # Nobody may rely on a word that is being written.
+            # A word that is being written is undefined.
             right = words[read] ^ (mask if writes and read == write else 0)
             assert int(dut.ram_data_o.value) == right, f"word of agent {read}"
         if writes:

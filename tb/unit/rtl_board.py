@@ -10,9 +10,9 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
-_REGISTERS = 2  # that an input passes
+_REGISTERS = 2  # registers that an input passes through
 _WAIT = 16  # clocks from the last cause of a reset to its end
-_LATENCY = 4  # clocks from a pin to the reset or the LED: registers, what they set, output
+_LATENCY = 4  # clocks from a pin to the reset or the LED: synchroniser, register, output
 
 
 class _Board:
@@ -123,7 +123,7 @@ async def led_is_inverted_for_25_to_100_ms_after_a_start_bit(dut: Any) -> None:
         for _ in range(longest + random.randrange(board.hertz // 2)):
             await board.wait()
             assert not inverted(), "the LED is inverted without traffic"
-        for bit in range(bits):  # starts at every other clock
+        for bit in range(bits):  # a start bit in every other clock
             dut.rx_i.value = bit % 2
             await board.wait()
             assert bit < _LATENCY or inverted(), "the LED should stay inverted while bytes arrive"

@@ -50,7 +50,7 @@ class _Bench:
             await self.clock()
 
     async def clock(self) -> None:
-        """Pass a clock; the lanes act on what they saw in it."""
+        """Wait for a clock; the lanes act on what they saw in it."""
         dut = self._dut
         await FallingEdge(dut.clk_i)
         seen = {name: int(signal.value) for name, signal in self._seen.items()}
@@ -116,7 +116,7 @@ async def words_arrive_where_the_host_names_them_and_come_from_there(dut: Any) -
         await bench.access(lane, *place, word)
         for k in range(_LANES) if lane == ALL_LANES else [lane]:
             written[k][place] = word
-        # Not later: the host may begin a run now.
+        # Check it now: the host may begin a run from here on.
         found = [lane.words for lane in bench.lanes]
         assert found == written, f"a word for {lane} is lost, or elsewhere"
         lane, place = random.choice([(k, p) for k in range(_LANES) for p in written[k]])
@@ -154,7 +154,7 @@ async def a_frame_that_a_reset_cuts_off_is_not_obeyed(dut: Any) -> None:
     bench = _Bench(dut)
     await bench.start()
     for clocks in range(3, 63, 20):
-        # Cut off, these would be a run, a stop, or an access.
+        # If cut short, these would look like a run, a stop, or an access.
         dut.lane_i.value, dut.write_i.value, dut.access_i.value = ALL_LANES, 1, 1
         dut.region_i.value, dut.index_i.value, dut.word_i.value = 0, 0, random.getrandbits(32)
         for _ in range(clocks):

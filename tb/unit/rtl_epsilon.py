@@ -26,7 +26,7 @@ _SCHEDULES = [
 
 
 async def _set(dut: Any, slots: Slots, agent: int, code: EpsilonCode) -> None:
-    """Write the settings of an agent while it makes no steps; a setting must not be read meanwhile."""
+    """Write an agent's settings while it makes no steps: they must not be read meanwhile."""
     words = (
         code.by_episodes << 25 | code.end,
         code.shift << 25 | code.decrement,
@@ -42,7 +42,7 @@ async def _set(dut: Any, slots: Slots, agent: int, code: EpsilonCode) -> None:
 
 
 async def _load(dut: Any, slots: Slots, agent: int, state: AgentState) -> None:
-    """Write epsilon and count in the agent's slot, which an access follows from stage 0 to 11."""
+    """Write epsilon and count: an access follows the agent's slot from stage 0 to 11."""
     dut.epsilon_agent_i.value = agent
     for field, data in enumerate((state.epsilon, state.epsilon_count << 16)):
         await slots.until(0, agent)
@@ -78,7 +78,7 @@ async def _compare(
             if stepped:
                 ActingModel.lower_epsilon(states[agent], settings[agent], ended)
                 falls += states[agent].epsilon < old
-        # Without a step, what ends is nothing to the schedule.
+        # Without a step, the end of an episode must not change the schedule.
         dut.epsilon_stepped_i.value = stepped
         dut.epsilon_ended_i.value = ended or not stepped
         await slots.clock()

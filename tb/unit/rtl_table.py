@@ -25,7 +25,7 @@ class _Bench:
         Clock(dut.clk_i, 10, unit="ns").start()
         dut.rst_i.value = 0
         dut.row_state_i.value = dut.entry_state_i.value = dut.entry_action_i.value = 0
-        # Every entry is written once: an X or a copy that was left out shows when it is read.
+        # Every entry is written once, so a copy that missed its write shows up when it is read.
         for state in range(self.states):
             for action in range(self.actions):
                 self._write(state, action, random.getrandbits(self.width))

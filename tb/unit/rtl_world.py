@@ -56,7 +56,7 @@ async def _answers(dut: Any, state: int, action: int, draws: int) -> NDArray[np.
     dut.restart_i.value = 1
     await FallingEdge(dut.clk_i)
     dut.restart_i.value = 0
-    # The answer to draw 0 is there after the latency, and in the words a clock later.
+    # The answer to draw 0 is ready after the latency, and in the words one clock later.
     await Timer(int(dut.latency_o.value) * _CLOCK_NS, unit="ns")
     rows = []
     for _ in range(draws // _ITEMS):

@@ -28,7 +28,7 @@ __all__ = [
     "type_of",
 ]
 
-# Where something has no other name: Amaranth numbers those that occur twice.
+# Signals that have only a number: Amaranth numbers names that occur twice.
 READER = "commands.reader"
 _MINE, _HEADING = rf"{READER}.\$signal$27 ", rf"{READER}.\$signal$31 "
 GREETED, HAS_COUNTED_RESET = (
@@ -38,7 +38,8 @@ GREETED, HAS_COUNTED_RESET = (
 _ENCODER = "responder.encoder"
 
 _LINK = (
-    # The ring of the encoder: rows are read, then final, then those of the open block, then free.
+    # The ring of the encoder: rows being read, then final ones, then those of the open block, then free
+    # ones.
     f"{_ENCODER}.free == 9'({_ENCODER}.placeholder + {_ENCODER}.run)",
     f"{{1'b0, 9'({_ENCODER}.placeholder - {_ENCODER}.reader.read)}} + {_ENCODER}.run <= 10'd512",
     f"{_ENCODER}.run != 0 && ({_ENCODER}.busy || {_ENCODER}.run != 8'hff)",
@@ -46,9 +47,9 @@ _LINK = (
     f"!{_ENCODER}.space || {_ENCODER}.reader.read != {_ENCODER}.free",
     f"!{_ENCODER}.reader.more || {_ENCODER}.reader.read != {_ENCODER}.placeholder",
     f"{_ENCODER}.reader.following == 9'({_ENCODER}.reader.read + 9'd1)",
-    # The walker of the counters sends totals in one state only; see `_module` on what it reads.
+    # The counters' walker sends totals in one state only; see `_module` for what it reads.
     "!counters.totals__valid || counters.fsm_state == 4",
-    # The reader of requests: the destination of the bytes, and the clock in which the session decides.
+    # The reader of requests: where the bytes go, and the clock in which the session decides.
     f"({READER}.fsm_state == 3 || !{_HEADING}) && ({READER}.fsm_state >= 3 || !{_MINE})",
     f"!{READER}.session.judge || ({READER}.fsm_state == 3 && {READER}.index == 7)",
     "!commands.discarding || commands.fsm_state == 2",
@@ -56,7 +57,7 @@ _LINK = (
 
 
 def type_of(config: Config) -> str:
-    """Return the low bits of a request's type that distinguish the types a device knows."""
+    """Return the low bits of a request's type, enough to distinguish the types that a device knows."""
     return f"{READER}.request__payload[{(known_type(config).stop - 1).bit_length() - 1}:0]"
 
 
@@ -111,11 +112,11 @@ def _module(text: str) -> str:
             return f"{clock}{body}  always @* assert ({awake} || !({write['when']}));\n"
         if read := _READ.search(body):
             if "totals__valid" in text:
-                # The counters' walker may sleep on another row than it would read, and reads anew in the
-                # clock in which it wakes; until then nobody looks.
+                # The counters' walker may sleep on another row than it would read; it reads again in the
+                # clock in which it wakes, and nothing looks at the row before.
                 anew = f"{read['when']} && !totals__valid"
                 return f"{clock}{body}  always @* assert ({awake} || ({anew}));\n"
-            # What was read in the clock before is read again.
+            # The same word is read as in the clock before.
             assert writes is not None
             holds = f"!({read['when']}) || (same_{number} && {was} == {read['row']})"
             same, value = f"{read['when']} && !({writes['when']})", read["row"]
@@ -135,7 +136,7 @@ def _module(text: str) -> str:
 
 
 def _watched_bus(bus: str) -> str:
-    """Return the same of the bus of agents."""
+    """Return the same for the bus of agents."""
     watched: set[str] = set()
 
     def watch(process: re.Match[str]) -> str:
@@ -164,7 +165,7 @@ def prove(
     steps: int,
     bus_fault: tuple[str, str] = ("", ""),
 ) -> int:
-    """Prove of a simulated device that all that sleeps stands still; raises BuildError if it fails.
+    """Prove that everything that sleeps in a simulated device stands still, or raise BuildError.
 
     Parameters
     ----------
@@ -176,21 +177,22 @@ def prove(
     folder : Path
         Where to work.
     steps : int
-        Length of the induction: as far back a register may have moved on account of a state that never
-        is.
+        Length of the induction: an unreachable state that moves a register must contradict a fact within
+        it.
     bus_fault : tuple of str
-        What is replaced in the sleeping bus of agents, and by what.
+        A text in the sleeping bus of agents, and its replacement.
 
     Returns
     -------
     int
-        How many processes stand still.
+        The number of processes proved to stand still.
     """
     top = folder / "device.v"
     top.write_text(device, encoding="utf-8")
     files = as_simulated(config, top)
     watches: dict[Path, Callable[[str], str]] = {top: _watched}
-    # Where the bus does not sleep, agents are beyond a chain or in another clock: all of it is left out.
+    # If the bus does not sleep, the agents are behind a chain or in another clock, and all of it is left
+    # out.
     left_out = [core_of(config) if config.acting is None else "qstep_device.design.agents"]
     if folder / _BUS in files:
         watches[folder / _BUS] = _watched_bus

@@ -67,7 +67,7 @@ def collect(stream: Any, rng: random.Random, stall: float, into: list[Any]) -> B
 async def pulse_bytes(
     ctx: Any, valid: Any, data: Any, values: bytes, rng: random.Random, idle: float
 ) -> None:
-    """Give bytes that cannot be held back, one per clock but for random pauses."""
+    """Give bytes that cannot be held back, one per clock with random pauses."""
     for value in values:
         while rng.random() < idle:
             await ctx.tick()

@@ -64,7 +64,7 @@ def test_next_value_that_is_used_elsewhere_is_kept() -> None:
 
 
 def split_registers(text: str) -> set[str]:
-    """Return the next values that one process computes and another one stores."""
+    """Return next values that are computed in one process and stored in another."""
     found = set()
     for module in text.split("endmodule\n"):
         stored = re.findall(r"^    \S+ +<= (\\\$\d+) ;$", module, re.MULTILINE)

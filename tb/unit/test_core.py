@@ -1,4 +1,4 @@
-"""FuseSoC lints and simulates the hardware with ``rtl/qstep.core``, which lists all files."""
+"""FuseSoC lints and simulates the hardware with ``rtl/qstep.core``, which names all files."""
 
 from __future__ import annotations
 

@@ -60,9 +60,9 @@ class _Core:
         self._agents, self._rng = top.agents, rng
         self.events: list[Event] = []
         self.before: list[Event] = []
-        """Those before the last reset."""
+        """The events before the last reset."""
         self.word = 0
-        """That was read last."""
+        """The word that was read last."""
         self.silence = (0, 0)
         self.is_over = True
         self._left = self._working = 0
@@ -98,11 +98,11 @@ class _Core:
             self.silence = self._rng.getrandbits(1), self._rng.getrandbits(4)
         if asked["stop"]:
             self.events.append(("stop",))
-            self._left = self._rng.randrange(1, 9)  # a farm's is so without a job, too
+            self._left = self._rng.randrange(1, 9)  # a farm is busy even if no job ran
 
     def _access(self, asked: dict[str, int], read: int) -> int:
-        """Return whether an access is over that finds `read`."""
-        if self._working == 1:  # it was told so in this clock
+        """Return whether an access that reads `read` is over."""
+        if self._working == 1:  # the host was told in this clock
             self._working = 0
             return 0
         if not asked["access"]:
@@ -121,7 +121,7 @@ class _Core:
 
 
 class _CutOffError(Exception):
-    """A request has been as long under way as it is to be."""
+    """A request has been under way for as long as it may be."""
 
 
 class _Bench:
@@ -131,7 +131,7 @@ class _Bench:
         self.top = _Top(module)
         self.core, self._host, self._rng = _Core(self.top, rng), self.top.host, rng
         self.asked: list[Event] = []
-        self._arrived = 0  # so many are known to have reached the agents
+        self._arrived = 0  # requests known to have reached the agents
         self._left = -1  # clocks until the request is cut off
         self.ctx: Any = None
 
@@ -150,7 +150,7 @@ class _Bench:
         simulator.run()
 
     async def clock(self) -> dict[str, int]:
-        """Pass a clock of the link and return what it showed; whoever sees rest is told the truth."""
+        """Wait for a clock of the link, check what busy claims, and return what the link saw."""
         host, set_ = self._host, self.ctx.set
         if self._left == 0:
             raise _CutOffError
@@ -161,7 +161,7 @@ class _Bench:
         if not seen["busy"] and not seen["run"]:
             assert self.core.is_over, "busy falls while the agents run"
             assert _runs(self.core.events) == _runs(self.asked), "busy falls before the agents run"
-        if not seen["access"] or seen["done"]:  # nothing is meant unless it is asked
+        if not seen["access"] or seen["done"]:  # values without a request must not matter
             for name, bits in PLACE.items():
                 set_(getattr(host, name), self._rng.getrandbits(bits))
             set_(host.access, 0)
@@ -206,7 +206,7 @@ class _Bench:
 
     async def stop(self) -> None:
         if self.asked and self.asked[-1] == ("stop",):
-            return  # two that wait are one
+            return  # two pending stops are one
         self.asked.append(("stop",))
         self.ctx.set(self._host.stop, 1)
         await self.clock()
@@ -215,7 +215,7 @@ class _Bench:
         await self._rng.choice([self.access, self.access, self.run, self.stop])()
 
     async def cut_off(self) -> None:
-        """Ask for something, and let it be under way for a while only."""
+        """Make a request, and give up on it after some clocks."""
         self._left = self._rng.choice([1, 2, 5, 10, 20])
         try:
             while True:
@@ -224,7 +224,7 @@ class _Bench:
             self._left = -1
 
     async def reset(self) -> None:
-        """Reset both sides: what was known to have arrived had, and what else did was asked."""
+        """Reset both sides; check that what must have arrived did, and nothing that was not asked."""
         self.core.before = []
         for name in PULSES:
             self.ctx.set(getattr(self._host, name), 0)
@@ -246,7 +246,7 @@ def _runs(events: list[Event]) -> int:
 
 
 async def all_in_order(bench: _Bench) -> None:
-    """Ask for one thing after the other."""
+    """Make one request after the other."""
     rng = random.Random(2)
     for _ in range(25):
         await bench.something()
@@ -257,7 +257,7 @@ async def all_in_order(bench: _Bench) -> None:
 
 
 async def with_resets(bench: _Bench) -> None:
-    """Reset in the middle of something, again and again."""
+    """Reset in the middle of requests, again and again."""
     for _ in range(12):
         await bench.cut_off()
         await bench.reset()

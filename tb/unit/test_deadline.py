@@ -23,13 +23,13 @@ def check(module: ModuleType) -> None:
 
     async def bench(ctx: Any) -> None:
         async def turns(count: int, asks: tuple[int, ...], first: int = 0) -> int:
-            """Let `count` turns pass; return how many clocks after the first one it said something."""
+            """Let `count` turns pass; return the clock in which the deadline first fired, or -1."""
             found = -1
             for clock in range(count * TURN):
                 turn, slot = divmod(clock, TURN)
                 ctx.set(watched.valid, slot in asks)
                 ctx.set(watched.agent, slot)
-                asker = slot - 3  # whose answer it is the time for
+                asker = slot - 3  # the agent whose answer is due
                 ctx.set(watched.ready, asker == 0 or (asker == 1 and turn % 40 == 39))
                 await ctx.tick()
                 if ctx.get(watched.silent) and found < 0:
@@ -37,13 +37,13 @@ def check(module: ModuleType) -> None:
                     said.append((found, ctx.get(watched.silent_agent)))
             return found
 
-        # Everybody is answered in time: at each request, and after 39 turns of 16 clocks.
+        # All are answered in time: at each request, and after 39 turns of 16 clocks.
         assert await turns(200, (0, 1)) == -1
-        # The clock of an answer is three after that of the request, so agent 2 waits from clock 5 on.
+        # An answer is due three clocks after the request, so agent 2 waits from clock 5 on.
         late = await turns(70, (0, 1, 2))
         assert 5 + CLOCKS <= late <= 5 + CLOCKS + TURN + 2
         assert ctx.get(watched.silent_agent) == 2
-        # It goes on saying so, whatever comes, until a job begins; then all wait anew.
+        # It goes on firing, whatever comes, until a job begins; then all agents start waiting anew.
         assert await turns(5, (0,)) == 1
         ctx.set(watched.run, 1)
         await ctx.tick()

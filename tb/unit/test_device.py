@@ -86,9 +86,9 @@ class Pair:
         self.config = config
         self.reference = ReferenceDevice(config)
         self.expected = 0
-        """Sequence number that the device expects, as its last answer said."""
+        """Sequence number that the device expects, according to its last answer."""
         self.status = 0
-        """What that answer began with."""
+        """The status of that answer."""
 
     def compare(self, data: bytes) -> None:
         """Send bytes to both, and require the same answers."""
@@ -127,7 +127,7 @@ def batch(pair: Pair, maker: RequestMaker, rng: random.Random) -> bytes:
         epoch = pair.reference.epoch ^ (1 << rng.randrange(32) if rng.random() < 0.03 else 0)
         frame = encode_frame(kind, seq % 65536, epoch, payload)
         data += maker.damaged(frame) if rng.random() < 0.1 else frame
-        # Whether a damaged frame behind COUNTERS has come when it is answered is a matter of clocks.
+        # COUNTERS may be answered before or after a damaged frame behind it: that depends on clocks.
         if rng.random() < 0.4 or kind == Request.COUNTERS:
             return data + b"\0"
 
@@ -141,7 +141,7 @@ def test_device_answers_as_the_reference_whatever_is_sent(pair: Pair, seed: int)
     pair.ask(Request.CLEAR)
     for _ in range(60):
         pair.compare(batch(pair, maker, rng))
-        # A session that is halted stays so for a while.
+        # A halted session stays halted for a while.
         if rng.random() < (0.6 if pair.status in REFUSALS else 0.1):
             pair.compare(encode_frame(Request.HELLO, 0, 0, rng.choice([NONCE, rng.randbytes(4)])))
     for state in range(pair.config.states):
@@ -294,8 +294,8 @@ def test_a_stream_of_full_frames_takes_about_as_many_clocks_as_bytes() -> None:
     while answers.count(b"\0") < frames:
         answers += port.read(1.0)
     clocks = port.clocks - before
-    # A frame is applied only when all of it is there, so the last one adds its length. 18 clocks a frame
-    # are not payload; the line needs 15, and one more for each 254 bytes without a zero.
+    # A frame is applied only when it is complete, so the last one adds its length. Each frame takes 18
+    # clocks beside its payload: the line needs 15, and one more for every 254 bytes without a zero.
     last = max_payload(config.link.buffer_bytes) + 60
     assert clocks <= len(data) + 3 * frames + last
     assert answers == pair.reference.receive(data)
@@ -342,7 +342,7 @@ def lint(folder: Path, top: str, *options: str) -> str:
     return done.stderr
 
 
-# The device is in the top under another name, so it is read by itself only once.
+# The top contains the device under another name, so the device itself is read only once.
 @pytest.mark.parametrize(
     ("top", "config"),
     [("qstep_device", CONFIGS[0]), *(("qstep_top", config) for config in (*CONFIGS, *CORNERS))],

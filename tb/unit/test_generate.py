@@ -201,7 +201,7 @@ def test_command_writes_the_files_and_says_so(folder: Path, tmp_path: Path) -> N
     assert written.items() >= contents(folder).items()
     for name in written:
         assert name in result.output
-    # It is whole: what the tops instantiate is there, and the manifest knows all of it.
+    # The folder is complete: it holds what the tops instantiate, and the manifest lists all of it.
     files = json.loads(written[MANIFEST_NAME])["files"]
     assert written.keys() == files.keys() | {MANIFEST_NAME}
     for name, digest in files.items():

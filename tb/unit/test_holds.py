@@ -26,7 +26,7 @@ from qstep_sim.port import SimPort
 pytestmark = pytest.mark.rtl
 
 CONFIG = Config(states=4, actions=3, loop_depth=3)
-"""A record with a reward code has two bytes, and the loop takes three clocks: the link is too fast."""
+"""A record with a reward code has two bytes, the loop takes three clocks: the link is faster."""
 
 RECORD_BYTES = 2
 
@@ -64,10 +64,9 @@ def drawn_stream(walker: bool, count: int) -> Transitions:
 def expected_counts(stream: Transitions, frames: list[int]) -> dict[str, int]:
     """Return what the device must count, from the hold rule and the pace of the link.
 
-    A transition is on offer as many clocks after the one before it was taken as a record has bytes. The
-    lane takes it in the first clock in which it holds nothing, and lets it go in the next clock, or
-    `loop_depth` clocks after what it needs. Frames are so far apart that nothing of one is still in
-    flight when the next begins.
+    A transition is offered RECORD_BYTES clocks after the one before it was taken. The lane takes it in
+    the first clock in which it holds nothing, and releases it in the next clock, or `loop_depth` clocks
+    after what it needs. When a frame begins, nothing of the one before is in flight.
     """
     state, action, _, next_state, _ = (column.tolist() for column in stream.columns)
     window = write_stage(CONFIG)
@@ -117,7 +116,7 @@ def check(stream: Transitions, library: Path | None = None) -> dict[str, int]:
 def test_records_that_waited_leave_every_second_clock(loop_depth: int, holds: bool) -> None:
     config = Config(states=2, actions=64, loop_depth=loop_depth, link=Link(buffer_bytes=512))
     size = RecordLayout.coded(config).size(full=False)
-    assert size == 3  # a byte a clock, so records that never waited make nothing hold
+    assert size == 3  # a byte a clock: if no record waits, nothing is held
     port = SimPort(config)
 
     def ask(kind: Request, seq: int, payload: bytes = b"") -> None:
@@ -138,7 +137,7 @@ def test_records_that_waited_leave_every_second_clock(loop_depth: int, holds: bo
     ask(Request.CLEAR, 0)
     answer()
     for seq in range(1, 81, 2):
-        # The registers are read for the first answer while records come, all of one entry.
+        # The registers are read for the first answer while records arrive, all of one entry.
         ask(Request.COUNTERS, seq)
         ask(Request.APPLY_CODED, seq + 1, bytes(size * 8))
         answer()
@@ -162,7 +161,7 @@ def test_a_long_stream_is_exact_and_counted_while_the_lane_holds(walker: bool) -
     counts = check(drawn_stream(walker, 30_000))
     assert counts["held"] > 10_000
     assert counts["forwarded"] > 10_000
-    # An offer that is not taken at once: the decoder of records waits for the lane.
+    # Some offers are not taken at once: the decoder of records waits for the lane.
     assert counts["offered_clocks"] > counts["accepted"] + 1000
 
 
@@ -182,7 +181,7 @@ def test_a_long_stream_is_exact_and_counted_while_the_lane_holds(walker: bool) -
             "|(take_o[LoopDepth:1] | join_o[LoopDepth:1])",
             "offered_clocks is",
         ),
-        # That held is not counted, `tb/uvm/test_rtl_device.py` plants; the comparison is the same.
+        # `tb/uvm/test_rtl_device.py` plants an uncounted hold; the comparison is the same.
         ("qstep_device.v", " & forwarded;", " & 1'h0;", "forwarded is 0"),
     ],
     ids=[

@@ -27,7 +27,7 @@ def check(module: ModuleType) -> None:
     jobs: list[int] = []
 
     async def agents(ctx: Any) -> None:
-        """Ask as agents do, three clocks before an answer is looked at; note the answers."""
+        """Ask as agents do, three clocks before they look at an answer; note the answers."""
         nonlocal stops
         port, world = handler.agents, handler.world
         left = clock = 0

@@ -1,4 +1,4 @@
-"""The handler of agents moves the words that the host names, and refuses what cannot be, in order."""
+"""The handler of agents moves the words that the host names, and refuses what is illegal, in order."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Bench:
     async def request(
         self, ctx: Any, kind: Request, payload: bytes = b"", rest: bytes = b""
     ) -> tuple[StatusCode, bytes]:
-        """Carry out a request; return its status and the data of its answer."""
+        """Execute a request; return its status and the data of its answer."""
         port = self.handler.request
         ctx.set(port.type, kind)
         ctx.set(port.fields.as_value(), int.from_bytes(payload, "little"))
@@ -122,7 +122,7 @@ def test_jobs_begin_and_end_and_are_told_of() -> None:
         ctx.set(busy, 1)
         assert await bench.request(ctx, Request.PROGRESS) == (OK, b"\1")
         assert await bench.request(ctx, Request.STOP) == (OK, b"")
-        # The job ends, as the world did not answer agent 3.
+        # The job ends because the world did not answer agent 3.
         ctx.set(bench.handler.agents.silent, 1)
         ctx.set(bench.handler.agents.silent_agent, 3)
         assert await bench.request(ctx, Request.PROGRESS) == (OK, b"\1")

@@ -16,7 +16,7 @@ from qstep_rtl.commands import Commands
 pytestmark = pytest.mark.unit
 
 CONFIG = Config(states=25, actions=3)
-EPOCH = 5 ^ 2  # of the first session: the reset counts, too
+EPOCH = 5 ^ 2  # of the first session: the reset counts as one
 OK, GAP, STALE = StatusCode.OK, StatusCode.GAP, StatusCode.STALE_EPOCH
 
 
@@ -55,7 +55,7 @@ class Neighbours:
     def __init__(self, commands: Commands) -> None:
         self.commands = commands
         self.taken = bytearray()
-        """Payloads that came to the decoder of records and to the tables."""
+        """Payloads that reached the decoder of records and the tables."""
 
     async def access(self, ctx: Any) -> None:
         access = self.commands.access

@@ -121,7 +121,7 @@ async def answer_ok_to_too_small_a_divisor(ctx: Any, handler: RateHandler) -> No
     await ctx.tick().repeat(5)
 
 
-# The simulator leaves a coroutine behind that it cannot end.
+# The simulator leaves behind a coroutine that it cannot end.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize(
     ("block", "misuse", "message"),

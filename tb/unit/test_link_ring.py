@@ -19,7 +19,7 @@ DEPTH = 8
 
 
 class Ring(Component):
-    """A reader with its memory; a row is written, and the limit moved over it, a clock apart."""
+    """A reader with its memory; a row is written, and the limit moves past it one clock later."""
 
     def __init__(self) -> None:
         memory = Memory(shape=8, depth=DEPTH, init=[])

@@ -1,4 +1,4 @@
-"""The session carries out each number once, and nothing after a refusal."""
+"""The session executes each number once, and nothing after a refusal."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def greet(ctx: Any, session: Session, nonce: int) -> int:
 
 
 async def judge(ctx: Any, session: Session, epoch: int, seq: int = 0) -> StatusCode:
-    """Return what is said of a request."""
+    """Return the verdict on a request."""
     ctx.set(session.compare, 1)
     for position, byte in enumerate(epoch.to_bytes(4, "little")):
         ctx.set(session.position, position)
@@ -44,7 +44,7 @@ async def judge(ctx: Any, session: Session, epoch: int, seq: int = 0) -> StatusC
 
 
 async def finish(ctx: Any, session: Session, status: StatusCode) -> int:
-    """Answer the judged request; return the number that is expected then."""
+    """Answer the judged request; return the number that is expected next."""
     ctx.set(session.status, status)
     ctx.set(session.finish, 1)
     await ctx.tick()
@@ -55,9 +55,9 @@ async def finish(ctx: Any, session: Session, status: StatusCode) -> int:
 def verdicts(
     seqs: list[int], repeatable: bool = False, refusals: dict[int, StatusCode] | None = None
 ) -> list[tuple[StatusCode, int]]:
-    """Open a session, judge and finish requests; return verdicts and what was expected then.
+    """Open a session, judge and finish requests; return each verdict and the number expected next.
 
-    The requests at the places in `refusals` are refused, if they are allowed at all.
+    The requests at the indices in `refusals` are refused, unless the session already rejects them.
     """
     session = Session()
     out = []

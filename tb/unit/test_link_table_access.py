@@ -38,7 +38,7 @@ CHECKS = [
 
 
 async def begin(ctx: Any, access: TableAccess, what: str, task: AccessTask, fields: dict) -> None:
-    """Check or move; return when it is done, or, for a move that takes values, has begun."""
+    """Check or move; return when that is done or, for a move that takes values, has begun."""
     request = access.request
     ctx.set(request.task, task)
     for name in ("first_code", "first_state", "first_action", "payload_bytes", "count"):

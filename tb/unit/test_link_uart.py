@@ -67,8 +67,8 @@ HARD_BYTES = b"\x55\xaa\x00\xff\x0f\x80\x01"
 def line_of_another_clock(bit_clocks: float, phase: float, rng: random.Random) -> list[int]:
     """Return the line, clock by clock, of a sender whose bits take `bit_clocks`.
 
-    An edge so near to the receiver's clock that the synchroniser may see it a clock later, does so one
-    time in two.
+    An edge too close to the receiver's clock edge reaches the synchroniser a clock later one time in
+    two.
     """
     bits = "".join(f"0{f'{byte:08b}'[::-1]}1" for byte in HARD_BYTES)
     seen = [1] * 12

@@ -42,7 +42,7 @@ class Host:
         return encode_frame(kind, self.expected, self.epoch, payload)
 
     def request(self, kind: Request, payload: bytes = b"") -> bytes:
-        """Return the data of the answer to a request that must be carried out."""
+        """Return the data of the answer to a request that must be executed."""
         answer = self.ask(self.frame(kind, payload))
         status, self.expected, _ = COMMON.unpack(answer.payload)
         assert (answer.type, status) == (kind + ANSWER, StatusCode.OK)
@@ -150,7 +150,7 @@ def test_a_reset_in_the_middle_leaves_a_prefix_of_the_work(host: Host, work: str
         assert host.run(300) == DELIMITER
         assert host.ask(old).payload[0] == StatusCode.STALE_EPOCH
         host.hello()
-        # READ needs no more than a session; counts and digest begin anew.
+        # READ needs only a session; counts and digest start again.
         table = host.table()
         assert table in tables, "neither what was, nor the beginning of what should be"
         seen.add(tables.index(table))
@@ -158,7 +158,7 @@ def test_a_reset_in_the_middle_leaves_a_prefix_of_the_work(host: Host, work: str
         assert COMMON.unpack(status)[2] == 0
         assert ANSWERS[Request.STATUS].unpack(status[COMMON.size :]) == (0, 1, 0)
         host.expected += 1
-    # The cuts were before, in the middle of, and behind the work.
+    # The cuts were before the work, in the middle of it, and after it.
     assert DELIMITER not in answers[0]
     assert answers[-1].endswith(DELIMITER)
     assert 0 in seen

@@ -1,4 +1,4 @@
-"""While awake, the simulated device equals what Amaranth wrote: yosys proves it, signal by signal."""
+"""While awake, the simulated device equals Amaranth's Verilog: yosys proves it by signal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from qstep_sim.sleep import sleeping
 pytestmark = pytest.mark.formal
 
 # Lane or agents are the same text in both, so they are left out: their inputs are compared, their
-# outputs are any.
+# outputs arbitrary.
 _READ = "read_slang --threads 1 --top {top} --blackboxed-module {core} {own} {file}.v"
 _SIDE = f"{_READ}; proc; flatten; opt_clean; memory -nomap; opt_clean; rename {{top}} {{file}}"
 _PROOF = (

@@ -53,7 +53,7 @@ def conversation(path: Path) -> list[tuple[bytes, int]]:
         said.append((port.read(0), port.clocks))
         return said[-1][0] != b""
 
-    # Each reset and each session count; the first session is the second.
+    # Every reset and every session counts, so the first session is number 2.
     for count in range(2, 2 + 2 * 12, 2):
         nonce = rng.randbytes(4)
         epoch = int.from_bytes(nonce, "little") ^ count
@@ -72,7 +72,7 @@ def conversation(path: Path) -> list[tuple[bytes, int]]:
                 port.write(encode_frame(kind, seq, epoch, payload))
                 seq += 1
             listen()
-        # In the middle of whatever is going on.
+        # Whatever is going on.
         port.reset()
     port.close()
     return said
@@ -108,7 +108,7 @@ def agents_conversation(path: Path) -> list[tuple[bytes, int]]:
                 break
 
     def tell(data: bytes) -> None:
-        """Write frames, whole or with a pause in them, and listen to one answer or to all."""
+        """Write frames, whole or with a pause in the middle, and listen to one answer or to all."""
         cut = rng.choice([0, 0, 0, rng.randrange(len(data))])
         if cut:
             port.write(data[:cut])

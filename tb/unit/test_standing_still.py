@@ -33,7 +33,7 @@ FACTS = (
     *link_facts(CONFIG),
     f"awake || !{READER}.session.finish",
     f"awake || (!{GREETED} && {HAS_COUNTED_RESET})",
-    # Of the handlers only that of the request at work does anything: APPLY while records pass.
+    # Only the handler of the current request does anything: APPLY while records pass.
     f"!commands.apply.running || ({_WORKS_ON} && {TYPE} >> 1 == 4)",
     f"!{GREETED} || (commands.fsm_state == 4 && {TYPE} == 1)",
     "!(commands.settings.request__busy || commands.settings.configures || "
@@ -52,7 +52,7 @@ def test_what_sleeps_would_not_have_moved(tmp_path: Path) -> None:
 
 def test_a_cause_to_be_awake_that_is_left_out_is_no_proof(tmp_path: Path) -> None:
     device = generated(CONFIG)["qstep_device"]
-    # The last one is that answers are under way.
+    # The last cause is that answers are under way.
     without = re.sub(r"^(  assign awake = \S+) +\| .*;$", r"\1 ;", device, flags=re.MULTILINE)
     assert without != device
     with pytest.raises(BuildError, match="proof did fail"):

@@ -26,15 +26,15 @@ pytestmark = pytest.mark.formal
 _LINK = Link(buffer_bytes=512)
 CONFIGS = {
     "table": Config(9, 3, acting=Acting(agents=2), link=_LINK),
-    # The link of a circuit is that of pins: what the agents say, but for their bus, is anything in the
-    # proof, so this one is theirs too.
+    # A circuit has the link of pins. The proof leaves the agents' outputs arbitrary, except their bus,
+    # so it covers circuits too.
     "pins": Config(9, 3, acting=Acting(agents=2, world="pins"), link=_LINK),
     "live": Config(9, 3, acting=Acting(agents=2, world="live"), link=_LINK),
     "farm": Config(9, 3, acting=Acting(agents=2), lanes=2, link=_LINK),
     "own-clock": Config(9, 3, acting=Acting(agents=2, clock_hz=60_000_000), link=_LINK),
 }
 
-# The types that both know have as many bits.
+# The types that each of them knows have the same number of bits.
 TYPE = type_of(CONFIGS["live"])
 
 _STEPS = 2
@@ -50,14 +50,14 @@ _DATA_LEFT = "(responder.fsm_state == 0 ? responder.answer[42:27] : responder.le
 
 
 def _settled(clocks: int, *facts: str) -> tuple[str, ...]:
-    """Return the fact that all `facts` hold a number of clocks after the last cause to be awake."""
+    """Return the statement that all `facts` hold a number of clocks after the last cause to be awake."""
     return tuple(
         f"link_moves || settling > {_SETTLE_CLOCKS - clocks} || ({fact} )" for fact in facts
     )
 
 
 def _data(sends: str, left: str) -> tuple[str, ...]:
-    """Return that an answer takes the `left` bytes that a handler `sends`."""
+    """Return the statement that an answer takes the `left` bytes that a handler `sends`."""
     common = HEADER.size + COMMON.size
     before = f"(responder.index <= {common} && responder.index != 0 && !responder.crc_follows"
     at_data = rf"responder.\$signal$50 == (responder.index == {common}))"
@@ -65,11 +65,11 @@ def _data(sends: str, left: str) -> tuple[str, ...]:
         f"!{sends} || {left} == {_DATA_LEFT}",
         f"!{sends} || {_DATA_LEFT} != 0",
         rf"!{sends} || responder.fsm_state == 0 || responder.\$signal$52 ",  # has_data
-        # Neither HELLO nor STATUS nor COUNTERS.
+        # It is neither HELLO nor STATUS nor COUNTERS.
         rf"!{sends} || !(responder.\$signal$53 || responder.\$signal$54 || responder.\$signal$6 )",
         f"!{sends} || responder.fsm_state <= 1 || responder.fsm_state == 3",
         f"!{sends} || responder.fsm_state != 1 || ({before} && {at_data})",
-        # The next request is judged, and waits.
+        # The next request has been judged, and waits.
         f"!{sends} || (commands.fsm_state == 0 && ({READER}.fsm_state == 3 || {READER}.fsm_state == 1"
         f" || ({READER}.fsm_state == 2 && !line_quiet)))",
     )
@@ -77,7 +77,7 @@ def _data(sends: str, left: str) -> tuple[str, ...]:
 
 FACTS = (
     *link_facts(CONFIGS["live"]),
-    # What follows from a cause by itself.
+    # What settles at a fixed time after the last cause.
     *_settled(1, r"!receiver.decoder.valid && !receiver.decoder.\end "),
     *_settled(2, "!receiver.checking"),
     *_settled(
@@ -92,20 +92,20 @@ FACTS = (
     ),
     *_settled(5, "!receiver.too_long || receiver.bad", "!receiver.reader.more"),
     "receiver.reader.following == 9'(receiver.reader.read + 9'd1)",
-    # States that are none.
+    # No state beyond the last.
     "commands.fsm_state <= 4 && responder.fsm_state <= 5 && counters.fsm_state <= 4",
     f"{READER}.fsm_state <= 4 && (commands.fsm_state == 0 || {READER}.fsm_state == 0)",
     f"!{READER}.is_apply",
     "(responder.fsm_state == 3) == responder.streaming",
     "responder.fsm_state != 0 || responder.index == 0",
-    # A handler does something only with its request at work, or while it sends data of an answer.
+    # A handler does something only for its current request, or while it sends data of an answer.
     "commands.rate.fsm_state == 0 || (commands.rate.fsm_state <= 2 && commands.fsm_state == 1 && "
     f"commands.rate.waiting && {TYPE} == {Request.BAUD:d})",
     f"{_HANDLER}.fsm_state >= 4 || ({_WORKS_ON} && "
     f"{TYPE} >= {Request.STORE:d} && {TYPE} <= {Request.STOP:d})",
     f"{_HANDLER}.fsm_state >> 1 != 1 || {TYPE} == {Request.STORE:d}",
     f"!{_HANDLER}.request__payload__ready || {_HANDLER}.fsm_state == 2",
-    # As many words are fetched as an answer can have; see `_judged` too.
+    # No more words are fetched than fit in an answer; see `_judged` too.
     f"{_HANDLER}.fsm_state != 4 || commands.fsm_state < 2 || {TYPE} != {Request.FETCH:d} || "
     f"{READER}.request__payload[26:24] != 0 || {_HANDLER}.request__status != 0 || {_WORDS_FIT}",
     *_data(
@@ -122,12 +122,12 @@ LIVE = (
     f"{TYPE} >= {Request.BEGIN:d} && {TYPE} <= {Request.ACT:d})",
     *(fact for clocks in range(3) for fact in _settled(clocks + 1, f"!{_ACT}.answered[{clocks}]")),
 )
-"""What is true besides where the host is the world."""
+"""What is also true where the host is the world."""
 
 
 def _judged(config: Config) -> str:
-    """Return the fact on the words of a FETCH that are compared in one clock and judged in the next."""
-    # Amaranth numbers it; where there are several lanes, one more comes before it.
+    """Return the statement about a FETCH, compared in one clock and judged in the next."""
+    # The signal has only a number from Amaranth, one higher if there are several lanes.
     is_outside = rf"{_HANDLER}.\$signal${17 if config.lanes == 1 else 18} "
     return (
         f"{_HANDLER}.fsm_state != 1 || {TYPE} != {Request.FETCH:d} || {is_outside} || {_WORDS_FIT}"
@@ -176,7 +176,7 @@ def test_a_cause_of_agents_to_be_awake_that_is_left_out_is_no_proof(
     device = generated(config)["qstep_device"]
     without = causes(device, awake)
     assert len(without) == {"counters_awake": 3, "link_moves": 5}[awake]
-    # One beside the reset; with any other it is the same, at some seconds each.
+    # One cause besides the reset; the others fail likewise, and take some seconds each.
     cause = next(cause for cause in without if cause != "rst")
     with pytest.raises(BuildError, match="proof did fail"):
         prove(config, without[cause], _facts("table"), tmp_path, steps=_STEPS)
@@ -185,7 +185,7 @@ def test_a_cause_of_agents_to_be_awake_that_is_left_out_is_no_proof(
 def test_too_few_clocks_to_settle_are_no_proof(tmp_path: Path) -> None:
     config = CONFIGS["table"]
     device = generated(config)["qstep_device"]
-    # Asleep five clocks too early; the facts are not touched by it.
+    # Asleep five clocks too early, which leaves the facts as they are.
     sooner, places = re.subn(
         r"(assign link_awake = link_moves) \| .*;", r"\1 | (settling > 5);", device
     )

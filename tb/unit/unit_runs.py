@@ -13,9 +13,9 @@ def _run(top: str, module: str, **parameters: int) -> Run:
 
 
 STAND_IN = TB / "unit/qstep_top.sv"
-"""What is inside the board instead of the device."""
+"""The stand-in for the device inside the board."""
 
-# The fortieth of a second that the LED's shortest flicker takes is a whole number of its ticks here.
+# The LED's shortest flicker, a fortieth of a second, is a whole number of its ticks here.
 BOARD_RUN = Run(
     "qs_board",
     "tb.unit.rtl_board",

@@ -44,7 +44,7 @@ _DRAWN = 31
 
 
 class ActingDriver(uvm_driver):
-    """Makes accesses and runs; looks at everything after each run."""
+    """Makes accesses and runs; reads the whole state back after each run."""
 
     def build_phase(self) -> None:
         self.ap = uvm_analysis_port("ap", self)

@@ -30,7 +30,7 @@ def reachable(world: WorldTable) -> set[tuple[int, int]]:
         state = todo.pop()
         for action in range(world.split.shape[1]):
             place = world.split[state, action], world.next_state[state, action]
-            # Where an episode ends it does not go on; the start states are in the set already.
+            # An episode that ends goes no further; the start states are in the set already.
             ends = world.terminated[state, action]
             for slot, side in product(range(len(place[0])), range(2)):
                 happens = place[0][slot] > 0 if side == 0 else place[0][slot] < most
@@ -72,7 +72,7 @@ def acting_bins(config: Config, world: WorldTable) -> dict[str, list[Hashable]]:
 
 
 def order_bins(config: Config, reach: Reach) -> dict[str, list[Hashable]]:
-    """Return the bins of agents that share a table, instead of how a stop leaves those that do not."""
+    """Return the bins of a shared table, in place of those for stops of independent agents."""
     assert config.acting is not None
     far = distances(reach, config.acting.agents)
     return {

@@ -43,7 +43,7 @@ CLOCK = np.dtype(
 """A slot in stage 10, as ``seen_o`` of ``qs_agents_bench`` lays it out.
 
 ``flags`` has the agent in its upper half. ``deed`` is ``deed_t`` of ``qs_agents_pkg``: what the slot is
-about, done only if it acts.
+to do, done only if it acts.
 """
 
 ASKED, READY, TERMINATED, ACTS = 1, 2, 4, 8
@@ -95,7 +95,7 @@ class Job(uvm_sequence_item):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """The agents from `edge` on."""
+    """The agents' settings and state from `edge` on."""
 
     edge: int
     name: str
@@ -138,7 +138,7 @@ class Compared:
     ----------
     look : Look
     first, turn : int
-        Agents of a shared table: with whom the run began, and who is next.
+        Agents of a shared table: the one that began the run, and the next one.
     """
 
     look: Look
@@ -160,9 +160,9 @@ class Checked:
     epsilon : tuple of int
         Before the step and after it.
     same : bool
-        The agent goes on with the entry that the step wrote.
+        The agent's next step uses the entry that the step wrote.
     last : bool
-        The step is the last one that the limit of the episode leaves.
+        The step is the last one that the limit of the episode allows.
     saturated : str
         ``none``, ``up`` or ``down``.
     """

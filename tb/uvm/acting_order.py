@@ -1,4 +1,4 @@
-"""The order of agents of a shared table, foretold: who acts in which clock, and who is held by what."""
+"""Predicts in which clock each agent of a shared table acts, and what holds it."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ from qstep.config import Config
 __all__ = ["Order", "Reach", "Slot", "distances"]
 
 _LEFT = 2
-"""Turns that a stop leaves: that under way and the next."""
+"""Turns that still end after a stop: the one under way and the next."""
 
 _STOP_CLOCKS = 3
-"""Until it is known how many turns are left."""
+"""Clocks from a stop until the number of turns left is fixed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How far back a slot has to look, as in ``qs_agents_bench``.
+    """How many earlier slots a slot may have to wait for, as in ``qs_agents_bench``.
 
     Attributes
     ----------
     slots : int
-        Of a rotation.
+        Slots in one rotation.
     row, entry : int
-        A row, and Q[state, action], is read before so many younger slots' writes are over.
+        Writes of this many preceding slots may still be under way when a slot reads a row, or Q[state,
+        action].
     """
 
     slots: int
@@ -35,20 +36,20 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A slot that would act if it were let to, for coverage.
+    """A slot that has something to do, and whether it may; for coverage.
 
     Attributes
     ----------
     agent : int
     turn : bool
-        It is its agent's turn.
+        Whether it is the agent's turn.
     row, entry : tuple of int
-        How many slots before it those are that write what it reads, as far as they may hold it and one
-        slot further.
+        Distances, in slots, to the earlier slots that write what it reads: all that may hold it, and one
+        more.
     held_by : (bool, bool)
-        What it waits for: a write to the row, a write to its entry.
+        Whether it waits for a write to the row, and for a write to its entry.
     second : bool
-        The second slot of a truncated step is waited for.
+        Whether its agent's truncated step still needs its second slot.
     """
 
     agent: int
@@ -60,15 +61,15 @@ class Slot:
 
     @property
     def acts(self) -> bool:
-        """It is not held."""
+        """Whether it acts: it is the agent's turn, and nothing holds it."""
         return self.turn and not any(self.held_by)
 
 
 def distances(reach: Reach, agents: int) -> dict[str, list[int]]:
-    """Return how many slots before a slot those can be that it waits for, and the first it need not."""
+    """Return all distances at which an earlier slot can hold a slot, and the first at which none can."""
 
     def met(most: int) -> list[int]:
-        """Neighbours in a turn, and the first agents of one behind the last of the turn before."""
+        """Keep distances within a turn, or back to the last agents of the turn before."""
         return [d for d in range(1, most + 1) if d < agents or d > reach.slots - agents]
 
     return {"row": met(reach.row + 1), "entry": met(reach.entry + 1)}
@@ -80,11 +81,11 @@ class Order:
     Attributes
     ----------
     turn : int
-        The agent that is next.
+        The agent whose turn it is.
     holds : int
-        Slots held in their turn, since reset.
+        Slots that were held in their turn, since reset.
     ends : deque of int
-        The edges of the latest ends of turns.
+        The clock edges at which the latest turns ended.
     """
 
     def __init__(self, config: Config, reach: Reach) -> None:
@@ -96,7 +97,7 @@ class Order:
         self._pending: tuple[int, int] | None = None
 
     def slot(self, edge: int, agent: int, x: int, entry: tuple[int, int]) -> Slot:
-        """Return what must become of a slot that reads row `x` and an entry, and count it if held."""
+        """Return what a slot that reads row `x` and an entry must do, and count it if it is held."""
         mine = agent == self.turn
         ahead = [(edge - written, where) for written, where in self._writes]
         row = [d for d, (state, _) in ahead if state == x and d <= self._reach.row + 1]
@@ -109,29 +110,29 @@ class Order:
         return Slot(agent, mine, tuple(row), tuple(own), held_by, self.pending)
 
     def step(self, edge: int, entry: tuple[int, int], truncated: bool) -> None:
-        """The agent whose turn it is has made its step; if truncated, what it writes has to wait."""
+        """Note a step of the agent whose turn it is; a truncated step writes only in its second slot."""
         if truncated:
             self._pending = entry
         else:
             self._over(edge, entry)
 
     def finish(self, edge: int) -> None:
-        """The second slot of a truncated step has acted."""
+        """Note that the second slot of a truncated step has acted."""
         assert self._pending is not None
         self._over(edge, self._pending)
         self._pending = None
 
     def stopped(self, edge: int) -> bool:
-        """Whether no more turns were ended after a stop than it leaves."""
+        """Return whether no turn ended after a stop at `edge` that should not have."""
         return len(self.ends) <= _LEFT or self.ends[0] <= edge + _STOP_CLOCKS
 
     @property
     def pending(self) -> bool:
-        """The step of the agent whose turn it is was truncated."""
+        """Whether the step of the agent whose turn it is was truncated and needs its second slot."""
         return self._pending is not None
 
     def restart(self) -> None:
-        """Contexts have been written: agent 0 is next."""
+        """Note that contexts have been written, so that agent 0 is next."""
         assert self._pending is None
         self.turn = 0
 

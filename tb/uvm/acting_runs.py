@@ -37,7 +37,7 @@ OWNING = [
 """Agents with tables of their own: each algorithm, each rounding."""
 
 SHARING = [
-    # So many states that slots act one after the other, as far as a write matters to a younger one.
+    # Enough states that slots act one after the other at every distance at which a write matters.
     _run(16, 0, 0, 48, 3, 10, SharedTable=1, Starts=32),
     _run(5, 1, 1, 6, 3, 8, SharedTable=1),
     _run(3, 2, 2, 6, 3, 8, SharedTable=1),

@@ -30,13 +30,13 @@ __all__ = ["ActingScoreboard"]
 
 
 class _Agents(ActingModel):
-    """The plain model, an agent at a time."""
+    """The plain model, one agent at a time."""
 
     def step(self, agent: int) -> Step:
         return self._step(agent)
 
     def begin(self, agent: int) -> None:
-        """Draw the first start state and the action there, as the first step does at its beginning."""
+        """Draw the first start state and the action there, as the beginning of the first step does."""
         self._begin(agent)
 
     def drawn(self, agent: int) -> Draw:
@@ -57,7 +57,7 @@ class _Inbox(uvm_subscriber):
 class ActingScoreboard(uvm_scoreboard):
     """Compares each question to the world, each step, and the state of all agents after each run.
 
-    Agents of a shared table must also act in the clocks that :class:`Order` foretells, and in no other.
+    Agents of a shared table must also act in the clocks that :class:`Order` predicts, and in no others.
     Clocks come from the monitor, settings and looks from the driver; both are merged by the number of
     the clock edge.
     """
@@ -140,7 +140,7 @@ class ActingScoreboard(uvm_scoreboard):
         turn, holds = (self._order.turn, self._order.holds) if self._order else (0, 0)
         assert look.holds == holds, f"{look.name}: {look.holds} slots were held, not {holds}"
         if look.steps is not None:
-            # The rest of a turn that was stopped counts as the first one.
+            # The rest of a stopped turn counts as the run's first turn.
             right = [look.steps - (agent < self._first) for agent in range(len(self._made))]
             assert self._made == right, f"{look.name}: {self._made} steps were made, not {right}"
         elif self._order:

@@ -71,7 +71,7 @@ def jobs(
             after = int(rng.integers(200, 900))
             yield Job("one step", 1)
             yield Job("a stopped run", 1 << 40, stop_after=after)
-            # A turn that is shared may be over by chance.
+            # A stop may happen to come between two turns of a shared table.
             for stop in range(4 if acting.shared_table else 1):
                 late_after = after + 16 * stop
                 yield Job("a stopped run in a late world", 1 << 40, late=230, stop_after=late_after)
@@ -83,6 +83,6 @@ def jobs(
         if acting.shared_table:
             yield Job("a stop within a turn before a setup", 1 << 40, late=230, stop_after=300)
     if acting.shared_table:
-        # Those who roam are seldom in one another's way: many slots act one after the other.
+        # Agents that roam seldom hold one another: many slots act one after the other.
         yield setup(rng, config, turns, "1")
         yield Job("a walk at random", 120)

@@ -49,7 +49,7 @@ def _config() -> Config:
 
 
 def _reach(config: Config) -> Reach | None:
-    """Return what the pipeline's stages make of a table that agents share."""
+    """Return how far slots look back if agents share a table, according to the bench."""
     if not (config.acting.shared_table and config.acting.agents > 1):
         return None
     return Reach(*(int(getattr(cocotb.top, n).value) for n in ("Slots", "RowReach", "EntryReach")))
@@ -82,7 +82,7 @@ class ActingSuite(uvm_test):
         ConfigDB().set(None, "*", "DUT", cocotb.top)
         ConfigDB().set(None, "*", "CONFIG", self.config)
         ConfigDB().set(None, "*", "REACH", _reach(self.config))
-        # The world is always the same, so that its pairs are bins.
+        # The world is fixed, because its pairs are bins.
         ConfigDB().set(None, "*", "WORLD", random_world(self.config, _LIMIT, seed=5))
         self.env = ActingEnv("env", self)
 

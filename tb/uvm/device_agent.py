@@ -21,13 +21,14 @@ __all__ = ["DeviceAgent"]
 
 
 class DeviceDriver(uvm_driver):
-    """Sends bytes within the credits, by the bytes of unanswered requests that `answers` counts."""
+    """Sends bytes within the credit that unanswered requests, counted by `answers`, leave."""
 
     def build_phase(self) -> None:
         self.dut = ConfigDB().get(self, "", "DUT")
         self.random = random.Random(ConfigDB().get(self, "", "SEED"))
         config = ConfigDB().get(self, "", "CONFIG")
-        # The longest request clears or reads the whole table; an answer may be stalled all the time.
+        # The longest request clears or reads the whole table, and its answer may be stalled all the
+        # time.
         self._patience = 8 * config.states * config.actions + 20 * config.link.buffer_bytes
         self._credit = config.link.buffer_bytes
         self._stall = 0.0
@@ -62,7 +63,7 @@ class DeviceDriver(uvm_driver):
 
     async def _send(self, item: Bytes) -> None:
         self._stall = item.stall
-        # Encoded a request is longer than in the buffer, so this is on the safe side.
+        # A request is longer encoded than in the buffer, so this never exceeds the credit.
         await self._wait_for(0 if item.alone else max(0, self._credit - len(item.data)))
         clock, rx = self.clock, self.dut.rx_i
         for byte in item.data:

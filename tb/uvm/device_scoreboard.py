@@ -27,16 +27,16 @@ _BUILD = bytes.fromhex("0123456789abcdef")  # as in qs_device_bench.sv
 
 
 _LEAST_CLOCKS = 2
-"""Clocks between two offers: records that waited, while registers were read, come no faster."""
+"""Least clocks between two offers, also of records that waited while registers were read."""
 
 
 def _may_hold(config: Config) -> bool:
-    """Return whether transitions can come faster than the loop of the lane turns."""
+    """Return whether transitions can arrive faster than the lane's loop takes them."""
     return config.loop_depth > _LEAST_CLOCKS
 
 
 def _holds_often(config: Config) -> bool:
-    """Return whether they do so at one byte per clock, without waiting first."""
+    """Return whether they do so at one byte per clock, even if no record waited."""
     return config.loop_depth > RecordLayout.coded(config).size(full=False)
 
 
@@ -51,7 +51,7 @@ def device_bins(config: Config) -> dict[str, list[Hashable]]:
         *product(["HELLO"], ["OK", "BAD_LENGTH"]),
         *product(["unknown"], unknown),
     ]
-    # A duplicate of these is answered OK when it is the latest request, and DUPLICATE otherwise.
+    # A duplicate of these is answered OK if it is the latest request, and DUPLICATE otherwise.
     answers += [(name, "OK again") for name in _REPEATABLE]
     return {
         "answer": answers,
@@ -65,8 +65,8 @@ def device_bins(config: Config) -> dict[str, list[Hashable]]:
 class DeviceScoreboard(uvm_subscriber):
     """Gives every byte that the device takes to the reference, and compares the answers.
 
-    Of COUNTERS, the clocks that the lane was offered and held back and the results forwarded depend on
-    the timing of the bench; they are only checked to be possible, and to happen where they can.
+    Three counts of COUNTERS depend on the timing of the bench: the clocks offered, the clocks held back,
+    and the results forwarded. They are only checked to be possible, and to occur where they can.
     Everything else is compared byte for byte.
     """
 
@@ -130,7 +130,7 @@ class DeviceScoreboard(uvm_subscriber):
         self._latest = None
         self._applied_before += self.reference.applied
         self.reference.reset()
-        # A delimiter ends what was cut off; the driver waits for it as for an answer.
+        # A delimiter ends the truncated answer; the driver waits for it as for an answer.
         self._expected.append((1, self.reference.receive(b"")))
 
     def _frame_taken(self) -> None:
@@ -162,7 +162,7 @@ class DeviceScoreboard(uvm_subscriber):
         self._cover_lane(frame)
 
     def _check_errors(self, answer: bytes, expected: bytes) -> None:
-        """Frames may be dropped between a request and its answer: none of them may be lost."""
+        """Frames may be dropped between a request and its answer; each must be counted."""
         counts, least = _counts(answer), _counts(expected)
         if counts and least:
             *_, errors, _ = counts
@@ -198,7 +198,7 @@ class DeviceScoreboard(uvm_subscriber):
 
 
 def _counts(data: bytes) -> tuple[int, ...] | None:
-    """Return the counts of an answer to COUNTERS that holds some."""
+    """Return the counts in an answer to COUNTERS; None if it has none."""
     frame = decode_frame(data[:-1])
     if (
         frame is None

@@ -50,7 +50,7 @@ class Host:
         self.maker = RequestMaker(config, rng)
         self.idle = self.stall = 0.0
         self.status, self.expected = StatusCode.OK, 0
-        """What the latest answer will say."""
+        """The status and the expected number that the latest answer will hold."""
         self._device = ReferenceDevice(config)
 
     @property
@@ -194,7 +194,7 @@ class Host:
                 yield self.ask(kind, payload)
 
     def read_all(self) -> Iterator[Bytes]:
-        """Read the whole table, and all else that a device reports."""
+        """Read the whole table, and everything else that a device reports."""
         if self.halted:
             yield self.hello()
         for state in range(self.config.states):
@@ -205,7 +205,7 @@ class Host:
     def drops_while_totals_wait(self) -> Iterator[Bytes]:
         """Drop more frames than a counter's low byte holds while the line takes no answer."""
         self.stall = 1.0
-        # Ten answers of 44 bytes leave too little room for the totals where the device keeps 512.
+        # In a buffer of 512 bytes, ten answers of 44 bytes leave too little room for the totals.
         for _ in range(10):
             yield self.ask(Request.READ, struct.pack("<HBH", 0, 0, 18 // self.config.value_bytes))
         yield self.out_of_sequence(Request.COUNTERS, b"", 0)

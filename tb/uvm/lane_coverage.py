@@ -27,9 +27,9 @@ _RELATIONS = ("same pair", "other action", "next row", "self loop")
 def lane_bins(config: Config) -> dict[str, list[Hashable]]:
     """Return the bins of a configuration.
 
-    A hazard's distance is counted in clocks from issue to issue; below `loop_depth` none can occur, as
-    the lane holds, and the bins are those of the held clocks instead. Another action of the same state
-    is none.
+    A hazard's distance is counted in clocks from issue to issue. Below `loop_depth` none can occur,
+    because the lane holds; there the bins count held clocks. Another action of the same state is not a
+    hazard.
     """
     modes = [mode.value for mode in Rounding]
     distances = range(1, write_stage(config) + 2)
@@ -132,7 +132,7 @@ class LaneCoverage(uvm_subscriber):
         self.group.hit("terminated", "no", (~terminated).sum())
         self.group.hit("terminated", "yes", (terminated & ~hazard).sum())
         self.group.hit("terminated", "yes with a hazard", (terminated & hazard).sum())
-        # A gap is counted between acceptances of one batch; waiting for a held one is none.
+        # A gap is counted between acceptances in one batch; waiting for a held transition is not a gap.
         free = np.maximum(offers["edge"][:-1].astype(np.int64), issue[:-1] - 1)
         gaps = np.minimum(offers["edge"][1:] - free - 1, 3)
         for gap, count in zip(*np.unique(gaps, return_counts=True), strict=True):

@@ -29,7 +29,7 @@ class Batch(uvm_sequence_item):
     gaps : ndarray of int, optional
         Idle clocks before each transition; None for none.
     reset_after : int, optional
-        Reset the lane this many clocks after the first offer, and drop what has not been taken by then.
+        Reset the lane this many clocks after the first offer, and drop whatever was not yet taken.
     read_back : bool
         Read the whole table through the host port afterwards.
     """

@@ -72,7 +72,6 @@ NETLISTS = {
     ]
     for family, geometries in _NETLIST_GEOMETRIES.items()
 }
-"""What the netlist of each family is put to: together they have every loop depth.
-
-That of ECP5 with loop depth 3 has registers inside all multipliers and block RAMs.
+"""The runs on each family's netlist, which together have every loop depth. The one for ECP5 with loop
+depth 3 has registers inside all multipliers and block RAMs.
 """

@@ -154,7 +154,7 @@ class LaneThroughput(LaneTest):
             issue = issue_clocks(
                 self.config.loop_depth, columns.state, columns.action, columns.next_state
             )
-            # The last one is taken in the clock behind the one in which the one before it leaves.
+            # The last one is taken one clock after the one before it leaves.
             self.predicted[batch.get_name()] = int(issue[-2]) + 2
             yield batch
 

@@ -16,7 +16,7 @@ def issue_edges(clocks: NDArray[np.void], offers: NDArray[np.void]) -> NDArray[n
     """Return the edge at which each offer left the issue register: the first one without a hold."""
     free = clocks["edge"][~flag(clocks, "hold")].astype(np.int64)
     after = np.searchsorted(free, offers["edge"], side="right")
-    # What is still inside at the end of the clocks (a reset) has not left.
+    # An offer still inside at the last clock (a reset) has not left.
     return np.append(free, np.iinfo(np.int64).max)[after]
 
 

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.rtl
 
 
 SHARE = 5
-"""Of the long runs of ``make sim`` each is this many times shorter here."""
+"""Each of the long runs of ``make sim`` is this many times shorter here."""
 
 
 def _name(this: Run) -> str:

@@ -18,7 +18,7 @@ BENCH = TB / "uvm/qs_lane_bench.sv"
 
 @dataclass(frozen=True)
 class Mutant:
-    """One text of one file replaced, on one geometry; `message` is part of what must be reported."""
+    """One text of one file replaced, on one geometry; the report must contain `message`."""
 
     name: str
     file: str

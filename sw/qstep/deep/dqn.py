@@ -43,7 +43,7 @@ class Dqn(NetworkLearner):
     Parameters
     ----------
     envs : gymnasium.vector.VectorEnv
-        As of every learner.
+        As in `NetworkLearner`.
     config : DqnConfig
     device : torch.device
         Device of the networks; environments and replay memory are on the CPU.
@@ -53,7 +53,7 @@ class Dqn(NetworkLearner):
     online, target : Stack
         One network each: the learning one and the target.
     seconds : dict of str to float
-        As of every learner. On an accelerator, which works while the host goes on, what ``learn`` has
+        As in `NetworkLearner`. On an accelerator, which works while the host goes on, what ``learn`` has
         started is partly waited for in ``select``.
 
     Raises
