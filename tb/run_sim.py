@@ -97,7 +97,7 @@ def _print_coverage(console: Console, outcomes: list[Outcome]) -> None:
 @click.command(help=__doc__.splitlines()[0])
 @click.option("--seed", default=1, show_default=True, help="Seed of every random choice.")
 @click.option("--transitions", type=click.IntRange(1), help="Random transitions of each lane run.")
-@click.option("--test", default="", help="Only runs whose test or top holds this text.")
+@click.option("--test", default="", help="Only runs whose test or top contains this text.")
 @click.option("--waves", is_flag=True, help="Record a VCD file of each run.")
 @click.option("--jobs", default=os.cpu_count() or 1, show_default=True, help="Runs at a time.")
 def main(seed: int, transitions: int | None, test: str, waves: bool, jobs: int) -> None:

@@ -136,9 +136,11 @@ def estimate(
 @click.option("--agents", default=16, show_default=True)
 @click.option("--outcomes", default=1, show_default=True)
 @click.option("--starts", default=1, show_default=True)
-@click.option("--shared-table", is_flag=True, help="All agents learn one.")
-@click.option("--schedules/--no-schedules", default=True, help="Epsilon may fall.")
-@click.option("--step-limit/--no-step-limit", default=True, help="Episodes may have one.")
+@click.option("--shared-table", is_flag=True, help="All agents learn one table.")
+@click.option("--schedules/--no-schedules", default=True, help="Build in epsilon's schedules.")
+@click.option(
+    "--step-limit/--no-step-limit", default=True, help="Build in an episode's limit of steps."
+)
 @click.option(
     "--algorithm",
     "algorithms",
@@ -146,7 +148,7 @@ def estimate(
     multiple=True,
     default=[Algorithm.Q_LEARNING.value],
     show_default=True,
-    help="One or, given several times, more.",
+    help="May be repeated.",
 )
 @click.option("--clock", default=250.0, show_default=True, help="MHz to place for.")
 @click.option("--seeds", default=16, show_default=True)

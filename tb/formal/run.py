@@ -174,9 +174,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the proofs named on the command line; return 1 if one is not settled."""
     parser = argparse.ArgumentParser(description="Prove what is true of the hardware.")
     parser.add_argument("name", nargs="*", help="proofs (default: all)")
-    parser.add_argument("--limit", type=float, default=300.0, help="seconds for a question")
+    parser.add_argument(
+        "--limit", type=float, default=300.0, help="seconds per question to the solver"
+    )
     parser.add_argument("--json", type=Path, help="write the outcomes to this file")
-    parser.add_argument("--list", action="store_true", help="only say what there is to prove")
+    parser.add_argument("--list", action="store_true", help="only list the proofs")
     given = parser.parse_args(arguments)
     if unknown := [name for name in given.name if name not in PROOFS]:
         parser.error(f"no such proof: {', '.join(unknown)}; there are {', '.join(PROOFS)}")

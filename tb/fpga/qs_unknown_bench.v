@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// qstep_device in a simulator of four states: whatever is unknown on an output after reset is reported.
+// SPDX-License-Identifier: Apache-2.0 qstep_device in a four-state simulator: an output that is
+// unknown after reset is reported.
 //
 // Registers and inputs begin as unknown. Reset lasts one clock, and outputs are judged from the clock after it
 // on, just before each rising edge: tx_data while tx_valid says that it is data, the others always. (A buffer

@@ -71,7 +71,7 @@ def test_one_flipped_bit_in_a_thousand_bytes_changes_nothing(buffer_bytes):
 
 
 class AppliesTwice(ReferenceDevice):
-    """A device that executes a repeated STEP again."""
+    """A device that carries out a repeated STEP again."""
 
     def _carry_out(self, frame):
         if frame.type == Request.APPLY_CODED and (self._expected - frame.seq) % 65536 == 1:

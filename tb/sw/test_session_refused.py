@@ -195,7 +195,7 @@ def test_a_late_answer_to_hello_says_nothing_of_what_was_refused():
 
 
 class AppliesAfterwards(ReferenceDevice):
-    """A device of the first version: it executes what comes after a refusal."""
+    """A device of the first version: it carries out what comes after a refusal."""
 
     def _carry_out(self, frame):
         self._refusal = None

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// qs_agent_choice of each algorithm, side by side on the same rows, and with it qs_expectation.
+// SPDX-License-Identifier: Apache-2.0 qs_agent_choice for each algorithm, side by side on the same
+// rows, with qs_expectation.
 //
 // Function    Field k of each output is that of algorithm k (qs_agents_pkg::algorithm_e).
 // Timing      Inputs as the block has them; select_o, target_o and threshold_o are the clocks from the rows to

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plays the world at the pins of a device, or at those of a board: a bench.
 //
-// Function    One goes action + 1 states on, modulo 8, and gets that state's number; state 7 ends an episode.
-//             At the device's pins each answer comes 1 to 32 clocks after the action. At a board's, where one agent
-//             acts through qs_pins, each phase of the handshake comes some clocks late, and while nothing is answered
-//             the pins of an answer are noise.
-//             Prints the least and most clocks from an answer to the agent's next action whenever one of them changes.
+// Function    A step goes action + 1 states on, modulo 8, and pays that state's number; state 7
+// ends an episode.
+//             At the device's pins each answer comes 1 to 32 clocks after the action. At a board's,
+//             where one agent acts through qs_pins, each phase of the handshake comes some clocks
+//             late, and the pins of an answer are noise while there is none. Prints the least and
+//             most clocks from an answer to the agent's next action whenever one of them changes.
 // Timing      none
 // Handshake   as pins.py, and qs_pins, have it
 // Reset       Nobody waits.
@@ -131,7 +132,7 @@ module qs_pins_bench #(
     assign forgotten = slow_q;
     assign {answered_agent, acted_agent} = '0;
   end else begin : gen_device
-    // Whose action is to be answered with which state, and in how many clocks.
+    // The agent whose action is to be answered, the state to answer with, and in how many clocks.
     logic [Agents-1:0] waits_q;
     logic [2:0] next_q[Agents];
     logic [4:0] left_q[Agents];

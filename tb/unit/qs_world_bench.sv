@@ -2,7 +2,8 @@
 // qs_world with a counter as its draws and the last 32 answers in words, so that a Python bench sees every
 // draw and reads once in 32 clocks.
 //
-// Function    In the clock after restart_i the draw is 0, and one more in each clock after that. Item 0 of
+// Function    The draw is 0 in the clock after restart_i, and increases by 1 in each clock after
+// that. Item 0 of
 //             each word is the latest answer.
 // Timing      latency_o is the clocks from a draw to its answer.
 // Handshake   as qs_world

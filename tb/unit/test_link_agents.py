@@ -57,7 +57,7 @@ class Bench:
     async def request(
         self, ctx: Any, kind: Request, payload: bytes = b"", rest: bytes = b""
     ) -> tuple[StatusCode, bytes]:
-        """Execute a request; return its status and the data of its answer."""
+        """Carry out a request; return its status and the data of its answer."""
         port = self.handler.request
         ctx.set(port.type, kind)
         ctx.set(port.fields.as_value(), int.from_bytes(payload, "little"))

@@ -1,4 +1,4 @@
-"""The session executes each number once, and nothing after a refusal."""
+"""The session carries out each number once, and nothing after a refusal."""
 
 from __future__ import annotations
 

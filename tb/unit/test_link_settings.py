@@ -22,7 +22,7 @@ CONFIG = Config(states=25, actions=3)
 def judged(
     handler: SettingsHandler | RateHandler, request: Request, payloads: list[bytes]
 ) -> list[bool]:
-    """Hand over several requests of one type; return which of them are executed."""
+    """Hand over several requests of one type; return which of them are carried out."""
     out = []
     port = handler.request
 

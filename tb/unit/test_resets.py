@@ -42,7 +42,7 @@ class Host:
         return encode_frame(kind, self.expected, self.epoch, payload)
 
     def request(self, kind: Request, payload: bytes = b"") -> bytes:
-        """Return the data of the answer to a request that must be executed."""
+        """Return the data of the answer to a request that must be carried out."""
         answer = self.ask(self.frame(kind, payload))
         status, self.expected, _ = COMMON.unpack(answer.payload)
         assert (answer.type, status) == (kind + ANSWER, StatusCode.OK)

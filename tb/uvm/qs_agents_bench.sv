@@ -1,10 +1,10 @@
-// SPDX-License-Identifier: Apache-2.0
-// qs_agents and a world from tables that is late at will, with what the world is asked and answers in words,
-// so that a Python bench sees every clock and reads once in 16.
+// SPDX-License-Identifier: Apache-2.0 qs_agents and a world from tables that is late at will, with
+// the world's questions and answers in words, so that a Python bench sees every clock and reads
+// once in 16.
 //
 // Function    The world is late with probability late_i / 256. Item 0 of seen_o is the latest clock: its number,
-//             what the slot that is in stage 10 asked and was answered, what it is about, and whether it acts.
-//             Fields are those of CLOCK in uvm/acting_items.py.
+//             what the slot in stage 10 asked and was answered, what it is to do, and whether it
+//             acts. Fields are those of CLOCK in uvm/acting_items.py.
 // Timing      seen_o: one clock. Drive at the falling edge.
 // Handshake   as qs_agents
 // Reset       as qs_agents; clocks in reset are numbered too.
@@ -47,7 +47,8 @@ module qs_agents_bench
 );
 
   localparam int unsigned OrderStage = 10;
-  // A slot of a shared table must wait for writes of so many slots before it: to a row, and to its entry.
+  // How many preceding slots a slot of a shared table may have to wait for: to read a row, and its
+  // entry.
   localparam int unsigned RowReach = write_stage(Actions, Algorithm) - RowStage;
   localparam int unsigned EntryReach = write_stage(
       Actions, Algorithm
@@ -78,7 +79,7 @@ module qs_agents_bench
   logic [15:0] noise_q;
   logic [31:0] edge_q;
 
-  // Uneven in time, and the same in each run: a shift register of 16 bits.
+  // Uneven in time, and the same in each run: a 16-bit shift register.
   assign feedback = noise_q[15] ^ noise_q[13] ^ noise_q[12] ^ noise_q[10];
   assign answer.ready = noise_q[7:0] >= late_i;
 

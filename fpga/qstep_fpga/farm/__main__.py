@@ -33,7 +33,7 @@ __all__ = ["main"]
 @click.option(
     "--scheduler", metavar="ADDRESS", help="Place the lanes on this Dask scheduler's workers."
 )
-@click.option("--freely", is_flag=True, help="Place the whole without copying too, with one seed.")
+@click.option("--freely", is_flag=True, help="Also place the whole without copying, with one seed.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the bitstream here.")
 def main(
     board_name: str,

@@ -1,7 +1,7 @@
 """Runs agents that act beside their tables, and looks at them on the way.
 
 A run is a number of steps or of episodes of each agent. It is cut into pieces, each an eighth of
-the steps so far, so that a run of a thousand million steps has about as many looks as one of a
+the steps so far, so that a run of a billion steps has about as many looks as one of a
 million, and the looks do not depend on the device or its speed.
 """
 

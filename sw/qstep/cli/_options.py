@@ -73,7 +73,7 @@ device_option = click.option(
     default="model",
     show_default=True,
     metavar="DEVICE",
-    help="model, sim, sim:uart, or serial:PORT (an environment, a pty or socket://HOST:PORT).",
+    help="model, sim, sim:uart, or serial:PORT (a device file, a pty or socket://HOST:PORT).",
 )
 
 
@@ -135,7 +135,7 @@ def jobs_option(what: str) -> Callable[[Decorated], Decorated]:
         "--jobs",
         type=click.IntRange(1, 256),
         default=lambda: os.cpu_count() or 1,
-        show_default="one a processor",
+        show_default="one per processor",
         help=what,
     )
 

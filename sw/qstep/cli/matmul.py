@@ -54,7 +54,7 @@ def command(
 ) -> None:
     """Multiply square matrices on every device that PyTorch has here, and compare.
 
-    Missing devices are named and left out. The unit is GFLOP/s: thousand million additions and
+    Missing devices are named and left out. The unit is GFLOP/s: a billion additions and
     multiplications a second, in float32.
     """
     from rich.console import Console

@@ -44,7 +44,7 @@ class DqnConfig:
     target_update_interval : int
         Steps of all environments between two moves of the target network, 1 or more.
     tau : float
-        How far it moves towards the online network: 1 copies it, less is a moving average.
+        How far the target moves towards the online network: 1 copies it, less is a moving average.
     learning_rate, final_learning_rate : float
         Learning rate at the first and at the last step; linear in between.
     epsilon : EpsilonSchedule

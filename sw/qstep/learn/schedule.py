@@ -21,7 +21,7 @@ class EpsilonSchedule:
     start, end : float
         First and last epsilon, each 0..1.
     share : float
-        Share of the run during which it falls, 0..1; 0 means `end` from the beginning.
+        Share of the run during which epsilon falls, 0..1; 0 means `end` from the beginning.
 
     Raises
     ------

@@ -4,7 +4,8 @@
 // refused below, ends the build (an instance of a module that does not exist); a port that is used in another
 // way ends the simulation.
 
-// The file of yosys' models would include pads and aliases of flip-flops, which no netlist here holds.
+// The file of yosys' models would include pads and aliases of flip-flops, which no netlist here
+// uses.
 `define NO_INCLUDES
 
 module DP16KD #(
@@ -13,7 +14,7 @@ module DP16KD #(
     parameter CSDECODE_A = "0b000", CSDECODE_B = "0b000",
     parameter CLKAMUX = "CLKA", CLKBMUX = "CLKB",
     parameter GSR = "ENABLED",
-    // Without effect here: no reset, and nobody reads what port A writes.
+    // Without effect here: no reset, and nothing reads what port A writes.
     parameter RESETMODE = "SYNC", ASYNC_RESET_RELEASE = "SYNC",
     parameter WRITEMODE_A = "NORMAL", WRITEMODE_B = "NORMAL",
     parameter INITVAL_00 = 320'h0, INITVAL_01 = 320'h0, INITVAL_02 = 320'h0, INITVAL_03 = 320'h0,
@@ -108,8 +109,8 @@ module DP16KD #(
 
 endmodule
 
-// Registers inside, without reset: none, that of the result, or all. Parameters of others are missing, and so are the
-// other clocks.
+// Registers inside, without reset: none, the result's, or all. Parameters of other registers are
+// missing, and so are the other clocks.
 module MULT18X18D #(
     parameter REG_INPUTA_CLK = "NONE", REG_INPUTA_CE = "CE0", REG_INPUTA_RST = "RST0",
     parameter REG_INPUTB_CLK = "NONE", REG_INPUTB_CE = "CE0", REG_INPUTB_RST = "RST0",

@@ -35,7 +35,7 @@ module DPX9B #(
     parameter BIT_WIDTH_0 = 18, BIT_WIDTH_1 = 18,
     parameter READ_MODE0 = 1'b0, READ_MODE1 = 1'b0,
     parameter BLK_SEL_0 = 3'b000, BLK_SEL_1 = 3'b000,
-    // Without effect here: no reset, and nobody reads what port A writes.
+    // Without effect here: no reset, and nothing reads what port A writes.
     parameter RESET_MODE = "SYNC",
     parameter WRITE_MODE0 = 2'b00, WRITE_MODE1 = 2'b00,
     parameter `QS_CONTENTS

@@ -5,8 +5,8 @@
 // Addresses count bits, of which 8 make a byte of 9: a word of 9 bits is at address[13:3], one of 18 bits at
 // address[13:4], one of 36 bits at address[13:5]. The low bits of address_a enable the bytes of a wider word.
 //
-// A word that is read in the clock in which it is written is neither the old nor the new one for certain, so here
-// it is unknown; a simulator of two states gets the complement of the old one.
+// A word that is read in the clock in which it is written may be the old or the new one, so here it
+// is unknown; a two-state simulator gets the complement of the old one.
 
 module qs_cell_block_ram #(
     parameter WIDTH_A = 18,
