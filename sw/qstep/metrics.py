@@ -48,7 +48,8 @@ class CsvMetrics:
     def __init__(self, path: Path, append: bool = False) -> None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            goes_on = append and path.exists()
+            # A killed run may have left an empty file.
+            goes_on = append and path.exists() and path.stat().st_size > 0
             self._file = path.open(
                 "a" if goes_on else "w", encoding="utf-8", newline="", buffering=1
             )

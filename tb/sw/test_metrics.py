@@ -74,6 +74,13 @@ def test_table_holds_every_number_exactly(tmp_path: Path) -> None:
     assert read(path)["a"] == [(1, 0.1), (1 << 40, -2.5)]
 
 
+def test_table_that_a_killed_run_left_empty_gets_its_columns(tmp_path: Path) -> None:
+    path = tmp_path / "run.csv"
+    path.touch()
+    write(path, append=True)
+    assert read(path)["a"] == [(1, 0.1), (1 << 40, -2.5)]
+
+
 def test_tensorboard_reads_every_number_but_nan(tmp_path: Path) -> None:
     write(tmp_path)
     assert read_events(tmp_path) == {"a": [(1, pytest.approx(0.1)), (1 << 40, -2.5)]}

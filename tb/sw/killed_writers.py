@@ -1,0 +1,157 @@
+"""Writers of files, killed in front of each of their system calls: they leave the old or the new file.
+
+    python -m tb.sw.killed_writers NAME
+
+kills one of :data:`tb.sw.writers.WRITERS` and says how it went. A file that is neither the old nor the
+new one, a reader that refuses what is there, or anything that the next writer leaves over, ends it with
+an error.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from tb.killed import done, kills
+
+from qstep.errors import QStepError
+
+__all__ = ["Deaths", "Writer", "WrongFileError", "kill_everywhere"]
+
+Files = dict[str, bytes]
+
+
+class WrongFileError(AssertionError):
+    """A killed writer left what it must not leave."""
+
+
+@dataclass(frozen=True)
+class Writer:
+    """A way to write files into a folder.
+
+    Attributes
+    ----------
+    write : callable
+        Writes version 0, 1 or 2 of all files into a folder.
+    read : callable
+        Reads them back; raises QStepError or FileNotFoundError if they are not there.
+    removed : str
+        Ending of files that are removed before anything is written, so that they are never of another
+        version than those beside them.
+    by_lines : bool
+        The new file is written in place, line by line.
+    """
+
+    write: Callable[[Path, int], object]
+    read: Callable[[Path], object]
+    removed: str = "\0"
+    by_lines: bool = False
+
+
+@dataclass(frozen=True)
+class Deaths:
+    """How often a writer was killed, and in how many ways the files stood afterwards."""
+
+    count: int
+    outcomes: int
+
+
+def kill_everywhere(writer: Writer, folder: Path) -> Deaths:
+    """Kill a writer of new files in front of each system call: beside no file, and beside old ones.
+
+    After each death the reader reads, and another writer writes.
+
+    Raises
+    ------
+    WrongFileError
+        The message says which file is wrong after which death.
+    """
+    old, new, last = (
+        _whole(writer, folder / f"version-{version}", version) for version in range(3)
+    )
+    place = folder / "killed"
+    count, outcomes = 0, set()
+    before: Files
+    for case, before in (("no files", {}), ("old files", old)):
+        _reset(place, before)
+        for number in kills(partial(writer.write, place, 1)):
+            where = f"killed over {case} in front of system call {number}"
+            found = _files(place)
+            for name in before | new:
+                if found.get(name) not in _legal(writer, name, before, new):
+                    raise WrongFileError(f"{where}: {name} is neither the old nor the new file")
+            if found.keys() >= new.keys():
+                _check_reader(writer, place, where)
+            count += 1
+            outcomes.add((case, *(found.get(name) for name in sorted(new))))
+            done(partial(writer.write, place, 2))
+            if wrong := _differing(_files(place), last):
+                raise WrongFileError(f"{where}: the next writer leaves {', '.join(wrong)} wrong")
+            _reset(place, before)
+        if wrong := _differing(_files(place), new):
+            raise WrongFileError(f"over {case} {', '.join(wrong)} is wrong without a death")
+    return Deaths(count, len(outcomes))
+
+
+def _legal(writer: Writer, name: str, before: Files, new: Files) -> list[bytes | None]:
+    """Return what a file may hold after a death; None if it may be absent."""
+    versions = [before.get(name), new.get(name)]
+    if name.endswith(writer.removed):
+        versions.append(None)
+    if writer.by_lines:
+        lines = new[name].splitlines(keepends=True)
+        versions += [b"".join(lines[:count]) for count in range(len(lines))]
+    return versions
+
+
+def _check_reader(writer: Writer, place: Path, where: str) -> None:
+    try:
+        writer.read(place)
+    except (QStepError, OSError) as error:
+        raise WrongFileError(f"{where}: the reader refuses it: {error}") from error
+
+
+def _differing(one: Files, other: Files) -> list[str]:
+    """Return the names of files that are not the same."""
+    return sorted(name for name in one | other if one.get(name) != other.get(name))
+
+
+def _whole(writer: Writer, place: Path, version: int) -> Files:
+    """Return what an uninterrupted writer writes, after its reader has accepted it."""
+    place.mkdir(parents=True)
+    done(partial(writer.write, place, version))
+    writer.read(place)
+    return _files(place)
+
+
+def _reset(place: Path, files: Files) -> None:
+    """Make a folder hold these files and nothing else."""
+    for path in sorted(place.rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    place.mkdir(exist_ok=True)
+    for name, content in files.items():
+        (place / name).write_bytes(content)
+
+
+def _files(place: Path) -> Files:
+    """Return all that is below a folder, empty folders too."""
+    return {
+        str(path.relative_to(place)): path.read_bytes() if path.is_file() else b""
+        for path in place.rglob("*")
+    }
+
+
+def main() -> None:
+    """Kill the named writer everywhere and print how it went."""
+    from tb.sw.writers import WRITERS, WRONG
+
+    with tempfile.TemporaryDirectory() as scratch:
+        print(kill_everywhere((WRITERS | WRONG)[sys.argv[1]], Path(scratch)))
+
+
+if __name__ == "__main__":
+    main()

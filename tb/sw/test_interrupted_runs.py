@@ -1,0 +1,62 @@
+"""Runs that a signal ends at random moments, again and again, learn what an undisturbed run learns."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tb.sw import interrupted
+from tb.sw.interrupted import disturbed
+
+pytestmark = pytest.mark.unit
+
+RUNS = {
+    "train": "train gridworld --act host --episodes 400 --evaluate-every 20",
+    "agents": "train gridworld --steps 400000 --algorithm sarsa",
+    "pqn": "pqn cartpole --total-timesteps 40000",
+    "dqn": "dqn cartpole --total-timesteps 4000",
+}
+
+
+def few_and_many(name: str, few: int, many: int) -> list[Any]:
+    quick = [pytest.param(name, few, id=f"{name}-{few}")] if few else []
+    return [*quick, pytest.param(name, many, marks=pytest.mark.release, id=f"{name}-{many}")]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["sigterm", "sigkill"])
+@pytest.mark.parametrize(
+    ("name", "deaths"),
+    [
+        *few_and_many("train", 2, 50),
+        *few_and_many("agents", 1, 20),
+        *few_and_many("pqn", 0, 10),
+        *few_and_many("dqn", 0, 10),
+    ],
+)
+def test_a_run_ended_at_random_moments_learns_what_an_undisturbed_one_learns(
+    name: str, deaths: int, number: int, tmp_path: Path
+) -> None:
+    if name in ("pqn", "dqn"):
+        pytest.importorskip("torch")
+    ended, resumed = disturbed(RUNS[name], number, deaths, tmp_path)
+    assert ended == deaths
+    if deaths >= 10 and name != "agents":  # whose checkpoint is written when they stop
+        assert resumed >= 3
+
+
+def test_a_run_that_forgets_something_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disturbed run begins with another seed, so its end differs."""
+    plain = interrupted.run
+    monkeypatch.setattr(
+        interrupted,
+        "run",
+        lambda typed, folder, *more: plain(
+            f"{typed} --seed {2 if folder.name == 'disturbed' else 1}", folder, *more
+        ),
+    )
+    with pytest.raises(AssertionError):
+        disturbed(RUNS["train"], signal.SIGTERM, 1, tmp_path)
