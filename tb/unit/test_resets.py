@@ -12,7 +12,7 @@ from tb.unit.requests import RequestMaker
 
 from qstep.config import Config
 from qstep.link.frames import DELIMITER, Frame, decode_frame, encode_frame
-from qstep.protocol import ANSWER, ANSWERS, COMMON, Request, StatusCode
+from qstep.protocol import ANSWER, ANSWERS, COMMON, Request, StatusCode, requests_of
 from qstep_sim import port as sim_port
 from qstep_sim.port import SimPort
 
@@ -87,46 +87,59 @@ def loaded(values: Table) -> Callable[[Table], list[Table]]:
     return lambda before: [values[:k] + before[k:] for k in range(ENTRIES + 1)]
 
 
-def applied(records: list[bytes]) -> Callable[[Table], list[Table]]:
-    """Return the reference's state after none, one, ... of the records."""
+def unchanged(before: Table) -> list[Table]:
+    return [before]
 
-    def prefixes(before: Table) -> list[Table]:
-        tables = []
-        for k in range(len(records) + 1):
-            reference = ReferenceDevice(CONFIG)
-            nonce = b"\1\0\0\0"
-            reference.receive(encode_frame(Request.HELLO, 0, 0, nonce))
-            load = struct.pack(f"<HB{ENTRIES}h", 0, 0, *before)
-            for seq, (kind, payload) in enumerate(
-                [
-                    (Request.CONFIGURE, COEFFICIENTS),
-                    (Request.LOAD, load),
-                    (Request.APPLY_RAW, b"".join(records[:k])),
-                ]
-            ):
-                reference.receive(encode_frame(kind, seq, reference.epoch, payload))
-            assert reference.refused == 0
-            tables.append(tuple(reference.table.ravel().tolist()))
-        return tables
 
-    return prefixes
+def learnt(before: Table, apply: Request, records: list[bytes]) -> Table:
+    """Return the reference's table after it applied records."""
+    reference = ReferenceDevice(CONFIG)
+    reference.receive(encode_frame(Request.HELLO, 0, 0, b"\1\0\0\0"))
+    for seq, (kind, payload) in enumerate([*prepared(before), (apply, b"".join(records))]):
+        reference.receive(encode_frame(kind, seq, reference.epoch, payload))
+    assert reference.refused == 0
+    return tuple(reference.table.ravel().tolist())
+
+
+def applied(kind: Request, records: list[bytes]) -> Callable[[Table], list[Table]]:
+    """Return the reference's table after none, one, ... of the records."""
+    return lambda before: [learnt(before, kind, records[:k]) for k in range(len(records) + 1)]
+
+
+def prepared(table: Table) -> list[tuple[Request, bytes]]:
+    """Return requests that set all that the result of an APPLY depends on."""
+    return [
+        (Request.CONFIGURE, COEFFICIENTS),
+        (Request.REWARDS, REWARDS),
+        (Request.LOAD, struct.pack(f"<HB{ENTRIES}h", 0, 0, *table)),
+    ]
 
 
 COEFFICIENTS = struct.pack("<HHB", 20000, 15000, 0)
 VALUES = tuple(random.Random(5).sample(range(1, 32767), ENTRIES))
+REWARDS = struct.pack("<B100h", 0, *random.Random(8).choices(range(-999, 999), k=100))
 MAKER = RequestMaker(CONFIG, random.Random(6))
-RECORDS = [MAKER.record(coded=False, continuing=False) for _ in range(TRANSITIONS)]
+RAW = [MAKER.record(coded=False, continuing=False) for _ in range(TRANSITIONS)]
+CODED = [MAKER.record(coded=True, continuing=False) for _ in range(TRANSITIONS)]
 
-WORK = {
+WORK: dict[str, tuple[Request, bytes, Callable[[Table], list[Table]]]] = {
+    "hello": (Request.HELLO, b"\1\2\3\4", unchanged),
+    "configure": (Request.CONFIGURE, COEFFICIENTS, unchanged),
+    "noise": (Request.NOISE, struct.pack("<II", 5, 6), unchanged),
+    "rewards": (Request.REWARDS, REWARDS, unchanged),
     "clear": (Request.CLEAR, b"", cleared),
-    "load": (
-        Request.LOAD,
-        struct.pack(f"<HB{ENTRIES}h", 0, 0, *VALUES),
-        loaded(VALUES),
-    ),
-    "apply": (Request.APPLY_RAW, b"".join(RECORDS), applied(RECORDS)),
-    "read": (Request.READ, struct.pack("<HBH", 0, 0, ENTRIES), lambda before: [before]),
+    "load": (Request.LOAD, struct.pack(f"<HB{ENTRIES}h", 0, 0, *VALUES), loaded(VALUES)),
+    "apply raw": (Request.APPLY_RAW, b"".join(RAW), applied(Request.APPLY_RAW, RAW)),
+    "apply coded": (Request.APPLY_CODED, b"".join(CODED), applied(Request.APPLY_CODED, CODED)),
+    "read": (Request.READ, struct.pack("<HBH", 0, 0, ENTRIES), unchanged),
+    "status": (Request.STATUS, b"", unchanged),
+    "counters": (Request.COUNTERS, b"", unchanged),
+    "baud": (Request.BAUD, struct.pack("<H", 8), unchanged),
 }
+
+
+def test_every_request_of_a_lane_is_cut_short() -> None:
+    assert {kind for kind, *_ in WORK.values()} == set(requests_of(CONFIG))
 
 
 @pytest.mark.parametrize("work", WORK)
@@ -135,15 +148,17 @@ def test_a_reset_in_the_middle_leaves_a_prefix_of_the_work(host: Host, work: str
     rng = random.Random(7)
     before = tuple(rng.randrange(-999, 999) for _ in range(ENTRIES))
     tables = outcomes(before)
+    after = {table: learnt(table, Request.APPLY_CODED, CODED) for table in tables}
     seen = set()
     answers = []
-    for cut in range(0, 200, 1 if kind == Request.CLEAR else 4):
+    # A byte enters in each clock, then another is taken out of it in each clock, then comes the answer.
+    for cut in range(2 * len(payload) + 200):
         host.hello()
-        host.request(Request.CONFIGURE, COEFFICIENTS)
-        host.request(Request.LOAD, struct.pack(f"<HB{ENTRIES}h", 0, 0, *before))
+        for preparing in prepared(before):
+            host.request(*preparing)
         old = host.frame(Request.STATUS)
         host.port.write(host.frame(kind, payload))
-        answers.append(host.run(len(payload) + cut))
+        answers.append(host.run(cut))
         host.port.reset()
 
         # A delimiter first, then STALE_EPOCH: the session is over.
@@ -158,6 +173,11 @@ def test_a_reset_in_the_middle_leaves_a_prefix_of_the_work(host: Host, work: str
         assert COMMON.unpack(status)[2] == 0
         assert ANSWERS[Request.STATUS].unpack(status[COMMON.size :]) == (0, 1, 0)
         host.expected += 1
+        # Nothing is half obeyed: the next work is exact.
+        for preparing in prepared(table):
+            host.request(*preparing)
+        host.request(Request.APPLY_CODED, b"".join(CODED))
+        assert host.table() == after[table]
     # The cuts were before the work, in the middle of it, and after it.
     assert DELIMITER not in answers[0]
     assert answers[-1].endswith(DELIMITER)
