@@ -14,6 +14,8 @@ from tb.core_replay import FILE, words
 
 import qstep
 from qstep import Acting, Config
+from qstep_rtl.bus.generate import wrapper_paths
+from qstep_rtl.bus.registers import LANE
 from qstep_rtl.sources import INCLUDE_FOLDER, includes
 from qstep_sim.verilator import environment
 
@@ -22,12 +24,17 @@ CORE = INCLUDE_FOLDER / "qstep.core"
 
 def fusesoc(target: str, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Run a target of the core in a folder, with a configuration and a cache of its own."""
-    own = {"XDG_CONFIG_HOME": str(folder / "config"), "XDG_CACHE_HOME": str(folder / "cache")}
+    tools = environment()
+    own = {
+        "XDG_CONFIG_HOME": str(folder / "config"),
+        "XDG_CACHE_HOME": str(folder / "cache"),
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), tools["PATH"]]),
+    }
     command = [sys.executable, "-m", "fusesoc.main", "--cores-root", str(INCLUDE_FOLDER), "run"]
     return subprocess.run(
         [*command, "--work-root", str(folder / "work"), "--target", target, "qstep", *options],
         cwd=folder,
-        env={**environment(), **own},
+        env={**tools, **own},
         capture_output=True,
         text=True,
         check=False,
@@ -47,6 +54,7 @@ def test_the_core_lists_the_files_of_rtl_files_in_their_order() -> None:
     assert sets["lane"][1:] == [path.name for path in qstep.rtl_files()]
     agents = qstep.rtl_files(Config(2, 2, acting=Acting()))
     assert [*sets["lane"][1:], *sets["agents"]] == [path.name for path in agents]
+    assert sets["axi"] == [path.name for path in wrapper_paths(LANE)]
     assert description()["name"] == f"::qstep:{qstep.__version__}"
 
 
@@ -56,7 +64,7 @@ def test_what_is_replayed_is_what_the_model_says() -> None:
 
 
 @pytest.mark.rtl
-@pytest.mark.parametrize("target", ["lint", "lint-agents"])
+@pytest.mark.parametrize("target", ["lint", "lint-agents", "lint-axi"])
 def test_fusesoc_lints_without_a_warning(target: str, tmp_path: Path) -> None:
     done = fusesoc(target, tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
