@@ -23,9 +23,16 @@ __all__ = ["EXERCISES", "WrongAnswerError", "main"]
 
 _CASES = 20_000
 _MOST_CASES = 8
-_RANGES = ((-32768, 32767), (-32768, 32767), (-32768, 32767), (0, 1), (0, 32768), (0, 32768))
-_LOOSE = ("-Wno-UNUSEDSIGNAL", "-Wno-WIDTH")
-"""Lint that a beginner need not pass."""
+_RANGES = {
+    "q": (-32768, 32767),
+    "reward": (-32768, 32767),
+    "maximum": (-32768, 32767),
+    "terminated": (0, 1),
+    "alpha": (0, 32768),
+    "kappa": (0, 32768),
+}
+_LOOSE = ("-Wno-UNUSEDSIGNAL",)
+"""The only lint that an answer need not pass: the module to begin with does not use all inputs."""
 
 
 class WrongAnswerError(AssertionError):
@@ -61,14 +68,25 @@ def _update_in_systemverilog(folder: Path) -> str:
     return "2,000 updates of the simulated module equal the model's"
 
 
+def _check_case(case: tuple[int, ...]) -> None:
+    if len(case) != len(_RANGES):
+        raise WrongAnswerError(
+            f"{case} has {len(case)} values; a case has {len(_RANGES)}: {', '.join(_RANGES)}"
+        )
+    for value, (name, (low, high)) in zip(case, _RANGES.items(), strict=True):
+        if not low <= value <= high:
+            raise WrongAnswerError(f"{name} of {case} is {value}; it must be {low} to {high}")
+    *_, alpha, kappa = case
+    if kappa > alpha:
+        raise WrongAnswerError(f"kappa of {case} is {kappa}; it must be at most alpha, {alpha}")
+
+
 def _cases_that_tell(folder: Path) -> str:
     cases = _answers(folder).cases()
     if len(cases) > _MOST_CASES:
         raise WrongAnswerError(f"{len(cases)} cases; at most {_MOST_CASES} are allowed")
     for case in cases:
-        inside = [low <= value <= high for value, (low, high) in zip(case, _RANGES, strict=True)]
-        if not all(inside) or case[5] > case[4]:
-            raise WrongAnswerError(f"{case} is out of range")
+        _check_case(case)
     unseen = [
         name
         for name, wrong in WRONG.items()

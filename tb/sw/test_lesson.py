@@ -88,18 +88,19 @@ def test_each_case_of_the_right_answer_is_needed(
 
 
 @pytest.mark.rtl
-def test_a_module_that_rounds_down_or_does_not_compile_is_noticed(
+def test_a_module_that_rounds_down_does_not_compile_or_loses_bits_is_noticed(
     capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:
     path = folder / "my_update.sv"
     right = path.read_text(encoding="utf-8")
     for before, after, said in [
         (" + 34'sd16384", "", "): q_o is "),
-        ("endmodule", "", "does not build"),
+        ("endmodule", "", "syntax error"),
+        ("19'(exact >>> 15)", "exact >>> 15", "expects 19 bits on the Assign RHS"),
     ]:
         assert right.count(before) == 1
         path.write_text(right.replace(before, after), encoding="utf-8")
-        (verdict, *_) = checked(capsys, folder, "2")
+        verdict = "\n".join(checked(capsys, folder, "2"))
         assert verdict.startswith("wrong: ")
         assert said in verdict
     path.unlink()
@@ -111,15 +112,24 @@ def test_a_module_that_rounds_down_or_does_not_compile_is_noticed(
     ("exercise", "text", "verdict"),
     [
         ("3", "def cases(): return [(0, 0, 0, False, 0, 0)] * 9", "9 cases; at most 8 are allowed"),
-        ("3", "def cases(): return [(0, 0, 0, 0, 3, 4)]", "(0, 0, 0, 0, 3, 4) is out of range"),
+        (
+            "3",
+            "def cases(): return [(0, 0, 0, 0, 3)]",
+            "(0, 0, 0, 0, 3) has 5 values; a case has 6: q, reward, maximum, terminated, alpha, kappa",
+        ),
+        (
+            "3",
+            "def cases(): return [(0, 0, 0, 0, 3, 4)]",
+            "kappa of (0, 0, 0, 0, 3, 4) is 4; it must be at most alpha, 3",
+        ),
         (
             "3",
             "def cases(): return [(32768, 0, 0, 0, 0, 0)]",
-            "(32768, 0, 0, 0, 0, 0) is out of range",
+            "q of (32768, 0, 0, 0, 0, 0) is 32768; it must be -32768 to 32767",
         ),
         ("4", "def clocks(loop_depth, transitions): return {}['coffee']", "KeyError: 'coffee'"),
     ],
-    ids=["many", "kappa", "value", "raises"],
+    ids=["many", "five", "kappa", "value", "raises"],
 )
 def test_an_answer_that_cannot_be_checked_is_wrong(
     capsys: pytest.CaptureFixture[str], folder: Path, exercise: str, text: str, verdict: str

@@ -17,10 +17,10 @@ def cases() -> list[tuple[int, int, int, bool, int, int]]:
 
 
 def clocks(loop_depth: int, transitions: list[tuple[int, int, int]]) -> list[int]:
-    """Exercise 4: return the clock in which each transition (state, action, next_state) is taken.
+    """Exercise 4: return the clock in which the lane takes each transition (state, action, next_state).
 
-    The first is taken in clock 0. A transition waits until it is `loop_depth` clocks behind every
-    earlier one whose result it needs: one that writes the same entry, or one that writes an entry of the
-    row of its next state.
+    The lane takes transitions in order, at most one per clock, and the first one in clock 0. It takes
+    each one as early as it can, but at least `loop_depth` clocks after every earlier transition that
+    writes an entry it needs: its own (same state and action), or any in the row of its next state.
     """
     return list(range(len(transitions)))
