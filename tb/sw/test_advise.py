@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
 from qstep.acting.advise import AGENTS, Advice, Outcome, Trial, advise, dead_zone
-from qstep.acting.advise_views import sentence
+from qstep.acting.advise_views import render, sentence
 from qstep.acting.world import World
 from qstep.cli.advise import command
 from qstep.cli.train import command as train
@@ -95,20 +97,51 @@ def test_formats_of_too_small_a_range_saturate() -> None:
     assert advice.narrowest.number_format.integer == 7
 
 
-def test_a_format_that_reaches_the_policy_by_luck_is_not_advised() -> None:
-    def trial(fraction: int, outcome: Outcome, integer: int = 4) -> Trial:
-        return Trial(QFormat(integer, fraction), Rounding.NEAREST, outcome, 0.0, 0.0)
+def trial(fraction: int, outcome: Outcome, integer: int = 4) -> Trial:
+    return Trial(QFormat(integer, fraction), Rounding.NEAREST, outcome, 0.0, 0.0)
 
-    lucky, failed, first, wider = (
-        trial(4, Outcome.REACHED),
-        trial(5, Outcome.NOT_ENOUGH),
-        trial(6, Outcome.REACHED),
-        trial(7, Outcome.REACHED),
-    )
-    trials = [lucky, failed, first, wider]
-    assert Advice(0.5, 0.9, 1, 0.0, tuple(trials)).narrowest == first
+
+LUCKY, FAILED, FIRST, WIDER = (
+    trial(4, Outcome.REACHED),
+    trial(5, Outcome.NOT_ENOUGH),
+    trial(6, Outcome.REACHED),
+    trial(7, Outcome.REACHED),
+)
+
+
+def advice_of(*trials: Trial) -> Advice:
+    return Advice(0.5, 0.9, 1, 0.0, trials)
+
+
+def test_a_format_that_reaches_the_policy_by_luck_is_not_advised() -> None:
+    advice = advice_of(LUCKY, FAILED, FIRST, WIDER)
+    assert advice.narrowest == FIRST
+    assert advice.contradiction(LUCKY) == FAILED
+    assert advice.contradiction(FIRST) is None
+    assert advice_of(FAILED, trial(6, Outcome.DEAD_ZONE)).contradiction(FAILED) is None
     other = trial(4, Outcome.REACHED, integer=5)
-    assert Advice(0.5, 0.9, 1, 0.0, (*trials, other)).narrowest == other
+    assert advice_of(LUCKY, FAILED, FIRST, WIDER, other).narrowest == other
+
+
+def rows(*trials: Trial) -> list[str]:
+    """Return the rows of the table of some trials, without borders."""
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(render(advice_of(*trials), "world"))
+    lines = console.export_text().splitlines()
+    return [line.strip("│ ").replace("│ ", "") for line in lines if line.startswith("│")]
+
+
+def test_a_cell_says_which_format_shows_that_the_policy_was_reached_by_luck() -> None:
+    failed = "Q4.5 not enough, loss 0.0%"
+    assert [row.rstrip() for row in rows(LUCKY, FAILED, FIRST)] == [
+        "8 Q4.4 reached, but Q4.5 fails",
+        f"9 {failed}",
+        "10 Q4.6 reached",
+    ]
+    lasting = trial(3, Outcome.REACHED, integer=5)
+    assert rows(LUCKY, FAILED, lasting)[0].rstrip() == "8 Q5.3 reached"
+    found = {form["format"]: form for form in advice_of(LUCKY, FAILED, FIRST).to_dict()["trials"]}
+    assert [form["contradicted_by"] for form in found.values()] == ["Q4.5", None, None]
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,10 @@ class Trial:
     saturated: float
 
 
+def _fraction(trial: Trial) -> int:
+    return trial.number_format.fraction
+
+
 @dataclass(frozen=True, slots=True)
 class Advice:
     """All trials in one world.
@@ -104,6 +108,24 @@ class Advice:
     within: float
     trials: tuple[Trial, ...]
 
+    def contradiction(self, trial: Trial) -> Trial | None:
+        """Return what shows that a trial reached the policy by luck.
+
+        That is the failed trial with the most fraction bits, more than `trial` has, among those with
+        the same integer bits and rounding. None if there is none, or if `trial` failed itself.
+        """
+
+        def contradicts(other: Trial) -> bool:
+            more, less = other.number_format, trial.number_format
+            return (
+                trial.outcome is Outcome.REACHED
+                and other.outcome is not Outcome.REACHED
+                and (other.rounding, more.integer) == (trial.rounding, less.integer)
+                and more.fraction > less.fraction
+            )
+
+        return max(filter(contradicts, self.trials), key=_fraction, default=None)
+
     @property
     def narrowest(self) -> Trial | None:
         """The narrowest format that reaches the policy, as do all formats with more fraction bits.
@@ -111,15 +133,9 @@ class Advice:
         Among formats of equal width, nearest rounding comes first, then stochastic, then the least
         saturation.
         """
-        failed: dict[tuple[Rounding, int], int] = {}
-        for trial in self.trials:
-            if trial.outcome is not Outcome.REACHED:
-                kind = trial.rounding, trial.number_format.integer
-                failed[kind] = max(failed.get(kind, -1), trial.number_format.fraction)
 
         def lasting(trial: Trial) -> bool:
-            form = trial.number_format
-            return form.fraction > failed.get((trial.rounding, form.integer), -1)
+            return trial.outcome is Outcome.REACHED and self.contradiction(trial) is None
 
         def order(trial: Trial) -> tuple[Any, ...]:
             return trial.number_format.width, _PREFERRED.index(trial.rounding), trial.saturated
@@ -131,6 +147,7 @@ class Advice:
 
         def plain(trial: Trial) -> dict[str, Any]:
             zone = dead_zone(trial.number_format, trial.rounding, self.alpha).high
+            other = self.contradiction(trial)
             return {
                 "format": str(trial.number_format),
                 "width": trial.number_format.width,
@@ -139,6 +156,7 @@ class Advice:
                 "loss": trial.loss,
                 "saturated": trial.saturated,
                 "dead_zone": zone,
+                "contradicted_by": None if other is None else str(other.number_format),
             }
 
         best = self.narrowest

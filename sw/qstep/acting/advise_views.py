@@ -41,7 +41,8 @@ def render(advice: Advice, world: str) -> Table:
     table = Table(
         title=f"{world}: alpha {advice.alpha:g}, gamma {advice.gamma:g}, {advice.steps:,} steps",
         caption="Loss: how much less than the optimum the greedy policy is worth where episodes start. "
-        "Dead zone: TD errors up to this are rounded away. Not enough: fraction bits, or steps.",
+        "Dead zone: TD errors up to this are rounded away. Not enough: fraction bits, or steps. "
+        "If a format with more fraction bits fails, the policy was reached by luck.",
     )
     table.add_column("bits", justify="right")
     for mode in modes:
@@ -59,16 +60,23 @@ def _cell(advice: Advice, width: int, mode: Rounding) -> str:
         for trial in advice.trials
         if trial.number_format.width == width and trial.rounding is mode
     ]
-    best = min(trials, key=lambda trial: (trial.loss, trial.saturated))
+
+    def order(trial: Trial) -> tuple[bool, bool, bool, float, float]:
+        failed = trial.outcome is not Outcome.REACHED
+        lucky = advice.contradiction(trial) is not None
+        return trial != advice.narrowest, failed, lucky, trial.loss, trial.saturated
+
+    best = min(trials, key=order)
     mark = "[bold green]" if best == advice.narrowest else ""
-    return f"{mark}{best.number_format} {_reason(best, advice.alpha)}"
+    return f"{mark}{best.number_format} {_reason(advice, best)}"
 
 
-def _reason(trial: Trial, alpha: float) -> str:
-    zone = dead_zone(trial.number_format, trial.rounding, alpha).high
+def _reason(advice: Advice, trial: Trial) -> str:
+    zone = dead_zone(trial.number_format, trial.rounding, advice.alpha).high
     match trial.outcome:
         case Outcome.REACHED:
-            return "reached"
+            other = advice.contradiction(trial)
+            return f"reached, but {other.number_format} fails" if other else "reached"
         case Outcome.DEAD_ZONE:
             return f"dead zone {zone:.2g}, loss {trial.loss:.1%}"
         case Outcome.SATURATION:
