@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import random
+import signal
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -45,15 +49,39 @@ pack(board, place(Design(board, Path("netlist.json"), board.clock_hz), 1), Path(
 """
 
 
+BUILD = """
+import sys
+import qstep_command
+
+sys.argv[1:] = ["build", sys.argv[1], "--seeds", "1", "--out", "built", "--accept-unmet-clock"]
+qstep_command.main()
+"""
+
+BOARDS = ["icebreaker", "ulx3s-12f", "tang-nano-9k"]  # each family
+
+
+def start(script: str, place: Path, seed: int, *arguments: str) -> subprocess.Popen[bytes]:
+    """Start a script in a folder, with an empty cache there, and with an order of its sets."""
+    place.mkdir(parents=True, exist_ok=True)
+    own = {"PYTHONHASHSEED": str(seed), "QSTEP_CACHE": str(place / "cache")}
+    command = [sys.executable, "-c", script, *arguments]
+    return subprocess.Popen(command, cwd=place, env={**os.environ, **own})
+
+
+def built(place: Path) -> dict[str, bytes]:
+    """Return bitstream, report and configuration of a board."""
+    files = {path.name: path.read_bytes() for path in (place / "built").iterdir()}
+    assert len(files) == 3
+    assert max(map(len, files.values())) > 10_000
+    return files
+
+
 def made_twice(script: str, folder: Path, *arguments: str) -> list[bytes]:
     """Return a script's output in two folders, from processes that order their sets differently."""
-    running = []
     folders = [folder / "a", folder / "another" / "folder"]
-    for seed, place in enumerate(folders, start=1):
-        place.mkdir(parents=True)
-        own = {"PYTHONHASHSEED": str(seed), "QSTEP_CACHE": str(place / "cache")}
-        command = [sys.executable, "-c", script, *arguments]
-        running.append(subprocess.Popen(command, cwd=place, env={**os.environ, **own}))
+    running = [
+        start(script, place, seed, *arguments) for seed, place in enumerate(folders, start=1)
+    ]
     assert [process.wait() for process in running] == [0, 0]
     return [(place / "made").read_bytes() for place in folders]
 
@@ -64,11 +92,36 @@ def test_two_builds_give_the_same_netlist(tmp_path: Path) -> None:
     assert first == second
 
 
-@pytest.mark.parametrize("board", ["icebreaker", "ulx3s-12f", "tang-nano-9k"])  # each family
+@pytest.mark.parametrize("board", BOARDS)
 def test_two_builds_give_the_same_bitstream(board: str, tmp_path: Path) -> None:
     first, second = made_twice(COUNTER, tmp_path, board)
     assert len(first) > 10_000
     assert first == second
+
+
+@pytest.mark.rebuild
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("board", BOARDS)
+def test_two_builds_of_a_board_give_the_same_bytes_also_if_one_is_stopped_again_and_again(
+    board: str, tmp_path: Path
+) -> None:
+    first, second = tmp_path / "a", tmp_path / "another" / "folder"
+    began = time.monotonic()
+    assert start(BUILD, first, 1, board).wait() == 0
+    seconds = time.monotonic() - began
+    rng = random.Random(board)
+    stopped = 0
+    for _ in range(5):
+        with start(BUILD, second, 2, board) as process:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(rng.uniform(0, seconds / 2))
+            process.terminate()
+        # A program that has not yet installed its handlers is ended by the signal itself.
+        assert process.returncode in (0, 128 + signal.SIGTERM, -signal.SIGTERM)
+        stopped += process.returncode != 0
+    assert stopped
+    assert start(BUILD, second, 3, board).wait() == 0
+    assert built(first) == built(second)
 
 
 def test_a_difference_between_folders_or_processes_is_seen(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from tb.reference_device import ReferenceDevice
 from qstep.link.frames import DELIMITER
 from qstep.link.ports import Port
 
-__all__ = ["FAULTS", "DirectPort", "LossyPort", "NoisyPort", "Silent"]
+__all__ = ["FAULTS", "DirectPort", "LossyPort", "NoisyPort", "ResettingPort", "Silent"]
 
 
 class DirectPort:
@@ -84,7 +84,9 @@ FAULTS: dict[str, Fault] = {
     "insert": _insert,
     # The delimiter is lost, and with it the boundary to the next frame.
     "splice": lambda rng, frame: frame[: -1 - rng.randint(0, 4)],
-    "delay": lambda rng, frame: b"",  # and it comes later: see LossyPort
+    # These come later: see LossyPort.
+    "delay": lambda rng, frame: b"",
+    "swap": lambda rng, frame: b"",
 }
 """What may happen to a frame, by name."""
 
@@ -103,6 +105,7 @@ class LossyPort:
         self._rate = rate
         self._faults = faults
         self._late: dict[str, list[bytes]] = {"there": [], "back": []}
+        self._swapped = {"there": b"", "back": b""}
         self._rest = b""  # of a frame whose end has not been read
         self.hits = dict.fromkeys(faults, 0)
 
@@ -113,9 +116,13 @@ class LossyPort:
         arrived = self._port.read(0)
         if not arrived and self._late["there"]:
             self._port.write(self._late["there"].pop(0))
-        whole, end, self._rest = (self._rest + (arrived or self._port.read(timeout))).rpartition(
-            DELIMITER
-        )
+        arrived = arrived or self._port.read(timeout)
+        if not arrived and any(self._swapped.values()):
+            there, back = self._swapped.values()
+            self._swapped = {"there": b"", "back": b""}
+            self._port.write(there)
+            return back
+        whole, end, self._rest = (self._rest + arrived).rpartition(DELIMITER)
         return self._mangled("back", whole + end)
 
     def close(self) -> None:
@@ -126,16 +133,46 @@ class LossyPort:
         out = b""
         for frame in data.split(DELIMITER)[:-1]:
             frame += DELIMITER
+            if self._swapped[direction]:
+                self.hits["swap"] += 1
+                out += frame + self._swapped[direction]
+                self._swapped[direction] = b""
+                continue
             if self._rng.random() < self._rate:
                 fault = self._rng.choice(self._faults)
-                self.hits[fault] += 1
+                self.hits[fault] += fault != "swap"
                 if fault == "delay":
                     late.append(frame)
+                elif fault == "swap":
+                    self._swapped[direction] = frame
                 frame = FAULTS[fault](self._rng, frame)
             out += frame
             if late and self._rng.random() < 0.5:
                 out += late.pop(0)
         return out
+
+
+class ResettingPort(DirectPort):
+    """Resets the device in front of every n-th frame on average, in its middle or after it."""
+
+    def __init__(self, device: ReferenceDevice, seed: int, period: int) -> None:
+        super().__init__(device)
+        self._rng = random.Random(seed)
+        self._period = period
+        self.is_calm = False
+        self.resets = 0
+
+    def write(self, data: bytes) -> None:
+        for frame in data.split(DELIMITER)[:-1]:
+            frame += DELIMITER
+            if self.is_calm or self._rng.random() >= 1 / self._period:
+                super().write(frame)
+                continue
+            at = self._rng.choice((0, self._rng.randrange(len(frame)), len(frame)))
+            super().write(frame[:at])
+            self.device.reset()
+            self.resets += 1
+            super().write(frame[at:])
 
 
 class NoisyPort:

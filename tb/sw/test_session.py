@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tb.reference_device import ReferenceDevice
-from tb.sw.lossy_port import FAULTS, DirectPort, LossyPort, NoisyPort
+from tb.sw.lossy_port import FAULTS, DirectPort, LossyPort, NoisyPort, ResettingPort
 from tb.sw.session_bench import CONFIG, PATIENCE, assert_exact, expected_table, transitions
 
 from qstep import Config, Hyperparameters, Link
@@ -15,6 +15,7 @@ from qstep.errors import LinkError, SessionLostError
 from qstep.link import exchange
 from qstep.link.frames import DELIMITER, decode_frame, encode_frame
 from qstep.link.session import Session
+from qstep.model import Model
 from qstep.protocol import Request, max_payload
 
 pytestmark = pytest.mark.unit
@@ -50,12 +51,54 @@ def test_ten_thousand_faults_lose_and_double_nothing(fault, monkeypatch):
     seed = 0
     while port.hits[fault] < 10_000:
         batch = transitions(1000, seed)
-        for start in range(0, 1000, 20):
-            device.apply(batch[start : start + 20])
+        step = 1000 if fault == "swap" else 20  # two frames must be under way
+        for start in range(0, 1000, step):
+            device.apply(batch[start : start + step])
         model.apply(batch)
         assert device.status() == model.status()
         seed += 1
     assert np.array_equal(device.read(), model.read())
+
+
+def is_prefix(batch, table, start, least):
+    """Whether `least` or more transitions of a batch make `table` of `start`."""
+    model = Model(CONFIG)
+    model.configure(Hyperparameters(rounding="floor"))
+    model.load(start)
+    model.apply(batch[:least])
+    for count in range(least, len(batch)):
+        if np.array_equal(model.table, table):
+            return True
+        model.apply(batch[count : count + 1])
+    return np.array_equal(model.table, table)
+
+
+@pytest.mark.parametrize("resets", [100, pytest.param(10_000, marks=pytest.mark.release)])
+def test_a_reset_is_told_and_leaves_what_was_confirmed_and_no_more_than_was_sent(resets):
+    port = ResettingPort(ReferenceDevice(CONFIG), 1, 8)
+    port.is_calm = True
+    device = LinkDevice(port, CONFIG, PATIENCE)
+    seed = told = 0
+    while port.resets < resets:
+        device.configure(Hyperparameters(rounding="floor"))
+        before, count = device.read(), port.resets
+        batch = transitions(300, seed, rewards=np.linspace(-8, 8, 300))
+        port.is_calm = False
+        confirmed = len(batch)
+        try:
+            device.apply(batch)
+        except SessionLostError as error:
+            confirmed = error.applied
+            told += 1
+        port.is_calm = True
+        if port.resets > count and confirmed == len(batch):
+            with pytest.raises(SessionLostError):  # the reset came after the last answer
+                device.status()
+        if port.resets > count:
+            device.reconnect()
+        assert is_prefix(batch, device.read(), before, confirmed)
+        seed += 1
+    assert told > resets // 4
 
 
 @pytest.mark.parametrize("buffer_bytes", [512, 2048])

@@ -22,6 +22,9 @@ CONFIGS = [
     Config(64, 4, "Q8.8", loop_depth=3),
     Config(300, 6, "Q16.16", loop_depth=3),
 ]
+MILLIONS = (25, 25, 25, 50)
+"""Transitions of a release for each: 100 million at 16 and 32 bits."""
+
 BATCH = 500_000
 MILLION = 1_000_000
 
@@ -69,7 +72,10 @@ def assert_exact(port: Port, config: Config, count: int, patience: float) -> Non
     ("config", "count"),
     [
         (CONFIGS[0], MILLION),
-        *(pytest.param(config, 25 * MILLION, marks=pytest.mark.release) for config in CONFIGS),
+        *(
+            pytest.param(config, millions * MILLION, marks=pytest.mark.release)
+            for config, millions in zip(CONFIGS, MILLIONS, strict=True)
+        ),
     ],
     ids=lambda value: config_id(value) if isinstance(value, Config) else f"{value // MILLION}m",
 )
