@@ -57,10 +57,11 @@ class SimulatedLine:
         self.now += self._host_delay
         self.to_device += len(data)
         self._arrived = max(self._arrived, self.now)
-        for part in data.split(DELIMITER)[:-1]:  # the driver writes whole frames
-            size = len(part) + len(DELIMITER)
+        *frames, rest = data.split(DELIMITER)  # a line with noise may lose the last delimiter
+        for part in (*(frame + DELIMITER for frame in frames), rest):
+            size = len(part)
             self._arrived += size * self._byte_seconds
-            if answer := self._device.receive(part + DELIMITER):
+            if answer := self._device.receive(part):
                 self._worked = max(self._worked, self._arrived) + size * self._clock_seconds
                 self._answered = max(self._answered, self._worked)
                 self._answered += len(answer) * self._byte_seconds
