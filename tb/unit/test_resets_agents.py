@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from typing import TypeVar
 from unittest.mock import patch
 
 import numpy as np
@@ -13,8 +16,10 @@ from qstep.acting.agent import AgentSettings
 from qstep.acting.config import Acting, Algorithm
 from qstep.acting.epsilon import Epsilon
 from qstep.acting.fast_model import FastActingModel
+from qstep.acting.live import LiveModel
 from qstep.config import Config, Link
 from qstep.devices.agents_device import LinkAgents
+from qstep.devices.live_device import LinkLive
 from qstep.errors import DeviceError
 from qstep.link.frames import DELIMITER, decode_frame
 from qstep.protocol import Request
@@ -29,10 +34,18 @@ CONFIG = Config(
     acting=Acting(agents=2, algorithm=Algorithm.SARSA, outcomes=2, starts=2),
     link=Link(buffer_bytes=512),
 )
+LIVE = replace(CONFIG, acting=Acting(agents=2, algorithm=Algorithm.SARSA, world="live"))
 WORLD = random_world(CONFIG, 20, 3)
 SETTINGS = [AgentSettings(0.5, 0.9, Epsilon(0.3), 1), AgentSettings(0.25, 0.5, Epsilon(0.9), 2)]
 PATIENCE = 0.005
 STEPS = 40
+CLOCKS = 700
+STEP = [
+    pytest.param(37, id="now and then"),
+    pytest.param(1, marks=pytest.mark.release, id="every clock"),
+]
+
+Driver = TypeVar("Driver")
 
 
 class CutPort:
@@ -59,10 +72,6 @@ class CutPort:
         """Leave the simulation to the next driver."""
 
 
-def opened(port: CutPort) -> LinkAgents:
-    return LinkAgents(port, CONFIG, WORLD, SETTINGS, PATIENCE)
-
-
 def started_and_stopped(device: LinkAgents) -> None:
     device.start(2**48 - 1)
     device.stop()
@@ -75,36 +84,78 @@ WORK: dict[Request, Callable[[LinkAgents], object]] = {
     Request.STOP: started_and_stopped,
     Request.PROGRESS: lambda device: device.running,
 }
+LIVE_WORK: dict[Request, Callable[[LinkLive], object]] = {
+    Request.BEGIN: lambda device: device.begin(3),
+    Request.ACT: lambda device: device.begin(3) + device.act(0.5, 2, False),
+}
 
 
-@pytest.fixture
-def simulated() -> Iterator[SimPort]:
-    made = SimPort(CONFIG)
-    yield made
-    made.close()
+def told_of_resets(
+    open_device: Callable[[], Driver],
+    port: CutPort,
+    work: Callable[[Driver], object],
+    check: Callable[[Driver], None],
+    step: int,
+) -> int:
+    """Reset the device later and later in some work, and check what it does next.
 
-
-@pytest.mark.parametrize(
-    "step", [37, pytest.param(1, marks=pytest.mark.release)], ids=["now and then", "every clock"]
-)
-@pytest.mark.parametrize("kind", WORK, ids=lambda kind: kind.name.lower())
-def test_agents_reset_in_the_middle_of_a_request_run_exactly_afterwards(
-    kind: Request, step: int, simulated: SimPort
-) -> None:
-    model = FastActingModel(CONFIG, WORLD, SETTINGS)
-    model.run(STEPS)
-    port = CutPort(simulated, kind)
+    Return how often the driver said so; otherwise the work was done before.
+    """
     told = 0
-    for clocks in range(0, 700, step):
-        device = opened(port)
+    for clocks in range(0, CLOCKS, step):
+        device = open_device()
         port.clocks = clocks
         try:
-            WORK[kind](device)
+            work(device)
         except DeviceError:
             told += 1
         assert port.clocks is None, "nothing was reset"
-        device = opened(port)
+        check(open_device())
+    return told
+
+
+@pytest.mark.parametrize("step", STEP)
+@pytest.mark.parametrize("kind", WORK, ids=lambda kind: kind.name.lower())
+def test_agents_reset_in_the_middle_of_a_request_run_exactly_afterwards(
+    kind: Request, step: int
+) -> None:
+    model = FastActingModel(CONFIG, WORLD, SETTINGS)
+    model.run(STEPS)
+
+    def check(device: LinkAgents) -> None:
         device.run(STEPS)
         assert np.array_equal(device.table, model.table)
         assert (device.states, device.counters) == (model.states, model.counters)
-    assert told > 700 // step // 20
+
+    with closing(SimPort(CONFIG)) as simulated:
+        port = CutPort(simulated, kind)
+        told = told_of_resets(
+            lambda: LinkAgents(port, CONFIG, WORLD, SETTINGS, PATIENCE),
+            port,
+            WORK[kind],
+            check,
+            step,
+        )
+    assert told > CLOCKS // step // 20
+
+
+@pytest.mark.parametrize("step", STEP)
+@pytest.mark.parametrize("kind", LIVE_WORK, ids=lambda kind: kind.name.lower())
+def test_agents_of_a_live_world_reset_in_the_middle_of_a_request_act_exactly_afterwards(
+    kind: Request, step: int
+) -> None:
+    def check(device: LinkLive) -> None:
+        model = LiveModel(LIVE, SETTINGS)
+        for state in range(3):
+            agent = state % 2
+            assert device.begin(state, agent) == model.begin(state, agent)
+            told = (-1.5, state + 1, False, agent)
+            assert device.act(*told) == model.act(*told)
+        assert np.array_equal(device.table, model.table)
+
+    with closing(SimPort(LIVE)) as simulated:
+        port = CutPort(simulated, kind)
+        told = told_of_resets(
+            lambda: LinkLive(port, LIVE, SETTINGS, PATIENCE), port, LIVE_WORK[kind], check, step
+        )
+    assert told > CLOCKS // step // 20
