@@ -12,7 +12,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14 p
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo sim test formal wheel bench bitstream program flows tapeout docs lint clean
+.PHONY: help setup demo sim test formal verify wheel bench bitstream program flows tapeout docs lint clean
 
 help: ## list these commands
 	@echo "QStep: exact Q-learning in hardware. Each command sets up what it needs by itself."
@@ -35,6 +35,9 @@ test: $(VENV)/.full ## run every test
 
 formal: $(VENV)/.full ## prove properties of the hardware; an interrupted run continues
 	$(BIN)/python -m tb.formal.run
+
+verify: $(VENV)/.full ## carry out all that docs/verification.md shows, and write its tables
+	$(BIN)/python -m tb.verify.run
 
 wheel: $(VENV)/.full ## build the wheel, and try it where there is no checkout
 	$(BIN)/python -m tb.wheel

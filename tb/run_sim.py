@@ -67,16 +67,32 @@ def _exact(outcome: Outcome) -> int:
     return int(figures.get("transitions", figures.get("steps", 0)))
 
 
+def _suite(outcome: Outcome) -> bool:
+    """Return whether the run has to hit every bin, and has."""
+    return "holes" in outcome.figures and not outcome.figures["holes"]
+
+
+def _figures(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "name": outcome.run.test or outcome.run.top,
+        "parameters": _label(outcome.run),
+        "seed": outcome.run.seed,
+        "exact": _exact(outcome),
+        "coverage": outcome.figures["coverage"] if _suite(outcome) else {},
+        "seconds": round(outcome.seconds, 1),
+        "error": outcome.error,
+    }
+
+
 def _row(outcome: Outcome) -> list[str]:
     figures = outcome.figures
-    covered = figures.get("coverage", {}).values()
-    suite = "holes" in figures and not figures["holes"]
+    covered = figures["coverage"].values() if _suite(outcome) else []
     return [
         outcome.run.test or outcome.run.top,
         _label(outcome.run),
         f"{_exact(outcome):,}" if _exact(outcome) else "",
         " ".join(f"{name} {value:.3f}" for name, value in figures.get("rates", {}).items()),
-        f"{sum(hit for hit, _ in covered)}/{sum(bins for _, bins in covered)}" if suite else "",
+        f"{sum(hit for hit, _ in covered)}/{sum(bins for _, bins in covered)}" if covered else "",
         f"{outcome.seconds:.1f}",
         "[red]FAIL[/red]" if outcome.error else "[green]pass[/green]",
     ]
@@ -84,7 +100,7 @@ def _row(outcome: Outcome) -> list[str]:
 
 def _print_coverage(console: Console, outcomes: list[Outcome]) -> None:
     """Print the bins of each suite that must reach all of them: hit/listed for each point."""
-    suites = [o for o in outcomes if "holes" in o.figures and not o.figures["holes"]]
+    suites = [o for o in outcomes if _suite(o)]
     points = list(dict.fromkeys(point for o in suites for point in o.figures["coverage"]))
     table = Table("functional coverage", *(_label(o.run) for o in suites))
     for point in points:
@@ -100,7 +116,10 @@ def _print_coverage(console: Console, outcomes: list[Outcome]) -> None:
 @click.option("--test", default="", help="Only runs whose test or top contains this text.")
 @click.option("--waves", is_flag=True, help="Record a VCD file of each run.")
 @click.option("--jobs", default=os.cpu_count() or 1, show_default=True, help="Runs at a time.")
-def main(seed: int, transitions: int | None, test: str, waves: bool, jobs: int) -> None:
+@click.option("--json", "path", type=click.Path(path_type=Path), help="Write figures here as well.")
+def main(
+    seed: int, transitions: int | None, test: str, waves: bool, jobs: int, path: Path | None
+) -> None:
     waves = waves or os.environ.get("WAVES", "0") not in ("", "0")
     devices = [device_run(config) for config in CONFIGS]
     runs = [
@@ -136,6 +155,8 @@ def main(seed: int, transitions: int | None, test: str, waves: bool, jobs: int) 
         table.add_row(*_row(outcome))
     _print_coverage(console, outcomes)
     console.print(table)
+    if path:
+        path.write_text(json.dumps([_figures(outcome) for outcome in outcomes], indent=1) + "\n")
     failed = sum(bool(outcome.error) for outcome in outcomes)
     total = sum(map(_exact, outcomes))
     console.print(f"{total:,} transitions exact; {len(outcomes) - failed} passed, {failed} failed")

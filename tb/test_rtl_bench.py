@@ -120,7 +120,7 @@ def test_the_sixteen_rows_name_what_exists() -> None:
             "pytest tb/unit/test_coffee.py",
             "tb/unit/test_coffee.py",
         ),
-        ("| `make sim` |", "| none |", "row 3 has no command"),
+        ("| `make formal` |", "| none |", "row 5 has no command"),
     ],
 )
 def test_a_wrong_name_among_the_sixteen_rows_is_noticed(old: str, new: str, found: str) -> None:
@@ -129,14 +129,8 @@ def test_a_wrong_name_among_the_sixteen_rows_is_noticed(old: str, new: str, foun
 
 
 @pytest.mark.unit
-def test_the_page_has_the_proofs_that_there_are() -> None:
-    rows = re.findall(
-        r"^\| `([\w-]+)` \| ([^|]*) \| induction, (\d+) clocks? \|", PAGE, re.MULTILINE
-    )
-    proofs = [(proof.name, proof.says, str(proof.clocks)) for proof in PROOFS.values()]
-    assert sorted(rows) == sorted(proofs)
+def test_the_page_counts_the_faults_that_there_are() -> None:
     faults = sum(len(proof.faults) for proof in PROOFS.values())
-    assert f"{len(PROOFS)} of {len(PROOFS)} by induction" in PAGE
     assert f"{len(MUTANTS)} faults planted in lane and bench, and {faults} more" in PAGE
 
 

@@ -8,14 +8,19 @@ from pathlib import Path
 from amaranth.back import verilog
 from tb.bench import TB
 
-from qstep_rtl.cobs import CobsDecoder
+from qstep_rtl.cobs import CobsDecoder, CobsEncoder
 from qstep_rtl.crc32 import Crc32
 from qstep_rtl.invariants import GENERATED
 from qstep_rtl.session import Session
 
 __all__ = ["BLOCKS", "block"]
 
-BLOCKS = {"cobs_decoder.v": CobsDecoder, "crc32.v": Crc32, "session.v": Session}
+BLOCKS = {
+    "cobs_decoder.v": CobsDecoder,
+    "cobs_encoder.v": CobsEncoder,
+    "crc32.v": Crc32,
+    "session.v": Session,
+}
 """The generator of each file; its module has the name of the file."""
 
 

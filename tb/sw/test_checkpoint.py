@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tb.verify.figures import Count
 
 from qstep import checkpoint as module
 from qstep.checkpoint import Checkpoint, load_checkpoint, read_checkpoint, save_checkpoint
@@ -115,7 +116,9 @@ def test_every_flipped_bit_is_refused(path: Path) -> None:
 
 
 @pytest.mark.release
-def test_every_length_and_every_bit_of_four_kibibytes_is_refused(tmp_path: Path) -> None:
+def test_every_length_and_every_bit_of_four_kibibytes_is_refused(
+    tmp_path: Path, record_property: Count
+) -> None:
     file = tmp_path / "checkpoint.npz"
     noise = np.random.default_rng(1).integers(0, 256, 4096, dtype=np.uint8)
     save_checkpoint(file, Checkpoint({}, {"noise": noise}), IDENTITY)
@@ -131,6 +134,7 @@ def test_every_length_and_every_bit_of_four_kibibytes_is_refused(tmp_path: Path)
         file.write_bytes(damaged)
         with pytest.raises(CheckpointError, match="SHA-256 does not match"):
             load_checkpoint(file, IDENTITY)
+    record_property("damaged", 9 * len(data))
 
 
 def test_appended_byte_is_refused(path: Path) -> None:

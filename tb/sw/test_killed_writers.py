@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tb.verify.figures import Count
 
 from qstep.files import write_atomically
 
@@ -40,13 +41,16 @@ def killed(name: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     "name", [OFTEN, *(pytest.param(name, marks=pytest.mark.release) for name in OTHERS)]
 )
-def test_a_writer_killed_at_every_system_call_leaves_the_old_or_the_new_file(name: str) -> None:
+def test_a_writer_killed_at_every_system_call_leaves_the_old_or_the_new_file(
+    name: str, record_property: Count
+) -> None:
     answer = killed(name)
     assert answer.returncode == 0, answer.stderr
     found = re.fullmatch(r"Deaths\(count=(\d+), outcomes=(\d+)\)\n", answer.stdout)
     assert found is not None
     assert int(found[1]) > 20
     assert int(found[2]) >= 4  # old and new, each over no files and over old ones
+    record_property("deaths", int(found[1]))
 
 
 @pytest.mark.parametrize("name", FAULTS)

@@ -39,7 +39,7 @@ def test_every_transition_is_applied_once_over_a_line_that(fault, seed):
 
 @pytest.mark.release
 @pytest.mark.parametrize("fault", FAULTS)
-def test_ten_thousand_faults_lose_and_double_nothing(fault, monkeypatch):
+def test_ten_thousand_faults_lose_and_double_nothing(fault, monkeypatch, record_property):
     # Among so many frames, five in a row are sometimes lost, and the driver would give up.
     monkeypatch.setattr(exchange, "RETRIES", 12)
     reference = ReferenceDevice(CONFIG)
@@ -58,6 +58,7 @@ def test_ten_thousand_faults_lose_and_double_nothing(fault, monkeypatch):
         assert device.status() == model.status()
         seed += 1
     assert np.array_equal(device.read(), model.read())
+    record_property("faults", port.hits[fault])
 
 
 def is_prefix(batch, table, start, least):
@@ -74,7 +75,9 @@ def is_prefix(batch, table, start, least):
 
 
 @pytest.mark.parametrize("resets", [100, pytest.param(10_000, marks=pytest.mark.release)])
-def test_a_reset_is_told_and_leaves_what_was_confirmed_and_no_more_than_was_sent(resets):
+def test_a_reset_is_told_and_leaves_what_was_confirmed_and_no_more_than_was_sent(
+    resets, record_property
+):
     port = ResettingPort(ReferenceDevice(CONFIG), 1, 8)
     port.is_calm = True
     device = LinkDevice(port, CONFIG, PATIENCE)
@@ -99,6 +102,7 @@ def test_a_reset_is_told_and_leaves_what_was_confirmed_and_no_more_than_was_sent
         assert is_prefix(batch, device.read(), before, confirmed)
         seed += 1
     assert told > resets // 4
+    record_property("faults", port.resets)
 
 
 @pytest.mark.parametrize("buffer_bytes", [512, 2048])

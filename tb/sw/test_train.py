@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
+from tb.verify.figures import Count
 
 from qstep import Config, Hyperparameters, QFormat, Rounding, Transitions
 from qstep.checkpoint import load_checkpoint, save_checkpoint
@@ -239,7 +240,7 @@ def test_run_resumed_after_an_interrupt_is_the_uninterrupted_run(
 
 @pytest.mark.parametrize("episodes", [25, pytest.param(100, marks=pytest.mark.release)])
 def test_run_resumed_at_every_episode_is_the_uninterrupted_run(
-    tmp_path: Path, episodes: int
+    tmp_path: Path, episodes: int, record_property: Count
 ) -> None:
     plan = replace(SHORT, episodes=episodes, evaluate_every=4)
     hyper = Hyperparameters(rounding=Rounding.STOCHASTIC)
@@ -253,6 +254,7 @@ def test_run_resumed_at_every_episode_is_the_uninterrupted_run(
         learner = Learner(Spy(whole.device.config), plan, hyper, resume)
     assert all(False for _ in learner)
     assert equal(learner.result, whole.result)
+    record_property("cuts", episodes)
 
 
 @pytest.mark.parametrize("first", [1, 12, 20])  # at an evaluation, and between two

@@ -15,6 +15,7 @@ from cobs import cobs
 from tb.generated import generated
 from tb.reference_device import ReferenceDevice
 from tb.unit.requests import RequestMaker
+from tb.verify.figures import Count
 
 from qstep.config import Config, Link
 from qstep.link.frames import decode_frame, encode_frame
@@ -163,7 +164,7 @@ def short_buffer() -> Iterator[Pair]:
 @pytest.mark.release
 @pytest.mark.parametrize("first", range(0, 256, 64))
 def test_every_type_with_every_length_is_answered_as_the_reference_does(
-    short_buffer: Pair, first: int
+    short_buffer: Pair, first: int, record_property: Count
 ) -> None:
     pair, rng = short_buffer, random.Random(first)
     lengths = range(max_payload(pair.config.link.buffer_bytes) + 1)
@@ -177,6 +178,7 @@ def test_every_type_with_every_length_is_answered_as_the_reference_does(
             pair.compare(frame)
     assert pair.reference.frame_errors == 64 * len(lengths)
     agree_at_the_end(pair)
+    record_property("frames", 2 * 64 * len(lengths))
 
 
 def record(config: Config, state: int, action: int, next_state: int, terminated: int) -> bytes:
@@ -191,7 +193,9 @@ def record(config: Config, state: int, action: int, next_state: int, terminated:
 
 
 @pytest.mark.release
-def test_every_state_and_action_is_answered_as_the_reference_does(short_buffer: Pair) -> None:
+def test_every_state_and_action_is_answered_as_the_reference_does(
+    short_buffer: Pair, record_property: Count
+) -> None:
     pair = short_buffer
     config = pair.config
     states, actions = range(1 << config.state_bits), range(1 << config.action_bits)
@@ -213,6 +217,7 @@ def test_every_state_and_action_is_answered_as_the_reference_does(short_buffer: 
     assert pair.reference.applied == legal[0]
     assert pair.reference.refused == len(requests) - legal[0] - 2 * legal[1]
     agree_at_the_end(pair)
+    record_property("frames", len(requests))
 
 
 def agree_at_the_end(pair: Pair) -> None:
@@ -224,7 +229,9 @@ def agree_at_the_end(pair: Pair) -> None:
 
 
 @pytest.mark.release
-def test_ten_million_random_bytes_are_counted_errors_and_change_nothing(short_buffer: Pair) -> None:
+def test_ten_million_random_bytes_are_counted_errors_and_change_nothing(
+    short_buffer: Pair, record_property: Count
+) -> None:
     pair, rng = short_buffer, random.Random(1)
     pair.compare(encode_frame(Request.HELLO, 0, 0, NONCE))
     entries = pair.config.states * pair.config.actions
@@ -237,6 +244,7 @@ def test_ten_million_random_bytes_are_counted_errors_and_change_nothing(short_bu
     assert pair.reference.frame_errors > 10_000
     pair.compare(b"\0")
     agree_at_the_end(pair)
+    record_property("bytes", 100 * 100_000)
 
 
 def test_a_wrong_table_entry_is_noticed(pair: Pair) -> None:

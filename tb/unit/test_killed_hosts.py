@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from tb.killed_hosts import CONFIG
 from tb.sw.interrupted import disturbed
+from tb.verify.figures import Count
 
 from qstep import Config, envs
 
@@ -50,7 +51,7 @@ def killed(url: str, *numbers: int) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("link", ["pty", "tcp"])
 @pytest.mark.parametrize("deaths", [10, pytest.param(200, marks=pytest.mark.release)])
 def test_hosts_killed_at_any_system_call_lose_and_double_nothing(
-    deaths: int, link: str, tmp_path: Path
+    deaths: int, link: str, tmp_path: Path, record_property: Count
 ) -> None:
     with served(CONFIG, link, tmp_path) as url:
         answer = killed(url, deaths)
@@ -60,6 +61,7 @@ def test_hosts_killed_at_any_system_call_lose_and_double_nothing(
     # Some died before anything was applied, some in the middle of a batch.
     growth = [after - before for before, after in pairwise([0, *applied])]
     assert sum(count > 0 for count in growth) >= deaths // 2
+    record_property("deaths", deaths)
 
 
 def test_a_host_that_leaves_a_transition_out_is_found(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tb.sw.lossy_port import NoisyPort
+from tb.verify.figures import Count
 
 from qstep.config import Config, Link
 from qstep.devices.link_device import LinkDevice
@@ -79,8 +80,11 @@ def assert_exact(port: Port, config: Config, count: int, patience: float) -> Non
     ],
     ids=lambda value: config_id(value) if isinstance(value, Config) else f"{value // MILLION}m",
 )
-def test_random_transitions_through_the_device_are_exact(config: Config, count: int) -> None:
+def test_random_transitions_through_the_device_are_exact(
+    config: Config, count: int, record_property: Count
+) -> None:
     assert_exact(SimPort(config), config, count, patience=1.0)
+    record_property("transitions", count)
 
 
 def test_one_transition_too_few_is_noticed() -> None:
@@ -96,8 +100,11 @@ def test_one_transition_too_few_is_noticed() -> None:
 
 
 @pytest.mark.release
-def test_a_flipped_bit_in_a_thousand_bytes_changes_nothing_in_a_million() -> None:
+def test_a_flipped_bit_in_a_thousand_bytes_changes_nothing_in_a_million(
+    record_property: Count,
+) -> None:
     config = Config(36, 3, "Q6.10", link=Link(baud=6_000_000, buffer_bytes=512))
     port = NoisyPort(SimPort(config), seed=1, period=1000)
     assert_exact(port, config, MILLION, patience=0.02)
     assert port.flips > 2000
+    record_property("noisy", MILLION)

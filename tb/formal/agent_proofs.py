@@ -1,0 +1,103 @@
+"""Proofs about the interleaved lane: whose table an agent touches, and how many steps it makes."""
+
+from __future__ import annotations
+
+from tb.formal.proof import Fault, Proof
+
+__all__ = ["AGENTS"]
+
+_BUDGET = Proof(
+    name="budget",
+    says="a RUN of n makes n steps of each agent, n up to 2^48 - 1: 4 agents, 16 slots",
+    top="budget_proof",
+    files=(
+        "qs_pkg.sv",
+        "qs_agents_pkg.sv",
+        "qs_agent_slots.sv",
+        "qs_agent_ram.sv",
+        "qs_agent_budget.sv",
+        "budget_proof.sv",
+    ),
+    parameters={"Agents": 4},
+    clocks=3,
+    cover_clocks=140,
+    faults=(
+        Fault(
+            "a block is handed out and not taken away",
+            "qs_agent_budget.sv",
+            ": turn_i && grants;",
+            ": 1'b0;",
+            120,
+        ),
+        Fault(
+            "a step takes nothing from what is at hand",
+            "qs_agent_budget.sv",
+            "s9_budget - (BlockBits + 1)'(s9_stepped_i);",
+            "s9_budget;",
+            80,
+        ),
+        Fault(
+            "a run goes on where the last one was",
+            "qs_agent_budget.sv",
+            "s10_budget_q <= {1'b0, first_q};",
+            "s10_budget_q <= s9_budget | {1'b0, first_q};",
+            120,
+        ),
+    ),
+)
+_AGENTS = Proof(
+    name="agents",
+    says="agents touch no table but their own: 3 agents, 8 states, 2 actions",
+    top="agents_proof",
+    files=(
+        "qs_pkg.sv",
+        "qs_agents_pkg.sv",
+        *(
+            f"qs_{name}.sv"
+            for name in ("delay", "max_tree", "draw", "epsilon", "alias", "expectation", "table")
+        ),
+        *(
+            f"qs_agent_{name}.sv"
+            for name in (
+                *("ram", "rows", "delay", "budget", "order", "settings", "counters", "choice"),
+                *(
+                    "update",
+                    "bus",
+                    "slots",
+                    "flags",
+                    "episode",
+                    "place",
+                    "explore",
+                    "write",
+                    "read",
+                ),
+            )
+        ),
+        "qs_epsilon_constant.sv",
+        "qs_agents.sv",
+        "agents_proof.sv",
+    ),
+    parameters={"Agents": 3},
+    rtl_assertions=False,
+    clocks=24,
+    cover_clocks=160,
+    faults=(
+        Fault(
+            "a value is written in the rows of the slot before",
+            "qs_agents.sv",
+            "{agent[Write%Slots][IndexBits-1:0], write_state}",
+            "{agent[(Write-1)%Slots][IndexBits-1:0], write_state}",
+            120,
+        ),
+        Fault(
+            "the world is asked in the name of the slot before",
+            "qs_agents.sv",
+            "world_agent_o = agent[RequestStage];",
+            "world_agent_o = agent[RequestStage+1];",
+            160,
+        ),
+    ),
+    free_products=True,
+)
+
+AGENTS = (_AGENTS, _BUDGET)

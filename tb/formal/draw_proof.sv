@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// qs_draw gives each agent the draws of its own word, as qstep.acting.draws defines them.
+//
+// Function    One agent is watched, which may be any. Once both halves of its word have been loaded, the word that its
+//             slot reads is what xorshift made of them, whatever other slots do, and its draws are five rounds of Simon.
+// Assumed     A slot is back in stage 1 only after it has been in stage 3. A word advances only once it has been
+//             loaded, and is not loaded as 0.
+
+module draw_proof #(
+    parameter  int unsigned Agents    = 16,
+    localparam int unsigned AgentBits = qs_agents_pkg::AgentBits
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input logic [AgentBits-1:0] s1_agent_i,
+    input logic                 s1_live_i,
+    input logic                 s2_advance_i,
+    input logic [          1:0] s3_load_i,
+    input logic [         31:0] load_data_i
+);
+
+  // A slot in stages 1 to 6.
+  logic [6:2][AgentBits-1:0] agent_q;
+  logic [6:2] live_q = '0;
+  always_ff @(posedge clk_i) begin
+    agent_q <= {agent_q[5:2], s1_agent_i};
+    live_q  <= {live_q[5:2], s1_live_i};
+  end
+
+  logic [63:0] s2_word_o, s5_draw_o;
+  logic [qs_agents_pkg::NoiseBits-1:0] s6_rounding_o;
+  logic s6_table_o;
+  qs_draw #(
+      .Agents(Agents)
+  ) u_draw (
+      .s3_agent_i(agent_q[3]),
+      .s3_write_i(live_q[3]),
+      .*
+  );
+
+  function automatic logic [31:0] left(logic [31:0] word, int unsigned places);
+    return (word << places) | (word >> (32 - places));
+  endfunction
+  function automatic logic [63:0] simon(logic [63:0] halves);
+    logic [31:0] high;
+    high = halves[63:32];
+    return {halves[31:0] ^ (left(high, 1) & left(high, 8)) ^ left(high, 2), high};
+  endfunction
+  function automatic logic [63:0] xorshift(logic [63:0] word);
+    logic [63:0] x;
+    x = word;
+    x = x ^ (x << 13);
+    x = x ^ (x >> 7);
+    x = x ^ (x << 17);
+    return x;
+  endfunction
+
+  // The watched agent may be any, and stays the same. Its word, and what its slot has drawn.
+  logic [AgentBits-1:0] agent;
+  logic [63:0] word_q, s3_word_q;
+  logic [1:0] known_q = '0;
+  logic [6:3] drawn_q = '0;
+  logic [6:3][63:0] draw_q;
+  logic [2:1] mine;
+  logic s3_mine;
+  assign mine = {live_q[2] && agent_q[2] == agent, s1_live_i && s1_agent_i == agent};
+  assign s3_mine = live_q[3] && agent_q[3] == agent;
+
+  logic [63:0] s2_next;
+  assign s2_next = s2_advance_i ? xorshift(word_q) : word_q;
+  always_ff @(posedge clk_i) begin
+    agent <= agent;
+    s3_word_q <= s2_next;
+    if (s3_mine) begin
+      word_q <= {
+        s3_load_i[1] ? load_data_i : s3_word_q[63:32], s3_load_i[0] ? load_data_i : s3_word_q[31:0]
+      };
+      known_q <= known_q | s3_load_i;
+    end
+    drawn_q <= {drawn_q[5:3], mine[2] && &known_q};
+    draw_q  <= {draw_q[5:3], simon(simon(simon(simon(s2_next))))};
+  end
+
+  logic [63:0] held, extra;
+  assign extra = simon(draw_q[6]);
+  assign held = {
+    u_draw.gen_half[1].u_word.gen_memory.mem[agent], u_draw.gen_half[0].u_word.gen_memory.mem[agent]
+  };
+
+  logic past_q = 1'b0;
+  always_ff @(posedge clk_i) past_q <= 1'b1;
+
+  always_comb begin
+    assume (past_q || rst_i);
+    assume (32'(agent) < Agents && 32'(s1_agent_i) < Agents);
+    assume (!s1_live_i || !live_q[2] || s1_agent_i != agent_q[2]);
+    assume (!s1_live_i || !live_q[3] || s1_agent_i != agent_q[3]);
+    assume (!mine[2] || !s2_advance_i || (&known_q && word_q != 0));
+    Word_L : assert (known_q[0] == 0 || held[31:0] == word_q[31:0]);
+    Word_L2 : assert (known_q[1] == 0 || held[63:32] == word_q[63:32]);
+    Stage3_L : assert (!s3_mine || !known_q[0] || u_draw.s3_word_q[31:0] == s3_word_q[31:0]);
+    Stage3_L2 : assert (!s3_mine || !known_q[1] || u_draw.s3_word_q[63:32] == s3_word_q[63:32]);
+    Word_A : assert (!mine[2] || known_q != '1 || s2_word_o == word_q);
+    Half_A : assert (!mine[2] || !known_q[0] || s2_word_o[31:0] == word_q[31:0]);
+    Half_A2 : assert (!mine[2] || !known_q[1] || s2_word_o[63:32] == word_q[63:32]);
+    NeverZero_A : assert (!mine[2] || known_q != '1 || word_q == 0 || s2_next != 0);
+    Draw_A : assert (!drawn_q[5] || s5_draw_o == draw_q[5]);
+    Extra_A : assert (!drawn_q[6] || {s6_rounding_o, s6_table_o} == extra[63:48]);
+    Draws_C : cover (drawn_q[6] && mine[2] && word_q != 0 && s6_table_o);
+  end
+
+endmodule

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// qs_agent_explore explores if the draw is below the threshold of epsilon, and picks action (draw * Actions) >> 16.
+//
+// Function    The formula on the inputs of each slot, as a delay line of them: exploration four clocks later, the pick
+//             six clocks later.
+// Assumed     Epsilon is at most 1.
+
+module explore_proof
+  import qs_agents_pkg::*;
+#(
+    parameter  int unsigned Actions    = 6,
+    localparam int unsigned ActionBits = $clog2(Actions)
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input logic [   DrawBits-1:0] s5_explore_i,
+    input logic [   DrawBits-1:0] s5_action_i,
+    input logic [EpsilonBits-1:0] s5_epsilon_i,
+    input logic                   s9_pick_i,
+    input logic [ ActionBits-1:0] s9_action_i
+);
+
+  logic s9_explores_o, picks_o;
+  logic [ActionBits-1:0] pick_o;
+  qs_agent_explore #(.Actions(Actions)) u_explore (.*);
+
+  // Slots in stages 6 to 11, from power-up on.
+  logic [11:6] slot_q = '0, explores_q;
+  logic [11:6][DrawBits-1:0] action_q;
+  logic [11:10] known_q;
+  logic [11:10][ActionBits-1:0] known_action_q;
+  always_ff @(posedge clk_i) begin
+    slot_q         <= {slot_q[10:6], 1'b1};
+    explores_q     <= {explores_q[10:6], {1'b0, s5_explore_i} < (s5_epsilon_i >> 8)};
+    action_q       <= {action_q[10:6], s5_action_i};
+    known_q        <= {known_q[10], s9_pick_i};
+    known_action_q <= {known_action_q[10], s9_action_i};
+  end
+
+  logic [DrawBits+ActionBits:0] scaled;
+  localparam int unsigned ScaledBits = DrawBits + ActionBits + 1;
+  assign scaled = ScaledBits'(action_q[11]) * ScaledBits'(Actions);
+
+  always_comb begin
+    assume (s5_epsilon_i <= EpsilonBits'(1) << 24);
+    assume (32'(s9_action_i) < Actions);
+    Explores_A : assert (!slot_q[9] || s9_explores_o == explores_q[9]);
+    if (slot_q[11]) begin
+      Picks_A : assert (picks_o == (known_q[11] || explores_q[11]));
+      Pick_A :
+      assert (!picks_o || pick_o == (known_q[11] ? known_action_q[11] : ActionBits'(scaled >> 16)));
+      InRange_A : assert (!picks_o || 32'(pick_o) < Actions);
+      Last_C : cover (picks_o && !known_q[11] && 32'(pick_o) == Actions - 1);
+    end
+  end
+
+endmodule

@@ -1,0 +1,93 @@
+"""Proofs about the link: frames, CRC, session."""
+
+from __future__ import annotations
+
+from tb.formal.proof import Fault, Proof
+
+__all__ = ["LINK"]
+
+_CRC = Proof(
+    name="crc",
+    says="the link's CRC is CRC-32 bit by bit; a frame with its own CRC behind it matches",
+    top="crc_proof",
+    files=("crc32.v", "crc_proof.sv"),
+    parameters={},
+    clocks=6,
+    cover_clocks=10,
+    faults=(
+        Fault(
+            "one word of a table is wrong",
+            "crc32.v",
+            "32'd1802195444",
+            "32'd1802195445",
+            10,
+        ),
+    ),
+)
+
+_SESSION = Proof(
+    name="session",
+    says="a session carries out each request once, in order, none of another session or after a refusal",
+    top="session_proof",
+    files=("session.v", "session_proof.sv"),
+    parameters={},
+    clocks=14,
+    cover_clocks=60,
+    faults=(
+        Fault(
+            "a request is carried out if its number is ahead by 256",
+            "session.v",
+            "= ! ahead;",
+            "= ! ahead[7:0];",
+            60,
+        ),
+    ),
+)
+
+_COBS = Proof(
+    name="cobs",
+    says="the link's COBS decoder undoes every legal stuffing, and tells frames that were cut off",
+    top="cobs_proof",
+    files=("cobs_decoder.v", "cobs_proof.sv"),
+    parameters={},
+    clocks=1,
+    cover_clocks=10,
+    faults=(
+        Fault(
+            "a zero stands behind full blocks too",
+            "cobs_decoder.v",
+            "in_data != 8'hff;",
+            "in_data != 8'hfe;",
+            10,
+        ),
+    ),
+)
+
+_ENCODER = Proof(
+    name="encoder",
+    says="the link's COBS encoder sends a legal stuffing of exactly the bytes that it was given",
+    top="encoder_proof",
+    files=("cobs_encoder.v", "encoder_proof.sv"),
+    parameters={},
+    clocks=2,
+    cover_clocks=20,
+    faults=(
+        Fault(
+            "a zero is sent as a byte",
+            "cobs_encoder.v",
+            "append = \\$5  & \\$6 ;",
+            "append = \\$5 ;",
+            20,
+        ),
+        Fault(
+            "a frame ends in its last code",
+            "cobs_encoder.v",
+            "delimiting ? 8'h00 : run",
+            "run",
+            20,
+        ),
+    ),
+    memories=True,
+)
+
+LINK = (_COBS, _ENCODER, _SESSION, _CRC)
