@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tb.formal import run
+from tb.formal import run, settle
 from tb.formal.proofs import FAST, PROOFS
+from tb.planted import plant_file
 
 pytestmark = pytest.mark.formal
 
@@ -18,7 +19,7 @@ QUICK = replace(PROOFS["update-16-1"], faults=PROOFS["update-16-1"].faults[:1])
 @pytest.mark.parametrize("name", FAST)
 def test_proof_holds_and_finds_what_is_planted(name: str) -> None:
     proof = replace(PROOFS[name], faults=PROOFS[name].faults[:1])  # make formal plants all faults
-    found = run.outcome(proof)
+    found = settle.outcome(proof)
     assert found.wrong == ""
     assert found.covers
     assert found.faults.keys() == {fault.name for fault in proof.faults}
@@ -37,24 +38,25 @@ def test_every_proof_has_faults_that_can_still_be_planted(name: str) -> None:
 def test_a_fault_that_is_not_found_is_no_proof() -> None:
     proof = PROOFS["table"]
     fault = replace(proof.faults[0], clocks=1)
-    assert run.outcome(replace(proof, faults=(fault,))).wrong == (
+    assert settle.outcome(replace(proof, faults=(fault,))).wrong == (
         f"the planted fault is not found: {fault.name}"
     )
 
 
 def test_too_few_clocks_are_no_proof() -> None:
-    wrong = run.outcome(replace(QUICK, clocks=1)).wrong
+    wrong = settle.outcome(replace(QUICK, clocks=1)).wrong
     assert wrong.endswith("does not follow from the 1 clocks before")
 
 
 def test_a_cover_that_is_not_reached_is_no_proof() -> None:
     assert (
-        run.outcome(replace(QUICK, cover_clocks=2)).wrong == "covers that are not reached: Full_C"
+        settle.outcome(replace(QUICK, cover_clocks=2)).wrong
+        == "covers that are not reached: Full_C"
     )
 
 
 def test_hardware_that_is_wrong_is_no_proof(tmp_path: Path) -> None:
-    wrong = run.outcome(
+    wrong = settle.outcome(
         replace(QUICK, files=(*QUICK.files[:-2], str(_planted(tmp_path)), QUICK.files[-1]))
     )
     assert "is violated in clock" in wrong.wrong
@@ -63,11 +65,13 @@ def test_hardware_that_is_wrong_is_no_proof(tmp_path: Path) -> None:
 def _planted(folder: Path) -> Path:
     fault = QUICK.faults[0]
     path = next(path for path in QUICK.paths() if path.name == fault.file)
-    return run.plant_file(folder, path, fault.old, fault.new)
+    return plant_file(folder, path, fault.old, fault.new)
 
 
 def test_a_solver_that_has_no_time_proves_nothing() -> None:
-    assert run.outcome(PROOFS["update-16-3"], 0.001).wrong.startswith("no answer within 0 s about ")
+    assert settle.outcome(PROOFS["update-16-3"], 0.001).wrong.startswith(
+        "no answer within 0 s about "
+    )
 
 
 def test_what_is_settled_is_kept_until_its_sources_change(
@@ -77,7 +81,7 @@ def test_what_is_settled_is_kept_until_its_sources_change(
 
     def outcome(proof, limit_s, *, quiet):  # type: ignore[no-untyped-def]
         made.append(proof.name)
-        return run.Outcome(
+        return settle.Outcome(
             proof.name, proof.says, "0", "induction over 1 clocks", {"A_C": 3}, {}, 1.0
         )
 
@@ -97,7 +101,7 @@ def test_what_is_settled_is_kept_until_its_sources_change(
 def test_a_proof_that_is_not_settled_fails_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    wrong = run.Outcome("x", "x", "x", "x", {}, {}, 1.0, "A_A is violated in clock 3")
+    wrong = settle.Outcome("x", "x", "x", "x", {}, {}, 1.0, "A_A is violated in clock 3")
     monkeypatch.setattr(run, "KEPT", tmp_path)
     monkeypatch.setattr(run, "outcome", lambda *given, **named: wrong)
     assert run.main([QUICK.name]) == 1

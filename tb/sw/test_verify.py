@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from tb.formal.proofs import PROOFS
-from tb.formal.run import key
+from tb.formal.settle import key
 from tb.verify import page, run
 from tb.verify.figures import arguments, read
 from tb.verify.page import PAGE, renewed

