@@ -116,7 +116,7 @@ def test_the_sixteen_rows_name_what_exists() -> None:
         ("`LaneSuite`", "`LaneSweet`", "LaneSweet"),
         ("`test_style_is_reported`", "`test_coffee`", "test_coffee"),
         (
-            "pytest tb/unit/test_resets.py",
+            "pytest tb/fpga/test_unknown.py",
             "pytest tb/unit/test_coffee.py",
             "tb/unit/test_coffee.py",
         ),
