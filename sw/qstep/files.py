@@ -92,7 +92,7 @@ def _replace(path: Path, mode: int, data: bytes) -> None:
 
 
 def _open_beside(path: Path, mode: int) -> tuple[Path, int]:
-    """Create and lock a new file beside another one, under a name that nobody can know before."""
+    """Create and lock a new file beside another one, under an unpredictable name."""
     while True:
         beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)

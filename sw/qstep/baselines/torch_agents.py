@@ -140,7 +140,7 @@ class Agents:
         self._visits.index_add_(0, entry, self._ones)
 
     def checkpoint(self, steps: int) -> Checkpoint:
-        """Return copies of all that the rest of the walk depends on; every agent has made `steps`."""
+        """Return copies of what the rest of the walk depends on; every agent has made `steps`."""
         kept = {name: getattr(self, name).cpu().clone().numpy() for name in _KEPT}
         generator = self.generator.get_state().clone().numpy()
         return Checkpoint(

@@ -174,7 +174,7 @@ def _torch(work: Work) -> Profile:
 
 
 def _operations(events: Iterable[Any], total: float) -> tuple[Spot, ...]:
-    """Return what PyTorch recorded in so many seconds: an event on each device that it took time on.
+    """Return what PyTorch recorded in `total` seconds: an event on each device that it took time on.
 
     An operation on the processor also carries the time of the kernels that it started, which are
     events of their own.

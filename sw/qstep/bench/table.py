@@ -104,7 +104,7 @@ def _cell(values: Spread | None, write: Callable[[float], str] = number) -> Text
 
 
 def _notes(comparison: Comparison) -> list[RenderableType]:
-    """Return what was found of each form, shares of phases if any, and who is absent."""
+    """Return the findings on each form, shares of phases if any, and the forms that are absent."""
     parts: list[RenderableType] = [
         Text(f"{form.name}: {form.checked}") for form in comparison.forms
     ]

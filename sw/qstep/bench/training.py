@@ -80,7 +80,7 @@ class Training:
         )
 
     def _go_on(self, amount: int) -> int:
-        """Play so many steps and learn from them; return how many they were."""
+        """Play about this many steps and learn from them; return how many were played."""
         learner = self._run.learner
         first = learner.steps
         with torch_device.one_thread():

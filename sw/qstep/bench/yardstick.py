@@ -85,7 +85,7 @@ def compiler_version() -> str:
 
 
 def library(actions: int) -> ctypes.CDLL:
-    """Return the loops for tables of so many actions, from the cache or compiled; raises as above."""
+    """Return the loops for tables with this many actions, cached or compiled; raises as above."""
     from qstep_sim import verilator
 
     def make(folder: Path) -> Path:

@@ -52,7 +52,7 @@ _HOST_DEFAULTS: dict[str, dict[str, float | int | str]] = {
 
 _DEVICE_DEFAULTS: dict[str, dict[str, float | int | str]] = {
     **_MAZE,
-    # Slippery: with so many steps a second, a small alpha averages well.
+    # Slippery: at this many steps a second, a small alpha averages well.
     "FrozenLake-v1": {"alpha": 0.03, "gamma": 0.99, "episodes": 20_000},
     "CliffWalking-v1": {"episodes": 500},
     "Taxi-v3": {"episodes": 5000},

@@ -39,7 +39,7 @@ _CELLS = [(row, column) for row in range(SIDE) for column in range(SIDE)]
 
 
 class Snake(gym.Env[Any, Any]):
-    """A snake looks for food, grows by it, and must not run into the border or itself.
+    """A snake looks for food, grows when it eats, and must not run into the border or itself.
 
     **Grid.** 10 x 10 cells. One holds food; the body covers 3 or more.
 

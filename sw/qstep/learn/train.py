@@ -229,7 +229,7 @@ class Learner:
             self._finish()
 
     def stretch(self, steps: int, episodes: int) -> Stretch:
-        """Act for up to so many steps and ended episodes, but not beyond the next read of the table.
+        """Act for at most this many steps and ended episodes, and not beyond the next read of the table.
 
         The pieces of a run make the run. What they give is not kept for a checkpoint.
         """

@@ -172,7 +172,7 @@ class Controller(Closing):
 
     def _put(self, command: Callable[[Done], None]) -> Done:
         done: Done = Future()
-        done.set_running_or_notify_cancel()  # nobody can cancel it from now on
+        done.set_running_or_notify_cancel()  # from here on it cannot be cancelled
         with self._lock:
             if self._open:
                 self._commands.put((command, done))

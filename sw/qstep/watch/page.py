@@ -138,7 +138,7 @@ class Page:
                 self._asked[name] = self._ask(name, self._wished.pop(name))
             elif control.value != has[name]:
                 control.value = has[name]
-                del self._wished[name]  # it was nobody's wish
+                del self._wished[name]  # the page set it, not a user
 
     def _ask(self, name: str, value: Any) -> Done:
         if name == "speed":

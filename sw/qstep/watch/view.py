@@ -17,7 +17,7 @@ __all__ = ["Watched", "WatchedView", "changed"]
 
 @dataclass(frozen=True)
 class WatchedView:
-    """All that is shown of a run at one moment.
+    """Everything that is shown of a run at one moment.
 
     Attributes
     ----------
