@@ -112,8 +112,8 @@ def _show_policy(console: Console, trained: Trained) -> None:
     verdict = "is" if demo.is_optimal(trained) else "is not"
     console.print(
         f"\nFollowing the arrows reaches G in {last.success:.0%} of the walks, in "
-        f"{last.mean_length:.0f} steps.\nBy the exact solution (value iteration) this {verdict} the "
-        "best way."
+        f"{last.mean_length:.0f} steps.\nValue iteration, which solves the map exactly, says that this "
+        f"{verdict} the best way."
     )
 
 
