@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from qstep.config import Config
@@ -13,6 +13,7 @@ from qstep_fpga import chip
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.lane_wrapper import wrapper_cells
+from qstep_fpga.netlist import synthesise
 from qstep_fpga.pin_wrapper import WRAPPER
 
 __all__ = [
@@ -87,24 +88,43 @@ def check_table(board: Board, config: Config) -> None:
     """Raise BuildError if the table is so large that synthesis is pointless."""
     short = hopeless(board, config)
     if short:
-        raise _error(board, config, [short])
+        raise _error(board, config, [short], _advice(board, config, [short]))
 
 
 def check_fit(board: Board, config: Config, netlist: Path) -> None:
     """Raise BuildError if a netlist needs more than the chip has."""
-    lacking = shortages(board, needs(board, netlist))
+    need = needs(board, netlist)
+    lacking = shortages(board, need)
+    if lacking and config.lanes > 1:
+        most = _most_lanes(board, config, need)
+        raise _error(board, config, lacking, f"By count, at most {most} of {config.lanes} lanes fit")
     if lacking:
-        raise _error(board, config, lacking)
+        raise _error(board, config, lacking, _advice(board, config, lacking))
 
 
-def _error(board: Board, config: Config, lacking: list[Shortage]) -> BuildError:
+def _most_lanes(board: Board, config: Config, need: dict[str, int]) -> int:
+    """Return how many lanes fit, where too many need this much: two lanes say what each needs."""
+    two, there = 2, chip.available(board)
+    assert config.acting is not None  # as it has lanes
+    acting = replace(config.acting, agents=two * config.acting.agents // config.lanes)
+    least = needs(board, synthesise(board, replace(config, lanes=two, acting=acting)))
+    others = config.lanes - two
+    rooms = [
+        two + (there[name] - least[name]) * others // (need[name] - least[name])
+        for name in need
+        if need[name] > there[name] and need[name] > least[name]
+    ]
+    return max(1, min(rooms, default=1))
+
+
+def _error(board: Board, config: Config, lacking: list[Shortage], advice: str) -> BuildError:
     words = [
         f"{short.resource}: needs {short.needed}, {short.over} more than the {short.there} there are"
         for short in lacking
     ]
     return BuildError(
         f"{config.states} x {config.actions} of {config.format} does not fit {board.title} "
-        f"({board.part}). {'; '.join(words)}. {_advice(board, config, lacking)}"
+        f"({board.part}). {'; '.join(words)}. {advice}"
     )
 
 

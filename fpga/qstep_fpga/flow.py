@@ -22,9 +22,9 @@ from qstep_fpga.placement import Design, Placement, pack, place_all
 from qstep_fpga.report import BuildReport
 from qstep_rtl.crossing import lanes_clock
 
-__all__ = ["build"]
+__all__ = ["LANE_SEEDS", "build"]
 
-_LANE_SEEDS = range(1, 33)
+LANE_SEEDS = range(1, 33)
 """A lane that is copied is placed with these until it is as fast as the chip allows."""
 
 
@@ -96,7 +96,7 @@ def build(
     if copying:
         modules = json.loads(netlist.read_text(encoding="utf-8"))["modules"]
         farm = copy_lanes(
-            *(board, modules, WRAPPER, ISLAND, lanes_hz, _LANE_SEEDS, seeds, workers),
+            *(board, modules, WRAPPER, ISLAND, lanes_hz, LANE_SEEDS, seeds, workers),
             lambda what: progress(what, done, total),
             link_hz=clock_hz if two_clocks else None,
         )

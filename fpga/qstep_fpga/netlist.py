@@ -84,7 +84,8 @@ def synthesise(board: Board, config: Config) -> Path:
             f"read_verilog {pll.PLL} {WRAPPER}.v",
         ]
         steps = refinements(FAMILIES[board.family], agents=config.acting is not None)
-        return _mapped(board, around_device(board, config), reading, [build], prepare, steps)
+        top, synthesis = around_device(board, config), _synthesis(board, config)
+        return _mapped(top, synthesis, reading, [build], prepare, steps)
 
 
 def identity(board: Board, config: Config) -> str:
@@ -101,7 +102,7 @@ def identity(board: Board, config: Config) -> str:
 def _identity_of(board: Board, config: Config, folder: Path) -> str:
     """Return the identity of a build whose generated Verilog is in a folder."""
     family = FAMILIES[board.family]
-    parts = [board.name, config.digest, around_device(board, config), family.synthesis]
+    parts = [board.name, config.digest, around_device(board, config), _synthesis(board, config)]
     parts += [*pll.pll_command(board, config), str(sorted(versions(board).items()))]
     own = [folder / "qstep_top.v", *sources.rtl_files(config), *sources.includes()]
     files = [*own, write_board_source(config, folder)]
@@ -116,6 +117,12 @@ def _identity_of(board: Board, config: Config, folder: Path) -> str:
 def copies_lanes(board: Board, config: Config) -> bool:
     """Whether the lanes are copies of one placed lane: several lanes on an ECP5."""
     return config.lanes > 1 and board.family == "ecp5"
+
+
+def _synthesis(board: Board, config: Config) -> str:
+    """Return the yosys command that maps a device, or the parts of a farm with copied lanes."""
+    family = FAMILIES[board.family]
+    return family.synthesis + (family.free_lanes if config.lanes > 1 else "")
 
 
 def versions(board: Board) -> dict[str, str]:
@@ -140,7 +147,8 @@ def synthesise_lane(board: Board, config: Config) -> Path:
     ]
     depends = [str(sorted(versions(board).items())), *(sources.substance(path) for path in files)]
     steps = refinements(FAMILIES[board.family], agents=False)
-    return _mapped(board, around_lane(board, sizes), reading, depends, prepare, steps)
+    top, synthesis = around_lane(board, sizes), FAMILIES[board.family].synthesis
+    return _mapped(top, synthesis, reading, depends, prepare, steps)
 
 
 def stage(config: Config, folder: Path) -> None:
@@ -209,20 +217,19 @@ def board_parameters(config: Config, build: str) -> dict[str, object]:
 
 
 def _mapped(
-    board: Board,
     top: str,
+    synthesis: str,
     reading: Sequence[str],
     depends: Sequence[str],
     prepare: Callable[[Path], None],
     steps: Sequence[Refinement],
 ) -> Path:
-    """Return the netlist of the Verilog `top`, refined in `steps`, from the cache or made.
+    """Return the netlist of the Verilog `top`, mapped by `synthesis` and refined in `steps`.
 
-    `prepare` fills a folder, and `reading` are the yosys commands that read it; `depends` lists the
+    It comes from the cache or is made. `prepare` fills a folder, and `reading` are the yosys commands that read it; `depends` lists the
     other inputs of the netlist: tools and sources.
     """
-    family = FAMILIES[board.family]
-    script = "; ".join([*reading, f"{family.synthesis} -top {WRAPPER} -json {NETLIST}"])
+    script = "; ".join([*reading, f"{synthesis} -top {WRAPPER} -json {NETLIST}"])
     parts = [top, script, *depends, *map(sources.substance, refinement_sources(steps))]
 
     def make(folder: Path) -> Path:

@@ -14,7 +14,7 @@ from qstep.acting.config import Acting
 from qstep.config import Config
 from qstep.errors import BuildError, FileFormatError
 from qstep.scheduler import Threads
-from qstep_fpga import flow
+from qstep_fpga import fit, flow
 from qstep_fpga.board import Board, load
 from qstep_fpga.clocks import check_crossing, highest_clocks
 from qstep_fpga.farm.build import Farm
@@ -113,6 +113,28 @@ def test_too_much_logic_is_refused_without_a_promise(
         "logic cells: needs 5300, 20 more than the 5280 there are; DSP: needs 9, 1 more than the 8 "
         f"there are. Logic grows with the actions and their width{also}. The width alone decides on DSP"
     )
+
+
+@pytest.mark.parametrize(("lanes", "most"), [(8, 6), (3, 2), (2, 1)])
+def test_too_many_lanes_are_refused_with_the_number_that_fits(
+    lanes: int, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # 100 tiles of 6 flip-flops each are left beside the lanes, and a distributed RAM takes a tile.
+    board = load("tang-nano-20k")
+    least = netlist(tmp_path, DFF=15552 - 6 * 100 - (most - 2) * 60, RAM16SDP4=100)
+    (two := tmp_path / "two.json").write_bytes(least.read_bytes())
+    seen: list[Config] = []
+    monkeypatch.setattr(fit, "synthesise", lambda board, config: seen.append(config) or two)
+    config = Config(32, 4, acting=Acting(agents=16 * lanes), lanes=lanes)
+    cells = {"DFF": 15552 - 6 * 100 + (lanes - most) * 60, "RAM16SDP4": 100}
+    with pytest.raises(BuildError) as caught:
+        check_fit(board, config, netlist(tmp_path, **cells))
+    needed = 15552 + (lanes - most) * 60
+    assert str(caught.value) == (
+        f"32 x 4 of Q8.8 does not fit Tang Nano 20K (GW2AR-LV18QN88C8/I7). FF: needs {needed}, "
+        f"{needed - 15552} more than the 15552 there are. By count, at most {most} of {lanes} lanes fit"
+    )
+    assert [(one.lanes, one.acting.agents) for one in seen if one.acting] == [(2, 32)]
 
 
 # Clocks, and what is written

@@ -27,6 +27,8 @@ class Family(Protocol):
         Python packages of the tools, apart from yosys.
     synthesis : str
         Yosys command that maps to the family.
+    free_lanes : str
+        Options of `synthesis` for several lanes that nextpnr places freely.
     refinements : tuple of callable
         Improvements on yosys: each changes a module of a JSON netlist in place before placement.
     agents_refinements : tuple of callable
@@ -47,6 +49,7 @@ class Family(Protocol):
 
     packages: ClassVar[tuple[str, ...]]
     synthesis: ClassVar[str]
+    free_lanes: ClassVar[str]
     refinements: ClassVar[tuple[Refinement, ...]]
     agents_refinements: ClassVar[tuple[Refinement, ...]]
     resources: ClassVar[dict[str, tuple[str, ...]]]

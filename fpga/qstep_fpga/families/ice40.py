@@ -27,6 +27,7 @@ class ICE40:
         "setattr -set keep 1 */w:*u_epsilon.s7_low_q */w:*u_epsilon.s7_high_q; "
         "synth_ice40 -dsp -device u -dffe_min_ce_use 5"
     )
+    free_lanes: ClassVar[str] = ""
     refinements: ClassVar[tuple[Refinement, ...]] = ()
     agents_refinements: ClassVar[tuple[Refinement, ...]] = ()
     resources: ClassVar[dict[str, tuple[str, ...]]] = {

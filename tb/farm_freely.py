@@ -1,0 +1,99 @@
+"""A farm's clock, and the time to place it: lanes copied, and the same netlist placed freely.
+
+    python -m tb.farm_freely BOARD LANES ... [--seeds 3] [--limit 600]
+
+BOARD is a farm on an ECP5. The netlists are those of `qstep build`, for each number of lanes, with the
+board's clocks. Times are the processor's, of everything after synthesis, and nothing is taken from the
+cache. A free placement, or a lane's, that takes more than the limit is ended.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+
+from qstep.config import Config
+from qstep.errors import BuildError
+from qstep.scheduler import Threads
+from qstep_fpga.board import Board, load
+from qstep_fpga.farm.build import copy_lanes
+from qstep_fpga.farm.synthesis import ISLAND, synthesise_farm
+from qstep_fpga.flow import LANE_SEEDS
+from qstep_fpga.pin_wrapper import WRAPPER
+from qstep_fpga.placement import Design, Placement, place
+
+__all__ = ["main"]
+
+
+def _farm(board: Board, lanes: int) -> Config:
+    """Return the board's farm with another number of lanes, each with as many agents as before."""
+    acting = board.config.acting
+    if acting is None or acting.clock_hz is None or board.config.lanes == 1:
+        raise click.UsageError(f"{board.name} is no farm with a clock of its own")
+    agents = lanes * acting.agents // board.config.lanes
+    return replace(board.config, lanes=lanes, acting=replace(acting, agents=agents))
+
+
+def _copied(board: Board, config: Config, netlist: Path, seeds: range) -> list[Placement]:
+    modules = json.loads(netlist.read_text(encoding="utf-8"))["modules"]
+    farm = copy_lanes(
+        *(board, modules, WRAPPER, ISLAND, config.lane_clock_hz, LANE_SEEDS, seeds, Threads(1)),
+        lambda what: click.echo(f"    {what}", err=True),
+        link_hz=config.link.clock_hz,
+    )
+    return list(farm.placements)
+
+
+def _freely(design: Design, seed: int) -> list[Placement]:
+    return [place(design, seed)]
+
+
+def _shown(how: str, place_all: Callable[[], list[Placement]]) -> None:
+    """Print the clocks of placements, and the processor time that they took."""
+    before = _processor_time()
+    try:
+        done = place_all()
+        lanes = ", ".join(f"{one.fmax_mhz:.1f}" for one in done)
+        links = ", ".join(f"{one.link_fmax_mhz:.1f}" for one in done)
+        found = f"lanes {lanes} MHz, link {links} MHz"
+    except BuildError as error:
+        found = str(error).strip().splitlines()[0]
+    click.echo(f"  {how}: {found}; {_processor_time() - before:.0f} s")
+
+
+def _processor_time() -> float:
+    used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+@click.command(help=__doc__)
+@click.argument("board_name", metavar="BOARD")
+@click.argument("lanes", nargs=-1, required=True, type=click.IntRange(2, 128))
+@click.option("--seeds", default=3, show_default=True, type=click.IntRange(1, 1000))
+@click.option("--limit", default=600, show_default=True, help="Seconds of processor time.")
+def main(board_name: str, lanes: tuple[int, ...], seeds: int, limit: int) -> None:
+    board, every = load(board_name), range(1, seeds + 1)
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
+    for number in lanes:
+        config = _farm(board, number)
+        netlist = synthesise_farm(board, config)
+        click.echo(f"{number} lanes")
+        with TemporaryDirectory() as empty:
+            os.environ["QSTEP_CACHE"] = empty
+            _shown("copied", partial(_copied, board, config, netlist, every))
+            design = Design.of_device(board, config, netlist)
+            for seed in every:
+                _shown(f"freely, seed {seed}", partial(_freely, design, seed))
+        del os.environ["QSTEP_CACHE"]
+
+
+if __name__ == "__main__":
+    main()
