@@ -97,7 +97,9 @@ def check_fit(board: Board, config: Config, netlist: Path) -> None:
     lacking = shortages(board, need)
     if lacking and config.lanes > 1:
         most = _most_lanes(board, config, need)
-        raise _error(board, config, lacking, f"By count, at most {most} of {config.lanes} lanes fit")
+        raise _error(
+            board, config, lacking, f"By count, at most {most} of {config.lanes} lanes fit"
+        )
     if lacking:
         raise _error(board, config, lacking, _advice(board, config, lacking))
 

@@ -226,8 +226,8 @@ def _mapped(
 ) -> Path:
     """Return the netlist of the Verilog `top`, mapped by `synthesis` and refined in `steps`.
 
-    It comes from the cache or is made. `prepare` fills a folder, and `reading` are the yosys commands that read it; `depends` lists the
-    other inputs of the netlist: tools and sources.
+    It comes from the cache or is made. `prepare` fills a folder, and `reading` are the yosys commands
+    that read it; `depends` lists the other inputs of the netlist: tools and sources.
     """
     script = "; ".join([*reading, f"{synthesis} -top {WRAPPER} -json {NETLIST}"])
     parts = [top, script, *depends, *map(sources.substance, refinement_sources(steps))]

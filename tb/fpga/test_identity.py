@@ -14,7 +14,8 @@ from tb.generated import generated
 from qstep.config import Config, Link
 from qstep.devices.link_device import LinkDevice
 from qstep_fpga import netlist
-from qstep_fpga.board import Board, load
+from qstep_fpga.board import load
+from qstep_fpga.families.gowin import Gowin
 from qstep_rtl import sources
 from qstep_rtl.generate import generate
 from qstep_sim.build import compile_library
@@ -110,7 +111,7 @@ def test_verilog_that_is_synthesised_is_what_the_identity_is_of(
         written.append(folder)
         write_top(config, folder, f"module other_{len(written)}; endmodule\n")
 
-    def mapped(board: Board, top: str, reading: Any, depends: Any, prepare: Any, *_: Any) -> Path:
+    def mapped(top: str, synthesis: str, reading: Any, depends: Any, prepare: Any, _: Any) -> Path:
         prepare(tmp_path)
         return tmp_path
 
@@ -121,6 +122,22 @@ def test_verilog_that_is_synthesised_is_what_the_identity_is_of(
     netlist.synthesise(board, board.config)
     assert len(written) == 1
     assert "module other_1;" in (tmp_path / "qstep_top.v").read_text(encoding="utf-8")
+
+
+@pytest.mark.unit
+def test_lanes_that_are_placed_freely_are_synthesised_as_their_family_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(netlist, "_mapped", lambda top, synthesis, *_: seen.append(synthesis))
+    board, farm = load("tang-nano-20k-agents"), load("tang-nano-20k-farm")
+    for one in (board, farm):
+        netlist.synthesise(one, one.config)
+    assert seen == ["synth_gowin", "synth_gowin -nowidelut"]
+    before = netlist.identity(farm, farm.config), netlist.identity(board, board.config)
+    monkeypatch.setattr(Gowin, "free_lanes", "")
+    after = netlist.identity(farm, farm.config), netlist.identity(board, board.config)
+    assert [one == other for one, other in zip(before, after, strict=True)] == [False, True]
 
 
 @pytest.mark.rtl
