@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,7 @@ def test_both_ways_place_the_same_netlist(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setattr(farm_freely, "synthesise_farm", synthesised)
     monkeypatch.setattr(farm_freely, "copy_lanes", copied)
     monkeypatch.setattr(farm_freely, "place", freely)
-    monkeypatch.setattr(farm_freely.resource, "setrlimit", lambda *given: None)
+    monkeypatch.setattr(resource, "setrlimit", lambda *given: None)
     monkeypatch.setattr(farm_freely, "_processor_time", lambda: 0.0)
     monkeypatch.setattr(Design, "of_device", lambda board, config, file: Design(board, file, 1))
     done = CliRunner().invoke(farm_freely.main, ["ulx3s-12f-farm", "2", "4", "--seeds", "2"])
