@@ -12,7 +12,7 @@ package qs_chain_pkg;
 
   // Towards the link.
   typedef struct packed {
-    logic busy;     // a lane is busy busy
+    logic busy;     // a lane is busy
     logic pending;  // a frame is on its way down, or a lane executes one
     logic data;
   } up_t;

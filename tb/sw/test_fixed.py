@@ -42,6 +42,8 @@ def test_a_single_number_is_quantised_too(value: float) -> None:
     ("values", "message"),
     [
         ([0.0, 128.0], r"reward\[1\] is 128.0; Q8.8 holds -128.0 to 127.99609375"),
+        ([-128.0, 200.0], r"reward\[1\] is 200.0; Q8.8 holds"),
+        ([127.99609375, 200.0], r"reward\[1\] is 200.0; Q8.8 holds"),
         ([-128.01], r"reward\[0\] is -128.01; Q8.8 holds"),
         ([1.0, math.nan], r"reward\[1\] is nan; Q8.8 holds"),
         ([-math.inf], r"reward\[0\] is -inf; Q8.8 holds"),
