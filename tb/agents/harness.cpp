@@ -10,8 +10,11 @@ namespace {
 
 struct Lane {
   VerilatedContext context;
-  Vqs_acting top{&context};
+  Vqs_acting top;
   std::uint64_t clocks = 0;
+
+  // Registers get their first values, random ones, when the model is made.
+  explicit Lane(int seed) : top{(context.randReset(2), context.randSeed(seed), &context)} {}
 
   void clock() {
     top.clk_i = 0;
@@ -27,9 +30,7 @@ struct Lane {
 extern "C" {
 
 Lane *lane_new(int seed) {
-  auto *lane = new Lane;
-  lane->context.randReset(2);
-  lane->context.randSeed(seed);
+  auto *lane = new Lane(seed);
   lane->context.fatalOnError(false);
   lane->top.bus_valid_i = lane->top.run_i = lane->top.stop_i = 0;
   lane->top.rst_i = 1;

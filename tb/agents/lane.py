@@ -31,10 +31,20 @@ from qstep.fixed import Rounding
 from qstep.protocol import Region
 from qstep_sim import verilator
 
-__all__ = ["ALGORITHMS", "ROUNDINGS", "Lane", "LaneError", "parameters"]
+__all__ = [
+    "ALGORITHMS",
+    "ROUNDINGS",
+    "VERILATE",
+    "Lane",
+    "LaneError",
+    "compiler",
+    "parameters",
+    "run_tool",
+    "runtime",
+]
 
 _HARNESS = Path(__file__).with_name("harness.cpp")
-_VERILATE = (
+VERILATE = (
     "--cc",
     "-O3",
     "--assert",
@@ -44,6 +54,8 @@ _VERILATE = (
     "unique",
     "-Wno-fatal",
 )
+"""Options of Verilator: assertions are checked, and registers begin as the harness says."""
+
 _COMPILE = ("-std=c++17", "-fPIC", "-pthread", "-w")
 _SWITCHES = ("COVERAGE", "SC", "TIMING", "TRACE", "TRACE_FST", "TRACE_VCD", "TRACE_SAIF")
 _MOST_CLOCKS = 1 << 62
@@ -78,7 +90,8 @@ def parameters(config: Config) -> dict[str, int]:
     }
 
 
-def _run(*command: str | Path) -> None:
+def run_tool(*command: str | Path) -> None:
+    """Run a tool; LaneError with the end of its output if it fails."""
     done = subprocess.run(
         command, env=verilator.environment(), capture_output=True, text=True, check=False
     )
@@ -86,7 +99,8 @@ def _run(*command: str | Path) -> None:
         raise LaneError(f"{command[0]} failed:\n{done.stderr[-4000:]}")
 
 
-def _compiler(optimise: str) -> list[str]:
+def compiler(optimise: str) -> list[str]:
+    """Return the command of the C++ compiler for what Verilator writes."""
     include = verilator.root() / "include"
     switches = [f"-DVM_{name}=0" for name in _SWITCHES]
     return [
@@ -99,7 +113,7 @@ def _compiler(optimise: str) -> list[str]:
     ]
 
 
-def _runtime() -> Path:
+def runtime() -> Path:
     """Return Verilator's run-time library as an object file, which all lanes share."""
 
     def make(folder: Path) -> Path:
@@ -107,10 +121,10 @@ def _runtime() -> Path:
         unit.write_text(
             '#include "verilated.cpp"\n#include "verilated_threads.cpp"\n', encoding="utf-8"
         )
-        _run(*_compiler("-O1"), "-c", unit, "-o", made)
+        run_tool(*compiler("-O1"), "-c", unit, "-o", made)
         return made
 
-    digest = hashlib.sha256(repr(("lane", _compiler("-O1"), verilator.version())).encode())
+    digest = hashlib.sha256(repr(("lane", compiler("-O1"), verilator.version())).encode())
     return cache.fetch(digest.hexdigest(), ".o", make)
 
 
@@ -118,17 +132,17 @@ def _library(config: Config, rtl: Path) -> Path:
     """Return the shared library of a configuration, from the cache or built."""
     given = [f"-G{name}={value}" for name, value in parameters(config).items()]
     # A copy with a fault planted in it makes few steps: optimising takes longer than it would save.
-    compiler = _compiler("-O1" if rtl == RTL else "-O0")
-    digest = hashlib.sha256(repr((given, _VERILATE, compiler, verilator.version())).encode())
+    command = compiler("-O1" if rtl == RTL else "-O0")
+    digest = hashlib.sha256(repr((given, VERILATE, command, verilator.version())).encode())
     for path in [*sorted(rtl.glob("qs_*.sv*")), _HARNESS, Path(__file__)]:
         digest.update(path.name.encode() + path.read_bytes())
 
     def make(folder: Path) -> Path:
         packages = [rtl / "qs_pkg.sv", rtl / "qs_agents_pkg.sv"]
         names = ["--prefix", "Vqs_acting", "--top-module", "qs_acting", "--Mdir", folder]
-        _run(
+        run_tool(
             verilator.find(),
-            *_VERILATE,
+            *VERILATE,
             *names,
             *given,
             f"-I{rtl}",
@@ -139,7 +153,7 @@ def _library(config: Config, rtl: Path) -> Path:
         unit, library = folder / "unit.cpp", folder / "lane.so"
         parts = [*sorted(folder.glob("V*.cpp")), _HARNESS]
         unit.write_text("".join(f'#include "{part}"\n' for part in parts), encoding="utf-8")
-        _run(*compiler, f"-I{folder}", "-shared", unit, _runtime(), "-o", library)
+        run_tool(*command, f"-I{folder}", "-shared", unit, runtime(), "-o", library)
         return library
 
     return cache.fetch(digest.hexdigest(), ".so", make)
@@ -259,7 +273,7 @@ class Lane:
 
     def begin(self, steps: int) -> None:
         """Begin a run."""
-        self._c.lane_run(self._lane, steps)
+        self._c.lanerun_tool(self._lane, steps)
 
     def clock(self, count: int) -> None:
         self._c.lane_clock(self._lane, count)

@@ -1,0 +1,155 @@
+"""A device whose registers and memories begin with random values, as a port that records its clocks."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+from functools import cache as once
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from tb.agents.lane import VERILATE, compiler, run_tool, runtime
+from tb.bench import RTL
+from tb.generated import generated
+
+from qstep import cache
+from qstep.config import Config
+from qstep_rtl import sources
+from qstep_sim import verilator
+
+__all__ = ["RESET_CLOCKS", "TX", "PoweredUp", "replayed"]
+
+_HARNESS = Path(__file__).with_suffix(".cpp")
+_TOP = "qstep_device"
+_RESET, _VALID = 1 << 9, 1 << 8
+_RX_READY, _TX_VALID = 1 << 25, 1 << 24
+TX = _TX_VALID | 0xFF << 16
+
+RESET_CLOCKS = 4
+"""Clocks of the reset, with which everything begins."""
+
+_CHUNK_CLOCKS = 256
+
+_FLUSH_CLOCKS = 64
+"""Until all pipelines have taken something in. Before that, agents may write what they began with, to no
+harm, as no table holds anything yet; an assertion may say so."""
+
+Clocks = NDArray[np.uint32]
+
+
+@once
+def _library(config: Config, rtl: Path = RTL) -> ctypes.CDLL:
+    text = generated(config)[_TOP]
+    files = [rtl / path.name for path in sources.rtl_files(config)]
+    command = compiler("-O1")
+    digest = hashlib.sha256(repr((text, VERILATE, command, verilator.version())).encode())
+    for path in (*files, *sources.includes(), _HARNESS, Path(__file__)):
+        digest.update(path.name.encode() + path.read_bytes())
+
+    def make(folder: Path) -> Path:
+        device = folder / f"{_TOP}.v"
+        device.write_text(text, encoding="utf-8")
+        names = ["--prefix", f"V{_TOP}", "--top-module", _TOP, "--Mdir", folder]
+        run_tool(verilator.find(), *VERILATE, *names, f"-I{rtl}", *files, device)
+        # One unit, as most of the time goes into reading Verilator's headers.
+        unit, library = folder / "unit.cpp", folder / "device.so"
+        parts = [*sorted(folder.glob("V*.cpp")), _HARNESS]
+        unit.write_text("".join(f'#include "{part}"\n' for part in parts), encoding="utf-8")
+        run_tool(*command, f"-I{folder}", "-shared", unit, runtime(), "-o", library)
+        return library
+
+    library = ctypes.CDLL(str(cache.fetch(digest.hexdigest(), ".so", make)))
+    pointer = ctypes.c_void_p
+    library.device_new.restype, library.device_new.argtypes = pointer, [ctypes.c_int]
+    library.device_delete.restype, library.device_delete.argtypes = ctypes.c_int, [pointer]
+    library.device_forgive.argtypes = [pointer]
+    library.device_run.restype = None
+    library.device_run.argtypes = [pointer, pointer, pointer, ctypes.c_uint64]
+    return library
+
+
+def replayed(config: Config, inputs: NDArray[np.uint16], seed: int, rtl: Path = RTL) -> Clocks:
+    """Return what a device of another power-up does in each clock with these inputs.
+
+    `rtl` is the folder of the hand-written RTL: another one for copies with a fault.
+    A word is {rx_ready, tx_valid, tx_data:8, divisor:16}; tx_data is 0 where it is not valid.
+
+    Raises
+    ------
+    AssertionError
+        An assertion of the RTL failed later than just after the reset.
+    """
+    library = _library(config, rtl)
+    device = library.device_new(seed)
+    seen = np.zeros(len(inputs), np.uint32)
+    for first, last in ((0, _FLUSH_CLOCKS), (_FLUSH_CLOCKS, len(inputs))):
+        library.device_forgive(device)
+        places = inputs[first:last].ctypes.data, seen[first:last].ctypes.data
+        library.device_run(device, *places, last - first)
+    errors = library.device_delete(device)
+    assert errors == 0, f"{errors} assertions failed after power-up {seed}"
+    return seen
+
+
+class PoweredUp:
+    """A byte port to a device whose registers begin as `seed` says; 0 stands for a clean start.
+
+    Attributes
+    ----------
+    inputs : ndarray of uint16
+        All inputs so far, {reset, valid, data:8} for each clock.
+    outputs : ndarray of uint32
+        What was seen in these clocks, as :func:`replayed` returns it.
+    written : int
+        Clocks until all memories were written, from :meth:`all_written`.
+    """
+
+    def __init__(self, config: Config, seed: int = 0) -> None:
+        self._library = _library(config)
+        self._device = self._library.device_new(seed)
+        self._pending = bytearray()
+        self.written = 0
+        self._inputs: list[NDArray[np.uint16]] = []
+        self._outputs: list[Clocks] = []
+        self._pass(np.where(np.arange(_CHUNK_CLOCKS) < RESET_CLOCKS, _RESET, 0).astype(np.uint16))
+
+    @property
+    def inputs(self) -> NDArray[np.uint16]:
+        return np.concatenate(self._inputs)
+
+    @property
+    def outputs(self) -> Clocks:
+        return np.concatenate(self._outputs)
+
+    def _pass(self, inputs: NDArray[np.uint16]) -> Clocks:
+        seen = np.zeros(len(inputs), np.uint32)
+        self._library.device_run(self._device, inputs.ctypes.data, seen.ctypes.data, len(inputs))
+        self._inputs.append(inputs)
+        self._outputs.append(seen)
+        return seen
+
+    def all_written(self) -> None:
+        """Note that no memory has anything left from power-up."""
+        self.written = sum(map(len, self._inputs))
+
+    def write(self, data: bytes) -> None:
+        """Queue bytes."""
+        self._pending += data
+
+    def read(self, timeout: float) -> bytes:
+        """Pass some clocks and return what came; the caller asks again until its deadline."""
+        offered = self._pending[:_CHUNK_CLOCKS]
+        del self._pending[:_CHUNK_CLOCKS]
+        inputs = np.zeros(_CHUNK_CLOCKS, np.uint16)
+        inputs[: len(offered)] = np.frombuffer(bytes(offered), np.uint8)
+        inputs[: len(offered)] |= _VALID
+        seen = self._pass(inputs)
+        assert (seen[: len(offered)] & _RX_READY).all(), "a byte within the credits is not taken"
+        return (seen[seen & _TX_VALID != 0] >> 16 & 0xFF).astype(np.uint8).tobytes()
+
+    def close(self) -> None:
+        """End the simulation; calling it twice is harmless."""
+        if self._device:
+            self._library.device_delete(self._device)
+        self._device = 0
