@@ -26,6 +26,7 @@ from unittest.mock import patch
 
 from cocotb_tools.runner import get_results, get_runner
 
+from qstep.files import make_folder
 from qstep_sim.verilator import environment
 
 __all__ = ["BUILD", "RTL", "TB", "BenchError", "Report", "Run", "parameter_id", "run"]
@@ -37,6 +38,8 @@ BUILD = TB.parent / "build" / "tb"
 # A single module leaves some of the package's constants unused; the whole lane does not, as
 # tb/lint_rtl.py checks.
 _BUILD_ARGS = ("-Wall", "-Wno-UNUSEDPARAM", "--assert")
+_COVERAGE_ARGS = ("--coverage-line", "--coverage-expr", "--coverage-toggle")
+
 _LOG_LINES = 60
 
 _MAKEFLAGS = "VM_PARALLEL_BUILDS=0 OPT_FAST=-O0"
@@ -78,6 +81,8 @@ class Run:
         Further sources, for a generated top.
     build_args : tuple of str
         Further arguments of Verilator.
+    coverage : Path, optional
+        Count code coverage, and write Verilator's counts to this file.
     """
 
     top: str
@@ -90,6 +95,7 @@ class Run:
     rtl: Path = RTL
     sources: tuple[Path, ...] = ()
     build_args: tuple[str, ...] = ()
+    coverage: Path | None = None
 
     @property
     def command(self) -> str:
@@ -147,7 +153,7 @@ def _split(text: str) -> dict[str, str]:
 def _built(this: Run, waves: bool) -> Path:
     """Return the folder with the executable of this run's bench; build it if necessary."""
     files = this.files
-    args = (*_BUILD_ARGS, *this.build_args)
+    args = (*_BUILD_ARGS, *this.build_args, *(_COVERAGE_ARGS if this.coverage else ()))
     digest = hashlib.sha256(repr((sorted(this.parameters.items()), args, waves)).encode())
     for path in [*files, *sorted(this.rtl.glob("*.sv*"))]:
         digest.update(path.name.encode() + path.read_bytes())
@@ -255,6 +261,9 @@ def run(this: Run) -> Report:
         raise BenchError(
             f"{_tail(text)}\n{this.top} {this.module}: {broken}\nlog: {log}\nreplay: {this.command}"
         )
+    if this.coverage:
+        make_folder(this.coverage.parent)
+        shutil.move(folder / "coverage.dat", this.coverage)
     if not waves:
         shutil.rmtree(folder)
     return Report(tests, time.perf_counter() - start, folder, text)

@@ -19,7 +19,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 from tb.bench import BenchError, Run, parameter_id, run
-from tb.unit.unit_runs import UNITS
+from tb.unit.unit_runs import FARMS, UNITS, chain_run
 from tb.uvm.acting_runs import ACTING
 from tb.uvm.device_runs import CONFIGS, device_run
 from tb.uvm.lane_runs import EXACT, SUITES, THROUGHPUT
@@ -122,6 +122,7 @@ def main(
 ) -> None:
     waves = waves or os.environ.get("WAVES", "0") not in ("", "0")
     devices = [device_run(config) for config in CONFIGS]
+    farms = [chain_run(config) for config in FARMS]
     runs = [
         replace(
             this,
@@ -131,7 +132,7 @@ def main(
             if transitions and "transitions" in this.options
             else this.options,
         )
-        for this in [*EXACT, *devices, *SUITES, *ACTING, *THROUGHPUT, *UNITS]
+        for this in [*EXACT, *devices, *SUITES, *ACTING, *THROUGHPUT, *UNITS, *farms]
         if test in (this.test or this.top)
     ]
     if not runs:

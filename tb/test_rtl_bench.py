@@ -225,7 +225,7 @@ def test_waves_are_recorded_on_request() -> None:
 @pytest.mark.rtl
 def test_make_sim_fails_when_a_run_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     bad = replace(NOISE, test="no_such_test")
-    for name in ("EXACT", "SUITES", "ACTING", "THROUGHPUT", "CONFIGS"):
+    for name in ("EXACT", "SUITES", "ACTING", "THROUGHPUT", "CONFIGS", "FARMS"):
         monkeypatch.setattr(run_sim, name, [])
     monkeypatch.setattr(run_sim, "UNITS", [NOISE, bad])
     result = CliRunner().invoke(run_sim.main, ["--jobs", "1"])

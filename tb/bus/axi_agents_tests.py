@@ -55,8 +55,13 @@ class AgentsPort(AxiPort):
         port = cls(dut)
         await port.start()
         await port.idle()
+        await port.begin_anew()
+        return port
+
+    async def begin_anew(self) -> None:
+        """Put every agent before its first step, with an empty table."""
         words = [registers.limit_write(0)]
-        for number, own in enumerate(port.settings):
+        for number, own in enumerate(self.settings):
             words += registers.settings_writes(number, own)
             words += registers.state_writes(number, AgentState.first(own, number))
             words += registers.counters_writes(number, AgentCounters())
@@ -64,11 +69,10 @@ class AgentsPort(AxiPort):
                 words.append(
                     Access(Region.TABLE, registers.table_index(number, 0, state, action), 0)
                 )
-        await port.store(words)
-        return port
+        await self.store(words)
 
-    def model(self) -> FastActingModel:
-        """Return the model in the same world."""
+    def model(self, start: int = 0) -> FastActingModel:
+        """Return the model in the same world, whose episodes start in a state."""
         state, action = np.divmod(np.arange(_STATES * _ACTIONS), _ACTIONS)
         to = (state + action + 1) % _STATES
         world = World.from_arrays(
@@ -77,7 +81,7 @@ class AgentsPort(AxiPort):
             next_state=to,
             reward=to / (1 << self.format.fraction),
             terminated=to == _STATES - 1,
-            start_state=[0],
+            start_state=[start],
         )
         config = replace(AXI_AGENTS, acting=world.acting(agents=self.agents))
         return FastActingModel(config, world.table(config), self.settings)
@@ -181,6 +185,20 @@ async def agents_learn_what_the_model_does_with_stalls_on_every_channel(dut: Any
 
 
 @cocotb.test()
+async def episodes_start_where_the_register_says(dut: Any) -> None:
+    port = await AgentsPort.started(dut)
+    cocotb.start_soon(port.world())
+    # A state that there is not stands for 0.
+    for value, start in ((1, 1), (_STATES - 2, _STATES - 2), (_STATES, 0), (0xFFFF, 0)):
+        await port.write("start_state", value=value)
+        await port.begin_anew()
+        model = port.model(start)
+        await port.run(20)
+        model.run(20)
+        await port.check(model)
+
+
+@cocotb.test()
 async def an_action_follows_its_answer_as_fast_as_the_header_says(dut: Any) -> None:
     port = await AgentsPort.started(dut)
     port.wait = 33
@@ -217,6 +235,10 @@ async def answers_out_of_range_too_many_or_cut_off_are_dropped_and_counted(dut: 
     good = (0, 1, 5, 0, 0)
     bad = [(port.agents, *good[1:]), (0, _STATES, *good[2:]), (0, 1, 1 << 15, 0, 0)]
     bad += [(0, 1, 5, 1, 0), (0, 1, 5, 0, 2), (1 << 31, *good[1:])]
+    for _ in range(20):
+        numbers = [random.getrandbits(32) | 1 << 20 for _ in range(2)]
+        reward = random.getrandbits(32) - (1 << 31)
+        bad.append((*numbers, reward, random.getrandbits(16), random.getrandbits(16)))
     await port.source.send(_ANSWER.pack(*good))  # no agent has acted yet
     await port.begin(20)
     waiting = [await port.action() for _ in range(port.agents)]
@@ -251,8 +273,9 @@ async def what_cannot_be_done_during_a_job_is_refused_and_reported(dut: Any) -> 
     await port.write("errors", bad_word=1)
     await port.write("word_region", value=Region.TABLE)
     await port.write("word_index", value=0)
-    await port.begin(1000)
-    await port.write("word", value=77)
+    await port.write("steps_high", value=0xFFFF)
+    await port.begin(0xFFFFFFFF)
+    await port.write("word", value=0xFFFFFFFF)
     assert await port.field("errors", "bad_word") == 1
     await port.write("control", run=1)
     assert await port.field("errors", "bad_run") == 1
@@ -267,11 +290,18 @@ async def what_cannot_be_done_during_a_job_is_refused_and_reported(dut: Any) -> 
     await port.write("word_index", value=0)
     assert await port.read("word") == 0
     assert await port.read("word_index") == 1
-    assert (await port.master.read(0x60, 4)).resp == AxiResp.SLVERR
+    for address in (0x60, 0x7FC, 0xF80):
+        assert (await port.master.read(address, 4)).resp == AxiResp.SLVERR
+        assert (await port.master.write(address, bytes(4))).resp == AxiResp.SLVERR
     assert (
         await port.master.write(port.registers["steps"].address, b"\1\1")
     ).resp == AxiResp.SLVERR
-    assert await port.read("steps") == 1000
+    assert await port.read("steps") == 0xFFFFFFFF
+    for value in (0xFFFF, 0):
+        await port.write("word_index", value=0)
+        await port.write("word", value=value)
+        await port.write("word_index", value=0)
+        assert await port.read("word") & 0xFFFF == value
 
 
 @cocotb.test()

@@ -122,7 +122,12 @@ class AxiPort:
         await ClockCycles(self.dut.aclk, 2)
 
     def stall(self, share: float) -> None:
-        """Stall each of the seven channels that the test drives in this share of the clocks."""
+        """Stall each of the seven channels that the test drives in this share of the clocks.
+
+        The protection bits, which say nothing to the registers, are others each time.
+        """
+        for name in ("s_axil_awprot", "s_axil_arprot"):
+            getattr(self.dut, name).value = random.getrandbits(3)
         write, read = self.master.write_if, self.master.read_if
         channels = [write.aw_channel, write.w_channel, write.b_channel]
         channels += [read.ar_channel, read.r_channel]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -16,9 +17,12 @@ from qstep_rtl.bus.agents_core import CORE, agents_core
 from qstep_rtl.bus.registers import AGENTS, LANE, write_block
 
 __all__ = [
+    "AXI_ACTING",
     "AXI_AGENTS",
     "AXI_LANES",
     "MORE_AXI_LANES",
+    "MOST_ACTIONS",
+    "axi_acting_run",
     "axi_agents_run",
     "axi_run",
     "register_block",
@@ -35,6 +39,9 @@ MORE_AXI_LANES = [
     {"States": 300, "Actions": 64, "Width": 8, "Fraction": 7, "LoopDepth": 1, "StreamBytes": 16},
 ]
 """Those of the release run only."""
+
+MOST_ACTIONS = {"States": 18, "Actions": 64, "Width": 8, "LoopDepth": 1, "StreamBytes": 16}
+"""That of the coverage only: as few states as its tests can do with."""
 
 
 @cache
@@ -70,11 +77,14 @@ def axi_run(parameters: dict[str, int], rtl: Path = RTL, seed: int = 1, packets:
 AXI_AGENTS = Config(4, 4, acting=Acting(agents=2, world="pins", deadline=1000))
 """Agents whose world is the test."""
 
+AXI_ACTING = replace(AXI_AGENTS, acting=Acting(agents=2))
+"""The same agents with their world inside."""
+
 
 @cache
-def _agents_sources() -> tuple[Path, ...]:
+def _agents_sources(config: Config) -> tuple[Path, ...]:
     """Return waivers for the agents and their generated source, kept as :func:`register_block` does."""
-    text = agents_core(AXI_AGENTS)
+    text = agents_core(config)
     folder = BUILD / f"{CORE}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
     folder.mkdir(parents=True, exist_ok=True)
     core, waiver = folder / f"{CORE}.v", folder / "parameters.vlt"
@@ -84,15 +94,31 @@ def _agents_sources() -> tuple[Path, ...]:
 
 
 def axi_agents_run(rtl: Path = RTL, stream_bytes: int = 8, seed: int = 1) -> Run:
-    """Return the run of all tests of agents behind AXI."""
-    assert AXI_AGENTS.acting is not None
-    sizes = {"States": AXI_AGENTS.states, "Actions": AXI_AGENTS.actions}
+    """Return the run of all tests of agents behind AXI, with their world at the streams."""
+    return _agents_run(AXI_AGENTS, "axi_agents_tests", rtl, stream_bytes, seed)
+
+
+def axi_acting_run() -> Run:
+    """Return the run of the test of agents behind AXI with their world inside."""
+    return _agents_run(AXI_ACTING, "axi_acting_tests", RTL, 4, 1)
+
+
+def _agents_run(config: Config, tests: str, rtl: Path, stream_bytes: int, seed: int) -> Run:
+    acting = config.acting
+    assert acting is not None
+    parameters = {
+        "States": config.states,
+        "Actions": config.actions,
+        "Agents": acting.agents,
+        "AtPins": int(not acting.is_table),
+        "StreamBytes": stream_bytes,
+    }
     return Run(
         "qs_axi_agents",
-        "tb.bus.axi_agents_tests",
-        {**sizes, "Agents": AXI_AGENTS.acting.agents, "StreamBytes": stream_bytes},
+        f"tb.bus.{tests}",
+        parameters,
         seed=seed,
         rtl=rtl,
-        sources=(*_agents_sources(), *register_block(AGENTS), rtl / "qs_axi_agents.sv"),
+        sources=(*_agents_sources(config), *register_block(AGENTS), rtl / "qs_axi_agents.sv"),
         build_args=(SLOTS_WAIVER,),
     )

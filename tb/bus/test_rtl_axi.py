@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tb.bench import BenchError, parameter_id, run
-from tb.bus.axi_runs import AXI_LANES, MORE_AXI_LANES, axi_agents_run, axi_run
+from tb.bus.axi_runs import AXI_LANES, MORE_AXI_LANES, axi_acting_run, axi_agents_run, axi_run
 from tb.planted import plant_all
 
 pytestmark = pytest.mark.rtl
@@ -72,6 +72,10 @@ def test_lane_on_axi_matches_the_model() -> None:
 
 def test_agents_on_axi_match_the_model() -> None:
     run(axi_agents_run())
+
+
+def test_agents_on_axi_with_their_world_inside_match_the_model() -> None:
+    run(axi_acting_run())
 
 
 @pytest.mark.release

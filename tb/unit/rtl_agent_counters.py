@@ -51,7 +51,7 @@ class _Counters:
         words = [await self.access(agent, word) for word in range(16)]
         return counters_from(agent, lambda _, place: words[place & 15])
 
-    async def act(self, clocks: int, often: float) -> None:
+    async def act(self, clocks: int, often: float, saturating: float = 0.3) -> None:
         """Let agents step, end episodes, get rewards and saturate, at random."""
         dut, slots = self.dut, self.slots
         least = -(1 << (self._width - 1))
@@ -69,7 +69,7 @@ class _Counters:
                 reward = 0
             elif agent is not None:
                 last = astuple(self.history[agent][-1])
-                saturated = random.random() < 0.3
+                saturated = random.random() < saturating
                 self._saturated[agent] = saturated
                 adds = 1, terminated, truncated, saturated, reward
                 self.history[agent].append(_wrapped(last, adds))
@@ -110,8 +110,8 @@ _CARRIES = (
 @cocotb.test()
 async def counts_of_all_agents_carry_and_wrap_as_wide_numbers(dut: Any) -> None:
     bench = await _start(dut, *_CARRIES)
-    for often in (1.0, 0.5):
-        await bench.act(60 * bench.slots.slots, often)
+    for often, saturating in ((1.0, 1.0), (1.0, 0.3), (0.5, 0.3)):
+        await bench.act(60 * bench.slots.slots, often, saturating)
         await bench.act(bench.slots.slots * (bench.slots.slots + 6), 0.0)
         for agent in range(bench.slots.agents):
             seen = await bench.read(agent)

@@ -1,19 +1,39 @@
-"""cocotb tests of a farm's chain: head and stops (bench ``qs_chain_bench``)."""
+"""cocotb tests of a farm's chain: head and stops (bench ``qs_chain_bench``).
+
+Plusarg: ``+report=PATH`` has the coverage written as JSON.
+"""
 
 from __future__ import annotations
 
+import json
 import random
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
+from tb.uvm.covergroup import Covergroup
 
 from qstep.protocol import ALL_LANES
 
 _LANES = 3
 _MOST_CLOCKS = 400
 _STEPS_MASK = (1 << 48) - 1
+
+_STOPS = ["before the last lane runs", "while all run", "while some run"]
+
+GROUP = Covergroup(
+    {
+        "write": [*range(_LANES), "all"],
+        "read": range(_LANES),
+        "region": list(product(("write", "read"), range(6))),
+        "stop": _STOPS,
+        "reset": ["in a frame to a lane", "in a frame to all", "in a run"],
+    }
+)
+"""What the tests together must do; the last one fails if a bin is empty."""
 
 
 class _Lane:
@@ -65,7 +85,7 @@ class _Bench:
             if seen["run"] >> k & 1:
                 assert not lane.busy, f"a run of lane {k} begins in another"
                 lane.runs.append(seen["steps"] >> 48 * k & _STEPS_MASK)
-                lane.busy = (k + 1) * random.randrange(2, 30)
+                lane.busy = 30 + (k + 1) * random.randrange(2, 30)
             elif lane.busy:
                 lane.busy -= 1
             lane.stops += seen["stop"] >> k & 1
@@ -87,7 +107,9 @@ class _Bench:
 
     async def access(self, lane: int, region: int, index: int, word: int | None = None) -> int:
         """Write a word, or read one."""
-        dut = self._dut
+        dut, kind = self._dut, "read" if word is None else "write"
+        GROUP.hit(kind, "all" if lane == ALL_LANES else lane)
+        GROUP.hit("region", (kind, region))
         dut.lane_i.value, dut.region_i.value, dut.index_i.value = lane, region, index
         dut.write_i.value, dut.word_i.value = word is not None, word or 0
         dut.access_i.value = 1
@@ -100,6 +122,13 @@ class _Bench:
                 return found
         raise AssertionError(f"an access to lane {lane} does not end")
 
+    def running(self, count: int) -> str:
+        """Return how many lanes are in run number `count`."""
+        busy = [bool(lane.busy) for lane in self.lanes]
+        if len(self.lanes[-1].runs) < count:
+            return "before the last lane runs"
+        return "while all run" if all(busy) else "while some run" if any(busy) else "afterwards"
+
     def place(self) -> tuple[int, int]:
         region = random.randrange(6)
         return region, sum(random.getrandbits(1) << n for n in random.sample(self.indexes, 2))
@@ -110,7 +139,7 @@ async def words_arrive_where_the_host_names_them_and_come_from_there(dut: Any) -
     bench = _Bench(dut)
     await bench.start()
     written: list[dict[tuple[int, int], int]] = [{} for _ in range(_LANES)]
-    for _ in range(25):
+    for _ in range(40):
         place, word = bench.place(), random.getrandbits(32)
         lane = random.choice([*range(_LANES), ALL_LANES])
         await bench.access(lane, *place, word)
@@ -127,19 +156,23 @@ async def words_arrive_where_the_host_names_them_and_come_from_there(dut: Any) -
 async def busy_is_all_of_a_run_and_a_stop_reaches_every_lane(dut: Any) -> None:
     bench = _Bench(dut)
     await bench.start()
-    for count in range(1, 6):
+    for count, wanted in enumerate(2 * _STOPS, 1):
+        stop_at = None
         steps = random.getrandbits(48)
         dut.steps_i.value, dut.run_i.value = steps, 1
         await bench.clock()
         dut.run_i.value = 0
-        stop_at = random.choice([1, 30, 80, 120])
         for clock in range(_MOST_CLOCKS):
-            dut.stop_i.value = clock == stop_at
+            stops = stop_at is None and bench.running(count) == wanted
+            if stops:
+                GROUP.hit("stop", wanted)
+                stop_at = clock
+            dut.stop_i.value = stops
             is_busy = int(dut.busy_o.value)
             begun = [len(lane.runs) == count for lane in bench.lanes]
             over = all(begun) and not any(lane.busy for lane in bench.lanes)
             assert is_busy or over, "busy falls while a lane runs"
-            if not is_busy and clock > stop_at:
+            if not is_busy and stop_at is not None and clock > stop_at:
                 break
             await bench.clock()
         else:
@@ -153,12 +186,13 @@ async def busy_is_all_of_a_run_and_a_stop_reaches_every_lane(dut: Any) -> None:
 async def a_frame_that_a_reset_cuts_off_is_not_obeyed(dut: Any) -> None:
     bench = _Bench(dut)
     await bench.start()
-    for clocks in range(3, 63, 20):
+    for number, clocks in product((ALL_LANES, 0), range(3, 63, 20)):
         # If cut short, these would look like a run, a stop, or an access.
-        dut.lane_i.value, dut.write_i.value, dut.access_i.value = ALL_LANES, 1, 1
+        dut.lane_i.value, dut.write_i.value, dut.access_i.value = number, 1, 1
         dut.region_i.value, dut.index_i.value, dut.word_i.value = 0, 0, random.getrandbits(32)
         for _ in range(clocks):
             await bench.clock()
+        GROUP.hit("reset", "in a frame to all" if number == ALL_LANES else "in a frame to a lane")
         await bench.reset()
         for lane in bench.lanes:
             obeyed = (lane.runs, lane.stops, lane.words)
@@ -169,3 +203,29 @@ async def a_frame_that_a_reset_cuts_off_is_not_obeyed(dut: Any) -> None:
         assert [await bench.access(k, 1, 1) for k in range(_LANES)] == words
         for lane in bench.lanes:
             lane.words.clear()
+
+
+@cocotb.test()
+async def a_reset_ends_the_run_of_every_lane(dut: Any) -> None:
+    bench = _Bench(dut)
+    await bench.start()
+    for count in range(1, 4):
+        dut.steps_i.value, dut.run_i.value = count, 1
+        await bench.clock()
+        dut.run_i.value = 0
+        while bench.running(count) != "while all run":
+            await bench.clock()
+        GROUP.hit("reset", "in a run")
+        await bench.reset()
+        assert not any(lane.busy for lane in bench.lanes), "a lane goes on"
+        await bench.access(0, 1, 1, count)
+        assert await bench.access(0, 1, 1) == count
+
+
+@cocotb.test()
+async def every_bin_is_hit(dut: Any) -> None:
+    holes = GROUP.holes()
+    if "report" in cocotb.plusargs:
+        report = {"coverage": GROUP.summary(), "holes": holes}
+        Path(cocotb.plusargs["report"]).write_text(json.dumps(report), encoding="utf-8")
+    assert not holes, f"{len(holes)} bins were never hit: {holes}"

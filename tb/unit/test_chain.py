@@ -6,34 +6,18 @@ import re
 from pathlib import Path
 
 import pytest
-from amaranth.back import verilog
-from tb.bench import RTL, BenchError, Run, run
+from tb.bench import BenchError, run
 from tb.planted import plant_all
+from tb.unit.unit_runs import FARMS, chain_run
 
 from qstep.acting.config import Acting
 from qstep.config import Config
-from qstep_rtl.chain_head import ChainHead, index_mask
-from qstep_rtl.invariants import GENERATED
-
-CONFIG = Config(25, 4, acting=Acting(agents=48), lanes=3)
-TOP = Path(__file__).with_name("qs_chain_bench.sv")
-WAIVER = RTL / "qstep_generated.vlt"
-
-
-def bench(folder: Path, rtl: Path = RTL) -> Run:
-    head = folder / "qstep_chain_head.v"
-    text = verilog.convert(
-        ChainHead(CONFIG), name="qs_chain_head", platform=GENERATED, emit_src=False
-    )
-    head.write_text(text, encoding="utf-8")
-    parameters = {"IndexMask": index_mask(CONFIG)}
-    sources = (RTL / "qs_chain_pkg.sv", WAIVER, head, TOP)
-    return Run("qs_chain_bench", "tb.unit.rtl_chain", parameters, rtl=rtl, sources=sources)
+from qstep_rtl.chain_head import index_mask
 
 
 @pytest.mark.rtl
-def test_chain_carries_words_and_runs_to_their_lanes_and_back(tmp_path: Path) -> None:
-    assert run(bench(tmp_path)).tests == 3
+def test_chain_carries_words_and_runs_to_their_lanes_and_back() -> None:
+    assert run(chain_run(FARMS[0])).tests == 5
 
 
 STRIP = [("(passing_q || (first && down_q.all))", "(passing_q || first)", "")]
@@ -52,7 +36,7 @@ def test_bench_of_the_chain_finds_the_fault_planted_in_a_stop(
 ) -> None:
     rtl = plant_all(tmp_path, [("qs_stop.sv", old, new) for old, new, _ in faults])
     with pytest.raises(BenchError, match=r"tests failed") as caught:
-        run(bench(tmp_path, rtl))
+        run(chain_run(FARMS[0], rtl))
     found = re.search(r"^log: (.*)$", str(caught.value), re.MULTILINE)
     assert found is not None
     log = Path(found[1]).read_text(encoding="utf-8")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tb.bench import BUILD, RTL, TB, Run
 from tb.generated import generated
+from tb.lint_rtl import SLOTS_WAIVER
 
-from qstep import Config, Link, QFormat
+from qstep import Acting, Config, Link, QFormat
 from qstep.files import make_folder, write_atomically
 
-__all__ = ["CONFIGS", "config_id", "device_run"]
+__all__ = ["AGENTS", "CONFIGS", "agents_run", "config_id", "device_run"]
 
 CONFIGS = [
     Config(states=16, actions=4),
@@ -26,20 +29,46 @@ def config_id(config: Config) -> str:
 
 def device_run(config: Config, requests: int = 300) -> Run:
     """Generate the device of a configuration and return the run of its suite."""
+    run = _run(config, "tb.uvm.device_tests")
+    return replace(run, test="DeviceSuite", options={**run.options, "requests": str(requests)})
+
+
+AGENTS = [
+    Config(
+        *(7, 3, "Q6.10"),
+        acting=Acting(agents=6, outcomes=2, starts=2),
+        link=Link(buffer_bytes=512),
+        lanes=3,
+    ),
+]
+"""Devices with agents: a farm of three lanes."""
+
+_AGENTS_WAIVERS = (SLOTS_WAIVER, "-Wno-WIDTHTRUNC", "-Wno-VARHIDDEN")
+"""The generator passes one-bit parameters as 32-bit numbers, and its names are those of islands too."""
+
+
+def agents_run(config: Config) -> Run:
+    """Generate a device with agents and return the run of its driver on it."""
+    return _run(config, "tb.unit.rtl_link_agents")
+
+
+def _run(config: Config, module: str) -> Run:
     folder = BUILD / f"device-{config.digest[:12]}"
     make_folder(folder)
     device = folder / "qstep_device.v"
     write_atomically(device, generated(config)["qstep_device"].encode())
     toml = folder / f"{config_id(config)}.toml"
     toml.write_text(config.to_toml(), encoding="utf-8")
+    agents = () if config.acting is None else (RTL / "qs_chain_pkg.sv",)
     return Run(
         top="qs_device_bench",
-        module="tb.uvm.device_tests",
-        test="DeviceSuite",
-        options={"config": str(toml), "requests": str(requests)},
+        module=module,
+        options={"config": str(toml)},
         sources=(
+            *agents,
             RTL / "qstep_generated.vlt",
             device,
             TB / "uvm" / "qs_device_bench.sv",
         ),
+        build_args=() if config.acting is None else _AGENTS_WAIVERS,
     )

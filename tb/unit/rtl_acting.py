@@ -1,0 +1,224 @@
+"""cocotb tests of ``qs_acting``: agents that begin anywhere are the model's afterwards."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from typing import Any
+
+import cocotb
+import numpy as np
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, RisingEdge, with_timeout
+from numpy.typing import NDArray
+from tb.agents.lane import ALGORITHMS, ROUNDINGS
+from tb.agents.worlds import random_world
+
+from qstep import Config, QFormat
+from qstep.acting import registers
+from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
+from qstep.acting.config import Acting, Algorithm
+from qstep.acting.epsilon import Epsilon
+from qstep.acting.fast_model import FastActingModel
+from qstep.protocol import MOST_STEPS, Region
+
+_CLOCK_NS = 10
+_PATIENCE_NS = 100_000
+_ROUNDS = 16
+_MOST_LIMIT = (1 << 16) - 1
+
+
+class _Agents:
+    """The lane of agents: its bus, its runs, and what it was built with."""
+
+    def __init__(self, dut: Any) -> None:
+        self.dut, self.edge = dut, FallingEdge(dut.clk_i)
+
+        def built(name: str) -> int:
+            return int(getattr(dut, name).value)
+
+        acting = Acting(
+            built("Agents"),
+            ALGORITHMS[built("Algorithm")],
+            bool(built("SharedTable")),
+            schedules=bool(built("Schedules")),
+            step_limit=bool(built("StepLimit")),
+            outcomes=built("Outcomes"),
+            starts=built("Starts"),
+        )
+        fraction = built("Width") // 2
+        self.config = Config(
+            built("States"),
+            built("Actions"),
+            QFormat(built("Width") - fraction, fraction),
+            rounding=ROUNDINGS[built("Rounding")],
+            acting=acting,
+        )
+        self.acting = acting
+
+    async def start(self) -> None:
+        dut = self.dut
+        Clock(dut.clk_i, _CLOCK_NS, unit="ns").start()
+        for name in ("bus_valid", "bus_write", "bus_region", "bus_index", "bus_data"):
+            getattr(dut, f"{name}_i").value = 0
+        dut.run_i.value = dut.run_steps_i.value = dut.stop_i.value = 0
+        dut.rst_i.value = 1
+        for _ in range(3):
+            await self.edge
+        dut.rst_i.value = 0
+        await self.idle()
+
+    async def idle(self) -> None:
+        if self.dut.busy_o.value:
+            await with_timeout(FallingEdge(self.dut.busy_o), _PATIENCE_NS, "ns")
+            await self.edge
+
+    async def access(self, region: int, index: int, word: int | None = None) -> int:
+        """Write a word, or read one."""
+        dut = self.dut
+        dut.bus_region_i.value, dut.bus_index_i.value = region, index
+        dut.bus_write_i.value, dut.bus_data_i.value = word is not None, (word or 0) & 0xFFFFFFFF
+        dut.bus_valid_i.value = 1
+        await with_timeout(RisingEdge(dut.bus_done_o), _PATIENCE_NS, "ns")
+        await self.edge
+        seen = int(dut.bus_data_o.value)
+        await self.edge
+        dut.bus_valid_i.value = 0
+        await self.edge
+        return seen
+
+    async def write(self, accesses: Iterable[registers.Access]) -> None:
+        for access in accesses:
+            await self.access(*access)
+
+    async def begin(self, steps: int) -> None:
+        self.dut.run_i.value, self.dut.run_steps_i.value = 1, steps
+        await self.edge
+        self.dut.run_i.value = self.dut.run_steps_i.value = 0
+
+    async def stop(self, after: int) -> None:
+        for _ in range(after):
+            await self.edge
+        self.dut.stop_i.value = 1
+        await self.edge
+        self.dut.stop_i.value = 0
+        await self.idle()
+
+    async def load(self, model: FastActingModel) -> None:
+        """Make world, settings, states, counters and tables the model's."""
+        await self.write(registers.world_writes(self.config, model.world))
+        for agent, own in enumerate(model.settings):
+            await self.write(registers.settings_writes(agent, own))
+            await self.write(registers.state_writes(agent, model.states[agent]))
+            await self.write(registers.counters_writes(agent, model.counters[agent]))
+        places = zip(self._places(), model.table.ravel().tolist(), strict=True)
+        await self.write(registers.Access(Region.TABLE, *place) for place in places)
+
+    def _places(self) -> list[int]:
+        double = self.acting.algorithm is Algorithm.DOUBLE_Q_LEARNING
+        owners = 1 if self.acting.shared_table else self.acting.agents
+        full = (owners, 1 + double, self.config.states, self.config.actions)
+        return [registers.table_index(*place) for place in np.ndindex(*full)]
+
+    async def table(self) -> NDArray[np.int32]:
+        values = [await self.access(Region.TABLE, place) for place in self._places()]
+        return np.array(values, np.uint32).view(np.int32).reshape(self.config.table_shape)
+
+    async def parts(self, agent: int) -> tuple[AgentState, AgentCounters]:
+        """Return state and counters of an agent."""
+        places = [(Region.CONTEXT, agent << 3 | field) for field in range(5)]
+        places += [(Region.COUNTERS, agent << 4 | word) for word in range(16)]
+        words = {place: await self.access(*place) for place in places}
+
+        def read(region: int, index: int) -> int:
+            return words[Region(region), index]
+
+        return registers.state_from(agent, read), registers.counters_from(agent, read)
+
+
+def _anything(config: Config, limit: int) -> tuple[AgentSettings, AgentState, AgentCounters]:
+    """Return settings, state and counters of an agent in the middle of something."""
+    acting = config.acting
+    assert acting is not None
+    start, end = sorted((random.random(), random.random()), reverse=True)
+    unit, over = random.choice(["steps", "episodes"]), 1 << random.randrange(32)
+    epsilon = Epsilon(random.choice([0.0, start, 1.0]))
+    if acting.schedules:
+        kind = random.choice(["linear", "exponential"])
+        epsilon = random.choice([epsilon, Epsilon(start, end, kind, over, unit)])
+    settings = AgentSettings(random.random(), random.random(), epsilon, random.getrandbits(64))
+    code = epsilon.code
+    state = AgentState(
+        word=random.getrandbits(64) or 1,
+        epsilon=code.start,
+        epsilon_count=random.randrange(code.period) if acting.schedules else 0,
+        begun=random.random() < 0.9,
+        state=random.randrange(config.states),
+        action=random.randrange(config.actions),
+        explored=random.random() < 0.5,
+        episode_steps=random.randrange(limit) if limit else 0,
+    )
+    # The model's counters have no end: here none comes to it.
+    ends = 0, (1 << 47) - 1, (1 << 48) - (1 << 10)
+    counters = [random.choice([*ends, random.randrange(ends[-1])]) for _ in range(4)]
+    if not acting.step_limit:
+        counters[2] = 0
+    returned = random.getrandbits(64) - (1 << 63)
+    return settings, state, AgentCounters(*counters, return_sum=returned)
+
+
+def _model(config: Config, number: int) -> FastActingModel:
+    acting = config.acting
+    assert acting is not None
+    limit = random.choice([0, 1, _MOST_LIMIT, random.randrange(1, _MOST_LIMIT)])
+    limit = limit if acting.step_limit else 0
+    agents = [_anything(config, limit) for _ in range(acting.agents)]
+    settings, states, counters = (list(part) for part in zip(*agents, strict=True))
+    model = FastActingModel(config, random_world(config, limit, number), settings)
+    least, greatest = config.format.minimum, config.format.maximum
+    table = np.random.default_rng(number).integers(least, greatest + 1, config.table_shape)
+    model.restore(table.astype(np.int32), states, counters)
+    return model
+
+
+@cocotb.test()
+async def agents_that_begin_anywhere_are_the_models_afterwards(dut: Any) -> None:
+    lane = _Agents(dut)
+    await lane.start()
+    for number in range(_ROUNDS):
+        model = _model(lane.config, number)
+        await lane.load(model)
+        for steps in (1, random.randrange(2, 20)):
+            await lane.begin(steps)
+            # Where nothing is stored a read is answered too, and changes nothing.
+            await lane.idle()
+            await lane.access(Region.WORLD, random.getrandbits(30))
+            model.run(steps)
+        parts = [await lane.parts(agent) for agent in range(lane.acting.agents)]
+        right = list(zip(model.states, model.counters, strict=True))
+        assert parts == right, f"round {number}: {parts}, not {right}"
+        assert np.array_equal(await lane.table(), model.table), f"round {number}: tables differ"
+
+
+@cocotb.test()
+async def any_number_of_steps_is_begun_and_stopped(dut: Any) -> None:
+    lane = _Agents(dut)
+    await lane.start()
+    for number in range(_ROUNDS // 2):
+        model = _model(lane.config, number)
+        model.restore(model.table, model.states, [AgentCounters() for _ in model.counters])
+        await lane.load(model)
+        await lane.begin(random.choice([MOST_STEPS, random.randrange(1 << 20, MOST_STEPS)]))
+        await lane.stop(random.randrange(40, 400))
+        made = [(await lane.parts(agent))[1].steps for agent in range(lane.acting.agents)]
+        if lane.acting.shared_table:
+            assert max(made) - min(made) <= 1, f"round {number}: {made} steps in turns"
+            continue
+        # Agents with tables of their own are alone: each is where the model is after as many steps.
+        table = await lane.table()
+        for agent in sorted(range(lane.acting.agents), key=made.__getitem__):
+            model.run(made[agent] - model.counters[0].steps)
+            right = model.states[agent], model.counters[agent]
+            assert await lane.parts(agent) == right, f"round {number}, agent {agent}"
+            own = (agent,) if lane.acting.agents > 1 else ()
+            assert np.array_equal(table[own], model.table[own]), f"round {number}, agent {agent}"

@@ -1,0 +1,116 @@
+"""cocotb test of a device with agents: the driver, over the link, makes the model's steps.
+
+Plusarg: ``+config=FILE`` is the device's configuration.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cocotb
+import numpy as np
+import pytest
+from cocotb.clock import Clock
+from cocotb.task import bridge, resume
+from cocotb.triggers import FallingEdge
+from tb.agents.worlds import random_world
+
+from qstep import Config
+from qstep.acting.agent import AgentSettings
+from qstep.acting.epsilon import Epsilon
+from qstep.acting.fast_model import FastActingModel
+from qstep.devices.agents_device import LinkAgents
+from qstep.errors import RefusedError
+from qstep.protocol import MOST_STEPS
+
+_PATIENCE_S = 600.0
+"""The driver's time is that of this computer, the device's that of a slow simulation."""
+
+_CHUNK_CLOCKS = 1000
+_TX_VALID, _TAKEN = 1 << 10, 3 << 8
+
+
+class _Port:
+    """The byte streams of a device, for a driver in a thread of its own; time passes in :meth:`read`."""
+
+    def __init__(self, dut: Any) -> None:
+        self._dut, self._edge = dut, FallingEdge(dut.clk_i)
+        self._pending = bytearray()
+
+    async def start(self) -> None:
+        Clock(self._dut.clk_i, 10, unit="ns").start()
+        self._dut.rx_i.value, self._dut.tx_ready_i.value = 0, 1
+        await self._reset()
+
+    async def _reset(self) -> None:
+        self._dut.rst_i.value = 1
+        for _ in range(4):
+            await self._edge
+        self._dut.rst_i.value = 0
+        await self._edge
+
+    reset = resume(_reset)
+
+    def write(self, data: bytes) -> None:
+        self._pending += data
+
+    @resume
+    async def read(self, timeout: float) -> bytes:
+        """Return what comes until the end of a frame, or in a while; the driver asks again."""
+        received = bytearray()
+        for _ in range(_CHUNK_CLOCKS):
+            self._dut.rx_i.value = 1 << 8 | self._pending[0] if self._pending else 0
+            await self._edge
+            seen = int(self._dut.seen_o.value)
+            if seen & _TAKEN == _TAKEN:
+                del self._pending[0]
+            if seen & _TX_VALID:
+                received.append(seen >> 16 & 0xFF)
+                if received.endswith(b"\0"):
+                    break
+        return bytes(received)
+
+    def close(self) -> None:
+        """Nothing is left to release."""
+
+
+def _same(device: LinkAgents, model: FastActingModel) -> None:
+    assert np.array_equal(device.table, model.table), "tables differ"
+    assert (device.states, device.counters) == (model.states, model.counters)
+
+
+def _drive(port: _Port, config: Config) -> None:
+    assert config.acting is not None
+    world = random_world(config, 9, 3)
+    settings = [
+        AgentSettings(0.5, 0.9, Epsilon(1, n / 64, "linear", 40), n)
+        for n in range(config.acting.agents)
+    ]
+    model = FastActingModel(config, world, settings)
+    device = LinkAgents(port, config, world, settings, patience=_PATIENCE_S)
+    for steps in (1, 30):
+        device.run(steps)
+        model.run(steps)
+    _same(device, model)
+    rng = np.random.default_rng(1)
+    for _ in range(3):
+        device.start(int(rng.integers(1 << 40, MOST_STEPS)))
+        with pytest.raises(RefusedError, match="refused RUN: BUSY"):
+            device.start(1)
+        device.stop()
+    device.start(MOST_STEPS)
+    port.reset()
+    device.reconnect()
+    device.stop()
+    device.restore(model.table, model.states, model.counters)
+    device.run(20)
+    model.run(20)
+    _same(device, model)
+
+
+@cocotb.test()
+async def a_driver_finds_agents_that_make_the_models_steps(dut: Any) -> None:
+    config = Config.from_toml(cocotb.plusargs["config"])
+    port = _Port(dut)
+    await port.start()
+    await bridge(_drive)(port, config)
