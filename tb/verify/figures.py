@@ -55,10 +55,18 @@ def _sim(text: str) -> Figures:
     return figures, runs
 
 
+def _coverage(text: str) -> Figures:
+    found = json.loads(text)
+    waived, missed = len(found["waived"]), len(found["missed"])
+    points = found["covered"] + waived + missed
+    return {"covered": found["covered"], "waived": waived, "points": points}, []
+
+
 _PYTEST = ["-m", "pytest", "-q", "-n", str(os.cpu_count() or 1), "--dist", "worksteal"]
 _TOOLS: dict[str, tuple[list[str], str, Callable[[str], Figures]]] = {
     "pytest": (_PYTEST, "--junitxml", _junit),
     "make sim": (["-m", "tb.run_sim"], "--json", _sim),
+    "make coverage": (["-m", "tb.coverage"], "--json", _coverage),
     "make formal": (["-m", "tb.formal.run"], "--json", _formal),
 }
 """The module, its option for a file of figures, and what reads that file."""

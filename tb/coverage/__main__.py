@@ -1,0 +1,59 @@
+"""Measure the code coverage of the RTL, over all benches, and compare it with the waivers.
+
+    python -m tb.coverage [--jobs N] [--json FILE]
+
+Writes ``report.txt``, with the source of each point that is not covered, and ``report.json`` to
+``build/coverage``. It fails if a point is neither covered nor waived, or a waiver is not needed. Counts
+of runs are kept until hardware, bench or model change, so an interrupted call continues.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+from rich.console import Console
+from tb.bench import TB, BenchError
+from tb.coverage.points import counted, merged
+from tb.coverage.report import as_json, as_table, as_text
+from tb.coverage.runs import all_runs, count, unmeasured
+from tb.coverage.waivers import judged, read_waivers
+
+from qstep.files import make_folder, write_atomically
+
+OUT = TB.parent / "build" / "coverage"
+
+
+@click.command(help=(__doc__ or "").splitlines()[0])
+@click.option("--jobs", default=os.cpu_count() or 1, show_default=True, help="Runs at a time.")
+@click.option("--json", "figures", type=click.Path(path_type=Path), help="The report, here too.")
+def main(jobs: int, figures: Path | None) -> None:
+    waivers = read_waivers()
+    try:
+        files = count(all_runs(), jobs, lambda line: print(line, flush=True))
+    except BenchError as error:
+        print(error)
+        sys.exit(1)
+    hits = merged(map(counted, files))
+    verdict, absent = judged(hits, waivers), unmeasured(hits)
+    make_folder(OUT)
+    write_atomically(OUT / "report.txt", as_text(verdict).encode())
+    for path in (OUT / "report.json", *([figures] if figures else [])):
+        write_atomically(path, as_json(verdict).encode())
+    Console(width=120).print(as_table(verdict))
+    for name in absent:
+        print(f"in no run: {name}")
+    for line in verdict.unneeded:
+        print(f"not needed: {line}")
+    total = len(verdict.covered) + len(verdict.waived) + len(verdict.missed)
+    print(
+        f"{len(verdict.covered):,} of {total:,} points covered, {len(verdict.waived):,} waived by "
+        f"{len(waivers)} waivers, {len(verdict.missed):,} missed: see build/coverage/report.txt"
+    )
+    sys.exit(not verdict.passed or bool(absent))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""What code coverage reached: a table per source, the points without it, and a file for machines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.table import Table
+from tb.coverage.points import KINDS, ROOT, Point
+from tb.coverage.waivers import Verdict, Waiver
+
+__all__ = ["as_json", "as_table", "as_text"]
+
+
+def as_table(verdict: Verdict) -> Table:
+    """Return a row per source: covered and all points of each kind, those waived and missed."""
+    table = Table("source", *KINDS, "points", "waived", "missed")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    missed, files = set(verdict.missed), {}
+    for point in (*verdict.covered, *verdict.waived, *verdict.missed):
+        files.setdefault(point.file, []).append(point)
+    everything = [point for points in files.values() for point in points]
+    covered = set(verdict.covered)
+    for name, points in (*sorted(files.items()), ("all", everything)):
+        cells = []
+        for kind in KINDS:
+            of_kind = [point for point in points if point.kind == kind]
+            cells.append(f"{sum(p in covered for p in of_kind)}/{len(of_kind)}" if of_kind else "")
+        table.add_row(
+            name,
+            *cells,
+            f"{len(points):,}",
+            f"{sum(point in verdict.waived for point in points):,}",
+            f"{sum(point in missed for point in points):,}",
+        )
+    return table
+
+
+def as_text(verdict: Verdict, root: Path = ROOT) -> str:
+    """Return every point that is not covered under its source line, waived ones with the reason."""
+    parts = []
+    if verdict.missed:
+        parts += ["Neither covered nor waived", *_listed(verdict.missed, root)]
+    if verdict.unneeded:
+        parts += ["", "Waivers that are not needed", *verdict.unneeded]
+    by_waiver: dict[Waiver, list[Point]] = {}
+    for point, waiver in verdict.waived.items():
+        by_waiver.setdefault(waiver, []).append(point)
+    for waiver, points in by_waiver.items():
+        parts += ["", f"Waived, {len(points)} points: {waiver}", f"  {waiver.reason.strip()}"]
+        parts += _listed(points, root)
+    return "\n".join(parts) + "\n"
+
+
+def _listed(points: Sequence[Point], root: Path) -> list[str]:
+    lines, place = [], ("", 0)
+    for point in points:
+        if (point.file, point.line) != place:
+            place = (point.file, point.line)
+            text = (root / point.file).read_text(encoding="utf-8").splitlines()
+            lines.append(f"{point.file}:{point.line}: {text[point.line - 1].strip()}")
+        lines.append(f"    {point.kind} {point.what}")
+    return lines
+
+
+def as_json(verdict: Verdict) -> str:
+    """Return all figures, the missed and the waived points."""
+
+    def dictionary(point: Point) -> dict[str, object]:
+        return {name: getattr(point, name) for name in ("file", "line", "column", "kind", "what")}
+
+    content = {
+        "passed": verdict.passed,
+        "covered": len(verdict.covered),
+        "waived": [
+            {**dictionary(point), "reason": waiver.reason}
+            for point, waiver in verdict.waived.items()
+        ],
+        "missed": [dictionary(point) for point in verdict.missed],
+        "unneeded": verdict.unneeded,
+    }
+    return json.dumps(content, indent=2) + "\n"

