@@ -55,10 +55,14 @@ _OTHERS = {"input", "ite", "one", "ones", "slice", "state", "zero"}
 
 @dataclass
 class Clock:
-    """All values in one clock: of registers and memories, and of every line."""
+    """All values in one clock: of registers and memories, of inputs, and of every line.
+
+    Two clocks with the same `inputs` are two circuits, or two states of one, with the same inputs.
+    """
 
     registers: dict[int, Term]
     values: dict[int, Term] = field(default_factory=dict)
+    inputs: dict[int, Term] = field(default_factory=dict)
 
 
 class Circuit:
@@ -78,6 +82,8 @@ class Circuit:
         Name and line of each value that must never be 1.
     assumptions : list of int
         Lines that are always 1.
+    outputs : list of int
+        Lines that are outputs.
     names : dict of int to str
         Names of registers and inputs.
     """
@@ -87,6 +93,7 @@ class Circuit:
         self.free_products = free_products
         self.properties: list[tuple[str, int]] = []
         self.assumptions: list[int] = []
+        self.outputs: list[int] = []
         self.names: dict[int, str] = {}
         self._lines: dict[int, tuple[str, list[str]]] = {}
         self._sorts: dict[int, Sort] = {}
@@ -116,6 +123,7 @@ class Circuit:
                 self.assumptions.append(int(words[0]))
             case "output":
                 self.names[int(words[0])] = words[1]
+                self.outputs.append(int(words[0]))
             case _:
                 if kind in {"state", "input"}:
                     self.names[number] = words[1] if len(words) > 1 else f"${number}"
@@ -151,9 +159,14 @@ class Circuit:
         )
 
     def evaluate(self, clock: Clock) -> None:
-        """Compute the values of a clock; inputs are anything."""
+        """Compute the values of a clock; inputs that it has not yet are anything."""
         for number in self._lines:
             clock.values[number] = self._value(number, clock)
+
+    @property
+    def written(self) -> set[int]:
+        """The registers and memories with a next value; all others hold anything in every clock."""
+        return set(self._next)
 
     def is_one(self, term: Term) -> Term:
         """Return the statement that a bit is 1."""
@@ -188,7 +201,9 @@ class Circuit:
             case "state":
                 return clock.registers[number]
             case "input":
-                return self._any(number)
+                if number not in clock.inputs:
+                    clock.inputs[number] = self._any(number)
+                return clock.inputs[number]
             case "zero":
                 return self.manager.mk_bv_zero(sort)
             case "one":

@@ -46,6 +46,20 @@ def test_an_update_worked_by_hand(model_class: type[Model] | type[FastModel]) ->
     assert model.table.tolist() == [[230, 0], [384, -256], [0, 0]]
 
 
+@MODELS
+def test_a_fresh_model_has_the_default_hyperparameters(
+    model_class: type[Model] | type[FastModel],
+) -> None:
+    config = Config(3, 2)
+    fresh, told = model_class(config), model_class(config)
+    told.configure(Hyperparameters())
+    for model in (fresh, told):
+        model.apply(random_transitions(config, 20, seed=1))
+    assert fresh.table.any()
+    assert np.array_equal(fresh.table, told.table)
+    assert fresh.noise == told.noise
+
+
 def test_an_update_tells_what_it_did() -> None:
     model = Model(Config(3, 3, Q8))
     model.configure(Hyperparameters(alpha=1.0, gamma=1.0))

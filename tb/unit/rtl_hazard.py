@@ -103,6 +103,8 @@ async def every_clock_matches_a_list_of_what_is_in_flight(dut: Any) -> None:
         if oldest is not None:
             entry = int(dut.write_state_o.value), int(dut.write_action_o.value)
             assert entry == (oldest.state, oldest.action)
+            action_bits = len(dut.write_rank_o)
+            assert int(dut.write_rank_o.value) == ~oldest.action & ((1 << action_bits) - 1)
         if len(masks) == 2:
             mask = masks.pop(0)
             assert mask is None or int(dut.mask_o.value) == mask

@@ -1,0 +1,207 @@
+"""Mutate blocks of the hardware, and say which mutants their benches find.
+
+    python -m tb.mutate              # all blocks; an interrupted run continues
+    python -m tb.mutate tree hazard --mutants 200
+
+Each mutant runs the block's own bench (``tb.mutate.fork_each``) until a test or an assertion fails. The
+ones that pass are compared with the original by a solver (``tb.mutate.equivalence``). Verdicts are kept
+under ``build/mutants``, by the netlist and the sources of the bench.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import sys
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from unittest.mock import patch
+
+from tb.bench import BUILD, TB, Run, parameter_id, run
+from tb.mutate.blocks import BLOCKS, Block, Contract
+from tb.mutate.equivalence import verdict
+from tb.mutate.netlist import Netlist, netlist
+from tb.mutate.seen import write_circuit
+
+__all__ = ["Judged", "judge"]
+
+KEPT = BUILD.parent / "mutants"
+_CLOCKS = 32
+FIRST = "each_mutant_runs_the_bench_in_a_process_of_its_own"
+LAST = "all_tests_of_the_bench_have_passed"
+_LENIENT = ("-Wno-fatal", "-Wno-lint", "-Wno-style", "-Wno-UNOPTFLAT")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A mutant and its verdict.
+
+    Parameters
+    ----------
+    geometry : str
+    number : int
+    mode, place, source : str
+        As in :class:`tb.mutate.netlist.Mutant`.
+    verdict : str
+        ``killed``, ``equivalent``, ``differs`` (no test finds it, but it differs), ``open`` (neither).
+    why : str
+        The failure, the method of the proof, or the output that differs.
+    """
+
+    geometry: str
+    number: int
+    mode: str
+    place: str
+    source: str
+    verdict: str
+    why: str
+
+
+def judge(block: Block, count: int, seed: int, jobs: int, *, quiet: bool = True) -> list[Judged]:
+    """Return the verdicts on `count` mutants of a block, as many of each geometry."""
+    judged = []
+    for position, (bench, contract) in enumerate(block.runs):
+        share = count // len(block.runs) + (position < count % len(block.runs))
+        folder = KEPT / block.name / f"{parameter_id(bench.parameters)}-{share}-{seed}"
+        made = netlist(bench, block.sources, block.words, share, seed, folder)
+        found = _simulated(bench, made, jobs, quiet=quiet)
+        left = [mutant for mutant in made.mutants if found[mutant.number][0] == "passes"]
+        proofs = _compared(made, bench.top, contract, [mutant.number for mutant in left], quiet)
+        for mutant in made.mutants:
+            outcome, why = found[mutant.number]
+            kind, reason = (
+                proofs[mutant.number] if outcome == "passes" else ("killed", why or outcome)
+            )
+            judged.append(
+                Judged(parameter_id(bench.parameters), **asdict(mutant), verdict=kind, why=reason)
+            )
+    return judged
+
+
+def _simulated(bench: Run, made: Netlist, jobs: int, *, quiet: bool) -> dict[int, tuple[str, str]]:
+    """Run the bench on each mutant that has no verdict yet."""
+    path = made.verilog.parent / f"{_digest(bench, made)}.tsv"
+    found = _verdicts(path)
+    missing = [mutant.number for mutant in made.mutants if mutant.number not in found]
+    if missing:
+        names = [name for name in bench.module.split(",") if name]
+        around = replace(
+            bench,
+            module=",".join(["tb.mutate.fork_each", *names]),
+            test=f"{bench.test}$|\\.{FIRST}$|\\.{LAST}" if bench.test else "",
+            sources=(made.verilog,),
+            build_args=_LENIENT,
+            options={
+                **bench.options,
+                "mutants": ",".join(map(str, missing)),
+                "verdicts": str(path),
+                "jobs": str(jobs),
+            },
+        )
+        done = threading.Event()
+        watch = threading.Thread(target=_watch, args=(path, len(made.mutants), done, quiet))
+        watch.start()
+        try:
+            # The first failed test ends the process of a mutant.
+            with patch.dict(os.environ, COCOTB_MAX_FAILURES="1"):
+                run(around)
+        finally:
+            done.set()
+            watch.join()
+        found = _verdicts(path)
+    return found
+
+
+def _verdicts(path: Path) -> dict[int, tuple[str, str]]:
+    if not path.exists():
+        return {}
+    lines = path.read_text(encoding="utf-8").splitlines()
+    fields = [line.split("\t") for line in lines if line.count("\t") == 3]
+    return {int(number): (outcome, why) for number, outcome, _, why in fields}
+
+
+def _watch(path: Path, count: int, done: threading.Event, quiet: bool) -> None:
+    while not quiet and not done.wait(2):
+        _say(f"{path.parent.name}: {len(_verdicts(path))} of {count} simulated")
+
+
+def _say(text: str) -> None:
+    print(f"\r{text[:100]:100}", end="\r", file=sys.stderr, flush=True)
+
+
+def _compared(
+    made: Netlist, top: str, contract: Contract, numbers: Sequence[int], quiet: bool
+) -> dict[int, tuple[str, str]]:
+    """Compare each of these mutants with the original."""
+    text = write_circuit(made.verilog, top, contract).read_text(encoding="utf-8")
+    here = Path(__file__).parent
+    digest = hashlib.sha256(text.encode() + (here / "equivalence.py").read_bytes()).hexdigest()
+    path = made.verilog.parent / f"equivalent-{digest[:16]}.json"
+    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    for number in numbers:
+        if str(number) not in found:
+            kind, _, why = verdict(text, number, _CLOCKS).partition(": ")
+            found[str(number)] = (kind, why)
+            if not quiet:
+                _say(f"{path.parent.name}: {len(found)} of {len(numbers)} compared")
+            path.write_text(json.dumps(found), encoding="utf-8")
+    return {number: tuple(found[str(number)]) for number in numbers}
+
+
+def _digest(bench: Run, made: Netlist) -> str:
+    """Return the digest of all that decides a verdict: the netlist, the bench and its neighbours."""
+    digest = hashlib.sha256(made.verilog.read_bytes() + repr(bench.options).encode())
+    digest.update((Path(__file__).parent / "fork_each.py").read_bytes())
+    modules = [TB.parent / f"{name.replace('.', '/')}.py" for name in bench.module.split(",")]
+    helpers = [
+        path
+        for folder in {module.parent for module in modules}
+        for path in folder.glob("*.py")
+        if not path.name.startswith(("rtl_", "test_"))
+    ]
+    for path in sorted({*modules, *helpers}):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Judge the mutants of the blocks named; return 1 if one is not found and not equivalent."""
+    parser = argparse.ArgumentParser(
+        description="Find out which faults in the hardware no test finds."
+    )
+    parser.add_argument("block", nargs="*", help="blocks (default: all)")
+    parser.add_argument("--mutants", type=int, default=1000, help="of each block")
+    parser.add_argument("--seed", type=int, default=1, help="of their choice")
+    parser.add_argument("--jobs", type=int, default=2, help="processes at once")
+    given = parser.parse_args(arguments)
+    if unknown := [name for name in given.block if name not in BLOCKS]:
+        parser.error(f"no such block: {', '.join(unknown)}; there are {', '.join(BLOCKS)}")
+    survived = 0
+    for name in given.block or BLOCKS:
+        quiet = not sys.stderr.isatty()
+        judged = judge(BLOCKS[name], given.mutants, given.seed, given.jobs, quiet=quiet)
+        KEPT.mkdir(parents=True, exist_ok=True)
+        (KEPT / f"{name}.json").write_text(
+            json.dumps([asdict(one) for one in judged], indent=1) + "\n", encoding="utf-8"
+        )
+        counts = Counter(one.verdict for one in judged)
+        left = [one for one in judged if one.verdict not in ("killed", "equivalent")]
+        print(
+            f"{name}: {len(judged)} mutants, {counts['killed']} killed,"
+            f" {counts['equivalent']} equivalent, {len(left)} survived",
+            flush=True,
+        )
+        for one in left:
+            where = f"{one.geometry} {one.number} {one.mode} {one.place} ({one.source})"
+            print(f"    {where}: {one.verdict}, {one.why}")
+        survived += len(left)
+    return 1 if survived else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

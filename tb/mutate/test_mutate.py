@@ -1,0 +1,82 @@
+"""Mutants of the hardware are found or proved equivalent; a bench that finds none of them is told so."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tb.bench import BenchError
+from tb.mutate import __main__ as mutate
+from tb.mutate.blocks import BLOCKS, Block, Contract
+
+pytestmark = pytest.mark.formal
+
+HAZARD = replace(BLOCKS["hazard"], runs=BLOCKS["hazard"].runs[:1])
+
+
+def blind(**options: str) -> Block:
+    bench, contract = HAZARD.runs[0]
+    return replace(
+        HAZARD, runs=((replace(bench, module="tb.mutate.blind", options=options), contract),)
+    )
+
+
+@pytest.fixture(autouse=True)
+def _kept_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mutate, "KEPT", tmp_path)
+
+
+def test_mutants_are_killed_or_proved_equivalent_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged = mutate.judge(HAZARD, 50, seed=1, jobs=1)
+    counts = Counter(one.verdict for one in judged)
+    assert counts["killed"] > 40
+    assert counts["killed"] + counts["equivalent"] == len(judged) == 50
+    assert len({(one.mode, one.place, one.source) for one in judged}) == 50
+    monkeypatch.delattr(mutate, "run")
+    monkeypatch.delattr(mutate, "verdict")
+    assert mutate.judge(HAZARD, 50, seed=1, jobs=1) == judged
+
+
+def test_a_bench_that_compares_nothing_leaves_survivors_that_differ() -> None:
+    judged = mutate.judge(blind(), 8, seed=1, jobs=1)
+    assert {one.verdict for one in judged} <= {"differs", "equivalent"}
+    differs = [one for one in judged if one.verdict == "differs"]
+    assert len(differs) > 4
+    assert all(" in clock " in one.why for one in differs)
+
+
+def test_a_bench_that_fails_without_a_mutant_finds_nothing() -> None:
+    with pytest.raises(BenchError, match=r"the unmutated netlist fails: .*nothing is right"):
+        mutate.judge(blind(expect="never"), 2, seed=1, jobs=1)
+
+
+def test_a_promise_about_an_output_that_there_is_not_is_an_error() -> None:
+    bench, _ = blind().runs[0]
+    wrong = replace(HAZARD, runs=((bench, Contract(seen={"nothing_o": "0"})),))
+    with pytest.raises(AssertionError, match="there is no output nothing_o"):
+        mutate.judge(wrong, 1, seed=1, jobs=1)
+
+
+def test_the_run_fails_if_a_mutant_survives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = mutate.Judged("d1", 1, "inv", "$1 A[0]", "x.sv:1.1", "equivalent", "no register differs")
+    judged = [one]
+    monkeypatch.setattr(mutate, "judge", lambda *given, **named: judged)
+    assert mutate.main(["hazard"]) == 0
+    judged.append(replace(one, number=2, verdict="differs", why="hold_o in clock 2"))
+    assert mutate.main(["hazard"]) == 1
+    assert "hazard: 2 mutants, 0 killed, 1 equivalent, 1 survived" in capsys.readouterr().out
+    assert [one["verdict"] for one in json.loads((tmp_path / "hazard.json").read_text())] == [
+        "equivalent",
+        "differs",
+    ]
+
+
+def test_an_unknown_block_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        mutate.main(["nothing"])
+    assert "no such block: nothing; there are hazard, " in capsys.readouterr().err
