@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import tomllib
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 pytestmark = pytest.mark.unit
 
@@ -102,3 +105,14 @@ def test_every_pin_is_exact() -> None:
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     assert lines
     assert [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == []
+
+
+def test_every_pin_admits_the_oldest_python() -> None:
+    """Debian 12 has Python 3.11.2, which a package for 3.11.5 or newer refuses."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    oldest = f"{project['requires-python'].removeprefix('>=')}.0"
+    given = {d.name: d.metadata["Requires-Python"] for d in distributions()}
+    assert len(given) > 100
+    refusing = {n for n, versions in given.items() if oldest not in SpecifierSet(versions or "")}
+    assert refusing == set()
+    assert oldest not in SpecifierSet(">=3.11.5")
