@@ -33,8 +33,9 @@ Lane *lane_new(int seed) {
   auto *lane = new Lane(seed);
   lane->context.fatalOnError(false);
   lane->top.bus_valid_i = lane->top.run_i = lane->top.stop_i = 0;
+  // Until the random values have left the pipelines: they would be written to tables, which hold nothing yet.
   lane->top.rst_i = 1;
-  for (int n = 0; n < 3; ++n) lane->clock();
+  for (int n = 0; n < 64; ++n) lane->clock();
   lane->top.rst_i = 0;
   return lane;
 }

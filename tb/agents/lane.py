@@ -273,7 +273,7 @@ class Lane:
 
     def begin(self, steps: int) -> None:
         """Begin a run."""
-        self._c.lanerun_tool(self._lane, steps)
+        self._c.lane_run(self._lane, steps)
 
     def clock(self, count: int) -> None:
         self._c.lane_clock(self._lane, count)

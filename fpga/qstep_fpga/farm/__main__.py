@@ -1,6 +1,6 @@
-"""Compare the clock of a farm and its time to build, with lanes copied and placed freely.
+"""Place one lane of any farm's netlist, copy it, and place the rest around; print clocks and times.
 
-python -m qstep_fpga.farm ulx3s-85f farm.json --lane island --freely
+python -m qstep_fpga.farm ulx3s-85f farm.json --lane island
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from qstep.errors import QStepError
 from qstep_fpga import board as boards
 from qstep_fpga.farm.build import copy_lanes, needs_of
 from qstep_fpga.pin_wrapper import WRAPPER
-from qstep_fpga.placement import Design, pack, place
+from qstep_fpga.placement import pack
 from qstep_fpga.workers import workers
 
 __all__ = ["main"]
@@ -33,7 +33,6 @@ __all__ = ["main"]
 @click.option(
     "--scheduler", metavar="ADDRESS", help="Place the lanes on this Dask scheduler's workers."
 )
-@click.option("--freely", is_flag=True, help="Also place the whole without copying, with one seed.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the bitstream here.")
 def main(
     board_name: str,
@@ -44,7 +43,6 @@ def main(
     seeds: int,
     jobs: int,
     scheduler: str | None,
-    freely: bool,
     out: Path | None,
 ) -> None:
     clock_hz = int(clock * 1e6)
@@ -64,10 +62,6 @@ def main(
         progress(f"limits of the chip: {limits}")
         if out:
             pack(board, farm.placements[0], out)
-        if freely:
-            begun = time.perf_counter()
-            free = place(Design(board, netlist, clock_hz), seed=1)
-            progress(f"placed freely: {free.fmax_mhz:.1f} MHz")
     except QStepError as error:
         raise click.ClickException(str(error)) from None
 
