@@ -16,7 +16,7 @@ from tb.verify import page, run
 from tb.verify.figures import arguments, read
 from tb.verify.page import PAGE, renewed
 from tb.verify.report import report
-from tb.verify.rows import ROWS, Found, Row, read_record
+from tb.verify.rows import ROWS, Found, Row, read_record, write_record
 
 pytestmark = pytest.mark.unit
 
@@ -138,6 +138,18 @@ def test_a_run_continues_where_it_ended_and_fails_with_a_command(folder: Path) -
     assert "| 2 second | <b> | **not met**: `false` fails | `false` |" in text
     assert "&lt;b&gt;" in (folder / "report/index.html").read_text()
     assert "<b>" not in (folder / "report/index.html").read_text()
+
+
+def test_what_another_run_writes_meanwhile_is_kept(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def carry_out(command: str, *given: object) -> Found:
+        write_record({"another": FOUND}, run.RECORD)
+        return FOUND
+
+    monkeypatch.setattr(run, "_carry_out", carry_out)
+    assert CliRunner().invoke(run.main, ["1"]).exit_code == 0
+    assert set(read_record(run.RECORD)) == {"another", run.ROWS[0].commands[0]}
 
 
 def test_a_row_that_is_not_there_is_refused() -> None:

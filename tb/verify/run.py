@@ -95,7 +95,8 @@ def main(row: tuple[int, ...], fresh: bool, page: bool) -> None:
         make_folder(log.parent)
         console.print(f"{place}: output in {log.relative_to(_ROOT)}", markup=False, soft_wrap=True)
         with console.status(f"{place}, since {datetime.now():%H:%M}"):
-            record[command] = found = _carry_out(command, sources, log)
+            found = _carry_out(command, sources, log)
+        record = {**read_record(RECORD), command: found}  # another run may have written meanwhile
         write_record(record, RECORD)
         if not found.passed:
             lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
