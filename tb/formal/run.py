@@ -20,6 +20,8 @@ from tb.formal.proof import Proof
 from tb.formal.proofs import PROOFS
 from tb.formal.settle import Outcome, engine, key, outcome
 
+from qstep.files import make_folder, write_atomically
+
 KEPT = TB.parent / "build" / "formal"
 
 
@@ -30,10 +32,8 @@ def _kept(proof: Proof, limit_s: float) -> Outcome:
         return Outcome(**json.loads(path.read_text(encoding="utf-8")))
     new = outcome(proof, limit_s, quiet=not sys.stderr.isatty())
     if not new.wrong:
-        KEPT.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(".partial")
-        partial.write_text(json.dumps(asdict(new)), encoding="utf-8")
-        partial.replace(path)
+        make_folder(KEPT)
+        write_atomically(path, json.dumps(asdict(new)).encode())
     return new
 
 

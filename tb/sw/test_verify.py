@@ -16,7 +16,7 @@ from tb.verify import page, run
 from tb.verify.figures import arguments, read
 from tb.verify.page import PAGE, renewed
 from tb.verify.report import report
-from tb.verify.rows import ROWS, Found, Row, read_record, write_record
+from tb.verify.rows import ROWS, Found, Row, commands_of, read_record, write_record
 
 pytestmark = pytest.mark.unit
 
@@ -50,7 +50,7 @@ def test_proofs_on_the_page_are_of_these_sources() -> None:
 
 
 def test_the_record_has_no_command_that_no_row_has() -> None:
-    assert set(RECORD) <= {command for row in ROWS for command in row.commands}
+    assert set(RECORD) <= set(commands_of(ROWS))
 
 
 @pytest.mark.parametrize(

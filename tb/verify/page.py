@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from tb.bench import TB
-from tb.verify.rows import ROWS, Found
+from tb.verify.rows import ROWS, Found, commands_of
 
 __all__ = ["PAGE", "renewed"]
 
@@ -33,7 +33,7 @@ def _proofs(record: dict[str, Found]) -> Iterator[str]:
 def _runs(record: dict[str, Found]) -> Iterator[str]:
     yield "| command | run on | commit | time, s | passed tests | skipped |"
     yield "|---|---|---|---|---|---|"
-    for command in dict.fromkeys(command for row in ROWS for command in row.commands):
+    for command in commands_of(ROWS):
         if found := record.get(command):
             counts = [found.figures.get(name) for name in ("tests", "skipped")]
             cells = ["" if count is None else f"{count:,}" for count in counts]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from tb.bench import TB
 
 from qstep.files import write_atomically
 
-__all__ = ["RECORD", "ROWS", "Found", "Row", "read_record", "write_record"]
+__all__ = ["RECORD", "ROWS", "Found", "Row", "commands_of", "read_record", "write_record"]
 
 RECORD = TB.parent / "docs/verification.json"
 
@@ -88,6 +89,11 @@ def _rows() -> tuple[Row, ...]:
 
 
 ROWS = _rows()
+
+
+def commands_of(rows: Iterable[Row]) -> list[str]:
+    """Return the commands of rows, each once."""
+    return list(dict.fromkeys(command for row in rows for command in row.commands))
 
 
 def read_record(path: Path) -> dict[str, Found]:

@@ -21,7 +21,7 @@ from tb.bench import TB
 from tb.verify import figures
 from tb.verify.page import PAGE, renewed
 from tb.verify.report import REPORT, report
-from tb.verify.rows import RECORD, ROWS, Found, read_record, write_record
+from tb.verify.rows import RECORD, ROWS, Found, commands_of, read_record, write_record
 
 from qstep.files import make_folder, write_atomically
 from qstep_rtl.sources import substance
@@ -83,8 +83,8 @@ def main(row: tuple[int, ...], fresh: bool, page: bool) -> None:
     console = Console()
     record = read_record(RECORD)
     chosen = [each for each in ROWS if each.number in row or not row]
-    commands = [] if page else list(dict.fromkeys(c for each in chosen for c in each.commands))
-    sources = _sources()
+    commands = [] if page else commands_of(chosen)
+    sources = _sources() if commands else ""
     for number, command in enumerate(commands, 1):
         place = f"[{number}/{len(commands)}] {command}"
         old = record.get(command)
