@@ -38,8 +38,12 @@ class FakeClock:
     def wall(self) -> float:
         return self.now
 
+    step = 0.0
+    """The processor's clock advances in steps of so many seconds; 0 is continuous."""
+
     def processor(self) -> float:
-        return self.now / 2
+        seconds = self.now / 2
+        return seconds - seconds % self.step if self.step else seconds
 
     def spend(self, seconds: float) -> None:
         self.now += seconds
@@ -111,6 +115,17 @@ def test_ratios_are_taken_inside_a_round(comparison: Comparison) -> None:
         assert (ratio.median, ratio.minimum, ratio.maximum) == pytest.approx((10, 10, 10))
     assert slow.rate == Spread(*map(pytest.approx, (1.0, 0.25, 1.0)))  # type: ignore[arg-type]
     assert fast.processor_rate == Spread(*map(pytest.approx, (20, 5, 20)))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("step", "counts"), [(0.001, True), (1e3, False)])
+def test_turns_within_one_step_of_the_processor_clock_have_no_rate(
+    step: float, counts: bool, clock: FakeClock
+) -> None:
+    clock.step = step
+    slow, fast = compare(made_up(clock), 3, 1.0, silent).forms
+    assert slow.rate.median == pytest.approx(1.0)
+    assert (slow.processor_rate is not None) == counts
+    assert (fast.processor_ratio is not None) == counts
 
 
 @pytest.mark.parametrize(

@@ -130,13 +130,16 @@ class Timed:
 
     Attributes
     ----------
-    rate, processor_rate : Spread
-        Units per second of wall clock, and per second of processor time. Other work on the machine
-        disturbs the second rate less; it counts all threads, but no accelerator.
+    rate : Spread
+        Units per second of wall clock.
+    processor_rate : Spread or None
+        Units per second of processor time: other work on the machine disturbs it less; it counts all
+        threads, but no accelerator. None if the processor's clock stood still in a turn: some
+        kernels count processor time in steps of 10 ms.
     kernel_rate : Spread or None
         Units per second of the phase :data:`KERNEL`, None without one.
     ratio, processor_ratio : Spread or None
-        Speed relative to `base`, paired round by round.
+        Speed relative to `base`, paired round by round; None without a base, or without rates.
     checked : str
         The verified result.
     turns : tuple of Turn
@@ -147,7 +150,7 @@ class Timed:
     what: str
     base: str | None
     rate: Spread
-    processor_rate: Spread
+    processor_rate: Spread | None
     kernel_rate: Spread | None
     ratio: Spread | None
     processor_ratio: Spread | None
@@ -250,18 +253,24 @@ def _timed(form: Form, turns: dict[str, list[Turn]]) -> Timed:
     own = turns[form.name]
     base = turns.get(form.base or "")
     has_kernel = KERNEL in own[0].phases
+    counted = _counted(own)
     return Timed(
         form.name,
         form.what,
         form.base,
         Spread.of([_wall(turn) for turn in own]),
-        Spread.of([_processor(turn) for turn in own]),
+        Spread.of([_processor(turn) for turn in own]) if counted else None,
         Spread.of([turn.done / turn.phases[KERNEL] for turn in own]) if has_kernel else None,
         _ratio(_wall, own, base) if base else None,
-        _ratio(_processor, own, base) if base else None,
+        _ratio(_processor, own, base) if base and counted and _counted(base) else None,
         form.check(),
         tuple(own),
     )
+
+
+def _counted(turns: Sequence[Turn]) -> bool:
+    """Return whether the processor's clock advanced in each turn."""
+    return all(turn.processor_s > 0 for turn in turns)
 
 
 def _wall(turn: Turn) -> float:
