@@ -16,8 +16,12 @@ from typing import Any, Protocol
 
 from qstep import extras
 from qstep.errors import FileFormatError
+from qstep.files import write_atomically
 
 __all__ = ["CsvMetrics", "Metrics", "TensorBoardMetrics", "write_metrics"]
+
+
+_COLUMNS = ("step", "name", "value")
 
 
 class Metrics(Protocol):
@@ -36,28 +40,28 @@ class CsvMetrics:
     ----------
     path : Path
         The file; its folder is created if necessary.
-    append : bool
-        Append to an existing file; otherwise it is replaced.
+    after : int or None
+        Continue an existing file behind the rows of this step; None replaces the file. Later rows are
+        of steps that a killed run makes again.
 
     Raises
     ------
     FileFormatError
-        The file cannot be written.
+        The file cannot be written, or the one to continue is no table of metrics.
     """
 
-    def __init__(self, path: Path, append: bool = False) -> None:
+    def __init__(self, path: Path, after: int | None = None) -> None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            # A killed run may have left an empty file.
-            goes_on = append and path.exists() and path.stat().st_size > 0
-            self._file = path.open(
-                "a" if goes_on else "w", encoding="utf-8", newline="", buffering=1
-            )
+            kept = "" if after is None else _rows_until(after, path)
+            if kept:
+                write_atomically(path, kept.encode())
+            self._file = path.open("a" if kept else "w", encoding="utf-8", newline="", buffering=1)
         except OSError as cause:
             raise FileFormatError(f"{path}: metrics cannot be written: {cause}") from cause
         self._rows = csv.writer(self._file, lineterminator="\n")
-        if not goes_on:
-            self._rows.writerow(("step", "name", "value"))
+        if not kept:
+            self._rows.writerow(_COLUMNS)
 
     def __call__(self, step: int, values: Mapping[str, float], /) -> None:
         """Write one row per number."""
@@ -67,6 +71,29 @@ class CsvMetrics:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def _rows_until(last: int, path: Path) -> str:
+    """Return the columns and the rows of up to `last` steps; nothing if a killed run left nothing."""
+    if not path.exists():
+        return ""
+    whole, _, _ = path.read_text(encoding="utf-8").rpartition(
+        "\n"
+    )  # the last row may be half a row
+    lines = f"{whole}\n".splitlines(keepends=True) if whole else []
+    if lines and lines[0].rstrip("\n") != ",".join(_COLUMNS):
+        raise FileFormatError(
+            f"{path}: is no table of metrics: it begins with {lines[0].strip()!r}"
+        )
+    kept = lines[:1]
+    for line in lines[1:]:
+        step = line.partition(",")[0]
+        if not step.isdecimal():
+            raise FileFormatError(f"{path}: line {len(kept) + 1} does not begin with a step")
+        if int(step) > last:
+            break
+        kept.append(line)
+    return "".join(kept)
 
 
 class TensorBoardMetrics:
@@ -104,15 +131,15 @@ class TensorBoardMetrics:
 
 
 @contextmanager
-def write_metrics(target: Path | None, append: bool = False) -> Iterator[Metrics | None]:
+def write_metrics(target: Path | None, after: int | None = None) -> Iterator[Metrics | None]:
     """Yield a writer to a CSV file or to a folder for TensorBoard; None without a target.
 
     Parameters
     ----------
     target : Path or None
         A file if it ends in ``.csv``, otherwise a folder.
-    append : bool
-        Append to an existing file.
+    after : int or None
+        Continue an existing file behind the rows of this step. A folder gets another file in any case.
 
     Raises
     ------
@@ -134,7 +161,7 @@ def write_metrics(target: Path | None, append: bool = False) -> Iterator[Metrics
         yield None
         return
     is_file = target.suffix == ".csv"
-    writer = CsvMetrics(target, append) if is_file else TensorBoardMetrics(target)
+    writer = CsvMetrics(target, after) if is_file else TensorBoardMetrics(target)
     try:
         yield writer
     finally:

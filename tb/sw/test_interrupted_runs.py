@@ -42,7 +42,7 @@ def test_a_run_ended_at_random_moments_learns_what_an_undisturbed_one_learns(
         pytest.importorskip("torch")
     ended, resumed = disturbed(RUNS[name], number, deaths, tmp_path)
     assert ended == deaths
-    if deaths >= 10 and name != "agents":  # whose checkpoint is written when they stop
+    if deaths >= 10 and name != "agents":  # which may be over within the second between checkpoints
         assert resumed >= 3
 
 

@@ -52,8 +52,8 @@ def read_events(folder: Path) -> Told:
     }
 
 
-def write(target: Path, append: bool = False) -> None:
-    with write_metrics(target, append) as metrics:
+def write(target: Path, after: int | None = None) -> None:
+    with write_metrics(target, after) as metrics:
         assert metrics is not None
         metrics(1, {"a": 0.1, "b": math.nan})
         metrics(1 << 40, {"a": -2.5})
@@ -68,8 +68,6 @@ def test_table_holds_every_number_exactly(tmp_path: Path) -> None:
         "1,b,",
         "1099511627776,a,-2.5",
     ]
-    write(path, append=True)
-    assert read(path)["a"] == [(1, 0.1), (1 << 40, -2.5)] * 2
     write(path)
     assert read(path)["a"] == [(1, 0.1), (1 << 40, -2.5)]
 
@@ -77,8 +75,37 @@ def test_table_holds_every_number_exactly(tmp_path: Path) -> None:
 def test_table_that_a_killed_run_left_empty_gets_its_columns(tmp_path: Path) -> None:
     path = tmp_path / "run.csv"
     path.touch()
-    write(path, append=True)
+    write(path, after=7)
     assert read(path)["a"] == [(1, 0.1), (1 << 40, -2.5)]
+
+
+@pytest.mark.parametrize(("after", "kept"), [(0, 0), (5, 2), (6, 3), (8, 4), (9, 5), (1 << 40, 5)])
+def test_table_goes_on_behind_the_step_of_the_checkpoint(
+    after: int, kept: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "run.csv"
+    rows = ["1,a,0.5", "5,a,", "6,a,2.5", "7,a,3.0", "9,a,4.0"]
+    path.write_text("\n".join(["step,name,value", *rows, "10,a"]), encoding="utf-8")
+    with write_metrics(path, after) as metrics:
+        assert metrics is not None
+        metrics(after + 1, {"a": 1.0})
+    expected = ["step,name,value", *rows[:kept], f"{after + 1},a,1.0"]
+    assert path.read_text(encoding="utf-8").splitlines() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("time,loss\n1,2\n", r"run\.csv: is no table of metrics: it begins with 'time,loss'"),
+        ("step,name,value\n1,a,2.0\nx,a,2.0\n", r"run\.csv: line 3 does not begin with a step"),
+    ],
+)
+def test_file_that_holds_no_metrics_is_not_continued(text: str, match: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(FileFormatError, match=match):
+        write(path, after=5)
+    assert path.read_text(encoding="utf-8") == text
 
 
 def test_tensorboard_reads_every_number_but_nan(tmp_path: Path) -> None:

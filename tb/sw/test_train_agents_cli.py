@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +20,8 @@ from qstep.acting.plan import falling_epsilon, fitting_format, planned
 from qstep.acting.result import played
 from qstep.acting.training import Budget
 from qstep.acting.world import World
+from qstep.checkpoint import Checkpoint, save_checkpoint
+from qstep.cli import _agents_training
 from qstep.errors import CheckpointError, ConfigError, NoTableError, QStepError, RunFolderError
 from qstep.learn.value_iteration import solve
 from qstep.npz import load_arrays
@@ -129,6 +132,35 @@ def test_interrupted_run_resumes_to_the_same_files(
     assert resumed.exit_code == 0, resumed.output
     for name in FILES:
         assert (tmp_path / name).read_bytes() == (whole / name).read_bytes(), name
+
+
+def test_killed_run_goes_on_from_a_checkpoint_with_the_metrics_of_a_whole_one(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is saved when it dies, so what it said after its last checkpoint is said again."""
+    where = (*SHORT, "--out", tmp_path / "run", "--metrics", tmp_path / "metrics.csv")
+    with monkeypatch.context() as patch:
+        interrupted(patch, 7, MemoryError())
+        patch.setattr(_agents_training, "_SAVE_SECONDS", -1.0)
+        saved: list[int] = []
+        save = save_checkpoint
+
+        def save_twice(path: Path, checkpoint: Checkpoint, identity: dict[str, Any]) -> None:
+            if len(saved) < 2:
+                saved.append(len(checkpoint.head["points"]))
+                save(path, checkpoint, identity)
+
+        patch.setattr(_agents_training, "save_checkpoint", save_twice)
+        assert isinstance(train("gridworld", *where).exception, MemoryError)
+    assert saved == [1, 2]
+    said = (tmp_path / "metrics.csv").read_text(encoding="utf-8")
+    assert said.count("episode_return,") == 7
+    assert train("gridworld", *where, "--resume").exit_code == 0
+    for name in FILES:
+        assert (tmp_path / "run" / name).read_bytes() == (whole / name).read_bytes(), name
+    lines = (tmp_path / "metrics.csv").read_text(encoding="utf-8").splitlines()
+    assert len({tuple(line.split(",")[:2]) for line in lines}) == len(lines)
+    assert lines[-1].startswith("4000,")
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import time
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -36,6 +38,8 @@ from qstep.table import save_table
 
 __all__ = ["train_agents"]
 
+_SAVE_SECONDS = 1.0
+
 
 def train_agents(
     url: str,
@@ -51,8 +55,8 @@ def train_agents(
 ) -> None:
     """Run a plan on a device and write the results to a folder.
 
-    A checkpoint is saved when the run ends, on Ctrl-C and when the device fails. `trace` names the file
-    that gets every step, if one is wanted.
+    A checkpoint is saved every second, when the run ends, on Ctrl-C and when the device fails. `trace`
+    names the file that gets every step, if one is wanted.
 
     Raises
     ------
@@ -72,10 +76,15 @@ def train_agents(
         training = Training(device, plan.world, gammas, plan.budget, traced=trace is not None)
         if kept is not None:
             training.restore(kept)
-        metrics = held.enter_context(write_metrics(metrics_target, append=resume))
-        try:
-            _run(training, name, metrics)
+        made = (training.points[-1].steps if training.points else 0) if resume else None
+        metrics = held.enter_context(write_metrics(metrics_target, made))
+
+        def save() -> None:
             save_checkpoint(file, training.checkpoint, plan.identity)
+
+        try:
+            _run(training, name, metrics, save)
+            save()
             result = TrainingResult.of(plan, training)
             files = write_results(folder, _results(name, result), write_pictures)
             if trace is not None:
@@ -83,7 +92,7 @@ def train_agents(
                 files["trace"] = trace
         except (KeyboardInterrupt, DeviceError) as error:
             if training.points:
-                save_checkpoint(file, training.checkpoint, plan.identity)
+                save()
                 on_interrupt(
                     lambda: (
                         f" after {training.points[-1].steps} steps of each agent; go on with: "
@@ -102,17 +111,21 @@ def train_agents(
     json_output.tell(json.dumps(report, indent=2), lambda: click.echo(_in_words(report)))
 
 
-def _run(training: Training, name: str, metrics: Metrics | None) -> None:
-    """Run the remaining steps with a progress bar on stderr, and report the metrics."""
+def _run(training: Training, name: str, metrics: Metrics | None, save: Callable[[], None]) -> None:
+    """Run the remaining steps with a progress bar on stderr; report the metrics, and save regularly."""
     budget = training.budget
     total = budget.steps or budget.episodes
     with run_bar() as progress:
         bar = progress.add_task(name, total=total, state="")
+        saved = time.monotonic()
         for point in training:
             done = point.steps if budget.steps else min(point.episodes)
             progress.update(bar, completed=min(done, total or done), state=_state(point))
             if metrics is not None:
                 metrics(point.steps, point.metrics)
+            if time.monotonic() - saved > _SAVE_SECONDS:
+                save()
+                saved = time.monotonic()
 
 
 def _state(point: Point) -> str:
