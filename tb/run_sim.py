@@ -18,13 +18,20 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.table import Table
-from tb.bench import BenchError, Run, parameter_id, run
+from tb.bench import TB, BenchError, Run, parameter_id, run
+from tb.bus.axi_runs import AXI_BEATS, AXI_LANES, axi_agents_run, axi_run
 from tb.unit.unit_runs import FARMS, UNITS, chain_run
 from tb.uvm.acting_runs import ACTING
 from tb.uvm.device_runs import CONFIGS, device_run
 from tb.uvm.lane_runs import EXACT, SUITES, THROUGHPUT
+from tb.uvm.ucis import as_ucis
+
+from qstep.files import make_folder, write_atomically
 
 __all__ = ["main"]
+
+UCIS = TB.parent / "build" / "sim" / "coverage.ucis.xml"
+"""Where the bins of all suites are written, for tools that read UCIS."""
 
 _LOG_COLUMNS = 160
 """Width of the tables without a terminal."""
@@ -123,6 +130,7 @@ def main(
     waves = waves or os.environ.get("WAVES", "0") not in ("", "0")
     devices = [device_run(config) for config in CONFIGS]
     farms = [chain_run(config) for config in FARMS]
+    buses = [*map(axi_run, AXI_LANES), *(axi_agents_run(stream_bytes=size) for size in AXI_BEATS)]
     runs = [
         replace(
             this,
@@ -132,7 +140,7 @@ def main(
             if transitions and "transitions" in this.options
             else this.options,
         )
-        for this in [*EXACT, *devices, *SUITES, *ACTING, *THROUGHPUT, *UNITS, *farms]
+        for this in [*EXACT, *devices, *SUITES, *ACTING, *THROUGHPUT, *UNITS, *farms, *buses]
         if test in (this.test or this.top)
     ]
     if not runs:
@@ -156,6 +164,13 @@ def main(
         table.add_row(*_row(outcome))
     _print_coverage(console, outcomes)
     console.print(table)
+    suites = {
+        f"{_figures(o)['name']} {_label(o.run)}": o.figures["hits"] for o in outcomes if _suite(o)
+    }
+    if suites:
+        make_folder(UCIS.parent)
+        write_atomically(UCIS, as_ucis(suites, seed))
+        console.print(f"bins: {UCIS.relative_to(TB.parent)}")
     if path:
         path.write_text(json.dumps([_figures(outcome) for outcome in outcomes], indent=1) + "\n")
     failed = sum(bool(outcome.error) for outcome in outcomes)

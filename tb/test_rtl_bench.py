@@ -19,6 +19,7 @@ from tb.planted import plant
 from tb.uvm.covergroup import Covergroup
 from tb.uvm.lane_pins import CLOCK, clocks_from_text, offer_words
 from tb.uvm.test_rtl_mutants import MUTANTS
+from tb.uvm.ucis import as_ucis, from_ucis
 
 from qstep import Config, Transitions
 from qstep_sim import verilator
@@ -55,6 +56,19 @@ def test_covergroup_counts_and_names_its_holes() -> None:
     assert group.summary() == {"a": (1, 2), "b": (0, 1)}
     with pytest.raises(KeyError):
         group.hit("a", "not listed")
+
+
+@pytest.mark.unit
+def test_bins_come_back_from_the_form_that_other_tools_read() -> None:
+    lane = Covergroup({"a": ["x", "y"], "b": [(1, "z")]})
+    lane.hit("a", "y", 2)
+    bus = Covergroup({})
+    bus.add({"c": [0]})
+    suites = {"LaneSuite <1>": lane.report()["hits"], "qs_axi_lane": bus.report()["hits"]}
+    assert from_ucis(as_ucis(suites, 7)) == {
+        "LaneSuite <1>": {"a": {"x": 0, "y": 2}, "b": {"1 z": 0}},
+        "qs_axi_lane": {"c": {"0": 0}},
+    }
 
 
 @pytest.mark.unit
@@ -225,7 +239,16 @@ def test_waves_are_recorded_on_request() -> None:
 @pytest.mark.rtl
 def test_make_sim_fails_when_a_run_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     bad = replace(NOISE, test="no_such_test")
-    for name in ("EXACT", "SUITES", "ACTING", "THROUGHPUT", "CONFIGS", "FARMS"):
+    for name in (
+        "EXACT",
+        "SUITES",
+        "ACTING",
+        "THROUGHPUT",
+        "CONFIGS",
+        "FARMS",
+        "AXI_LANES",
+        "AXI_BEATS",
+    ):
         monkeypatch.setattr(run_sim, name, [])
     monkeypatch.setattr(run_sim, "UNITS", [NOISE, bad])
     result = CliRunner().invoke(run_sim.main, ["--jobs", "1"])

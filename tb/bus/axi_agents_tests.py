@@ -1,4 +1,7 @@
-"""cocotb tests of ``qs_axi_agents``: agents behind AXI, whose world is the test, equal the model."""
+"""cocotb tests of ``qs_axi_agents``: agents behind AXI, whose world is the test, equal the model.
+
+Plusarg: ``+report=PATH`` has the coverage written as JSON.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,13 @@ import random
 import struct
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import cocotb
 import numpy as np
 from cocotb.triggers import RisingEdge
-from cocotbext.axi import AxiResp
+from tb.bus.axi_coverage import report
 from tb.bus.axi_port import AxiPort
 from tb.bus.axi_runs import AXI_AGENTS
 
@@ -24,17 +28,34 @@ from qstep.acting.world import World
 from qstep.protocol import Region
 from qstep_rtl.bus.registers import AGENTS
 
-_STATES, _ACTIONS = AXI_AGENTS.states, AXI_AGENTS.actions
+_AGENTS, _STATES, _ACTIONS = AXI_AGENTS.lane_agents, AXI_AGENTS.states, AXI_AGENTS.actions
 _ACTION = struct.Struct("<IIII")
 _ANSWER = struct.Struct("<IIiHH")
 _LATENCY = (22, 37)
 """Clocks from the last beat of an answer to the first beat of the same agent's next action."""
 
 
+_LEAST, _GREATEST = AXI_AGENTS.format.minimum, AXI_AGENTS.format.maximum
+_REWARDS = (0, -1, _GREATEST, _LEAST)
+"""Raw, by the next state."""
+
+_LIVE = {
+    # An episode ends in the last state, so that nobody acts there.
+    "action": list(product(range(_AGENTS), range(_STATES - 1), range(_ACTIONS))),
+    "answer": list(product(range(_AGENTS), range(_STATES))),
+    "refused": [
+        *("agent", "next state", "reward too high", "reward too low", "reserved", "terminated"),
+        *("nobody waits", "repeated"),
+    ],
+    "job": ["ends", "silent", "stopped", "no steps", "another one runs"],
+}
+"""What the world and the jobs must do besides; the last test fails if a bin is empty."""
+
+
 def _next(state: int, action: int) -> tuple[int, int, bool]:
     """Return next state, raw reward and whether the episode ends; it starts in state 0."""
     to = (state + action + 1) % _STATES
-    return to, to, to == _STATES - 1
+    return to, _REWARDS[to], to == _STATES - 1
 
 
 class AgentsPort(AxiPort):
@@ -42,6 +63,7 @@ class AgentsPort(AxiPort):
 
     def __init__(self, dut: Any) -> None:
         super().__init__(dut, AGENTS)
+        self.coverage.group.add(_LIVE)
         self.agents = int(dut.Agents.value)
         self.settings = [
             AgentSettings(0.5, 0.9, Epsilon(1 / (1 + own)), own) for own in range(self.agents)
@@ -79,7 +101,7 @@ class AgentsPort(AxiPort):
             state=state,
             action=action,
             next_state=to,
-            reward=to / (1 << self.format.fraction),
+            reward=np.array(_REWARDS)[to] / (1 << self.format.fraction),
             terminated=to == _STATES - 1,
             start_state=[start],
         )
@@ -142,16 +164,19 @@ class AgentsPort(AxiPort):
         """Run a job to its end."""
         await self.begin(steps)
         await self.idle()
+        self.coverage.group.hit("job", "ends")
 
     async def action(self) -> tuple[int, int, int]:
         """Return the next action: agent, state, action."""
         agent, state, action, _ = _ACTION.unpack(bytes((await self.sink.recv()).tdata))
         self.said += 1
+        self.coverage.group.hit("action", (agent, state, action))
         return agent, state, action
 
     async def answer(self, agent: int, state: int, action: int) -> None:
         """Answer an action."""
         to, reward, ends = _next(state, action)
+        self.coverage.group.hit("answer", (agent, to))
         await self.source.send(_ANSWER.pack(agent, to, reward, 0, ends))
 
     async def world(self) -> None:
@@ -164,6 +189,33 @@ class AgentsPort(AxiPort):
                 await self.clocks(random.randrange(self.wait))
             if self.sink.empty():
                 await self.answer(*waiting.pop(random.randrange(len(waiting))))
+
+
+@cocotb.test()
+async def registers_say_what_was_built(dut: Any) -> None:
+    port = await AgentsPort.started(dut)
+    assert await port.read("id") == int.from_bytes(b"QSTP", "big")
+    assert await port.read("version") == 1 << 16
+    assert await port.read("digest") == int(dut.Digest.value)
+    assert await port.field("geometry", "states") == _STATES
+    assert await port.field("geometry", "actions") == _ACTIONS
+    assert await port.field("format", "width") == AXI_AGENTS.format.width
+    assert await port.field("format", "stream_bytes") == int(dut.StreamBytes.value)
+
+
+@cocotb.test()
+async def accesses_that_are_refused_change_nothing_and_the_others_stay_in_order(dut: Any) -> None:
+    port = await AgentsPort.started(dut)
+    for name, value in (("steps", 7), ("steps_high", 1), ("start_state", 2), ("word_region", 3)):
+        await port.write(name, value=value)
+        assert await port.read(name) == value
+    port.stall(0.3)
+    await port.refuses(
+        ("steps", "steps_high", "start_state", "word_region", "word_index", "errors")
+    )
+    await port.at_once("steps")
+    words = [cocotb.start_soon(port.read("word")) for _ in range(8)]
+    assert [await word for word in words] == [0] * len(words)
 
 
 @cocotb.test()
@@ -233,8 +285,15 @@ async def answers_out_of_range_too_many_or_cut_off_are_dropped_and_counted(dut: 
     port = await AgentsPort.started(dut)
     model = port.model()
     good = (0, 1, 5, 0, 0)
-    bad = [(port.agents, *good[1:]), (0, _STATES, *good[2:]), (0, 1, 1 << 15, 0, 0)]
-    bad += [(0, 1, 5, 1, 0), (0, 1, 5, 0, 2), (1 << 31, *good[1:])]
+    wrong_in = {
+        "agent": (port.agents, *good[1:]),
+        "next state": (0, _STATES, *good[2:]),
+        "reward too high": (0, 1, _GREATEST + 1, 0, 0),
+        "reward too low": (0, 1, _LEAST - 1, 0, 0),
+        "reserved": (0, 1, 5, 1, 0),
+        "terminated": (0, 1, 5, 0, 2),
+    }
+    bad = [*wrong_in.values(), (1 << 31, *good[1:])]
     for _ in range(20):
         numbers = [random.getrandbits(32) | 1 << 20 for _ in range(2)]
         reward = random.getrandbits(32) - (1 << 31)
@@ -258,6 +317,8 @@ async def answers_out_of_range_too_many_or_cut_off_are_dropped_and_counted(dut: 
     assert await port.read("refused") == 1 + len(bad) + port.agents
     assert await port.read("cut") == cuts
     assert await port.read("answers") == 20 * port.agents
+    for why in (*wrong_in, "nobody waits", "repeated"):
+        port.coverage.group.hit("refused", why)
 
 
 @cocotb.test()
@@ -266,6 +327,7 @@ async def what_cannot_be_done_during_a_job_is_refused_and_reported(dut: Any) -> 
     await port.begin(0)
     assert await port.field("errors", "bad_run") == 1
     assert await port.field("status", "busy") == 0
+    port.coverage.group.hit("job", "no steps")
     await port.write("errors", bad_run=1)
     await port.write("word_region", value=6)
     assert await port.read("word") == 0
@@ -279,6 +341,7 @@ async def what_cannot_be_done_during_a_job_is_refused_and_reported(dut: Any) -> 
     assert await port.field("errors", "bad_word") == 1
     await port.write("control", run=1)
     assert await port.field("errors", "bad_run") == 1
+    port.coverage.group.hit("job", "another one runs")
     await port.write("errors", bad_word=1, bad_run=1)
     await port.write("word_region", value=Region.COUNTERS)
     await port.write("word_index", value=0)
@@ -286,16 +349,11 @@ async def what_cannot_be_done_during_a_job_is_refused_and_reported(dut: Any) -> 
     assert await port.read("errors") == 0
     await port.write("control", stop=1)
     await port.idle()
+    port.coverage.group.hit("job", "stopped")
     await port.write("word_region", value=Region.TABLE)
     await port.write("word_index", value=0)
     assert await port.read("word") == 0
     assert await port.read("word_index") == 1
-    for address in (0x60, 0x7FC, 0xF80):
-        assert (await port.master.read(address, 4)).resp == AxiResp.SLVERR
-        assert (await port.master.write(address, bytes(4))).resp == AxiResp.SLVERR
-    assert (
-        await port.master.write(port.registers["steps"].address, b"\1\1")
-    ).resp == AxiResp.SLVERR
     assert await port.read("steps") == 0xFFFFFFFF
     for value in (0xFFFF, 0):
         await port.write("word_index", value=0)
@@ -311,6 +369,7 @@ async def a_job_whose_world_is_silent_ends_and_the_next_one_says_its_actions_ane
     port.sink.pause = True
     await port.run(3)
     assert await port.field("status", "silent") == 1
+    port.coverage.group.hit("job", "silent")
     assert await port.field("status", "silent_agent") < port.agents
     await port.begin(3)
     port.sink.pause = False
@@ -320,3 +379,8 @@ async def a_job_whose_world_is_silent_ends_and_the_next_one_says_its_actions_ane
     model.run(3)
     await port.check(model)
     assert port.said == 1 + 3 * port.agents, "one action had left the queue already"
+
+
+@cocotb.test()
+async def every_bin_is_hit(dut: Any) -> None:
+    report(AgentsPort(dut).coverage.group)

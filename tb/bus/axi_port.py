@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import Any, NamedTuple
 
+import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, RisingEdge
 from cocotbext.axi import (
@@ -20,6 +21,7 @@ from cocotbext.axi import (
     AxiStreamSink,
     AxiStreamSource,
 )
+from tb.bus.axi_coverage import coverage_of
 
 from qstep import Config, Hyperparameters, QFormat
 from qstep.model import Model
@@ -39,6 +41,9 @@ __all__ = [
 SATURATED, FORWARDED, REFUSED = 1, 2, 4
 
 _TRANSITION = struct.Struct("<IIiHH")
+_PARTS = [(first, size) for size in (1, 2, 3) for first in range(5 - size)]
+"""First byte and number of bytes of every access to less than a word."""
+
 _RESULT = struct.Struct("<iiII")
 
 
@@ -104,6 +109,7 @@ class AxiPort:
         for log in (self.source.log, self.sink.log):
             log.setLevel(logging.WARNING)
         self.registers = registers(block)
+        self.coverage = coverage_of(block, 8 * _TRANSITION.size // len(dut.s_axis_tdata))
         width, fraction = int(dut.Width.value), int(dut.Fraction.value)
         self.format = QFormat(width - fraction, fraction)
 
@@ -113,6 +119,7 @@ class AxiPort:
         Clock(self.dut.aclk, 10, unit="ns").start()
         self.dut.s_axil_awprot.value = self.dut.s_axil_arprot.value = 0
         await self.reset()
+        cocotb.start_soon(self.coverage.watch(self.dut))
 
     async def reset(self) -> None:
         """Reset for four clocks."""
@@ -155,6 +162,44 @@ class AxiPort:
             word |= (value & (1 << bits) - 1) << low
         answer = await self.master.write(register.address, word.to_bytes(4, "little"))
         assert answer.resp == AxiResp.OKAY, f"{name} was written with {answer.resp}"
+
+    async def refuses(self, unchanged: Sequence[str]) -> None:
+        """Try each access that gets SLVERR; afterwards some registers must hold what they held."""
+        before = [await self.read(name) for name in unchanged]
+        registers = self.registers.values()
+        known = {r.address + offset for r in registers for offset in range(0, r.size, 4)}
+        outside = [*(word for word in range(0, 0xC0, 4) if word not in known), 0x100, 0x800, 0xFFC]
+        unreadable = [r.address for r in registers if not r.readable]
+        unwritable = [r.address for r in registers if not r.writable]
+        for address in (*outside, *unreadable):
+            assert (await self.master.read(address, 4)).resp == AxiResp.SLVERR, hex(address)
+        for address in (*outside, *unwritable):
+            answer = await self.master.write(address, b"\xff" * 4)
+            assert answer.resp == AxiResp.SLVERR, hex(address)
+        for name, register in self.registers.items():
+            for first, size in _PARTS if register.writable else ():
+                answer = await self.master.write(register.address + first, b"\x01" * size)
+                assert answer.resp == AxiResp.SLVERR, f"{size} bytes of {name} from {first}"
+        assert [await self.read(name) for name in unchanged] == before
+
+    async def at_once(self, name: str) -> None:
+        """Send many writes and reads of a register without waiting for the answers.
+
+        The answers are ready before anyone takes them, and the next address before they are taken.
+        """
+        address = self.registers[name].address
+        for share in (0, 0.5):
+            self.stall(share)
+            writes = [
+                cocotb.start_soon(self.master.write(address, value.to_bytes(4, "little")))
+                for value in range(1, 9)
+            ]
+            for write in writes:
+                assert (await write).resp == AxiResp.OKAY
+            reads = [cocotb.start_soon(self.master.read(address, 4)) for _ in writes]
+            for read in reads:
+                assert int.from_bytes((await read).data, "little") == len(writes)
+        self.stall(0)
 
     async def clocks(self, count: int = 1) -> None:
         """Wait for rising edges."""

@@ -19,6 +19,7 @@ from qstep_rtl.bus.registers import AGENTS, LANE, write_block
 __all__ = [
     "AXI_ACTING",
     "AXI_AGENTS",
+    "AXI_BEATS",
     "AXI_LANES",
     "MORE_AXI_LANES",
     "MOST_ACTIONS",
@@ -42,6 +43,10 @@ MORE_AXI_LANES = [
 
 MOST_ACTIONS = {**MORE_AXI_LANES[1], "States": 18}
 """That of the coverage only: as few states as its tests can do with."""
+
+
+AXI_BEATS = [8]
+"""Bytes of a beat, of agents in ``make sim``; the release run has the others."""
 
 
 @cache

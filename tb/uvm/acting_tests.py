@@ -100,8 +100,7 @@ class ActingSuite(uvm_test):
         total = {
             "steps": scoreboard.steps,
             "looks": scoreboard.looks,
-            "coverage": group.summary(),
-            "holes": group.holes(),
+            **group.report(),
         }
         self.logger.info(f"{total['steps']} steps exact, {total['looks']} looks at all agents")
         if "report" in cocotb.plusargs:

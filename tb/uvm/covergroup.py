@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
 
 __all__ = ["Covergroup"]
 
@@ -19,7 +20,13 @@ class Covergroup:
     """
 
     def __init__(self, points: Mapping[str, Iterable[Hashable]]) -> None:
-        self.hits = {point: dict.fromkeys(bins, 0) for point, bins in points.items()}
+        self.hits: dict[str, dict[Hashable, int]] = {}
+        self.add(points)
+
+    def add(self, points: Mapping[str, Iterable[Hashable]]) -> None:
+        """Add points; one that is there already stays as it is."""
+        for point, bins in points.items():
+            self.hits.setdefault(point, dict.fromkeys(bins, 0))
 
     def hit(self, point: str, which: Hashable, count: int = 1) -> None:
         """Count hits of a bin; an unlisted bin is an error of the bench (KeyError)."""
@@ -40,6 +47,14 @@ class Covergroup:
             point: (sum(count > 0 for count in bins.values()), len(bins))
             for point, bins in self.hits.items()
         }
+
+    def report(self) -> dict[str, Any]:
+        """Return summary, holes and the hits of each bin, as plain values for a file."""
+        hits = {
+            point: {_text(which): count for which, count in bins.items()}
+            for point, bins in self.hits.items()
+        }
+        return {"coverage": self.summary(), "holes": self.holes(), "hits": hits}
 
     def table(self) -> str:
         """Return the summary as text, one line per point."""

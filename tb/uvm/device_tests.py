@@ -79,8 +79,7 @@ class DeviceSuite(uvm_test):
             "transitions": scoreboard.transitions,
             "clocks": self.env.agent.monitor.clocks,
             "answers": scoreboard.compared,
-            "coverage": group.summary(),
-            "holes": group.holes(),
+            **group.report(),
         }
         self.logger.info(
             f"{scoreboard.compared} answers exact, {scoreboard.transitions} transitions\n{group.table()}"

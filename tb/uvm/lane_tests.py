@@ -99,8 +99,7 @@ class LaneTest(uvm_test):
                 for f in scoreboard.figures
                 if f.name in ("independent", "walker") and f.accepted > 1000
             },
-            "coverage": group.summary(),
-            "holes": group.holes(),
+            **group.report(),
         }
         self.logger.info(
             f"{total['transitions']} transitions exact, {total['readbacks']} tables exact, "
