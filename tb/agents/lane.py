@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from tb.bench import RTL
+from tb.verilated import shared_library
 
-from qstep import cache
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
 from qstep.acting.config import Acting, Algorithm
 from qstep.acting.registers import (
@@ -29,35 +27,16 @@ from qstep.acting.world_table import WorldTable
 from qstep.config import Config
 from qstep.fixed import Rounding
 from qstep.protocol import Region
-from qstep_sim import verilator
 
 __all__ = [
     "ALGORITHMS",
     "ROUNDINGS",
-    "VERILATE",
     "Lane",
     "LaneError",
-    "compiler",
     "parameters",
-    "run_tool",
-    "runtime",
 ]
 
 _HARNESS = Path(__file__).with_name("harness.cpp")
-VERILATE = (
-    "--cc",
-    "-O3",
-    "--assert",
-    "--x-assign",
-    "unique",
-    "--x-initial",
-    "unique",
-    "-Wno-fatal",
-)
-"""Options of Verilator: assertions are checked, and registers begin as the harness says."""
-
-_COMPILE = ("-std=c++17", "-fPIC", "-pthread", "-w")
-_SWITCHES = ("COVERAGE", "SC", "TIMING", "TRACE", "TRACE_FST", "TRACE_VCD", "TRACE_SAIF")
 _MOST_CLOCKS = 1 << 62
 
 ALGORITHMS = tuple(Algorithm)
@@ -90,73 +69,18 @@ def parameters(config: Config) -> dict[str, int]:
     }
 
 
-def run_tool(*command: str | Path) -> None:
-    """Run a tool; LaneError with the end of its output if it fails."""
-    done = subprocess.run(
-        command, env=verilator.environment(), capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise LaneError(f"{command[0]} failed:\n{done.stderr[-4000:]}")
-
-
-def compiler(optimise: str) -> list[str]:
-    """Return the command of the C++ compiler for what Verilator writes."""
-    include = verilator.root() / "include"
-    switches = [f"-DVM_{name}=0" for name in _SWITCHES]
-    return [
-        *verilator.compiler(),
-        *_COMPILE,
-        optimise,
-        *switches,
-        f"-I{include}",
-        f"-I{include / 'vltstd'}",
-    ]
-
-
-def runtime() -> Path:
-    """Return Verilator's run-time library as an object file, which all lanes share."""
-
-    def make(folder: Path) -> Path:
-        unit, made = folder / "runtime.cpp", folder / "runtime.o"
-        unit.write_text(
-            '#include "verilated.cpp"\n#include "verilated_threads.cpp"\n', encoding="utf-8"
-        )
-        run_tool(*compiler("-O1"), "-c", unit, "-o", made)
-        return made
-
-    digest = hashlib.sha256(repr(("lane", compiler("-O1"), verilator.version())).encode())
-    return cache.fetch(digest.hexdigest(), ".o", make)
-
-
 def _library(config: Config, rtl: Path) -> Path:
-    """Return the shared library of a configuration, from the cache or built."""
-    given = [f"-G{name}={value}" for name, value in parameters(config).items()]
-    # A copy with a fault planted in it makes few steps: optimising takes longer than it would save.
-    command = compiler("-O1" if rtl == RTL else "-O0")
-    digest = hashlib.sha256(repr((given, VERILATE, command, verilator.version())).encode())
-    for path in [*sorted(rtl.glob("qs_*.sv*")), _HARNESS, Path(__file__)]:
-        digest.update(path.name.encode() + path.read_bytes())
-
-    def make(folder: Path) -> Path:
-        packages = [rtl / "qs_pkg.sv", rtl / "qs_agents_pkg.sv"]
-        names = ["--prefix", "Vqs_acting", "--top-module", "qs_acting", "--Mdir", folder]
-        run_tool(
-            verilator.find(),
-            *VERILATE,
-            *names,
-            *given,
-            f"-I{rtl}",
-            *packages,
-            rtl / "qs_acting.sv",
-        )
-        # One unit, as most of the time goes into reading Verilator's headers.
-        unit, library = folder / "unit.cpp", folder / "lane.so"
-        parts = [*sorted(folder.glob("V*.cpp")), _HARNESS]
-        unit.write_text("".join(f'#include "{part}"\n' for part in parts), encoding="utf-8")
-        run_tool(*command, f"-I{folder}", "-shared", unit, runtime(), "-o", library)
-        return library
-
-    return cache.fetch(digest.hexdigest(), ".so", make)
+    """Return the shared library of a configuration."""
+    packages = [rtl / "qs_pkg.sv", rtl / "qs_agents_pkg.sv"]
+    return shared_library(
+        "qs_acting",
+        rtl,
+        [*packages, rtl / "qs_acting.sv"],
+        _HARNESS,
+        [f"-G{name}={value}" for name, value in parameters(config).items()],
+        # A copy with a fault planted in it makes few steps: optimising takes longer than it would save.
+        optimise="-O1" if rtl == RTL else "-O0",
+    )
 
 
 class Lane:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
 from functools import cache as once
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from tb.agents.lane import VERILATE, compiler, run_tool, runtime
 from tb.bench import RTL
 from tb.generated import generated
+from tb.verilated import shared_library
 
-from qstep import cache
 from qstep.config import Config
 from qstep_rtl import sources
-from qstep_sim import verilator
 
 __all__ = ["RESET_CLOCKS", "TX", "PoweredUp", "replayed"]
 
@@ -40,26 +37,9 @@ Clocks = NDArray[np.uint32]
 
 @once
 def _library(config: Config, rtl: Path = RTL) -> ctypes.CDLL:
-    text = generated(config)[_TOP]
     files = [rtl / path.name for path in sources.rtl_files(config)]
-    command = compiler("-O1")
-    digest = hashlib.sha256(repr((text, VERILATE, command, verilator.version())).encode())
-    for path in (*files, *sources.includes(), _HARNESS, Path(__file__)):
-        digest.update(path.name.encode() + path.read_bytes())
-
-    def make(folder: Path) -> Path:
-        device = folder / f"{_TOP}.v"
-        device.write_text(text, encoding="utf-8")
-        names = ["--prefix", f"V{_TOP}", "--top-module", _TOP, "--Mdir", folder]
-        run_tool(verilator.find(), *VERILATE, *names, f"-I{rtl}", *files, device)
-        # One unit, as most of the time goes into reading Verilator's headers.
-        unit, library = folder / "unit.cpp", folder / "device.so"
-        parts = [*sorted(folder.glob("V*.cpp")), _HARNESS]
-        unit.write_text("".join(f'#include "{part}"\n' for part in parts), encoding="utf-8")
-        run_tool(*command, f"-I{folder}", "-shared", unit, runtime(), "-o", library)
-        return library
-
-    library = ctypes.CDLL(str(cache.fetch(digest.hexdigest(), ".so", make)))
+    text = generated(config)[_TOP]
+    library = ctypes.CDLL(str(shared_library(_TOP, rtl, files, _HARNESS, generated=text)))
     pointer = ctypes.c_void_p
     library.device_new.restype, library.device_new.argtypes = pointer, [ctypes.c_int]
     library.device_delete.restype, library.device_delete.argtypes = ctypes.c_int, [pointer]

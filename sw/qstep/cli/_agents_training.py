@@ -76,8 +76,8 @@ def train_agents(
         training = Training(device, plan.world, gammas, plan.budget, traced=trace is not None)
         if kept is not None:
             training.restore(kept)
-        made = (training.points[-1].steps if training.points else 0) if resume else None
-        metrics = held.enter_context(write_metrics(metrics_target, made))
+        resumed_at = (training.points[-1].steps if training.points else 0) if resume else None
+        metrics = held.enter_context(write_metrics(metrics_target, resumed_at))
 
         def save() -> None:
             save_checkpoint(file, training.checkpoint, plan.identity)

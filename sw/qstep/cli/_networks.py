@@ -88,8 +88,8 @@ def train(
             kept = _Kept(run, file, begun) if run.resumable else None
             on_interrupt(partial(_kept_in_words, kept, reports))
             target = metrics_target if seeds == 1 else _of_seed(metrics_target, number)
-            made = kept.steps if kept is not None and begun else None
-            with one_thread(), write_metrics(target, made) as run.metrics:
+            resumed_at = None if kept is None else kept.steps
+            with one_thread(), write_metrics(target, resumed_at) as run.metrics:
                 _play(run, kept)
             if kept is None:
                 file.unlink(missing_ok=True)  # these results replace the run that it belongs to

@@ -78,8 +78,8 @@ def train(
             check_identity(file, there, identity(plan, hyper, config))
             kept = TableCheckpoint.unpacked(checkpoint, config)
         device = held.enter_context(open_device(url, config))
-        made = sum(episode.length for episode in kept.episodes) if kept else None
-        metrics = held.enter_context(write_metrics(metrics_target, made))
+        resumed_at = sum(episode.length for episode in kept.episodes) if kept else None
+        metrics = held.enter_context(write_metrics(metrics_target, resumed_at))
         learner = Learner(device, plan, hyper, resume=kept, metrics=metrics)
         first = learner.checkpoint.episode
         gc.freeze()  # loaded modules stay; collecting them again would take a tenth of a second

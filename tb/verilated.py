@@ -1,0 +1,125 @@
+"""Hardware as a shared library: Verilator's C++ with a harness, compiled once and kept in the cache."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from qstep import cache
+from qstep_sim import verilator
+
+__all__ = ["ToolFailedError", "shared_library"]
+
+_VERILATE = (
+    "--cc",
+    "-O3",
+    "--assert",
+    "--x-assign",
+    "unique",
+    "--x-initial",
+    "unique",
+    "-Wno-fatal",
+)
+"""Assertions are checked, and registers begin as the harness says."""
+
+_COMPILE = ("-std=c++17", "-fPIC", "-pthread", "-w")
+_SWITCHES = ("COVERAGE", "SC", "TIMING", "TRACE", "TRACE_FST", "TRACE_VCD", "TRACE_SAIF")
+
+
+class ToolFailedError(AssertionError):
+    """Verilator or the compiler failed."""
+
+
+def shared_library(
+    top: str,
+    rtl: Path,
+    files: Sequence[Path],
+    harness: Path,
+    parameters: Sequence[str] = (),
+    generated: str = "",
+    optimise: str = "-O1",
+) -> Path:
+    """Return the library of a module, from the cache or built.
+
+    Parameters
+    ----------
+    top : str
+        The module; the harness includes ``V{top}.h``.
+    rtl : Path
+        Folder of the hand-written RTL: another one for copies with a planted fault.
+    files : sequence of Path
+        What Verilator reads, packages first; it finds other modules in `rtl`.
+    harness : Path
+        C++ that exports the functions of the library.
+    parameters : sequence of str
+        ``-GName=value`` for the parameters of the module.
+    generated : str
+        Verilog that is not in a file.
+    optimise : str
+        The compiler's option.
+
+    Raises
+    ------
+    ToolFailedError
+        Its message ends with what the tool said last.
+    """
+    command = _compiler(optimise)
+    given = (top, *parameters, generated, _VERILATE, command, verilator.version())
+    digest = hashlib.sha256(repr(given).encode())
+    for path in [*sorted(rtl.glob("qs_*.sv*")), harness]:
+        digest.update(path.name.encode() + path.read_bytes())
+
+    def make(folder: Path) -> Path:
+        read = list(files)
+        if generated:
+            read.append(folder / f"{top}.v")
+            read[-1].write_text(generated, encoding="utf-8")
+        names: list[str | Path] = ["--prefix", f"V{top}", "--top-module", top, "--Mdir", folder]
+        _run_tool(verilator.find(), *_VERILATE, *names, *parameters, f"-I{rtl}", *read)
+        # One unit, as most of the time goes into reading Verilator's headers.
+        unit, library = folder / "unit.cpp", folder / "library.so"
+        parts = [*sorted(folder.glob("V*.cpp")), harness]
+        unit.write_text("".join(f'#include "{part}"\n' for part in parts), encoding="utf-8")
+        _run_tool(*command, f"-I{folder}", "-shared", unit, _runtime(), "-o", library)
+        return library
+
+    return cache.fetch(digest.hexdigest(), ".so", make)
+
+
+def _run_tool(*command: str | Path) -> None:
+    done = subprocess.run(
+        command, env=verilator.environment(), capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise ToolFailedError(f"{command[0]} failed:\n{done.stderr[-4000:]}")
+
+
+def _compiler(optimise: str) -> list[str]:
+    """Return the command of the C++ compiler for what Verilator writes."""
+    include = verilator.root() / "include"
+    switches = [f"-DVM_{name}=0" for name in _SWITCHES]
+    return [
+        *verilator.compiler(),
+        *_COMPILE,
+        optimise,
+        *switches,
+        f"-I{include}",
+        f"-I{include / 'vltstd'}",
+    ]
+
+
+def _runtime() -> Path:
+    """Return Verilator's run-time library as an object file, which all libraries share."""
+
+    def make(folder: Path) -> Path:
+        unit, made = folder / "runtime.cpp", folder / "runtime.o"
+        unit.write_text(
+            '#include "verilated.cpp"\n#include "verilated_threads.cpp"\n', encoding="utf-8"
+        )
+        _run_tool(*_compiler("-O1"), "-c", unit, "-o", made)
+        return made
+
+    digest = hashlib.sha256(repr(("lane", _compiler("-O1"), verilator.version())).encode())
+    return cache.fetch(digest.hexdigest(), ".o", make)
