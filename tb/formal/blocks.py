@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 
 from amaranth.back import verilog
+from amaranth.lib.wiring import Component
 from tb.bench import TB
 
+from qstep.acting.config import Acting
+from qstep.config import Config
 from qstep_rtl.cobs import CobsDecoder, CobsEncoder
 from qstep_rtl.crc32 import Crc32
+from qstep_rtl.handle_agents import AgentsHandler
 from qstep_rtl.invariants import GENERATED
 from qstep_rtl.session import Session
 
 __all__ = ["BLOCKS", "block"]
 
-BLOCKS = {
+_FARM = Config(states=25, actions=4, acting=Acting(agents=4), lanes=2)
+
+BLOCKS: dict[str, Callable[[], Component]] = {
     "cobs_decoder.v": CobsDecoder,
     "cobs_encoder.v": CobsEncoder,
+    "agents_handler.v": partial(AgentsHandler, _FARM),
     "crc32.v": Crc32,
     "session.v": Session,
 }

@@ -1,4 +1,4 @@
-"""Proofs about the link: frames, CRC, session."""
+"""Proofs about the link: frames, CRC, session, requests to agents."""
 
 from __future__ import annotations
 
@@ -90,4 +90,37 @@ _ENCODER = Proof(
     memories=True,
 )
 
-LINK = (_COBS, _ENCODER, _SESSION, _CRC)
+_HANDLER = Proof(
+    name="handler",
+    says="STORE, FETCH, RUN, STOP and PROGRESS do what the link says, once, or change nothing: 2 lanes",
+    top="handler_proof",
+    files=("agents_handler.v", "handler_proof.sv"),
+    parameters={},
+    clocks=3,
+    cover_clocks=20,
+    faults=(
+        Fault(
+            "a store into a lane that does not exist is carried out",
+            "agents_handler.v",
+            "request__fields[103:96] >= 2'h2",
+            "request__fields[103:96] > 2'h2",
+            20,
+        ),
+        Fault(
+            "a store is carried out while agents make steps",
+            "agents_handler.v",
+            "request__fields[7:0] == 2'h2",
+            "request__fields[7:0] != 2'h3",
+            20,
+        ),
+        Fault(
+            "a fetch of one word too many is carried out",
+            "agents_handler.v",
+            "left > 9'h1fa",
+            "left > 9'h1fb",
+            20,
+        ),
+    ),
+)
+
+LINK = (_COBS, _ENCODER, _SESSION, _CRC, _HANDLER)

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// qs_agent_slots gives an agent one slot in 16 clocks, which passes through the stages one by one.
+//
+// Function    For each of 16 agents: in stage k is the agent whose slot began k clocks
+//             ago, once k clocks have passed since power-up. For two turns after the reset all sleep.
+// Assumed     Power-up is a reset, and the only one.
+
+module slots_proof
+  import qs_agents_pkg::*;
+#(
+    parameter int unsigned Slots = 16
+) (
+    input logic clk_i,
+    input logic rst_i
+);
+
+  logic [Slots-1:0][AgentBits-1:0] agent_o;
+  logic [Slots-1:0] live_o;
+  logic turn_o, wakes_o;
+  qs_agent_slots #(
+      .Agents(Slots),
+      .Slots (Slots)
+  ) u_slots (
+      .*
+  );
+
+  // The agent may be any, and stays the same; its first slot begins when the phase is 0.
+  logic [AgentBits-1:0] chosen;
+  logic [3:0] phase_q;
+  logic [5:0] age_q = '0;
+  logic past_q = 1'b0;
+  always_ff @(posedge clk_i) begin
+    chosen  <= chosen;
+    phase_q <= phase_q + 1'b1;
+    if (age_q != '1) age_q <= age_q + 1'b1;
+    past_q <= 1'b1;
+  end
+
+  for (genvar k = 0; k < Slots; k++) begin : gen_stage
+    always_comb begin
+      if (32'(age_q) >= k) begin
+        Stage_A : assert (live_o[k] && (agent_o[k] == chosen) == (phase_q == 4'(k)));
+        Rotation_L : assert (agent_o[k] == 4'(u_slots.slot_q - 4'(k)));
+      end
+    end
+  end
+
+  always_comb begin
+    assume (rst_i == !past_q);
+    assume (past_q || 4'(phase_q + chosen) == '0);
+    Past_L : assert (past_q == (age_q != '0));
+    Begins_L : assert (4'(phase_q + chosen) == u_slots.slot_q);
+    Turn_L : assert (u_slots.turn_q == (u_slots.slot_q == 4'd15));
+    Age_L : assert (32'(age_q) >= 48 || u_slots.slot_q == age_q[3:0]);
+    if (past_q) begin
+      Longer_L : assert (u_slots.wakes_longer_q == (32'(age_q) < 16));
+      Wakes_A : assert (wakes_o == (32'(age_q) < 2 * Slots));
+    end
+    Last_C : cover (chosen == 4'd9 && agent_o[6] == chosen && !wakes_o && turn_o);
+  end
+
+endmodule
