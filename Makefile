@@ -12,7 +12,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14 p
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo sim test coverage formal verify wheel bench bitstream program flows tapeout docs lint clean
+.PHONY: help setup demo sim test coverage formal fuzz verify wheel bench bitstream program flows tapeout docs lint clean
 
 help: ## list these commands
 	@echo "QStep: exact Q-learning in hardware. Each command sets up what it needs by itself."
@@ -38,6 +38,9 @@ coverage: $(VENV)/.full ## measure the code coverage of the RTL; an interrupted 
 
 formal: $(VENV)/.full ## prove properties of the hardware; an interrupted run continues
 	$(BIN)/python -m tb.formal.run
+
+fuzz: $(VENV)/.fuzz ## fuzz driver, files and simulated device, 5 minutes each
+	$(BIN)/python -m tb.fuzz --jobs $(JOBS)
 
 verify: $(VENV)/.full ## carry out all that docs/verification.md shows, and write its tables
 	$(BIN)/python -m tb.verify.run
@@ -94,6 +97,10 @@ $(VENV)/.docs: $(VENV)/.base
 $(VENV)/.full: $(VENV)/.base
 	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[dev,torch,tensorboard,profile,cluster,live,fpga,bus,litex,docs,formal]'
 	@touch $(VENV)/.fpga $(VENV)/.docs $@
+
+$(VENV)/.fuzz: $(VENV)/.full
+	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[fuzz]'
+	@touch $@
 
 $(VENV)/.made:
 	@test -n "$(PYTHON)" || { echo "QStep needs Python 3.11 or newer; none was found." \

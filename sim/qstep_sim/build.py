@@ -51,7 +51,10 @@ _WHOLE = "-fno-split"
 # Hidden symbols let the compiler inline across the library in spite of -fPIC.
 _COMPILE = ("-std=c++17", "-fPIC", "-fvisibility=hidden", "-pthread", "-w")
 
-_SWITCHES = ("COVERAGE", "SC", "TIMING", "TRACE_FST", "TRACE_SAIF")
+_SWITCHES = ("COVERAGE", "SC", "TIMING", "TRACE", "TRACE_FST", "TRACE_SAIF", "TRACE_VCD")
+
+_PARTS = {"TRACE_VCD": "verilated_vcd_c.cpp", "COVERAGE": "verilated_cov.cpp"}
+"""Parts of the run-time library that a switch needs."""
 
 
 def build(config: Config, uart: bool = False, trace: bool = False) -> Path:
@@ -117,14 +120,25 @@ def compile_library(
     uart: bool = False,
     trace: bool = False,
     optimise: bool = True,
+    coverage: bool = False,
 ) -> Path:
     """Return the shared library of module `top` of Verilog files, from the cache or built.
 
     With `uart` the module has ports clk, rst, rx and tx; otherwise clk, rst and the two byte streams of
     `qstep_device`. Assertions are checked. Without `optimise` a large netlist compiles in seconds
-    instead of minutes, and runs slowly. Other parameters, errors and notes as for :func:`build`.
+    instead of minutes, and runs slowly. With `coverage` it counts how often each branch was taken
+    (``qs_coverage`` in ``harness.cpp``). Other parameters, errors and notes as for :func:`build`.
     """
-    return _library(_digest(verilog), top, top, uart, trace, lambda _: verilog, optimise=optimise)
+    return _library(
+        _digest(verilog),
+        top,
+        top,
+        uart,
+        trace,
+        lambda _: verilog,
+        optimise=optimise,
+        coverage=coverage,
+    )
 
 
 def _library(
@@ -138,6 +152,7 @@ def _library(
     whole: bool = True,
     assertions: bool = True,
     optimise: bool = True,
+    coverage: bool = False,
 ) -> Path:
     """Fetch the library of the files that `prepare` returns, which `digest` identifies."""
 
@@ -145,7 +160,7 @@ def _library(
         print(f"qstep: building the simulated device ({what}) ...", file=sys.stderr, flush=True)
         generated = folder / "cpp"
         with threads() as pool:
-            runtime = pool.submit(_runtime, trace)
+            runtime = pool.submit(_runtime, *switches)
             _verilate(generated, prepare(folder), top, *form)
             parts = sorted(generated.glob("*.cpp"))
             # Verilator marks code that runs once, at the start; optimising it would take half of
@@ -153,9 +168,9 @@ def _library(
             once = [part for part in parts if part.stem.endswith("__Slow")]
             always = [part for part in parts if part not in once]
             options = [f"-I{generated}", *(["-DQS_UART"] if uart else [])]
-            slow = pool.submit(_compile, folder / "slow.cpp", once, trace, "-O0", *options)
+            slow = pool.submit(_compile, folder / "slow.cpp", once, switches, "-O0", *options)
             loop = [*always, _HERE / "harness.cpp"]
-            fast = pool.submit(_compile, folder / "fast.cpp", loop, trace, level, *options)
+            fast = pool.submit(_compile, folder / "fast.cpp", loop, switches, level, *options)
             objects = [part.result() for part in (runtime, slow, fast)]
         library = folder / "device.so"
         _run([*verilator.compiler(), "-shared", "-pthread", *objects, "-o", library])
@@ -164,6 +179,8 @@ def _library(
     # Logic that exists only for checks, such as a spoilt word if a memory is read while it is written.
     checks = ["--assert"] if assertions else ["--no-assert", "-DSYNTHESIS"]
     form = [*checks, *([_WHOLE] if whole else []), *(["--trace-vcd"] if trace else [])]
+    form += ["--coverage-line"] if coverage else []
+    switches = [*(["TRACE", "TRACE_VCD"] if trace else []), *(["COVERAGE"] if coverage else [])]
     level = "-O2" if optimise else "-O0"
     verilator.require("verilator", "C++ compiler")
     key = _key(digest, top, str(uart), level, *_VERILATE, *form)
@@ -177,26 +194,26 @@ def _verilate(folder: Path, verilog: Sequence[Path], top: str, *options: str) ->
     _run([verilator.find(), *_VERILATE, *options, *names, *includes, *verilog])
 
 
-def _runtime(trace: bool) -> Path:
+def _runtime(*switches: str) -> Path:
     """Return Verilator's run-time library as an object file."""
-    names = ["verilated.cpp", "verilated_threads.cpp", *(["verilated_vcd_c.cpp"] if trace else [])]
+    names = ["verilated.cpp", "verilated_threads.cpp"]
+    names += [_PARTS[switch] for switch in switches if switch in _PARTS]
     parts = [verilator.root() / "include" / name for name in names]
 
     def make(folder: Path) -> Path:
-        return _compile(folder / "runtime.cpp", parts, trace, "-O1")
+        return _compile(folder / "runtime.cpp", parts, switches, "-O1")
 
     return cache.fetch(_key("runtime", *names), ".o", make)
 
 
-def _compile(unit: Path, parts: Sequence[Path], trace: bool, *options: str) -> Path:
+def _compile(unit: Path, parts: Sequence[Path], on: Sequence[str], *options: str) -> Path:
     """Compile several sources as one unit, so that common headers are read once."""
     unit.write_text("".join(f'#include "{part.as_posix()}"\n' for part in parts), encoding="utf-8")
     include = verilator.root() / "include"
-    switches = {**dict.fromkeys(_SWITCHES, 0), "TRACE": int(trace), "TRACE_VCD": int(trace)}
     command = [
         *verilator.compiler(),
         *_COMPILE,
-        *(f"-DVM_{name}={on}" for name, on in switches.items()),
+        *(f"-DVM_{name}={int(name in on)}" for name in _SWITCHES),
     ]
     command += [
         f"-I{include}",

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -18,6 +19,9 @@
 #include "verilated.h"
 #if VM_TRACE
 #include "verilated_vcd_c.h"
+#endif
+#if VM_COVERAGE
+#include "Vqstep__Syms.h"
 #endif
 
 // Parts of the generated evaluation that no header declares: logic after the inputs, triggers at a clock edge,
@@ -163,6 +167,14 @@ public:
     }
 
     uint64_t clocks() const { return context_.time(); }
+
+#if VM_COVERAGE
+    uint32_t* coverage(size_t* points) {
+        auto& counts = model_->rootp->vlSymsp->__Vcoverage;
+        *points = std::size(counts);
+        return counts;
+    }
+#endif
 
     void reset() {
         peer.reset(*model_);
@@ -317,6 +329,11 @@ void qs_set_break(Device* device, int breaks) { device->peer.breaks = breaks != 
 
 // Clocks simulated so far, including resets.
 uint64_t qs_clocks(const Device* device) { return device->clocks(); }
+
+#if VM_COVERAGE
+// How often each branch was taken: a count for each of `points` of them, which the caller may set to 0.
+uint32_t* qs_coverage(Device* device, size_t* points) { return device->coverage(points); }
+#endif
 
 // The reason why the device stopped, or an empty text while it works.
 const char* qs_error(const Device* device) { return device->error.c_str(); }

@@ -13,15 +13,14 @@ import numpy as np
 import pytest
 from cobs import cobs
 from tb.generated import generated
-from tb.reference_device import ReferenceDevice
+from tb.unit.device_pair import Pair, agree_at_the_end, exchange
 from tb.unit.requests import RequestMaker
 from tb.verify.figures import Count
 
 from qstep.config import Config, Link
-from qstep.link.frames import decode_frame, encode_frame
+from qstep.link.frames import encode_frame
 from qstep.link.records import encode_records
 from qstep.protocol import (
-    COMMON,
     OVERHEAD,
     REFUSALS,
     RecordLayout,
@@ -51,57 +50,6 @@ NONCE = b"abcd"
 
 def config_id(config: Config) -> str:
     return f"s{config.states}-a{config.actions}-w{config.format.width}-d{config.loop_depth}"
-
-
-def exchange(port: SimPort, data: bytes, count: int) -> list[bytes]:
-    """Send bytes and return the next `count` frames, or fewer if the device becomes idle."""
-    port.write(data)
-    received = b""
-    while received.count(b"\0") < count and not port.idle:
-        received += port.read(1.0)
-    return received.split(b"\0")[:-1]
-
-
-def reading(frame: bytes) -> tuple[object, ...]:
-    """Return an answer's parts; of COUNTERS only what the reference device counts too."""
-    if not frame:
-        return ()  # the delimiter after a reset
-    answer = decode_frame(frame)
-    assert answer is not None, "the device sent a damaged frame"
-    payload = answer.payload
-    if answer.type == Request.COUNTERS + 0x80 and payload[0] == StatusCode.OK:
-        offered, accepted, _, _, saturated, errors, refused = struct.unpack_from(
-            "<7Q", payload, COMMON.size
-        )
-        assert offered >= accepted
-        kept = struct.pack("<4Q", accepted, saturated, errors, refused)
-        payload = payload[: COMMON.size] + kept
-    return answer.type, answer.seq, answer.epoch, payload
-
-
-class Pair:
-    """A simulated device and the reference, which get the same bytes."""
-
-    def __init__(self, port: SimPort, config: Config) -> None:
-        self.port = port
-        self.config = config
-        self.reference = ReferenceDevice(config)
-        self.expected = 0
-        """Sequence number that the device expects, according to its last answer."""
-        self.status = 0
-        """The status of that answer."""
-
-    def compare(self, data: bytes) -> None:
-        """Send bytes to both, and require the same answers."""
-        expected = self.reference.receive(data).split(b"\0")[:-1]
-        answers = exchange(self.port, data, len(expected))
-        assert [reading(frame) for frame in answers] == [reading(frame) for frame in expected]
-        for frame in filter(None, answers):
-            self.status, self.expected, _ = COMMON.unpack(decode_frame(frame).payload)
-
-    def ask(self, kind: Request, payload: bytes = b"") -> None:
-        """Compare the answers to a request in sequence."""
-        self.compare(encode_frame(kind, self.expected, self.reference.epoch, payload))
 
 
 @pytest.fixture(params=CONFIGS, ids=config_id)
@@ -218,14 +166,6 @@ def test_every_state_and_action_is_answered_as_the_reference_does(
     assert pair.reference.refused == len(requests) - legal[0] - 2 * legal[1]
     agree_at_the_end(pair)
     record_property("frames", len(requests))
-
-
-def agree_at_the_end(pair: Pair) -> None:
-    """Compare the counters and the whole table."""
-    pair.compare(encode_frame(Request.HELLO, 0, 0, b"last"))
-    pair.ask(Request.COUNTERS)
-    for state in range(pair.config.states):
-        pair.ask(Request.READ, struct.pack("<HBH", state, 0, pair.config.actions))
 
 
 @pytest.mark.release

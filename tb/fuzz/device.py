@@ -1,0 +1,145 @@
+"""Fuzzes the simulated device against the reference device; the branches of the hardware guide it."""
+
+from __future__ import annotations
+
+import ctypes
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+from numpy.typing import NDArray
+from tb.fuzz.pieces import Bytes, Kind, pieces
+from tb.planted import plant_python
+from tb.unit.device_pair import Pair, agree_at_the_end
+
+from qstep.config import Config, Link
+from qstep.link.frames import encode_frame
+from qstep.protocol import ARGUMENTS, CODES, Request
+from qstep_rtl import device, receiver, request_reader, session, sources
+from qstep_rtl.generate import generate
+from qstep_sim.build import compile_library
+from qstep_sim.port import SimPort
+
+__all__ = ["FAULTS", "Device", "seeds"]
+
+CONFIG = Config(states=4, actions=3, format="Q4.4", loop_depth=3, link=Link(buffer_bytes=512))
+
+_MOST_BYTES = 4096
+"""Of an input: a longer one only takes longer."""
+
+
+class CountingPort(SimPort):
+    """A simulated device whose library counts how often each branch was taken."""
+
+    def counts(self) -> NDArray[np.uint32]:
+        """Return the counts since the last reset of all counts; a view."""
+        function = self._library.qs_coverage
+        function.restype, function.argtypes = (
+            ctypes.POINTER(ctypes.c_uint32),
+            [ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t)],
+        )
+        points = ctypes.c_size_t()
+        first = function(self._device, ctypes.byref(points))
+        return np.ctypeslib.as_array(first, (points.value,))
+
+
+class Device:
+    """A device that is fed one input after another.
+
+    Attributes
+    ----------
+    counts : ndarray of uint8
+        How often the last input took each branch of the hardware, 255 at most.
+    """
+
+    def __init__(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            generate(CONFIG, Path(folder))
+            verilog = [*sources.rtl_files(CONFIG), Path(folder) / "qstep_device.v"]
+            library = compile_library(verilog, "qstep_device", coverage=True)
+        self._port = CountingPort(CONFIG, library=library)
+        self._pair = Pair(self._port, CONFIG)
+        self.counts = np.zeros(self._port.counts().size, np.uint8)
+
+    def one_input(self, data: bytes) -> None:
+        """Send a stream to a device without a past: answers, counters and table are the reference's."""
+        pair, counts = self._pair, self._port.counts()
+        _reset(pair)
+        pair.compare(encode_frame(Request.HELLO, 0, 0, b"once"))
+        pair.ask(Request.CLEAR)
+        pair.ask(Request.REWARDS, bytes(1 + CODES // 2))
+        pair.ask(Request.REWARDS, bytes([CODES // 2]) + bytes(CODES // 2))
+        counts[:] = 0
+        _send(pair, data[:_MOST_BYTES])
+        pair.compare(b"\0")
+        agree_at_the_end(pair)
+        np.minimum(counts, 255, out=self.counts, casting="unsafe")
+
+
+def _reset(pair: Pair) -> None:
+    """Reset both; an answer in front of it shows that clocks have passed since the last one.
+
+    Two resets without a clock between them are one to the device, which counts them.
+    """
+    pair.compare(b"\0" + encode_frame(Request.STATUS, 0, 0, b""))
+    pair.port.reset()
+    pair.reference.reset()
+
+
+def _send(pair: Pair, data: bytes) -> None:
+    """Send what an input stands for, no more at once than the device has room for.
+
+    Whether COUNTERS counts a damaged frame behind it depends on clocks, so it ends what is sent at once.
+    """
+    sent, seq = b"", pair.expected
+    for piece in pieces(Bytes(data)):
+        if piece.kind is Kind.RESET:
+            pair.compare(sent)
+            _reset(pair)
+            sent, seq = b"", 0
+            continue
+        frame = piece.frame(seq, pair.reference.epoch)
+        if len(sent) + len(frame) > CONFIG.link.buffer_bytes:
+            pair.compare(sent)
+            sent, seq = b"", pair.expected
+            frame = piece.frame(seq, pair.reference.epoch)
+        sent += frame
+        seq += piece.kind is Kind.REQUEST
+        if piece.alone or piece.kind is Kind.HELLO or piece.type == Request.COUNTERS:
+            pair.compare(sent)
+            sent, seq = b"", pair.expected
+    pair.compare(sent)
+
+
+@contextmanager
+def _planted(module: object, old: str, new: str, user: object, name: str) -> Iterator[None]:
+    made = getattr(plant_python(module, old, new), name)
+    with patch.object(user, name, made):
+        yield
+
+
+def seeds() -> list[bytes]:
+    """Return a session with requests of each kind, as an example to begin with."""
+    requests = (
+        (Request.CONFIGURE, ARGUMENTS[Request.CONFIGURE].pack(1 << 14, 1 << 13, 2)),
+        (Request.NOISE, ARGUMENTS[Request.NOISE].pack(1, 2)),
+        (Request.LOAD, ARGUMENTS[Request.LOAD].pack(1, 0) + b"\1\2\3"),
+        (Request.APPLY_CODED, bytes(2)),
+        (Request.APPLY_RAW, bytes(2)),
+        (Request.STATUS, b""),
+        (Request.READ, ARGUMENTS[Request.READ].pack(0, 0, 12)),
+    )
+    session = [bytes([Kind.REQUEST, kind, len(payload)]) + payload for kind, payload in requests]
+    repeated = bytes([Kind.OUT_OF_SEQUENCE, 0xFF, 0xFF]) + session[-1][1:]
+    return [b"".join([*session, repeated])]
+
+
+FAULTS: dict[str, Callable[[], object]] = {
+    "the CRC is not compared": lambda: _planted(receiver, " & crc.matches", "", device, "Receiver"),
+    "a reading request is repeated although it is not the latest": lambda: _planted(
+        session, "ahead == 0xFFFF", "ahead > 0x8000", request_reader, "Session"
+    ),
+}

@@ -1,0 +1,63 @@
+"""Fuzz one target with Atheris, which is libFuzzer for Python: the process that ``tb.fuzz`` starts.
+
+    python -m tb.fuzz.engine TARGET [--fault NAME] [ARGUMENT OF LIBFUZZER]...
+
+Branches taken in QStep's Python guide it, and in the device those of the hardware: the counts of the
+simulation are handed to libFuzzer as if a compiler had put them into the program.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import shlex
+import sys
+from contextlib import nullcontext
+
+import atheris
+from atheris import core_with_libfuzzer
+from numpy.typing import NDArray
+
+# Numba compiles these itself, which instrumented code would not survive.
+_COMPILED = ("fast_model", "link.records", "link.rewards", "acting.fast_steps", "throughput")
+
+with atheris.instrument_imports(
+    include=["qstep", "zipfile", "tomllib"], exclude=[f"qstep.{name}" for name in _COMPILED]
+):
+    from tb.fuzz.targets import TARGETS
+
+
+def _hand_over(counts: NDArray) -> ctypes.Array:
+    """Let libFuzzer read `counts` after each input; return what must live as long as they do.
+
+    SanitizerCoverage's interface: one counter and one place in the program for each branch.
+    """
+    library = ctypes.CDLL(core_with_libfuzzer.__file__)
+    places = (ctypes.c_size_t * (2 * counts.size))()
+    places[::2] = range(1, counts.size + 1)
+    for name, first, size in (
+        ("__sanitizer_cov_8bit_counters_init", counts.ctypes.data, counts.nbytes),
+        ("__sanitizer_cov_pcs_init", ctypes.addressof(places), ctypes.sizeof(places)),
+    ):
+        getattr(library, name)(ctypes.c_void_p(first), ctypes.c_void_p(first + size))
+    return places
+
+
+def main() -> None:
+    """Fuzz until libFuzzer ends the process."""
+    target, *arguments = TARGETS[sys.argv[1]], *sys.argv[2:]
+    planted: object = nullcontext()
+    if arguments[:1] == ["--fault"]:
+        planted = target.faults[arguments[1]]()
+        del arguments[:2]
+    with planted:  # type: ignore[attr-defined]
+        tried = target.prepared()
+        # libFuzzer starts a merge in further processes, by the name of the program.
+        program = shlex.join([sys.executable, "-m", "tb.fuzz.engine", target.name])
+        atheris.Setup([program, *arguments], tried.one_input)
+        places = None if tried.counts is None else _hand_over(tried.counts)
+        atheris.Fuzz()
+        del places
+
+
+if __name__ == "__main__":
+    main()
