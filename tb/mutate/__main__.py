@@ -5,7 +5,8 @@
 
 Each mutant runs the block's own bench (``tb.mutate.fork_each``) until a test or an assertion fails. The
 ones that pass are compared with the original by a solver (``tb.mutate.equivalence``). Verdicts are kept
-under ``build/mutants``, by the netlist and the sources of the bench.
+under ``build/mutants``, by the netlist and the sources of the bench. With ``--note``, what was found
+goes to ``docs/mutants.json``, from which ``python -m tb.verify.run --page`` makes the page's tables.
 """
 
 from __future__ import annotations
@@ -18,14 +19,16 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from unittest.mock import patch
 
 from tb.bench import BUILD, TB, Run, parameter_id, run
 from tb.mutate.blocks import BLOCKS, Block, Contract
 from tb.mutate.equivalence import verdict
+from tb.mutate.generated import Generated
 from tb.mutate.netlist import Netlist, netlist
+from tb.mutate.record import LEFT, Judged, note, scores
 from tb.mutate.seen import write_circuit
 
 __all__ = ["Judged", "judge"]
@@ -37,84 +40,68 @@ LAST = "all_tests_of_the_bench_have_passed"
 _LENIENT = ("-Wno-fatal", "-Wno-lint", "-Wno-style", "-Wno-UNOPTFLAT")
 
 
-@dataclass(frozen=True)
-class Judged:
-    """A mutant and its verdict.
-
-    Parameters
-    ----------
-    geometry : str
-    number : int
-    mode, place, source : str
-        As in :class:`tb.mutate.netlist.Mutant`.
-    verdict : str
-        ``killed``, ``equivalent``, ``differs`` (no test finds it, but it differs), ``open`` (neither).
-    why : str
-        The failure, the method of the proof, or the output that differs.
-    """
-
-    geometry: str
-    number: int
-    mode: str
-    place: str
-    source: str
-    verdict: str
-    why: str
-
-
 def judge(block: Block, count: int, seed: int, jobs: int, *, quiet: bool = True) -> list[Judged]:
     """Return the verdicts on `count` mutants of a block, as many of each geometry."""
     judged = []
     for position, (bench, contract) in enumerate(block.runs):
         share = count // len(block.runs) + (position < count % len(block.runs))
-        folder = KEPT / block.name / f"{parameter_id(bench.parameters)}-{share}-{seed}"
-        made = netlist(bench, block.sources, block.words, share, seed, folder)
+        this = bench.run if isinstance(bench, Generated) else bench
+        geometry = parameter_id(this.parameters) or this.top
+        folder = KEPT / block.name / f"{geometry}-{share}-{seed}"
+        made = netlist(this, block.sources, block.words, share, seed, folder)
         found = _simulated(bench, made, jobs, quiet=quiet)
         left = [mutant for mutant in made.mutants if found[mutant.number][0] == "passes"]
-        proofs = _compared(made, bench.top, contract, [mutant.number for mutant in left], quiet)
+        proofs = _compared(made, this.top, contract, [mutant.number for mutant in left], quiet)
         for mutant in made.mutants:
             outcome, why = found[mutant.number]
             kind, reason = (
                 proofs[mutant.number] if outcome == "passes" else ("killed", why or outcome)
             )
-            judged.append(
-                Judged(parameter_id(bench.parameters), **asdict(mutant), verdict=kind, why=reason)
-            )
+            judged.append(Judged(geometry, **asdict(mutant), verdict=kind, why=reason))
     return judged
 
 
-def _simulated(bench: Run, made: Netlist, jobs: int, *, quiet: bool) -> dict[int, tuple[str, str]]:
+def _simulated(
+    bench: Run | Generated, made: Netlist, jobs: int, *, quiet: bool
+) -> dict[int, tuple[str, str]]:
     """Run the bench on each mutant that has no verdict yet."""
     path = made.verilog.parent / f"{_digest(bench, made)}.tsv"
     found = _verdicts(path)
     missing = [mutant.number for mutant in made.mutants if mutant.number not in found]
     if missing:
-        names = [name for name in bench.module.split(",") if name]
-        around = replace(
-            bench,
-            module=",".join(["tb.mutate.fork_each", *names]),
-            test=f"{bench.test}$|\\.{FIRST}$|\\.{LAST}" if bench.test else "",
-            sources=(made.verilog,),
-            build_args=_LENIENT,
-            options={
-                **bench.options,
-                "mutants": ",".join(map(str, missing)),
-                "verdicts": str(path),
-                "jobs": str(jobs),
-            },
-        )
         done = threading.Event()
         watch = threading.Thread(target=_watch, args=(path, len(made.mutants), done, quiet))
         watch.start()
         try:
-            # The first failed test ends the process of a mutant.
-            with patch.dict(os.environ, COCOTB_MAX_FAILURES="1"):
-                run(around)
+            if isinstance(bench, Generated):
+                bench.judge(made.verilog, missing, path, jobs)
+            else:
+                _run_each(bench, made.verilog, missing, path, jobs)
         finally:
             done.set()
             watch.join()
         found = _verdicts(path)
     return found
+
+
+def _run_each(bench: Run, verilog: Path, mutants: Sequence[int], verdicts: Path, jobs: int) -> None:
+    names = [name for name in bench.module.split(",") if name]
+    around = replace(
+        bench,
+        module=",".join(["tb.mutate.fork_each", *names]),
+        test=f"{bench.test}$|\\.{FIRST}$|\\.{LAST}" if bench.test else "",
+        sources=(verilog,),
+        build_args=_LENIENT,
+        options={
+            **bench.options,
+            "mutants": ",".join(map(str, mutants)),
+            "verdicts": str(verdicts),
+            "jobs": str(jobs),
+        },
+    )
+    # The first failed test ends the process of a mutant.
+    with patch.dict(os.environ, COCOTB_MAX_FAILURES="1"):
+        run(around)
 
 
 def _verdicts(path: Path) -> dict[int, tuple[str, str]]:
@@ -153,10 +140,10 @@ def _compared(
     return {number: tuple(found[str(number)]) for number in numbers}
 
 
-def _digest(bench: Run, made: Netlist) -> str:
+def _digest(bench: Run | Generated, made: Netlist) -> str:
     """Return the digest of all that decides a verdict: the netlist, the bench and its neighbours."""
-    digest = hashlib.sha256(made.verilog.read_bytes() + repr(bench.options).encode())
-    digest.update((Path(__file__).parent / "fork_each.py").read_bytes())
+    chosen = bench.chosen if isinstance(bench, Generated) else repr(bench.options)
+    digest = hashlib.sha256(made.verilog.read_bytes() + chosen.encode())
     modules = [TB.parent / f"{name.replace('.', '/')}.py" for name in bench.module.split(",")]
     helpers = [
         path
@@ -164,7 +151,8 @@ def _digest(bench: Run, made: Netlist) -> str:
         for path in folder.glob("*.py")
         if not path.name.startswith(("rtl_", "test_"))
     ]
-    for path in sorted({*modules, *helpers}):
+    own = (Path(__file__).with_name(f"{name}.py") for name in ("forks", "fork_each", "generated"))
+    for path in (*own, *sorted({*modules, *helpers})):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -177,6 +165,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("block", nargs="*", help="blocks (default: all)")
     parser.add_argument("--mutants", type=int, default=1000, help="of each block")
     parser.add_argument("--seed", type=int, default=1, help="of their choice")
+    parser.add_argument("--note", action="store_true", help="keep the result in the repository")
     parser.add_argument("--jobs", type=int, default=2, help="processes at once")
     given = parser.parse_args(arguments)
     if unknown := [name for name in given.block if name not in BLOCKS]:
@@ -189,8 +178,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         (KEPT / f"{name}.json").write_text(
             json.dumps([asdict(one) for one in judged], indent=1) + "\n", encoding="utf-8"
         )
+        if given.note:
+            note("blocks", name, scores(judged, given.seed, BLOCKS[name].files()))
         counts = Counter(one.verdict for one in judged)
-        left = [one for one in judged if one.verdict not in ("killed", "equivalent")]
+        left = [one for one in judged if one.verdict in LEFT]
         print(
             f"{name}: {len(judged)} mutants, {counts['killed']} killed,"
             f" {counts['equivalent']} equivalent, {len(left)} survived",

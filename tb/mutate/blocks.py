@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+from amaranth.lib.wiring import Component
 from tb.bench import Run
-from tb.unit.unit_runs import UNITS
+from tb.mutate.generated import Generated
+from tb.unit.unit_runs import FARMS, UNITS, chain_run
 from tb.uvm.acting_runs import OWNING
 from tb.uvm.lane_runs import lane_run
+
+from qstep.config import Config
+from qstep_rtl.cobs import CobsDecoder, CobsEncoder
+from qstep_rtl.commands import Commands
+from qstep_rtl.crc32 import Crc32, RecordDigest
+from qstep_rtl.session import Session
 
 __all__ = ["BLOCKS", "Block", "Contract"]
 
@@ -44,7 +53,7 @@ class Block:
     name : str
     sources : tuple of str
         Files whose cells are mutated.
-    runs : tuple of (Run, Contract)
+    runs : tuple of (Run or Generated, Contract)
         Benches in several geometries; each one gets mutants of its own.
     words : int
         Arrays of up to so many words are registers, not memories.
@@ -52,8 +61,15 @@ class Block:
 
     name: str
     sources: tuple[str, ...]
-    runs: tuple[tuple[Run, Contract], ...]
+    runs: tuple[tuple[Run | Generated, Contract], ...]
     words: int = 1
+
+    def files(self) -> dict[str, bytes]:
+        """Return the mutated files by name."""
+        bench, _ = self.runs[0]
+        if isinstance(bench, Generated):
+            return {path.name: path.read_bytes() for path in bench.run.sources}
+        return {name: (bench.rtl / name).read_bytes() for name in self.sources}
 
 
 def _units(top: str, module: str = "") -> list[Run]:
@@ -115,11 +131,19 @@ def _beside_slots(block: str, *sources: str) -> Block:
     return Block(block, sources, _plain(*runs))
 
 
+def _link(name: str, component: type[Component], module: str, chosen: str, *given: Any) -> Block:
+    """Return a generated block of the link."""
+    bench = Generated(component, given, f"tb.unit.test_link_{module}", chosen)
+    return Block(name, (bench.source,), ((bench, Contract()),))
+
+
 _LANES = _lanes((16, 4, 16, 1), (7, 3, 8, 3))
 
 
-def _with(contract: object, runs: Sequence[Run]) -> tuple[tuple[Run, Contract], ...]:
-    return tuple((run, contract(run)) for run in runs)  # type: ignore[operator]
+def _with(
+    contract: Callable[[Run], Contract], runs: Sequence[Run]
+) -> tuple[tuple[Run, Contract], ...]:
+    return tuple((run, contract(run)) for run in runs)
 
 
 BLOCKS = {
@@ -164,5 +188,12 @@ BLOCKS = {
             ),
             _agents(*OWNING),
         ),
+        Block("stop", ("qs_stop.sv",), _plain(chain_run(FARMS[0]))),
+        _link("cobs-decoder", CobsDecoder, "cobs", "decoder"),
+        _link("cobs-encoder", CobsEncoder, "cobs", "encoder"),
+        _link("crc", Crc32, "crc", "crc"),
+        _link("digest", RecordDigest, "crc", "digest", 5, 3),
+        _link("session", Session, "session", ""),
+        _link("commands", Commands, "commands", "", Config(states=25, actions=3)),
     )
 }

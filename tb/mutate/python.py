@@ -29,6 +29,7 @@ import numba
 import numpy
 import pytest
 from tb.mutate.python_mutants import Fault, faults
+from tb.mutate.record import note
 
 __all__ = ["MODULES", "survivors"]
 
@@ -41,10 +42,19 @@ _AGAIN = {"qstep", "qstep_rtl", "qstep_sim", "qstep_fpga", "tb", "gymnasium"}
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "build" / "mutants" / "python"
 _SPARE_S = 20
+_CHOSEN = "unit and not release"
+
+_SESSION = tuple(
+    f"tb/sw/test_session_{what}.py" for what in ("retries", "refused", "rates", "lost")
+)
 
 MODULES: dict[str, tuple[str, ...]] = {
     "fixed": ("tb/sw/test_fixed.py", "tb/sw/test_config.py"),
     "model": ("tb/sw/test_model.py",),
+    "protocol": tuple(f"tb/sw/test_{what}.py" for what in ("protocol", "frames", "records")),
+    "link/frames": ("tb/sw/test_frames.py",),
+    "link/window": (*_SESSION, "tb/sw/test_session.py"),
+    "link/session": (*_SESSION, "tb/sw/test_driver_errors.py", "tb/sw/test_session.py"),
 }
 """The tests of each module under ``sw/qstep``, fast ones first."""
 
@@ -85,7 +95,7 @@ def _is_found(module: str, source: str, limit_s: float) -> tuple[bool, float]:
                 if loaded.partition(".")[0] in _AGAIN:
                     del sys.modules[loaded]
             sys.meta_path.insert(0, _Faulty(name, path, source))
-            options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "unit"]
+            options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", _CHOSEN]
             code = int(pytest.main([*options, *MODULES[module]]))
         finally:
             os._exit(code)
@@ -140,6 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("module", nargs="*", help="modules (default: all)")
     parser.add_argument("--mutants", type=int, default=1000, help="of each module")
     parser.add_argument("--seed", type=int, default=1, help="of their choice, if there are more")
+    parser.add_argument("--note", action="store_true", help="keep the result in the repository")
     given = parser.parse_args(arguments)
     if unknown := [name for name in given.module if name not in MODULES]:
         parser.error(f"no such module: {', '.join(unknown)}; there are {', '.join(MODULES)}")
@@ -152,6 +163,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{module}: {tried - len(missed)} of {tried} found, {share:.1%}")
         for fault in missed:
             print(f"    line {fault.line}: {fault.text}")
+        if given.note:
+            left = [{"line": fault.line, "text": fault.text} for fault in missed]
+            note("modules", module, {"faults": tried, "found": tried - len(left), "missed": left})
     return 0 if enough else 1
 
 

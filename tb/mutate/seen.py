@@ -37,9 +37,10 @@ def wrapper(verilog: str, top: str, contract: Contract) -> str:
     lines += [f"wire {size}raw_{name};" for way, size, name in found if way == "output"]
     links = [f".{name}({'raw_' * (way == 'output')}{name})" for way, _, name in found]
     lines += [f"{top} netlist({', '.join(links)});", contract.declare]
+    end = "_i" if ("input", "", "clk_i") in found else ""
     lines += [
-        "reg started = 0; always @(posedge clk_i) started <= 1;",
-        "always @* assume(started || rst_i);",
+        f"reg started = 0; always @(posedge clk{end}) started <= 1;",
+        f"always @* assume(started || rst{end});",
         *(f"always @* assume({condition});" for condition in contract.assume),
     ]
     lines += [

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from tb.bench import BenchError
 from tb.mutate import __main__ as mutate
+from tb.mutate import record
 from tb.mutate.blocks import BLOCKS, Block, Contract
+from tb.mutate.record import digest, kept
 
 pytestmark = pytest.mark.formal
 
@@ -60,15 +62,44 @@ def test_a_promise_about_an_output_that_there_is_not_is_an_error() -> None:
         mutate.judge(wrong, 1, seed=1, jobs=1)
 
 
+def test_a_generated_block_runs_its_own_bench_in_which_some_tests_find_less() -> None:
+    session = BLOCKS["session"]
+    judged = mutate.judge(session, 12, seed=2, jobs=1)
+    assert {one.verdict for one in judged} <= {"killed", "equivalent"}
+    assert Counter(one.verdict for one in judged)["killed"] > 8
+    (bench, contract), *_ = session.runs
+    one_test = replace(bench, chosen="repeats_only")
+    less = mutate.judge(replace(session, runs=((one_test, contract),)), 12, seed=2, jobs=1)
+    assert "differs" in {one.verdict for one in less}
+
+
+def test_what_is_kept_of_blocks_is_of_the_hardware_as_it_is() -> None:
+    found = kept()["blocks"]
+    for name, score in found.items():
+        assert score["digest"] == digest(BLOCKS[name].files()), f"python -m tb.mutate {name} --note"
+        others = score["killed"] + score["equivalent"] + len(score["survived"])
+        assert others == score["mutants"]
+    files = BLOCKS["hazard"].files()
+    assert found["hazard"]["digest"] != digest({"qs_hazard.sv": files["qs_hazard.sv"] + b"\n"})
+
+
 def test_the_run_fails_if_a_mutant_survives(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     one = mutate.Judged("d1", 1, "inv", "$1 A[0]", "x.sv:1.1", "equivalent", "no register differs")
     judged = [one]
     monkeypatch.setattr(mutate, "judge", lambda *given, **named: judged)
-    assert mutate.main(["hazard"]) == 0
+    monkeypatch.setattr(record, "RECORD", tmp_path / "mutants.json")
+    record.RECORD.write_text('{"blocks": {}, "modules": {}}', encoding="utf-8")
+    assert mutate.main(["hazard", "--note"]) == 0
+    assert record.kept()["blocks"]["hazard"]["equivalent"] == 1
+    assert list(record.survivors_table())[2:] == []
     judged.append(replace(one, number=2, verdict="differs", why="hold_o in clock 2"))
-    assert mutate.main(["hazard"]) == 1
+    assert mutate.main(["hazard", "--note"]) == 1
+    assert list(record.survivors_table())[2:] == [
+        "| `hazard` | d1 | inv of $1 A[0] | x.sv:1.1 | hold_o in clock 2 |"
+    ]
+    assert "| `hazard` | d1 | 2 | 0 | 1 | 1 |" in list(record.table())[2]
     assert "hazard: 2 mutants, 0 killed, 1 equivalent, 1 survived" in capsys.readouterr().out
     assert [one["verdict"] for one in json.loads((tmp_path / "hazard.json").read_text())] == [
         "equivalent",

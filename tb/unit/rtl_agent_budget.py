@@ -104,3 +104,14 @@ async def another_run_takes_the_place_of_what_was_left_and_none_stops_all(dut: A
         await run.begin(0)
         await run.finish(1.0)
         assert run.made == [0] * run.slots.agents
+
+
+@cocotb.test()
+async def every_bit_of_the_steps_counts(dut: Any) -> None:
+    run = _Run(dut)
+    await run.slots.start()
+    for bit in range(7, 48):
+        await run.begin(1 << bit)
+        for _ in range(4 * run.slots.slots + 43):  # a pass over the rest takes 43 clocks
+            await run.clock(1.0)
+        assert dut.budget_left_o.value, f"none of 2^{bit} steps are left"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import product
 from types import SimpleNamespace
 from typing import Any
 
@@ -54,15 +55,32 @@ async def _load(dut: Any, slots: Slots, agent: int, state: AgentState) -> None:
 
 
 async def _compare(
-    dut: Any, slots: Slots, codes: list[EpsilonCode], states: list[AgentState], rotations: int
+    dut: Any,
+    slots: Slots,
+    codes: list[EpsilonCode],
+    states: list[AgentState],
+    rotations: int,
+    *,
+    reload: bool = False,
 ) -> int:
-    """Step at random and compare epsilon and count in each slot; return how often epsilon fell."""
+    """Step at random and compare epsilon and count in each slot; return how often epsilon fell.
+
+    With `reload`, a slot now and then loads another epsilon or count in place of a step.
+    """
     for agent, (code, state) in enumerate(zip(codes, states, strict=True)):
         await _set(dut, slots, agent, code)
         await _load(dut, slots, agent, state)
     settings = [SimpleNamespace(epsilon=SimpleNamespace(code=code)) for code in codes]
     falls = 0
+    loaded = None
     for _ in range(rotations * slots.slots):
+        agent = slots.agent(0)
+        if reload and loaded is None and agent is not None and random.random() < 0.1:
+            loaded = agent, random.choice([random.randrange(_ONE + 1), None])
+            count = random.randrange(codes[agent].period)
+            dut.epsilon_agent_i.value = agent
+            dut.epsilon_load_i.value = 1 if loaded[1] is not None else 2
+            dut.data_i.value = count << 16 if loaded[1] is None else loaded[1]
         agent = slots.agent(5)
         if agent is not None:
             seen, right = int(dut.epsilon_o.value), states[agent].epsilon
@@ -71,19 +89,28 @@ async def _compare(
         if agent is not None:
             seen, right = int(dut.epsilon_count_o.value), states[agent].epsilon_count
             assert seen == right, f"count of agent {agent} is {seen}, not {right}"
-        stepped = agent is not None and random.random() < 0.9
+        is_loaded = loaded is not None and loaded[0] == agent
+        stepped = agent is not None and not is_loaded and random.random() < 0.9
         ended = stepped and random.random() < 0.4
         if agent is not None:
             old = states[agent].epsilon
-            if stepped:
+            if is_loaded and loaded[1] is None:
+                states[agent].epsilon_count = count
+            elif is_loaded:
+                states[agent].epsilon = loaded[1]
+            elif stepped:
                 ActingModel.lower_epsilon(states[agent], settings[agent], ended)
                 falls += states[agent].epsilon < old
         # Without a step, the end of an episode must not change the schedule.
         dut.epsilon_stepped_i.value = stepped
         dut.epsilon_ended_i.value = ended or not stepped
+        over = loaded is not None and slots.agent(11) == loaded[0]
         await slots.clock()
+        if over:
+            dut.epsilon_load_i.value, loaded = 0, None
     dut.epsilon_stepped_i.value = 0
     await slots.clock(2 * slots.slots)
+    dut.epsilon_load_i.value = 0
     return falls
 
 
@@ -121,3 +148,56 @@ async def any_shift_decrement_and_period_match(dut: Any) -> None:
             )
         falls += await _compare(dut, slots, codes, states, 20)
     assert falls > slots.agents
+
+
+@cocotb.test()
+async def products_round_up_at_every_bit_and_every_bit_of_a_decrement_counts(dut: Any) -> None:
+    slots = Slots(dut)
+    await slots.start()
+    cases = [
+        EpsilonCode(random.getrandbits(24) >> shift << shift | low, 0, 0, shift, 1, False)
+        for shift in range(1, 13)
+        for low in (0, 1, (1 << shift) - 1)
+    ]
+    cases += [EpsilonCode(_ONE - 1, 0, 1 << bit, 0, 1, False) for bit in range(25)]
+    cases += [
+        EpsilonCode(random.randrange(_ONE + 1), 0, random.getrandbits(20), shift, 1, False)
+        for shift in (*range(13), *range(13))
+    ]
+    cases.append(EpsilonCode(_ONE, 0, 0, 0, 1, False))
+    for bit, sign in product(range(20), (-1, 0, 1)):  # beside the end, where it falls to or stops
+        left = random.randrange(1 << 20, 1 << 23)
+        decrement = random.getrandbits(20)
+        end = left + sign * (1 << bit)
+        cases.append(EpsilonCode(left + decrement, end, decrement, 0, 1, False))
+    while cases:
+        codes = [cases.pop() if cases else _SCHEDULES[0].code for _ in range(slots.agents)]
+        await _compare(dut, slots, codes, [AgentState(1, code.start) for code in codes], 2)
+
+
+@cocotb.test()
+async def every_bit_of_a_count_is_compared_with_the_period(dut: Any) -> None:
+    slots = Slots(dut)
+    await slots.start()
+    last = 0xFFFE
+    counts = [last, *(last & ~(1 << bit) for bit in range(1, 16)), last - 1]
+    while counts:
+        states = [
+            AgentState(1, _ONE, epsilon_count=counts.pop() if counts else last)
+            for _ in range(slots.agents)
+        ]
+        codes = [EpsilonCode(_ONE, 0, 1 << 20, 0, last + 1, False)] * slots.agents
+        await _compare(dut, slots, codes, states, 2)
+
+
+@cocotb.test()
+async def what_is_loaded_while_agents_step_is_the_named_agents_alone(dut: Any) -> None:
+    slots = Slots(dut)
+    await slots.start()
+    codes = [
+        EpsilonCode(_ONE, random.getrandbits(23), random.getrandbits(22), shift, period, False)
+        for shift, period in (
+            (random.randrange(13), random.choice([1, 2, 9])) for _ in range(slots.agents)
+        )
+    ]
+    await _compare(dut, slots, codes, [AgentState(1, _ONE) for _ in codes], 100, reload=True)

@@ -1,4 +1,4 @@
-"""The generated parts of ``docs/verification.md``: the sixteen rows, their runs, the proofs."""
+"""The generated parts of ``docs/verification.md``: the sixteen rows, their runs, proofs, mutants."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from tb.bench import TB
+from tb.mutate import record as mutants
 from tb.verify.rows import ROWS, Found, commands_of
 
 __all__ = ["PAGE", "renewed"]
@@ -47,6 +48,9 @@ _PARTS: dict[str, Callable[[dict[str, Found]], Iterator[str]]] = {
     "rows": _rows,
     "runs": _runs,
     "proofs": _proofs,
+    "mutants": lambda _: mutants.table(),
+    "survivors": lambda _: mutants.survivors_table(),
+    "modules": lambda _: mutants.modules_table(),
 }
 
 

@@ -1,0 +1,221 @@
+"""Blocks of the link as Amaranth generates them, each a netlist under its own pytest bench.
+
+A bench runs in Amaranth's simulator as ever, but on an empty design: at each change of an input and each
+edge of the clock, the Verilated netlist with its mutants says what the outputs are.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amaranth import Module, Signal, Value
+from amaranth.back import verilog
+from amaranth.hdl import ClockDomain
+from amaranth.lib.wiring import Component
+from amaranth.sim import Simulator
+from tb.agents.lane import VERILATE, compiler, run_tool, runtime
+from tb.bench import BUILD, Run
+from tb.mutate.forks import PASSED, fork_for_each
+from tb.unit import streams
+
+from qstep.files import make_folder, write_atomically
+from qstep_rtl.invariants import GENERATED
+from qstep_sim import verilator
+
+__all__ = ["Generated"]
+
+_HARNESS = """#include "V{top}.h"
+extern "C" V{top} *make() {{ return new V{top}; }}
+extern "C" void evaluate(V{top} *top, int clk, const uint32_t *in, uint32_t *out) {{
+  top->clk = clk;
+{lines}
+}}
+"""
+
+
+def _ports(block: Component) -> dict[str, tuple[Value, bool]]:
+    """Return the ports of a block by their names in Verilog: the value, and whether it is an input."""
+    found = {}
+    for path, member, value in block.signature.flatten(block):
+        if member.flow.name == "In" and "clk" in path:
+            continue
+        found["__".join(map(str, path))] = Value.cast(value), member.flow.name == "In"
+    return {name: port for name, port in found.items() if len(port[0])}
+
+
+def _words(value: Value) -> int:
+    return (len(value) + 31) // 32
+
+
+def _pieces(ports: dict[str, tuple[Value, bool]], inputs: bool) -> list[str]:
+    """Return the C++ statements that move words of 32 bits to the inputs, or from the outputs."""
+    lines = []
+    for name, (value, is_input) in ports.items():
+        for word in range(_words(value)) if is_input is inputs else ():
+            port = f"top->{name}" + (f"[{word}]" if len(value) > 64 else "")
+            low = len(value) > 64 or not word
+            if inputs:
+                given = f"in[{len(lines)}]"
+                lines.append(f"{port} = {given};" if low else f"{port} |= QData({given}) << 32;")
+            else:
+                lines.append(f"out[{len(lines)}] = {port}{'' if low else ' >> 32'};")
+    return lines
+
+
+@dataclass(frozen=True)
+class Generated:
+    """A generated block and its bench.
+
+    Parameters
+    ----------
+    component : type of Component
+    arguments : tuple
+        Of the block, as its bench makes it.
+    module : str
+        The bench, such as ``tb.unit.test_link_cobs``.
+    chosen : str
+        Of its tests, as ``pytest -k``; empty for all.
+    """
+
+    component: type[Component]
+    arguments: tuple[Any, ...]
+    module: str
+    chosen: str = ""
+
+    @property
+    def source(self) -> str:
+        """The name of the file of the block."""
+        return re.sub(r"(?<!^)(?=[A-Z])", "_", self.component.__name__).lower() + ".v"
+
+    @cached_property
+    def block(self) -> Component:
+        """The block."""
+        return self.component(*self.arguments)
+
+    @cached_property
+    def run(self) -> Run:
+        """The block as the top of a netlist."""
+        path = BUILD / "generated" / self.source
+        text = verilog.convert(self.block, name=path.stem, platform=GENERATED, emit_src=False)
+        make_folder(path.parent)
+        write_atomically(path, text.encode())
+        return Run(path.stem, self.module, sources=(path,))
+
+    def judge(self, netlist: Path, mutants: Sequence[int], verdicts: Path, jobs: int) -> None:
+        """Run the bench on each mutant in a process of its own, as :func:`fork_for_each`.
+
+        Raises
+        ------
+        AssertionError
+            The bench fails without a mutant.
+        """
+        plugin = _Plugin(
+            self, self._library(netlist), lambda: fork_for_each(mutants, verdicts, jobs)
+        )
+        left_out = ("terminal", "cacheprovider", "xdist", "unraisableexception")
+        options = [*(f"-pno:{name}" for name in left_out), "-o", "addopts=", "-s", "-x"]
+        options += ["-W", "ignore::amaranth.hdl.UnusedElaboratable"]  # a netlist is in its place
+        chosen = ["-k", self.chosen, "-m", "not release", "--pyargs", self.module]
+        code = pytest.main([*options, "--import-mode=importlib", *chosen], plugins=[plugin])
+        if plugin.is_child:
+            os._exit(PASSED if code == pytest.ExitCode.OK else 1)
+        if plugin.broken:
+            raise plugin.broken
+
+    def _library(self, netlist: Path) -> ctypes.CDLL:
+        top, folder = self.run.top, netlist.parent / "cpp"
+        ports = {"mutant": (Signal(16), True), **_ports(self.block)}
+        sides = {side: _pieces(ports, side) for side in (True, False)}
+        lines = [*sides[True], "top->eval();", *sides[False]]
+        body = "\n".join(f"  {line}" for line in lines)
+        make_folder(folder)
+        (folder / "harness.cpp").write_text(_HARNESS.format(top=top, lines=body), encoding="utf-8")
+        names = ["--prefix", f"V{top}", "--top-module", top, "--Mdir", folder]
+        run_tool(verilator.find(), *VERILATE, *names, netlist)
+        unit, made = folder / "unit.cpp", folder / "block.so"
+        parts = [*sorted(folder.glob("V*.cpp")), folder / "harness.cpp"]
+        unit.write_text("".join(f'#include "{part}"\n' for part in parts), encoding="utf-8")
+        run_tool(*compiler("-O1"), f"-I{folder}", "-shared", unit, runtime(), "-o", made)
+        library = ctypes.CDLL(str(made))
+        library.make.restype = ctypes.c_void_p
+        library.evaluate.argtypes = [
+            ctypes.c_void_p,
+            ctypes.c_int,
+            ctypes.c_void_p,
+            ctypes.c_void_p,
+        ]
+        return library
+
+
+class _Plugin:
+    """Forks behind the collection of the tests; puts the netlist in the block's place in each child."""
+
+    def __init__(self, of: Generated, library: ctypes.CDLL, fork: Callable[[], int | None]) -> None:
+        self._like, self._library, self._fork = of.block, library, fork
+        self.is_child = False
+        self.broken: AssertionError | None = None
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        number = None
+        try:
+            number = self._fork()
+        except AssertionError as error:
+            self.broken = error
+        if number is None:
+            session.items.clear()
+            return
+        self.is_child = True
+
+        def simulator(block: Component) -> Simulator:
+            if type(block) is type(self._like) and block.signature == self._like.signature:
+                return _simulator(block, self._library, number)
+            return Simulator(block)
+
+        streams.Simulator = simulator  # type: ignore[attr-defined,assignment,misc]
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            crash = getattr(report.longrepr, "reprcrash", None)
+            print(crash.message if crash else report.longreprtext, flush=True)
+
+
+def _simulator(block: Component, library: ctypes.CDLL, number: int) -> Simulator:
+    """Return a simulator in which a netlist drives the outputs of a block."""
+    ports = _ports(block).values()
+    inputs = [value for value, is_input in ports if is_input]
+    outputs = [value for value, is_input in ports if not is_input]
+    read = (ctypes.c_uint32 * sum(map(_words, outputs)))()
+    top = library.make()
+    module = Module()
+    module.domains.sync = domain = ClockDomain()
+
+    def evaluate(clk: int, values: Sequence[Any]) -> bytes:
+        parts = [
+            (int(value) & (1 << len(port)) - 1).to_bytes(4 * _words(port), "little")
+            for port, value in zip(inputs, values, strict=True)
+        ]
+        library.evaluate(top, clk, number.to_bytes(4, "little") + b"".join(parts), read)
+        return bytes(read)
+
+    async def bridge(ctx: Any) -> None:
+        async for edge, *values in ctx.edge(domain.clk, 1).changed(*inputs):
+            if edge:
+                evaluate(0, values)
+            data = evaluate(1 if edge else 0, values)
+            at = 0
+            for port in outputs:
+                size = 4 * _words(port)
+                ctx.set(port, int.from_bytes(data[at : at + size], "little"))
+                at += size
+
+    simulator = Simulator(module)
+    simulator.add_process(bridge)
+    return simulator

@@ -1,0 +1,142 @@
+"""The numbers and layouts of the protocol are those of ``docs/link.md``, which is read here."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from qstep import Config, protocol
+from qstep.acting.config import Acting
+from qstep.protocol import ANSWERS, ARGUMENTS, Layout, Region, Request, StatusCode
+
+pytestmark = pytest.mark.unit
+
+PAGE = (Path(__file__).parents[2] / "docs/link.md").read_text(encoding="utf-8")
+
+
+def section(title: str) -> str:
+    """Return the text of a section of the page."""
+    return PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def rows(title: str) -> list[list[str]]:
+    """Return the cells of the table of a section, from its second row on."""
+    lines = [line for line in section(title).splitlines() if line.startswith("|")]
+    return [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def sizes(text: str) -> dict[str, int]:
+    """Return the fields ``name:bytes`` that a text names, in order."""
+    return {name: int(size) for name, size in re.findall(r"\b(\w+):(\d)\b", text)}
+
+
+def test_every_request_has_the_number_and_the_fields_of_its_row():
+    found = rows("Requests")
+    assert [(int(number, 0), name) for number, name, *_ in found] == [
+        (request.value, request.name) for request in Request
+    ]
+    for _, name, payload, _ in found:
+        layout = ARGUMENTS[Request[name]]
+        assert list(layout.sizes.items()) == list(sizes(payload).items()), name
+        assert layout.size == sum(sizes(payload).values())
+    assert set(ARGUMENTS) == set(Request)
+
+
+def test_every_answer_has_the_fields_of_its_row():
+    found = {Request[name]: answer for _, name, _, answer in rows("Requests")}
+    counters = re.fullmatch(r"seven counters of 8 bytes: `(.*)", found[Request.COUNTERS])
+    assert counters is not None
+    found[Request.COUNTERS] = " ".join(f"{name}:8" for name in counters[1].split())
+    assert len(sizes(found[Request.COUNTERS])) == 7
+    expected = {request: sizes(answer) for request, answer in found.items() if sizes(answer)}
+    assert {request: layout.sizes for request, layout in ANSWERS.items()} == expected
+    assert all(list(ANSWERS[name].sizes) == list(fields) for name, fields in expected.items())
+
+
+def test_frame_answer_and_overhead_are_as_described():
+    frame = sizes(section("Frame").partition("COBS(")[2].partition(")")[0])
+    crc = frame.popitem()
+    assert (protocol.HEADER.sizes, protocol.CRC.sizes) == (frame, dict([crc]))
+    assert sum(frame.values()) + crc[1] == protocol.OVERHEAD
+    assert f"max_payload = buffer_bytes / 2 - {protocol.OVERHEAD}" in PAGE
+    assert [protocol.max_payload(size) for size in (512, 2048)] == [512 // 2 - 13, 2048 // 2 - 13]
+    common = section("Answers").partition("begins with")[2].partition("`expected`")[0]
+    assert sizes(common) == protocol.COMMON.sizes
+    assert f"`type = request type + {protocol.ANSWER:#x}`" in section("Answers")
+
+
+def test_statuses_and_regions_have_their_numbers():
+    assert [(int(number), name) for number, name, _ in rows("Answers")] == [
+        (status.value, status.name) for status in StatusCode
+    ]
+    said = re.search(r"Refusals are (.*?)\. The", section("Session, epoch, sequence"), re.DOTALL)
+    assert said is not None
+    names = re.findall(r"`(\w+)`", said[1])
+    assert tuple(StatusCode[name] for name in names) == protocol.REFUSALS
+    firsts = "settings", "context", "counters", "tables", "outcomes", "start"
+    for (number, what, *_), first, region in zip(rows("Agents"), firsts, Region, strict=True):
+        assert int(number) == region.value
+        assert what.startswith(first)
+
+
+def test_other_numbers_are_those_of_the_text():
+    assert f"version {protocol.PROTOCOL_VERSION} of the protocol" in PAGE
+    assert f"`steps:8`, 1 to 2^{protocol.MOST_STEPS.bit_length()} - 1" in PAGE
+    assert protocol.MOST_STEPS + 1 == 1 << 48
+    assert f"{protocol.SILENT} + n if the last one ended" in PAGE
+    assert f"STORE to lane {protocol.ALL_LANES}\napplies to every lane" in PAGE
+    assert f"words of {protocol.WORD_BYTES} bytes" in PAGE
+    assert f"`RB` = {protocol.CODE_BITS} (a code: an index" in PAGE
+    assert f"up to {protocol.CODES} - first_code values" in PAGE
+    assert f"BAUD: a divisor below {protocol.LEAST_DIVISOR} is" in PAGE
+    assert "8 data bits, no parity, 1 stop bit" in PAGE
+    assert protocol.BITS_PER_BYTE == 1 + 8 + 1
+    assert f"more than two byte times, {protocol.BREAK_BITS} bits" in PAGE
+    assert f"for {2 * protocol.BREAK_BITS} bit times at {protocol.LEAST_BAUD:,}\n  baud" in PAGE
+    assert "so that two\n  always fit" in PAGE
+    assert protocol.BUFFERS == 2
+
+
+LANE = Config(7, 3)
+AGENTS = Config(7, 3, acting=Acting(agents=2))
+LIVE = Config(7, 3, acting=Acting(agents=2, world="live"))
+BOTH = ["HELLO", "STATUS", "COUNTERS", "BAUD"]
+STEPS = ["CONFIGURE", "NOISE", "REWARDS", "CLEAR", "LOAD", "READ", "APPLY_CODED", "APPLY_RAW"]
+WORDS = ["STORE", "FETCH", "STOP", "PROGRESS"]
+
+
+@pytest.mark.parametrize(
+    ("config", "names"),
+    [
+        (LANE, [*BOTH, *STEPS]),
+        (AGENTS, [*BOTH, *WORDS, "RUN"]),
+        (LIVE, [*BOTH, *WORDS, "BEGIN", "ACT"]),
+    ],
+    ids=["lane", "agents", "live"],
+)
+def test_a_device_knows_the_requests_of_its_kind(config, names):
+    known = protocol.requests_of(config)
+    assert known == tuple(sorted(Request[name] for name in names))
+    assert protocol.arguments_of(config) == {request: ARGUMENTS[request] for request in known}
+
+
+def test_only_in_a_farm_words_name_a_lane():
+    assert "STORE or FETCH has `lane:1` behind `count`" in section("Agents")
+    config = Config(7, 3, acting=Acting(agents=2), lanes=2)
+    found = protocol.arguments_of(config)
+    for request, layout in found.items():
+        words = request in (Request.STORE, Request.FETCH)
+        expected = ARGUMENTS[request].sizes | ({"lane": 1} if words else {})
+        assert list(layout.sizes.items()) == list(expected.items())
+    assert set(found) == set(protocol.requests_of(config))
+
+
+def test_a_layout_packs_low_bytes_first_and_names_what_it_unpacks():
+    layout = Layout(a=1, b=2, c=4, d=8)
+    data = bytes(range(1, 16))
+    values = 0x01, 0x0302, 0x07060504, 0x0F0E0D0C0B0A0908
+    assert layout.pack(*values) == data
+    assert layout.unpack(data + b"more") == values
+    assert layout.named(data + b"more") == dict(zip("abcd", values, strict=True))
