@@ -179,7 +179,7 @@ class _Plugin:
                 return _simulator(block, self._library, number)
             return Simulator(block)
 
-        streams.Simulator = simulator  # type: ignore[attr-defined,assignment,misc]
+        streams.Simulator = simulator
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
