@@ -21,14 +21,13 @@ from amaranth.back import verilog
 from amaranth.hdl import ClockDomain
 from amaranth.lib.wiring import Component
 from amaranth.sim import Simulator
-from tb.agents.lane import VERILATE, compiler, run_tool, runtime
-from tb.bench import BUILD, Run
+from tb.bench import BUILD, RTL, Run
 from tb.mutate.forks import PASSED, fork_for_each
 from tb.unit import streams
+from tb.verilated import shared_library
 
 from qstep.files import make_folder, write_atomically
 from qstep_rtl.invariants import GENERATED
-from qstep_sim import verilator
 
 __all__ = ["Generated"]
 
@@ -131,27 +130,17 @@ class Generated:
             raise plugin.broken
 
     def _library(self, netlist: Path) -> ctypes.CDLL:
-        top, folder = self.run.top, netlist.parent / "cpp"
+        top = self.run.top
         ports = {"mutant": (Signal(16), True), **_ports(self.block)}
-        sides = {side: _pieces(ports, side) for side in (True, False)}
-        lines = [*sides[True], "top->eval();", *sides[False]]
-        body = "\n".join(f"  {line}" for line in lines)
-        make_folder(folder)
-        (folder / "harness.cpp").write_text(_HARNESS.format(top=top, lines=body), encoding="utf-8")
-        names = ["--prefix", f"V{top}", "--top-module", top, "--Mdir", folder]
-        run_tool(verilator.find(), *VERILATE, *names, netlist)
-        unit, made = folder / "unit.cpp", folder / "block.so"
-        parts = [*sorted(folder.glob("V*.cpp")), folder / "harness.cpp"]
-        unit.write_text("".join(f'#include "{part}"\n' for part in parts), encoding="utf-8")
-        run_tool(*compiler("-O1"), f"-I{folder}", "-shared", unit, runtime(), "-o", made)
+        lines = [*_pieces(ports, True), "top->eval();", *_pieces(ports, False)]
+        harness = netlist.with_name("harness.cpp")
+        text = _HARNESS.format(top=top, lines="\n".join(f"  {line}" for line in lines))
+        harness.write_text(text, encoding="utf-8")
+        made = shared_library(top, RTL, [], harness, generated=netlist.read_text(encoding="utf-8"))
         library = ctypes.CDLL(str(made))
-        library.make.restype = ctypes.c_void_p
-        library.evaluate.argtypes = [
-            ctypes.c_void_p,
-            ctypes.c_int,
-            ctypes.c_void_p,
-            ctypes.c_void_p,
-        ]
+        pointer = ctypes.c_void_p
+        library.make.restype = pointer
+        library.evaluate.argtypes = [pointer, ctypes.c_int, pointer, pointer]
         return library
 
 
