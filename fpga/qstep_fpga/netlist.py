@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 
 from qstep import cache
 from qstep.config import Config
+from qstep.errors import BuildError
 from qstep.protocol import ANSWERS, Request
 from qstep_fpga import pll, tools
 from qstep_fpga.board import Board
@@ -121,8 +122,15 @@ def copies_lanes(board: Board, config: Config) -> bool:
 
 def _synthesis(board: Board, config: Config) -> str:
     """Return the yosys command that maps a device, or the parts of a farm with copied lanes."""
-    family = FAMILIES[board.family]
-    return family.synthesis + (family.free_lanes if config.lanes > 1 else "")
+    family, acting = FAMILIES[board.family], config.acting
+    if acting is None or not acting.lockstep:
+        return family.synthesis + (family.free_lanes if config.lanes > 1 else "")
+    if not family.lockstep:
+        raise BuildError(
+            f"acting.lockstep is true; {board.title} must be a board with an iCE40 UP5K, whose "
+            "multipliers it uses"
+        )
+    return family.lockstep
 
 
 def versions(board: Board) -> dict[str, str]:

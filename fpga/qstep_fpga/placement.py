@@ -44,8 +44,8 @@ class Design:
         From the cache: its name identifies it.
     clock_hz : int
         The clock to place for; the link's, if the lanes have their own.
-    two_clocks : bool
-        The lanes have their own clock, which follows from the PLL.
+    lanes_hz : int, optional
+        The lanes' clock, if they have their own.
     limit_mhz : float
         Upper bound of all clocks, whatever place and route reports.
     """
@@ -53,7 +53,7 @@ class Design:
     board: Board
     netlist: Path
     clock_hz: int
-    two_clocks: bool = False
+    lanes_hz: int | None = None
     limit_mhz: float = math.inf
 
     @classmethod
@@ -64,7 +64,7 @@ class Design:
             board,
             netlist,
             config.link.clock_hz,
-            bool(lanes_clock(config)),
+            config.lane_clock_hz if lanes_clock(config) else None,
             min(limits.values(), default=math.inf),
         )
 
@@ -148,7 +148,7 @@ def _work(design: Design, seed: int) -> tuple[str, list[str], str]:
         *("--json", NETLIST, "--report", REPORT, "--seed", str(seed)),
         *("--freq", f"{design.clock_hz / 1e6:g}", "--timing-allow-fail"),
     ]
-    pins = family.constraints(design.board, design.two_clocks)
+    pins = family.constraints(design.board, design.lanes_hz)
     parts = [design.netlist.name, pins, *command, str(tools.versions(family.packages))]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest(), command, pins
 

@@ -49,7 +49,12 @@ def _outputs(config: Config) -> dict[str, tuple[str, int]]:
 def make(board: Board, config: Config, folder: Path) -> None:
     """Write :data:`PLL` to `folder`; raises as :func:`check_rates` and :func:`pll_command` do."""
     tools.run(pll_command(board, config), folder)
-    check_rates(board, config, (folder / PLL).read_text(encoding="utf-8"))
+    file = folder / PLL
+    written = file.read_text(encoding="utf-8")
+    if lanes_clock(config):
+        written = FAMILIES[board.family].with_lanes(written)
+        file.write_text(written, encoding="utf-8")
+    check_rates(board, config, written)
 
 
 def check_rates(board: Board, config: Config, written: str) -> None:

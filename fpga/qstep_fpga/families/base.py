@@ -29,6 +29,8 @@ class Family(Protocol):
         Yosys command that maps to the family.
     free_lanes : str
         Options of `synthesis` for several lanes that nextpnr places freely.
+    lockstep : str
+        Yosys command for lanes in lockstep; empty if the family does not have their multipliers.
     refinements : tuple of callable
         Improvements on yosys: each changes a module of a JSON netlist in place before placement.
     agents_refinements : tuple of callable
@@ -50,6 +52,7 @@ class Family(Protocol):
     packages: ClassVar[tuple[str, ...]]
     synthesis: ClassVar[str]
     free_lanes: ClassVar[str]
+    lockstep: ClassVar[str]
     refinements: ClassVar[tuple[Refinement, ...]]
     agents_refinements: ClassVar[tuple[Refinement, ...]]
     resources: ClassVar[dict[str, tuple[str, ...]]]
@@ -64,11 +67,14 @@ class Family(Protocol):
         `rates` are in hertz, by the names of `pll_rates`.
         """
 
-    def constraints(self, board: Board, two_clocks: bool = False) -> str:
+    def with_lanes(self, pll: str) -> str:
+        """Return the file of a PLL that the command wrote for two clocks, with both as outputs."""
+
+    def constraints(self, board: Board, lanes_hz: int | None = None) -> str:
         """Return the pins of the board's top module in the family's own language.
 
-        With `two_clocks` they also state its input clock, from which the clocks of the PLL's
-        outputs follow.
+        If the lanes have a clock of their own, of `lanes_hz`, they also state its input clock, from
+        which the clocks of the PLL's outputs follow, or those clocks.
         """
 
     def limits(self, board: Board, netlist: Path) -> dict[str, float]:

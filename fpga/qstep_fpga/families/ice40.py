@@ -15,6 +15,15 @@ _FLIP_FLOPS = tuple(
     f"SB_DFF{enable}{reset}" for enable in ("", "E") for reset in ("", "R", "S", "SR", "SS")
 )
 
+_WITH_LANES = (
+    ("Achieved output frequency:", "Achieved lanes' frequency:"),
+    ("Given input frequency:", "Achieved output frequency:"),
+    ("output clock_out,", "output clock_out,\n\toutput lanes_out,"),
+    ("SB_PLL40_PAD", "SB_PLL40_2_PAD"),
+    (".PLLOUTCORE(clock_out)", ".PLLOUTGLOBALA(clock_out),\n\t\t.PLLOUTGLOBALB(lanes_out)"),
+)
+"""What changes in a PLL with one output so that it hands on its input, too."""
+
 
 class ICE40:
     """See :class:`qstep_fpga.families.base.Family`. A logic cell holds a LUT and a flip-flop."""
@@ -28,6 +37,10 @@ class ICE40:
         "synth_ice40 -dsp -device u -dffe_min_ce_use 5"
     )
     free_lanes: ClassVar[str] = ""
+    # Multipliers are the RTL's own cells, which yosys would change with -dsp.
+    lockstep: ClassVar[str] = (
+        "scratchpad -copy abc9.script.default.area abc9.script; synth_ice40 -abc9 -spram -device u"
+    )
     refinements: ClassVar[tuple[Refinement, ...]] = ()
     agents_refinements: ClassVar[tuple[Refinement, ...]] = ()
     resources: ClassVar[dict[str, tuple[str, ...]]] = {
@@ -42,14 +55,27 @@ class ICE40:
     }
     block_bits: ClassVar[int] = 4 * 1024
     bitstream: ClassVar[str] = ".bin"
-    pll_rates: ClassVar[dict[str, str]] = {"clock_out": r"Achieved output frequency: +([\d.]+) MHz"}
+    pll_rates: ClassVar[dict[str, str]] = {
+        "clock_out": r"Achieved output frequency: +([\d.]+) MHz",
+        "lanes_out": r"Achieved lanes' frequency: +([\d.]+) MHz",
+    }
 
     def pll(self, board: Board, rates: dict[str, int], file: str) -> list[str]:
-        words = ["-i", f"{board.clock_hz / 1e6:g}", "-o", f"{rates['clock_out'] / 1e6:g}"]
+        made = rates.get("lanes_out", rates["clock_out"])
+        words = ["-i", f"{board.clock_hz / 1e6:g}", "-o", f"{made / 1e6:g}"]
         return ["yowasp-icepll", *words, "-p", "-m", "-q", "-f", file]
 
-    def constraints(self, board: Board, two_clocks: bool = False) -> str:
+    def with_lanes(self, pll: str) -> str:
+        # The PLL makes one clock, for the lanes; the link gets the input's own.
+        for one, two in _WITH_LANES:
+            pll = pll.replace(one, two)
+        return pll
+
+    def constraints(self, board: Board, lanes_hz: int | None = None) -> str:
         lines = []
+        if lanes_hz is not None:
+            lines += [f"set_frequency clk {board.clock_hz / 1e6:g}\n"]
+            lines += [f"set_frequency lanes_clk {lanes_hz / 1e6:g}\n"]
         for port, pin in ports(board):
             pull = " -pullup yes" if pin.pull == "up" else ""
             lines.append(f"set_io{pull} {port} {pin.at}\n")

@@ -176,7 +176,7 @@ def place_around(
     beside: frozenset[Tile],
     clock_hz: int,
     seed: int,
-    two_clocks: bool = False,
+    lanes_hz: int | None = None,
 ) -> Around:
     """Pack and place everything but the lanes, or find it in the cache.
 
@@ -194,8 +194,8 @@ def place_around(
     clock_hz : int
         That of the link.
     seed : int
-    two_clocks : bool
-        The lanes have another one, which follows from the PLL.
+    lanes_hz : int, optional
+        Their clock, if the lanes have another one.
 
     Raises
     ------
@@ -212,7 +212,7 @@ def place_around(
     netlist = design("board", cells, top["ports"], top["netnames"])
     words = [*family.place(board), "--json", NETLIST, "--write", "placed.json", "--no-route"]
     words += ["--freq", f"{clock_hz / 1e6:g}", "--seed", str(seed), "--timing-allow-fail"]
-    pins = family.constraints(board, two_clocks)
+    pins = family.constraints(board, lanes_hz)
     parts = [netlist, pins, *words, str(tools.versions(family.packages))]
 
     def make(folder: Path) -> Path:

@@ -154,7 +154,8 @@ def copy_lanes(
     def placed(seed: int) -> _Routed:
         around = place_around(
             *(board, grid, modules[top], lanes, modules[lane], plan.beside),
-            *(clock_hz if link_hz is None else link_hz, seed, link_hz is not None),
+            *(clock_hz if link_hz is None else link_hz, seed),
+            None if link_hz is None else clock_hz,
         )
         return _Routed(seed, around, _route(board, around, lanes, clock_hz, link_hz))
 

@@ -28,8 +28,8 @@ def checked_agents(
     Raises
     ------
     ConfigError
-        `config` has no agents, the number of settings is not that of its agents, or it lacks the
-        schedules or the limit of steps that they need.
+        `config` has no agents, the number of settings is not that of its agents, it lacks the
+        schedules or the limit of steps that they need, or agents in lockstep have different ones.
     """
     acting = config.acting
     if not isinstance(acting, Acting):
@@ -44,6 +44,13 @@ def checked_agents(
                 f"epsilon kind of agent {agent} is {own.epsilon.kind!r}; it must be 'constant' where "
                 "acting.schedules is false"
             )
+        for name in ("alpha", "gamma", "epsilon") if acting.lockstep else ():
+            given, first = getattr(own, name), getattr(settings[0], name)
+            if given != first:
+                raise ConfigError(
+                    f"{name} of agent {agent} is {given}; it must be that of agent 0, {first}, where "
+                    "acting.lockstep is true"
+                )
     if max_episode_steps and not acting.step_limit:
         raise ConfigError(
             f"max_episode_steps is {max_episode_steps}; it must be 0 where acting.step_limit is false"
@@ -64,6 +71,11 @@ def check_parts(
         if len(given) != acting.agents:
             raise ConfigError(f"{what} are of {len(given)} agents; these are {acting.agents}")
     for agent, (own, state) in enumerate(zip(settings, states, strict=True)):
+        if acting.lockstep and state.begun != states[0].begun:
+            raise ConfigError(
+                f"begun of agent {agent} is {state.begun}; it must be that of agent 0, "
+                f"{states[0].begun}, where acting.lockstep is true"
+            )
         # Values that a device without the switch does not count, and epsilon, which never falls there.
         stays = {
             "schedules": {"epsilon": own.epsilon.code.start, "epsilon_count": 0},

@@ -157,16 +157,17 @@ def world_writes(config: Config, world: WorldTable) -> Iterator[Access]:
         | world.reward.astype(object) & ((1 << width) - 1)
     )
     bits = width + state_bits + 1
-    for state, action, slot in np.ndindex(*world.split.shape):
-        word = _word(outcomes[state, action], world.split[state, action], slot, bits, "outcomes")
-        for column, data in _columns(word, len(world.split[state, action]), bits):
-            index = state << 14 | action << 8 | slot << 2 | column
-            yield Access(Region.WORLD, index, data)
+    # The start first: lanes in lockstep store it with each outcome that ends an episode.
     starts = world.start_state.astype(object)
     for slot in range(len(starts)):
         word = _word(starts, world.start_split, slot, state_bits, "start states")
         for column, data in _columns(word, len(starts), state_bits):
             yield Access(Region.STARTS, slot << 1 | column, data)
+    for state, action, slot in np.ndindex(*world.split.shape):
+        word = _word(outcomes[state, action], world.split[state, action], slot, bits, "outcomes")
+        for column, data in _columns(word, len(world.split[state, action]), bits):
+            index = state << 14 | action << 8 | slot << 2 | column
+            yield Access(Region.WORLD, index, data)
     yield limit_write(world.max_episode_steps)
 
 

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host accesses to lanes in lockstep: settings, contexts, counters, tables and worlds.
+//
+// Function    The map of docs/agents.md, with these limits: settings, epsilon and whether agents have begun are those
+//             of all agents, whichever is written; other words of contexts and settings read as 0.
+// Timing      Up to 30 clocks; for counters see qs_lockstep_tally.
+// Handshake   bus_valid_i, and the access, stay until bus_done_o is 1, for one clock, in which bus_data_o is
+//             the word read. While agents act only counters may be read. A generator's words are written in
+//             one lane at a time.
+// Reset       Aborts an access.
+// Hazards     none
+// Invariants  none
+// Resources   About 250 logic cells of an iCE40.
+// Reference   none
+
+module qs_lockstep_bus
+  import qs_lockstep_pkg::*;
+#(
+    parameter int unsigned Lanes  = 3,
+    parameter int unsigned States = 25
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input  logic        bus_valid_i,
+    input  logic        bus_write_i,
+    input  logic        bus_all_i,
+    input  logic [ 2:0] bus_lane_i,
+    input  logic [ 2:0] bus_region_i,
+    input  logic [29:0] bus_index_i,
+    input  logic [31:0] bus_data_i,
+    output logic        bus_done_o,
+    output logic [31:0] bus_data_o,
+
+    input  logic [AgentBits-1:0] s0_agent_i,
+    input  logic                 s0_draws_i,
+    input  logic                 begun_i,
+    output logic                 set_begun_o,
+    output logic                 begun_o,
+
+    output settings_t           settings_o,
+    output access_t [Lanes-1:0] access_o,
+
+    input place_t  [Lanes-1:0]            place_i,
+    input choice_t [Lanes-1:0]            choice_i,
+    input logic    [Lanes-1:0][Width-1:0] value_i,
+    input logic    [Lanes-1:0][     15:0] bits_i,
+
+    output logic                 count_read_o,
+    output logic                 count_write_o,
+    output logic [AgentBits-1:0] agent_o,
+    input  logic                 count_done_i,
+    input  logic [         15:0] count_i
+);
+
+  localparam int unsigned OwnBits = $clog2(States);
+  localparam int unsigned Counts = 2, Table = 3, World = 4, Starts = 5;
+
+  typedef enum logic [2:0] {
+    StIdle,
+    StOpen,
+    StSlot,
+    StPass,
+    StTurn,
+    StCount,
+    StDone
+  } state_e;
+
+  state_e state_q;
+  logic [5:0] region_q;  // a bit each
+  logic [4:0] field_q;  // of a context
+  logic [AgentBits-1:0] agent_q;
+  logic [Lanes-1:0] lanes_q;
+  logic [3:0] clock_q;
+  logic [24:0] epsilon_q;
+  logic [StateBits-1:0] start_q, state_word_q;
+  choice_t choice_q;
+  logic write_q, opens, in_slot, turns_q, ends_q, done;
+  logic [4:1] strobe_q;  // the access' slot is in this stage
+  logic [Lanes-1:0] set_q, set_value_q;
+  logic [15:0] bits_q, low_q;
+  logic [31:0] data;
+  access_t access;
+
+  // The sources of a word that is read, one bit each, and the words of the selected lane.
+  logic [StateBits-1:0] own_state;
+  choice_t own_choice;
+  logic signed [Width-1:0] own_value;
+  logic [15:0] own_bits;
+  logic is_word, is_place;
+
+  assign opens   = state_q == StOpen;
+  assign in_slot = state_q == StSlot && s0_agent_i == agent_q;
+
+  always_ff @(posedge clk_i) begin
+    if (state_q == StIdle) begin
+      for (int unsigned n = 0; n < 6; n++) region_q[n] <= bus_region_i == 3'(n);
+      for (int unsigned n = 0; n < 5; n++)
+        field_q[n] <= bus_region_i == 3'd1 && bus_index_i[2:0] == 3'(n);
+      for (int unsigned n = 0; n < Lanes; n++) lanes_q[n] <= bus_all_i || bus_lane_i == 3'(n);
+      write_q <= bus_write_i;
+      unique case (bus_region_i)
+        3'(Counts): agent_q <= bus_index_i[7:4];
+        3'(Table):  agent_q <= bus_index_i[25:22];
+        3'(World):  agent_q <= '0;  // any slot
+        default:    agent_q <= bus_index_i[6:3];
+      endcase
+    end
+    // Without an access, the start state, from which agents begin.
+    state_word_q <= start_q;
+    choice_q <= '{bus_data_i[29], bus_data_i[17:16]};
+    if (state_q != StIdle) begin
+      if (field_q[4]) state_word_q <= bus_data_i[StateBits-1:0];
+      if (region_q[Table]) begin
+        state_word_q <= bus_index_i[10:6];
+        choice_q <= '{1'b0, bus_index_i[1:0]};
+      end
+      if (region_q[World]) begin
+        state_word_q <= bus_index_i[18:14];
+        choice_q <= '{1'b0, bus_index_i[9:8]};
+      end
+    end
+  end
+
+  // StDone lasts one clock, in which a word read is on bus_data_o; what passes by is read as it passes.
+  always_ff @(posedge clk_i) begin
+    clock_q <= clock_q + 1'b1;
+    unique case (state_q)
+      StIdle: if (bus_valid_i && !bus_done_o) state_q <= StOpen;
+      StOpen: begin
+        clock_q <= '0;
+        if (region_q[Counts]) state_q <= StCount;
+        else if (field_q[0] || field_q[1]) state_q <= StTurn;
+        else if (field_q[4] || region_q[Table] || region_q[World]) state_q <= StSlot;
+        else state_q <= StDone;
+      end
+      StSlot: begin
+        clock_q <= '0;
+        if (strobe_q[1]) state_q <= StPass;
+      end
+      StPass:  if (clock_q == 4'd8) state_q <= StIdle;
+      StTurn:  if (&clock_q) state_q <= StIdle;
+      StCount: if (count_done_i) state_q <= StIdle;
+      default: state_q <= StIdle;
+    endcase
+    if (rst_i) state_q <= StIdle;
+
+    strobe_q <= {strobe_q[3:1], in_slot};
+    for (int unsigned n = 0; n < Lanes; n++) begin
+      set_q[n] <= s0_draws_i || (in_slot && lanes_q[n] && write_q != region_q[Table]);
+      set_value_q[n] <= in_slot && lanes_q[n] && write_q && region_q[Table];
+    end
+    bits_q <= own_bits;
+    bus_done_o <= done;
+    bus_data_o <= data;
+    if (opens && write_q) begin
+      if (region_q[0] && bus_index_i[2:0] == '0)
+        {settings_o.kappa, settings_o.alpha} <= bus_data_i;
+      if (field_q[2]) epsilon_q <= bus_data_i[24:0];
+      if (region_q[Starts]) start_q <= bus_data_i[StateBits-1:0];
+    end
+    // The word's four parts of 16 bits pass in turn, each in the last of four clocks.
+    turns_q <= state_q == StTurn && clock_q[1:0] == 2'd2;
+    ends_q  <= state_q == StTurn && clock_q == (field_q[0] ? 4'd6 : 4'd14);
+    if (turns_q) low_q <= bits_q;
+  end
+
+  assign settings_o.threshold = epsilon_q[24:8];
+  assign set_begun_o = opens && write_q && field_q[4];
+  assign begun_o = bus_data_i[30];
+  assign count_read_o = state_q == StCount && !write_q;
+  assign count_write_o = state_q == StCount && write_q;
+  assign agent_o = agent_q;
+
+  // What the lanes take. An outcome that ends an episode goes on in the start state.
+  logic turn_writes, is_terminated;
+  assign turn_writes = write_q && clock_q[3] == field_q[1];
+  assign is_terminated = bus_data_i[OwnBits+Width];
+  always_comb begin
+    access = '{
+        state: state_word_q,
+        choice: choice_q,
+        outcome: '{
+            is_terminated,
+            is_terminated ? start_q : StateBits'(bus_data_i[Width+:OwnBits]),
+            bus_data_i[Width-1:0]
+        },
+        value: bus_data_i[Width-1:0],
+        set: 1'b0,
+        keep: strobe_q[4] && !field_q[4],
+        set_world: 1'b0,
+        set_value: 1'b0,
+        holds: state_q == StTurn,
+        agent: agent_q,
+        turn: 1'b0,
+        bits: turn_writes ? (clock_q[2] ? bus_data_i[31:16] : bus_data_i[15:0]) : bits_q
+    };
+    for (int unsigned n = 0; n < Lanes; n++) begin
+      access_o[n] = access;
+      access_o[n].set = set_q[n];
+      access_o[n].set_world = strobe_q[2] && lanes_q[n] && region_q[World] && write_q;
+      access_o[n].set_value = set_value_q[n];
+      access_o[n].turn = turns_q && lanes_q[n];
+    end
+  end
+
+  always_comb begin
+    own_state  = '0;
+    own_choice = '0;
+    own_value  = '0;
+    own_bits   = '0;
+    for (int unsigned n = 0; n < Lanes; n++) begin
+      if (lanes_q[n]) begin
+        own_state |= place_i[n].state;
+        own_choice |= choice_i[n];
+        own_value |= value_i[n];
+        own_bits |= bits_i[n];
+      end
+    end
+  end
+
+  // Done: the place passes in stage 1, the value in stage 9, the second half of a generator's word as it turns.
+  assign is_word  = field_q[0] || field_q[1];
+  assign is_place = field_q[4];
+  always_comb begin
+    done = state_q == StDone || ends_q || (state_q == StCount && count_done_i) ||
+        (strobe_q[1] && is_place) || (state_q == StPass && clock_q == 4'd7 && !is_place);
+    data = '0;
+    if (is_word) data |= {bits_q, low_q};
+    if (is_place) begin
+      data |= 32'(own_state);
+      data[30:29] |= {begun_i, own_choice.explored};
+      data[17:16] |= own_choice.action;
+    end
+    if (field_q[2]) data |= 32'(epsilon_q);
+    if (region_q[Table]) data |= 32'(own_value);
+    if (region_q[Counts]) data |= 32'(count_i);
+  end
+
+  logic unused_bits;
+  assign unused_bits = ^{bus_index_i, place_i};
+
+endmodule
