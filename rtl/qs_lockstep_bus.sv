@@ -38,8 +38,8 @@ module qs_lockstep_bus
     output logic                 set_begun_o,
     output logic                 begun_o,
 
-    output settings_t           settings_o,
-    output access_t [Lanes-1:0] access_o,
+    output settings_t             settings_o,
+    output access_t   [Lanes-1:0] access_o,
 
     input place_t  [Lanes-1:0]            place_i,
     input choice_t [Lanes-1:0]            choice_i,
@@ -75,10 +75,10 @@ module qs_lockstep_bus
   logic [24:0] epsilon_q;
   logic [StateBits-1:0] start_q, state_word_q;
   choice_t choice_q;
-  logic write_q, opens, in_slot, turns_q, ends_q, done;
+  logic valid_q, write_q, opens, in_slot, turns_q, ends_q, turn_writes, done;
   logic [4:1] strobe_q;  // the access' slot is in this stage
   logic [Lanes-1:0] set_q, set_value_q;
-  logic [15:0] bits_q, low_q;
+  logic [15:0] bits_q, new_bits_q, low_q;
   logic [31:0] data;
   access_t access;
 
@@ -89,14 +89,15 @@ module qs_lockstep_bus
   logic [15:0] own_bits;
   logic is_word, is_place;
 
-  assign opens   = state_q == StOpen;
+  assign opens = state_q == StOpen;
+  assign turn_writes = write_q && clock_q[3] == field_q[1];
   assign in_slot = state_q == StSlot && s0_agent_i == agent_q;
 
   always_ff @(posedge clk_i) begin
     if (state_q == StIdle) begin
       for (int unsigned n = 0; n < 6; n++) region_q[n] <= bus_region_i == 3'(n);
       for (int unsigned n = 0; n < 5; n++)
-        field_q[n] <= bus_region_i == 3'd1 && bus_index_i[2:0] == 3'(n);
+      field_q[n] <= bus_region_i == 3'd1 && bus_index_i[2:0] == 3'(n);
       for (int unsigned n = 0; n < Lanes; n++) lanes_q[n] <= bus_all_i || bus_lane_i == 3'(n);
       write_q <= bus_write_i;
       unique case (bus_region_i)
@@ -126,7 +127,7 @@ module qs_lockstep_bus
   always_ff @(posedge clk_i) begin
     clock_q <= clock_q + 1'b1;
     unique case (state_q)
-      StIdle: if (bus_valid_i && !bus_done_o) state_q <= StOpen;
+      StIdle:  if (valid_q && !bus_done_o) state_q <= StOpen;
       StOpen: begin
         clock_q <= '0;
         if (region_q[Counts]) state_q <= StCount;
@@ -151,11 +152,12 @@ module qs_lockstep_bus
       set_value_q[n] <= in_slot && lanes_q[n] && write_q && region_q[Table];
     end
     bits_q <= own_bits;
+    new_bits_q <= !turn_writes ? bits_q : clock_q[2] ? bus_data_i[31:16] : bus_data_i[15:0];
+    valid_q <= bus_valid_i && !bus_done_o;
     bus_done_o <= done;
     bus_data_o <= data;
     if (opens && write_q) begin
-      if (region_q[0] && bus_index_i[2:0] == '0)
-        {settings_o.kappa, settings_o.alpha} <= bus_data_i;
+      if (region_q[0] && bus_index_i[2:0] == '0) {settings_o.kappa, settings_o.alpha} <= bus_data_i;
       if (field_q[2]) epsilon_q <= bus_data_i[24:0];
       if (region_q[Starts]) start_q <= bus_data_i[StateBits-1:0];
     end
@@ -173,8 +175,7 @@ module qs_lockstep_bus
   assign agent_o = agent_q;
 
   // What the lanes take. An outcome that ends an episode goes on in the start state.
-  logic turn_writes, is_terminated;
-  assign turn_writes = write_q && clock_q[3] == field_q[1];
+  logic is_terminated;
   assign is_terminated = bus_data_i[OwnBits+Width];
   always_comb begin
     access = '{
@@ -193,7 +194,7 @@ module qs_lockstep_bus
         holds: state_q == StTurn,
         agent: agent_q,
         turn: 1'b0,
-        bits: turn_writes ? (clock_q[2] ? bus_data_i[31:16] : bus_data_i[15:0]) : bits_q
+        bits: new_bits_q
     };
     for (int unsigned n = 0; n < Lanes; n++) begin
       access_o[n] = access;
@@ -238,6 +239,6 @@ module qs_lockstep_bus
   end
 
   logic unused_bits;
-  assign unused_bits = ^{bus_index_i, place_i};
+  assign unused_bits = ^{bus_index_i, field_q, place_i};
 
 endmodule

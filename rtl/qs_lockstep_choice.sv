@@ -16,8 +16,8 @@ module qs_lockstep_choice
 (
     input logic clk_i,
 
-    input logic [Actions-1:0][Width-1:0] row_i,
-    input logic [ActionBits-1:0]         pick_i,
+    input logic [   Actions-1:0][Width-1:0] row_i,
+    input logic [ActionBits-1:0]            pick_i,
 
     output logic signed [     Width-1:0] maximum_o,
     output logic        [ActionBits-1:0] greedy_o,
@@ -33,7 +33,7 @@ module qs_lockstep_choice
   assign right = $signed(best_q[1]) > $signed(best_q[0]);
 
   always_ff @(posedge clk_i) begin
-    row_q <= row_i;
+    row_q  <= row_i;
     pick_q <= pick_i[1];
     for (int unsigned n = 0; n < 2; n++) begin
       right_q[n] <= $signed(row_i[2*n+1]) > $signed(row_i[2*n]);

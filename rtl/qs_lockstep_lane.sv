@@ -23,24 +23,25 @@ module qs_lockstep_lane
     input settings_t settings_i,
     input access_t   access_i,
 
-    output place_t           place_o,
-    output choice_t          choice_o,  // stage 1
-    output logic [Width-1:0] value_o,
-    output logic [15:0]      bits_o,
+    output place_t              place_o,
+    output choice_t             choice_o,  // stage 1
+    output logic    [Width-1:0] value_o,
+    output logic    [     15:0] bits_o,
 
     // Small counts: read from the cleared half if fresh_*_i is 1; what is written, in stages 5 and 13.
-    input  logic                         fresh_return_i,  // stage 3
-    input  logic                         fresh_counts_i,  // stage 11
+    input logic fresh_return_i,  // stage 3
+    input logic fresh_counts_i,  // stage 11
     output logic signed [ReturnBits-1:0] return_o,
-    output logic [1:0][CountBits-1:0]    counts_o         // terminations, saturations
+    output logic [1:0][CountBits-1:0] counts_o  // terminations, saturations
 );
 
   // --- Stages 0 to 4: where the agent is, and what the world answers ---------------------------------
   (* ram_style = "block", no_rw_check *) place_t places[2**AgentBits];
   (* ram_style = "huge" *) outcome_t outcomes[1<<14];
   logic [StateBits-1:0] s2_state_q, s3_state_q, s4_state_q, s4_x_q;
-  choice_t s2_choice_q, s3_choice_q, s4_choice_q, s5_choice_q, s6_choice_q, s7_choice_q;
-  choice_t s8_choice_q, s9_choice_q, s10_choice_q;
+  choice_t s2_choice_q, s3_choice_q, s4_choice_q, s5_choice_q;
+  choice_t s9_choice_q, s10_choice_q;
+  logic [8:6] explored_q;
   outcome_t s3_outcome_q;
   logic [13:0] s2_pair;
 
@@ -52,16 +53,14 @@ module qs_lockstep_lane
     place_o <= places[control_i.agent[0]];
     if (!access_i.keep) places[control_i.agent[4]] <= '{s4_x_q, s4_state_q, s4_choice_q};
 
-    s2_state_q <= access_i.set ? access_i.state : place_o.state;
-    s3_state_q <= s2_state_q;
-    s4_state_q <= s3_state_q;
+    s2_state_q  <= access_i.set ? access_i.state : place_o.state;
+    s3_state_q  <= s2_state_q;
+    s4_state_q  <= s3_state_q;
     s2_choice_q <= access_i.set ? access_i.choice : choice_o;
     s3_choice_q <= s2_choice_q;
     s4_choice_q <= s3_choice_q;
     s5_choice_q <= s4_choice_q;
-    s6_choice_q <= s5_choice_q;
-    s7_choice_q <= s6_choice_q;
-    s8_choice_q <= s7_choice_q;
+    explored_q  <= {explored_q[7:6], s5_choice_q.explored};
   end
 
   always_ff @(posedge clk_i) begin
@@ -141,7 +140,7 @@ module qs_lockstep_lane
     s8_picks_q <= s7_picks_q;
     s9_value_q <= s8_picks_q ? s8_picked : s8_maximum;
     s9_choice_q.action <= s8_picks_q ? s8_pick_q : s8_greedy;
-    s9_choice_q.explored <= control_i.moves[8] ? s8_explores_q : s8_choice_q.explored;
+    s9_choice_q.explored <= control_i.moves[8] ? s8_explores_q : explored_q[8];
     s10_choice_q <= s9_choice_q;
     s10_value_q <= s9_value_q;
     s11_value_q <= s10_value_q;
@@ -152,12 +151,12 @@ module qs_lockstep_lane
   localparam logic [qs_pkg::CoeffFraction-1:0] BIAS =
       Rounding == 32'(qs_pkg::RoundNearest) ? qs_pkg::HALF : '0;
 
-  logic signed [Width-1:0] entry_q[13:16];  // Q[s, a] of the next step, which is in stages 4 to 7
-  logic signed [Width:0] s6_delta;
+  logic signed [Width-1:0] entry_q  [13:16];  // Q[s, a] of the next step, which is in stages 4 to 7
+  logic signed [  Width:0] s6_delta;
   logic signed [31:0] s9_sum, s11_sum;
   logic [Width:0] s11_rounded;
   logic s12_same_q, s12_saturated_q;
-  logic [StateBits-1:0] s11_state_q;
+  logic [ StateBits-1:0] s11_state_q;
   logic [ActionBits-1:0] s11_action_q;
 
   typedef qs_pkg::saturating#(.Width(Width)) saturating;
@@ -213,7 +212,7 @@ module qs_lockstep_lane
   initial for (int n = 0; n < 2 ** (AgentBits + 1); n++) {returns[n], counts[n]} = '0;
 
   always_ff @(posedge clk_i) begin
-    s5_agent_q  <= control_i.agent[4];
+    s5_agent_q <= control_i.agent[4];
     s4_return_q <= returns[{fresh_return_i, control_i.agent[3]}];
     return_o <= s4_return_q + ReturnBits'(s4_reward_q);
     returns[{1'b0, s5_agent_q}] <= return_o;

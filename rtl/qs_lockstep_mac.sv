@@ -14,6 +14,8 @@
 // Reference   Lattice, "DSP Function Usage Guide for iCE40 Devices" (FPGA-TN-02007).
 
 `ifdef SYNTHESIS
+// verilog_lint: waive-start parameter-name-style
+// verilog_lint: waive-start module-filename
 (* blackbox *)
 module SB_MAC16 #(
     parameter bit A_SIGNED = 0,
@@ -32,14 +34,37 @@ module SB_MAC16 #(
     parameter bit [1:0] TOPOUTPUT_SELECT = 0,
     parameter bit [1:0] BOTOUTPUT_SELECT = 0
 ) (
-    input logic CLK, CE,
-    input logic [15:0] A, B, C, D,
-    input logic AHOLD, BHOLD, CHOLD, DHOLD, IRSTTOP, IRSTBOT, ORSTTOP, ORSTBOT,
-    input logic OLOADTOP, OLOADBOT, ADDSUBTOP, ADDSUBBOT, OHOLDTOP, OHOLDBOT, CI, ACCUMCI, SIGNEXTIN,
+    input logic CLK,
+    CE,
+    input logic [15:0] A,
+    B,
+    C,
+    D,
+    input logic AHOLD,
+    BHOLD,
+    CHOLD,
+    DHOLD,
+    IRSTTOP,
+    IRSTBOT,
+    ORSTTOP,
+    ORSTBOT,
+    input logic OLOADTOP,
+    OLOADBOT,
+    ADDSUBTOP,
+    ADDSUBBOT,
+    OHOLDTOP,
+    OHOLDBOT,
+    CI,
+    ACCUMCI,
+    SIGNEXTIN,
     output logic [31:0] O,
-    output logic CO, ACCUMCO, SIGNEXTOUT
+    output logic CO,
+    ACCUMCO,
+    SIGNEXTOUT
 );
 endmodule
+// verilog_lint: waive-stop parameter-name-style
+// verilog_lint: waive-stop module-filename
 `endif
 
 module qs_lockstep_mac (

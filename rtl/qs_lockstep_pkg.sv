@@ -53,17 +53,17 @@ package qs_lockstep_pkg;
   // An access of the host: its words, and strobes in the stage of the slot that it uses.
   typedef struct packed {
     logic [StateBits-1:0] state;
-    choice_t              choice;
-    outcome_t             outcome;
-    logic [Width-1:0]     value;
-    logic                 set;        // stage 1: go on from `state` and `choice`
-    logic                 keep;       // stage 4: but keep the place that is stored
-    logic                 set_world;  // stage 2: write the outcome of `state` and `choice.action`
-    logic                 set_value;  // stage 1: write `value` to the table, in `state` and `choice.action`
-    logic                 holds;      // the generators stay with `agent`
+    choice_t choice;
+    outcome_t outcome;
+    logic [Width-1:0] value;
+    logic set;  // stage 1: go on from `state` and `choice`
+    logic keep;  // stage 4: but keep the place that is stored
+    logic set_world;  // stage 2: write the outcome of `state` and `choice.action`
+    logic set_value;  // stage 1: write `value` to the table, in `state` and `choice.action`
+    logic holds;  // the generators stay with `agent`
     logic [AgentBits-1:0] agent;
-    logic                 turn;       // the generator's word moves by 16 bits
-    logic [15:0]          bits;       // those that come in
+    logic turn;  // the generator's word moves by 16 bits
+    logic [15:0] bits;  // those that come in
   } access_t;
 
   // The row of a table that holds a state of an agent. A block RAM has 256 rows: each of the first eight agents

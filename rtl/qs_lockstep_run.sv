@@ -23,7 +23,7 @@ module qs_lockstep_run
     input logic rst_i,
 
     input  logic        run_i,
-    input  logic [47:0] run_steps_i,
+    input  logic [47:0] run_steps_i,  // also in the next clock
     input  logic        stop_i,
     output logic        busy_o,
 
@@ -33,10 +33,10 @@ module qs_lockstep_run
     input  logic begun_i,   // set_i: the first start state is drawn, or not
     output logic begun_o,
 
-    output logic                 turn_o,    // a rotation's last clock
-    output logic                 draws_o,   // stage 0: a first start state
-    output control_t             control_o,
-    output logic [CountBits-1:0] recent_o
+    output logic                     turn_o,     // a rotation's last clock
+    output logic                     draws_o,    // stage 0: a first start state
+    output control_t                 control_o,
+    output logic     [CountBits-1:0] recent_o
 );
 
   localparam int unsigned PartBits = 16;
@@ -51,16 +51,16 @@ module qs_lockstep_run
   logic [2:0][PartBits-1:0] left_q;  // steps; a borrow takes a clock a part
   logic [2:0] borrow_q, zero_q;
   logic step, start, will_step_q, will_start_q, step_q, start_q, swept_q, leaves_q, halts_q;
-  logic begins_q, more_q, empty_q;
+  logic begins_q, more_q, empty_q, run_q, stop_q;
   logic [AgentBits-1:0] slot_q;
 
-  assign turn_o  = slot_q == AgentBits'(Agents - 1);
   // All that the next rotation depends on is constant in a rotation's last clocks, but for a stop.
-  assign start   = will_start_q && state_q == StWait;
-  assign step    = will_step_q && (state_q == StWait || state_q == StRun);
+  assign start = will_start_q && state_q == StWait;
+  assign step  = will_step_q && (state_q == StWait || state_q == StRun);
 
   always_ff @(posedge clk_i) begin
-    slot_q <= slot_q >= AgentBits'(Agents - 1) ? '0 : slot_q + 1'b1;
+    slot_q <= turn_o ? '0 : slot_q + 1'b1;
+    turn_o <= slot_q >= AgentBits'(Agents - 2) && !turn_o;
 
     will_start_q <= state_q == StWait && ends_i && !begun_o;
     will_step_q <= (state_q == StWait && begins_i && begun_o) ||
@@ -93,18 +93,20 @@ module qs_lockstep_run
     end
     more_q <= !(&zero_q);
 
-    if (run_i) begin
+    run_q  <= run_i;
+    stop_q <= stop_i || rst_i;
+    if (run_q) begin
       left_q  <= run_steps_i;
       state_q <= StWait;
       halts_q <= 1'b0;
     end
-    if (stop_i || rst_i) begin
+    if (stop_q) begin
       halts_q <= 1'b1;
-      if (state_q == StWait || rst_i) state_q <= StDrain;
+      if (state_q != StRun) state_q <= StDrain;
     end
   end
 
-  assign busy_o = state_q != StIdle;
+  assign busy_o = run_q || state_q != StIdle;
 
   // --- Control of all stages -----------------------------------------------------------------------
   logic [11:1] steps_q;

@@ -28,10 +28,10 @@ module qs_lockstep_tally
     output logic                 begins_o,  // with turn_i: the next rotation is a sweep's first
     output logic                 ends_o,    // or its last
 
-    input  logic [Lanes-1:0][ReturnBits-1:0]     return_i,
-    input  logic [Lanes-1:0][1:0][CountBits-1:0] counts_i,
-    output logic [Lanes-1:0]                     fresh_return_o,
-    output logic [Lanes-1:0]                     fresh_counts_o,
+    input  logic [Lanes-1:0][ReturnBits-1:0]                return_i,
+    input  logic [Lanes-1:0][           1:0][CountBits-1:0] counts_i,
+    output logic [Lanes-1:0]                                fresh_return_o,
+    output logic [Lanes-1:0]                                fresh_counts_o,
 
     input  logic                 read_i,
     input  logic                 write_i,
@@ -79,7 +79,7 @@ module qs_lockstep_tally
   end
 
   // --- The slot whose counts are taken, and the agent's next, which begins at 0 --------------------------
-  logic [20:1] token_q;
+  logic [19:2] token_q;
   logic takes, takes_q;
   logic [Lanes-1:0] at_lane_q;
   logic [CountBits-1:0] steps_q;
@@ -91,7 +91,7 @@ module qs_lockstep_tally
   always_ff @(posedge clk_i) begin
     for (int unsigned n = 0; n < Lanes; n++) at_lane_q[n] <= lane_q == LaneBits'(n);
     takes_q <= takes;
-    token_q <= {token_q[19:2], takes_q, 1'b0};
+    token_q <= {token_q[18:2], takes_q};
     if (takes) steps_q <= recent_i;
     if (token_q[5]) begin
       return_q <= '0;
@@ -113,20 +113,19 @@ module qs_lockstep_tally
   logic [15:0] ram_q, sum_q, addend_q;
   logic carry_q, adds_q, ends_q, writes_q, matches_q, done_q, serves_q, copies_q, copied_q, write_q;
   logic [16:0] sum;
-  logic [LaneBits+AgentBits-1:0] from, place, want;
+  logic [LaneBits+AgentBits-1:0] from_q, place_q, want;
   logic [13:0] address;
+  logic host_writes_q;
 
   assign word    = clock_q[5:1];
   assign want    = {want_lane_i, want_agent_i};
-  assign from    = !host_q ? {lane_q, agent_q} : write_i || copies_q ? want : COPY;
-  assign place   = clock_q[0] && host_q && !write_i ? COPY : from;
-  assign address = 14'({place, clock_q[0] ? written_q : word[3:0]});
+  assign address = 14'(clock_q[0] ? {place_q, written_q} : {from_q, word[3:0]});
   assign sum     = {1'b0, ram_q} + {1'b0, addend_q} + 17'(carry_q);
   assign done_o  = done_q;
   assign data_o  = sum_q;
 
   always_ff @(posedge clk_i) begin
-    if (write_q) totals[address] <= host_q && write_i ? data_i : sum_q;
+    if (write_q) totals[address] <= host_writes_q ? data_i : sum_q;
     else ram_q <= totals[address];
   end
 
@@ -134,10 +133,14 @@ module qs_lockstep_tally
     clock_q <= clock_q + 1'b1;
     if (turn_i && rotation_q == 3'd1) clock_q <= '0;
     adds_q <= (adds_q || (turn_i && rotation_q == 3'd1)) && !(turn_i && visits_last);
+    from_q <= !host_q ? {lane_q, agent_q} : write_i || copies_q ? want : COPY;
+    place_q <= !host_q ? {lane_q, agent_q} : write_i ? want : COPY;
+    host_writes_q <= host_q && write_i;
     // A word is added in its odd clock and written in the next odd one.
     writes_q <= adds_q && !word[4];
     matches_q <= word[3:0] == want_word_i;
-    write_q <= !clock_q[0] && writes_q && (!host_q || copies_q || (serves_q && write_i && matches_q));
+    write_q <= !clock_q[0] && writes_q &&
+        (!host_q || copies_q || (serves_q && write_i && matches_q));
     done_q <= !clock_q[0] && writes_q && host_q && serves_q && !copies_q && matches_q;
     ends_q <= word inside {5'd2, 5'd5, 5'd8, 5'd12, 5'd15};
 

@@ -101,11 +101,22 @@ def test_a_second_clock_is_the_one_that_was_asked_for() -> None:
 
 
 @pytest.mark.unit
-@pytest.mark.parametrize("name", ["icebreaker", "tang-nano-20k"])
-def test_a_chip_whose_pll_makes_one_clock_says_so(name: str) -> None:
+def test_a_chip_whose_pll_makes_one_clock_says_so() -> None:
     message = "acting.clock_hz is 180000000; the PLL of .* makes one clock.*: leave it out"
     with pytest.raises(BuildError, match=message):
-        pll.pll_command(*with_lanes_at(name, 180_000_000))
+        pll.pll_command(*with_lanes_at("tang-nano-20k", 180_000_000))
+
+
+@pytest.mark.synth
+def test_an_ice40_makes_the_lanes_clock_and_hands_on_its_oscillators(tmp_path: Path) -> None:
+    board, config = with_lanes_at("icebreaker", 60_000_000)
+    with pytest.raises(BuildError, match=r"makes 12 MHz .* link.clock_hz .* 90 MHz.* = 12_000_000"):
+        pll.make(board, config, tmp_path)
+    pll.make(board, replace(config, link=Link(clock_hz=12_000_000, baud=1_000_000)), tmp_path)
+    written = (tmp_path / pll.PLL).read_text(encoding="utf-8")
+    assert "SB_PLL40_2_PAD #(" in written
+    assert ".PLLOUTGLOBALA(clock_out)" in written
+    assert ".PLLOUTGLOBALB(lanes_out)" in written
 
 
 @pytest.mark.unit
