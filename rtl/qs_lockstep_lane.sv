@@ -110,7 +110,7 @@ module qs_lockstep_lane
   always_ff @(posedge clk_i) begin
     s5_row_q <= table_q[row_of(control_i.agent[4], s4_x_q)];
     for (int unsigned a = 0; a < Actions; a++) begin
-      if (s12_write_q[a]) table_q[s12_row_q][a] <= s12_value_q;
+      if (s12_write_q[a]) table_q[s12_row_q][a] <= a % 2 == 0 ? ~s12_value_q : s12_value_q;
     end
   end
 

@@ -116,8 +116,9 @@ def _identity_of(board: Board, config: Config, folder: Path) -> str:
 
 
 def copies_lanes(board: Board, config: Config) -> bool:
-    """Whether the lanes are copies of one placed lane: several lanes on an ECP5."""
-    return config.lanes > 1 and board.family == "ecp5"
+    """Whether the lanes are copies of one placed lane: several on an ECP5, each with its own control."""
+    in_lockstep = config.acting is not None and config.acting.lockstep
+    return config.lanes > 1 and board.family == "ecp5" and not in_lockstep
 
 
 def _synthesis(board: Board, config: Config) -> str:

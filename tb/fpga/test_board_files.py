@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from qstep import Acting, Config, World
+from qstep.acting.config import LANE_AGENTS
+from qstep.acting.lockstep import AGENTS
 from qstep.errors import ConfigError
 from qstep_fpga.board import Board, load, names
 from qstep_fpga.families import FAMILIES
@@ -85,10 +87,11 @@ def test_a_farm_has_full_lanes_and_room_for_a_world(name: str) -> None:
     assert farm == replace(base, name=name, config=farm.config)
     acting = farm.config.acting
     assert acting is not None
-    assert acting.agents == 16 * farm.config.lanes
+    assert acting.agents == (AGENTS if acting.lockstep else LANE_AGENTS) * farm.config.lanes
     lanes_are_faster = farm.config.lane_clock_hz > farm.config.link.clock_hz
-    assert lanes_are_faster == (base.family == "ecp5")  # a Gowin PLL makes one clock
-    assert World.named("gridworld").limited(0).table(farm.config).split.shape[:2] == (32, 4)
+    assert lanes_are_faster == (base.family != "gowin")  # whose PLL makes one clock
+    world = World.named("gridworld").limited(0).table(farm.config)
+    assert world.split.shape[:2] == (farm.config.states, 4)
 
 
 def test_boards_that_differ_in_the_chip_alone_say_the_rest_once() -> None:

@@ -46,9 +46,7 @@ def test_a_netlist_of_lanes_in_lockstep_makes_the_steps_of_the_model(tmp_path: P
     assert text.count("SB_MAC16 #(") == 4
     assert text.count("SB_SPRAM256KA ") == 3
     # The comparison can fail: the sums of one multiplier lose their carry.
-    faulty, count = re.subn(
-        r"(\.TOPADDSUB_CARRYSELECT\()[^)]*\)", r"\g<1>2'h0)", text, count=1
-    )
+    faulty, count = re.subn(r"(\.TOPADDSUB_CARRYSELECT\()[^)]*\)", r"\g<1>2'h0)", text, count=1)
     assert count == 1
     planted = tmp_path / netlist.name
     planted.write_text(faulty, encoding="utf-8")
