@@ -95,6 +95,7 @@ module qs_lockstep_run
 
     run_q  <= run_i;
     stop_q <= stop_i || rst_i;
+    busy_o <= run_i || run_q || state_q != StIdle;
     if (run_q) begin
       left_q  <= run_steps_i;
       state_q <= StWait;
@@ -105,8 +106,6 @@ module qs_lockstep_run
       if (state_q != StRun) state_q <= StDrain;
     end
   end
-
-  assign busy_o = run_q || state_q != StIdle;
 
   // --- Control of all stages -----------------------------------------------------------------------
   logic [11:1] steps_q;

@@ -115,14 +115,23 @@ module qs_lockstep_tally
   logic [16:0] sum;
   logic [LaneBits+AgentBits-1:0] from_q, place_q, want;
   logic [13:0] address;
-  logic host_writes_q;
+  logic host_writes_q, from_steps_q, from_return_q, from_sign_q;
+  logic [ 1:0] from_counts_q;
+  logic [15:0] addend;
 
   assign word    = clock_q[5:1];
   assign want    = {want_lane_i, want_agent_i};
   assign address = 14'(clock_q[0] ? {place_q, written_q} : {from_q, word[3:0]});
-  assign sum     = {1'b0, ram_q} + {1'b0, addend_q} + 17'(carry_q);
-  assign done_o  = done_q;
-  assign data_o  = sum_q;
+  always_comb begin
+    addend = {16{from_sign_q}};
+    if (from_steps_q) addend |= 16'(steps_q);
+    if (from_counts_q[0]) addend |= 16'(counts_q[0]);
+    if (from_counts_q[1]) addend |= 16'(counts_q[1]);
+    if (from_return_q) addend |= return_q;
+  end
+  assign sum    = {1'b0, ram_q} + {1'b0, addend_q} + 17'(carry_q);
+  assign done_o = done_q;
+  assign data_o = sum_q;
 
   always_ff @(posedge clk_i) begin
     if (write_q) totals[address] <= host_writes_q ? data_i : sum_q;
@@ -136,6 +145,11 @@ module qs_lockstep_tally
     from_q <= !host_q ? {lane_q, agent_q} : write_i || copies_q ? want : COPY;
     place_q <= !host_q ? {lane_q, agent_q} : write_i ? want : COPY;
     host_writes_q <= host_q && write_i;
+    // What the next word grows by, one bit per source.
+    from_steps_q <= !adds_q && !host_q;
+    from_counts_q <= {word == 5'd12, word == 5'd2} & {2{!host_q}};
+    from_return_q <= word == 5'd8 && !host_q;
+    from_sign_q <= word inside {5'd9, 5'd10, 5'd11} && return_q[ReturnBits-1] && !host_q;
     // A word is added in its odd clock and written in the next odd one.
     writes_q <= adds_q && !word[4];
     matches_q <= word[3:0] == want_word_i;
@@ -145,17 +159,7 @@ module qs_lockstep_tally
     ends_q <= word inside {5'd2, 5'd5, 5'd8, 5'd12, 5'd15};
 
     if (!clock_q[0]) begin
-      addend_q <= '0;
-      if (!host_q) begin
-        unique case (word)
-          5'd0: addend_q <= 16'(steps_q);
-          5'd3: addend_q <= 16'(counts_q[0]);
-          5'd9: addend_q <= return_q;
-          5'd10, 5'd11, 5'd12: addend_q <= {16{return_q[ReturnBits-1]}};
-          5'd13: addend_q <= 16'(counts_q[1]);
-          default: ;
-        endcase
-      end
+      addend_q <= addend;
     end else begin
       sum_q <= sum[15:0];
       carry_q <= sum[16] && !ends_q;

@@ -38,10 +38,7 @@ class ICE40:
     )
     free_lanes: ClassVar[str] = ""
     # Multipliers are the RTL's own cells, which yosys would change with -dsp.
-    lockstep: ClassVar[str] = (
-        "scratchpad -copy abc9.script.default.area abc9.script; synth_ice40 -abc9 -spram -device u "
-        "-dffe_min_ce_use 5"
-    )
+    lockstep: ClassVar[str] = "synth_ice40 -abc9 -spram -device u -dffe_min_ce_use 5"
     refinements: ClassVar[tuple[Refinement, ...]] = ()
     agents_refinements: ClassVar[tuple[Refinement, ...]] = ()
     resources: ClassVar[dict[str, tuple[str, ...]]] = {

@@ -47,11 +47,15 @@ class AgentsPlan:
     @property
     def identity(self) -> dict[str, Any]:
         """The values that a checkpoint of this run must share; its length may differ."""
+        acting = self.config.acting
+        assert acting is not None
+        # How hardware lays out the agents does not affect the result.
+        config = replace(self.config, lanes=1, acting=replace(acting, lockstep=False))
         return {
             "command": "train on the device",
             "world": None if self.world is None else self.world.digest,
             "settings": [asdict(own) for own in self.settings],
-            "config": replace(self.config, lanes=1).to_dict(),  # it does not affect the result
+            "config": config.to_dict(),
         }
 
     @property
