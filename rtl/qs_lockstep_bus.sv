@@ -75,9 +75,9 @@ module qs_lockstep_bus
   logic [24:0] epsilon_q;
   logic [StateBits-1:0] start_q, state_word_q;
   choice_t choice_q;
-  logic valid_q, write_q, opens, in_slot, turns_q, ends_q, turn_writes, done;
+  logic valid_q, write_q, opens, in_slot, turns, turns_q, ends_q, turn_writes, done;
   logic [4:1] strobe_q;  // the access' slot is in this stage
-  logic [Lanes-1:0] set_q, set_value_q;
+  logic [Lanes-1:0] set_q, set_value_q, turn_q;
   logic [15:0] bits_q, new_bits_q, low_q;
   logic [31:0] data;
   access_t access;
@@ -90,6 +90,7 @@ module qs_lockstep_bus
   logic is_word, is_place;
 
   assign opens = state_q == StOpen;
+  assign turns = state_q == StTurn && clock_q[1:0] == 2'd2;
   assign turn_writes = write_q && clock_q[3] == field_q[1];
   assign in_slot = state_q == StSlot && s0_agent_i == agent_q;
 
@@ -149,6 +150,7 @@ module qs_lockstep_bus
     strobe_q <= {strobe_q[3:1], in_slot};
     for (int unsigned n = 0; n < Lanes; n++) begin
       set_q[n] <= s0_draws_i || (in_slot && lanes_q[n] && write_q != region_q[Table]);
+      turn_q[n] <= turns && lanes_q[n];
       set_value_q[n] <= in_slot && lanes_q[n] && write_q && region_q[Table];
     end
     bits_q <= own_bits;
@@ -162,7 +164,7 @@ module qs_lockstep_bus
       if (region_q[Starts]) start_q <= bus_data_i[StateBits-1:0];
     end
     // The word's four parts of 16 bits pass in turn, each in the last of four clocks.
-    turns_q <= state_q == StTurn && clock_q[1:0] == 2'd2;
+    turns_q <= turns;
     ends_q  <= state_q == StTurn && clock_q == (field_q[0] ? 4'd6 : 4'd14);
     if (turns_q) low_q <= bits_q;
   end
@@ -201,7 +203,7 @@ module qs_lockstep_bus
       access_o[n].set = set_q[n];
       access_o[n].set_world = strobe_q[2] && lanes_q[n] && region_q[World] && write_q;
       access_o[n].set_value = set_value_q[n];
-      access_o[n].turn = turns_q && lanes_q[n];
+      access_o[n].turn = turn_q[n];
     end
   end
 
