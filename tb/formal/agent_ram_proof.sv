@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // qs_agent_ram returns the word that an agent has, a clock after the address.
 //
-// Function    The word of one agent is watched, which may be any; what a read
+// Function    The word of one agent is watched, which may be any: any/qs_agent_ram.sv assumes the same. What a read
 //             returns in the clock of a write is left open.
 
 module agent_ram_proof #(

@@ -13,6 +13,7 @@ from tb.bench import TB
 from qstep.acting.config import Acting
 from qstep.config import Config
 from qstep_rtl.cobs import CobsDecoder, CobsEncoder
+from qstep_rtl.commands import Commands
 from qstep_rtl.crc32 import Crc32
 from qstep_rtl.handle_agents import AgentsHandler
 from qstep_rtl.invariants import GENERATED
@@ -26,6 +27,7 @@ BLOCKS: dict[str, Callable[[], Component]] = {
     "cobs_decoder.v": CobsDecoder,
     "cobs_encoder.v": CobsEncoder,
     "agents_handler.v": partial(AgentsHandler, _FARM),
+    "commands.v": partial(Commands, _FARM),
     "crc32.v": Crc32,
     "session.v": Session,
 }

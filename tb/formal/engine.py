@@ -35,22 +35,27 @@ class Solver:
         Seconds per question.
     say : callable
         Called with the progress of the proof.
+    apart : bool
+        Each question has a solver of its own, which simplifies all that is known by what is asked.
     """
 
     free_products: bool = False
     limit_s: float = 300.0
     say: Callable[[str], None] = lambda text: None
+    apart: bool = False
 
 
 class _Clocks:
     """A circuit, clock by clock, and what the solver knows about these clocks."""
 
     def __init__(self, text: str, solver: Solver) -> None:
-        self._manager, options = TermManager(), Options()
-        options.set(Option.TIME_LIMIT_PER, round(1000 * solver.limit_s))
-        options.set(Option.PRODUCE_MODELS, True)
+        self._manager, self._options = TermManager(), Options()
+        self._options.set(Option.TIME_LIMIT_PER, round(1000 * solver.limit_s))
+        self._options.set(Option.PRODUCE_MODELS, True)
         self._circuit = Circuit(self._manager, text, free_products=solver.free_products)
-        self._solver = Bitwuzla(self._manager, options)
+        self._apart = solver.apart
+        self._solver = Bitwuzla(self._manager, self._options)
+        self._known: list[Term] = []
         self._clock: Clock | None = None
         self.properties = [name for name, _ in self._circuit.properties]
 
@@ -64,27 +69,36 @@ class _Clocks:
             self._clock = self._circuit.anything()
         self._circuit.evaluate(self._clock)
         for line in self._circuit.assumptions:
-            self._solver.assert_formula(self._circuit.is_one(self._clock.values[line]))
+            self._know(self._circuit.is_one(self._clock.values[line]))
 
     def violated(self, which: Sequence[int]) -> int | None:
         """Return one of these properties that may be violated in this clock; None if none can be."""
         bad = [self._bad(index) for index in which]
-        self._solver.push(1)
-        self._solver.assert_formula(
-            bad[0] if len(bad) == 1 else self._manager.mk_term(Kind.OR, bad)
-        )
-        result, found = self._solver.check_sat(), None
+        solver = self._solver
+        if self._apart:
+            solver = Bitwuzla(self._manager, self._options)
+            for term in self._known:
+                solver.assert_formula(term)
+        else:
+            solver.push(1)
+        solver.assert_formula(bad[0] if len(bad) == 1 else self._manager.mk_term(Kind.OR, bad))
+        result, found = solver.check_sat(), None
         if result == Result.SAT:
-            values = [self._solver.get_value(term).value() for term in bad]
+            values = [solver.get_value(term).value() for term in bad]
             found = which[values.index(True)]
-        self._solver.pop(1)
+        if not self._apart:
+            solver.pop(1)
         if result == Result.UNKNOWN:
             raise OutOfTimeError(", ".join(self.properties[index] for index in which))
         return found
 
     def hold(self, index: int) -> None:
         """Assume that a property holds in this clock."""
-        self._solver.assert_formula(self._manager.mk_term(Kind.NOT, [self._bad(index)]))
+        self._know(self._manager.mk_term(Kind.NOT, [self._bad(index)]))
+
+    def _know(self, term: Term) -> None:
+        self._known.append(term)
+        self._solver.assert_formula(term)
 
     def _bad(self, index: int) -> Term:
         assert self._clock is not None

@@ -123,4 +123,38 @@ _HANDLER = Proof(
     ),
 )
 
-LINK = (_COBS, _ENCODER, _SESSION, _CRC, _HANDLER)
+_COMMANDS = Proof(
+    name="commands",
+    says="each good frame gets one answer, behind its last byte, and only what passed its checks is "
+    "carried out: agents in 2 lanes",
+    top="commands_proof",
+    files=("commands.v", "commands_proof.sv"),
+    parameters={},
+    clocks=2,
+    cover_clocks=90,
+    faults=(
+        Fault(
+            "a request of a wrong length is carried out",
+            "commands.v",
+            "assign \\$56  = ~ \\$signal$51 ;",
+            "assign \\$56  = 1'h0;",
+            30,
+        ),
+        Fault(
+            "a refused request is carried out",
+            "commands.v",
+            "assign \\$7  = ! request__payload[26:24];",
+            "assign \\$7  = 1'h1;",
+            30,
+        ),
+        Fault(
+            "the payload of a refused request stays",
+            "commands.v",
+            "assign payload__ready = discarding | \\$6 ;",
+            "assign payload__ready = \\$6 ;",
+            40,
+        ),
+    ),
+)
+
+LINK = (_COBS, _ENCODER, _SESSION, _CRC, _HANDLER, _COMMANDS)

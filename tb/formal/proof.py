@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tb.bench import RTL
@@ -50,6 +50,9 @@ class Proof:
         Memories stay memories.
     rtl_assertions : bool
         The assertions in the RTL are properties as well.
+    apart : bool
+        Each question to the solver has a solver of its own. Says how it is proved, not what, so it is no
+        part of the proof's `repr`.
     """
 
     name: str
@@ -64,6 +67,7 @@ class Proof:
     free_products: bool = False
     memories: bool = False
     rtl_assertions: bool = True
+    apart: bool = field(default=False, repr=False)
 
     def paths(self) -> list[Path]:
         """Return the paths of its files."""

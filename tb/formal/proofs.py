@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tb.formal.agent_part_proofs import AGENT_PARTS
+from tb.formal.agent_lane_proofs import AGENT_LANE
 from tb.formal.agent_proofs import AGENTS
 from tb.formal.farm_proofs import FARM
 from tb.formal.lane_proofs import LANE
@@ -11,7 +11,7 @@ from tb.formal.step_proofs import STEP
 
 __all__ = ["FAST", "PROOFS"]
 
-PROOFS = {proof.name: proof for proof in (*LINK, *FARM, *AGENTS, *STEP, *AGENT_PARTS, *LANE)}
+PROOFS = {proof.name: proof for proof in (*LINK, *FARM, *AGENTS, *STEP, *AGENT_LANE, *LANE)}
 """All proofs by name."""
 
 FAST = (

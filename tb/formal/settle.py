@@ -77,7 +77,7 @@ def outcome(proof: Proof, limit_s: float = 300.0, *, quiet: bool = True) -> Outc
             line = f"{proof.name}: {time.perf_counter() - begin:.0f} s, {text}"
             print(f"\r{line[:110]:110}", end="", file=sys.stderr, flush=True)
 
-    solver = Solver(proof.free_products, limit_s, say)
+    solver = Solver(proof.free_products, limit_s, say, apart=proof.apart)
     kind = "induction over" if proof.is_inductive else "bounded by"
     covers: dict[str, int] = {}
     faults: dict[str, str] = {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // qs_agent_slots gives an agent one slot in 16 clocks, which passes through the stages one by one.
 //
-// Function    For each of 16 agents: in stage k is the agent whose slot began k clocks
+// Function    What any/qs_agent_slots.sv assumes, for each of 16 agents: in stage k is the agent whose slot began k clocks
 //             ago, once k clocks have passed since power-up. For two turns after the reset all sleep.
 // Assumed     Power-up is a reset, and the only one.
 

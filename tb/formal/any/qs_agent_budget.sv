@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// In place of qs_agent_budget: agents have steps left, and runs begin, at any time.
+
+module qs_agent_budget
+  import qs_agents_pkg::*;
+#(
+    parameter int unsigned Agents = 16,
+    parameter int unsigned Slots  = 16
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input logic        run_i,
+    input logic [47:0] run_steps_i,
+
+    input logic                            turn_i,
+    input logic [Slots-1:0][AgentBits-1:0] agent_i,
+    input logic [Slots-1:0]                live_i,
+
+    input  logic s9_stepped_i,
+    output logic begins_o,
+    output logic s11_more_o,
+    output logic left_o
+);
+
+  logic any_begins, any_more, any_left;
+  always_ff @(posedge clk_i) {begins_o, s11_more_o, left_o} <= {any_begins, any_more, any_left};
+
+  logic unused_inputs;
+  assign unused_inputs = ^{rst_i, run_i, run_steps_i, turn_i, agent_i, live_i, s9_stepped_i};
+
+endmodule

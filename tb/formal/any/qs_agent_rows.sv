@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// In place of qs_agent_rows: one row and one entry of it, which may be any; all other reads return anything.
+//
+// Function    What is true of agents with this table is true of them with a table of any size, for each row and each
+//             entry: `rows_proof.sv` proves that qs_agent_rows behaves in this way. All tables of a lane have the
+//             same row and entry.
+
+module qs_agent_rows #(
+    parameter  int unsigned States     = 64,
+    parameter  int unsigned Actions    = 4,
+    parameter  int unsigned Width      = 16,
+    localparam int unsigned StateBits  = $clog2(States),
+    localparam int unsigned ActionBits = $clog2(Actions)
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input  logic [StateBits-1:0]            row_state_i,
+    output logic [  Actions-1:0][Width-1:0] row_o,
+
+    input logic                  write_i,
+    input logic [ StateBits-1:0] write_state_i,
+    input logic [ActionBits-1:0] write_action_i,
+    input logic [     Width-1:0] write_data_i
+);
+
+  logic [Actions-1:0][Width-1:0] row_q, any_row, ram_q;
+  logic [Width-1:0] entry_q;
+  logic [Actions-1:0] writes, is_entry;
+  logic reads_row, reads_entry;
+
+  assign reads_row   = row_state_i == agent_lane_proof.row_address;
+  assign reads_entry = row_state_i == agent_lane_proof.entry_address;
+  always_comb begin
+    for (int unsigned a = 0; a < Actions; a++) begin
+      writes[a]   = write_i && 32'(write_action_i) == a;
+      is_entry[a] = 32'(agent_lane_proof.entry_action) == a;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    for (int unsigned a = 0; a < Actions; a++) begin
+      if (writes[a] && write_state_i == agent_lane_proof.row_address) row_q[a] <= write_data_i;
+      if (writes[a] && write_state_i == agent_lane_proof.entry_address && is_entry[a])
+        entry_q <= write_data_i;
+      ram_q[a] <= writes[a] && write_state_i == row_state_i ? any_row[a] :
+          reads_row ? row_q[a] : reads_entry && is_entry[a] ? entry_q : any_row[a];
+    end
+    row_o <= ram_q;
+  end
+
+  logic unused_reset;
+  assign unused_reset = rst_i;
+
+endmodule
