@@ -38,6 +38,7 @@ def test_synthesised_update_is_exact_at_corners_and_at_random(
 
 
 @pytest.mark.release
+@pytest.mark.timeout(7200)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_synthesised_update_is_exact_for_all_operands_of_eight_bits(family: str) -> None:
     netlist = on_netlist(update(8, 1), family)
