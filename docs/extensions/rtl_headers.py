@@ -69,14 +69,14 @@ def parsed(path: Path) -> Header:
     Raises
     ------
     ExtensionError
-        The file has no module or package, no summary, or a module lacks an entry.
+        The file has no module or package of its name, no summary, or a module lacks an entry.
     """
     text = path.read_text(encoding="utf-8")
     declaration = re.search(
-        r"^module (\w+).*?^\);|^package (\w+);.*?^endpackage", text, re.M | re.S
+        rf"^module ({path.stem})\b.*?^\);|^package ({path.stem});.*?^endpackage", text, re.M | re.S
     )
     if declaration is None:
-        raise ExtensionError(f"{path.name}: no module or package begins a line")
+        raise ExtensionError(f"{path.name}: no module or package of this name begins a line")
     comment = re.match(r"// SPDX[^\n]*\n((?://[^\n]*\n)+)", text)
     if comment is None:
         raise ExtensionError(f"{path.name}: no header follows the license")

@@ -83,7 +83,11 @@ def test_a_header_is_read_with_its_paragraphs_and_ports(
     ("before", "after", "message"),
     [
         ("// Reset       none\n", "", "qs_thing.sv: the header has no Reset; write none"),
-        ("module qs_thing", "bind qs_thing", "qs_thing.sv: no module or package begins a line"),
+        (
+            "module qs_thing",
+            "bind qs_thing",
+            "qs_thing.sv: no module or package of this name begins a line",
+        ),
         ("// SPDX", "/* SPDX */\n// SPDX", "qs_thing.sv: no header follows the license"),
     ],
     ids=["entry", "module", "license"],

@@ -22,6 +22,7 @@ OURS = {"qstep", "qstep_rtl", "qstep_sim", "qstep_fpga"}
 DESCRIPTION = {
     "qstep",
     "qstep.acting.config",
+    "qstep.acting.lockstep",
     "qstep.checks",
     "qstep.config",
     "qstep.errors",
