@@ -75,7 +75,7 @@ module qs_lockstep_bus
   logic [24:0] epsilon_q;
   logic [StateBits-1:0] start_q, state_word_q;
   choice_t choice_q;
-  logic valid_q, write_q, opens, in_slot, turns, turns_q, ends_q, turn_writes, done;
+  logic valid_q, write_q, opens, stores_q, in_slot, turns, turns_q, ends_q, turn_writes, done;
   logic [4:1] strobe_q;  // the access' slot is in this stage
   logic [Lanes-1:0] set_q, set_value_q, turn_q;
   logic [15:0] bits_q, new_bits_q, low_q;
@@ -158,7 +158,9 @@ module qs_lockstep_bus
     valid_q <= bus_valid_i && !bus_done_o;
     bus_done_o <= done;
     bus_data_o <= data;
-    if (opens && write_q) begin
+    // A clock later than it could be, since the settings are far from here on a chip.
+    stores_q <= opens && write_q;
+    if (stores_q) begin
       if (region_q[0] && bus_index_i[2:0] == '0) {settings_o.kappa, settings_o.alpha} <= bus_data_i;
       if (field_q[2]) epsilon_q <= bus_data_i[24:0];
       if (region_q[Starts]) start_q <= bus_data_i[StateBits-1:0];
@@ -170,7 +172,7 @@ module qs_lockstep_bus
   end
 
   assign settings_o.threshold = epsilon_q[24:8];
-  assign set_begun_o = opens && write_q && field_q[4];
+  assign set_begun_o = stores_q && field_q[4];
   assign begun_o = bus_data_i[30];
   assign count_read_o = state_q == StCount && !write_q;
   assign count_write_o = state_q == StCount && write_q;

@@ -111,8 +111,21 @@ module qs_lockstep_tally
   logic [4:0] word;
   logic [3:0] written_q;
   logic [15:0] ram_q, sum_q, addend_q;
-  logic carry_q, adds_q, ends_q, writes_q, matches_q, done_q, serves_q, copies_q, copied_q, write_q;
-  logic [16:0] sum;
+  logic [7:0] high_q;  // of a total whose lower half has been added
+  logic [8:0] low_q;
+  logic
+      carry_q,
+      adds_q,
+      added_q,
+      ends_q,
+      writes_q,
+      matches_q,
+      done_q,
+      serves_q,
+      copies_q,
+      copied_q,
+      write_q;
+  logic [8:0] low, high;
   logic [LaneBits+AgentBits-1:0] from_q, place_q, want;
   logic [13:0] address;
   logic host_writes_q, from_steps_q, from_return_q, from_sign_q;
@@ -129,7 +142,8 @@ module qs_lockstep_tally
     if (from_counts_q[1]) addend |= 16'(counts_q[1]);
     if (from_return_q) addend |= return_q;
   end
-  assign sum    = {1'b0, ram_q} + {1'b0, addend_q} + 17'(carry_q);
+  assign low    = {1'b0, ram_q[7:0]} + {1'b0, addend_q[7:0]} + 9'(carry_q);
+  assign high   = {1'b0, high_q} + {1'b0, addend_q[15:8]} + 9'(low_q[8]);
   assign done_o = done_q;
   assign data_o = sum_q;
 
@@ -150,7 +164,8 @@ module qs_lockstep_tally
     from_counts_q <= {word == 5'd12, word == 5'd2} & {2{!host_q}};
     from_return_q <= word == 5'd8 && !host_q;
     from_sign_q <= word inside {5'd9, 5'd10, 5'd11} && return_q[ReturnBits-1] && !host_q;
-    // A word is added in its odd clock and written in the next odd one.
+    // The lower half of a word is added in its odd clock, the upper one in the next even clock, and the sum is
+    // written in the odd clock behind that.
     writes_q <= adds_q && !word[4];
     matches_q <= word[3:0] == want_word_i;
     write_q <= !clock_q[0] && writes_q &&
@@ -160,12 +175,15 @@ module qs_lockstep_tally
 
     if (!clock_q[0]) begin
       addend_q <= addend;
+      sum_q <= {high[7:0], low_q[7:0]};
+      carry_q <= high[8] && !ends_q;
     end else begin
-      sum_q <= sum[15:0];
-      carry_q <= sum[16] && !ends_q;
+      low_q <= low;
+      high_q <= ram_q[15:8];
       written_q <= word[3:0];
     end
-    if (!adds_q) carry_q <= 1'b0;
+    added_q <= adds_q;
+    if (!added_q) carry_q <= 1'b0;
 
     // Whom the host's visit serves.
     if (!adds_q || !host_q) begin
