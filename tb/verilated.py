@@ -68,7 +68,7 @@ def shared_library(
     command = _compiler(optimise)
     given = (top, *parameters, generated, _VERILATE, command, verilator.version())
     digest = hashlib.sha256(repr(given).encode())
-    for path in [*sorted(rtl.glob("qs_*.sv*")), harness]:
+    for path in [*sorted({*rtl.glob("qs_*.sv*"), *files}), harness]:
         digest.update(path.name.encode() + path.read_bytes())
 
     def make(folder: Path) -> Path:
@@ -121,5 +121,5 @@ def _runtime() -> Path:
         _run_tool(*_compiler("-O1"), "-c", unit, "-o", made)
         return made
 
-    digest = hashlib.sha256(repr(("lane", _compiler("-O1"), verilator.version())).encode())
+    digest = hashlib.sha256(repr(("runtime", _compiler("-O1"), verilator.version())).encode())
     return cache.fetch(digest.hexdigest(), ".o", make)

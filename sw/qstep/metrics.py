@@ -77,10 +77,9 @@ def _rows_until(last: int, path: Path) -> str:
     """Return the columns and the rows of up to `last` steps; nothing if a killed run left nothing."""
     if not path.exists():
         return ""
-    whole, _, _ = path.read_text(encoding="utf-8").rpartition(
-        "\n"
-    )  # the last row may be half a row
-    lines = f"{whole}\n".splitlines(keepends=True) if whole else []
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    if lines and not lines[-1].endswith("\n"):
+        lines.pop()  # the killed run wrote half a row
     if lines and lines[0].rstrip("\n") != ",".join(_COLUMNS):
         raise FileFormatError(
             f"{path}: is no table of metrics: it begins with {lines[0].strip()!r}"
