@@ -19,7 +19,9 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
@@ -51,7 +53,8 @@ def judge(block: Block, count: int, seed: int, jobs: int, *, quiet: bool = True)
         made = netlist(this, block.sources, block.words, share, seed, folder)
         found = _simulated(bench, made, jobs, quiet=quiet)
         left = [mutant for mutant in made.mutants if found[mutant.number][0] == "passes"]
-        proofs = _compared(made, this.top, contract, [mutant.number for mutant in left], quiet)
+        numbers = [mutant.number for mutant in left]
+        proofs = _compared(made, this.top, contract, numbers, jobs, quiet=quiet)
         for mutant in made.mutants:
             outcome, why = found[mutant.number]
             kind, reason = (
@@ -122,7 +125,7 @@ def _say(text: str) -> None:
 
 
 def _compared(
-    made: Netlist, top: str, contract: Contract, numbers: Sequence[int], quiet: bool
+    made: Netlist, top: str, contract: Contract, numbers: Sequence[int], jobs: int, *, quiet: bool
 ) -> dict[int, tuple[str, str]]:
     """Compare each of these mutants with the original."""
     text = write_circuit(made.verilog, top, contract).read_text(encoding="utf-8")
@@ -130,13 +133,15 @@ def _compared(
     digest = hashlib.sha256(text.encode() + (here / "equivalence.py").read_bytes()).hexdigest()
     path = made.verilog.parent / f"equivalent-{digest[:16]}.json"
     found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    for number in numbers:
-        if str(number) not in found:
-            kind, _, why = verdict(text, number, _CLOCKS).partition(": ")
-            found[str(number)] = (kind, why)
-            if not quiet:
-                _say(f"{path.parent.name}: {len(found)} of {len(numbers)} compared")
-            path.write_text(json.dumps(found), encoding="utf-8")
+    if missing := [number for number in numbers if str(number) not in found]:
+        with ProcessPoolExecutor(jobs) as pool:
+            answers = pool.map(partial(verdict, text, clocks=_CLOCKS), missing)
+            for number, answer in zip(missing, answers, strict=True):
+                kind, _, why = answer.partition(": ")
+                found[str(number)] = (kind, why)
+                if not quiet:
+                    _say(f"{path.parent.name}: {len(found)} of {len(numbers)} compared")
+                path.write_text(json.dumps(found), encoding="utf-8")
     return {number: tuple(found[str(number)]) for number in numbers}
 
 

@@ -17,7 +17,7 @@ __all__ = ["PASSED", "fork_for_each"]
 PASSED = 42
 """The exit code of a process in which all tests have passed."""
 
-_SPARE_S = 5
+_SPARE_S = 1
 
 _FAILURE = re.compile(
     r"Assertion failed in .*|^ *(?:assert|\S*(?:Error|Exception))\b.*", re.MULTILINE

@@ -131,7 +131,7 @@ class Generated:
 
     def _library(self, netlist: Path) -> ctypes.CDLL:
         top = self.run.top
-        ports = {"mutant": (Signal(16), True), **_ports(self.block)}
+        ports = {"mutant": (Signal(16), True), "rst": (Signal(), True), **_ports(self.block)}
         lines = [*_pieces(ports, True), "top->eval();", *_pieces(ports, False)]
         harness = netlist.with_name("harness.cpp")
         text = _HARNESS.format(top=top, lines="\n".join(f"  {line}" for line in lines))
@@ -163,12 +163,12 @@ class _Plugin:
             return
         self.is_child = True
 
-        def simulator(block: Component) -> Simulator:
+        def simulator(block: Component, reset: Signal) -> Simulator:
             if type(block) is type(self._like) and block.signature == self._like.signature:
-                return _simulator(block, self._library, number)
-            return Simulator(block)
+                return _simulator(block, reset, self._library, number)
+            return make(block, reset)
 
-        streams.Simulator = simulator
+        make, streams.make_simulator = streams.make_simulator, simulator
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
@@ -176,10 +176,10 @@ class _Plugin:
             print(crash.message if crash else report.longreprtext, flush=True)
 
 
-def _simulator(block: Component, library: ctypes.CDLL, number: int) -> Simulator:
+def _simulator(block: Component, reset: Signal, library: ctypes.CDLL, number: int) -> Simulator:
     """Return a simulator in which a netlist drives the outputs of a block."""
     ports = _ports(block).values()
-    inputs = [value for value, is_input in ports if is_input]
+    inputs = [reset, *(value for value, is_input in ports if is_input)]
     outputs = [value for value, is_input in ports if not is_input]
     read = (ctypes.c_uint32 * sum(map(_words, outputs)))()
     top = library.make()

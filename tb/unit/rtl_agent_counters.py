@@ -61,7 +61,8 @@ class _Counters:
             if agent is not None:
                 self._saturated[agent] = False
             agent = slots.agent(_STAGE)
-            stepped = agent is not None and random.random() < often
+            counts = agent is not None and agent < len(self.history)
+            stepped = counts and random.random() < often
             ends = random.random() if stepped else 1.0
             terminated, truncated = ends < 0.2, 0.2 <= ends < 0.4
             reward = random.choice([least, -1, -least - 1, random.randrange(least, -least)])
@@ -88,10 +89,10 @@ def _wrapped(last: tuple[int, ...], adds: tuple[int, ...]) -> AgentCounters:
     return AgentCounters(*counts, total - (total >> 63 << 64))
 
 
-async def _start(dut: Any, *first: AgentCounters) -> _Counters:
+async def _start(dut: Any, *first: AgentCounters, agents: int | None = None) -> _Counters:
     bench = _Counters(dut)
     await bench.slots.start()
-    for agent in range(bench.slots.agents):
+    for agent in range(agents or bench.slots.agents):
         counters = first[agent % len(first)]
         await bench.write(agent, counters)
         bench.history.append([counters])
@@ -105,6 +106,17 @@ _CARRIES = (
     AgentCounters(0xFFFE, 0xFFFF_FFFF, 0xFFFF, 0xFFFF_FFFE, -1),
     AgentCounters((1 << 48) - 3, (1 << 48) - 1, 1 << 47, (1 << 48) - 2, (1 << 63) - 5),
 )
+
+
+@cocotb.test()
+async def a_few_steps_of_the_first_agents_are_counted(dut: Any) -> None:
+    """Short, for what goes wrong at once."""
+    bench = await _start(dut, *_CARRIES, agents=len(_CARRIES))
+    await bench.act(4 * bench.slots.slots, 1.0)
+    await bench.act(bench.slots.slots * (bench.slots.slots + 6), 0.0)
+    for agent, history in enumerate(bench.history):
+        seen = await bench.read(agent)
+        assert seen == history[-1], f"counters of agent {agent} are {seen}"
 
 
 @cocotb.test()

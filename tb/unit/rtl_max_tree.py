@@ -91,12 +91,33 @@ async def every_mask_leaves_its_actions_out(dut: Any) -> None:
 
 
 @cocotb.test()
+async def the_two_that_lead_are_compared_to_the_last_bit_in_every_node(dut: Any) -> None:
+    """Two actions lead all others, by at most one from each other; each node compares many such."""
+    width = int(dut.Width.value)
+    least = -(1 << (width - 1))
+
+    def stimuli() -> Iterable[tuple[list[int], int]]:
+        for _ in range(4000):
+            actions = random.choice((8, _ALL, _ALL, _ALL))
+            level = random.randrange((actions - 1).bit_length())
+            one = random.randrange(actions)
+            other = one ^ 1 << level ^ random.getrandbits(level)
+            lead = random.randint(least + 1, -least - 2)
+            row = [random.randint(least, lead - 1) for _ in range(_ALL)]
+            row[one] = lead
+            row[other] = lead + random.choice((-1, 0, 1))
+            yield row, 0
+
+    await _check(dut, stimuli())
+
+
+@cocotb.test()
 async def random_rows_with_many_ties_match(dut: Any) -> None:
     width = int(dut.Width.value)
     low, high = -(1 << (width - 1)), (1 << (width - 1)) - 1
 
     def stimuli() -> Iterable[tuple[list[int], int]]:
-        for _ in range(10_000):
+        for _ in range(1000):
             least, most = random.choice([(low, high), (-1, 1), (low, low + 1), (high - 1, high)])
             mask = random.getrandbits(64) & random.choice([0, random.getrandbits(64), 2**64 - 1])
             yield [random.randint(least, most) for _ in range(_ALL)], mask

@@ -7,10 +7,19 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 import pytest
+from amaranth import ClockDomain, Module, Signal
 from amaranth.lib.wiring import Component
 from amaranth.sim import Simulator
 
-__all__ = ["PACES", "collect", "collect_pulses", "pulse_bytes", "send", "simulate"]
+__all__ = [
+    "PACES",
+    "collect",
+    "collect_pulses",
+    "make_simulator",
+    "pulse_bytes",
+    "send",
+    "simulate",
+]
 
 PACES = [pytest.param(0.0, 0.0, id="full-speed"), pytest.param(0.3, 0.6, id="idle-and-stall")]
 """Probabilities per clock that the sender pauses, and that the receiver stalls."""
@@ -20,9 +29,18 @@ _CLOCK_SECONDS = 1e-6
 Bench = Callable[[Any], Awaitable[None]]
 
 
-def simulate(block: Component, bench: Bench, *watchers: Bench) -> None:
-    """Run until `bench` is done; `watchers` run beside it."""
-    simulator = Simulator(block)
+def make_simulator(block: Component, reset: Signal) -> Simulator:
+    """Return a simulator of a block that `reset` resets."""
+    module = Module()
+    module.domains.sync = domain = ClockDomain()
+    module.d.comb += domain.rst.eq(reset)
+    module.submodules.block = block
+    return Simulator(module)
+
+
+def simulate(block: Component, bench: Bench, *watchers: Bench, reset: Signal | None = None) -> None:
+    """Run until `bench` is done; `watchers` run beside it. The bench may drive `reset`."""
+    simulator = make_simulator(block, Signal() if reset is None else reset)
     simulator.add_clock(_CLOCK_SECONDS)
     simulator.add_testbench(bench)
     for watcher in watchers:

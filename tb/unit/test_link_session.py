@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import random
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from amaranth import Signal
 from tb.unit.streams import simulate
 
 from qstep.protocol import REFUSALS, StatusCode
@@ -131,5 +134,121 @@ def test_epoch_is_the_nonce_with_the_count_of_sessions_mixed_in() -> None:
             assert await judge(ctx, session, epoch) == OK
             for bit in range(32):
                 assert await judge(ctx, session, epoch ^ 1 << bit) == STALE
+
+    simulate(session, bench)
+
+
+@dataclass
+class Rules:
+    """What ``docs/link.md`` says of sessions, in a few lines."""
+
+    sessions: int = 1  # and resets, modulo 2^16
+    nonce: int | None = None  # of the session that is open
+    expected: int = 0
+    halted: StatusCode = OK
+
+    def epoch(self) -> int:
+        return (self.nonce or 0) ^ self.sessions
+
+    def reset(self) -> None:
+        self.sessions, self.nonce = (self.sessions + 1) % (1 << 16), None
+        self.expected, self.halted = 0, OK
+
+    def greet(self, nonce: int) -> None:
+        if nonce != self.nonce:
+            self.sessions, self.nonce = (self.sessions + 1) % (1 << 16), nonce
+            self.expected, self.halted = 0, OK
+
+    def judge(self, epoch: int, seq: int, is_hello: bool, repeatable: bool) -> StatusCode:
+        if is_hello:
+            return OK
+        if self.nonce is None or epoch != self.epoch():
+            return STALE
+        if self.halted != OK:
+            return self.halted
+        behind = (self.expected - seq) % (1 << 16)
+        if behind == 0 or (behind == 1 and repeatable):
+            return OK
+        return DUPLICATE if behind < 1 << 15 else GAP
+
+    def finish(self, epoch: int, seq: int, is_hello: bool, status: StatusCode) -> None:
+        verdict = self.judge(epoch, seq, is_hello, repeatable=False)
+        if is_hello or verdict not in (OK, DUPLICATE, GAP):
+            return
+        if verdict == OK:
+            self.expected = (self.expected + 1) % (1 << 16)
+        if status in REFUSALS:
+            self.halted = status
+
+
+def test_any_requests_greetings_and_resets_are_judged_by_the_rules() -> None:
+    session, reset, rng = Session(), Signal(), random.Random(3)
+    rules = Rules()
+
+    async def request(ctx: Any) -> None:
+        flips = rng.choice([0, 0, 0, 0, 0, 1 << rng.randrange(32), rng.getrandbits(32)])
+        epoch = int(ctx.get(session.epoch)) ^ flips
+        away = rng.choice(
+            [0, 0, 0, 0, -1, -1, 1, -2, 1 << 15, (1 << 15) - 1, 1 << rng.randrange(16)]
+        )
+        seq = rng.choice([(rules.expected + away) % (1 << 16)] * 9 + [rng.getrandbits(16)])
+        is_hello, repeatable = rng.random() < 0.1, rng.random() < 0.5
+        ctx.set(session.is_hello, is_hello)
+        ctx.set(session.repeatable, repeatable)
+        verdict = await judge(ctx, session, epoch, seq)
+        assert verdict == rules.judge(epoch, seq, is_hello, repeatable)
+        for _ in range(rng.choice([0, 0, 2])):
+            ctx.set(session.byte, rng.getrandbits(8))
+            ctx.set(session.seq, rng.getrandbits(16))
+            await ctx.tick()
+        if is_hello and rng.random() < 0.3:
+            nonce = rng.choice([rules.nonce or 0, 0, (rules.nonce or 0) ^ 1 << rng.randrange(32)])
+            rules.greet(nonce)
+            assert await greet(ctx, session, nonce) == rules.epoch()
+        status = (
+            verdict if verdict != OK else rng.choice([OK, OK, OK, OK, OK, rng.choice(REFUSALS)])
+        )
+        rules.finish(epoch, seq, is_hello, status)
+        assert await finish(ctx, session, status) == rules.expected
+
+    async def bench(ctx: Any) -> None:
+        await ctx.tick()
+        for _ in range(1500):
+            what = rng.random()
+            if what < 0.02:
+                ctx.set(reset, 1)
+                for _ in range(rng.choice([1, 3])):
+                    await ctx.tick()
+                ctx.set(reset, 0)
+                await ctx.tick()
+                rules.reset()
+            elif what < 0.1:
+                nonce = rng.choice([rules.nonce or 0, rng.getrandbits(32)])
+                rules.greet(nonce)
+                assert await greet(ctx, session, nonce) == rules.epoch()
+            assert int(ctx.get(session.expected)) == rules.expected
+            await request(ctx)
+
+    simulate(session, bench, reset=reset)
+
+
+@pytest.mark.parametrize("bits", [11, pytest.param(16, marks=pytest.mark.release)])
+def test_numbers_and_sessions_are_counted_to_every_bit(bits: int) -> None:
+    session = Session()
+
+    async def bench(ctx: Any) -> None:
+        await ctx.tick()
+        epoch = await greet(ctx, session, 1)
+        assert await judge(ctx, session, epoch) == OK
+        for following in range(1, (1 << bits) + 1):
+            assert await finish(ctx, session, OK) == following % (1 << 16)
+            ctx.set(session.seq, following)
+            ctx.set(session.judge, 1)
+            await ctx.tick()
+            ctx.set(session.judge, 0)
+            await ctx.tick()
+        for count in range(3, (1 << bits) + 2):
+            nonce = ~count & 1
+            assert await greet(ctx, session, nonce) == nonce ^ count % (1 << 16)
 
     simulate(session, bench)
