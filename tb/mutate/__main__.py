@@ -26,7 +26,8 @@ from pathlib import Path
 from unittest.mock import patch
 
 from tb.bench import BUILD, TB, Run, parameter_id, run
-from tb.mutate.blocks import BLOCKS, Block, Contract
+from tb.mutate.blocks import BLOCKS, Block
+from tb.mutate.contracts import Contract
 from tb.mutate.equivalence import verdict
 from tb.mutate.generated import Generated
 from tb.mutate.netlist import Netlist, netlist

@@ -1,13 +1,15 @@
-"""The blocks that are mutated: files, the benches that must find each mutant, what these promise."""
+"""The blocks that are mutated: their files, and the benches that must find each mutant."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from amaranth.lib.wiring import Component
 from tb.bench import Run
+from tb.mutate import contracts
+from tb.mutate.contracts import Contract
 from tb.mutate.generated import Generated
 from tb.unit.unit_runs import FARMS, UNITS, chain_run
 from tb.uvm.acting_runs import OWNING
@@ -19,29 +21,7 @@ from qstep_rtl.commands import Commands
 from qstep_rtl.crc32 import Crc32, RecordDigest
 from qstep_rtl.session import Session
 
-__all__ = ["BLOCKS", "Block", "Contract"]
-
-
-@dataclass(frozen=True)
-class Contract:
-    """What a bench promises its hardware, and what it looks at, for proofs of equivalence.
-
-    The texts are Verilog. They may use the ports of the bench's top; ``raw_NAME`` is what the
-    hardware gives at the output ``NAME``.
-
-    Parameters
-    ----------
-    declare : str
-        Registers and nets for the others.
-    assume : tuple of str
-        Conditions that always hold.
-    seen : mapping of str to str
-        For each output that is not compared as it is: what is compared in its place.
-    """
-
-    declare: str = ""
-    assume: tuple[str, ...] = ()
-    seen: Mapping[str, str] = field(default_factory=dict)
+__all__ = ["BLOCKS", "Block"]
 
 
 @dataclass(frozen=True)
@@ -77,40 +57,14 @@ def _units(top: str, module: str = "") -> list[Run]:
     return [replace(unit, module=f"tb.unit.{module}") for unit in found] if module else found
 
 
-def _in_the_past(width: int, signal: str) -> str:
-    """Return the declaration of ``past``: bit k is the signal k + 1 clocks ago."""
-    return f"reg [{width - 1}:0] past = 0; always @(posedge clk_i) past <= {{past, {signal}}};"
-
-
-def _hazard(run: Run) -> Contract:
-    states, actions = run.parameters["States"], run.parameters["Actions"]
-    return Contract(
-        declare="reg [1:0] past = 0; always @(posedge clk_i)"
-        " past <= {past[0], issue_valid_i && !raw_hold_o && !rst_i};",
-        assume=(
-            *(f"{name}_state_i < {states}" for name in ("issue", "offer")),
-            *(f"{name}_next_state_i < {states}" for name in ("issue", "offer")),
-            *(f"{name}_action_i < {actions}" for name in ("issue", "offer")),
-        ),
-        seen={"mask_o": "past[1] ? raw_mask_o : 0"},
-    )
-
-
-def _tree(run: Run) -> Contract:
-    width = run.parameters["Width"]
-    clocks = [1 + (actions - 1).bit_length() for actions in (2, 3, 4, 5, 6, 7, 8, 64)][::-1]
-
-    def masked(name: str, bits: int) -> str:
-        return f"raw_{name} & {{{', '.join(f'{{{bits}{{past[{k - 1}]}}}}' for k in clocks)}}}"
-
-    return Contract(
-        declare=_in_the_past(8, "valid_i"),
-        seen={"value_o": masked("value_o", width), "index_o": masked("index_o", 6)},
-    )
-
-
 def _lanes(*geometries: tuple[int, int, int, int]) -> tuple[tuple[Run, Contract], ...]:
     return tuple((lane_run("LaneSuite", *geometry, 5000), Contract()) for geometry in geometries)
+
+
+def _with(
+    contract: Callable[[Run], Contract], runs: Sequence[Run]
+) -> tuple[tuple[Run, Contract], ...]:
+    return tuple((run, contract(run)) for run in runs)
 
 
 def _plain(*runs: Run) -> tuple[tuple[Run, Contract], ...]:
@@ -123,12 +77,13 @@ def _agents(*runs: Run) -> tuple[tuple[Run, Contract], ...]:
     return _plain(*(replace(run, parameters={**others, **run.parameters}) for run in runs))
 
 
-def _beside_slots(block: str, *sources: str) -> Block:
+def _beside_slots(
+    block: str, source: str, contract: Callable[[Run], Contract] | None = None
+) -> Block:
     """Return a block that has a bench of its own in ``qs_agent_blocks_bench``."""
-    runs = _units(
-        "qs_agent_blocks_bench", f"rtl_{sources[0].removeprefix('qs_').removesuffix('.sv')}"
-    )
-    return Block(block, sources, _plain(*runs))
+    name = source.removeprefix("qs_").removesuffix(".sv")
+    runs = _units("qs_agent_blocks_bench", f"rtl_{name}")
+    return Block(block, (source,), _with(contract, runs) if contract else _plain(*runs))
 
 
 def _link(name: str, component: type[Component], module: str, chosen: str, *given: Any) -> Block:
@@ -140,39 +95,41 @@ def _link(name: str, component: type[Component], module: str, chosen: str, *give
 _LANES = _lanes((16, 4, 16, 1), (7, 3, 8, 3))
 
 
-def _with(
-    contract: Callable[[Run], Contract], runs: Sequence[Run]
-) -> tuple[tuple[Run, Contract], ...]:
-    return tuple((run, contract(run)) for run in runs)
-
-
 BLOCKS = {
     block.name: block
     for block in (
-        Block("hazard", ("qs_hazard.sv",), _with(_hazard, _units("qs_hazard"))),
-        Block("tree", ("qs_max_tree.sv",), _with(_tree, _units("qs_max_tree_bench")), 64),
-        Block("table", ("qs_table.sv",), _with(lambda run: Contract(), _units("qs_table"))),
+        Block("hazard", ("qs_hazard.sv",), _with(contracts.hazard, _units("qs_hazard"))),
+        Block("tree", ("qs_max_tree.sv",), _with(contracts.tree, _units("qs_max_tree_bench")), 64),
+        Block("table", ("qs_table.sv",), _with(contracts.table, _units("qs_table"))),
         Block("update", ("qs_update.sv", "qs_pkg.sv"), _LANES, 4),
         Block("lane", ("qs_lane.sv", "qs_noise.sv", "qs_delay.sv"), _LANES, 4),
         _beside_slots("draw", "qs_draw.sv"),
         _beside_slots("epsilon", "qs_epsilon.sv"),
-        _beside_slots("budget", "qs_agent_budget.sv"),
-        _beside_slots("bus", "qs_agent_bus.sv"),
-        _beside_slots("counters", "qs_agent_counters.sv"),
+        _beside_slots("budget", "qs_agent_budget.sv", contracts.budget),
+        _beside_slots("bus", "qs_agent_bus.sv", contracts.agent_bus),
+        _beside_slots("counters", "qs_agent_counters.sv", contracts.counters),
         Block(
             "choice",
             ("qs_agent_choice.sv",),
-            _plain(*_units("qs_agent_choice_bench")[:2]),
+            _with(contracts.choice, _units("qs_agent_choice_bench")[:2]),
             64,
         ),
         Block(
             "expectation",
             ("qs_expectation.sv",),
-            _plain(*_units("qs_agent_choice_bench")[:2]),
+            _with(contracts.choice, _units("qs_agent_choice_bench")[:2]),
             64,
         ),
-        Block("agent-update", ("qs_agent_update.sv",), _plain(*_units("qs_agent_update"))),
-        Block("world", ("qs_world.sv", "qs_alias.sv"), _plain(*_units("qs_world_bench"))),
+        Block(
+            "agent-update",
+            ("qs_agent_update.sv",),
+            _with(contracts.agent_update, _units("qs_agent_update")),
+        ),
+        Block(
+            "world",
+            ("qs_world.sv", "qs_alias.sv"),
+            _with(contracts.world, _units("qs_world_bench")),
+        ),
         Block(
             "agents",
             (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tb.mutate.blocks import Contract
+from tb.mutate.contracts import Contract
 
 from qstep_fpga import tools
 

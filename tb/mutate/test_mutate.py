@@ -11,7 +11,8 @@ import pytest
 from tb.bench import BenchError
 from tb.mutate import __main__ as mutate
 from tb.mutate import record
-from tb.mutate.blocks import BLOCKS, Block, Contract
+from tb.mutate.blocks import BLOCKS, Block
+from tb.mutate.contracts import Contract
 from tb.mutate.record import digest, kept
 
 pytestmark = pytest.mark.formal

@@ -55,7 +55,6 @@ async def _check(dut: Any, stimuli: Iterable[_Given]) -> None:
     targets = [_field(dut.target_stage_o, 8, k) for k in range(4)]
     late = int(dut.threshold_o.value)
     past: list[_Given] = []
-    wrong: dict[Algorithm, str] = {}
     checked = 0
     for given in stimuli:
         past.append(given)
@@ -74,16 +73,15 @@ async def _check(dut: Any, stimuli: Iterable[_Given]) -> None:
             seen = [_field(dut.action_o, action_bits, k)]
             seen += [_field(dut.values_o, width, 2 * k + table) for table in range(len(values))]
             right = [action, *(value & mask for value in values)]
-            if seen != right:
-                wrong[algorithm] = f"action and values are {seen}, not {right}, of {then}"
+            name = algorithm.value
+            assert seen == right, f"{name}: action and values are {seen}, not {right}, of {then}"
             then = past[-targets[k]]
             *_, target = _right(then, algorithm)
             aim = _field(dut.target_o, width + 1, k)
-            if aim != target & ((2 << width) - 1):
-                wrong[algorithm] = f"target is {aim}, not {target}, of {then}"
+            right_aim = target & ((2 << width) - 1)
+            assert aim == right_aim, f"{name}: target is {aim}, not {right_aim}, of {then}"
         checked += 1
     assert checked
-    assert not wrong, "\n".join(f"{algorithm.value}: {what}" for algorithm, what in wrong.items())
 
 
 def _drawn(actions: int, rows: list[list[int]], threshold: int | None = None) -> _Given:

@@ -1,0 +1,204 @@
+"""What the benches of hand-written blocks promise their hardware, and what they look at.
+
+Each promise is one that the block's neighbours in the product keep as well: it stands in the head of
+the block's file or beside its ports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tb.bench import Run
+
+__all__ = [
+    "Contract",
+    "agent_bus",
+    "agent_update",
+    "budget",
+    "choice",
+    "counters",
+    "hazard",
+    "table",
+    "tree",
+    "world",
+]
+
+
+@dataclass(frozen=True)
+class Contract:
+    """What a bench promises its hardware, and what it looks at, for proofs of equivalence.
+
+    The texts are Verilog. They may use the ports of the bench's top; ``raw_NAME`` is what the
+    hardware gives at the output ``NAME``.
+
+    Parameters
+    ----------
+    declare : str
+        Registers and nets for the others.
+    assume : tuple of str
+        Conditions that always hold.
+    seen : mapping of str to str
+        For each output that is not compared as it is: what is compared in its place.
+    """
+
+    declare: str = ""
+    assume: tuple[str, ...] = ()
+    seen: Mapping[str, str] = field(default_factory=dict)
+
+
+def _in_the_past(width: int, signal: str) -> str:
+    """Return the declaration of ``past``: bit k is the signal k + 1 clocks ago."""
+    return f"reg [{width - 1}:0] past = 0; always @(posedge clk_i) past <= {{past, {signal}}};"
+
+
+def _held(asks: str, done: str, **inputs: int) -> tuple[str, str]:
+    """Return a declaration, and the condition that inputs hold from a request until it is done.
+
+    The inputs are given with their widths; ``asks`` is among them or made of them.
+    """
+    given = f"{{{', '.join(inputs)}}}"
+    declare = (
+        f"reg asked = 0; reg [{sum(inputs.values()) - 1}:0] held; always @(posedge clk_i) begin"
+        f" asked <= ({asks}) && !{done} && !rst_i; held <= {given}; end"
+    )
+    return declare, f"!asked || {given} == held"
+
+
+def hazard(run: Run) -> Contract:
+    states, actions = run.parameters["States"], run.parameters["Actions"]
+    return Contract(
+        declare="reg [1:0] past = 0; always @(posedge clk_i)"
+        " past <= {past[0], issue_valid_i && !raw_hold_o && !rst_i};",
+        assume=(
+            *(f"{name}_state_i < {states}" for name in ("issue", "offer")),
+            *(f"{name}_next_state_i < {states}" for name in ("issue", "offer")),
+            *(f"{name}_action_i < {actions}" for name in ("issue", "offer")),
+        ),
+        seen={"mask_o": "past[1] ? raw_mask_o : 0"},
+    )
+
+
+def tree(run: Run) -> Contract:
+    width = run.parameters["Width"]
+    clocks = [1 + (actions - 1).bit_length() for actions in (2, 3, 4, 5, 6, 7, 8, 64)][::-1]
+
+    def masked(name: str, bits: int) -> str:
+        return f"raw_{name} & {{{', '.join(f'{{{bits}{{past[{k - 1}]}}}}' for k in clocks)}}}"
+
+    return Contract(
+        declare=_in_the_past(8, "valid_i"),
+        seen={"value_o": masked("value_o", width), "index_o": masked("index_o", 6)},
+    )
+
+
+def table(run: Run) -> Contract:
+    states, actions = run.parameters["States"], run.parameters["Actions"]
+    return Contract(
+        assume=(
+            *(f"{name}_state_i < {states}" for name in ("row", "entry", "write")),
+            *(f"{name}_action_i < {actions}" for name in ("entry", "write")),
+        )
+    )
+
+
+def choice(run: Run) -> Contract:
+    return Contract(assume=(f"pick_action_i < {run.parameters['Actions']}",))
+
+
+def agent_update(run: Run) -> Contract:
+    width = run.parameters["Width"]
+    return Contract(
+        declare=f"reg [15:0] alpha = 0; reg [{5 * width - 1}:0] entries = 0; reg [4:0] keeps = 0;"
+        " always @(posedge clk_i) begin alpha <= s2_alpha_i; keeps <= {keeps, s0_keep_i};"
+        " entries <= {entries, s0_entry_i}; end",
+        assume=(
+            "s2_alpha_i <= 16'd32768",
+            "s3_kappa_i <= alpha",
+            f"s3_target_i[{width}] == s3_target_i[{width - 1}]",
+            f"keeps[4] ? s5_zero_i : s5_entry_i == entries[{5 * width - 1}:{4 * width}]",
+        ),
+    )
+
+
+def budget(run: Run) -> Contract:
+    """Agents step in stage 9 only if they had steps left in stage 11 of their last slot."""
+    return Contract(
+        declare="reg [15:0] more = 0;"
+        " wire [3:0] in_9 = raw_agent_o[39:36], in_11 = raw_agent_o[47:44];"
+        " always @(posedge clk_i) begin"
+        " if (raw_live_o[11]) more[in_11] <= raw_budget_more_o;"
+        " if (raw_live_o[9] && raw_budget_begins_o) more[in_9] <= 0; end",
+        assume=("!budget_stepped_i || (raw_live_o[9] && more[in_9] && !raw_budget_begins_o)",),
+        seen={"budget_more_o": "raw_live_o[11] ? raw_budget_more_o : 0"},
+    )
+
+
+def agent_bus(run: Run) -> Contract:
+    declare, held = _held(
+        "bus_valid_i",
+        "raw_bus_done_o",
+        bus_valid_i=1,
+        bus_write_i=1,
+        bus_region_i=3,
+        bus_index_i=30,
+        data_i=32,
+    )
+    counts = "raw_bus_counter_read_o || raw_bus_counter_write_o"
+    seen = {name: f"raw_bus_token_o != 0 ? raw_{name} : 0" for name in _TOKEN_OUTPUTS}
+    return Contract(
+        declare=f"{declare} reg over = 0; always @(posedge clk_i) over <= raw_bus_done_o;",
+        assume=(
+            held,
+            "!(over && bus_valid_i)",
+            "bus_region_i <= 5",
+            f"!bus_counted_i || {counts}",
+        ),
+        seen=seen | {"bus_agent_o": f"raw_bus_set_o != 0 || {counts} ? raw_bus_agent_o : 0"},
+    )
+
+
+_TOKEN_OUTPUTS = ("bus_entry_o", "bus_field_o", "bus_load_o")
+"""Outputs of the bus that count only beside a token."""
+
+
+def counters(run: Run) -> Contract:
+    asks = "counters_read_i || counters_write_i"
+    declare, held = _held(
+        asks,
+        "raw_counters_done_o",
+        counters_read_i=1,
+        counters_write_i=1,
+        counters_agent_i=4,
+        counters_word_i=4,
+        counters_data_i=16,
+    )
+    return Contract(
+        declare=f"{declare} {_in_the_past(8, 'counters_stepped_i')} reg [2:0] over = 0;"
+        " always @(posedge clk_i) over <= {over, raw_counters_done_o};",
+        assume=(
+            held,
+            "!(counters_read_i && counters_write_i)",
+            f"over == 0 || !({asks})",  # StDone, StIdle and StOpen of the bus
+            "!counters_stepped_i || raw_live_o[13]",
+            "counters_stepped_i ||"
+            " {counters_terminated_i, counters_truncated_i, counters_reward_i} == 0",
+            "!counters_saturated_i || past[7]",
+        ),
+        seen={
+            "counters_data_o": "raw_counters_done_o && counters_read_i ? raw_counters_data_o : 0"
+        },
+    )
+
+
+def world(run: Run) -> Contract:
+    states, actions = run.parameters["States"], run.parameters["Actions"]
+    state_bits, action_bits = (states - 1).bit_length(), (actions - 1).bit_length()
+    return Contract(
+        assume=(
+            f"state_i < {states}",
+            f"action_i < {actions}",
+            f"!world_write_i || index_i[14+:{state_bits}] < {states}",
+            f"!world_write_i || index_i[8+:{action_bits}] < {actions}",
+        )
+    )
