@@ -86,10 +86,17 @@ def _beside_slots(
     return Block(block, (source,), _with(contract, runs) if contract else _plain(*runs))
 
 
-def _link(name: str, component: type[Component], module: str, chosen: str, *given: Any) -> Block:
+def _link(
+    name: str,
+    component: type[Component],
+    module: str,
+    chosen: str,
+    *given: Any,
+    contract: Contract | None = None,
+) -> Block:
     """Return a generated block of the link."""
     bench = Generated(component, given, f"tb.unit.test_link_{module}", chosen)
-    return Block(name, (bench.source,), ((bench, Contract()),))
+    return Block(name, (bench.source,), ((bench, contract or Contract()),))
 
 
 _LANES = _lanes((16, 4, 16, 1), (7, 3, 8, 3))
@@ -146,11 +153,11 @@ BLOCKS = {
             _agents(*OWNING),
         ),
         Block("stop", ("qs_stop.sv",), _plain(chain_run(FARMS[0]))),
-        _link("cobs-decoder", CobsDecoder, "cobs", "decoder"),
-        _link("cobs-encoder", CobsEncoder, "cobs", "encoder"),
+        _link("cobs-decoder", CobsDecoder, "cobs", "decoder", contract=contracts.COBS_DECODER),
+        _link("cobs-encoder", CobsEncoder, "cobs", "encoder", contract=contracts.COBS_ENCODER),
         _link("crc", Crc32, "crc", "crc"),
-        _link("digest", RecordDigest, "crc", "digest", 5, 3),
-        _link("session", Session, "session", ""),
+        _link("digest", RecordDigest, "crc", "digest", 5, 3, contract=contracts.DIGEST),
+        _link("session", Session, "session", "", contract=contracts.SESSION),
         _link("commands", Commands, "commands", "", Config(states=25, actions=3)),
     )
 }

@@ -1,4 +1,4 @@
-"""What the benches of hand-written blocks promise their hardware, and what they look at.
+"""What the benches of blocks promise their hardware, and what they look at.
 
 Each promise is one that the block's neighbours in the product keep as well: it stands in the head of
 the block's file or beside its ports.
@@ -12,6 +12,10 @@ from dataclasses import dataclass, field
 from tb.bench import Run
 
 __all__ = [
+    "COBS_DECODER",
+    "COBS_ENCODER",
+    "DIGEST",
+    "SESSION",
     "Contract",
     "agent_bus",
     "agent_update",
@@ -103,7 +107,12 @@ def table(run: Run) -> Contract:
 
 
 def choice(run: Run) -> Contract:
-    return Contract(assume=(f"pick_action_i < {run.parameters['Actions']}",))
+    """Outputs count when what was in the pipeline at power-up has left it."""
+    return Contract(
+        declare="reg [4:0] clocks = 0; always @(posedge clk_i) clocks <= clocks + !clocks[4];",
+        assume=(f"pick_action_i < {run.parameters['Actions']}", "threshold_i <= 65536"),
+        seen={name: f"clocks[4] ? raw_{name} : 0" for name in ("action_o", "values_o", "target_o")},
+    )
 
 
 def agent_update(run: Run) -> Contract:
@@ -202,3 +211,27 @@ def world(run: Run) -> Contract:
             f"!world_write_i || index_i[8+:{action_bits}] < {actions}",
         )
     )
+
+
+COBS_DECODER = Contract(
+    seen={"data": "raw_valid ? raw_data : 0", "broken": "raw_end ? raw_broken : 0"}
+)
+
+COBS_ENCODER = Contract(seen={"line__payload": "raw_line__valid ? raw_line__payload : 0"})
+
+DIGEST = Contract(seen={"crc": "raw_busy ? 0 : raw_crc"})
+
+SESSION = Contract(
+    declare="reg was_judged = 0, judged = 0, greeted = 0; reg [31:0] nonce; reg [1:0] kind;"
+    " always @(posedge clk) begin greeted <= greet && !rst; nonce <= greet_nonce;"
+    " kind <= {is_hello, repeatable}; was_judged <= judge && !rst;"
+    " judged <= !rst && (was_judged || (judged && !finish)); end",
+    assume=(
+        "!(greet || greeted) || greet_nonce == nonce",
+        "!(greet && greeted)",
+        "!judged || {is_hello, repeatable} == kind",
+        "!judge || !(was_judged || judged)",
+        "!finish || judged",
+    ),
+    seen={"verdict": "judged ? raw_verdict : 0", "epoch": "greeted ? 0 : raw_epoch"},
+)

@@ -28,7 +28,7 @@ def ports(verilog: str) -> list[tuple[str, str, str]]:
 def wrapper(verilog: str, top: str, contract: Contract) -> str:
     """Return a module ``seen`` with the netlist in it and a contract around it.
 
-    Power-up is a reset, and no output counts in that clock.
+    Power-up is a reset where there is one, and no output counts in that clock.
     """
     found = ports(verilog)
     unknown = contract.seen.keys() - {name for way, _, name in found if way == "output"}
@@ -38,10 +38,12 @@ def wrapper(verilog: str, top: str, contract: Contract) -> str:
     links = [f".{name}({'raw_' * (way == 'output')}{name})" for way, _, name in found]
     lines += [f"{top} netlist({', '.join(links)});", contract.declare]
     end = "_i" if ("input", "", "clk_i") in found else ""
+    assumed = list(contract.assume)
+    if ("input", "", f"rst{end}") in found:
+        assumed.append(f"started || rst{end}")
     lines += [
         f"reg started = 0; always @(posedge clk{end}) started <= 1;",
-        f"always @* assume(started || rst{end});",
-        *(f"always @* assume({condition});" for condition in contract.assume),
+        *(f"always @* assume({condition});" for condition in assumed),
     ]
     lines += [
         f"assign {name} = started ? {contract.seen.get(name, f'raw_{name}')} : 0;"

@@ -104,7 +104,10 @@ async def random_operands_match_and_what_is_kept_is_the_entry(dut: Any) -> None:
             alpha = random.randint(0, COEFFICIENT_ONE)
             c = Coefficients(alpha, random.randint(0, alpha))
             reward, entry, target = (random.randint(low, high) for _ in range(3))
-            bias = random.choice([*_BIASES, random.getrandbits(COEFFICIENT_BITS)])
+            # With the third and fourth bias, the last bit of the exact sum decides.
+            short = -(c.alpha * (reward - entry) + c.kappa * target) % COEFFICIENT_ONE
+            edges = short, (short - 1) % COEFFICIENT_ONE
+            bias = random.choice([*_BIASES[1:], *edges, random.getrandbits(COEFFICIENT_BITS)])
             zero, keep = random.random() < 0.2, random.random() < 0.1
             yield _given(c, reward, entry, target, bias, zero, keep)
 

@@ -7,6 +7,7 @@ import random
 from typing import Any
 
 import pytest
+from amaranth import Mux, Signal
 from cobs import cobs
 from tb.planted import plant_python
 from tb.unit.streams import PACES, collect, collect_pulses, pulse_bytes, send, simulate
@@ -36,6 +37,35 @@ def random_bodies(seed: int) -> list[bytes]:
     rng = random.Random(seed)
     alphabet = [0, 0, 1, 2, 255, *range(256)]
     return [bytes(rng.choices(alphabet, k=rng.randint(1, 300))) for _ in range(12)]
+
+
+async def pulse(ctx: Any, reset: Any) -> None:
+    """Reset the block for two clocks: what it gave before the first is then with the watchers."""
+    ctx.set(reset, 1)
+    await ctx.tick()
+    await ctx.tick()
+    ctx.set(reset, 0)
+
+
+def test_cobs_decoder_begins_with_a_new_block_after_a_reset() -> None:
+    decoder, reset = CobsDecoder(), Signal()
+    seen: list[Any] = []
+
+    async def bench(ctx: Any) -> None:
+        for begun in (b"", b"\3", b"\3a", b"\1", b"\2a", b"\2a\1", b"\2a\0"):
+            line = cobs.encode(b"o\0k") + b"\0"
+            rng = random.Random(4)
+            await pulse_bytes(ctx, decoder.in_valid, decoder.in_data, begun, rng, 0.0)
+            await pulse(ctx, reset)
+            seen.clear()
+            await pulse_bytes(ctx, decoder.in_valid, decoder.in_data, line, rng, 0.0)
+            await ctx.tick()
+            await ctx.tick()
+            assert seen == [(0, 0, ord("o")), (0, 0, 0), (0, 0, ord("k")), (1, 0, 0)]
+
+    ends = decoder.end, decoder.end & decoder.broken, Mux(decoder.end, 0, decoder.data)
+    watcher = collect_pulses(decoder.valid | decoder.end, ends, seen)
+    simulate(decoder, bench, watcher, reset=reset)
 
 
 @pytest.mark.parametrize("idle", [0.0, 0.4], ids=["full-speed", "idle"])
@@ -91,6 +121,26 @@ def encoded(encoder: Any, bodies: list[bytes], idle: float, stall: float) -> byt
 
     simulate(encoder, bench, collect(encoder.line, random.Random(10), stall, line))
     return bytes(line)
+
+
+def test_cobs_encoder_drops_all_and_begins_with_a_delimiter_after_a_reset() -> None:
+    encoder, reset = CobsEncoder(), Signal()
+    line: list[int] = []
+
+    async def bench(ctx: Any) -> None:
+        for begun in (b"", b"a", b"abc\0de", b"\0", b"x" * 300):
+            payloads = [{"data": byte, "last": 0} for byte in begun]
+            await send(ctx, encoder.frame, payloads, random.Random(9), 0.0)
+            await pulse(ctx, reset)
+            line.clear()
+            payloads = [{"data": byte, "last": byte == ord("k")} for byte in b"o\0k"]
+            await send(ctx, encoder.frame, payloads, random.Random(9), 0.0)
+            for _ in range(12):
+                await ctx.tick()
+            assert ctx.get(encoder.empty)
+            assert bytes(line) == b"\0" + cobs.encode(b"o\0k") + b"\0"
+
+    simulate(encoder, bench, collect(encoder.line, random.Random(2), 0.0, line), reset=reset)
 
 
 @pytest.mark.parametrize(("idle", "stall"), PACES)

@@ -8,6 +8,7 @@ import zlib
 from typing import Any
 
 import pytest
+from amaranth import Signal
 from tb.unit.streams import pulse_bytes, send, simulate
 
 from qstep_rtl.crc32 import Crc32, RecordDigest
@@ -53,6 +54,55 @@ def test_crc_matches_only_intact_data(flip: int | None) -> None:
         assert ctx.get(crc.matches) == (flip is None)
 
     simulate(crc, bench)
+
+
+def before(register: int) -> int:
+    """Return the register of a CRC of 32 bits before 32 zeros were shifted in."""
+    for _ in range(32):
+        register = (register ^ 0xEDB88320) << 1 | 1 if register >> 31 else register << 1
+    return register
+
+
+def test_crc_matches_in_every_bit_and_is_all_ones_after_a_reset() -> None:
+    crc, reset = Crc32(), Signal()
+    wrong = [0, *(1 << bit for bit in range(32))]
+    wrong += [one | other for one in wrong for other in wrong if one < other]
+
+    async def bench(ctx: Any) -> None:
+        for differs in wrong:
+            data = b"ab" + struct.pack("<I", zlib.crc32(b"ab") ^ before(differs))
+            ctx.set(reset, 1)
+            await ctx.tick()
+            ctx.set(reset, 0)
+            assert ctx.get(crc.crc) == 0
+            await pulse_bytes(ctx, crc.enable, crc.data, data, random.Random(3), 0.0)
+            assert ctx.get(crc.matches) == (differs == 0)
+
+    simulate(crc, bench, reset=reset)
+
+
+def test_record_digest_says_in_each_clock_whether_it_is_ready_and_begins_anew_after_a_reset() -> (
+    None
+):
+    digest, reset, rng = RecordDigest(5, 3), Signal(), random.Random(5)
+
+    async def bench(ctx: Any) -> None:
+        done, left = b"", 0
+        for _ in range(1500):
+            record, valid = rng.randbytes(5), rng.random() < 0.6
+            begins = rng.random() < 0.02
+            ctx.set(reset, begins)
+            ctx.set(digest.records.valid, valid)
+            ctx.set(digest.records.payload, int.from_bytes(record, "little"))
+            flags = ctx.get(digest.busy), ctx.get(digest.records.ready), ctx.get(digest.soon_ready)
+            assert flags == (left != 0, left <= 1, left <= 2)
+            assert left or ctx.get(digest.crc) == zlib.crc32(done)
+            takes = valid and left <= 1
+            await ctx.tick()
+            done = b"" if begins else done + record * takes
+            left = 0 if begins else 3 if takes else max(left - 1, 0)
+
+    simulate(digest, bench, reset=reset)
 
 
 @pytest.mark.parametrize(
