@@ -17,6 +17,7 @@ class _Bench:
         self.dut = dut
         self.states, self.actions = int(dut.States.value), int(dut.Actions.value)
         self.width = int(dut.Width.value)
+        self._ones = (1 << self.width) - 1
         self.table = [[0] * self.actions for _ in range(self.states)]
         self.pipe: list[tuple[list[int], int]] = []
 
@@ -40,18 +41,26 @@ class _Bench:
         self.table[state][action] = value
 
     async def clock(self, row: int, entry: tuple[int, int], write: tuple[int, int] | None) -> None:
-        """Read a row and an entry; write another entry in the same clock."""
+        """Read a row and an entry, write an entry; a value that is both is read inverted."""
         dut = self.dut
         dut.row_state_i.value = row
         dut.entry_state_i.value, dut.entry_action_i.value = entry
-        self.pipe.append((list(self.table[row]), self.table[entry[0]][entry[1]]))
-        dut.write_i.value = 0
-        if write is not None and write != entry and write[0] != row:
-            self._write(*write, random.getrandbits(self.width))
+        right = [
+            value ^ self._ones * (write == (row, action))
+            for action, value in enumerate(self.table[row])
+        ]
+        value = self.table[entry[0]][entry[1]]
+        self.pipe.append((right, value ^ self._ones * (write == entry)))
+        data = random.getrandbits(self.width)
+        if write is not None:
+            self._write(*write, data)
+        else:
+            dut.write_i.value, dut.write_data_i.value = 0, data
+            dut.write_state_i.value, dut.write_action_i.value = self.any_entry()
         await FallingEdge(dut.clk_i)
         if len(self.pipe) == 2:
             word, value = int(dut.row_o.value), int(dut.entry_o.value)
-            seen = [word >> (self.width * a) & ((1 << self.width) - 1) for a in range(self.actions)]
+            seen = [word >> (self.width * a) & self._ones for a in range(self.actions)]
             assert (seen, value) == self.pipe.pop(0)
 
     def any_entry(self) -> tuple[int, int]:
@@ -68,11 +77,17 @@ async def both_copies_hold_what_was_written_everywhere(dut: Any) -> None:
 
 
 @cocotb.test()
-async def reads_and_writes_of_other_entries_go_on_in_every_clock(dut: Any) -> None:
+async def reads_and_writes_go_on_in_every_clock(dut: Any) -> None:
+    """An entry that is read while it is written gives no value to rely on: its inverse here."""
     bench = _Bench(dut)
     await bench.start()
-    for _ in range(5000):
-        await bench.clock(random.randrange(bench.states), bench.any_entry(), bench.any_entry())
+    for _ in range(3000):
+        write = random.choice([None, bench.any_entry(), bench.any_entry()])
+        row, entry = random.randrange(bench.states), bench.any_entry()
+        if write is not None:
+            row = random.choice([row, row, write[0]])
+            entry = random.choice([entry, entry, write])
+        await bench.clock(row, entry, write)
 
 
 @cocotb.test()
@@ -84,19 +99,3 @@ async def a_read_sees_the_write_of_the_clock_before(dut: Any) -> None:
     for _ in range(200):
         await bench.clock(other, (other, 0), (state, action))
         await bench.clock(state, (state, action), None)
-
-
-@cocotb.test()
-async def a_read_of_the_entry_that_is_being_written_is_no_value_to_rely_on(dut: Any) -> None:
-    bench = _Bench(dut)
-    await bench.start()
-    state, action = bench.any_entry()
-    old = bench.table[state][action]
-    dut.row_state_i.value = dut.entry_state_i.value = state
-    dut.entry_action_i.value = action
-    bench._write(state, action, old)
-    await FallingEdge(dut.clk_i)
-    dut.write_i.value = 0
-    await FallingEdge(dut.clk_i)
-    seen = int(dut.row_o.value) >> (bench.width * action) & ((1 << bench.width) - 1)
-    assert seen == int(dut.entry_o.value) == old ^ ((1 << bench.width) - 1)
