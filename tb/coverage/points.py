@@ -20,7 +20,9 @@ KINDS = ("line", "branch", "expr", "toggle")
 _BITS = re.compile(r"\[\d+(:\d+)?\]")
 """Which bits of a structure or an index, in a condition, differs from one geometry to the next."""
 
-_LEFT_OUT = re.compile(r"(^|\.)(unused\w*(\[\d+\])*:|(mem|copy|words|snapshot)\[\d+\]\[)")
+_LEFT_OUT = re.compile(
+    r"(^|\.)(unused\w*(\[\d+\])*:|(mem|copy|words|snapshot)\[\d+\]\[|places\[\d+\]\.)"
+)
 """Signals that only linters read, and memories, of which Verilator counts small ones: their words count
 where they are read."""
 

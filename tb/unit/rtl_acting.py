@@ -8,11 +8,10 @@ from typing import Any
 
 import cocotb
 import numpy as np
-from cocotb.clock import Clock
-from cocotb.triggers import FallingEdge, RisingEdge, with_timeout
 from numpy.typing import NDArray
 from tb.agents.lane import ALGORITHMS, ROUNDINGS
 from tb.agents.worlds import random_world
+from tb.unit.acting_port import ActingPort
 
 from qstep import Config, QFormat
 from qstep.acting import registers
@@ -22,17 +21,15 @@ from qstep.acting.epsilon import Epsilon
 from qstep.acting.fast_model import FastActingModel
 from qstep.protocol import MOST_STEPS, Region
 
-_CLOCK_NS = 10
-_PATIENCE_NS = 100_000
 _ROUNDS = 16
 _MOST_LIMIT = (1 << 16) - 1
 
 
-class _Agents:
-    """The lane of agents: its bus, its runs, and what it was built with."""
+class _Agents(ActingPort):
+    """The lane of agents, and what it was built with."""
 
     def __init__(self, dut: Any) -> None:
-        self.dut, self.edge = dut, FallingEdge(dut.clk_i)
+        super().__init__(dut)
 
         def built(name: str) -> int:
             return int(getattr(dut, name).value)
@@ -56,53 +53,9 @@ class _Agents:
         )
         self.acting = acting
 
-    async def start(self) -> None:
-        dut = self.dut
-        Clock(dut.clk_i, _CLOCK_NS, unit="ns").start()
-        for name in ("bus_valid", "bus_write", "bus_region", "bus_index", "bus_data"):
-            getattr(dut, f"{name}_i").value = 0
-        dut.run_i.value = dut.run_steps_i.value = dut.stop_i.value = 0
-        dut.rst_i.value = 1
-        for _ in range(3):
-            await self.edge
-        dut.rst_i.value = 0
-        await self.idle()
-
-    async def idle(self) -> None:
-        if self.dut.busy_o.value:
-            await with_timeout(FallingEdge(self.dut.busy_o), _PATIENCE_NS, "ns")
-            await self.edge
-
-    async def access(self, region: int, index: int, word: int | None = None) -> int:
-        """Write a word, or read one."""
-        dut = self.dut
-        dut.bus_region_i.value, dut.bus_index_i.value = region, index
-        dut.bus_write_i.value, dut.bus_data_i.value = word is not None, (word or 0) & 0xFFFFFFFF
-        dut.bus_valid_i.value = 1
-        await with_timeout(RisingEdge(dut.bus_done_o), _PATIENCE_NS, "ns")
-        await self.edge
-        seen = int(dut.bus_data_o.value)
-        await self.edge
-        dut.bus_valid_i.value = 0
-        await self.edge
-        return seen
-
     async def write(self, accesses: Iterable[registers.Access]) -> None:
         for access in accesses:
             await self.access(*access)
-
-    async def begin(self, steps: int) -> None:
-        self.dut.run_i.value, self.dut.run_steps_i.value = 1, steps
-        await self.edge
-        self.dut.run_i.value = self.dut.run_steps_i.value = 0
-
-    async def stop(self, after: int) -> None:
-        for _ in range(after):
-            await self.edge
-        self.dut.stop_i.value = 1
-        await self.edge
-        self.dut.stop_i.value = 0
-        await self.idle()
 
     async def load(self, model: FastActingModel) -> None:
         """Make world, settings, states, counters and tables the model's."""
@@ -209,7 +162,8 @@ async def any_number_of_steps_is_begun_and_stopped(dut: Any) -> None:
         model.restore(model.table, model.states, [AgentCounters() for _ in model.counters])
         await lane.load(model)
         await lane.begin(random.choice([MOST_STEPS, random.randrange(1 << 20, MOST_STEPS)]))
-        await lane.stop(random.randrange(40, 400))
+        await lane.clock(random.randrange(40, 400))
+        await lane.stop()
         made = [(await lane.parts(agent))[1].steps for agent in range(lane.acting.agents)]
         if lane.acting.shared_table:
             assert max(made) - min(made) <= 1, f"round {number}: {made} steps in turns"
