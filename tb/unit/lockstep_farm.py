@@ -52,10 +52,16 @@ class LockstepFarm(ActingPort):
         control = self.dut.u_run
         return PHASES[int(control.state_q.value)], int(control.slot_q.value)
 
-    @property
-    def left(self) -> int:
-        """Steps of the run that no rotation has made; settled in a rotation's last clock."""
-        return int(self.dut.u_run.left_q.value)
+    async def reach(self, phase: str, slot: int) -> int:
+        """Wait for a slot in a phase of a run; return what was left in the rotation before."""
+        left = None
+        for _ in range(4 * AGENTS * self.bins.sweep):
+            if left is not None and self.phase == (phase, slot):
+                return left
+            if self.phase[1] == AGENTS - 1:
+                left = int(self.dut.u_run.left_q.value)
+            await self.clock()
+        raise AssertionError(f"no run {phase} in slot {slot}")
 
     def select(self, lane: int | str) -> None:
         """Name the lane of the next access."""

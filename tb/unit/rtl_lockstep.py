@@ -158,8 +158,7 @@ async def counters_are_of_one_moment_whenever_they_are_read(dut: Any) -> None:
         await farm.load_counters(who, AgentCounters())
         if phase != "idle":
             await farm.begin(3 if phase == "drains" else MOST_STEPS)
-        while farm.phase[0] != phase:
-            await farm.clock()
+        await farm.reach(phase, random.randrange(AGENTS))
         words = [await farm.read_counter(who, 0)]
         await farm.stop()
         # The copy, from which all other words come, may be older than the end of the run.
@@ -185,11 +184,7 @@ async def a_run_ends_with_the_rotation_in_which_it_is_stopped_or_reset(dut: Any)
         if phase != "idle":
             await farm.begin(steps)
             await farm.clock(2)
-        before, begins = farm.left, False
-        while not begins or farm.phase != (phase, slot):
-            if farm.phase[1] == AGENTS - 1:
-                before, begins = farm.left, True
-            await farm.clock()
+        before = await farm.reach(phase, slot)
         await (farm.stop() if how == "stop" else farm.reset())
         farm.bins.group.hit(how, (phase, slot))
         if phase == "idle":
