@@ -54,10 +54,10 @@ def _world(rng: np.random.Generator, config: Config, kind: str, lane: int) -> Wo
         next_state = np.broadcast_to((states + 1) % config.states, world.next_state.shape)
         return replace(world, next_state=next_state, terminated=np.zeros_like(world.terminated))
     if kind == "one sign":
+        # Most rewards are so large that values saturate.
         most = config.format.maximum
-        world = replace(
-            world, reward=np.minimum(np.abs(world.reward), most) * (-1 if lane % 2 else 1)
-        )
+        large = np.maximum(np.abs(world.reward), most * (rng.random(world.reward.shape) < 0.7))
+        world = replace(world, reward=np.minimum(large, most) * (-1 if lane % 2 else 1))
     stays = rng.random(world.next_state.shape) < 0.4
     return replace(
         world,
