@@ -82,10 +82,10 @@ module qs_lockstep_bus
   logic [31:0] data;
   access_t access;
 
-  // The sources of a word that is read, one bit each, and the words of the selected lane.
-  logic [StateBits-1:0] own_state;
-  choice_t own_choice;
-  logic signed [Width-1:0] own_value;
+  // The sources of a word that is read, one bit each, and the words of the selected lane, a clock later.
+  logic [StateBits-1:0] own_state, state_of_q;
+  choice_t own_choice, choice_of_q;
+  logic signed [Width-1:0] own_value, value_of_q;
   logic [15:0] own_bits;
   logic is_word, is_place;
 
@@ -140,7 +140,7 @@ module qs_lockstep_bus
         clock_q <= '0;
         if (strobe_q[1]) state_q <= StPass;
       end
-      StPass:  if (clock_q == 4'd8) state_q <= StIdle;
+      StPass:  if (clock_q == 4'd9) state_q <= StIdle;
       StTurn:  if (&clock_q) state_q <= StIdle;
       StCount: if (count_done_i) state_q <= StIdle;
       default: state_q <= StIdle;
@@ -154,6 +154,9 @@ module qs_lockstep_bus
       set_value_q[n] <= in_slot && lanes_q[n] && write_q && region_q[Table];
     end
     bits_q <= own_bits;
+    state_of_q <= own_state;
+    choice_of_q <= own_choice;
+    value_of_q <= own_value;
     new_bits_q <= !turn_writes ? bits_q : clock_q[2] ? bus_data_i[31:16] : bus_data_i[15:0];
     valid_q <= bus_valid_i && !bus_done_o;
     bus_done_o <= done;
@@ -224,21 +227,21 @@ module qs_lockstep_bus
     end
   end
 
-  // Done: the place passes in stage 1, the value in stage 9, the second half of a generator's word as it turns.
+  // Done: the place has passed in stage 1, the value in stage 9, the second half of a generator's word as it turns.
   assign is_word  = field_q[0] || field_q[1];
   assign is_place = field_q[4];
   always_comb begin
     done = state_q == StDone || ends_q || (state_q == StCount && count_done_i) ||
-        (strobe_q[1] && is_place) || (state_q == StPass && clock_q == 4'd7 && !is_place);
+        (strobe_q[2] && is_place) || (state_q == StPass && clock_q == 4'd8 && !is_place);
     data = '0;
     if (is_word) data |= {bits_q, low_q};
     if (is_place) begin
-      data |= 32'(own_state);
-      data[30:29] |= {begun_i, own_choice.explored};
-      data[17:16] |= own_choice.action;
+      data |= 32'(state_of_q);
+      data[30:29] |= {begun_i, choice_of_q.explored};
+      data[17:16] |= choice_of_q.action;
     end
     if (field_q[2]) data |= 32'(epsilon_q);
-    if (region_q[Table]) data |= 32'(own_value);
+    if (region_q[Table]) data |= 32'(value_of_q);
     if (region_q[Counts]) data |= 32'(count_i);
   end
 
