@@ -56,17 +56,20 @@ module qs_lockstep_bus
   localparam int unsigned OwnBits = $clog2(States);
   localparam int unsigned Counts = 2, Table = 3, World = 4, Starts = 5;
 
-  typedef enum logic [2:0] {
-    StIdle,
-    StOpen,
-    StSlot,
-    StPass,
-    StTurn,
-    StCount,
-    StDone
-  } state_e;
+  // A bit each: no state is decoded on its way to the lanes, which are far from here on a chip.
+  typedef struct packed {
+    logic idle;
+    logic open;
+    logic slot;
+    logic pass;
+    logic turn;
+    logic count;
+    logic done;
+  } state_t;
 
-  state_e state_q;
+  state_t in_q;
+  logic slot_is_next_q, turn_is_next_q, passed_q, turned_q, begins, ends;
+  logic ready_q;  // the access at hand is in the registers below
   logic [5:0] region_q;  // a bit each
   logic [4:0] field_q;  // of a context
   logic [AgentBits-1:0] agent_q;
@@ -75,7 +78,7 @@ module qs_lockstep_bus
   logic [24:0] epsilon_q;
   logic [StateBits-1:0] start_q, state_word_q;
   choice_t choice_q;
-  logic valid_q, write_q, opens, stores_q, in_slot, turns, turns_q, ends_q, turn_writes, done;
+  logic valid_q, write_q, stores_q, in_slot, turns, turns_q, ends_q, turn_writes, done;
   logic [4:1] strobe_q;  // the access' slot is in this stage
   logic [Lanes-1:0] set_q, set_value_q, turn_q;
   logic [15:0] bits_q, new_bits_q, low_q;
@@ -89,13 +92,14 @@ module qs_lockstep_bus
   logic [15:0] own_bits;
   logic is_word, is_place;
 
-  assign opens = state_q == StOpen;
-  assign turns = state_q == StTurn && clock_q[1:0] == 2'd2;
+  assign turns = in_q.turn && clock_q[1:0] == 2'd2;
   assign turn_writes = write_q && clock_q[3] == field_q[1];
-  assign in_slot = state_q == StSlot && s0_agent_i == agent_q;
+  assign in_slot = in_q.slot && s0_agent_i == agent_q;
+  assign begins = in_q.idle && ready_q && valid_q && !bus_done_o;
+  assign ends = in_q.done || passed_q || turned_q || (in_q.count && count_done_i);
 
   always_ff @(posedge clk_i) begin
-    if (state_q == StIdle) begin
+    if (in_q.idle) begin
       for (int unsigned n = 0; n < 6; n++) region_q[n] <= bus_region_i == 3'(n);
       for (int unsigned n = 0; n < 5; n++)
       field_q[n] <= bus_region_i == 3'd1 && bus_index_i[2:0] == 3'(n);
@@ -111,7 +115,7 @@ module qs_lockstep_bus
     // Without an access, the start state, from which agents begin.
     state_word_q <= start_q;
     choice_q <= '{bus_data_i[29], bus_data_i[17:16]};
-    if (state_q != StIdle) begin
+    if (!in_q.idle) begin
       if (field_q[4]) state_word_q <= bus_data_i[StateBits-1:0];
       if (region_q[Table]) begin
         state_word_q <= bus_index_i[10:6];
@@ -124,28 +128,27 @@ module qs_lockstep_bus
     end
   end
 
-  // StDone lasts one clock, in which a word read is on bus_data_o; what passes by is read as it passes.
+  // What passes by is read as it passes.
   always_ff @(posedge clk_i) begin
-    clock_q <= clock_q + 1'b1;
-    unique case (state_q)
-      StIdle:  if (valid_q && !bus_done_o) state_q <= StOpen;
-      StOpen: begin
-        clock_q <= '0;
-        if (region_q[Counts]) state_q <= StCount;
-        else if (field_q[0] || field_q[1]) state_q <= StTurn;
-        else if (field_q[4] || region_q[Table] || region_q[World]) state_q <= StSlot;
-        else state_q <= StDone;
-      end
-      StSlot: begin
-        clock_q <= '0;
-        if (strobe_q[1]) state_q <= StPass;
-      end
-      StPass:  if (clock_q == 4'd9) state_q <= StIdle;
-      StTurn:  if (&clock_q) state_q <= StIdle;
-      StCount: if (count_done_i) state_q <= StIdle;
-      default: state_q <= StIdle;
-    endcase
-    if (rst_i) state_q <= StIdle;
+    slot_is_next_q <= field_q[4] || region_q[Table] || region_q[World];
+    turn_is_next_q <= field_q[0] || field_q[1];
+    in_q.idle <= (in_q.idle && !begins) || ends;
+    in_q.open <= begins;
+    ready_q <= in_q.idle;
+    in_q.slot <= (in_q.open && slot_is_next_q) || (in_q.slot && !strobe_q[1]);
+    in_q.pass <= (in_q.slot && strobe_q[1]) || (in_q.pass && !passed_q);
+    in_q.turn <= (in_q.open && turn_is_next_q) || (in_q.turn && !turned_q);
+    in_q.count <= (in_q.open && region_q[Counts]) || (in_q.count && !count_done_i);
+    in_q.done <= in_q.open && !slot_is_next_q && !turn_is_next_q && !region_q[Counts];
+
+    clock_q <= in_q.open || in_q.slot ? '0 : clock_q + 1'b1;
+    passed_q <= in_q.pass && clock_q == 4'd7;
+    turned_q <= in_q.turn && clock_q == 4'd14;
+    if (rst_i) begin
+      in_q <= '{idle: 1'b1, default: 1'b0};
+      passed_q <= 1'b0;
+      turned_q <= 1'b0;
+    end
 
     strobe_q <= {strobe_q[3:1], in_slot};
     for (int unsigned n = 0; n < Lanes; n++) begin
@@ -154,15 +157,15 @@ module qs_lockstep_bus
       set_value_q[n] <= in_slot && lanes_q[n] && write_q && region_q[Table];
     end
     bits_q <= own_bits;
-    state_of_q <= own_state;
-    choice_of_q <= own_choice;
-    value_of_q <= own_value;
+    state_of_q <= field_q[4] ? own_state : '0;
+    choice_of_q <= field_q[4] ? own_choice : '0;
+    value_of_q <= region_q[Table] ? own_value : '0;
     new_bits_q <= !turn_writes ? bits_q : clock_q[2] ? bus_data_i[31:16] : bus_data_i[15:0];
     valid_q <= bus_valid_i && !bus_done_o;
     bus_done_o <= done;
     bus_data_o <= data;
     // A clock later than it could be, since the settings are far from here on a chip.
-    stores_q <= opens && write_q;
+    stores_q <= in_q.open && write_q;
     if (stores_q) begin
       if (region_q[0] && bus_index_i[2:0] == '0) {settings_o.kappa, settings_o.alpha} <= bus_data_i;
       if (field_q[2]) epsilon_q <= bus_data_i[24:0];
@@ -170,15 +173,15 @@ module qs_lockstep_bus
     end
     // The word's four parts of 16 bits pass in turn, each in the last of four clocks.
     turns_q <= turns;
-    ends_q  <= state_q == StTurn && clock_q == (field_q[0] ? 4'd6 : 4'd14);
+    ends_q  <= in_q.turn && clock_q == (field_q[0] ? 4'd6 : 4'd14);
     if (turns_q) low_q <= bits_q;
   end
 
   assign settings_o.threshold = epsilon_q[24:8];
   assign set_begun_o = stores_q && field_q[4];
   assign begun_o = bus_data_i[30];
-  assign count_read_o = state_q == StCount && !write_q;
-  assign count_write_o = state_q == StCount && write_q;
+  assign count_read_o = in_q.count && !write_q;
+  assign count_write_o = in_q.count && write_q;
   assign agent_o = agent_q;
 
   // What the lanes take. An outcome that ends an episode goes on in the start state.
@@ -198,7 +201,7 @@ module qs_lockstep_bus
         keep: strobe_q[4] && !field_q[4],
         set_world: 1'b0,
         set_value: 1'b0,
-        holds: state_q == StTurn,
+        holds: in_q.turn,
         agent: agent_q,
         turn: 1'b0,
         bits: new_bits_q
@@ -231,17 +234,13 @@ module qs_lockstep_bus
   assign is_word  = field_q[0] || field_q[1];
   assign is_place = field_q[4];
   always_comb begin
-    done = state_q == StDone || ends_q || (state_q == StCount && count_done_i) ||
-        (strobe_q[2] && is_place) || (state_q == StPass && clock_q == 4'd8 && !is_place);
-    data = '0;
+    done = in_q.done || ends_q || (in_q.count && count_done_i) ||
+        (strobe_q[2] && is_place) || (passed_q && !is_place);
+    data = 32'(value_of_q) | 32'(state_of_q);
+    data[17:16] |= choice_of_q.action;
+    data[30:29] |= {begun_i && is_place, choice_of_q.explored};
     if (is_word) data |= {bits_q, low_q};
-    if (is_place) begin
-      data |= 32'(state_of_q);
-      data[30:29] |= {begun_i, choice_of_q.explored};
-      data[17:16] |= choice_of_q.action;
-    end
     if (field_q[2]) data |= 32'(epsilon_q);
-    if (region_q[Table]) data |= 32'(value_of_q);
     if (region_q[Counts]) data |= 32'(count_i);
   end
 

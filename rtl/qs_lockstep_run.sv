@@ -39,7 +39,7 @@ module qs_lockstep_run
     output logic     [CountBits-1:0] recent_o
 );
 
-  localparam int unsigned PartBits = 16;
+  localparam int unsigned Parts = 6, PartBits = 8;
   typedef enum logic [1:0] {
     StIdle,
     StWait,
@@ -48,8 +48,8 @@ module qs_lockstep_run
   } state_e;
 
   state_e state_q;
-  logic [2:0][PartBits-1:0] left_q;  // steps; a borrow takes a clock a part
-  logic [2:0] borrow_q, zero_q;
+  logic [Parts-1:0][PartBits-1:0] left_q;  // steps; a borrow takes a clock a part
+  logic [Parts-1:0] borrow_q, zero_q;
   logic step, start, will_step_q, will_start_q, step_q, start_q, swept_q, leaves_q, halts_q;
   logic begins_q, more_q, empty_q, run_q, stop_q;
   logic [AgentBits-1:0] slot_q;
@@ -86,7 +86,7 @@ module qs_lockstep_run
     empty_q <= recent_o == '0;
     if (set_i) begun_o <= begun_i;
 
-    for (int unsigned part = 0; part < 3; part++) begin
+    for (int unsigned part = 0; part < Parts; part++) begin
       if (borrow_q[part]) left_q[part] <= left_q[part] - 1'b1;
       zero_q[part] <= left_q[part] == '0;
       if (part > 0) borrow_q[part] <= borrow_q[part-1] && zero_q[part-1];

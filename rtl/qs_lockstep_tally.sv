@@ -54,19 +54,22 @@ module qs_lockstep_tally
   logic [2:0] rotation_q;
   logic [AgentBits-1:0] agent_q;
   logic [LaneBits-1:0] lane_q;
-  logic visits_last, host_q;
+  logic begins_visit, visits_last_q, agents_last_q, host_q;
 
-  assign visits_last = rotation_q >= 3'(Rotations - 1);
-  assign begins_o = host_q && visits_last;
+  assign begins_visit = rotation_q == '0;
+  assign begins_o = host_q && visits_last_q;
   assign ends_o = host_q && rotation_q == 3'(Rotations - 2);
 
   always_ff @(posedge clk_i) begin
+    // Constant in a rotation's last clocks, where they are used.
     host_q <= lane_q >= LaneBits'(Lanes);
+    visits_last_q <= rotation_q >= 3'(Rotations - 1);
+    agents_last_q <= agent_q >= AgentBits'(Agents - 1);
     if (turn_i) begin
-      rotation_q <= visits_last ? '0 : rotation_q + 1'b1;
-      if (visits_last) begin
+      rotation_q <= visits_last_q ? '0 : rotation_q + 1'b1;
+      if (visits_last_q) begin
         agent_q <= agent_q + 1'b1;
-        if (agent_q >= AgentBits'(Agents - 1)) begin
+        if (agents_last_q) begin
           agent_q <= '0;
           lane_q  <= lane_q + 1'b1;
         end
@@ -86,13 +89,13 @@ module qs_lockstep_tally
   logic [ReturnBits-1:0] return_q;
   logic [1:0][CountBits-1:0] counts_q;
 
-  assign takes = rotation_q == '0 && slot_i == agent_q;
+  assign takes = begins_visit && slot_i == agent_q;
 
   always_ff @(posedge clk_i) begin
     for (int unsigned n = 0; n < Lanes; n++) at_lane_q[n] <= lane_q == LaneBits'(n);
     takes_q <= takes;
     token_q <= {token_q[18:2], takes_q};
-    if (takes) steps_q <= recent_i;
+    if (begins_visit) steps_q <= recent_i;  // constant in a rotation
     if (token_q[5]) begin
       return_q <= '0;
       for (int unsigned n = 0; n < Lanes; n++) if (at_lane_q[n]) return_q <= return_i[n];
@@ -155,7 +158,7 @@ module qs_lockstep_tally
   always_ff @(posedge clk_i) begin
     clock_q <= clock_q + 1'b1;
     if (turn_i && rotation_q == 3'd1) clock_q <= '0;
-    adds_q <= (adds_q || (turn_i && rotation_q == 3'd1)) && !(turn_i && visits_last);
+    adds_q <= (adds_q || (turn_i && rotation_q == 3'd1)) && !(turn_i && visits_last_q);
     from_q <= !host_q ? {lane_q, agent_q} : write_i || copies_q ? want : COPY;
     place_q <= !host_q ? {lane_q, agent_q} : write_i ? want : COPY;
     host_writes_q <= host_q && write_i;
@@ -185,13 +188,13 @@ module qs_lockstep_tally
     added_q <= adds_q;
     if (!added_q) carry_q <= 1'b0;
 
-    // Whom the host's visit serves.
-    if (!adds_q || !host_q) begin
-      serves_q <= read_i || write_i;
+    // Whom the host's visit serves: decided a rotation before the first address depends on it.
+    if (!host_q || begins_visit) begin
+      serves_q <= 1'b1;
       copies_q <= read_i && want_word_i == '0 && !copied_q;
     end
-    if (done_q) serves_q <= 1'b0;
-    copied_q <= read_i && !done_q && (copied_q || (copies_q && host_q && turn_i && visits_last));
+    if (done_q || !(read_i || write_i)) serves_q <= 1'b0;
+    copied_q <= read_i && !done_q && (copied_q || (copies_q && host_q && turn_i && visits_last_q));
   end
 
 endmodule
