@@ -68,11 +68,11 @@ module qs_lockstep_bus
   } state_t;
 
   state_t in_q;
-  logic slot_is_next_q, turn_is_next_q, passed_q, turned_q, begins, ends;
+  logic slot_is_next_q, turn_is_next_q, is_slot_q, passed_q, turned_q, begins, ends;
   logic ready_q;  // the access at hand is in the registers below
   logic [5:0] region_q;  // a bit each
   logic [4:0] field_q;  // of a context
-  logic [AgentBits-1:0] agent_q;
+  logic [AgentBits-1:0] agent_q, agent_before_q;
   logic [Lanes-1:0] lanes_q;
   logic [3:0] clock_q;
   logic [24:0] epsilon_q;
@@ -94,7 +94,7 @@ module qs_lockstep_bus
 
   assign turns = in_q.turn && clock_q[1:0] == 2'd2;
   assign turn_writes = write_q && clock_q[3] == field_q[1];
-  assign in_slot = in_q.slot && s0_agent_i == agent_q;
+  assign in_slot = in_q.slot && is_slot_q;
   assign begins = in_q.idle && ready_q && valid_q && !bus_done_o;
   assign ends = in_q.done || passed_q || turned_q || (in_q.count && count_done_i);
 
@@ -130,6 +130,8 @@ module qs_lockstep_bus
 
   // What passes by is read as it passes.
   always_ff @(posedge clk_i) begin
+    agent_before_q <= agent_q == '0 ? AgentBits'(Agents - 1) : agent_q - 1'b1;
+    is_slot_q <= s0_agent_i == agent_before_q;
     slot_is_next_q <= field_q[4] || region_q[Table] || region_q[World];
     turn_is_next_q <= field_q[0] || field_q[1];
     in_q.idle <= (in_q.idle && !begins) || ends;
