@@ -75,7 +75,7 @@ module qs_lockstep_bus
   logic [AgentBits-1:0] agent_q, agent_before_q;
   logic [Lanes-1:0] lanes_q;
   logic [3:0] clock_q;
-  logic [24:0] epsilon_q;
+  logic [24:0] not_epsilon_q;  // no inverter on its way to the compares
   logic [StateBits-1:0] start_q, state_word_q;
   choice_t choice_q;
   logic valid_q, write_q, stores_q, in_slot, turns, turns_q, ends_q, turn_writes, done;
@@ -170,7 +170,7 @@ module qs_lockstep_bus
     stores_q <= in_q.open && write_q;
     if (stores_q) begin
       if (region_q[0] && bus_index_i[2:0] == '0) {settings_o.kappa, settings_o.alpha} <= bus_data_i;
-      if (field_q[2]) epsilon_q <= bus_data_i[24:0];
+      if (field_q[2]) not_epsilon_q <= ~bus_data_i[24:0];
       if (region_q[Starts]) start_q <= bus_data_i[StateBits-1:0];
     end
     // The word's four parts of 16 bits pass in turn, each in the last of four clocks.
@@ -179,7 +179,7 @@ module qs_lockstep_bus
     if (turns_q) low_q <= bits_q;
   end
 
-  assign settings_o.threshold = epsilon_q[24:8];
+  assign settings_o.not_threshold = not_epsilon_q[24:8];
   assign set_begun_o = stores_q && field_q[4];
   assign begun_o = bus_data_i[30];
   assign count_read_o = in_q.count && !write_q;
@@ -242,7 +242,7 @@ module qs_lockstep_bus
     data[17:16] |= choice_of_q.action;
     data[30:29] |= {begun_i && is_place, choice_of_q.explored};
     if (is_word) data |= {bits_q, low_q};
-    if (field_q[2]) data |= 32'(epsilon_q);
+    if (field_q[2]) data |= {7'b0, ~not_epsilon_q};
     if (region_q[Counts]) data |= 32'(count_i);
   end
 

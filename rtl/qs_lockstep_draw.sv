@@ -23,7 +23,7 @@ module qs_lockstep_draw
     input logic                 s3_advance_i,
     input logic                 turn_i,
     input logic [         15:0] bits_i,
-    input logic [         16:0] threshold_i,
+    input logic [         16:0] not_threshold_i,
 
     output logic [          15:0] bits_o,
     output logic [ActionBits-1:0] s5_action_o,
@@ -49,7 +49,7 @@ module qs_lockstep_draw
     first_q <= advanced[31:0] ^ mixing(advanced[63:32]);
     high_q <= advanced[63:32];
     third_q <= first_q ^ mixing(high_q ^ mixing(first_q));
-    s6_explores_o <= {1'b0, third_q[31:16]} < threshold_i;
+    s6_explores_o <= {1'b0, third_q[31:16]} < ~not_threshold_i;
   end
   assign s5_action_o = third_q[15:14];
 

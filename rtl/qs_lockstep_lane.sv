@@ -89,15 +89,15 @@ module qs_lockstep_lane
 
   qs_lockstep_draw u_draw (
       .clk_i,
-      .s1_agent_i   (s1_agent),
-      .s3_agent_i   (s3_agent),
-      .s3_advance_i (control_i.moves[3]),
-      .turn_i       (access_i.turn),
-      .bits_i       (access_i.bits),
-      .threshold_i  (settings_i.threshold),
+      .s1_agent_i     (s1_agent),
+      .s3_agent_i     (s3_agent),
+      .s3_advance_i   (control_i.moves[3]),
+      .turn_i         (access_i.turn),
+      .bits_i         (access_i.bits),
+      .not_threshold_i(settings_i.not_threshold),
       .bits_o,
-      .s5_action_o  (s5_random),
-      .s6_explores_o(s6_explores)
+      .s5_action_o    (s5_random),
+      .s6_explores_o  (s6_explores)
   );
 
   // --- Stages 4 to 9: row of x, next action, its value, target ----------------------------------------

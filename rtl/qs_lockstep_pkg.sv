@@ -40,7 +40,7 @@ package qs_lockstep_pkg;
   typedef struct packed {
     logic [qs_pkg::CoeffBits-1:0] alpha;
     logic [qs_pkg::CoeffBits-1:0] kappa;
-    logic [16:0]                  threshold;  // of epsilon
+    logic [16:0]                  not_threshold;  // of epsilon, as its complement
   } settings_t;
 
   // Stage k of each array is of the slot in stage k.

@@ -49,14 +49,18 @@ module qs_lockstep_run
 
   state_e state_q;
   logic [Parts-1:0][PartBits-1:0] left_q;  // steps; a borrow takes a clock a part
+  logic [Parts-1:0][PartBits-1:0] addend;
   logic [Parts-1:0] borrow_q, zero_q;
   logic step, start, will_step_q, will_start_q, step_q, start_q, swept_q, leaves_q, halts_q;
   logic begins_q, more_q, empty_q, run_q, stop_q;
   logic [AgentBits-1:0] slot_q;
 
+  // A run's steps are added to 0, so that a part is one carry chain with its registers.
+  assign addend = run_q ? run_steps_i : '1;
+
   // All that the next rotation depends on is constant in a rotation's last clocks, but for a stop.
-  assign start = will_start_q && state_q == StWait;
-  assign step  = will_step_q && (state_q == StWait || state_q == StRun);
+  assign start  = will_start_q && state_q == StWait;
+  assign step   = will_step_q && (state_q == StWait || state_q == StRun);
 
   always_ff @(posedge clk_i) begin
     slot_q <= turn_o ? '0 : slot_q + 1'b1;
@@ -87,7 +91,8 @@ module qs_lockstep_run
     if (set_i) begun_o <= begun_i;
 
     for (int unsigned part = 0; part < Parts; part++) begin
-      if (borrow_q[part]) left_q[part] <= left_q[part] - 1'b1;
+      if (borrow_q[part] || run_q) left_q[part] <= left_q[part] + addend[part];
+      if (run_i) left_q[part] <= '0;
       zero_q[part] <= left_q[part] == '0;
       if (part > 0) borrow_q[part] <= borrow_q[part-1] && zero_q[part-1];
     end
@@ -97,7 +102,6 @@ module qs_lockstep_run
     stop_q <= stop_i || rst_i;
     busy_o <= run_i || run_q || state_q != StIdle;
     if (run_q) begin
-      left_q  <= run_steps_i;
       state_q <= StWait;
       halts_q <= 1'b0;
     end
