@@ -52,7 +52,7 @@ module qs_lockstep_run
   logic [Parts-1:0][PartBits-1:0] addend;
   logic [Parts-1:0] borrow_q, zero_q;
   logic step, start, will_step_q, will_start_q, step_q, start_q, swept_q, leaves_q, halts_q;
-  logic begins_q, more_q, empty_q, run_q, stop_q;
+  logic begins_q, more_q, empty_q, run_q, clears_q, stop_q;
   logic [AgentBits-1:0] slot_q;
 
   // A run's steps are added to 0, so that a part is one carry chain with its registers.
@@ -92,13 +92,14 @@ module qs_lockstep_run
 
     for (int unsigned part = 0; part < Parts; part++) begin
       if (borrow_q[part] || run_q) left_q[part] <= left_q[part] + addend[part];
-      if (run_i) left_q[part] <= '0;
+      if (clears_q) left_q[part] <= '0;
       zero_q[part] <= left_q[part] == '0;
       if (part > 0) borrow_q[part] <= borrow_q[part-1] && zero_q[part-1];
     end
     more_q <= !(&zero_q);
 
-    run_q  <= run_i;
+    run_q <= run_i;
+    clears_q <= state_q == StIdle && !run_i && !run_q;
     stop_q <= stop_i || rst_i;
     busy_o <= run_i || run_q || state_q != StIdle;
     if (run_q) begin
