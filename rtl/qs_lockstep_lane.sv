@@ -155,8 +155,9 @@ module qs_lockstep_lane
   logic signed [  Width:0] s6_delta;
   logic signed [31:0] s9_sum, s11_sum;
   logic [Width:0] s11_rounded;
-  logic s12_same_q, s12_saturated_q;
-  logic [ StateBits-1:0] s11_state_q;
+  logic [1:0] s12_same_q;
+  logic s12_saturated_q;
+  logic [StateBits-1:0] s11_state_q;
   logic [ActionBits-1:0] s11_action_q;
 
   typedef qs_pkg::saturating#(.Width(Width)) saturating;
@@ -180,11 +181,13 @@ module qs_lockstep_lane
       .sum_o        (s11_sum)
   );
 
-  // An agent that stays where it is and does the same again goes on with the value that is written now.
+  // An agent that stays where it is and does the same again goes on with the value that is written now. The
+  // compare has two parts, each two LUTs deep.
   always_ff @(posedge clk_i) begin
-    s12_same_q <= s2_state_q == s11_state_q && s2_choice_q.action == s11_action_q &&
+    s12_same_q[0] <= s2_state_q[3:0] == s11_state_q[3:0];
+    s12_same_q[1] <= s2_state_q[4] == s11_state_q[4] && s2_choice_q.action == s11_action_q &&
         control_i.steps[11];
-    entry_q[13] <= s12_same_q ? s12_value_q : s12_next_q;
+    entry_q[13] <= &s12_same_q ? s12_value_q : s12_next_q;
     for (int n = 14; n <= 16; n++) entry_q[n] <= entry_q[n-1];
   end
 
