@@ -68,14 +68,13 @@ module qs_lockstep_lane
     else s3_outcome_q <= outcomes[s2_pair];
   end
 
-  logic signed [Width-1:0] s4_reward_q, s5_reward_q, s6_reward_q;
+  logic signed [Width-1:0] s4_reward_q, s5_reward_q;
   logic [12:4] terminated_q;
 
   always_ff @(posedge clk_i) begin
     s4_x_q <= control_i.steps[3] ? s3_outcome_q.next_state : s3_state_q;
     s4_reward_q <= control_i.steps[3] ? s3_outcome_q.reward : '0;
     s5_reward_q <= s4_reward_q;
-    s6_reward_q <= s5_reward_q;
     terminated_q <= {terminated_q[11:4], control_i.steps[3] && s3_outcome_q.terminated};
   end
 
@@ -151,8 +150,10 @@ module qs_lockstep_lane
   localparam logic [qs_pkg::CoeffFraction-1:0] BIAS =
       Rounding == 32'(qs_pkg::RoundNearest) ? qs_pkg::HALF : '0;
 
-  logic signed [Width-1:0] entry_q  [13:16];  // Q[s, a] of the next step, which is in stages 4 to 7
-  logic signed [  Width:0] s6_delta;
+  // Q[s, a] of the next step, which is in stages 4 to 7; as its complement while it goes to a carry chain.
+  logic signed [Width-1:0] not_entry_q [13:15];
+  logic signed [Width-1:0] s16_entry_q;
+  logic signed [  Width:0] s6_delta_q;
   logic signed [31:0] s9_sum, s11_sum;
   logic [Width:0] s11_rounded;
   logic [1:0] s12_same_q;
@@ -162,14 +163,13 @@ module qs_lockstep_lane
 
   typedef qs_pkg::saturating#(.Width(Width)) saturating;
 
-  assign s6_delta = (Width + 1)'(s6_reward_q) - (Width + 1)'(entry_q[15]);
   assign s11_rounded = s11_sum[qs_pkg::CoeffFraction+:Width+1];
 
   qs_lockstep_mac u_step (
       .clk_i,
-      .factor_i     (16'(s6_delta)),
+      .factor_i     (16'(s6_delta_q)),
       .coefficient_i(settings_i.alpha),
-      .addend_i     (32'($signed({entry_q[16], BIAS}))),
+      .addend_i     (32'($signed({s16_entry_q, BIAS}))),
       .sum_o        (s9_sum)
   );
 
@@ -187,8 +187,10 @@ module qs_lockstep_lane
     s12_same_q[0] <= s2_state_q[3:0] == s11_state_q[3:0];
     s12_same_q[1] <= s2_state_q[4] == s11_state_q[4] && s2_choice_q.action == s11_action_q &&
         control_i.steps[11];
-    entry_q[13] <= &s12_same_q ? s12_value_q : s12_next_q;
-    for (int n = 14; n <= 16; n++) entry_q[n] <= entry_q[n-1];
+    not_entry_q[13] <= &s12_same_q ? ~s12_value_q : ~s12_next_q;
+    for (int n = 14; n <= 15; n++) not_entry_q[n] <= not_entry_q[n-1];
+    s16_entry_q <= ~not_entry_q[15];
+    s6_delta_q  <= (Width + 1)'(s5_reward_q) - (Width + 1)'($signed(~not_entry_q[14]));
   end
 
   logic s2_set_value_q;

@@ -123,7 +123,7 @@ def test_a_reset_ends_the_run_between_two_steps(
 
 
 FAULTS = [
-    ("qs_lockstep_lane.sv", "entry_q[13] <= &s12_same_q ?", "entry_q[13] <= 1'b0 ?"),
+    ("qs_lockstep_lane.sv", "not_entry_q[13] <= &s12_same_q ?", "not_entry_q[13] <= 1'b0 ?"),
     ("qs_lockstep_pkg.sv", "2'b11, state[4:3] == 2'd3", "2'b11, state[4:3] == 2'd2"),
     ("qs_lockstep_choice.sv", "lead >= 0", "lead >= -1"),
     ("qs_lockstep_tally.sv", "token_q[11] ? at_lane_q", "token_q[12] ? at_lane_q"),
