@@ -58,18 +58,18 @@ module qs_lockstep_bus
 
   // A bit each: no state is decoded on its way to the lanes, which are far from here on a chip.
   typedef struct packed {
-    logic idle;
+    logic idle;  // the registers below take what is asked
     logic open;
-    logic slot;
-    logic pass;
-    logic turn;
-    logic count;
+    logic slot;  // until the agent's slot begins
+    logic pass;  // that slot passes through the stages
+    logic turn;  // a generator's word goes round once
+    logic count;  // the counters are asked
     logic done;
   } state_t;
 
   state_t in_q;
   logic slot_is_next_q, turn_is_next_q, is_slot_q, passed_q, turned_q, begins, ends;
-  logic ready_q;  // the access at hand is in the registers below
+  logic ready_q;  // also those behind them have taken it
   logic [5:0] region_q;  // a bit each
   logic [4:0] field_q;  // of a context
   logic [AgentBits-1:0] agent_q, agent_before_q;
