@@ -14,6 +14,7 @@ from typing import Any
 
 import cocotb
 import numpy as np
+from cocotb.triggers import RisingEdge
 from numpy.typing import NDArray
 from tb.agents.worlds import random_world
 from tb.unit.lockstep_bins import AGENTS, PHASES, LockstepBins
@@ -169,6 +170,22 @@ async def counters_are_of_one_moment_whenever_they_are_read(dut: Any) -> None:
         rest = await farm.read_counter(who, 0) - found.steps
         farm.follow(rest, goes_on=found.steps > 0)
     await farm.compare_states()
+
+
+@cocotb.test()
+async def counters_are_those_asked_for_whichever_clock_of_a_sweep_they_are_asked_in(
+    dut: Any,
+) -> None:
+    farm = await _started(dut)
+    await farm.load(_models(farm, _settings(0.5, 0.9, 0.25), is_shared=True))
+    one, other = (0, 0), (farm.lanes - 1, 1)
+    await farm.load_counters(one, AgentCounters(steps=5))
+    await farm.load_counters(other, AgentCounters(steps=9))
+    for clocks in range(3 * AGENTS):  # behind the beginning of the host's visit
+        assert await farm.read_counter(other, 0) == 9
+        await RisingEdge(dut.u_tally.host_q)
+        await farm.clock(1 + clocks)
+        assert await farm.read_counter(one, 0) == 5, f"asked {clocks} clocks after"
 
 
 @cocotb.test()

@@ -16,8 +16,8 @@ ANYWHERE = "agents_that_begin_anywhere_are_the_models_afterwards"
 FAULTS = [
     (
         "lane",
-        "entry_q[13] <= s12_same_q ?",
-        "entry_q[13] <= 1'b0 ?",
+        "not_entry_q[13] <= &s12_same_q ?",
+        "not_entry_q[13] <= 1'b0 ?",
         ANYWHERE,
         "lane . differ|is at",
     ),
@@ -35,6 +35,13 @@ FAULTS = [
     (
         *("tally", "write_i || copies_q ? want : COPY", "want"),
         *("counters_are_of_one_moment_whenever_they_are_read", "counters are"),
+    ),
+    (
+        *("tally", "!host_q || begins_visit", "!host_q || !adds_q"),
+        *(
+            "counters_are_those_asked_for_whichever_clock_of_a_sweep_they_are_asked_in",
+            "clocks after",
+        ),
     ),
     (
         *("bus", "keep: strobe_q[4] && !field_q[4]", "keep: 1'b0"),
