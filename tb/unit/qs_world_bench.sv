@@ -2,9 +2,8 @@
 // qs_world with a counter as its draws and the last 32 answers in words, so that a Python bench sees every
 // draw and reads once in 32 clocks.
 //
-// Function    The draw is 0 in the clock after restart_i, and increases by 1 in each clock after
-// that. Item 0 of
-//             each word is the latest answer.
+// Function    The draw is first_i in the clock after restart_i, and increases by 1 in each clock after that. Item
+//             0 of each word is the latest answer.
 // Timing      latency_o is the clocks from a draw to its answer.
 // Handshake   as qs_world
 // Reset       none
@@ -32,6 +31,7 @@ module qs_world_bench
     input logic [31:0] data_i,
 
     input logic                  restart_i,
+    input logic [  DrawBits-1:0] first_i,
     input logic [ StateBits-1:0] state_i,
     input logic [ActionBits-1:0] action_i,
 
@@ -72,7 +72,7 @@ module qs_world_bench
   );
 
   always_ff @(posedge clk_i) begin
-    draw_q        <= restart_i ? '0 : draw_q + 1'b1;
+    draw_q        <= restart_i ? first_i : draw_q + 1'b1;
     rewards_o     <= {rewards_o[30:0], 32'(reward)};
     next_states_o <= {next_states_o[30:0], 16'(next_state)};
     starts_o      <= {starts_o[30:0], 16'(start_state)};
