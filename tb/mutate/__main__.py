@@ -37,7 +37,7 @@ from tb.mutate.seen import write_circuit
 __all__ = ["Judged", "judge"]
 
 KEPT = BUILD.parent / "mutants"
-_CLOCKS = 32
+_CLOCKS = 64
 FIRST = "each_mutant_runs_the_bench_in_a_process_of_its_own"
 LAST = "all_tests_of_the_bench_have_passed"
 _LENIENT = ("-Wno-fatal", "-Wno-lint", "-Wno-style", "-Wno-UNOPTFLAT")

@@ -44,11 +44,14 @@ class Contract:
         Conditions that always hold.
     seen : mapping of str to str
         For each output that is not compared as it is: what is compared in its place.
+    own : str
+        How the names of the outputs begin that depend on the block; the others are not compared.
     """
 
     declare: str = ""
     assume: tuple[str, ...] = ()
     seen: Mapping[str, str] = field(default_factory=dict)
+    own: str = ""
 
 
 def _in_the_past(width: int, signal: str) -> str:
@@ -140,6 +143,7 @@ def budget(run: Run) -> Contract:
         " if (raw_live_o[9] && raw_budget_begins_o) more[in_9] <= 0; end",
         assume=("!budget_stepped_i || (raw_live_o[9] && more[in_9] && !raw_budget_begins_o)",),
         seen={"budget_more_o": "raw_live_o[11] ? raw_budget_more_o : 0"},
+        own="budget_",
     )
 
 
@@ -153,6 +157,8 @@ def agent_bus(run: Run) -> Contract:
         bus_index_i=30,
         data_i=32,
     )
+    agent = "(bus_region_i == 2 ? bus_index_i[7:4] : bus_region_i == 3 ? bus_index_i[25:22]"
+    agent += " : bus_index_i[6:3])"
     counts = "raw_bus_counter_read_o || raw_bus_counter_write_o"
     seen = {name: f"raw_bus_token_o != 0 ? raw_{name} : 0" for name in _TOKEN_OUTPUTS}
     return Contract(
@@ -161,9 +167,11 @@ def agent_bus(run: Run) -> Contract:
             held,
             "!(over && bus_valid_i)",
             "bus_region_i <= 5",
+            f"{agent} < {run.parameters['Agents']} || bus_region_i > 3",
             f"!bus_counted_i || {counts}",
         ),
         seen=seen | {"bus_agent_o": f"raw_bus_set_o != 0 || {counts} ? raw_bus_agent_o : 0"},
+        own="bus_",
     )
 
 
@@ -197,6 +205,7 @@ def counters(run: Run) -> Contract:
         seen={
             "counters_data_o": "raw_counters_done_o && counters_read_i ? raw_counters_data_o : 0"
         },
+        own="counters_",
     )
 
 

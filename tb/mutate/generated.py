@@ -59,7 +59,7 @@ def _pieces(ports: dict[str, tuple[Value, bool]], inputs: bool) -> list[str]:
     lines = []
     for name, (value, is_input) in ports.items():
         for word in range(_words(value)) if is_input is inputs else ():
-            port = f"top->{name}" + (f"[{word}]" if len(value) > 64 else "")
+            port = f"top->{name.replace('__', '___05F')}" + (f"[{word}]" if len(value) > 64 else "")
             low = len(value) > 64 or not word
             if inputs:
                 given = f"in[{len(lines)}]"

@@ -45,11 +45,11 @@ def wrapper(verilog: str, top: str, contract: Contract) -> str:
         f"reg started = 0; always @(posedge clk{end}) started <= 1;",
         *(f"always @* assume({condition});" for condition in assumed),
     ]
-    lines += [
-        f"assign {name} = started ? {contract.seen.get(name, f'raw_{name}')} : 0;"
-        for way, _, name in found
-        if way == "output"
-    ]
+    for way, _, name in found:
+        if way == "output":
+            own = name.startswith(contract.own)
+            value = contract.seen.get(name, f"raw_{name}") if own else "0"
+            lines.append(f"assign {name} = started ? {value} : 0;")
     return "\n".join([*lines, "endmodule\n"])
 
 
