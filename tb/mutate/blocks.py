@@ -156,7 +156,7 @@ BLOCKS = {
         _link("cobs-decoder", CobsDecoder, "cobs", "decoder", contract=contracts.COBS_DECODER),
         _link("cobs-encoder", CobsEncoder, "cobs", "encoder", contract=contracts.COBS_ENCODER),
         _link("crc", Crc32, "crc", "crc"),
-        _link("digest", RecordDigest, "crc", "digest", 5, 3, contract=contracts.DIGEST),
+        _link("digest", RecordDigest, "crc", "digest and not 5-1", 5, 3, contract=contracts.DIGEST),
         _link("session", Session, "session", "", contract=contracts.SESSION),
         _link("commands", Commands, "commands", "", Config(states=25, actions=3)),
     )

@@ -14,7 +14,8 @@ __all__ = ["write_circuit"]
 # The netlist's own assertions are no part of what is compared.
 _SCRIPT = (
     "read_rtlil plain.il; read_verilog -formal -sv seen.v; "
-    "hierarchy -check -top seen; proc; flatten; opt_clean; memory -nomap; memory_nordff; opt_clean; "
+    "hierarchy -check -top seen; proc; flatten; opt_clean; memory -nomap; "
+    "memory_map -rom-only; memory_nordff; opt_clean; "
     "async2sync; dffunmap; chformal -lower; setundef -undriven -zero; setundef -zero; opt_clean; "
     "write_btor seen.btor"
 )

@@ -16,6 +16,31 @@ from qstep_rtl.crc32 import Crc32, RecordDigest
 pytestmark = pytest.mark.unit
 
 
+def test_crc_follows_any_sequence_of_start_enable_shift_and_reset() -> None:
+    crc, reset, rng = Crc32(), Signal(), random.Random(6)
+
+    async def bench(ctx: Any) -> None:
+        register = 0xFFFFFFFF
+        for _ in range(1000):
+            start, enable, shift, begins = (rng.random() < odds for odds in (0.1, 0.4, 0.4, 0.05))
+            byte = rng.getrandbits(8)
+            ctx.set(crc.start, start)
+            ctx.set(crc.enable, enable)
+            ctx.set(crc.shift, shift)
+            ctx.set(crc.data, byte)
+            ctx.set(reset, begins)
+            assert ctx.get(crc.crc) == ~register & 0xFF
+            await ctx.tick()
+            if start or begins:
+                register = 0xFFFFFFFF
+            elif enable:
+                register = ~zlib.crc32(bytes([byte]), ~register & 0xFFFFFFFF) & 0xFFFFFFFF
+            elif shift:
+                register >>= 8
+
+    simulate(crc, bench, reset=reset)
+
+
 def test_crc_equals_zlib_and_shifts_out() -> None:
     crc = Crc32()
     data = random.Random(1).randbytes(200)
