@@ -44,21 +44,27 @@ def _table(rng: np.random.Generator, config: Config) -> NDArray[np.int32]:
 
 
 def _world(rng: np.random.Generator, config: Config, kind: str, lane: int) -> WorldTable:
-    """Return a world: agents often stay where they are and episodes often end; or they go in a circle.
+    """Return a world in which agents often stay where they are and episodes often end.
 
-    In a world of kind ``one sign`` no reward is below 0 in even lanes, and none above 0 in odd ones. In
-    one of kind ``ends`` each step ends an episode.
+    Where rewards have ``one sign``, none is below 0 in even lanes and none above 0 in odd ones. They
+    may also all ``fall``. In a world of kind ``ends`` each step ends an episode. In a ``circle`` agents
+    visit every state, and all values come to saturate.
     """
     world = random_world(config, 0, int(rng.integers(1 << 32)))
     states = np.arange(config.states).reshape(-1, 1, 1, 1)
+    most = config.format.maximum
     if kind == "circle":
-        next_state = np.broadcast_to((states + 1) % config.states, world.next_state.shape)
-        return replace(world, next_state=next_state, terminated=np.zeros_like(world.terminated))
+        return replace(
+            world,
+            next_state=np.broadcast_to((states + 1) % config.states, world.next_state.shape),
+            reward=np.clip(np.abs(world.reward), most // 2, most),
+            terminated=np.zeros_like(world.terminated),
+        )
     if kind == "one sign":
-        # Most rewards are so large that values saturate.
-        most = config.format.maximum
         large = np.maximum(np.abs(world.reward), most * (rng.random(world.reward.shape) < 0.7))
         world = replace(world, reward=np.minimum(large, most) * (-1 if lane % 2 else 1))
+    if kind == "fall":
+        world = replace(world, reward=np.full_like(world.reward, config.format.minimum))
     stays = rng.random(world.next_state.shape) < 0.4
     return replace(
         world,
@@ -120,7 +126,7 @@ async def agents_that_begin_anywhere_are_the_models_afterwards(dut: Any) -> None
     rounds = [
         (_settings(0.0, 1.0, 0.0), "", (1, 2, 12)),
         (_settings(1.0, 0.0, 0.1), "", (2, 1, 12)),
-        (_settings(0.5, 1.0, 1.0), "circle", (sweep, 1, 1)),
+        (_settings(0.5, 1.0, 1.0), "circle", (sweep, sweep + 30)),
         (_settings(0.25, 0.9, 0.3), "one sign", (20, 1, sweep + 30)),
         (_settings(0.25, 0.0, 0.2), "ends", (sweep + 30,)),
     ]
@@ -191,7 +197,7 @@ async def counters_are_those_asked_for_whichever_clock_of_a_sweep_they_are_asked
 @cocotb.test()
 async def a_run_ends_with_the_rotation_in_which_it_is_stopped_or_reset(dut: Any) -> None:
     farm = await _started(dut)
-    await farm.load(_models(farm, _settings(0.4, 0.8, 0.5), is_shared=False))
+    await farm.load(_models(farm, _settings(0.4, 0.8, 0.5), is_shared=False, kind="fall"))
     who = farm.lanes - 1, AGENTS - 1
     await farm.load_counters(who, AgentCounters())
     lengths = cycle([MOST_STEPS, 1 << 16, 1 << 32, random.randrange(1 << 40, MOST_STEPS)])
