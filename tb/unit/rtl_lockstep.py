@@ -200,7 +200,7 @@ async def a_run_ends_with_the_rotation_in_which_it_is_stopped_or_reset(dut: Any)
     await farm.load(_models(farm, _settings(0.4, 0.8, 0.5), is_shared=False, kind="fall"))
     who = farm.lanes - 1, AGENTS - 1
     await farm.load_counters(who, AgentCounters())
-    lengths = cycle([MOST_STEPS, 1 << 16, 1 << 32, random.randrange(1 << 40, MOST_STEPS)])
+    lengths = cycle([MOST_STEPS, 1 << 16, 1 << 40, random.randrange(1 << 40, MOST_STEPS)])
     last = 0
     for slot, phase, how in product(range(AGENTS), PHASES, ("stop", "reset")):
         steps = next(lengths) if phase in ("waits", "runs") else 3
