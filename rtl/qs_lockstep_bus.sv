@@ -58,11 +58,11 @@ module qs_lockstep_bus
 
   // A bit each: no state is decoded on its way to the lanes, which are far from here on a chip.
   typedef struct packed {
-    logic idle;  // the registers below take what is asked
+    logic idle;   // the registers below take what is asked
     logic open;
-    logic slot;  // until the agent's slot begins
-    logic pass;  // that slot passes through the stages
-    logic turn;  // a generator's word goes round once
+    logic slot;   // until the agent's slot begins
+    logic pass;   // that slot passes through the stages
+    logic turn;   // a generator's word goes round once
     logic count;  // the counters are asked
     logic done;
   } state_t;

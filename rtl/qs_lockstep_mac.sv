@@ -13,7 +13,14 @@
 // Resources   one SB_MAC16
 // Reference   Lattice, "DSP Function Usage Guide for iCE40 Devices" (FPGA-TN-02007).
 
+// Simulated devices leave checks out by defining SYNTHESIS.
 `ifdef SYNTHESIS
+`ifndef VERILATOR
+`define QS_SB_MAC16
+`endif
+`endif
+
+`ifdef QS_SB_MAC16
 // verilog_lint: waive-start parameter-name-style
 // verilog_lint: waive-start module-filename
 (* blackbox *)
@@ -75,7 +82,7 @@ module qs_lockstep_mac (
     output logic signed [31:0] sum_o
 );
 
-`ifdef SYNTHESIS
+`ifdef QS_SB_MAC16
   SB_MAC16 #(
       .A_SIGNED                (1'b1),
       .A_REG                   (1'b1),

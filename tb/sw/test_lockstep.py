@@ -22,6 +22,7 @@ from qstep.devices.agents_device import LinkAgents
 from qstep.errors import ConfigError
 from qstep.fixed import Rounding
 from qstep.throughput import steps_per_clock
+from qstep_fpga.board import load
 from qstep_rtl import sources
 from qstep_sim.build import compile_library
 from qstep_sim.port import SimPort
@@ -69,6 +70,21 @@ def test_lanes_in_lockstep_make_the_steps_of_the_model_and_go_on_from_it(
     device.restore(own.table, own.states, own.counters)
     device.run(100)
     own.run(100)
+    assert differing(device, own) == []
+    own.run(1)
+    assert differing(device, own) == ["table", "states", "counters"]
+
+
+@pytest.mark.rtl
+def test_the_board_as_users_simulate_it_makes_the_steps_of_the_model() -> None:
+    config = load("icebreaker-farm").config
+    assert config.acting is not None
+    settings = [AgentSettings(0.5, 0.9, Epsilon(0.1), n) for n in range(config.acting.agents)]
+    world = random_world(config, 0, 4)
+    device = LinkAgents(SimPort(config), config, world, settings)
+    own = FastActingModel(config, world, settings)
+    device.run(3000)
+    own.run(3000)
     assert differing(device, own) == []
     own.run(1)
     assert differing(device, own) == ["table", "states", "counters"]
