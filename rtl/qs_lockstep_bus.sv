@@ -7,7 +7,7 @@
 // Handshake   bus_valid_i, and the access, stay until bus_done_o is 1, for one clock, in which bus_data_o is
 //             the word read. While agents act only counters may be read. A generator's words are written in
 //             one lane at a time.
-// Reset       Aborts an access.
+// Reset       Aborts an access; what passes through the stages passes on, so a read changes nothing.
 // Hazards     none
 // Invariants  none
 // Resources   About 250 logic cells of an iCE40.
@@ -70,6 +70,7 @@ module qs_lockstep_bus
   state_t in_q;
   logic slot_is_next_q, turn_is_next_q, is_slot_q, passed_q, turned_q, begins, ends;
   logic ready_q;  // also those behind them have taken it
+  logic aborted_q, passing, turning;
   logic [5:0] region_q;  // a bit each
   logic [4:0] field_q;  // of a context
   logic [AgentBits-1:0] agent_q, agent_before_q;
@@ -95,6 +96,8 @@ module qs_lockstep_bus
   assign turns = in_q.turn && clock_q[1:0] == 2'd2;
   assign turn_writes = write_q && clock_q[3] == field_q[1];
   assign in_slot = in_q.slot && is_slot_q;
+  assign passing = in_slot || (in_q.pass && !passed_q);
+  assign turning = in_q.turn && !turned_q;
   assign begins = in_q.idle && ready_q && valid_q && !bus_done_o;
   assign ends = in_q.done || passed_q || turned_q || (in_q.count && count_done_i);
 
@@ -130,26 +133,29 @@ module qs_lockstep_bus
 
   // What passes by is read as it passes.
   always_ff @(posedge clk_i) begin
-    agent_before_q <= agent_q == '0 ? AgentBits'(Agents - 1) : agent_q - 1'b1;
+    // There is no agent behind the ninth; its slot is theirs too, so that an access ends.
+    agent_before_q <= agent_q == '0 ? AgentBits'(Agents - 1) :
+        agent_q[AgentBits-1] ? AgentBits'(Agents - 2) : agent_q - 1'b1;
     is_slot_q <= s0_agent_i == agent_before_q;
     slot_is_next_q <= field_q[4] || region_q[Table] || region_q[World];
     turn_is_next_q <= field_q[0] || field_q[1];
     in_q.idle <= (in_q.idle && !begins) || ends;
     in_q.open <= begins;
     ready_q <= in_q.idle;
-    in_q.slot <= (in_q.open && slot_is_next_q) || (in_q.slot && !strobe_q[1]);
-    in_q.pass <= (in_q.slot && strobe_q[1]) || (in_q.pass && !passed_q);
-    in_q.turn <= (in_q.open && turn_is_next_q) || (in_q.turn && !turned_q);
+    in_q.slot <= (in_q.open && slot_is_next_q) || (in_q.slot && !in_slot);
+    in_q.pass <= passing;
+    in_q.turn <= (in_q.open && turn_is_next_q) || turning;
     in_q.count <= (in_q.open && region_q[Counts]) || (in_q.count && !count_done_i);
     in_q.done <= in_q.open && !slot_is_next_q && !turn_is_next_q && !region_q[Counts];
 
     clock_q <= in_q.open || in_q.slot ? '0 : clock_q + 1'b1;
-    passed_q <= in_q.pass && clock_q == 4'd7;
+    passed_q <= in_q.pass && clock_q == 4'd8;
     turned_q <= in_q.turn && clock_q == 4'd14;
+    aborted_q <= rst_i || (aborted_q && !in_q.idle);
     if (rst_i) begin
-      in_q <= '{idle: 1'b1, default: 1'b0};
-      passed_q <= 1'b0;
-      turned_q <= 1'b0;
+      {in_q.open, in_q.slot, in_q.count, in_q.done} <= '0;
+      in_q.turn <= turning;
+      in_q.idle <= !passing && !turning;
     end
 
     strobe_q <= {strobe_q[3:1], in_slot};
@@ -236,8 +242,8 @@ module qs_lockstep_bus
   assign is_word  = field_q[0] || field_q[1];
   assign is_place = field_q[4];
   always_comb begin
-    done = in_q.done || ends_q || (in_q.count && count_done_i) ||
-        (strobe_q[2] && is_place) || (passed_q && !is_place);
+    done = in_q.done || (in_q.count && count_done_i) ||
+        (!aborted_q && (ends_q || (strobe_q[2] && is_place) || (passed_q && !is_place)));
     data = 32'(value_of_q) | 32'(state_of_q);
     data[17:16] |= choice_of_q.action;
     data[30:29] |= {begun_i && is_place, choice_of_q.explored};

@@ -21,6 +21,7 @@ from tb.unit.lockstep_bins import AGENTS, PHASES, LockstepBins
 from tb.unit.lockstep_farm import LockstepFarm
 
 from qstep import Config
+from qstep.acting import registers
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
 from qstep.acting.epsilon import Epsilon
 from qstep.acting.model import ActingModel
@@ -151,6 +152,9 @@ async def what_is_not_stored_is_read_too_and_changes_nothing(dut: Any) -> None:
             await farm.read(lane, region, random.getrandbits(30))
         if number & 7 not in (0, 1, 2, 4):
             assert await farm.read(lane, Region.CONTEXT, number) == 0
+    for agent, field in product(range(AGENTS, 16), (0, 1, 4)):
+        await farm.access(Region.CONTEXT, agent << 3 | field)
+        await farm.access(Region.TABLE, registers.table_index(agent, 0, 0, 0))
     await farm.run(3)
     await farm.compare_states()
     await farm.compare_tables()
@@ -230,10 +234,9 @@ async def a_reset_in_an_access_leaves_the_rest_as_it_is(dut: Any) -> None:
     await farm.load(_models(farm, _settings(0.6, 0.4, 0.1), is_shared=False))
     for clocks in range(1, _LONGEST_ACCESS):
         lane, agent = random.randrange(farm.lanes), random.randrange(AGENTS)
-        # Not a generator's word, which a reset leaves turned part of the way.
         region, index = random.choice(
             [
-                (Region.CONTEXT, agent << 3 | 4),
+                (Region.CONTEXT, agent << 3 | random.choice([0, 1, 4])),
                 (Region.COUNTERS, agent << 4),
                 (Region.TABLE, random.choice(farm.entries)),
                 (Region.WORLD, random.randrange(farm.config.states) << 14),
