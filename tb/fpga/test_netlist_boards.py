@@ -1,0 +1,90 @@
+"""The netlist of each board that is placed, on the cells of its chip and through its pins: exact."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tb.agents.worlds import random_world
+from tb.fpga.netlists import board as netlist_of
+from tb.fpga.netlists import cells
+from tb.on_chip import differing
+
+from qstep.acting.agent import AgentSettings
+from qstep.acting.epsilon import Epsilon
+from qstep.acting.fast_model import FastActingModel
+from qstep.devices.agents_device import LinkAgents
+from qstep.devices.link_device import LinkDevice
+from qstep.devices.model_device import ModelDevice
+from qstep.fixed import Rounding
+from qstep.hyperparameters import Hyperparameters
+from qstep.link.exchange import PATIENCE
+from qstep.link.session import Session
+from qstep.protocol import LEAST_DIVISOR
+from qstep.transitions import Transitions
+from qstep_fpga.board import Board, load, names
+from qstep_fpga.netlist import copies_lanes
+from qstep_sim.build import compile_library
+from qstep_sim.port import SimPort
+
+pytestmark = [pytest.mark.release, pytest.mark.synth, pytest.mark.timeout(3600)]
+
+BOARDS = [board for board in map(load, names()) if not copies_lanes(board, board.config)]
+"""All but farms of copied lanes, whose tables alone take too long to read from so large a netlist."""
+
+LANES = [board for board in BOARDS if board.config.acting is None]
+AGENTS = [board for board in BOARDS if board.config.acting is not None]
+COUNT = 300
+"""Transitions, and steps of each agent."""
+
+
+def pins(board: Board) -> SimPort:
+    """Return a board's serial lines, simulated with the cells of its chip, at the highest rate."""
+    files = [netlist_of(board), *cells(board.family)]
+    library = compile_library(files, "qstep_top", uart=True, optimise=False)
+    port = SimPort(board.config, uart=True, library=library)
+    session = Session(port, board.config, PATIENCE)
+    session.open()
+    session.change_baud(LEAST_DIVISOR, board.config.link.clock_hz // LEAST_DIVISOR, port.set_baud)
+    return port
+
+
+@pytest.mark.parametrize("board", LANES, ids=lambda board: board.name)
+def test_the_netlist_of_a_board_applies_transitions_exactly(board: Board) -> None:
+    config, rng = board.config, np.random.default_rng(5)
+    transitions = Transitions.from_arrays(
+        config,
+        state=rng.integers(0, config.states, COUNT),
+        action=rng.integers(0, config.actions, COUNT),
+        reward=rng.integers(-100, 100, COUNT).astype(float),
+        next_state=rng.integers(0, config.states, COUNT),
+        terminated=rng.random(COUNT) < 0.1,
+    )
+    model, device = ModelDevice(config), LinkDevice(pins(board), config)
+    for either in (model, device):
+        either.configure(Hyperparameters(rounding=Rounding.STOCHASTIC, seed=5))
+        either.clear()
+        either.apply(transitions[:-1])
+    before = device.read()
+    assert np.array_equal(before, model.read())
+    for either in (model, device):
+        either.apply(transitions[-1:])
+    assert np.array_equal(device.read(), model.read())
+    # The comparison can fail: one transition makes a difference.
+    assert not np.array_equal(before, model.read())
+
+
+@pytest.mark.parametrize("board", AGENTS, ids=lambda board: board.name)
+def test_the_netlist_of_a_board_makes_the_steps_of_the_model(board: Board) -> None:
+    config = board.config
+    assert config.acting is not None
+    world = random_world(config, 0, 7)
+    # Lanes in lockstep have the same alpha, gamma and epsilon.
+    settings = [AgentSettings(0.5, 0.9, Epsilon(0.25), n) for n in range(config.acting.agents)]
+    device = LinkAgents(pins(board), config, world, settings)
+    model = FastActingModel(config, world, settings)
+    device.run(COUNT)
+    model.run(COUNT)
+    assert all(own.terminations for own in model.counters)
+    assert differing(device, model) == []
+    model.run(1)
+    assert differing(device, model) == ["table", "states", "counters"]
