@@ -104,32 +104,25 @@ module DPB #(
     output [15:0] DOB
 );
 
-  if (READ_MODE0 != 0) READ_MODE0_is_not_modelled refuse ();
-  if (READ_MODE1 != 0) READ_MODE1_is_not_modelled refuse ();
   if ({`QS_ALL_CONTENTS} != 0) initial_contents_are_not_modelled refuse ();
-
   if (BIT_WIDTH_0 > 4) width_is_not_modelled refuse ();
 
-  wire [35:0] read;
-  assign DOA = 16'bx;
-  assign DOB = read[15:0];
+  wire [17:0] read_a, read_b;
+  assign DOA = read_a[15:0];
+  assign DOB = read_b[15:0];
 
-  qs_cell_block_ram #(
-      .WIDTH_A(BIT_WIDTH_0),
-      .WIDTH_B(BIT_WIDTH_1)
+  DPX9B #(
+      .BIT_WIDTH_0(BIT_WIDTH_0),
+      .BIT_WIDTH_1(BIT_WIDTH_1),
+      .READ_MODE0 (READ_MODE0),
+      .READ_MODE1 (READ_MODE1),
+      .BLK_SEL_0  (BLK_SEL_0),
+      .BLK_SEL_1  (BLK_SEL_1)
   ) u_ram (
-      .clk_a    (CLKA),
-      .enable_a (CEA && BLKSELA == BLK_SEL_0),
-      .write_a  (WREA),
-      .reset_a  (RESETA),
-      .address_a(ADA),
-      .data_a   ({20'b0, DIA}),
-      .clk_b    (CLKB),
-      .enable_b (CEB && BLKSELB == BLK_SEL_1),
-      .write_b  (WREB),
-      .reset_b  (RESETB),
-      .address_b(ADB),
-      .data_b   (read)
+      .CLKA(CLKA), .CEA(CEA), .OCEA(OCEA), .WREA(WREA), .RESETA(RESETA),
+      .BLKSELA(BLKSELA), .ADA(ADA), .DIA({2'b0, DIA}), .DOA(read_a),
+      .CLKB(CLKB), .CEB(CEB), .OCEB(OCEB), .WREB(WREB), .RESETB(RESETB),
+      .BLKSELB(BLKSELB), .ADB(ADB), .DIB({2'b0, DIB}), .DOB(read_b)
   );
 
 endmodule
