@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Host accesses to lanes in lockstep: settings, contexts, counters, tables and worlds.
 //
-// Function    The map of docs/agents.md, with these limits: settings, epsilon and whether agents have begun are those
-//             of all agents, whichever is written; other words of contexts and settings read as 0.
+// Function    The map of docs/agents.md, with these limits: settings, epsilon, the start state and whether agents have
+//             begun are those of all agents, whichever is written; other words of contexts and settings read as 0.
 // Timing      Up to 30 clocks; for counters see qs_lockstep_tally.
 // Handshake   bus_valid_i, and the access, stay until bus_done_o is 1, for one clock, in which bus_data_o is
-//             the word read. While agents act only counters may be read. A generator's words are written in
-//             one lane at a time.
+//             the word read. While agents act only counters may be read. A generator's words, and counters, are
+//             written in one lane at a time.
 // Reset       Aborts an access; what passes through the stages passes on, so a read changes nothing.
 // Hazards     none
 // Invariants  none

@@ -6,8 +6,8 @@
 //             counters, so recent_o, the number of rotations with steps among the last SweepRotations, is the
 //             number of steps of an agent since it was swept last.
 // Timing      A run of n steps takes n rotations, and at most three sweeps more.
-// Handshake   run_i for one clock while busy_o is 0. stop_i for one clock at any time: the rotation under way is the
-//             last. busy_o falls when all counters are complete.
+// Handshake   run_i for one clock while busy_o is 0. stop_i for one clock at any time: the rotation under way, or one
+//             already settled behind it, is the last. busy_o falls when all counters are complete.
 // Reset       as stop_i; busy_o is 1 until the counters are complete.
 // Hazards     none
 // Invariants  RunWaits_A
