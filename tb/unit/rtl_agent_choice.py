@@ -14,6 +14,8 @@ from qstep.acting.config import Algorithm
 from qstep.acting.model import expected
 
 _THRESHOLD_SHIFT = 8  # from epsilon of 25 bits
+_MORE = 100
+"""Rows compared from the first mismatch on."""
 
 
 class _Given(NamedTuple):
@@ -45,7 +47,10 @@ def _field(handle: Any, bits: int, number: int) -> int:
 
 
 async def _check(dut: Any, stimuli: Iterable[_Given]) -> None:
-    """Give a row a clock; compare action, values and target of each algorithm in their stages."""
+    """Give a row a clock; compare action, values and target of each algorithm in their stages.
+
+    Once something is wrong, a few more rows show whether other algorithms are wrong too.
+    """
     actions, width = int(dut.Actions.value), int(dut.Width.value)
     mask, action_bits = (1 << width) - 1, (actions - 1).bit_length()
     Clock(dut.clk_i, 10, unit="ns").start()
@@ -55,7 +60,8 @@ async def _check(dut: Any, stimuli: Iterable[_Given]) -> None:
     targets = [_field(dut.target_stage_o, 8, k) for k in range(4)]
     late = int(dut.threshold_o.value)
     past: list[_Given] = []
-    checked = 0
+    wrong: dict[Algorithm, str] = {}
+    checked, more = 0, _MORE
     for given in stimuli:
         past.append(given)
         words = [sum((v & mask) << width * a for a, v in enumerate(row)) for row in given.rows]
@@ -73,15 +79,20 @@ async def _check(dut: Any, stimuli: Iterable[_Given]) -> None:
             seen = [_field(dut.action_o, action_bits, k)]
             seen += [_field(dut.values_o, width, 2 * k + table) for table in range(len(values))]
             right = [action, *(value & mask for value in values)]
-            name = algorithm.value
-            assert seen == right, f"{name}: action and values are {seen}, not {right}, of {then}"
+            if seen != right:
+                wrong[algorithm] = f"action and values are {seen}, not {right}, of {then}"
             then = past[-targets[k]]
             *_, target = _right(then, algorithm)
             aim = _field(dut.target_o, width + 1, k)
             right_aim = target & ((2 << width) - 1)
-            assert aim == right_aim, f"{name}: target is {aim}, not {right_aim}, of {then}"
+            if aim != right_aim:
+                wrong[algorithm] = f"target is {aim}, not {right_aim}, of {then}"
         checked += 1
+        more -= bool(wrong)
+        if not more:
+            break
     assert checked
+    assert not wrong, "\n".join(f"{algorithm.value}: {what}" for algorithm, what in wrong.items())
 
 
 def _drawn(actions: int, rows: list[list[int]], threshold: int | None = None) -> _Given:
