@@ -5,13 +5,17 @@ ever differ are collected: none to begin with, then each one that can differ aft
 others are equal, until no more come. That the others are equal is an invariant. If no output can differ,
 after some clocks in which none did, and none does in these first clocks from an equal power-up, the
 mutant is equivalent for any number of clocks. Otherwise a search from power-up looks for a clock
-in which an output differs.
+in which an output differs, and the invariant gets finer: of a register that can differ, each bit may
+still be equal, always or while a small register has some value. All this is assumed, and dropped
+where a clock can break it, until none can.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
 from bitwuzla import Bitwuzla, Kind, Option, Options, Result, Term, TermManager
 from tb.formal.btor import Circuit, Clock
@@ -21,8 +25,25 @@ __all__ = ["verdict"]
 _MUTANT = re.compile(r"^(\d+) input (\d+) mutant\b.*$", re.MULTILINE)
 
 
+_CONTROL_BITS = 3
+"""A register of so many bits may say when others are equal."""
+
+
+_Key = TypeVar("_Key")
+
+
 class _Unknown(Exception):
     pass
+
+
+@dataclass(frozen=True)
+class _Equal:
+    """A bit of a register is equal in both copies, always or while another register has a value."""
+
+    register: int
+    bit: int
+    control: int | None = None
+    value: int = 0
 
 
 class _Pair:
@@ -43,14 +64,20 @@ class _Pair:
     def name(self, line: int) -> str:
         return self._right.names[line]
 
-    def start(self, differing: set[int] | None) -> tuple[Clock, Clock]:
-        """Return the first clock of a run: power-up (None), or any in which only these differ."""
+    def start(
+        self, differing: set[int] | None, equal: Collection[_Equal] = ()
+    ) -> tuple[Clock, Clock]:
+        """Return the first clock of a run: power-up (None), or any in which only these differ.
+
+        What is `equal` of them holds there.
+        """
         self.solver = Bitwuzla(self._manager, self._options)
         right = self._right.first() if differing is None else self._right.anything()
         registers = dict(right.registers)
         if differing:
             other = self._wrong.anything().registers
             registers |= {number: other[number] for number in differing}
+        self.exclude([self._broken(one, right.registers, registers) for one in equal])
         return self._evaluated(right, Clock(registers))
 
     def after(self, clocks: tuple[Clock, Clock]) -> tuple[Clock, Clock]:
@@ -85,7 +112,44 @@ class _Pair:
             for number, term in one.items()
         }
 
-    def possible(self, terms: dict[int, Term]) -> set[int]:
+    def candidates(self, registers: set[int]) -> list[_Equal]:
+        """Return what may be equal of registers that can differ."""
+        words = {
+            number: term.sort().bv_size()
+            for number, term in self._right.anything().registers.items()
+            if term.sort().is_bv()
+        }
+        when: list[tuple[int | None, int]] = [(None, 0)]
+        for control, bits in words.items():
+            if bits <= _CONTROL_BITS:
+                when += [(control, value) for value in range(1 << bits)]
+        return [
+            _Equal(number, bit, *condition)
+            for number in sorted(registers & words.keys())
+            for bit in range(words[number])
+            for condition in when
+        ]
+
+    def breaking(
+        self, clocks: tuple[Clock, Clock], equal: Collection[_Equal]
+    ) -> dict[int | _Equal, Term]:
+        """Return of each statement that it is false after these clocks."""
+        right, wrong = self._after(clocks)
+        return {one: self._broken(one, right.registers, wrong.registers) for one in equal}
+
+    def _broken(self, one: _Equal, right: dict[int, Term], wrong: dict[int, Term]) -> Term:
+        make = self._manager.mk_term
+        words = (side[one.register] for side in (right, wrong))
+        differs = make(
+            Kind.DISTINCT, [make(Kind.BV_EXTRACT, [word], [one.bit, one.bit]) for word in words]
+        )
+        if one.control is None:
+            return differs
+        control = right[one.control]
+        value = self._manager.mk_bv_value(control.sort(), one.value)
+        return make(Kind.AND, [make(Kind.EQUAL, [control, value]), differs])
+
+    def possible(self, terms: dict[_Key, Term]) -> set[_Key]:
         """Return some of the statements that can be true together; none if none can be."""
         if not terms:
             return set()
@@ -123,15 +187,18 @@ def verdict(text: str, number: int, clocks: int, limit_s: float = 20.0) -> str:
         Seconds per question to the solver.
     """
     pair = _Pair(text, number, limit_s)
+    equal: list[_Equal] = []
     try:
         differing = _ever_differing(pair)
         depth = 1
         while depth <= clocks:
             if found := _search(pair, depth):
                 return f"differs: {found}"
-            if _inductive(pair, differing, depth):
+            if _inductive(pair, differing, equal, depth):
                 how = "no register differs" if not differing else f"induction over {depth} clocks"
                 return f"equivalent: {how}"
+            if depth == 1:
+                differing, equal = _ever_equal(pair)
             depth *= 2
     except _Unknown:
         return f"open: no answer within {limit_s:.0f} s"
@@ -149,8 +216,25 @@ def _ever_differing(pair: _Pair) -> set[int]:
         differing |= more
 
 
-def _inductive(pair: _Pair, differing: set[int], depth: int) -> bool:
-    clocks = pair.start(differing)
+def _ever_equal(pair: _Pair) -> tuple[set[int], list[_Equal]]:
+    """Return the registers that can differ, and what is equal of them."""
+    differing: set[int] = set()
+    equal: list[_Equal] = []
+    while True:
+        clocks = pair.start(differing, equal)
+        states = pair.differing_registers(clocks)
+        terms = pair.breaking(clocks, equal)
+        terms |= {n: term for n, term in states.items() if n not in differing}
+        found = pair.possible(terms)
+        if not found:
+            return differing, equal
+        more = {one for one in found if isinstance(one, int)}
+        equal = [one for one in equal if one not in found] + pair.candidates(more)
+        differing |= more
+
+
+def _inductive(pair: _Pair, differing: set[int], equal: Collection[_Equal], depth: int) -> bool:
+    clocks = pair.start(differing, equal)
     for _ in range(depth - 1):
         pair.exclude(list(pair.differing_outputs(clocks).values()))
         clocks = pair.after(clocks)

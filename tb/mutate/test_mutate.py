@@ -13,6 +13,7 @@ from tb.mutate import __main__ as mutate
 from tb.mutate import record
 from tb.mutate.blocks import BLOCKS, Block
 from tb.mutate.contracts import Contract
+from tb.mutate.equivalence import verdict
 from tb.mutate.record import digest, kept
 
 pytestmark = pytest.mark.formal
@@ -61,6 +62,41 @@ def test_a_promise_about_an_output_that_there_is_not_is_an_error() -> None:
     wrong = replace(HAZARD, runs=((bench, Contract(seen={"nothing_o": "0"})),))
     with pytest.raises(AssertionError, match="there is no output nothing_o"):
         mutate.judge(wrong, 1, seed=1, jobs=1)
+
+
+UNUSED = """
+1 sort bitvec 1
+2 sort bitvec 8
+3 sort bitvec 16
+4 input 3 mutant
+5 input 1 write
+6 input 1 keep
+7 input 1 look
+8 input 2 data
+9 zero 1
+10 zero 2
+11 state 1 used
+12 init 1 11 9
+13 state 2 word
+14 init 2 13 10
+15 and 1 6 11
+16 or 1 5 15
+17 next 1 11 16
+19 slice 2 4 7 0
+20 ite 2 6 13 19
+21 ite 2 5 8 20
+22 next 2 13 21
+23 and 1 7 11
+24 ite 2 23 13 10
+25 output 24 seen
+"""
+"""A word is written, kept or dropped, and seen while it is used; mutants leave other words behind."""
+
+
+def test_a_register_that_differs_only_while_it_is_not_used_is_equivalent() -> None:
+    assert verdict(UNUSED, 3, clocks=8) == "equivalent: induction over 2 clocks"
+    always_seen = UNUSED.replace("23 and 1 7 11", "23 and 1 7 7")
+    assert verdict(always_seen, 3, clocks=8) == "differs: seen in clock 2"
 
 
 def test_a_generated_block_runs_its_own_bench_in_which_some_tests_find_less() -> None:
