@@ -7,20 +7,26 @@ from functools import cache, partial
 from pathlib import Path
 
 from amaranth.back import verilog
-from amaranth.lib.wiring import Component
+from amaranth.hdl import Const, Value
+from amaranth.hdl._ir import PortDirection
+from amaranth.lib.wiring import Component, In
 from tb.bench import TB
 
 from qstep.acting.config import Acting
 from qstep.config import Config
+from qstep.fixed import QFormat
 from qstep_rtl.cobs import CobsDecoder, CobsEncoder
 from qstep_rtl.commands import Commands
 from qstep_rtl.crc32 import Crc32
 from qstep_rtl.handle_agents import AgentsHandler
 from qstep_rtl.invariants import GENERATED
+from qstep_rtl.record_decoder import RecordDecoder
 from qstep_rtl.session import Session
+from qstep_rtl.table_access import TableAccess
 
 __all__ = ["BLOCKS", "block"]
 
+_LANE = Config(states=12, actions=3, format=QFormat(5, 8))
 _FARM = Config(states=25, actions=4, acting=Acting(agents=4), lanes=2)
 
 BLOCKS: dict[str, Callable[[], Component]] = {
@@ -28,10 +34,25 @@ BLOCKS: dict[str, Callable[[], Component]] = {
     "cobs_encoder.v": CobsEncoder,
     "agents_handler.v": partial(AgentsHandler, _FARM),
     "commands.v": partial(Commands, _FARM),
+    "commands_lane.v": partial(Commands, _LANE),
     "crc32.v": Crc32,
+    "record_decoder.v": partial(RecordDecoder, _LANE),
     "session.v": Session,
+    "table_access.v": partial(TableAccess, _LANE),
 }
 """The generator of each file; its module has the name of the file."""
+
+
+def _ports(component: Component) -> dict[str, tuple[Value, PortDirection]]:
+    """Return its ports by name, without those that are constant, as a `ready` may be."""
+    return {
+        "__".join(map(str, path)): (
+            port,
+            PortDirection.Input if member.flow is In else PortDirection.Output,
+        )
+        for path, member, value in component.signature.flatten(component)
+        if not isinstance(port := Value.cast(value), Const)
+    }
 
 
 @cache
@@ -39,9 +60,11 @@ def block(name: str) -> Path:
     """Write the Verilog of a block, as generated for a device, and return its path."""
     path = TB.parent / "build" / "formal" / name
     path.parent.mkdir(parents=True, exist_ok=True)
+    component = BLOCKS[name]()
     text = verilog.convert(
-        BLOCKS[name](),
+        component,
         name=path.stem,
+        ports=_ports(component),
         platform=GENERATED,
         emit_src=False,
         strip_internal_attrs=True,

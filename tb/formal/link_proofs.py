@@ -128,7 +128,7 @@ _COMMANDS = Proof(
     says="each good frame gets one answer, behind its last byte, and only what passed its checks is "
     "carried out: agents in 2 lanes",
     top="commands_proof",
-    files=("commands.v", "commands_proof.sv"),
+    files=("commands_pkg.sv", "commands.v", "commands_frames.sv", "commands_proof.sv"),
     parameters={},
     clocks=2,
     cover_clocks=90,
@@ -157,4 +157,128 @@ _COMMANDS = Proof(
     ),
 )
 
-LINK = (_COBS, _ENCODER, _SESSION, _CRC, _HANDLER, _COMMANDS)
+_COMMANDS_LANE = Proof(
+    name="commands-lane",
+    says="each good frame gets one answer, behind its last byte, and only what passed its checks is "
+    "carried out: a lane",
+    top="commands_lane_proof",
+    files=("commands_pkg.sv", "commands_lane.v", "commands_frames.sv", "commands_lane_proof.sv"),
+    parameters={},
+    clocks=3,
+    cover_clocks=43,
+    faults=(
+        Fault(
+            "an APPLY is answered while a transition is left",
+            "commands_lane.v",
+            "assign request__busy = \\$1  | records__busy;",
+            "assign request__busy = \\$1 ;",
+            40,
+        ),
+        Fault(
+            "values that the check refused are moved",
+            "commands_lane.v",
+            "assign \\$16  = \\$13  & \\$15 ;",
+            "assign \\$16  = \\$15 ;",
+            45,
+        ),
+        Fault(
+            "a kappa above alpha is set",
+            "commands_lane.v",
+            "request__fields[31:16] <= request__fields[15:0]",
+            "1'h1",
+            45,
+        ),
+    ),
+)
+
+_ACCESS = Proof(
+    name="access",
+    says="REWARDS, CLEAR, LOAD and READ move exactly the values that they name, once, or none: "
+    "12 states, 3 actions, 13 bits",
+    top="access_proof",
+    files=("table_access.v", "access_proof.sv"),
+    parameters={},
+    clocks=2,
+    cover_clocks=20,
+    faults=(
+        Fault(
+            "a LOAD begins behind the last action",
+            "table_access.v",
+            "request__first_action >= 2'h3",
+            "request__first_action > 2'h3",
+            10,
+        ),
+        Fault(
+            "a READ of 1025 values is taken for one of 1",
+            "table_access.v",
+            "assign \\$33  = \\$31  | \\$32 ;",
+            "assign \\$33  = \\$31 ;",
+            10,
+        ),
+        Fault(
+            "REWARDS goes on with code 0 behind code 255",
+            "table_access.v",
+            "\\$36  ? \\$signal$35  : \\$signal$36 ;",
+            "\\$signal$36 ;",
+            20,
+        ),
+        Fault(
+            "values go on to the next entry before they are whole",
+            "table_access.v",
+            "\\$signal  = writing;",
+            "\\$signal  = 1'h1;",
+            20,
+        ),
+        Fault(
+            "a negative value is read as a large one",
+            "table_access.v",
+            "\\$83  = { table_value[12], table_value[12], table_value[12], table_value };",
+            "\\$83  = { 3'h0, table_value };",
+            20,
+        ),
+    ),
+)
+
+_RECORDS = Proof(
+    name="records",
+    says="the transitions of an APPLY are handed over once, in order, up to the first illegal record: "
+    "12 states, 3 actions, 13 bits",
+    top="records_proof",
+    files=("record_decoder.v", "records_proof.sv"),
+    parameters={},
+    clocks=2,
+    cover_clocks=12,
+    faults=(
+        Fault(
+            "a transition behind an illegal record is offered",
+            "record_decoder.v",
+            "assign \\$36  = \\$34  & \\$35 ;",
+            "assign \\$36  = \\$34 ;",
+            20,
+        ),
+        Fault(
+            "a continuing record has a state of its own",
+            "record_decoder.v",
+            "record[0] ? fields[5:2] : state",
+            "state",
+            15,
+        ),
+        Fault(
+            "a continuing record may come first",
+            "record_decoder.v",
+            "record[0] & first",
+            "1'h0",
+            15,
+        ),
+        Fault(
+            "an action that does not exist is legal",
+            "record_decoder.v",
+            "fields[1:0] >= 2'h3",
+            "fields[1:0] > 2'h3",
+            15,
+        ),
+    ),
+    memories=True,
+)
+
+LINK = (_COBS, _ENCODER, _SESSION, _CRC, _HANDLER, _COMMANDS, _COMMANDS_LANE, _ACCESS, _RECORDS)

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands of a device with a lane: each good frame gets one answer, and only what passed its checks is carried out.
+//
+// Function    What commands_frames states of each frame. Every byte of an APPLY goes to the decoder of records, and every
+//             value of a REWARDS or LOAD to the table access, once, and no other byte does. APPLY is answered once the
+//             decoder is empty, with what it says of the records; REWARDS, LOAD and READ are checked first, on the
+//             arguments of the frame, and move values only if the check says OK, a READ once its answer has begun.
+//             CONFIGURE and NOISE set the lane, if all values are in range, before the answer and never else. Nothing
+//             is moved or set by a request that is refused.
+// Assumed     What commands_frames does. Of the decoder of records (records_proof): it is empty until it is given a byte,
+//             and its verdict stays while it is empty and gets none. Of the table access (tables_proof): it is busy from
+//             the clock after a check or move, its verdict is that of the last check that is over, and it takes all
+//             values that were announced. The device is quiet only when the access was at rest a clock before.
+
+module commands_lane_proof
+  import commands_pkg::*;
+(
+    input logic clk_i,
+    input logic rst_i,
+
+    input logic byte_valid_i,
+    input logic [7:0] byte_i,
+    input logic quiet_i,
+    input logic line_break_i,
+    input logic answer_ready_i,
+    input logic records_ready_i,
+    input logic records_busy_i,
+    input logic partial_i,
+    input logic illegal_i,
+    input logic access_busy_i,
+    input logic [2:0] verdict_i,
+    input logic [10:0] data_bytes_i
+);
+
+  localparam logic [2:0] BAD_LENGTH = 3'd5;
+  localparam logic [15:0] ONE = 16'd32768;  // alpha = 1
+  localparam logic [7:0] CONFIGURE = 8'd2, NOISE = 8'd3, REWARDS = 8'd4, CLEAR = 8'd5, LOAD = 8'd6;
+  localparam logic [7:0] READ = 8'd7, APPLY_CODED = 8'd8, APPLY_RAW = 8'd9, COUNTERS = 8'd11;
+
+  typedef struct packed {
+    logic [15:0] alpha;
+    logic [15:0] kappa;
+    logic [1:0]  rounding;
+  } settings_t;
+
+  logic [7:0] record, value;
+  logic record_valid, records_start, coded, value_valid, check, move, counts, noise_load;
+  logic [1:0] task_is;
+  logic [7:0] first_code, first_action;
+  logic [15:0] first_state, count;
+  logic [10:0] payload_bytes;
+  logic [31:0] noise_x, noise_w;
+  settings_t settings;
+  commands_lane u_commands (
+      .clk                    (clk_i),
+      .rst                    (rst_i),
+      .bytes__payload         (byte_i),
+      .bytes__valid           (byte_valid_i),
+      .bytes__ready           (),
+      .answers__payload       (),
+      .answers__valid         (),
+      .answers__ready         (answer_ready_i),
+      .session__epoch         (),
+      .session__expected      (),
+      .session__nonce         (),
+      .records__start         (records_start),
+      .records__coded         (coded),
+      .records__bytes__payload(record),
+      .records__bytes__valid  (record_valid),
+      .records__bytes__ready  (records_ready_i),
+      .records__busy          (records_busy_i),
+      .records__partial       (partial_i),
+      .records__illegal       (illegal_i),
+      .access__task           (task_is),
+      .access__first_code     (first_code),
+      .access__first_state    (first_state),
+      .access__first_action   (first_action),
+      .access__payload_bytes  (payload_bytes),
+      .access__count          (count),
+      .access__check          (check),
+      .access__move           (move),
+      .access__values__payload(value),
+      .access__values__valid  (value_valid),
+      .access__busy           (access_busy_i),
+      .access__verdict        (verdict_i),
+      .access__data_bytes     (data_bytes_i),
+      .settings__alpha        (settings.alpha),
+      .settings__kappa        (settings.kappa),
+      .settings__rounding     (settings.rounding),
+      .settings__noise_load   (noise_load),
+      .settings__noise_x      (noise_x),
+      .settings__noise_w      (noise_w),
+      .count                  (counts),
+      .divisor                (),
+      .line_break             (line_break_i),
+      .quiet                  (quiet_i),
+      .asks_quiet             (),
+      .refused                (),
+      .busy                   ()
+  );
+
+  // --- The frame --------------------------------------------------------------------------------------
+  logic past, takes, answers, answer_valid, starts, started, waits;
+  logic [3:0] head, work_bound;
+  logic [10:0] left;
+  logic [7:0] kind;
+  logic [MostArguments*8-1:0] arguments;
+  answer_t answer;
+  doing_e doing;
+  needs_t needs;
+  assign answer = u_frames.answer;
+  assign answer_valid = u_frames.answer_valid;
+
+  always_comb begin
+    case (u_commands.fsm_state)
+      3'd0: doing = Linger;
+      3'd1: doing = Idle;
+      default: doing = doing_e'(u_commands.fsm_state);
+    endcase
+  end
+
+  // {known, open, applies, size, least}
+  always_comb begin
+    needs = '0;
+    case (kind)
+      8'd1: needs = '{1'b1, 1'b0, 1'b0, 4'd4, 5'd0};
+      CONFIGURE: needs = '{1'b1, 1'b0, 1'b0, 4'd5, 5'd0};
+      NOISE: needs = '{1'b1, 1'b0, 1'b0, 4'd8, 5'd0};
+      REWARDS: needs = '{1'b1, 1'b1, 1'b0, 4'd1, 5'd1};
+      LOAD: needs = '{1'b1, 1'b1, 1'b0, 4'd3, 5'd4};
+      READ: needs = '{1'b1, 1'b0, 1'b0, 4'd5, 5'd0};
+      APPLY_CODED, APPLY_RAW: needs = '{1'b1, 1'b1, 1'b1, 4'd0, 5'd0};
+      8'd12: needs = '{1'b1, 1'b0, 1'b0, 4'd2, 5'd0};
+      CLEAR, 8'd10, COUNTERS: needs.known = 1'b1;
+      default: ;
+    endcase
+  end
+
+  commands_frames u_frames (
+      .clk_i,
+      .rst_i,
+      .doing_i     (doing),
+      .needs_i     (needs),
+      .waits_i     (waits),
+      .work_bound_i(work_bound),
+      .past_o      (past),
+      .takes_o     (takes),
+      .answers_o   (answers),
+      .starts_o    (starts),
+      .head_o      (head),
+      .left_o      (left),
+      .kind_o      (kind),
+      .started_o   (started),
+      .arguments_o (arguments)
+  );
+
+  // --- The decoder of records and the table access ----------------------------------------------------
+  logic applies, is_tables, moves_in, works, records_take;
+  assign applies = kind inside {APPLY_CODED, APPLY_RAW};
+  assign is_tables = kind inside {REWARDS, CLEAR, LOAD, READ};
+  assign moves_in = kind inside {REWARDS, LOAD};
+  assign works = doing == Work;
+  assign records_take = record_valid && records_ready_i;
+  assign waits = works && ((applies && (left != '0 ? !records_ready_i : records_busy_i)) ||
+      (is_tables && access_busy_i));
+
+  logic decoding_q, given_q, started_records_q, accessing_q, asked_q, checking_q;
+  logic rests_q, reset_q;
+  logic [1:0] state_q;
+  logic [2:0] verdict_q;
+  logic
+      judged_q,
+      moved_q,
+      read_q;  // of this request: it was checked, it was moved; a READ was answered
+  logic [1:0] task_q, task_of_kind;
+  logic [39:0] place_q;  // arguments of the task
+  logic same_place;
+  always_ff @(posedge clk_i) begin
+    reset_q <= rst_i;
+    decoding_q <= records_busy_i;
+    given_q <= records_take;
+    started_records_q <= records_start;
+    state_q <= {partial_i, illegal_i};
+    accessing_q <= access_busy_i;
+    asked_q <= check || move;
+    checking_q <= check || (checking_q && access_busy_i);
+    verdict_q <= verdict_i;
+    rests_q <= !access_busy_i && !check && !move && !(answers && kind == READ);
+    judged_q <= !starts && (judged_q || check);
+    moved_q <= !starts && (moved_q || move);
+    read_q <= answers && kind == READ && answer.status == OK && !rst_i;
+    if (starts && is_tables) begin
+      place_q <= arguments[39:0];
+      task_q  <= task_of_kind;
+    end
+  end
+  assign task_of_kind = kind == REWARDS ? 2'd0 : kind == LOAD ? 2'd1 : kind == READ ? 2'd2 : 2'd3;
+  always_comb begin
+    case (task_q)
+      2'd0: same_place = first_code == place_q[7:0];
+      2'd1: same_place = {first_action, first_state} == place_q[23:0];
+      2'd2: same_place = {count, first_action, first_state} == place_q;
+      default: same_place = 1'b1;
+    endcase
+  end
+  always_comb begin
+    assume (!records_busy_i || (!reset_q && (decoding_q || given_q)));
+    assume (decoding_q || given_q || started_records_q || reset_q ||
+            {partial_i, illegal_i} == state_q);
+    assume (access_busy_i || !asked_q || reset_q);
+    assume (!access_busy_i || (!reset_q && (asked_q || accessing_q)));
+    assume (access_busy_i || !accessing_q || !(works && moves_in && moved_q) || left == '0);
+    assume (checking_q || reset_q || verdict_i == verdict_q);
+    assume (!quiet_i || rests_q);
+  end
+
+  // --- Settings ---------------------------------------------------------------------------------------
+  settings_t settings_q, asked;
+  logic in_range, loaded_q;
+  assign asked = '{arguments[15:0], arguments[31:16], arguments[33:32]};
+  assign in_range = kind == NOISE ? arguments[31:0] != '0 :
+      asked.alpha <= ONE && asked.kappa <= asked.alpha && arguments[39:32] <= 8'd2;
+  always_ff @(posedge clk_i) begin
+    settings_q <= rst_i ? '0 : settings;
+    loaded_q   <= !starts && (loaded_q || noise_load);
+  end
+
+  // --- For the induction ------------------------------------------------------------------------------
+  logic [1:0] handler;
+  logic compared, sets, goes_on;
+  assign handler = u_commands.tables.fsm_state;
+  assign compared = u_commands.settings.request__busy;
+  assign sets = kind inside {CONFIGURE, NOISE};
+  assign goes_on = doing inside {Work, Discard, Answer};
+  always_comb begin
+    work_bound = 4'd3;
+    if (sets && !compared) work_bound = 4'd4;
+    if (is_tables) begin
+      case (handler)
+        2'd0: work_bound = 4'd1;
+        2'd1: work_bound = check ? 4'd3 : access_busy_i ? 4'd4 : 4'd0;
+        2'd2: work_bound = move ? 4'd3 : 4'd4;
+        default: work_bound = 4'd0;
+      endcase
+    end
+  end
+
+  // The clock, so that a cover is looked for only where it can be if nothing waits for anything.
+  logic [6:0] clock_q = '0;
+  always_ff @(posedge clk_i) clock_q <= clock_q + 1'b1;
+
+  always_comb begin
+    if (past) begin
+      State_L : assert (u_commands.fsm_state <= 3'd4);
+      Discarding_L : assert (u_commands.discarding == (doing == Discard));
+      Running_L :
+      assert (u_commands.apply.running ? works && applies : !works || !applies || left == '0);
+      Discards_L : assert (doing != Discard || !started || !moves_in || verdict_i != OK);
+      Passed_L : assert (doing != Discard || !started || !applies || left == '0);
+      Empty_L : assert (!records_busy_i || (works && applies));
+      Handler_L : assert (handler == '0 || (works && is_tables));
+      Moving_L : assert (u_commands.tables.moving == (handler == 2'd3));
+      Check_L : assert (!check || (handler == 2'd1 && !judged_q && !moved_q));
+      Move_L : assert (!move || (handler == 2'd2 && !moved_q) || read_q);
+      Judges_L :
+      assert (handler == '0 || (task_q == 2'd3 ? kind == CLEAR && handler != 2'd1 && !judged_q :
+              kind != CLEAR && judged_q == !check));
+      Moves_L :
+      assert (!started || !is_tables || (handler == 2'd2 ? moved_q == !move :
+              handler == 2'd3 ? moved_q : handler == 2'd1 ? !moved_q : 1'b1));
+      Read_L : assert (!(started && kind == READ) || (!moved_q && !(handler inside {2'd2, 2'd3})));
+      Checking_L : assert (!checking_q || (handler == 2'd1 && !check) || reset_q);
+      Verdict_L : assert (!(handler inside {2'd2, 2'd3}) || task_q == 2'd3 || verdict_i == OK);
+      Rested_L :
+      assert (!(u_frames.reader.state inside {Arguments, Offer}) || applies || handler != '0 ||
+              (!access_busy_i && !check && !move));
+      Free_L : assert (handler != '0 || !(access_busy_i || move) || task_q == 2'd2);
+      Task_L :
+      assert (!((started && is_tables) || check || move || access_busy_i) ||
+              (task_is == task_q && same_place));
+      TaskOf_L : assert (!(started && is_tables) || task_q == task_of_kind);
+      Done_L :
+      assert (!(goes_on && started && is_tables && handler == '0) ||
+              (kind == CLEAR ? moved_q : judged_q && moved_q == (kind != READ && verdict_i == OK)));
+      Compared_L : assert (!compared || (works && sets));
+      InRange_L :
+      assert (!(goes_on && started && sets) || compared ||
+              (u_commands.settings.request__status == OK) == in_range);
+
+      Set_L :
+      assert (!(doing inside {Discard, Answer} && started && sets) ||
+              (kind == NOISE ? loaded_q == in_range : !in_range || settings == asked));
+
+      // Bytes go where they belong.
+      Records_A :
+      assert (records_take == (takes && head == 4'd9 && started && applies) &&
+              (!records_take || record == byte_i));
+      Value_A :
+      assert (value_valid == (takes && started && moves_in && judged_q && verdict_i == OK) &&
+              (!value_valid || (value == byte_i && moved_q)));
+      // APPLY.
+      Begin_A : assert (records_start == (starts && applies) && (!starts || !records_busy_i));
+      Coded_A : assert (!(started && applies) || coded == (kind == APPLY_CODED));
+      Applied_A :
+      assert (!(answer_valid && started && applies) ||
+              (!records_busy_i &&
+               answer.status == (illegal_i ? OUT_OF_RANGE : partial_i ? BAD_LENGTH : OK)));
+      // REWARDS, CLEAR, LOAD, READ.
+      Asked_A : assert (!(check || move || access_busy_i) || (task_is == task_q && same_place));
+      Apart_A : assert (!(check || move) || !access_busy_i);
+      Check_A :
+      assert (!check ||
+              (started && is_tables && kind != CLEAR && !judged_q && payload_bytes == left));
+      Move_A :
+      assert (!move || (!moved_q && (kind == READ ? read_q :
+              started && is_tables && (kind == CLEAR || (judged_q && verdict_i == OK)))));
+      Read_A : assert (!read_q || move);
+      Judged_A :
+      assert (!(answer_valid && started && is_tables) ||
+              (!access_busy_i && answer.status == (kind == CLEAR ? OK : verdict_i) &&
+               (answer.status != OK || moved_q == (kind != READ)) &&
+               (kind != READ || answer.status != OK || answer.data_bytes == 16'(data_bytes_i))));
+      // CONFIGURE, NOISE, COUNTERS.
+      Set_A :
+      assert (!(answer_valid && started && sets) ||
+              (answer.status == (in_range ? OK : OUT_OF_RANGE) &&
+               (kind == NOISE ? loaded_q == in_range : !in_range || settings == asked)));
+      Kept_A :
+      assert (settings == settings_q ||
+              (started && kind == CONFIGURE && in_range && settings == asked));
+      Legal_A :
+      assert (settings.alpha <= ONE && settings.kappa <= settings.alpha &&
+              settings.rounding <= 2'd2);
+      Noise_A :
+      assert (!noise_load || (started && kind == NOISE && in_range && !loaded_q &&
+                              {noise_w, noise_x} == arguments[63:0]));
+      Counts_A : assert (counts == (starts && kind == COUNTERS));
+    end
+    Applied_C : cover (clock_q == 7'd33 && answers && answer.status == OK && kind == APPLY_RAW);
+    Set_C : cover (clock_q == 7'd38 && answers && answer.status == OK && kind == CONFIGURE);
+    Loaded_C : cover (clock_q == 7'd42 && answers && answer.status == OK && kind == LOAD);
+    Refused_C :
+    cover (clock_q == 7'd41 && answers && started && answer.status == OUT_OF_RANGE && kind == READ);
+  end
+
+endmodule

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// The decoder of records hands over the transitions that the bytes of an APPLY say, once each and in order.
+//
+// Function    Each whole record is decoded at once, as docs/link.md says, and what it stands for is queued. The decoder
+//             offers the queue's transitions one by one until the first record that is out of range or has no state, and
+//             none behind it. While it is empty, it says whether there was one, and whether bytes of a record are left
+//             over. A reward code stands for the value that was written last, or 0. A transition on offer stays until it
+//             is taken, and for a clock more. The decoder waits only for a byte, or for its transition to be taken.
+// Assumed     What commands_lane_proof states of the commands: a start comes while the decoder is empty and gets no byte,
+//             the kind of records stays until the next one, and rewards are written while no record is inside. Power-up is
+//             a reset; another may come at any time.
+
+module records_proof #(
+    parameter int unsigned States  = 12,
+    parameter int unsigned Actions = 3,
+    parameter int unsigned Width   = 13
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input logic start_i,
+    input logic coded_i,
+    input logic byte_valid_i,
+    input logic [7:0] byte_i,
+    input logic take_i,
+    input logic write_i,
+    input logic [7:0] write_code_i,
+    input logic [Width-1:0] write_value_i
+);
+
+  localparam int unsigned StateBits = $clog2(States);
+  localparam int unsigned ActionBits = $clog2(Actions);
+  localparam int unsigned Reward = 2 + ActionBits + StateBits;  // its place in a record
+  localparam int unsigned Most = 32;  // bits of a record
+
+  typedef struct packed {
+    logic [StateBits-1:0]  state;
+    logic [Width-1:0]      reward;
+    logic                  terminated;
+    logic [StateBits-1:0]  next_state;
+    logic [ActionBits-1:0] action;
+  } transition_t;
+
+  // A transition, or that there is none; and whether its reward is one that is not watched.
+  typedef struct packed {
+    logic        legal;
+    logic        unknown;
+    transition_t of;
+  } decoded_t;
+
+  logic ready, busy, partial, illegal, valid;
+  transition_t offered;
+  record_decoder u_decoder (
+      .clk                    (clk_i),
+      .rst                    (rst_i),
+      .records__start         (start_i),
+      .records__coded         (coded_i),
+      .records__bytes__payload(byte_i),
+      .records__bytes__valid  (byte_valid_i),
+      .records__bytes__ready  (ready),
+      .records__busy          (busy),
+      .records__partial       (partial),
+      .records__illegal       (illegal),
+      .transitions__payload   (offered),
+      .transitions__valid     (valid),
+      .transitions__ready     (take_i),
+      .rewards__write         (write_i),
+      .rewards__code          (write_code_i),
+      .rewards__value         (write_value_i)
+  );
+
+  // --- The reward of one code, which may be any -------------------------------------------------------
+  logic [7:0] seen;
+  logic [Width-1:0] reward_q = '0;
+  always_ff @(posedge clk_i) begin
+    seen <= seen;
+    if (write_i && write_code_i == seen) reward_q <= write_value_i;
+  end
+
+  // --- What the bytes say -----------------------------------------------------------------------------
+  function automatic int unsigned bytes_of(logic coded, logic continues);
+    return (Reward + (coded ? 8 : Width) + (continues ? 0 : StateBits) + 7) >> 3;
+  endfunction
+
+  // A whole record, behind one that ended in `from`.
+  function automatic decoded_t decode(logic [Most-1:0] bits, logic coded, logic first,
+                                      logic [StateBits-1:0] from, logic [7:0] code,
+                                      logic [Width-1:0] reward);
+    decoded_t d;
+    d.of.action = bits[1+:ActionBits];
+    d.of.next_state = bits[1+ActionBits+:StateBits];
+    d.of.terminated = bits[Reward-1];
+    d.of.reward = coded ? reward : bits[Reward+:Width];
+    d.of.state = bits[0] ? from : coded ? bits[Reward+8+:StateBits] : bits[Reward+Width+:StateBits];
+    d.unknown = coded && bits[Reward+:8] != code;
+    d.legal = !(bits[0] && first) && 32'(d.of.action) < Actions && 32'(d.of.state) < States &&
+        32'(d.of.next_state) < States;
+    return d;
+  endfunction
+
+  logic takes, whole, dead_q, first_q, past_q = 1'b0;
+  logic [1:0] bytes_q;  // taken of a record
+  logic [Most-1:0] bits_q, bits;
+  logic [StateBits-1:0] from_q;
+  decoded_t new_one;
+  assign takes = byte_valid_i && ready;
+  always_comb begin
+    bits = bits_q;
+    bits[8*bytes_q+:8] = byte_i;
+  end
+  assign whole   = takes && !dead_q && 32'(bytes_q) + 1 == bytes_of(coded_i, bits[0]);
+  assign new_one = decode(bits, coded_i, first_q, from_q, seen, reward_q);
+
+  // --- The queue --------------------------------------------------------------------------------------
+  decoded_t [2:0] queue_q;
+  logic [1:0] length_q, behind;
+  logic pops, pushes;
+  assign pops   = valid && take_i;
+  assign pushes = whole && new_one.legal;
+  assign behind = length_q - 2'(pops);
+  always_ff @(posedge clk_i) begin
+    past_q <= 1'b1;
+    if (pops) queue_q <= queue_q >> $bits(decoded_t);
+    if (pushes) queue_q[behind] <= new_one;
+    length_q <= behind + 2'(pushes);
+    if (takes && !dead_q) begin
+      bits_q  <= bits;
+      bytes_q <= whole ? '0 : bytes_q + 1'b1;
+    end
+    if (whole) begin
+      first_q <= 1'b0;
+      from_q  <= new_one.of.next_state;
+      dead_q  <= !new_one.legal;
+    end
+    if (start_i || rst_i) begin
+      bytes_q <= '0;
+      first_q <= 1'b1;
+      dead_q  <= 1'b0;
+    end
+    if (rst_i) begin
+      length_q <= '0;
+      first_q  <= 1'b0;  // the decoder takes no byte before a start
+    end
+  end
+
+  // --- Assumed ----------------------------------------------------------------------------------------
+  logic coded_q, ready_q, started_q;
+  always_ff @(posedge clk_i) begin
+    coded_q   <= coded_i;
+    started_q <= !rst_i && (started_q || start_i);
+  end
+  always_comb begin
+    assume (past_q || rst_i);
+    assume (!start_i || (!busy && !byte_valid_i));
+    assume (!byte_valid_i || started_q);
+    assume (!started_q || start_i || coded_i == coded_q);
+    assume (!write_i || (!busy && !byte_valid_i));
+  end
+
+  // --- For the induction ------------------------------------------------------------------------------
+  // What is in the stages of the decoder: a record, fields, and a transition on offer.
+  decoded_t in_record, in_fields;
+  logic has_record, has_fields, record_ends, fields_end;
+  logic [1:0] n_fields, n_record;
+  assign has_record = u_decoder.whole;
+  assign has_fields = u_decoder.\$signal$21 ;
+  assign in_record = decode(
+      u_decoder.record,
+      coded_i,
+      u_decoder.first,
+      u_decoder.fields[ActionBits+:StateBits],
+      seen,
+      reward_q
+  );
+  always_comb begin
+    in_fields.of = u_decoder.fields;
+    in_fields.of.reward = u_decoder.\$signal$34 ? u_decoder.look_up__data : u_decoder.s1_raw;
+    in_fields.unknown = 1'b0;
+    in_fields.legal = !u_decoder.s1_illegal && 32'(in_fields.of.action) < Actions &&
+        32'(in_fields.of.state) < States && 32'(in_fields.of.next_state) < States;
+  end
+  assign fields_end = illegal || (has_fields && !in_fields.legal);
+  assign record_ends = fields_end || (has_record && !in_record.legal);
+  assign n_fields = 2'(valid);
+  assign n_record = 2'(valid) + 2'(has_fields && !fields_end);
+
+  function automatic logic same(decoded_t expected, transition_t found);
+    transition_t of;
+    of = expected.of;
+    if (expected.unknown) of.reward = found.reward;
+    return of == found;
+  endfunction
+
+  logic [31:0] mask;
+  assign mask = ~(32'hffffffff << {bytes_q, 3'd0});
+
+  logic waits, taken_q;
+  logic [1:0] stall_q;
+  transition_t taken_one_q;
+  assign waits = !busy || takes || (valid && !take_i) || pops;
+  always_ff @(posedge clk_i) begin
+    stall_q <= waits || rst_i ? '0 : stall_q + 1'b1;
+    taken_q <= valid && !rst_i;
+    taken_one_q <= offered;
+  end
+
+  always_comb begin
+    if (past_q) begin
+      Table_L : assert (u_decoder.rewards[seen] == reward_q);
+      Length_L : assert (length_q == n_record + 2'(has_record && !record_ends));
+      Offer_L : assert (!valid || same(queue_q[0], offered));
+      Fields_L : assert (!has_fields || fields_end || same(queue_q[n_fields], in_fields.of));
+      Record_L :
+      assert (!has_record || record_ends || (queue_q[n_record].unknown == in_record.unknown && same(
+          queue_q[n_record], in_record.of
+      )));
+      Dead_L : assert (dead_q == record_ends);
+      Kind_L : assert (!has_fields || u_decoder.\$signal$34 == coded_i);
+      First_L : assert (!started_q || dead_q || (first_q == (!has_record && u_decoder.first)));
+      From_L :
+      assert (dead_q || !started_q || first_q ||
+              from_q == (has_record ? in_record.of.next_state :
+                         u_decoder.fields[ActionBits+:StateBits]));
+      Bytes_L : assert (dead_q || (u_decoder.count == bytes_q && (bytes_q == '0 || !has_record)));
+      Whole_L :
+      assert (dead_q || start_i || bytes_q == '0 || 32'(bytes_q) < bytes_of(coded_i, bits_q[0]));
+      Bits_L : assert (dead_q || ((bits_q ^ u_decoder.record) & mask) == '0);
+      Started_L :
+      assert (started_q || (!has_record && !has_fields && !valid && bytes_q == '0 && !dead_q));
+
+      Stall_L : assert (stall_q <= (has_record ? 2'd0 : has_fields ? 2'd1 : 2'd2));
+
+      // --- The theorem --------------------------------------------------------------------------------
+      Due_A : assert (!valid || length_q != '0);
+      Same_A : assert (!valid || same(queue_q[0], offered));
+      Legal_A :
+      assert (!valid || (32'(offered.action) < Actions && 32'(offered.state) < States &&
+                         32'(offered.next_state) < States));
+      All_A : assert (busy || length_q == '0);
+      Illegal_A : assert (busy || illegal == dead_q);
+      Partial_A : assert (busy || illegal || partial == (bytes_q != '0));
+      Stays_A : assert (!taken_q || offered == taken_one_q);
+      Live_A : assert (stall_q < 2'd3);
+    end
+    Full_C : cover (valid && has_fields && has_record && coded_i && !offered.terminated);
+    Illegal_C : cover (!busy && dead_q && from_q == '1 && partial);
+    Raw_C :
+    cover (length_q == 2'd2 && !coded_i && queue_q[1].of.reward[Width-1] && !first_q && pops);
+  end
+
+endmodule
