@@ -111,7 +111,7 @@ BLOCKS = {
         Block("update", ("qs_update.sv", "qs_pkg.sv"), _LANES, 4),
         Block("lane", ("qs_lane.sv", "qs_noise.sv", "qs_delay.sv"), _LANES, 4),
         _beside_slots("draw", "qs_draw.sv"),
-        _beside_slots("epsilon", "qs_epsilon.sv"),
+        _beside_slots("epsilon", "qs_epsilon.sv", contracts.epsilon),
         _beside_slots("budget", "qs_agent_budget.sv", contracts.budget),
         _beside_slots("bus", "qs_agent_bus.sv", contracts.agent_bus),
         _beside_slots("counters", "qs_agent_counters.sv", contracts.counters),

@@ -22,6 +22,7 @@ __all__ = [
     "budget",
     "choice",
     "counters",
+    "epsilon",
     "hazard",
     "table",
     "tree",
@@ -70,6 +71,20 @@ def _held(asks: str, done: str, **inputs: int) -> tuple[str, str]:
         f" asked <= ({asks}) && !{done} && !rst_i; held <= {given}; end"
     )
     return declare, f"!asked || {given} == held"
+
+
+def _slots(run: Run) -> tuple[str, ...]:
+    """Return the conditions that every stage has the agent whose slot is there, from power-up on."""
+    slots, agents = run.parameters["Slots"], run.parameters["Agents"]
+
+    def slot(stage: int) -> str:
+        return f"(raw_slot_o >= {stage} ? raw_slot_o - {stage} : raw_slot_o + {slots - stage})"
+
+    return (
+        f"raw_slot_o < {slots}",
+        *(f"raw_agent_o[{4 * k}+:4] == ({slot(k)} & 15)" for k in range(slots)),
+        *(f"raw_live_o[{k}] == ({slot(k)} < {agents})" for k in range(slots)),
+    )
 
 
 def hazard(run: Run) -> Contract:
@@ -133,6 +148,28 @@ def agent_update(run: Run) -> Contract:
     )
 
 
+def epsilon(run: Run) -> Contract:
+    """A load is held from stage 0 of its agent to stage 11, and its slot does not step."""
+    slot = "raw_agent_o[4*{0}+:4] == epsilon_agent_i && raw_live_o[{0}]"
+    passing = " || ".join(f"({slot.format(stage)})" for stage in range(1, 12))
+    return Contract(
+        declare="reg [2:0] loading = 0; reg [35:0] loaded; always @(posedge clk_i) begin"
+        " loading <= epsilon_load_i; loaded <= {epsilon_agent_i, data_i}; end"
+        f" wire passing = {passing};",
+        assume=(
+            *_slots(run),
+            "epsilon_load_i == loading || !passing",
+            "epsilon_load_i == 0 || epsilon_load_i == 1 || epsilon_load_i == 2",
+            "epsilon_load_i == 0 || !passing || {epsilon_agent_i, data_i} == loaded",
+            f"!epsilon_stepped_i || epsilon_load_i == 0 || !({slot.format(9)})",
+            "!epsilon_load_i[0] || data_i[24:0] <= 1 << 24",
+            "!(epsilon_set_i[0] || epsilon_set_i[1]) || data_i[24:0] <= 1 << 24",
+            "raw_epsilon_o <= 1 << 24",
+        ),
+        own="epsilon_",
+    )
+
+
 def budget(run: Run) -> Contract:
     """Agents step in stage 9 only if they had steps left in stage 11 of their last slot."""
     return Contract(
@@ -141,7 +178,10 @@ def budget(run: Run) -> Contract:
         " always @(posedge clk_i) begin"
         " if (raw_live_o[11]) more[in_11] <= raw_budget_more_o;"
         " if (raw_live_o[9] && raw_budget_begins_o) more[in_9] <= 0; end",
-        assume=("!budget_stepped_i || (raw_live_o[9] && more[in_9] && !raw_budget_begins_o)",),
+        assume=(
+            *_slots(run),
+            "!budget_stepped_i || (raw_live_o[9] && more[in_9] && !raw_budget_begins_o)",
+        ),
         seen={"budget_more_o": "raw_live_o[11] ? raw_budget_more_o : 0"},
         own="budget_",
     )
@@ -194,6 +234,7 @@ def counters(run: Run) -> Contract:
         declare=f"{declare} {_in_the_past(8, 'counters_stepped_i')} reg [2:0] over = 0;"
         " always @(posedge clk_i) over <= {over, raw_counters_done_o};",
         assume=(
+            *_slots(run),
             held,
             "!(counters_read_i && counters_write_i)",
             f"over == 0 || !({asks})",  # StDone, StIdle and StOpen of the bus

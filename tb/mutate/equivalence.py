@@ -12,18 +12,15 @@ where a clock can break it, until none can.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from bitwuzla import Bitwuzla, Kind, Option, Options, Result, Term, TermManager
 from tb.formal.btor import Circuit, Clock
+from tb.mutate.one_mutant import with_mutant
 
 __all__ = ["verdict"]
-
-_MUTANT = re.compile(r"^(\d+) input (\d+) mutant\b.*$", re.MULTILINE)
-
 
 _CONTROL_BITS = 3
 """A register of so many bits may say when others are equal."""
@@ -54,10 +51,8 @@ class _Pair:
         options.set(Option.TIME_LIMIT_PER, round(1000 * limit_s))
         options.set(Option.PRODUCE_MODELS, True)
         self._options = options
-        assert _MUTANT.search(text), "the netlist has no input for mutants"
         self._right, self._wrong = (
-            Circuit(self._manager, _MUTANT.sub(rf"\1 constd \2 {value}", text))
-            for value in (0, number)
+            Circuit(self._manager, with_mutant(text, value)) for value in (0, number)
         )
         self.solver = Bitwuzla(self._manager, options)
 
@@ -110,6 +105,7 @@ class _Pair:
         return {
             number: self._manager.mk_term(Kind.DISTINCT, [term, other[number]])
             for number, term in one.items()
+            if term != other[number]
         }
 
     def candidates(self, registers: set[int]) -> list[_Equal]:

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 from tb.bench import BenchError
@@ -14,6 +15,7 @@ from tb.mutate import record
 from tb.mutate.blocks import BLOCKS, Block
 from tb.mutate.contracts import Contract
 from tb.mutate.equivalence import verdict
+from tb.mutate.one_mutant import with_mutant
 from tb.mutate.record import digest, kept
 
 pytestmark = pytest.mark.formal
@@ -144,6 +146,47 @@ def test_the_run_fails_if_a_mutant_survives(
         "equivalent",
         "differs",
     ]
+
+
+def test_a_circuit_with_one_mutant_has_the_words_of_the_original_elsewhere() -> None:
+    # The lowest two bits of a word may be inverted, and a third mutant ties what is written to 0.
+    circuit = dedent("""
+        1 sort bitvec 8
+        2 sort bitvec 1
+        3 input 1 mutant
+        4 input 1 data
+        5 state 1 held
+        6 constd 1 1
+        7 eq 2 3 6
+        8 slice 2 4 0 0
+        9 xor 2 8 7
+        10 constd 1 2
+        11 eq 2 3 10
+        12 slice 2 4 1 1
+        13 xnor 2 12 -11
+        14 sort bitvec 6
+        15 slice 14 4 7 2
+        16 sort bitvec 7
+        17 concat 16 15 13
+        18 concat 1 17 9
+        19 constd 1 3
+        20 neq 2 3 19
+        21 zero 1
+        22 ite 1 20 18 21
+        23 next 1 5 22
+        24 output 22 seen
+    """)
+    lines = [
+        [line for line in with_mutant(circuit, number).splitlines() if "sort" not in line]
+        for number in (0, 1, 2, 3)
+    ]
+    assert lines[0][2:] == ["22 slice 1 4 7 0", "23 next 1 5 4", "24 output 22 seen"]
+    assert {"9 not 2 8", "17 slice 16 4 7 1", "18 concat 1 17 9"} < set(lines[1])
+    assert {"13 not 2 12", "17 concat 16 15 13", "18 concat 1 17 9"} < set(lines[2])
+    assert lines[1][-2:] == lines[2][-2:] == ["23 next 1 5 18", "24 output 22 seen"]
+    assert lines[3][2:] == ["22 constd 1 0", "23 next 1 5 22", "24 output 22 seen"]
+    with pytest.raises(ValueError, match="no input for mutants"):
+        with_mutant("1 sort bitvec 8", 0)
 
 
 def test_an_unknown_block_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

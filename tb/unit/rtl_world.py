@@ -21,6 +21,8 @@ from qstep.protocol import Region
 _DRAWS = 1 << 16
 _ITEMS = 32
 _CLOCK_NS = 10
+_COLUMNS = {Region.WORLD: 2, Region.STARTS: 1}
+"""Columns of a word in every geometry of this bench."""
 
 
 def _config(dut: Any) -> Config:
@@ -34,11 +36,17 @@ async def _start(dut: Any, world: WorldTable) -> None:
     dut.world_write_i.value = dut.start_write_i.value = dut.restart_i.value = 0
     dut.state_i.value = dut.action_i.value = dut.first_i.value = 0
     await _idle(dut)
-    for region, place, data in world_writes(_config(dut), world):
+    writes = list(world_writes(_config(dut), world))
+    random.shuffle(writes)
+    for region, place, data in writes:
         dut.world_write_i.value = region == Region.WORLD
         dut.start_write_i.value = region == Region.STARTS
         dut.index_i.value, dut.data_i.value = place, data
         await FallingEdge(dut.clk_i)
+        if region in _COLUMNS and random.random() < 0.5:  # a column that there is not
+            dut.index_i.value = place | _COLUMNS[region]
+            dut.data_i.value = random.getrandbits(32)
+            await FallingEdge(dut.clk_i)
         if random.random() < 0.2:
             await _idle(dut)
     for _ in range(100):
@@ -126,15 +134,21 @@ async def every_slot_of_every_pair_and_of_the_start_changes_at_its_split(dut: An
 
 
 @cocotb.test()
-async def splits_at_their_ends_leave_one_outcome(dut: Any) -> None:
+async def splits_at_and_beyond_their_ends_leave_one_outcome(dut: Any) -> None:
     config = _config(dut)
     world = random_world(config, 0, random.getrandbits(32))
-    most = _DRAWS // world.split.shape[-1]
-    world.split[:] = np.array([0, most])[np.arange(config.states) % 2][:, None, None]
-    world.start_split[:] = _DRAWS // len(world.start_split)
+    for split in (world.split, world.start_split):
+        first = _DRAWS // split.shape[-1]
+        ends = np.array([*(1 << bit for bit in range(16, first.bit_length() - 2, -1)), 0])
+        split[:] = ends[np.indices(split.shape).sum(axis=0) % len(ends)]
     await _start(dut, world)
-    for state in range(2):
-        await _compare(dut, world, state, 0, 0, 4096)
+    for state in range(config.states):
+        for slot in range(world.split.shape[-1]):
+            begins = slot * _DRAWS // world.split.shape[-1]
+            await _compare(dut, world, state, 0, (begins - _ITEMS) % _DRAWS, 2 * _ITEMS)
+    for slot in range(len(world.start_split)):
+        begins = slot * _DRAWS // len(world.start_split)
+        await _compare(dut, world, 0, 0, (begins - _ITEMS) % _DRAWS, 2 * _ITEMS)
 
 
 @cocotb.test()
