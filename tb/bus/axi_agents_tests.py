@@ -29,7 +29,7 @@ from qstep.protocol import Region
 from qstep_rtl.bus.registers import AGENTS
 
 _AGENTS, _STATES, _ACTIONS = AXI_AGENTS.lane_agents, AXI_AGENTS.states, AXI_AGENTS.actions
-_ACTION = struct.Struct("<IIII")
+ACTION = struct.Struct("<IIII")
 _ANSWER = struct.Struct("<IIiHH")
 _LATENCY = (22, 37)
 """Clocks from the last beat of an answer to the first beat of the same agent's next action."""
@@ -168,16 +168,21 @@ class AgentsPort(AxiPort):
 
     async def action(self) -> tuple[int, int, int]:
         """Return the next action: agent, state, action."""
-        agent, state, action, _ = _ACTION.unpack(bytes((await self.sink.recv()).tdata))
+        agent, state, action, _ = ACTION.unpack(bytes((await self.sink.recv()).tdata))
         self.said += 1
         self.coverage.group.hit("action", (agent, state, action))
         return agent, state, action
 
     async def answer(self, agent: int, state: int, action: int) -> None:
         """Answer an action."""
+        self.coverage.group.hit("answer", (agent, _next(state, action)[0]))
+        await self.source.send(self.answer_to(agent, state, action))
+
+    @staticmethod
+    def answer_to(agent: int, state: int, action: int) -> bytes:
+        """Return the answer to an action."""
         to, reward, ends = _next(state, action)
-        self.coverage.group.hit("answer", (agent, to))
-        await self.source.send(_ANSWER.pack(agent, to, reward, 0, ends))
+        return _ANSWER.pack(agent, to, reward, 0, ends)
 
     async def world(self) -> None:
         """Answer every action late, in random order."""
@@ -201,6 +206,7 @@ async def registers_say_what_was_built(dut: Any) -> None:
     assert await port.field("geometry", "actions") == _ACTIONS
     assert await port.field("format", "width") == AXI_AGENTS.format.width
     assert await port.field("format", "stream_bytes") == int(dut.StreamBytes.value)
+    await port.reads_parts_of("id")
 
 
 @cocotb.test()

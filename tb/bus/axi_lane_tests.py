@@ -51,6 +51,7 @@ async def registers_say_what_was_built(dut: Any) -> None:
     assert await port.field("format", "fraction") == config.format.fraction
     assert await port.field("format", "loop_depth") == config.loop_depth
     assert await port.field("format", "stream_bytes") == int(dut.StreamBytes.value)
+    await port.reads_parts_of("id")
 
 
 @cocotb.test()

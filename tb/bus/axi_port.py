@@ -148,6 +148,14 @@ class AxiPort:
         assert answer.resp == AxiResp.OKAY, f"{name} was read with {answer.resp}"
         return int.from_bytes(answer.data, "little")
 
+    async def reads_parts_of(self, name: str) -> None:
+        """Read less than a word of a register, from each byte on."""
+        whole = (await self.read(name)).to_bytes(4, "little")
+        for first, size in _PARTS:
+            answer = await self.master.read(self.registers[name].address + first, size)
+            assert answer.resp == AxiResp.OKAY, f"{size} bytes of {name} from {first}"
+            assert bytes(answer.data) == whole[first : first + size], (name, first, size)
+
     async def field(self, name: str, field: str) -> int:
         """Return a field of a register."""
         low, bits = self.registers[name].fields[field]

@@ -25,6 +25,7 @@ __all__ = [
     "MOST_ACTIONS",
     "axi_acting_run",
     "axi_agents_run",
+    "axi_crowd_run",
     "axi_run",
     "register_block",
 ]
@@ -85,6 +86,9 @@ AXI_AGENTS = Config(4, 4, acting=Acting(agents=2, world="pins", deadline=1000))
 AXI_ACTING = replace(AXI_AGENTS, acting=Acting(agents=2))
 """The same agents with their world inside."""
 
+AXI_CROWD = replace(AXI_AGENTS, acting=Acting(agents=16, world="pins", deadline=10_000))
+"""As many agents as there can be."""
+
 
 @cache
 def _agents_sources(config: Config) -> tuple[Path, ...]:
@@ -101,6 +105,11 @@ def _agents_sources(config: Config) -> tuple[Path, ...]:
 def axi_agents_run(rtl: Path = RTL, stream_bytes: int = 8, seed: int = 1) -> Run:
     """Return the run of all tests of agents behind AXI, with their world at the streams."""
     return _agents_run(AXI_AGENTS, "axi_agents_tests", rtl, stream_bytes, seed)
+
+
+def axi_crowd_run() -> Run:
+    """Return the run of the test of as many agents as there can be."""
+    return _agents_run(AXI_CROWD, "axi_crowd_tests", RTL, 16, 1)
 
 
 def axi_acting_run() -> Run:

@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 from tb.bench import BenchError, parameter_id, run
 from tb.bus.axi_coverage import bus_bins
-from tb.bus.axi_runs import AXI_LANES, MORE_AXI_LANES, axi_acting_run, axi_agents_run, axi_run
+from tb.bus.axi_runs import (
+    AXI_LANES,
+    MORE_AXI_LANES,
+    axi_acting_run,
+    axi_agents_run,
+    axi_crowd_run,
+    axi_run,
+)
 from tb.planted import plant_all
 
 from qstep_rtl.bus.registers import LANE
@@ -80,6 +87,11 @@ def test_agents_on_axi_match_the_model() -> None:
 
 def test_agents_on_axi_with_their_world_inside_match_the_model() -> None:
     run(axi_acting_run())
+
+
+@pytest.mark.release
+def test_sixteen_agents_on_axi_match_the_model() -> None:
+    run(axi_crowd_run())
 
 
 @pytest.mark.release

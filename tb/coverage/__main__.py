@@ -3,8 +3,9 @@
     python -m tb.coverage [--jobs N] [--json FILE]
 
 Writes ``report.txt``, with the source of each point that is not covered, and ``report.json`` to
-``build/coverage``. It fails if a point is neither covered nor waived, or a waiver is not needed. Counts
-of runs are kept until hardware, bench or model change, so an interrupted call continues.
+``build/coverage``. It fails if a point is neither covered nor waived, if a waiver is not needed, or if a
+bit is waived as a constant and yosys does not find it to be one. Counts of runs are kept until hardware,
+bench or model change, so an interrupted call continues.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 from tb.bench import TB, BenchError
+from tb.coverage.constants import constants
 from tb.coverage.points import counted, merged
 from tb.coverage.report import as_json, as_table, as_text
 from tb.coverage.runs import all_runs, count, unmeasured
@@ -30,14 +32,15 @@ OUT = TB.parent / "build" / "coverage"
 @click.option("--jobs", default=os.cpu_count() or 1, show_default=True, help="Runs at a time.")
 @click.option("--json", "figures", type=click.Path(path_type=Path), help="The report, here too.")
 def main(jobs: int, figures: Path | None) -> None:
-    waivers = read_waivers()
+    waivers, runs = read_waivers(), all_runs()
     try:
-        files = count(all_runs(), jobs, lambda line: print(line, flush=True))
+        files = count(runs, jobs, lambda line: print(line, flush=True))
     except BenchError as error:
         print(error)
         sys.exit(1)
     hits = merged(map(counted, files))
-    verdict, absent = judged(hits, waivers), unmeasured(hits)
+    print("looking for constants", flush=True)
+    verdict, absent = judged(hits, waivers, constants(runs, jobs)), unmeasured(hits)
     make_folder(OUT)
     write_atomically(OUT / "report.txt", as_text(verdict).encode())
     for path in (OUT / "report.json", *([figures] if figures else [])):
@@ -47,10 +50,13 @@ def main(jobs: int, figures: Path | None) -> None:
         print(f"in no run: {name}")
     for line in verdict.unneeded:
         print(f"not needed: {line}")
+    for point in verdict.unproved:
+        print(f"not proved to be constant: {point.file} line {point.line}, {point.signal}")
     total = len(verdict.covered) + len(verdict.waived) + len(verdict.missed)
     print(
         f"{len(verdict.covered):,} of {total:,} points covered, {len(verdict.waived):,} waived by "
-        f"{len(waivers)} waivers, {len(verdict.missed):,} missed: see build/coverage/report.txt"
+        f"{len(waivers)} waivers, {verdict.constants:,} of these proved to be constant, "
+        f"{len(verdict.missed):,} missed: see build/coverage/report.txt"
     )
     sys.exit(not verdict.passed or bool(absent))
 

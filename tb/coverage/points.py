@@ -51,6 +51,11 @@ class Point:
     kind: str
     what: str
 
+    @property
+    def signal(self) -> str:
+        """What must happen, of a toggle without the edge: the bit."""
+        return self.what.rpartition(":")[0] if self.kind == "toggle" else self.what
+
 
 def counted(data: Path, root: Path = ROOT) -> Counter[Point]:
     """Return how often each point of the hardware was hit, from a ``coverage.dat`` of Verilator.

@@ -45,6 +45,8 @@ def as_text(verdict: Verdict, root: Path = ROOT) -> str:
         parts += ["Neither covered nor waived", *_listed(verdict.missed, root)]
     if verdict.unneeded:
         parts += ["", "Waivers that are not needed", *verdict.unneeded]
+    if verdict.unproved:
+        parts += ["", "Waived as constants, and not proved to be", *_listed(verdict.unproved, root)]
     by_waiver: dict[Waiver, list[Point]] = {}
     for point, waiver in verdict.waived.items():
         by_waiver.setdefault(waiver, []).append(point)
@@ -78,7 +80,9 @@ def as_json(verdict: Verdict) -> str:
             {**dictionary(point), "reason": waiver.reason}
             for point, waiver in verdict.waived.items()
         ],
+        "constants": verdict.constants,
         "missed": [dictionary(point) for point in verdict.missed],
         "unneeded": verdict.unneeded,
+        "unproved": [dictionary(point) for point in verdict.unproved],
     }
     return json.dumps(content, indent=2) + "\n"

@@ -16,6 +16,7 @@ from tb.bus.axi_runs import (
     MOST_ACTIONS,
     axi_acting_run,
     axi_agents_run,
+    axi_crowd_run,
     axi_run,
 )
 from tb.coverage.points import ROOT, Point
@@ -51,6 +52,7 @@ def all_runs() -> list[Run]:
         *(axi_run(parameters) for parameters in (*AXI_LANES, MORE_AXI_LANES[0], MOST_ACTIONS)),
         *(axi_agents_run(stream_bytes=size) for size in (4, 8, 16)),
         axi_acting_run(),
+        axi_crowd_run(),
     ]
 
 

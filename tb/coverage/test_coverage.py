@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tb.bench import RTL, TB, Run, run
 from tb.coverage import python
+from tb.coverage.constants import constants
 from tb.coverage.points import Point, counted
 from tb.coverage.report import as_text
 from tb.coverage.runs import all_runs, unmeasured
@@ -23,9 +24,13 @@ WAIVER = Waiver("rtl/a.sv", "branch", r"if: .*full.*", "The queue has room for a
 BIT = Waiver("rtl/a.sv", "toggle", r"count_q\[3\]", "No more than seven can come.")
 
 
+def _varies(_: Point) -> bool:
+    return False
+
+
 @pytest.mark.unit
 def test_what_is_hit_or_waived_passes() -> None:
-    verdict = judged(Counter({A: 0, B: 2, RISES: 0, FALLS: 0}), [WAIVER, BIT])
+    verdict = judged(Counter({A: 0, B: 2, RISES: 0, FALLS: 0}), [WAIVER, BIT], _varies)
     assert verdict.passed
     assert (verdict.covered, verdict.missed) == ([B], [])
     assert verdict.waived == {A: WAIVER, RISES: BIT, FALLS: BIT}
@@ -33,24 +38,35 @@ def test_what_is_hit_or_waived_passes() -> None:
 
 @pytest.mark.unit
 def test_a_point_that_is_neither_hit_nor_waived_fails() -> None:
-    verdict = judged(Counter({A: 0, B: 2, RISES: 1, FALLS: 0}), [WAIVER])
+    verdict = judged(Counter({A: 0, B: 2, RISES: 1, FALLS: 0}), [WAIVER], _varies)
     assert not verdict.passed
     assert verdict.missed == [FALLS]
 
 
 @pytest.mark.unit
 def test_a_waiver_that_is_not_needed_fails() -> None:
-    verdict = judged(Counter({A: 1, B: 2, RISES: 4, FALLS: 0}), [WAIVER, BIT])
+    verdict = judged(Counter({A: 1, B: 2, RISES: 4, FALLS: 0}), [WAIVER, BIT], _varies)
     assert not verdict.passed
     assert verdict.unneeded == [f"{WAIVER}: line 3, 'if: if (full)', is covered"]
-    verdict = judged(Counter({A: 1}), [BIT])
+    verdict = judged(Counter({A: 1}), [BIT], _varies)
     assert verdict.unneeded == [f"{BIT}: there is no such point"]
 
 
 @pytest.mark.unit
 def test_a_bit_with_both_edges_needs_no_waiver() -> None:
-    verdict = judged(Counter({RISES: 1, FALLS: 1}), [BIT])
+    verdict = judged(Counter({RISES: 1, FALLS: 1}), [BIT], _varies)
     assert verdict.unneeded == [f"{BIT}: line 7, 'count_q[3]:0->1', is covered"]
+
+
+@pytest.mark.unit
+def test_a_bit_that_is_waived_as_a_constant_must_be_one() -> None:
+    hits, constant = Counter({RISES: 1, FALLS: 0}), replace(BIT, constant=True)
+    verdict = judged(hits, [constant], _varies)
+    assert not verdict.passed
+    assert (verdict.unproved, verdict.constants) == ([FALLS], 0)
+    verdict = judged(hits, [constant], lambda point: point == FALLS)
+    assert verdict.passed
+    assert verdict.constants == 1
 
 
 @pytest.mark.unit
@@ -63,6 +79,10 @@ def test_a_bit_with_both_edges_needs_no_waiver() -> None:
             "waiver 1 has kind 'state', legal are line, branch, ",
         ),
         (('"It is proved."', '" "'), "waiver 1 of rtl/a.sv has no reason"),
+        (
+            ("reason", "constant = true\nreason"),
+            "waiver 1 is constant and of kind 'line', not toggle",
+        ),
         (("'block'", "'bl(ock'"), r"waiver 1: 'bl\(ock': missing \)"),
     ],
 )
@@ -136,9 +156,26 @@ def test_the_benches_of_a_module_cover_it_but_for_its_waivers(tmp_path: Path) ->
         run(replace(unit, coverage=data))
         of_package_too = counted(data)
         total.update({p: n for p, n in of_package_too.items() if p.file == "rtl/qs_hazard.sv"})
-    verdict = judged(total, [w for w in read_waivers() if w.file == "rtl/qs_hazard.sv"])
+    own = [w for w in read_waivers() if w.file == "rtl/qs_hazard.sv"]
+    verdict = judged(total, own, constants(HAZARD, 1))
+    assert verdict.constants == 5
     assert len(verdict.covered) > 400
     assert verdict.passed, as_text(verdict)
+
+
+@pytest.mark.rtl
+def test_a_bit_is_constant_if_no_geometry_can_change_it() -> None:
+    is_constant = constants(HAZARD, 1)
+
+    def bit(line: int, signal: str) -> Point:
+        return Point("rtl/qs_hazard.sv", line, 1, "toggle", f"{signal}:0->1")
+
+    lines = (RTL / "qs_hazard.sv").read_text(encoding="utf-8").splitlines()
+    line = next(n for n, text in enumerate(lines, 1) if ", youngest_q, " in text)
+    assert is_constant(bit(line, "youngest_q[1]"))
+    assert not is_constant(bit(line, "youngest_q[2]"))
+    assert not is_constant(bit(line, "youngest_q[0]")), "there is no such bit"
+    assert not is_constant(bit(line + 1, "youngest_q[1]")), "it is not declared there"
 
 
 @pytest.mark.rtl
@@ -146,7 +183,7 @@ def test_a_bench_that_does_less_leaves_points(tmp_path: Path) -> None:
     data = tmp_path / "one.dat"
     noise = Run("qs_noise", "tb.unit.rtl_noise", test="reset_gives_the_documented_state")
     run(replace(noise, coverage=data))
-    verdict = judged(counted(data), [])
+    verdict = judged(counted(data), [], _varies)
     assert not verdict.passed
     assert "if (advance_i)" in as_text(verdict)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ __all__ = ["FILE", "Verdict", "Waiver", "WaiverError", "judged", "read_waivers"]
 FILE = Path(__file__).with_name("waivers.toml")
 
 _KEYS = {"file", "kind", "what", "reason"}
+_MAY = {"constant"}
 
 
 class WaiverError(ValueError):
@@ -36,25 +37,23 @@ class Waiver:
         A regular expression for the whole text of a point; of a toggle, without the edge.
     reason : str
         Why these points cannot be reached.
+    constant : bool
+        These bits never change in any geometry that is run, and yosys must find that out by itself.
     """
 
     file: str
     kind: str
     what: str
     reason: str
+    constant: bool = False
 
     def names(self, point: Point) -> bool:
         """Return whether it names a point."""
-        return (point.file, point.kind) == (self.file, self.kind) and re.fullmatch(
-            self.what, _without_edge(point)
-        ) is not None
+        of_this = (point.file, point.kind) == (self.file, self.kind)
+        return of_this and re.fullmatch(self.what, point.signal) is not None
 
     def __str__(self) -> str:
         return f"{self.file}, {self.kind} {self.what!r}"
-
-
-def _without_edge(point: Point) -> str:
-    return point.what.rpartition(":")[0] if point.kind == "toggle" else point.what
 
 
 def read_waivers(path: Path = FILE) -> list[Waiver]:
@@ -63,18 +62,22 @@ def read_waivers(path: Path = FILE) -> list[Waiver]:
     Raises
     ------
     WaiverError
-        A waiver has other keys than file, kind, what and reason, an empty reason, an unknown kind, or a
-        pattern that is no regular expression.
+        A waiver has other keys than file, kind, what, reason and constant, an empty reason, an unknown
+        kind, or a pattern that is no regular expression; or what is constant is no toggle.
     """
     found = []
     for number, entry in enumerate(tomllib.loads(path.read_text(encoding="utf-8"))["waiver"], 1):
-        if entry.keys() != _KEYS:
-            keys = ", ".join(sorted(entry))
-            raise WaiverError(f"waiver {number} has {keys}; legal are {', '.join(sorted(_KEYS))}")
+        if entry.keys() - _MAY != _KEYS:
+            keys, legal = ", ".join(sorted(entry)), ", ".join(sorted(_KEYS))
+            raise WaiverError(f"waiver {number} has {keys}; legal are {legal} and constant")
         waiver = Waiver(**entry)
         if waiver.kind not in KINDS:
             raise WaiverError(
                 f"waiver {number} has kind {waiver.kind!r}, legal are {', '.join(KINDS)}"
+            )
+        if waiver.constant and waiver.kind != "toggle":
+            raise WaiverError(
+                f"waiver {number} is constant and of kind {waiver.kind!r}, not toggle"
             )
         if not waiver.reason.strip():
             raise WaiverError(f"waiver {number} of {waiver.file} has no reason")
@@ -99,21 +102,31 @@ class Verdict:
     unneeded : list of str
         Waivers that name no point, or one that is covered, and which. A bit that is constant may have
         one edge, when the simulation begins; it is covered if it has both.
+    unproved : list of Point
+        Waived as bits of constants, and not found to be one.
     """
 
     covered: list[Point]
     waived: dict[Point, Waiver]
     missed: list[Point]
     unneeded: list[str]
+    unproved: list[Point]
+
+    @property
+    def constants(self) -> int:
+        """Points of bits that were found to be constant."""
+        return sum(waiver.constant for waiver in self.waived.values()) - len(self.unproved)
 
     @property
     def passed(self) -> bool:
-        """Whether every point is covered or waived, and every waiver needed."""
-        return not self.missed and not self.unneeded
+        """Whether every point is covered or waived, every waiver needed, and every constant one."""
+        return not (self.missed or self.unneeded or self.unproved)
 
 
-def judged(hits: Counter[Point], waivers: Sequence[Waiver]) -> Verdict:
-    """Compare what was hit with what must be."""
+def judged(
+    hits: Counter[Point], waivers: Sequence[Waiver], is_constant: Callable[[Point], bool]
+) -> Verdict:
+    """Compare what was hit with what must be; `is_constant` says if the bit of a toggle is one."""
     by_source: dict[tuple[str, str], list[Waiver]] = {}
     for waiver in waivers:
         by_source.setdefault((waiver.file, waiver.kind), []).append(waiver)
@@ -122,23 +135,25 @@ def judged(hits: Counter[Point], waivers: Sequence[Waiver]) -> Verdict:
         return (w for w in by_source.get((point.file, point.kind), []) if w.names(point))
 
     half = {
-        (point.file, point.line, point.column, _without_edge(point))
+        (point.file, point.line, point.column, point.signal)
         for point, count in hits.items()
         if point.kind == "toggle" and not count
     }
-    verdict = Verdict([], {}, [], [])
+    verdict = Verdict([], {}, [], [], [])
     needed: set[Waiver] = set()
     unneeded: dict[Waiver, Point] = {}
     for point, count in sorted(hits.items()):
         which = list(naming(point))
         if count:
             verdict.covered.append(point)
-            if (point.file, point.line, point.column, _without_edge(point)) not in half:
+            if (point.file, point.line, point.column, point.signal) not in half:
                 for waiver in which:
                     unneeded.setdefault(waiver, point)
         elif which:
             verdict.waived[point] = which[0]
             needed.add(which[0])
+            if which[0].constant and not is_constant(point):
+                verdict.unproved.append(point)
         else:
             verdict.missed.append(point)
     for waiver in waivers:

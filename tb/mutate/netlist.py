@@ -7,12 +7,12 @@ the original, with n the n-th mutant is at work. So one build serves all mutants
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tb.bench import Run
+from tb.elaborate import is_verilog, read_run
 
 from qstep_fpga import tools
 
@@ -22,7 +22,6 @@ _BITS = 16
 
 # Nothing is shared or mapped: cells stay those of the source lines. Assertions stay in the netlist and
 # can find a mutant, but have no mutants of their own. The simulation-only code stays as well.
-_SLANG = "read_slang --threads 1 -U SYNTHESIS --top {top} {parameters} -I. {files}"
 _READ = (
     "{front_end}; hierarchy -check -top {top}; proc; flatten; opt; delete t:$print; "
     "memory_collect; memory_map t:$mem_v2 r:SIZE<={words} %i; memory_unpack; opt; "
@@ -100,22 +99,9 @@ def netlist(
     ToolMissingError, BuildError
         yosys is missing, or rejects the files.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    for path in [*run.rtl.glob("*.sv*"), *run.files]:
-        shutil.copy(path, folder)
-    given = [path.name for path in run.files]
-    modules = [path.name for path in run.rtl.glob("qs_*.sv") if path.name not in given]
-    # slang does not take the names in Verilog that yosys wrote.
-    is_generated = len(run.sources) == 1 and run.sources[0].suffix == ".v"
-    packages = [name for name in (*given, *modules) if name.endswith("_pkg.sv")]
-    files = [*packages, *(name for name in (*given, *modules) if name not in packages)]
-    slang = _SLANG.format(
-        top=run.top,
-        parameters=" ".join(f"-G {name}={value}" for name, value in run.parameters.items()),
-        files=" ".join(name for name in files if name.endswith((".sv", ".v"))),
-    )
+    front_end = read_run(run, folder)
     read = _READ.format(
-        front_end=f"read_verilog {run.sources[0].name}" if is_generated else slang,
+        front_end=front_end,
         top=run.top,
         words=words,
         count=count + count // 4,  # some are on clocks
@@ -133,7 +119,7 @@ def netlist(
         if (match := _LINE.match(line))
         and match[4] not in _CLOCKS
         and (match[3] not in reads or match[4] in {"ADDR", "DATA"})
-        and not (is_generated and match[4] == "Q")  # it would lose its value of power-up
+        and not (is_verilog(run) and match[4] == "Q")  # it would lose its value of power-up
     ]
     chosen = list(dict.fromkeys(found))[:count]
     (folder / "chosen.ys").write_text(

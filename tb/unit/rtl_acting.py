@@ -176,3 +176,23 @@ async def any_number_of_steps_is_begun_and_stopped(dut: Any) -> None:
             assert await lane.parts(agent) == right, f"round {number}, agent {agent}"
             own = (agent,) if lane.acting.agents > 1 else ()
             assert np.array_equal(table[own], model.table[own]), f"round {number}, agent {agent}"
+
+
+@cocotb.test()
+async def the_count_of_held_slots_goes_on_behind_its_last_bit(dut: Any) -> None:
+    lane = _Agents(dut)
+    await lane.start()
+    if not lane.acting.shared_table:
+        return  # there is no such count
+    model = _model(lane.config, 1)
+    most = (1 << 32) - 1
+    # A count of billions would take minutes, so it is put there.
+    for first in (most >> 1, most):
+        dut.u_agents.gen_order.u_order.holds_o.value = first
+        await lane.clock()
+        assert await lane.access(Region.COUNTERS, registers.HOLDS) == first
+        await lane.load(model)
+        await lane.begin(200)
+        await lane.idle()
+        held = await lane.access(Region.COUNTERS, registers.HOLDS) - first & most
+        assert 0 < held < 200 * lane.acting.agents, f"{held} slots held from {first}"

@@ -59,7 +59,8 @@ def _coverage(text: str) -> Figures:
     found = json.loads(text)
     waived, missed = len(found["waived"]), len(found["missed"])
     points = found["covered"] + waived + missed
-    return {"covered": found["covered"], "waived": waived, "points": points}, []
+    figures = {"covered": found["covered"], "waived": waived, "points": points}
+    return figures | {"constants": found["constants"]}, []
 
 
 _PYTEST = ["-m", "pytest", "-q", "-n", str(os.cpu_count() or 1), "--dist", "worksteal"]

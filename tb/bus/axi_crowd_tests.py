@@ -1,0 +1,31 @@
+"""cocotb test of ``qs_axi_agents`` with sixteen agents that all wait for the world."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import cocotb
+from tb.bus.axi_agents_tests import ACTION, AgentsPort
+
+
+@cocotb.test()
+async def sixteen_actions_that_nobody_takes_wait_and_are_answered_in_any_order(dut: Any) -> None:
+    port = await AgentsPort.started(dut)
+    model = port.model()
+    for steps in (1, 3):
+        port.sink.pause = True
+        await port.begin(steps)
+        await port.clocks(200)
+        assert await port.field("status", "busy") == 1
+        port.sink.pause = False
+        for _ in range(steps):
+            waiting = [ACTION.unpack(bytes((await port.sink.recv()).tdata)) for _ in model.states]
+            assert sorted(agent for agent, *_ in waiting) == list(range(port.agents))
+            random.shuffle(waiting)
+            for agent, state, action, _ in waiting:
+                await port.source.send(port.answer_to(agent, state, action))
+        await port.idle()
+        model.run(steps)
+        await port.check(model)
+    assert await port.read("refused") == 0

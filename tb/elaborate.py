@@ -1,0 +1,34 @@
+"""The hardware of a simulation, read by yosys with the same parameters."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from tb.bench import Run
+
+__all__ = ["is_verilog", "read_run"]
+
+
+def is_verilog(run: Run) -> bool:
+    """Return whether the only source of a run is Verilog that a tool wrote."""
+    return len(run.sources) == 1 and run.sources[0].suffix == ".v"
+
+
+def read_run(run: Run, folder: Path) -> str:
+    """Copy the sources of a run to a folder, and return yosys' command that reads them there.
+
+    What is there only for simulation is read as well.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in (*run.rtl.glob("*.sv*"), *run.files):
+        shutil.copy(path, folder)
+    if is_verilog(run):  # slang does not take the names in what yosys wrote
+        return f"read_verilog {run.sources[0].name}"
+    given = [path.name for path in run.files]
+    modules = [path.name for path in run.rtl.glob("qs_*.sv") if path.name not in given]
+    packages = [name for name in (*given, *modules) if name.endswith("_pkg.sv")]
+    files = [*packages, *(name for name in (*given, *modules) if name not in packages)]
+    parameters = " ".join(f"-G {name}={value}" for name, value in run.parameters.items())
+    sources = " ".join(name for name in files if name.endswith((".sv", ".v")))
+    return f"read_slang --threads 1 -U SYNTHESIS --top {run.top} {parameters} -I. {sources}"
