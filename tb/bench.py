@@ -25,6 +25,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from cocotb_tools.runner import get_results, get_runner
+from tb.toggle_counts import HEADER, header
 
 from qstep.files import make_folder
 from qstep_sim.verilator import environment
@@ -157,6 +158,8 @@ def _built(this: Run, waves: bool) -> Path:
     digest = hashlib.sha256(repr((sorted(this.parameters.items()), args, waves)).encode())
     for path in [*files, *sorted(this.rtl.glob("*.sv*"))]:
         digest.update(path.name.encode() + path.read_bytes())
+    if this.coverage:
+        digest.update(header())
     name = "-".join(
         filter(None, (this.top, parameter_id(this.parameters), digest.hexdigest()[:12]))
     )
@@ -173,6 +176,8 @@ def _built(this: Run, waves: bool) -> Path:
     for path in runtime.glob("*.o"):
         later = time.time() + 60
         os.utime(shutil.copy(path, aside), (later, later))
+    if this.coverage:
+        (aside / HEADER).write_bytes(header())
     try:
         get_runner("verilator").build(
             sources=files,

@@ -22,6 +22,7 @@ async def sixteen_actions_that_nobody_takes_wait_and_are_answered_in_any_order(d
         for _ in range(steps):
             waiting = [ACTION.unpack(bytes((await port.sink.recv()).tdata)) for _ in model.states]
             assert sorted(agent for agent, *_ in waiting) == list(range(port.agents))
+            assert all(max(action[1:]) < 4 for action in waiting), waiting
             random.shuffle(waiting)
             for agent, state, action, _ in waiting:
                 await port.source.send(port.answer_to(agent, state, action))

