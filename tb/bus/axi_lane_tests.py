@@ -240,6 +240,7 @@ async def transitions_out_of_range_and_cut_off_are_dropped_counted_and_answered(
     bad += [good._replace(action=config.actions), good._replace(terminated=2)]
     bad += [good._replace(state=1 << 31), good._replace(action=1 << 15)]
     bad += [good._replace(next_state=(1 << 32) - 1), good._replace(state=(1 << 32) - 1)]
+    bad += [good._replace(action=(1 << 16) - 1), good._replace(terminated=(1 << 16) - 1)]
     if config.format.width < 32:
         bad += [good._replace(reward=config.format.maximum + 1)]
         bad += [good._replace(reward=config.format.minimum - 1)]
