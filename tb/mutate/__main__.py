@@ -52,10 +52,13 @@ def judge(block: Block, count: int, seed: int, jobs: int, *, quiet: bool = True)
         geometry = parameter_id(this.parameters) or this.top
         folder = KEPT / block.name / f"{geometry}-{share}-{seed}"
         made = netlist(this, block.sources, block.words, share, seed, folder)
-        found = _simulated(bench, made, jobs, quiet=quiet)
-        left = [mutant for mutant in made.mutants if found[mutant.number][0] == "passes"]
-        numbers = [mutant.number for mutant in left]
-        proofs = _compared(made, this.top, contract, numbers, jobs, quiet=quiet)
+        numbers = [mutant.number for mutant in made.mutants]
+        found = _simulated(bench, made, numbers, jobs, quiet=quiet)
+        passed = [number for number in numbers if found[number][0] == "passes"]
+        proofs = _compared(made, this.top, contract, passed, jobs, quiet=quiet)
+        if isinstance(bench, Generated) and bench.release:
+            left = [number for number in passed if proofs[number][0] in LEFT]
+            found |= _simulated(bench.in_release, made, left, jobs, quiet=quiet)
         for mutant in made.mutants:
             outcome, why = found[mutant.number]
             kind, reason = (
@@ -66,15 +69,15 @@ def judge(block: Block, count: int, seed: int, jobs: int, *, quiet: bool = True)
 
 
 def _simulated(
-    bench: Run | Generated, made: Netlist, jobs: int, *, quiet: bool
+    bench: Run | Generated, made: Netlist, mutants: Sequence[int], jobs: int, *, quiet: bool
 ) -> dict[int, tuple[str, str]]:
-    """Run the bench on each mutant that has no verdict yet."""
+    """Run the bench on each of these mutants that has no verdict yet."""
     path = made.verilog.parent / f"{_digest(bench, made)}.tsv"
     found = _verdicts(path)
-    missing = [mutant.number for mutant in made.mutants if mutant.number not in found]
+    missing = [number for number in mutants if number not in found]
     if missing:
         done = threading.Event()
-        watch = threading.Thread(target=_watch, args=(path, len(made.mutants), done, quiet))
+        watch = threading.Thread(target=_watch, args=(path, len(mutants), done, quiet))
         watch.start()
         try:
             if isinstance(bench, Generated):
@@ -131,8 +134,10 @@ def _compared(
     """Compare each of these mutants with the original."""
     text = write_circuit(made.verilog, top, contract).read_text(encoding="utf-8")
     here = Path(__file__).parent
-    digest = hashlib.sha256(text.encode() + (here / "equivalence.py").read_bytes()).hexdigest()
-    path = made.verilog.parent / f"equivalent-{digest[:16]}.json"
+    digest = hashlib.sha256(text.encode())
+    for name in ("equivalence.py", "one_mutant.py"):
+        digest.update((here / name).read_bytes())
+    path = made.verilog.parent / f"equivalent-{digest.hexdigest()[:16]}.json"
     found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     if missing := [number for number in numbers if str(number) not in found]:
         with ProcessPoolExecutor(jobs) as pool:
@@ -148,7 +153,7 @@ def _compared(
 
 def _digest(bench: Run | Generated, made: Netlist) -> str:
     """Return the digest of all that decides a verdict: the netlist, the bench and its neighbours."""
-    chosen = bench.chosen if isinstance(bench, Generated) else repr(bench.options)
+    chosen = repr((bench.chosen, bench.marker) if isinstance(bench, Generated) else bench.options)
     digest = hashlib.sha256(made.verilog.read_bytes() + chosen.encode())
     modules = [TB.parent / f"{name.replace('.', '/')}.py" for name in bench.module.split(",")]
     helpers = [

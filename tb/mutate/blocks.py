@@ -93,9 +93,10 @@ def _link(
     chosen: str,
     *given: Any,
     contract: Contract | None = None,
+    release: str = "",
 ) -> Block:
     """Return a generated block of the link."""
-    bench = Generated(component, given, f"tb.unit.test_link_{module}", chosen)
+    bench = Generated(component, given, f"tb.unit.test_link_{module}", chosen, release)
     return Block(name, (bench.source,), ((bench, contract or Contract()),))
 
 
@@ -157,7 +158,7 @@ BLOCKS = {
         _link("cobs-encoder", CobsEncoder, "cobs", "encoder", contract=contracts.COBS_ENCODER),
         _link("crc", Crc32, "crc", "crc"),
         _link("digest", RecordDigest, "crc", "digest and not 5-1", 5, 3, contract=contracts.DIGEST),
-        _link("session", Session, "session", "", contract=contracts.SESSION),
+        _link("session", Session, "session", "", contract=contracts.SESSION, release="every_bit"),
         _link("commands", Commands, "commands", "", Config(states=25, actions=3)),
     )
 }

@@ -6,8 +6,8 @@ others are equal, until no more come. That the others are equal is an invariant.
 after some clocks in which none did, and none does in these first clocks from an equal power-up, the
 mutant is equivalent for any number of clocks. Otherwise a search from power-up looks for a clock
 in which an output differs, and the invariant gets finer: of a register that can differ, each bit may
-still be equal, always or while a small register has some value. All this is assumed, and dropped
-where a clock can break it, until none can.
+still be equal, always or while a small register has some value, and then a register may be above 0.
+All this is assumed, and dropped where a clock can break it, until none can.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from tb.mutate.one_mutant import with_mutant
 
 __all__ = ["verdict"]
 
+
 _CONTROL_BITS = 3
-"""A register of so many bits may say when others are equal."""
+"""A register of so many bits may say when others are equal, or are not 0."""
 
 
 _Key = TypeVar("_Key")
@@ -34,11 +35,14 @@ class _Unknown(Exception):
 
 
 @dataclass(frozen=True)
-class _Equal:
-    """A bit of a register is equal in both copies, always or while another register has a value."""
+class _Fact:
+    """A bit of a register is equal in both copies, always or while another register has a value.
+
+    Without a bit: the register is not 0 in the original.
+    """
 
     register: int
-    bit: int
+    bit: int | None
     control: int | None = None
     value: int = 0
 
@@ -60,11 +64,11 @@ class _Pair:
         return self._right.names[line]
 
     def start(
-        self, differing: set[int] | None, equal: Collection[_Equal] = ()
+        self, differing: set[int] | None, facts: Collection[_Fact] = ()
     ) -> tuple[Clock, Clock]:
         """Return the first clock of a run: power-up (None), or any in which only these differ.
 
-        What is `equal` of them holds there.
+        The `facts` hold there.
         """
         self.solver = Bitwuzla(self._manager, self._options)
         right = self._right.first() if differing is None else self._right.anything()
@@ -72,7 +76,7 @@ class _Pair:
         if differing:
             other = self._wrong.anything().registers
             registers |= {number: other[number] for number in differing}
-        self.exclude([self._broken(one, right.registers, registers) for one in equal])
+        self.exclude([self._broken(one, right.registers, registers) for one in facts])
         return self._evaluated(right, Clock(registers))
 
     def after(self, clocks: tuple[Clock, Clock]) -> tuple[Clock, Clock]:
@@ -108,42 +112,62 @@ class _Pair:
             if term != other[number]
         }
 
-    def candidates(self, registers: set[int]) -> list[_Equal]:
+    def equalities(self, registers: set[int]) -> list[_Fact]:
         """Return what may be equal of registers that can differ."""
-        words = {
-            number: term.sort().bv_size()
-            for number, term in self._right.anything().registers.items()
-            if term.sort().is_bv()
-        }
-        when: list[tuple[int | None, int]] = [(None, 0)]
-        for control, bits in words.items():
-            if bits <= _CONTROL_BITS:
-                when += [(control, value) for value in range(1 << bits)]
+        words = self._words()
         return [
-            _Equal(number, bit, *condition)
+            _Fact(number, bit, *condition)
             for number in sorted(registers & words.keys())
             for bit in range(words[number])
-            for condition in when
+            for condition in self._conditions()
         ]
 
+    def counts(self) -> list[_Fact]:
+        """Return when the original's registers may not be 0, so that it is true at power-up."""
+        facts = [
+            _Fact(number, None, *condition)
+            for number, bits in self._words().items()
+            for condition in self._conditions()
+            if bits > _CONTROL_BITS
+        ]
+        right, _ = self.start(None)
+        while false := self.possible(
+            {one: self._broken(one, right.registers, right.registers) for one in facts}
+        ):
+            facts = [one for one in facts if one not in false]
+        return facts
+
+    def _words(self) -> dict[int, int]:
+        """Return the widths of all registers."""
+        registers = self._right.anything().registers
+        return {n: word.sort().bv_size() for n, word in registers.items() if word.sort().is_bv()}
+
+    def _conditions(self) -> list[tuple[int | None, int]]:
+        """Return when a fact may be true: always, or while this register has this value."""
+        controls = [n for n, bits in self._words().items() if bits <= _CONTROL_BITS]
+        values = [(n, value) for n in controls for value in range(1 << self._words()[n])]
+        return [(None, 0), *values]
+
     def breaking(
-        self, clocks: tuple[Clock, Clock], equal: Collection[_Equal]
-    ) -> dict[int | _Equal, Term]:
+        self, clocks: tuple[Clock, Clock], facts: Collection[_Fact]
+    ) -> dict[int | _Fact, Term]:
         """Return of each statement that it is false after these clocks."""
         right, wrong = self._after(clocks)
-        return {one: self._broken(one, right.registers, wrong.registers) for one in equal}
+        return {one: self._broken(one, right.registers, wrong.registers) for one in facts}
 
-    def _broken(self, one: _Equal, right: dict[int, Term], wrong: dict[int, Term]) -> Term:
+    def _broken(self, one: _Fact, right: dict[int, Term], wrong: dict[int, Term]) -> Term:
         make = self._manager.mk_term
-        words = (side[one.register] for side in (right, wrong))
-        differs = make(
-            Kind.DISTINCT, [make(Kind.BV_EXTRACT, [word], [one.bit, one.bit]) for word in words]
-        )
+        words = [side[one.register] for side in (right, wrong)]
+        if one.bit is None:
+            false = make(Kind.EQUAL, [words[0], self._manager.mk_bv_zero(words[0].sort())])
+        else:
+            bits = [make(Kind.BV_EXTRACT, [word], [one.bit, one.bit]) for word in words]
+            false = make(Kind.DISTINCT, bits)
         if one.control is None:
-            return differs
+            return false
         control = right[one.control]
         value = self._manager.mk_bv_value(control.sort(), one.value)
-        return make(Kind.AND, [make(Kind.EQUAL, [control, value]), differs])
+        return make(Kind.AND, [make(Kind.EQUAL, [control, value]), false])
 
     def possible(self, terms: dict[_Key, Term]) -> set[_Key]:
         """Return some of the statements that can be true together; none if none can be."""
@@ -183,18 +207,18 @@ def verdict(text: str, number: int, clocks: int, limit_s: float = 20.0) -> str:
         Seconds per question to the solver.
     """
     pair = _Pair(text, number, limit_s)
-    equal: list[_Equal] = []
+    facts: list[_Fact] = []
     try:
         differing = _ever_differing(pair)
         depth = 1
         while depth <= clocks:
             if found := _search(pair, depth):
                 return f"differs: {found}"
-            if _inductive(pair, differing, equal, depth):
+            if _inductive(pair, differing, facts, depth):
                 how = "no register differs" if not differing else f"induction over {depth} clocks"
                 return f"equivalent: {how}"
             if depth == 1:
-                differing, equal = _ever_equal(pair)
+                differing, facts = _always(pair)
             depth *= 2
     except _Unknown:
         return f"open: no answer within {limit_s:.0f} s"
@@ -212,25 +236,25 @@ def _ever_differing(pair: _Pair) -> set[int]:
         differing |= more
 
 
-def _ever_equal(pair: _Pair) -> tuple[set[int], list[_Equal]]:
-    """Return the registers that can differ, and what is equal of them."""
+def _always(pair: _Pair) -> tuple[set[int], list[_Fact]]:
+    """Return the registers that can differ, and the facts about them and the others."""
     differing: set[int] = set()
-    equal: list[_Equal] = []
+    facts = pair.counts()
     while True:
-        clocks = pair.start(differing, equal)
+        clocks = pair.start(differing, facts)
         states = pair.differing_registers(clocks)
-        terms = pair.breaking(clocks, equal)
+        terms = pair.breaking(clocks, facts)
         terms |= {n: term for n, term in states.items() if n not in differing}
         found = pair.possible(terms)
         if not found:
-            return differing, equal
+            return differing, facts
         more = {one for one in found if isinstance(one, int)}
-        equal = [one for one in equal if one not in found] + pair.candidates(more)
+        facts = [one for one in facts if one not in found] + pair.equalities(more)
         differing |= more
 
 
-def _inductive(pair: _Pair, differing: set[int], equal: Collection[_Equal], depth: int) -> bool:
-    clocks = pair.start(differing, equal)
+def _inductive(pair: _Pair, differing: set[int], facts: Collection[_Fact], depth: int) -> bool:
+    clocks = pair.start(differing, facts)
     for _ in range(depth - 1):
         pair.exclude(list(pair.differing_outputs(clocks).values()))
         clocks = pair.after(clocks)

@@ -10,7 +10,7 @@ import ctypes
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -82,12 +82,23 @@ class Generated:
         The bench, such as ``tb.unit.test_link_cobs``.
     chosen : str
         Of its tests, as ``pytest -k``; empty for all.
+    release : str
+        Of its release tests, likewise, those for mutants that survive the others; empty for none.
+    marker : str
+        Tests that run, as ``pytest -m``.
     """
 
     component: type[Component]
     arguments: tuple[Any, ...]
     module: str
     chosen: str = ""
+    release: str = ""
+    marker: str = "not release"
+
+    @property
+    def in_release(self) -> Generated:
+        """The bench with its release tests alone."""
+        return replace(self, chosen=self.release, release="", marker="release")
 
     @property
     def source(self) -> str:
@@ -122,7 +133,7 @@ class Generated:
         left_out = ("terminal", "cacheprovider", "xdist", "unraisableexception")
         options = [*(f"-pno:{name}" for name in left_out), "-o", "addopts=", "-s", "-x"]
         options += ["-W", "ignore::amaranth.hdl.UnusedElaboratable"]  # a netlist is in its place
-        chosen = ["-k", self.chosen, "-m", "not release", "--pyargs", self.module]
+        chosen = ["-k", self.chosen, "-m", self.marker, "--pyargs", self.module]
         code = pytest.main([*options, "--import-mode=importlib", *chosen], plugins=[plugin])
         if plugin.is_child:
             os._exit(PASSED if code == pytest.ExitCode.OK else 1)

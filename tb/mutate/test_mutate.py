@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 from tb.bench import BenchError
@@ -15,6 +16,8 @@ from tb.mutate import record
 from tb.mutate.blocks import BLOCKS, Block
 from tb.mutate.contracts import Contract
 from tb.mutate.equivalence import verdict
+from tb.mutate.generated import Generated
+from tb.mutate.netlist import Mutant, Netlist
 from tb.mutate.one_mutant import with_mutant
 from tb.mutate.record import digest, kept
 
@@ -101,6 +104,35 @@ def test_a_register_that_differs_only_while_it_is_not_used_is_equivalent() -> No
     assert verdict(always_seen, 3, clocks=8) == "differs: seen in clock 2"
 
 
+NEVER_0 = """
+1 sort bitvec 1
+2 sort bitvec 8
+3 sort bitvec 16
+4 input 3 mutant
+5 input 2 data
+6 input 1 look
+7 one 2
+8 state 2 word
+9 init 2 8 7
+10 or 2 8 5
+11 next 2 8 10
+12 redor 1 8
+13 constd 3 1
+14 eq 1 4 13
+15 one 1
+16 ite 1 14 12 15
+17 and 1 6 16
+18 output 17 seen
+"""
+"""A word that is not 0 at power-up gets more ones; mutant 1 asks whether it is 0."""
+
+
+def test_a_mutant_that_matters_only_for_a_value_that_never_comes_is_equivalent() -> None:
+    assert verdict(NEVER_0, 1, clocks=8) == "equivalent: no register differs"
+    begins_with_0 = NEVER_0.replace("7 one 2", "7 zero 2")
+    assert verdict(begins_with_0, 1, clocks=8) == "differs: seen in clock 1"
+
+
 def test_a_generated_block_runs_its_own_bench_in_which_some_tests_find_less() -> None:
     session = BLOCKS["session"]
     bench, contract = session.runs[0]
@@ -112,6 +144,30 @@ def test_a_generated_block_runs_its_own_bench_in_which_some_tests_find_less() ->
     assert found[0]["killed"] > 6
     assert found[0]["killed"] > found[1]["killed"] > 0
     assert found[1]["differs"] > 0
+
+
+def test_release_tests_run_on_those_that_survive_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench, _ = BLOCKS["session"].runs[0]
+    assert isinstance(bench, Generated)
+    assert (bench.in_release.marker, bench.in_release.chosen) == ("release", bench.release)
+    mutants = [Mutant(number, "inv", "$1 A[0]", "session.v:1.1") for number in (1, 2, 3)]
+    runs = []
+
+    def simulated(bench: Generated, _: Netlist, numbers: list[int], *__: int, **___: bool) -> Any:
+        runs.append((bench.marker, list(numbers)))
+        passes = {1, 2} if bench.marker == "not release" else {3}
+        return {n: ("passes", "") if n in passes else ("fails", "wrong") for n in numbers}
+
+    made = Netlist(tmp_path / "netlist.v", tuple(mutants))
+    proofs = {1: ("equivalent", "no register differs"), 2: ("open", "no proof")}
+    monkeypatch.setattr(mutate, "netlist", lambda *_: made)
+    monkeypatch.setattr(mutate, "_simulated", simulated)
+    monkeypatch.setattr(mutate, "_compared", lambda *_, **__: proofs)
+    judged = mutate.judge(BLOCKS["session"], 3, seed=1, jobs=1)
+    assert runs == [("not release", [1, 2, 3]), ("release", [2])]
+    assert [one.verdict for one in judged] == ["equivalent", "killed", "killed"]
 
 
 def test_what_is_kept_of_blocks_is_of_the_hardware_as_it_is() -> None:

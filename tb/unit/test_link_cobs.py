@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import random
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -29,8 +30,24 @@ BODIES = [
     b"x" * 508,
     b"x" * 254 + b"\0",
     b"\0" + b"y" * 255 + b"\0\0",
+    *(b"z" * ((code ^ 1 << bit) - 1) + b"\0" for code in (1, 255) for bit in range(1, 8)),
+    b"z" * 253 + b"\0",
 ]
-"""Frames at the edges of COBS: zeros first and last, blocks of 254 bytes and one more."""
+"""Frames at the edges of COBS: zeros first and last, blocks of 254 bytes and one more, and codes that
+differ in one bit from the least and the highest one."""
+
+
+class Expected(list[Any]):
+    """A list that takes only what must come, in this order."""
+
+    def __init__(self, items: Iterable[Any]) -> None:
+        super().__init__()
+        self._items = list(items)
+
+    def append(self, item: Any) -> None:
+        at = len(self)
+        assert self._items[at : at + 1] == [item], f"item {at}"
+        super().append(item)
 
 
 def random_bodies(seed: int) -> list[bytes]:
@@ -108,9 +125,8 @@ def test_cobs_decoder_reports_a_frame_that_ends_inside_a_block(cut: int) -> None
     assert ends == [(1,), (0,)]
 
 
-def encoded(encoder: Any, bodies: list[bytes], idle: float, stall: float) -> bytes:
-    """Return what an encoder sends after a reset."""
-    line: list[int] = []
+def encoded(encoder: Any, bodies: list[bytes], idle: float, stall: float, line: list[Any]) -> bytes:
+    """Return what an encoder sends after a reset, appended to `line` as it comes."""
 
     async def bench(ctx: Any) -> None:
         for body in bodies:
@@ -147,7 +163,8 @@ def test_cobs_encoder_drops_all_and_begins_with_a_delimiter_after_a_reset() -> N
 def test_cobs_encoder_equals_the_library_after_a_delimiter(idle: float, stall: float) -> None:
     bodies = BODIES + random_bodies(8)
     frames = b"".join(cobs.encode(body) + b"\0" for body in bodies)
-    assert encoded(CobsEncoder(), bodies, idle, stall) == b"\0" + frames
+    sent = b"\0" + frames
+    assert encoded(CobsEncoder(), bodies, idle, stall, Expected(sent)) == sent
 
 
 def test_encoder_without_a_delimiter_after_reset_is_noticed() -> None:
@@ -155,5 +172,5 @@ def test_encoder_without_a_delimiter_after_reset_is_noticed() -> None:
     begin = text.index("delimiting = Signal(init=1)")
     registers = text[begin : text.index("distance = Signal", begin)]
     planted = plant_python(blocks, registers, registers.replace("init=1", "init=0"))
-    assert encoded(CobsEncoder(), [b"a"], 0.0, 0.0) == b"\0\2a\0"
-    assert encoded(planted.CobsEncoder(), [b"a"], 0.0, 0.0) == b"\2a\0"
+    assert encoded(CobsEncoder(), [b"a"], 0.0, 0.0, []) == b"\0\2a\0"
+    assert encoded(planted.CobsEncoder(), [b"a"], 0.0, 0.0, []) == b"\2a\0"
