@@ -26,6 +26,9 @@ __all__ = ["verdict"]
 _CONTROL_BITS = 3
 """A register of so many bits may say when others are equal, or are not 0."""
 
+_MOST_FACTS = 10_000
+"""If there were more of them at once, only those that are always true are looked for."""
+
 
 _Key = TypeVar("_Key")
 
@@ -115,21 +118,18 @@ class _Pair:
     def equalities(self, registers: set[int]) -> list[_Fact]:
         """Return what may be equal of registers that can differ."""
         words = self._words()
-        return [
-            _Fact(number, bit, *condition)
-            for number in sorted(registers & words.keys())
-            for bit in range(words[number])
-            for condition in self._conditions()
-        ]
+        return self._when(
+            [
+                (number, bit)
+                for number in sorted(registers & words.keys())
+                for bit in range(words[number])
+            ]
+        )
 
     def counts(self) -> list[_Fact]:
         """Return when the original's registers may not be 0, so that it is true at power-up."""
-        facts = [
-            _Fact(number, None, *condition)
-            for number, bits in self._words().items()
-            for condition in self._conditions()
-            if bits > _CONTROL_BITS
-        ]
+        words = self._words()
+        facts = self._when([(n, None) for n, bits in words.items() if bits > _CONTROL_BITS])
         right, _ = self.start(None)
         while false := self.possible(
             {one: self._broken(one, right.registers, right.registers) for one in facts}
@@ -142,11 +142,13 @@ class _Pair:
         registers = self._right.anything().registers
         return {n: word.sort().bv_size() for n, word in registers.items() if word.sort().is_bv()}
 
-    def _conditions(self) -> list[tuple[int | None, int]]:
-        """Return when a fact may be true: always, or while this register has this value."""
-        controls = [n for n, bits in self._words().items() if bits <= _CONTROL_BITS]
-        values = [(n, value) for n in controls for value in range(1 << self._words()[n])]
-        return [(None, 0), *values]
+    def _when(self, subjects: Sequence[tuple[int, int | None]]) -> list[_Fact]:
+        """Return facts about registers and their bits: always, or while another one has a value."""
+        controls = [(n, bits) for n, bits in self._words().items() if bits <= _CONTROL_BITS]
+        values = [(n, value) for n, bits in controls for value in range(1 << bits)]
+        if len(subjects) * len(values) > _MOST_FACTS:
+            values = []
+        return [_Fact(*one, *when) for one in subjects for when in [(None, 0), *values]]
 
     def breaking(
         self, clocks: tuple[Clock, Clock], facts: Collection[_Fact]
