@@ -15,6 +15,7 @@ from tb.bench import TB
 from qstep.acting.config import Acting
 from qstep.config import Config
 from qstep.fixed import QFormat
+from qstep_rtl.chain_head import ChainHead
 from qstep_rtl.cobs import CobsDecoder, CobsEncoder
 from qstep_rtl.commands import Commands
 from qstep_rtl.crc32 import Crc32
@@ -28,8 +29,10 @@ __all__ = ["BLOCKS", "block"]
 
 _LANE = Config(states=12, actions=3, format=QFormat(5, 8))
 _FARM = Config(states=25, actions=4, acting=Acting(agents=4), lanes=2)
+_LONG_FARM = Config(states=25, actions=4, acting=Acting(agents=20), lanes=5)
 
 BLOCKS: dict[str, Callable[[], Component]] = {
+    "chain_head.v": partial(ChainHead, _LONG_FARM),
     "cobs_decoder.v": CobsDecoder,
     "cobs_encoder.v": CobsEncoder,
     "agents_handler.v": partial(AgentsHandler, _FARM),

@@ -47,4 +47,38 @@ _STOP = Proof(
     ),
 )
 
-FARM = (_STOP,)
+_HEAD = Proof(
+    name="head",
+    says="the head of a chain sends each request once, to lane k behind k zeros, and gives the word "
+    "that comes back: 5 lanes, indices of 18 bits",
+    top="head_proof",
+    files=("chain_head.v", "head_proof.sv"),
+    parameters={},
+    clocks=2,
+    cover_clocks=116,
+    faults=(
+        Fault(
+            "a frame goes to the lane behind",
+            "chain_head.v",
+            "agents__lane - 1'h1",
+            "agents__lane",
+            20,
+        ),
+        Fault(
+            "a write to all lanes goes to one",
+            "chain_head.v",
+            "assign \\$77  = at[3] & \\$76 ;",
+            "assign \\$77  = at[3] & \\$signal$28 ;",
+            20,
+        ),
+        Fault(
+            "a frame is a bit short",
+            "chain_head.v",
+            "6'h20 : 6'h36",
+            "6'h20 : 6'h35",
+            20,
+        ),
+    ),
+)
+
+FARM = (_HEAD, _STOP)

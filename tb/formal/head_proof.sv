@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// The head of a farm's chain sends each request as one frame, with as many zeros in front as lanes are passed.
+//
+// Function    Follows what the head sends bit by bit. An access to lane k is a frame of k zeros, a one, and the access,
+//             highest bit first; one to all lanes, a run or a stop has no zeros and is marked for all. Nothing else is
+//             sent. Each access has one frame, and a read a second one to the same lane, which pushes out the word; then it
+//             is done, for one clock. The word that is read is the 32 bits that came up to three clocks before nothing was
+//             pending. Each run and each stop is sent. The head waits only until nothing is pending.
+// Assumed     What the signature of agents and the header of the head require: an access stays with all its fields until it
+//             is done, its lane exists, a run begins while the head is at rest, and its steps stay for three clocks. The
+//             chain is pending for two clocks behind each bit. Power-up is a reset; another may come at any time.
+
+module head_proof #(
+    parameter int unsigned Lanes = 5,
+    parameter int unsigned IndexMask = 30'h00c7c7ff
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input logic [7:0] lane_i,
+    input logic access_i,
+    input logic write_i,
+    input logic [2:0] region_i,
+    input logic [29:0] index_i,
+    input logic [31:0] word_i,
+    input logic run_i,
+    input logic [47:0] steps_i,
+    input logic stop_i,
+    input logic data_i,
+    input logic pending_i,
+    input logic busy_i
+);
+
+  localparam int unsigned IndexBits = $countones(IndexMask);
+  localparam int unsigned FrameBits = 36 + IndexBits;
+  localparam logic [7:0] ALL = 8'd255;
+
+  typedef struct packed {
+    logic all;
+    logic valid;
+    logic data;
+  } down_t;
+
+  logic done, busy;
+  logic [31:0] read;
+  down_t down;
+  chain_head u_head (
+      .clk                 (clk_i),
+      .rst                 (rst_i),
+      .agents__lane        (lane_i),
+      .agents__access      (access_i),
+      .agents__write       (write_i),
+      .agents__region      (region_i),
+      .agents__index       (index_i),
+      .agents__word        (word_i),
+      .agents__done        (done),
+      .agents__read        (read),
+      .agents__run         (run_i),
+      .agents__steps       (steps_i),
+      .agents__stop        (stop_i),
+      .agents__busy        (busy),
+      .agents__silent      (),
+      .agents__silent_agent(),
+      .reset               (),
+      .down                (down),
+      .up                  ({busy_i, pending_i, data_i})
+  );
+
+  // --- What the head is about to send -----------------------------------------------------------------
+  typedef enum logic [1:0] {
+    Access,
+    Ask,
+    Run,
+    Stop
+  } what_e;
+  typedef struct packed {
+    logic told;
+    logic fetch;
+    logic done;
+    logic send;
+    logic address;
+    logic begins;
+    logic idle;
+    logic waits;
+    logic reset;
+  } at_t;
+  at_t at;
+  assign at = u_head.at;
+
+  logic past_q = 1'b0, reset_q, run_q, stop_q, access_now_q, to_all, job;
+  logic serves_q = 1'b0, begins, begins_q, done_q;  // a request is being carried out; one begins
+  what_e due_q;
+  logic [1:0] run_age_q;
+  logic [47:0] steps_q;
+  what_e what_q;
+  assign begins = run_q || stop_q || access_now_q;
+  assign job = what_q inside {Run, Stop};
+  assign to_all = job || lane_i == ALL;
+
+  logic [FrameBits-1:0] access, full;
+  always_comb begin
+    int unsigned place;
+    access = '0;
+    access[3:0] = {region_i, write_i};
+    place = 4;
+    for (int unsigned n = 0; n < 30; n++) begin
+      if (IndexMask[n]) begin
+        access[place] = index_i[n];
+        place++;
+      end
+    end
+    access[FrameBits-1-:32] = word_i;
+    case (what_q)
+      Access: full = access;
+      Ask: full = FrameBits'(4'b1110) << (FrameBits - 32);
+      Run: full = {steps_q, (FrameBits - 48)'(4'b1101)};
+      default: full = FrameBits'(4'b1100);
+    endcase
+  end
+
+  // The bits of the frame that were sent before this clock, and in this clock too.
+  logic [6:0] zeros, length, position_q, position;
+  assign zeros = to_all ? '0 : 7'(lane_i);
+  assign length = what_q == Ask ? 7'd32 : 7'(FrameBits);
+  assign position = position_q + 7'(down.valid);
+
+  logic [35:0] came_q;
+  logic [ 5:0] heard_q;
+  logic [1:0] waited_q, sent_q;
+  logic [1:0] frames_q;  // of this access
+  always_ff @(posedge clk_i) begin
+    past_q <= 1'b1;
+    reset_q <= rst_i;
+    run_q <= run_i && !rst_i;
+    run_age_q <= run_i ? '0 : run_age_q + 2'(run_age_q != 2'd3);
+    if (run_i) steps_q <= steps_i;
+    stop_q <= !rst_i && (stop_i || (stop_q && !(at.idle && !run_q)));
+    access_now_q <= access_i && !done && !rst_i;
+    if (at.idle) what_q <= run_q ? Run : stop_q ? Stop : Access;
+    if (at.fetch) what_q <= Ask;
+    position_q <= down.valid && !rst_i ? position_q + 1'b1 : '0;
+    came_q <= {came_q[34:0], data_i};
+    heard_q <= what_q != Ask || at.fetch ? '0 : heard_q + 6'(heard_q != 6'd35 && !at.done);
+    serves_q <= !rst_i && (at.idle ? begins : serves_q && !at.told);
+    begins_q <= at.idle && begins;
+    due_q <= run_q ? Run : stop_q ? Stop : Access;
+    done_q <= done;
+    waited_q <= !at.waits ? '0 : waited_q + 2'(waited_q != 2'd2);
+    sent_q <= {sent_q[0], down.valid};
+    frames_q <= !access_i || done || rst_i ? '0 : frames_q + 2'((at.begins || at.fetch) && !job);
+  end
+
+  // --- Assumed ----------------------------------------------------------------------------------------
+  logic held_q;
+  logic [75:0] fields_q, fields;
+  assign fields = 76'({lane_i, write_i, region_i, index_i, word_i});
+  always_ff @(posedge clk_i) begin
+    held_q   <= access_i && !done && !rst_i;
+    fields_q <= fields;
+  end
+  always_comb begin
+    assume (past_q || rst_i);
+    assume (!held_q || (access_i && fields == fields_q));
+    assume (!access_i || 32'(lane_i) < Lanes || (lane_i == ALL && write_i));
+    assume (!run_i || (at.idle && !access_i && !access_now_q && !stop_i && !stop_q && !run_q));
+    assume (!run_q || (!access_i && !stop_i));
+    assume (run_age_q == 2'd3 || run_i || steps_i == steps_q);
+    assume (!(down.valid || sent_q[0]) || pending_i);
+  end
+
+  // --- For the induction ------------------------------------------------------------------------------
+  logic moves;  // between idle and the end of what is sent
+  assign moves = at.begins || at.address || at.send || at.fetch;
+  logic [ 6:0] body;  // bits behind the first 1
+  logic [34:0] heard_mask;
+  logic [6:0] ends_at, place;
+  assign body = position - zeros - 1'b1;
+  assign ends_at = zeros + 1'b1 + length;
+  assign place = position_q - zeros - 1'b1;
+  assign heard_mask = ~(35'h7ffffffff << heard_q);
+
+  // The clock, so that a cover is looked for only where it can be if nothing waits for anything.
+  logic [6:0] clock_q = '0;
+  always_ff @(posedge clk_i) clock_q <= clock_q + 1'b1;
+
+  always_comb begin
+    if (past_q) begin
+      Hot_L : assert ($onehot(at));
+      Run_L : assert (u_head.\$signal$22 == run_q && (!run_q || at.idle));
+      Stops_L : assert (u_head.stops == stop_q);
+      Now_L : assert (u_head.\$signal$23 == access_now_q && (!access_now_q || held_q));
+      RunAge_L :
+      assert ((!run_q || run_age_q == 2'd0) &&
+              (!(serves_q && what_q == Run && at.begins) || run_age_q == 2'd1) &&
+              (!(serves_q && what_q == Run && at.address) || run_age_q == 2'd2));
+      Serves_L : assert (serves_q ? !at.idle && !at.reset : !moves);
+      Kind_L :
+      assert (!serves_q || at.told || {u_head.accesses, u_head.asks, u_head.runs, u_head.halts} ==
+              {what_q == Access, what_q == Ask, what_q == Run, what_q == Stop});
+      Job_L : assert (at.idle || u_head.\$signal$28 == (job || !serves_q));
+      Held_L : assert (!(serves_q && !job) || held_q);
+      All_L : assert (!serves_q || at.begins || u_head.\$signal$35 == to_all);
+      Reads_L : assert (at.idle || at.begins || u_head.reads == (serves_q && !job && !write_i));
+      Ask_L : assert (!(serves_q && what_q == Ask) || (!write_i && !at.begins && !at.fetch));
+      Fetch_L : assert (!at.fetch || (what_q == Access && !write_i));
+      Ahead_L :
+      assert (!(serves_q && !job) ||
+              (u_head.for_all == (lane_i == ALL) && u_head.\$like == 4'(lane_i - 1'b1)));
+      Address_L :
+      assert (!at.address || (position <= zeros && down.valid == (position != '0) &&
+              u_head.\before == 4'(zeros - 1'b1 - position) && u_head.left == length - 7'd2));
+      Send_L :
+      assert (!at.send || (down.valid && position > zeros && body < length &&
+              u_head.left == length - 7'd2 - body && u_head.frame == full << body));
+      Shifts_L :
+      assert (at.send ? u_head.shifts : reset_q || (at.waits && serves_q && waited_q == '0) ||
+              !u_head.shifts);
+      Waits_L : assert (!at.waits || down.valid == (serves_q && waited_q == '0));
+      Waited_L : assert (waited_q <= 2'd2 && (waited_q != 2'd1 || !serves_q || sent_q[0]));
+      Behind_L : assert (!at.waits || position == (serves_q && waited_q != 2'd2 ? ends_at : '0));
+      Rests_L : assert (at.address || at.send || at.waits || (!down.valid && position_q == '0));
+      DoneAt_L : assert (done == (at.told && serves_q && !job));
+      Frames_L :
+      assert (frames_q == (!serves_q || job || at.begins ? 2'd0 : what_q == Ask ? 2'd2 : 2'd1));
+      Heard_L :
+      assert (!(serves_q && what_q == Ask) || at.told ||
+              ((u_head.heard ^ came_q[34:0]) & heard_mask) == '0);
+      HeardBits_L :
+      assert (!(serves_q && what_q == Ask) || at.told ||
+              (at.address || at.send ? heard_q == (position > 7'd35 ? 6'd35 : 6'(position)) :
+               at.done ? heard_q == 6'd35 : heard_q <= 6'd35 && heard_q >= 6'd33 + 6'(waited_q)));
+      Told_L : assert (!(serves_q && what_q == Ask && at.told) || u_head.heard == came_q[35:1]);
+      UnderWay_L : assert (!(serves_q && what_q == Run) || u_head.under_way);
+
+      // --- The theorem --------------------------------------------------------------------------------
+      Sent_A :
+      assert (!down.valid || (serves_q && down.all == to_all && position <= ends_at &&
+              down.data == (position_q < zeros ? 1'b0 : position_q == zeros ? 1'b1 :
+                            full[7'(FrameBits)-1'b1-place])));
+      Whole_A : assert (down.valid || position_q == '0 || position_q == ends_at);
+      Begins_A : assert (at.begins == (begins_q && !reset_q) && (!at.begins || what_q == due_q));
+      Done_A :
+      assert (!done || (access_i && frames_q == (write_i ? 2'd1 : 2'd2) && !down.valid && !done_q));
+      Read_A : assert (!done || write_i || read == came_q[35:4]);
+      Busy_A : assert (!(run_q || (serves_q && what_q == Run)) || busy);
+    end
+    All_C : cover (clock_q == 7'd71 && done && lane_i == ALL);
+    Run_C : cover (clock_q == 7'd71 && at.done && serves_q && what_q == Run && steps_q == '1);
+    Read_C :
+    cover (clock_q == 7'd115 && done && !write_i && read == 32'h12345678 && lane_i == 8'd3);
+  end
+
+endmodule
