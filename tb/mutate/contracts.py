@@ -149,7 +149,10 @@ def agent_update(run: Run) -> Contract:
 
 
 def epsilon(run: Run) -> Contract:
-    """A load is held from stage 0 of its agent to stage 11, and its slot does not step."""
+    """A load is held from stage 0 of its agent to stage 11, and its slot does not step.
+
+    ``qs_agents`` takes no load while agents step, and holds one until it is done.
+    """
     slot = "raw_agent_o[4*{0}+:4] == epsilon_agent_i && raw_live_o[{0}]"
     passing = " || ".join(f"({slot.format(stage)})" for stage in range(1, 12))
     return Contract(

@@ -2,7 +2,8 @@
 
 Both copies get the same inputs; in one of them a mutant is switched on. First, the registers that can
 ever differ are collected: none to begin with, then each one that can differ after a clock in which all
-others are equal, until no more come. That the others are equal is an invariant. If no output can differ,
+others are equal, until no more come. That the others are equal is an invariant. If an output can differ,
+the same is tried with runs of four clocks in which all others are equal. If no output can differ,
 after some clocks in which none did, and none does in these first clocks from an equal power-up, the
 mutant is equivalent for any number of clocks. Otherwise a search from power-up looks for a clock
 in which an output differs, and the invariant gets finer: of a register that can differ, each bit may
@@ -22,6 +23,9 @@ from tb.mutate.one_mutant import with_mutant
 
 __all__ = ["verdict"]
 
+
+_LENGTHS = (1, 4)
+"""Clocks of the runs that tell which registers can differ."""
 
 _CONTROL_BITS = 3
 """A register of so many bits may say when others are equal, or are not 0."""
@@ -82,8 +86,15 @@ class _Pair:
         self.exclude([self._broken(one, right.registers, registers) for one in facts])
         return self._evaluated(right, Clock(registers))
 
-    def after(self, clocks: tuple[Clock, Clock]) -> tuple[Clock, Clock]:
-        return self._evaluated(*self._after(clocks))
+    def after(
+        self, clocks: tuple[Clock, Clock], differing: set[int] | None = None
+    ) -> tuple[Clock, Clock]:
+        """Return the next clock, in which only these registers differ (None: any)."""
+        right, wrong = self._after(clocks)
+        if differing is not None:
+            others = right.registers.keys() - differing
+            wrong.registers |= {number: right.registers[number] for number in others}
+        return self._evaluated(right, wrong)
 
     def _after(self, clocks: tuple[Clock, Clock]) -> tuple[Clock, Clock]:
         right, wrong = self._right.after(clocks[0]), self._wrong.after(clocks[1])
@@ -209,33 +220,48 @@ def verdict(text: str, number: int, clocks: int, limit_s: float = 20.0) -> str:
         Seconds per question to the solver.
     """
     pair = _Pair(text, number, limit_s)
-    facts: list[_Fact] = []
     try:
-        differing = _ever_differing(pair)
-        depth = 1
+        if found := _search(pair, 1):
+            return f"differs: {found}"
+        for length in _LENGTHS:
+            differing = _ever_differing(pair, length)
+            if _inductive(pair, differing, [], 1):
+                how = f"induction over {length} clocks" if differing else "no register differs"
+                return f"equivalent: {how}"
+        differing, facts = _always(pair)
+        depth = 2
         while depth <= clocks:
             if found := _search(pair, depth):
                 return f"differs: {found}"
             if _inductive(pair, differing, facts, depth):
-                how = "no register differs" if not differing else f"induction over {depth} clocks"
-                return f"equivalent: {how}"
-            if depth == 1:
-                differing, facts = _always(pair)
+                return f"equivalent: induction over {depth} clocks"
             depth *= 2
     except _Unknown:
         return f"open: no answer within {limit_s:.0f} s"
     return f"open: no difference within {depth // 2} clocks, and no proof"
 
 
-def _ever_differing(pair: _Pair) -> set[int]:
+def _ever_differing(pair: _Pair, length: int) -> set[int]:
+    """Return the registers that can differ, as far as runs of so many clocks tell."""
     differing: set[int] = set()
+
+    def more(clocks: tuple[Clock, Clock]) -> set[int]:
+        states = pair.differing_registers(clocks)
+        return pair.possible({n: term for n, term in states.items() if n not in differing})
+
+    clocks = pair.start(None)
+    for _ in range(length - 1):
+        while found := more(clocks):
+            differing |= found
+        clocks = pair.after(clocks)
     while True:
         clocks = pair.start(differing)
-        states = pair.differing_registers(clocks)
-        more = pair.possible({n: term for n, term in states.items() if n not in differing})
-        if not more:
+        for _ in range(length - 1):
+            clocks = pair.after(clocks, differing)
+        found = more(clocks)
+        if not found:
             return differing
-        differing |= more
+        differing |= found
 
 
 def _always(pair: _Pair) -> tuple[set[int], list[_Fact]]:

@@ -98,6 +98,45 @@ UNUSED = """
 """A word is written, kept or dropped, and seen while it is used; mutants leave other words behind."""
 
 
+LOADED = """
+1 sort bitvec 1
+2 sort bitvec 16
+3 input 2 mutant
+4 input 1 load
+5 input 1 step
+6 input 1 data
+7 zero 1
+8 state 1 loaded
+9 init 1 8 7
+10 next 1 8 4
+11 state 1 stepped
+12 init 1 11 7
+13 next 1 11 5
+14 one 2
+15 eq 1 3 14
+16 and 1 8 15
+17 xor 1 6 16
+18 state 1 word
+19 init 1 18 7
+20 next 1 18 17
+21 state 1 due
+22 init 1 21 7
+23 next 1 21 11
+24 state 1 held
+25 init 1 24 7
+26 ite 1 21 18 24
+27 next 1 24 26
+28 output 24 held
+"""
+"""A step two clocks ago takes a word; a load two clocks ago changes it in the mutant."""
+
+
+def test_a_register_that_differs_only_after_what_the_contract_excludes_is_equivalent() -> None:
+    never_both = "29 and 1 4 5\n30 not 1 29\n31 constraint 30\n"
+    assert verdict(LOADED + never_both, 1, clocks=8) == "equivalent: induction over 4 clocks"
+    assert verdict(LOADED, 1, clocks=8) == "differs: held in clock 4"
+
+
 def test_a_register_that_differs_only_while_it_is_not_used_is_equivalent() -> None:
     assert verdict(UNUSED, 3, clocks=8) == "equivalent: induction over 2 clocks"
     always_seen = UNUSED.replace("23 and 1 7 11", "23 and 1 7 7")
