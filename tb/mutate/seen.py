@@ -23,7 +23,11 @@ _SCRIPT = (
 
 def ports(verilog: str) -> list[tuple[str, str, str]]:
     """Return direction, range and name of the ports of a module that yosys wrote."""
-    return re.findall(r"^  (input|output) (\[[^]]*\] )?(\w+);$", verilog, re.MULTILINE)
+    # Names are escaped that are words of SystemVerilog.
+    found = re.findall(r"^  (input|output) (\[[^]]*\] )?\\?(\w+) ?;$", verilog, re.MULTILINE)
+    heads = len(re.findall(r"^  (?:input|output) ", verilog, re.MULTILINE))
+    assert len(found) == heads, f"{heads - len(found)} ports have names that are not known here"
+    return found
 
 
 def wrapper(verilog: str, top: str, contract: Contract) -> str:
@@ -34,9 +38,11 @@ def wrapper(verilog: str, top: str, contract: Contract) -> str:
     found = ports(verilog)
     unknown = contract.seen.keys() - {name for way, _, name in found if way == "output"}
     assert not unknown, f"there is no output {', '.join(sorted(unknown))}"
-    lines = [f"module seen({', '.join(f'{way} {size}{name}' for way, size, name in found)});"]
+    heads = [f"{way} {size}\\{name} " for way, size, name in found]
+    lines = [f"module seen({', '.join(heads)});"]
     lines += [f"wire {size}raw_{name};" for way, size, name in found if way == "output"]
-    links = [f".{name}({'raw_' * (way == 'output')}{name})" for way, _, name in found]
+    inner = ((name, f"raw_{name}" if way == "output" else name) for way, _, name in found)
+    links = [f".\\{name} (\\{outer} )" for name, outer in inner]
     lines += [f"{top} netlist({', '.join(links)});", contract.declare]
     end = "_i" if ("input", "", "clk_i") in found else ""
     assumed = list(contract.assume)
@@ -50,7 +56,7 @@ def wrapper(verilog: str, top: str, contract: Contract) -> str:
         if way == "output":
             own = name.startswith(contract.own)
             value = contract.seen.get(name, f"raw_{name}") if own else "0"
-            lines.append(f"assign {name} = started ? {value} : 0;")
+            lines.append(f"assign \\{name} = started ? {value} : 0;")
     return "\n".join([*lines, "endmodule\n"])
 
 

@@ -20,6 +20,7 @@ from tb.mutate.generated import Generated
 from tb.mutate.netlist import Mutant, Netlist
 from tb.mutate.one_mutant import with_mutant
 from tb.mutate.record import digest, kept
+from tb.mutate.seen import wrapper
 
 pytestmark = pytest.mark.formal
 
@@ -282,6 +283,13 @@ def test_a_circuit_with_one_mutant_has_the_words_of_the_original_elsewhere() -> 
     assert lines[3][2:] == ["22 constd 1 0", "23 next 1 5 22", "24 output 22 seen"]
     with pytest.raises(ValueError, match="no input for mutants"):
         with_mutant("1 sort bitvec 8", 0)
+
+
+def test_an_output_whose_name_is_a_word_of_systemverilog_is_compared() -> None:
+    verilog = "module crc(clk, \\matches );\n  input clk;\n  output \\matches ;\nendmodule\n"
+    assert "assign \\matches = started ? raw_matches : 0;" in wrapper(verilog, "crc", Contract())
+    with pytest.raises(AssertionError, match="1 ports have names that are not known here"):
+        wrapper(verilog.replace("matches ;", "a.b ;"), "crc", Contract())
 
 
 def test_an_unknown_block_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
