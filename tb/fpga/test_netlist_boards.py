@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tb.agents.worlds import random_world
 from tb.fpga.lane_check import check_lane
 from tb.fpga.netlists import board as netlist_of
@@ -12,11 +14,12 @@ from tb.on_chip import differing
 from qstep.acting.agent import AgentSettings
 from qstep.acting.epsilon import Epsilon
 from qstep.acting.fast_model import FastActingModel
+from qstep.acting.registers import Access
 from qstep.devices.agents_device import LinkAgents
 from qstep.devices.link_device import LinkDevice
 from qstep.link.exchange import PATIENCE
 from qstep.link.session import Session
-from qstep.protocol import LEAST_DIVISOR
+from qstep.protocol import ALL_LANES, LEAST_DIVISOR, Region
 from qstep_fpga.board import Board, load, names
 from qstep_fpga.netlist import copies_lanes
 from qstep_sim.build import compile_library
@@ -25,12 +28,36 @@ from qstep_sim.port import SimPort
 pytestmark = [pytest.mark.release, pytest.mark.synth, pytest.mark.timeout(3600)]
 
 BOARDS = [board for board in map(load, names()) if not copies_lanes(board, board.config)]
-"""All but farms of copied lanes, whose tables alone take too long to read from so large a netlist."""
+"""All but farms of copied lanes."""
+
+FARM = load("ulx3s-12f-farm")
+"""The smallest of these; from one of 38 lanes even a few tables take hours to read."""
 
 LANES = [board for board in BOARDS if board.config.acting is None]
 AGENTS = [board for board in BOARDS if board.config.acting is not None]
 COUNT = 300
 """Transitions, and steps of each agent."""
+
+
+class FewRead(LinkAgents):
+    """Reads the first and the last agent of each lane, and sets the tables of all lanes to 0 at once."""
+
+    def load(self, q_raw: NDArray[np.int32]) -> None:
+        assert not q_raw.any()
+        self._store(ALL_LANES, [Access(Region.TABLE, index, 0) for index in self._entries()])
+
+    @property
+    def table(self) -> NDArray[np.int32]:
+        size, entries = self.config.states * self.config.actions, self._entries()
+        words = [
+            self._fetch(lane, Region.TABLE, entries[slot * size : (slot + 1) * size])
+            for lane, slot in self._places()
+        ]
+        return np.array(words, np.uint32).view(np.int32).reshape(-1, *self.config.table_shape[1:])
+
+    def _places(self) -> list[tuple[int, int]]:
+        last = self.config.lane_agents - 1
+        return [(lane, slot) for lane in range(self.config.lanes) for slot in (0, last)]
 
 
 def pins(board: Board) -> SimPort:
@@ -64,3 +91,28 @@ def test_the_netlist_of_a_board_makes_the_steps_of_the_model(board: Board) -> No
     assert differing(device, model) == []
     model.run(1)
     assert differing(device, model) == ["table", "states", "counters"]
+
+
+def test_the_netlist_of_a_farm_of_copied_lanes_makes_the_steps_of_the_model() -> None:
+    config = FARM.config
+    assert config.acting is not None
+    world = random_world(config, 0, 7)
+    settings = [AgentSettings(0.5, 0.9, Epsilon(0.25), n) for n in range(config.acting.agents)]
+    device = FewRead(pins(FARM), config, world, settings)
+    model = FastActingModel(config, world, settings)
+    device.run(COUNT)
+    model.run(COUNT)
+    assert all(own.terminations for own in model.counters)
+    table, states, counters = device.table, device.states, device.counters
+    read = [lane * config.lane_agents + slot for lane, slot in device._places()]
+
+    def same() -> list[bool]:
+        return [
+            np.array_equal(table, model.table[read]),
+            states == [model.states[n] for n in read],
+            counters == [model.counters[n] for n in read],
+        ]
+
+    assert same() == [True, True, True]
+    model.run(1)
+    assert same() == [False, False, False]
