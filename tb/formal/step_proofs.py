@@ -199,4 +199,39 @@ _CHOICES = (
     ),
 )
 
-STEP = (_WORLD, _DRAW, _EXPLORE, _AGENT_UPDATE, *_CHOICES)
+_EPSILON = Proof(
+    name="epsilon",
+    says="epsilon of each of 16 agents falls as the model says, after each step or episode",
+    top="epsilon_proof",
+    files=(
+        "qs_pkg.sv",
+        "qs_agents_pkg.sv",
+        "qs_agent_ram.sv",
+        "qs_agent_settings.sv",
+        "qs_epsilon.sv",
+        "epsilon_proof.sv",
+    ),
+    parameters={},
+    rtl_assertions=False,
+    clocks=2,
+    cover_clocks=44,
+    faults=(
+        Fault(
+            "a loaded epsilon is compared with what was left of the last one",
+            "qs_epsilon.sv",
+            "if (token_i[10] && access_i.load[2]) s11_less_q <= 1'b1;",
+            "",
+            16,
+        ),
+        Fault(
+            "a loaded count is the lower half of its word",
+            "qs_epsilon.sv",
+            "access_i.data[31-:Count] : s10_due",
+            "access_i.data[0+:Count] : s10_due",
+            16,
+        ),
+    ),
+    memories=True,
+)
+
+STEP = (_EPSILON, _WORLD, _DRAW, _EXPLORE, _AGENT_UPDATE, *_CHOICES)
