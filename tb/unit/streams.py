@@ -85,9 +85,10 @@ def collect(stream: Any, rng: random.Random, stall: float, into: list[Any]) -> B
 async def pulse_bytes(
     ctx: Any, valid: Any, data: Any, values: bytes, rng: random.Random, idle: float
 ) -> None:
-    """Give bytes that cannot be held back, one per clock with random pauses."""
+    """Give bytes that cannot be held back, one per clock; in random pauses any data may be there."""
     for value in values:
         while rng.random() < idle:
+            ctx.set(data, rng.getrandbits(8))
             await ctx.tick()
         ctx.set(valid, 1)
         ctx.set(data, value)

@@ -70,7 +70,7 @@ def test_cobs_decoder_begins_with_a_new_block_after_a_reset() -> None:
 
     async def bench(ctx: Any) -> None:
         for begun in (b"", b"\3", b"\3a", b"\1", b"\2a", b"\2a\1", b"\2a\0"):
-            line = cobs.encode(b"o\0k") + b"\0"
+            line = b"\0" + cobs.encode(b"o\0k") + b"\0"
             rng = random.Random(4)
             await pulse_bytes(ctx, decoder.in_valid, decoder.in_data, begun, rng, 0.0)
             await pulse(ctx, reset)
