@@ -28,7 +28,8 @@ _Net = tuple[str, int, str]
 # that the order of a shared table reads have no driver for yosys (docs/agents.md), so they are inputs.
 _SCRIPT = (
     "{read}; hierarchy -check -top {top}; proc; flatten; chformal -remove; "
-    "expose -input w:*.gen_order.s9_*; setattr -set keep 1 w:*; opt -full; opt -full; write_json netlist.json"
+    "expose -input w:*.gen_order.s9_*; setattr -set keep 1 w:*; opt -full; opt -full; "
+    "write_json netlist.json"
 )
 
 _SOURCE = re.compile(r"([\w.]+):(\d+)\.")

@@ -24,6 +24,9 @@ from tb.mutate.one_mutant import with_mutant
 __all__ = ["verdict"]
 
 
+_SOON = 16
+"""Clocks in which most mutants differ that differ at all."""
+
 _LENGTHS = (1, 4)
 """Clocks of the runs that tell which registers can differ."""
 
@@ -228,6 +231,8 @@ def verdict(text: str, number: int, clocks: int, limit_s: float = 20.0) -> str:
             if _inductive(pair, differing, [], 1):
                 how = f"induction over {length} clocks" if differing else "no register differs"
                 return f"equivalent: {how}"
+        if found := _search(pair, min(_SOON, clocks)):  # facts take far longer
+            return f"differs: {found}"
         differing, facts = _always(pair)
         depth = 2
         while depth <= clocks:

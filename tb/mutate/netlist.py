@@ -29,8 +29,9 @@ _READ = (
     "tee -q -o reads.txt select -list t:$memrd*; "
     "mutate -list {count} -seed {seed} -o mutants.txt {selection}"
 )
+# A mutant may choose what could be anything before: for the bench and in the proof, it is 0.
 _WRITE = (
-    "design -load full; script chosen.ys; opt_clean; "
+    "design -load full; script chosen.ys; setundef -zero; opt_clean; "
     "write_verilog -noattr netlist.v; chformal -remove; opt_clean; write_rtlil plain.il"
 )
 _LINE = re.compile(r"mutate -mode (\w+) -module (\S+) -cell (\S+) -port (\S+) -portbit (\d+)(.*)")
