@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import random
 from collections.abc import Iterable
+from itertools import product
 from typing import Any
 
 import pytest
@@ -69,8 +70,9 @@ def test_cobs_decoder_begins_with_a_new_block_after_a_reset() -> None:
     seen: list[Any] = []
 
     async def bench(ctx: Any) -> None:
-        for begun in (b"", b"\3", b"\3a", b"\1", b"\2a", b"\2a\1", b"\2a\0"):
-            line = b"\0" + cobs.encode(b"o\0k") + b"\0"
+        cuts = (b"", b"\3", b"\3a", b"\1", b"\2a", b"\2a\1", b"\2a\0")
+        for begun, lead in product(cuts, (b"", b"\0")):
+            line = lead + cobs.encode(b"o\0k") + b"\0"
             rng = random.Random(4)
             await pulse_bytes(ctx, decoder.in_valid, decoder.in_data, begun, rng, 0.0)
             await pulse(ctx, reset)
