@@ -141,6 +141,8 @@ module qs_agents
   logic s10_acts;
   logic [31:0] holds;
   logic signed [Width-1:0] s9_reward;
+  logic [StateBits-1:0] s9_state, s9_x;
+  logic [ActionBits-1:0] s9_action;
 
   qs_agent_flags #(
       .Agents     (Agents),
@@ -276,8 +278,8 @@ module qs_agents
   end
 
   // --- Stages 5 to 9: place, and the world ----------------------------------------------------------
-  logic [StateBits-1:0] s8_state, s9_state, s9_x, entry_state, write_state;
-  logic [ActionBits-1:0] s9_action, entry_action, next_action, write_action;
+  logic [StateBits-1:0] s8_state, entry_state, write_state;
+  logic [ActionBits-1:0] entry_action, next_action, write_action;
   logic s5_explored, s9_explores, same;
   logic [EpisodeBits-1:0] s7_steps;
 

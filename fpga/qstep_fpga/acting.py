@@ -136,6 +136,7 @@ def estimate(
 @click.option("--agents", default=16, show_default=True)
 @click.option("--outcomes", default=1, show_default=True)
 @click.option("--starts", default=1, show_default=True)
+@click.option("--shared-table", is_flag=True, help="All agents learn one table.")
 @click.option("--schedules/--no-schedules", default=True, help="Build in epsilon's schedules.")
 @click.option(
     "--step-limit/--no-step-limit", default=True, help="Build in an episode's limit of steps."

@@ -124,13 +124,6 @@ def copies_lanes(board: Board, config: Config) -> bool:
 def _synthesis(board: Board, config: Config) -> str:
     """Return the yosys command that maps a device, or the parts of a farm with copied lanes."""
     family, acting = FAMILIES[board.family], config.acting
-    if acting is not None and acting.shared_table:
-        # In qs_agents, the order of a shared table reads s9_x, s9_state and s9_action above their
-        # declaration. Verilator takes the signals; yosys, as the standard says, new ones of one bit.
-        raise BuildError(
-            "acting.shared_table is true; only tables of their own (false) can be built yet. "
-            "Agents that share a table run on the simulated device"
-        )
     if acting is None or not acting.lockstep:
         return family.synthesis + (family.free_lanes if config.lanes > 1 else "")
     if not family.lockstep:

@@ -24,12 +24,10 @@ _Place = tuple[str, int]
 _Net = tuple[str, int, str]
 """Hierarchical name, lowest index, and a character for each bit from there: 0, 1 or another."""
 
-# Optimisation carries constants through cells and registers. Every net stays, to be looked at. The three
-# that the order of a shared table reads have no driver for yosys (docs/agents.md), so they are inputs.
+# Optimisation carries constants through cells and registers. Every net stays, to be looked at.
 _SCRIPT = (
     "{read}; hierarchy -check -top {top}; proc; flatten; chformal -remove; "
-    "expose -input w:*.gen_order.s9_*; setattr -set keep 1 w:*; opt -full; opt -full; "
-    "write_json netlist.json"
+    "setattr -set keep 1 w:*; opt -full; opt -full; write_json netlist.json"
 )
 
 _SOURCE = re.compile(r"([\w.]+):(\d+)\.")

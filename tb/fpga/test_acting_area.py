@@ -55,8 +55,8 @@ def test_figures_of_each_algorithm_are_printed_and_written(
     assert order == ["QLearning", "Sarsa", "ExpectedSarsa", "DoubleQLearning"]
     assert NAMES == ["q-learning", "sarsa", "expected-sarsa", "double-q"]
     assert [sizes["Algorithm"] for sizes in made] == [0, 1, 2, 3]
-    parameters = ("States", "Schedules", "StepLimit")
-    assert {tuple(sizes[name] for name in parameters) for sizes in made} == {(25, 1, 0)}
+    parameters = ("States", "SharedTable", "Schedules", "StepLimit")
+    assert {tuple(sizes[name] for name in parameters) for sizes in made} == {(25, 0, 1, 0)}
     figures = "LUT4 90, FF 10; 251.0 / 251.5 / 252.0 MHz over 2 seeds; best: 1 ns"
     assert done.output.splitlines() == [f"{name}: {figures}" for name in NAMES]
     rows = json.loads(file.read_text())["algorithms"]

@@ -20,19 +20,10 @@ from qstep_fpga.clocks import check_crossing, highest_clocks
 from qstep_fpga.farm.build import Farm
 from qstep_fpga.farm.island import PlacedIsland
 from qstep_fpga.fit import check_fit, check_table
-from qstep_fpga.netlist import synthesise
 from qstep_fpga.placement import Placement
 from qstep_fpga.report import BuildReport
 
 pytestmark = pytest.mark.unit
-
-
-def test_agents_that_share_a_table_are_refused_before_anything_is_made() -> None:
-    acting = Acting(agents=4, shared_table=True)
-    with pytest.raises(
-        BuildError, match=r"shared_table is true; only tables of their own \(false\)"
-    ):
-        synthesise(BOARD, Config(25, 4, acting=acting))
 
 
 # What does not fit

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tb.bench import BenchError, Run, parameter_id, run
 from tb.fpga.netlists import on_netlist
-from tb.uvm.acting_runs import OWNING
+from tb.uvm.acting_runs import ACTING, OWNING, SHARING
 from tb.uvm.device_runs import CONFIGS, config_id, device_run
 
 from qstep.config import Config
@@ -18,7 +18,7 @@ from qstep_fpga.families import FAMILIES
 
 pytestmark = [pytest.mark.synth, pytest.mark.timeout(1200)]
 
-OFTEN = [("ecp5", CONFIGS[0]), ("gowin", OWNING[2])]
+OFTEN = [("ecp5", CONFIGS[0]), ("gowin", SHARING[2])]
 """For every test run; a release has them all."""
 
 TABLE = r"(LUT4 #\(\s+\.INIT\(16'h)([0-9a-f]{4})(?=\)\s+\) \\\S*u_update\.value_)"
@@ -49,7 +49,7 @@ def test_the_suite_of_the_device_passes_on_its_netlist(family: str, config: Conf
     run(suite_of(family, config))
 
 
-@pytest.mark.parametrize(("family", "agents"), each(OWNING), ids=name)
+@pytest.mark.parametrize(("family", "agents"), each(ACTING), ids=name)
 def test_the_suite_of_agents_passes_on_their_netlist(family: str, agents: Run) -> None:
     run(suite_of(family, agents))
 
