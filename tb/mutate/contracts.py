@@ -185,7 +185,10 @@ def budget(run: Run) -> Contract:
             *_slots(run),
             "!budget_stepped_i || (raw_live_o[9] && more[in_9] && !raw_budget_begins_o)",
         ),
-        seen={"budget_more_o": "raw_live_o[11] ? raw_budget_more_o : 0"},
+        seen={
+            "budget_more_o": "raw_live_o[11] ? raw_budget_more_o : 0",
+            "budget_rest_o": "0",  # a register inside, which the bench looks at between its changes
+        },
         own="budget_",
     )
 

@@ -49,6 +49,7 @@ module qs_agent_blocks_bench
     output logic        budget_begins_o,
     output logic        budget_more_o,
     output logic        budget_left_o,
+    output logic [42:0] budget_rest_o,
 
     input  logic                        counters_stepped_i,
     input  logic                        counters_terminated_i,
@@ -175,6 +176,7 @@ module qs_agent_blocks_bench
       .s11_more_o  (budget_more_o),
       .left_o      (budget_left_o)
   );
+  assign budget_rest_o = u_budget.rest_q;
 
   qs_agent_counters #(
       .Agents(Agents),

@@ -12,6 +12,9 @@ _MOST_AHEAD = 63
 _QUIET_ROTATIONS = 8
 """After this long without a step, a run is over; it takes at most this many rotations extra."""
 
+_REST_BITS = 43
+"""Of the steps that no agent holds yet, in blocks of 32."""
+
 
 class _Run:
     """Agents that step in stage 9 of a slot if they had steps left in stage 11 of their slot before."""
@@ -30,8 +33,11 @@ class _Run:
         await self.clock(0.0)
         self.dut.budget_run_i.value = 0
 
-    async def clock(self, often: float) -> bool:
-        """Go on by a clock, in which an agent that may step does so with probability `often`."""
+    async def clock(self, often: float, waits: int | None = None) -> bool:
+        """Go on by a clock, in which an agent that may step does so with probability `often`.
+
+        An agent that `waits` does not.
+        """
         dut, slots = self.dut, self.slots
         agent = slots.agent(11)
         if agent is not None:
@@ -42,7 +48,7 @@ class _Run:
         if agent is not None:
             if dut.budget_begins_o.value:
                 self.begun[agent], self.made[agent], self.more[agent] = True, 0, False
-            elif self.more[agent] and random.random() < often:
+            elif self.more[agent] and agent != waits and random.random() < often:
                 self.made[agent] += 1
                 stepped = True
                 if all(self.begun):
@@ -107,11 +113,29 @@ async def another_run_takes_the_place_of_what_was_left_and_none_stops_all(dut: A
 
 
 @cocotb.test()
+async def no_agent_goes_on_without_the_slowest(dut: Any) -> None:
+    run = _Run(dut)
+    await run.slots.start()
+    for slow in range(run.slots.agents):
+        await run.begin(72)
+        for _ in range(60 * run.slots.slots):
+            await run.clock(1.0, waits=slow)
+        made = [40] * run.slots.agents  # the odd 8 and one grant, then the slowest has 32 or more
+        made[slow] = 0
+        assert run.made == made, f"{run.made} steps while agent {slow} waits"
+        await run.finish(1.0)
+        assert run.made == [72] * run.slots.agents, f"{run.made} steps after agent {slow} waited"
+
+
+@cocotb.test()
 async def every_bit_of_the_steps_counts(dut: Any) -> None:
     run = _Run(dut)
     await run.slots.start()
-    for bit in range(7, 48):
-        await run.begin(1 << bit)
-        for _ in range(4 * run.slots.slots + 43):  # a pass over the rest takes 43 clocks
-            await run.clock(1.0)
-        assert dut.budget_left_o.value, f"none of 2^{bit} steps are left"
+    passes = 2 * (_REST_BITS + 2 * run.slots.slots)  # one counts nothing, and one the first grant
+    for bit in range(_REST_BITS):
+        await run.begin(1 << bit + 5)
+        assert dut.budget_rest_o.value == 1 << bit
+        for _ in range(passes):
+            await run.clock(0.0)
+        assert dut.budget_rest_o.value == (1 << bit) - 1
+        assert bool(dut.budget_left_o.value) == (bit > 0), f"of 2^{bit + 5} steps"
