@@ -169,6 +169,29 @@ def test_cobs_encoder_equals_the_library_after_a_delimiter(idle: float, stall: f
     assert encoded(CobsEncoder(), bodies, idle, stall, Expected(sent)) == sent
 
 
+def test_cobs_encoder_sends_a_block_that_is_full_at_a_byte_a_clock() -> None:
+    encoder = CobsEncoder()
+    clocks: list[int] = []
+
+    async def watch(ctx: Any) -> None:
+        ctx.set(encoder.line.ready, 1)
+        clock = 0
+        while True:
+            _, _, valid = await ctx.tick().sample(encoder.line.valid)
+            clocks.extend([clock] * bool(valid))
+            clock += 1
+
+    async def bench(ctx: Any) -> None:
+        payloads = [{"data": 1, "last": byte == 253} for byte in range(254)]
+        await send(ctx, encoder.frame, payloads, random.Random(9), 0.0)
+        await ctx.tick().until(encoder.empty)
+
+    simulate(encoder, bench, watch)
+    start, block = clocks[0], clocks[1:256]  # the delimiter after the reset; a code and 254 bytes
+    assert start < block[0]
+    assert block == list(range(block[0], block[0] + 255))
+
+
 def test_encoder_without_a_delimiter_after_reset_is_noticed() -> None:
     text = inspect.getsource(blocks)
     begin = text.index("delimiting = Signal(init=1)")
