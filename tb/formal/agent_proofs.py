@@ -45,6 +45,45 @@ _BUDGET = Proof(
         ),
     ),
 )
+_COUNTERS = Proof(
+    name="counters",
+    says="the counters of each of 16 agents are exact sums; a read is of one moment: rewards of 16 bits",
+    top="counters_proof",
+    files=(
+        "qs_pkg.sv",
+        "qs_agents_pkg.sv",
+        "qs_agent_ram.sv",
+        "qs_agent_counters.sv",
+        "counters_proof.sv",
+    ),
+    parameters={},
+    clocks=6,
+    cover_clocks=60,
+    faults=(
+        Fault(
+            "a carry goes on into the next sum",
+            "qs_agent_counters.sv",
+            "sum[16] && !b_first_q;",
+            "sum[16];",
+            48,
+        ),
+        Fault(
+            "a copy has the words of the sweep before",
+            "qs_agent_counters.sv",
+            "snapshot[d_word_q] <= sum_q;",
+            "snapshot[d_word_q] <= word_q;",
+            60,
+        ),
+        Fault(
+            "what was taken is counted again",
+            "qs_agent_counters.sv",
+            ".clear_i      (clear_q && live_i[(Stage-1)%Slots]),",
+            ".clear_i      (1'b0),",
+            60,
+        ),
+    ),
+    memories=True,
+)
 _AGENTS = Proof(
     name="agents",
     says="agents touch no table but their own: 3 agents, 8 states, 2 actions",
@@ -100,4 +139,4 @@ _AGENTS = Proof(
     free_products=True,
 )
 
-AGENTS = (_AGENTS, _BUDGET)
+AGENTS = (_AGENTS, _BUDGET, _COUNTERS)
