@@ -1,4 +1,4 @@
-"""Proofs about a farm: the stops of its chain."""
+"""Proofs about a farm: its chain of stops, and the crossing to the clock of its lanes."""
 
 from __future__ import annotations
 
@@ -81,4 +81,45 @@ _HEAD = Proof(
     ),
 )
 
-FARM = (_HEAD, _STOP)
+_CROSSING = Proof(
+    name="crossing",
+    says="the crossing between the clocks of link and lanes carries each order once, and busy spans "
+    "each run, whatever the clocks are: 2 lanes",
+    top="crossing_proof",
+    files=("crossing.v", "crossing_proof.sv"),
+    parameters={},
+    clocks=1,
+    cover_clocks=40,
+    faults=(
+        Fault(
+            "busy falls while the agents run",
+            "crossing.v",
+            "= running & \\$24 ;",
+            "= running;",
+            40,
+        ),
+        Fault(
+            "an order from before a reset stays",
+            "crossing.v",
+            "= takes | reset;",
+            "= takes;",
+            40,
+        ),
+        Fault(
+            "the link does not wait for the reset of the lanes",
+            "crossing.v",
+            "= rst | \\$2 ;",
+            "= rst;",
+            40,
+        ),
+        Fault(
+            "an order is not waited for",
+            "crossing.v",
+            "assign \\$8  = asked == taken_seen;",
+            "assign \\$8  = 1'h1;",
+            40,
+        ),
+    ),
+)
+
+FARM = (_HEAD, _STOP, _CROSSING)

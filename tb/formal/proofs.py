@@ -16,6 +16,6 @@ PROOFS = {proof.name: proof for proof in (*LINK, *FARM, *AGENTS, *STEP, *AGENT_L
 
 FAST = (
     *("cobs", "crc", "handler", "stop", "table", "tree", "update-16-1", "lane-2x16-1"),
-    *("world", "choice-double-q", "agent-update"),
+    *("world", "choice-double-q", "agent-update", "crossing"),
 )
 """Names of the proofs in each test run."""
