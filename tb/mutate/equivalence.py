@@ -13,7 +13,7 @@ All this is assumed, and dropped where a clock can break it, until none can.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -55,6 +55,14 @@ class _Fact:
     bit: int | None
     control: int | None = None
     value: int = 0
+
+    def is_false(self, right: Mapping[int, int], wrong: Mapping[int, int]) -> bool:
+        """Return whether the values of registers are otherwise."""
+        if self.control is not None and right[self.control] != self.value:
+            return False
+        if self.bit is None:
+            return right[self.register] == 0
+        return bool((right[self.register] ^ wrong[self.register]) >> self.bit & 1)
 
 
 class _Pair:
@@ -164,12 +172,43 @@ class _Pair:
             values = []
         return [_Fact(*one, *when) for one in subjects for when in [(None, 0), *values]]
 
-    def breaking(
-        self, clocks: tuple[Clock, Clock], facts: Collection[_Fact]
-    ) -> dict[int | _Fact, Term]:
-        """Return of each statement that it is false after these clocks."""
-        right, wrong = self._after(clocks)
-        return {one: self._broken(one, right.registers, wrong.registers) for one in facts}
+    def kept(self, clocks: tuple[Clock, Clock], facts: Sequence[_Fact]) -> list[_Fact]:
+        """Return the facts that a clock keeps in which all of them hold."""
+        make, ends = self._manager.mk_term, self._after(clocks)
+        broken = {}
+        for fact in facts:
+            holds = self._manager.mk_const(self._manager.mk_bool_sort())
+            before, after = (
+                self._broken(fact, right.registers, wrong.registers)
+                for right, wrong in (clocks, ends)
+            )
+            self.solver.assert_formula(make(Kind.NOT, [make(Kind.AND, [holds, before])]))
+            broken[fact] = holds, make(Kind.AND, [holds, after])
+        if broken:
+            self.solver.assert_formula(
+                make(Kind.OR, [false for _, false in broken.values()])
+                if len(broken) > 1
+                else next(iter(broken.values()))[1]
+            )
+        left = set(broken)
+        read = {one.register for one in facts} | {one.control for one in facts} - {None}
+        while left:
+            # What is not assumed may hold or not: the solver has to find one of these that is broken.
+            assumed = [
+                holds if fact in left else make(Kind.NOT, [holds])
+                for fact, (holds, _) in broken.items()
+            ]
+            result = self.solver.check_sat(*assumed)
+            if result == Result.UNSAT:
+                break
+            if result == Result.UNKNOWN:
+                raise _Unknown
+            right, wrong = ({n: self._value(side.registers[n]) for n in read} for side in ends)
+            left = {fact for fact in left if not fact.is_false(right, wrong)}
+        return [fact for fact in facts if fact in left]
+
+    def _value(self, word: Term) -> int:
+        return int(self.solver.get_value(word).value(10))
 
     def _broken(self, one: _Fact, right: dict[int, Term], wrong: dict[int, Term]) -> Term:
         make = self._manager.mk_term
@@ -233,7 +272,8 @@ def verdict(text: str, number: int, clocks: int, limit_s: float = 20.0) -> str:
                 return f"equivalent: {how}"
         if found := _search(pair, min(_SOON, clocks)):  # facts take far longer
             return f"differs: {found}"
-        differing, facts = _always(pair)
+        differing = _ever_differing(pair, 1)
+        facts = _always(pair, differing)
         depth = 2
         while depth <= clocks:
             if found := _search(pair, depth):
@@ -269,21 +309,15 @@ def _ever_differing(pair: _Pair, length: int) -> set[int]:
         differing |= found
 
 
-def _always(pair: _Pair) -> tuple[set[int], list[_Fact]]:
-    """Return the registers that can differ, and the facts about them and the others."""
-    differing: set[int] = set()
-    facts = pair.counts()
-    while True:
-        clocks = pair.start(differing, facts)
-        states = pair.differing_registers(clocks)
-        terms = pair.breaking(clocks, facts)
-        terms |= {n: term for n, term in states.items() if n not in differing}
-        found = pair.possible(terms)
-        if not found:
-            return differing, facts
-        more = {one for one in found if isinstance(one, int)}
-        facts = [one for one in facts if one not in found] + pair.equalities(more)
-        differing |= more
+def _always(pair: _Pair, differing: set[int]) -> list[_Fact]:
+    """Return what is true of the registers that can differ, and of the others, after any clock.
+
+    All that may be true is assumed of a clock, and what can be false in the next one is dropped, until
+    nothing is. One solver is asked again and again, so it keeps what it has learnt.
+    """
+    facts = pair.counts() + pair.equalities(differing)
+    clocks = pair.start(differing)
+    return pair.kept(clocks, facts)
 
 
 def _inductive(pair: _Pair, differing: set[int], facts: Collection[_Fact], depth: int) -> bool:
