@@ -127,6 +127,32 @@ def test_cobs_decoder_reports_a_frame_that_ends_inside_a_block(cut: int) -> None
     assert ends == [(1,), (0,)]
 
 
+def empty_between_frames(encoder: Any, wrong: list[str]) -> Any:
+    """Return a watcher: between frames `empty` says whether the line has taken all that is due.
+
+    What is `wrong` is noted there.
+    """
+
+    async def watch(ctx: Any) -> None:
+        due, body = 1, bytearray()  # the delimiter after a reset
+        frame, line = encoder.frame, encoder.line
+        given, taken = frame.valid & frame.ready, line.valid & line.ready
+        while True:
+            _, _, gives, byte, takes, empty = await ctx.tick().sample(
+                given, frame.payload, taken, encoder.empty
+            )
+            if not body and empty != (due == 0):
+                wrong.append(f"empty is {empty}, and {due} bytes are due")
+            due -= takes
+            if gives:
+                body.append(byte.data)
+            if gives and byte.last:
+                due += len(cobs.encode(bytes(body))) + 1
+                body.clear()
+
+    return watch
+
+
 def encoded(encoder: Any, bodies: list[bytes], idle: float, stall: float, line: list[Any]) -> bytes:
     """Return what an encoder sends after a reset, appended to `line` as it comes."""
 
@@ -137,7 +163,10 @@ def encoded(encoder: Any, bodies: list[bytes], idle: float, stall: float, line: 
             await send(ctx, encoder.frame, payloads, random.Random(9), idle)
         await ctx.tick().until(encoder.empty)
 
-    simulate(encoder, bench, collect(encoder.line, random.Random(10), stall, line))
+    wrong: list[str] = []
+    taken = collect(encoder.line, random.Random(10), stall, line)
+    simulate(encoder, bench, taken, empty_between_frames(encoder, wrong))
+    assert not wrong, wrong[0]
     return bytes(line)
 
 
@@ -198,4 +227,5 @@ def test_encoder_without_a_delimiter_after_reset_is_noticed() -> None:
     registers = text[begin : text.index("distance = Signal", begin)]
     planted = plant_python(blocks, registers, registers.replace("init=1", "init=0"))
     assert encoded(CobsEncoder(), [b"a"], 0.0, 0.0, []) == b"\0\2a\0"
-    assert encoded(planted.CobsEncoder(), [b"a"], 0.0, 0.0, []) == b"\2a\0"
+    with pytest.raises(AssertionError, match="empty is 1, and 1 bytes are due"):
+        encoded(planted.CobsEncoder(), [b"a"], 0.0, 0.0, [])
