@@ -14,11 +14,11 @@ module counters_proof
     input logic clk_i,
     input logic rst_i,
 
-    input logic        stepped_i,
-    input logic        terminated_i,
-    input logic        truncated_i,
+    input logic               stepped_i,
+    input logic               terminated_i,
+    input logic               truncated_i,
     input logic signed [15:0] reward_i,
-    input logic        saturated_i,
+    input logic               saturated_i,
 
     input logic        read_i,
     input logic        write_i,
@@ -54,11 +54,7 @@ module counters_proof
 
   logic done_o;
   logic [15:0] data_o;
-  qs_agent_counters #(
-      .Stage(Stage)
-  ) u_counters (
-      .*
-  );
+  qs_agent_counters #(.Stage(Stage)) u_counters (.*);
 
   // --- Since when: clocks from the agent's sweep on, 1 to 272 -----------------------------------------
   logic [2:0] age_q = '0;
@@ -114,7 +110,9 @@ module counters_proof
     if (takes) begin
       {steps_q, terminations_q, truncations_q, returns_q} <= '0;
       before_q <= memory;
-      after_q <= {memory.saturations, swept.returns, swept.truncations, swept.terminations, swept.steps};
+      after_q <= {
+        memory.saturations, swept.returns, swept.truncations, swept.terminations, swept.steps
+      };
       if (!known_q) total_q <= swept;
       known_q <= 1'b1;
     end
@@ -145,7 +143,7 @@ module counters_proof
   assign wants = want_agent_i == chosen;
 
   // The copy: of the agent, complete.
-  logic copied_q = 1'b0;
+  logic  copied_q = 1'b0;
   sums_t copy_q;
   always_ff @(posedge clk_i) begin
     asked_q <= asks;
@@ -199,7 +197,8 @@ module counters_proof
     always_comb begin
       if (now) begin
         if ((n < 13 || since > 9'd8) && since <= 9'(n + 5))
-          Before_L : assert (memory[16*n+:16] == before_q[16*n+:16]);
+          Before_L :
+          assert (memory[16*n+:16] == before_q[16*n+:16]);
           else After_L : assert (memory[16*n+:16] == after_q[16*n+:16]);
         if (since == 9'(n + 2)) Ram_L : assert (u_counters.ram_q == before_q[16*n+:16]);
         if (since == 9'(n + 3)) Mem_L : assert (u_counters.mem_q == before_q[16*n+:16]);
@@ -249,15 +248,13 @@ module counters_proof
                 added.truncations == 48'(u_counters.taken_q.truncations) &&
                 added.returns == 64'(signed'(u_counters.taken_q.returns)));
       if (since <= 9'd8)
-        Same_L :
-        assert (added.saturations == '0 && before_q.saturations == memory.saturations);
+        Same_L : assert (added.saturations == '0 && before_q.saturations == memory.saturations);
     end
     if (late_known_q) begin
       Saturations_L : assert (saturations_q <= late_most);
       if (late) LateCount_L : assert (u_counters.saturations == saturations_q);
       if (late_since > 9'd16)
-        LateSmall_L :
-        assert (u_counters.u_saturations.gen_memory.mem[chosen] == saturations_q);
+        LateSmall_L : assert (u_counters.u_saturations.gen_memory.mem[chosen] == saturations_q);
       if (since > 9'd8 && since <= 9'd25)
         LateTaken_L : assert (added.saturations == 48'(u_counters.late_q));
     end

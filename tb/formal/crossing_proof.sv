@@ -74,9 +74,10 @@ module crossing_proof (
 
   // --- The registers ------------------------------------------------------------------------------------
   logic asked, taken, ended, resetting, is_reset, waits, stops, begun, running;
-  logic [1:0] kind;
+  logic [ 1:0] kind;
   logic [73:0] order;
-  logic [4:0] asks, tells, ends, falls, rises;  // a bit, and its chain from there on; index 4 arrives
+  logic [4:0]
+      asks, tells, ends, falls, rises;  // a bit, and its chain from there on; index 4 arrives
   assign asked = u_top.crossing.asked;
   assign taken = u_top.crossing.taken;
   assign ended = u_top.crossing.ended;
@@ -124,12 +125,12 @@ module crossing_proof (
   };
 
   // --- The order that is on its way ---------------------------------------------------------------------
-  logic [1:0] kind_q;
+  logic [ 1:0] kind_q;
   logic [73:0] place_q;
   logic [47:0] steps_q;
   logic issues, takes, open_q = 1'b0, taken_q = 1'b0, stops_q = 1'b0;
   assign issues = sync_ticks_i && !waits && !is_reset && (run_i || stops_q || access_i);
-  assign takes = lanes_ticks_i && !reset && (run || stop || (access && done_i));
+  assign takes  = lanes_ticks_i && !reset && (run || stop || (access && done_i));
 
   // The lanes were given something since they were reset, and the link was reset since then. An order may still
   // leave in the clock of the link's reset.
@@ -141,7 +142,7 @@ module crossing_proof (
 
   always_ff @(posedge clk_i) begin
     if (issues) begin
-      kind_q  <= run_i ? RUN : stops_q ? STOP : ACCESS;
+      kind_q <= run_i ? RUN : stops_q ? STOP : ACCESS;
       place_q <= place_i;
       steps_q <= steps_i;
       {open_q, taken_q, used_q} <= 3'b101;
@@ -194,6 +195,10 @@ module crossing_proof (
   logic covered;  // the lanes were reset since the link was
   logic runs;
   assign runs = open_q && kind_q == RUN;
+
+  // The steps of a run are the word and the low half of the index.
+  logic [73:0] long;
+  assign long = {steps_q[31:0], order[41:28], steps_q[47:32], order[11:0]};
   assign way = {tells, asks} ^ {tells, asks} >> 1;
   assign loops = {rises[4:1], falls} ^ {rises[4:1], falls} >> 1;
   assign ending = ends[4:1] ^ ends[3:0];
@@ -225,8 +230,7 @@ module crossing_proof (
     Stops_L : assert (stops == stops_q);
     if (open_q || waits)
       Order_L :
-      assert (kind == kind_q && kind != 2'd3 && order == (kind_q == RUN ? {steps_q[31:0], 14'(order[41:28]),
-                                                          steps_q[47:32], order[11:0]} : place_q));
+      assert (kind == kind_q && kind != 2'd3 && order == (kind_q == RUN ? long : place_q));
 
     Ends_L : assert (is_reset || ($onehot0(ending) && (ending == '0 || begun == ended)));
     Running_L : assert (running == job_q);
