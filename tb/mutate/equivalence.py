@@ -185,11 +185,7 @@ class _Pair:
             self.solver.assert_formula(make(Kind.NOT, [make(Kind.AND, [holds, before])]))
             broken[fact] = holds, make(Kind.AND, [holds, after])
         if broken:
-            self.solver.assert_formula(
-                make(Kind.OR, [false for _, false in broken.values()])
-                if len(broken) > 1
-                else next(iter(broken.values()))[1]
-            )
+            self.solver.assert_formula(self._either([false for _, false in broken.values()]))
         left = set(broken)
         read = {one.register for one in facts} | {one.control for one in facts} - {None}
         while left:
@@ -206,6 +202,9 @@ class _Pair:
             right, wrong = ({n: self._value(side.registers[n]) for n in read} for side in ends)
             left = {fact for fact in left if not fact.is_false(right, wrong)}
         return [fact for fact in facts if fact in left]
+
+    def _either(self, terms: list[Term]) -> Term:
+        return terms[0] if len(terms) == 1 else self._manager.mk_term(Kind.OR, terms)
 
     def _value(self, word: Term) -> int:
         return int(self.solver.get_value(word).value(10))
@@ -229,10 +228,7 @@ class _Pair:
         if not terms:
             return set()
         self.solver.push(1)
-        values = list(terms.values())
-        self.solver.assert_formula(
-            values[0] if len(values) == 1 else self._manager.mk_term(Kind.OR, values)
-        )
+        self.solver.assert_formula(self._either(list(terms.values())))
         result = self.solver.check_sat()
         found = set()
         if result == Result.SAT:
