@@ -72,6 +72,10 @@ module crossing_proof (
       .reset               (reset)
   );
 
+  `define CHAIN(name) \
+  u_top.crossing.``name``_chain.stage3, u_top.crossing.``name``_chain.stage2, \
+  u_top.crossing.``name``_chain.stage1, u_top.crossing.``name``_chain.stage0
+
   // --- The registers ------------------------------------------------------------------------------------
   logic asked, taken, ended, resetting, is_reset, waits, stops, begun, running;
   logic [ 1:0] kind;
@@ -88,41 +92,11 @@ module crossing_proof (
   assign begun = u_top.crossing.begun;
   assign running = u_top.crossing.running;
   assign {order, kind} = u_top.crossing.order;
-  assign asks = {
-    u_top.crossing.asked_chain.stage3,
-    u_top.crossing.asked_chain.stage2,
-    u_top.crossing.asked_chain.stage1,
-    u_top.crossing.asked_chain.stage0,
-    asked
-  };
-  assign tells = {
-    u_top.crossing.taken_chain.stage3,
-    u_top.crossing.taken_chain.stage2,
-    u_top.crossing.taken_chain.stage1,
-    u_top.crossing.taken_chain.stage0,
-    taken
-  };
-  assign ends = {
-    u_top.crossing.ended_chain.stage3,
-    u_top.crossing.ended_chain.stage2,
-    u_top.crossing.ended_chain.stage1,
-    u_top.crossing.ended_chain.stage0,
-    ended
-  };
-  assign falls = {
-    u_top.crossing.resetting_chain.stage3,
-    u_top.crossing.resetting_chain.stage2,
-    u_top.crossing.resetting_chain.stage1,
-    u_top.crossing.resetting_chain.stage0,
-    resetting
-  };
-  assign rises = {
-    u_top.crossing.reset_chain.stage3,
-    u_top.crossing.reset_chain.stage2,
-    u_top.crossing.reset_chain.stage1,
-    u_top.crossing.reset_chain.stage0,
-    reset
-  };
+  assign asks = {`CHAIN(asked), asked};
+  assign tells = {`CHAIN(taken), taken};
+  assign ends = {`CHAIN(ended), ended};
+  assign falls = {`CHAIN(resetting), resetting};
+  assign rises = {`CHAIN(reset), reset};
 
   // --- The order that is on its way ---------------------------------------------------------------------
   logic [ 1:0] kind_q;
