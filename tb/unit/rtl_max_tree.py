@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import deque
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 import cocotb
@@ -108,7 +109,9 @@ async def every_order_of_the_extremes_is_compared_as_signed(dut: Any) -> None:
 @cocotb.test()
 async def every_mask_leaves_its_actions_out(dut: Any) -> None:
     rows = [_padded([3, 3, 5, 5, 1, 5, 7, 7]), _padded([-8, -7, -6, -5, -4, -3, -2, -1])]
-    await _check(dut, ((row, mask) for row in rows for mask in range(256)))
+    of_eight = ((row, mask) for row in rows for mask in range(256))
+    leaders = (([int(a == b) for b in range(_ALL)], 1 << a) for a in range(_ALL))
+    await _check(dut, chain(of_eight, leaders))
 
 
 @cocotb.test()
