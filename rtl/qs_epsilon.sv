@@ -3,11 +3,12 @@
 //
 // Function    The count rises at the end of each unit (a step or an episode). When it reaches the period it
 //             starts again, and epsilon = max(end, epsilon - decrement - (shift ? epsilon >> shift : 0)).
-//             Golden model: ActingModel._lower_epsilon in qstep.acting.model.
+//             Golden model: ActingModel.lower_epsilon in qstep.acting.model.
 // Timing      One slot per clock. Epsilon is valid in stage 5 and the count in stage 9. Every slot computes their
 //             next values; at the end of a unit the count is written in stage 10 and epsilon in stage 11.
 // Handshake   access_i.set writes a setting: 1 {by_episodes, end}, 2 {shift, decrement}, 3 period - 1.
-//             access_i.load writes epsilon (2) and the count (3) of the slot that token_i follows.
+//             access_i.load writes epsilon (2) and the count (3) of the slot that token_i follows. Epsilon, end and
+//             decrement are 0..2^24. A slot takes no step while it is loaded.
 // Reset       none: undefined until loaded.
 // Hazards     none: a slot returns after it has been written.
 // Invariants  EpsilonInRange_A

@@ -139,4 +139,68 @@ _AGENTS = Proof(
     free_products=True,
 )
 
-AGENTS = (_AGENTS, _BUDGET, _COUNTERS)
+
+def _order(algorithm: int, name: str, *faults: Fault) -> Proof:
+    return Proof(
+        name=f"order-{name}",
+        says=f"agents of a shared table learn as if one after the other, {name}: 16 agents, any entry",
+        top="order_proof",
+        files=(
+            "qs_pkg.sv",
+            "qs_agents_pkg.sv",
+            "qs_agent_slots.sv",
+            "qs_agent_order.sv",
+            "order_proof.sv",
+        ),
+        parameters={"Algorithm": algorithm},
+        rtl_assertions=False,
+        clocks=1,
+        cover_clocks=140,
+        faults=faults,
+    )
+
+
+_ORDERS = (
+    _order(
+        0,
+        "q-learning",
+        Fault(
+            "a write in the clock of a read is not waited for",
+            "qs_agent_order.sv",
+            "k = 10; k <= Write; k++",
+            "k = 10; k < Write; k++",
+            100,
+        ),
+        Fault(
+            "a held slot passes the turn on",
+            "qs_agent_order.sv",
+            "over = s10_acts_o &&",
+            "over = mine &&",
+            60,
+        ),
+    ),
+    _order(
+        2,
+        "expected-sarsa",
+        Fault(
+            "a slot reads its entry a clock too early",
+            "qs_agent_order.sv",
+            "+ RowStage + 2;",
+            "+ RowStage + 1;",
+            100,
+        ),
+    ),
+    _order(
+        3,
+        "double-q",
+        Fault(
+            "a run has a round more",
+            "qs_agent_order.sv",
+            "{left_o, two_q} <= {two_q, three_q};",
+            "{left_o, two_q} <= {left_o, three_q};",
+            120,
+        ),
+    ),
+)
+
+AGENTS = (_AGENTS, _BUDGET, _COUNTERS, *_ORDERS)

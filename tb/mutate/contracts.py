@@ -70,7 +70,7 @@ def _held(asks: str, done: str, **inputs: int) -> tuple[str, str]:
         f"reg asked = 0; reg [{sum(inputs.values()) - 1}:0] held; always @(posedge clk_i) begin"
         f" asked <= ({asks}) && !{done} && !rst_i; held <= {given}; end"
     )
-    return declare, f"!asked || {given} == held"
+    return declare, f"!asked || (({asks}) && {given} == held)"
 
 
 def _slots(run: Run) -> tuple[str, ...]:
@@ -153,18 +153,23 @@ def epsilon(run: Run) -> Contract:
 
     ``qs_agents`` takes no load while agents step, and holds one until it is done.
     """
-    slot = "raw_agent_o[4*{0}+:4] == epsilon_agent_i && raw_live_o[{0}]"
-    passing = " || ".join(f"({slot.format(stage)})" for stage in range(1, 12))
+    slot = "raw_agent_o[4*{0}+:4] == {1} && raw_live_o[{0}]"
+
+    def passes(agent: str) -> str:
+        return " || ".join(f"({slot.format(stage, agent)})" for stage in range(1, 12))
+
+    given = "{epsilon_load_i, epsilon_agent_i, data_i}"
     return Contract(
-        declare="reg [2:0] loading = 0; reg [35:0] loaded; always @(posedge clk_i) begin"
+        declare="reg [1:0] loading = 0; reg [35:0] loaded; always @(posedge clk_i) begin"
         " loading <= epsilon_load_i; loaded <= {epsilon_agent_i, data_i}; end"
-        f" wire passing = {passing};",
+        f" wire passing = {passes('epsilon_agent_i')}, held = {passes('loaded[35:32]')};",
         assume=(
             *_slots(run),
-            "epsilon_load_i == loading || !passing",
+            f"loading == 0 || !held || {given} == {{loading, loaded}}",
+            f"epsilon_load_i == 0 || !passing || {given} == {{loading, loaded}}",
             "epsilon_load_i == 0 || epsilon_load_i == 1 || epsilon_load_i == 2",
-            "epsilon_load_i == 0 || !passing || {epsilon_agent_i, data_i} == loaded",
-            f"!epsilon_stepped_i || epsilon_load_i == 0 || !({slot.format(9)})",
+            "!epsilon_stepped_i || raw_live_o[9]",
+            f"!epsilon_stepped_i || epsilon_load_i == 0 || !({slot.format(9, 'epsilon_agent_i')})",
             "!epsilon_load_i[0] || data_i[24:0] <= 1 << 24",
             "!(epsilon_set_i[0] || epsilon_set_i[1]) || data_i[24:0] <= 1 << 24",
             "raw_epsilon_o <= 1 << 24",
@@ -210,6 +215,7 @@ def agent_bus(run: Run) -> Contract:
     return Contract(
         declare=f"{declare} reg over = 0; always @(posedge clk_i) over <= raw_bus_done_o;",
         assume=(
+            *_slots(run),
             held,
             "!(over && bus_valid_i)",
             "bus_region_i <= 5",

@@ -2,19 +2,20 @@
 
 Both copies get the same inputs; in one of them a mutant is switched on. First, the registers that can
 ever differ are collected: none to begin with, then each one that can differ after a clock in which all
-others are equal, until no more come. That the others are equal is an invariant. If an output can differ,
-the same is tried with runs of four clocks in which all others are equal. If no output can differ,
-after some clocks in which none did, and none does in these first clocks from an equal power-up, the
-mutant is equivalent for any number of clocks. Otherwise a search from power-up looks for a clock
-in which an output differs, and the invariant gets finer: of a register that can differ, each bit may
-still be equal, always or while a small register has some value, and then a register may be above 0.
-All this is assumed, and dropped where a clock can break it, until none can.
+others are equal and no output differs, until no more come. The others are equal as long as no output has
+differed: that is an invariant. If an output can differ, the same is tried with runs of four clocks. If
+no output can differ, after some clocks in which none did, and none does in these first clocks from an
+equal power-up, the mutant is equivalent for any number of clocks. Otherwise a search from power-up looks
+for a clock in which an output differs, and the invariant gets finer: of a register that can differ, each
+bit may still be equal, always or while a small register has some value, and then a register may be
+above 0. All this is assumed from the second clock on, and dropped where a clock can break it, until none
+can.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from bitwuzla import Bitwuzla, Kind, Option, Options, Result, Term, TermManager
@@ -48,20 +49,23 @@ class _Unknown(Exception):
 class _Fact:
     """A bit of a register is equal in both copies, always or while another register has a value.
 
-    Without a bit: the register is not 0 in the original.
+    Without a bit: the register is not 0 in one of the copies, while that register of the same copy has
+    the value.
     """
 
     register: int
     bit: int | None
     control: int | None = None
     value: int = 0
+    mutated: bool = False
 
     def is_false(self, right: Mapping[int, int], wrong: Mapping[int, int]) -> bool:
         """Return whether the values of registers are otherwise."""
-        if self.control is not None and right[self.control] != self.value:
+        one = wrong if self.mutated else right
+        if self.control is not None and one[self.control] != self.value:
             return False
         if self.bit is None:
-            return right[self.register] == 0
+            return one[self.register] == 0
         return bool((right[self.register] ^ wrong[self.register]) >> self.bit & 1)
 
 
@@ -149,15 +153,20 @@ class _Pair:
         )
 
     def counts(self) -> list[_Fact]:
-        """Return when the original's registers may not be 0, so that it is true at power-up."""
-        words = self._words()
-        facts = self._when([(n, None) for n, bits in words.items() if bits > _CONTROL_BITS])
-        right, _ = self.start(None)
+        """Return when registers may not be 0."""
+        facts = self._when([(number, None) for number in self._words()])
+        return facts + [replace(one, mutated=True) for one in facts]
+
+    def begun(self, facts: Sequence[_Fact]) -> list[_Fact]:
+        """Return the facts that are true in the second clock: after a reset, if there is one."""
+        first = self.start(None)
+        self.agree(first)
+        right, wrong = self.after(first)
         while false := self.possible(
-            {one: self._broken(one, right.registers, right.registers) for one in facts}
+            {one: self._broken(one, right.registers, wrong.registers) for one in facts}
         ):
             facts = [one for one in facts if one not in false]
-        return facts
+        return list(facts)
 
     def _words(self) -> dict[int, int]:
         """Return the widths of all registers."""
@@ -210,16 +219,17 @@ class _Pair:
         return int(self.solver.get_value(word).value(10))
 
     def _broken(self, one: _Fact, right: dict[int, Term], wrong: dict[int, Term]) -> Term:
-        make = self._manager.mk_term
-        words = [side[one.register] for side in (right, wrong)]
+        make, side = self._manager.mk_term, wrong if one.mutated else right
         if one.bit is None:
-            false = make(Kind.EQUAL, [words[0], self._manager.mk_bv_zero(words[0].sort())])
+            word = side[one.register]
+            false = make(Kind.EQUAL, [word, self._manager.mk_bv_zero(word.sort())])
         else:
+            words = [side[one.register] for side in (right, wrong)]
             bits = [make(Kind.BV_EXTRACT, [word], [one.bit, one.bit]) for word in words]
             false = make(Kind.DISTINCT, bits)
         if one.control is None:
             return false
-        control = right[one.control]
+        control = side[one.control]
         value = self._manager.mk_bv_value(control.sort(), one.value)
         return make(Kind.AND, [make(Kind.EQUAL, [control, value]), false])
 
@@ -237,6 +247,10 @@ class _Pair:
         if result == Result.UNKNOWN:
             raise _Unknown
         return found
+
+    def agree(self, clocks: tuple[Clock, Clock]) -> None:
+        """Assume that no output differs in a clock."""
+        self.exclude(list(self.differing_outputs(clocks).values()))
 
     def exclude(self, terms: Sequence[Term]) -> None:
         for term in terms:
@@ -291,14 +305,18 @@ def _ever_differing(pair: _Pair, length: int) -> set[int]:
         return pair.possible({n: term for n, term in states.items() if n not in differing})
 
     clocks = pair.start(None)
+    pair.agree(clocks)
     for _ in range(length - 1):
         while found := more(clocks):
             differing |= found
         clocks = pair.after(clocks)
+        pair.agree(clocks)
     while True:
         clocks = pair.start(differing)
+        pair.agree(clocks)
         for _ in range(length - 1):
             clocks = pair.after(clocks, differing)
+            pair.agree(clocks)
         found = more(clocks)
         if not found:
             return differing
@@ -306,20 +324,21 @@ def _ever_differing(pair: _Pair, length: int) -> set[int]:
 
 
 def _always(pair: _Pair, differing: set[int]) -> list[_Fact]:
-    """Return what is true of the registers that can differ, and of the others, after any clock.
+    """Return what is true of the registers that can differ, and of the others, from the second clock on.
 
     All that may be true is assumed of a clock, and what can be false in the next one is dropped, until
     nothing is. One solver is asked again and again, so it keeps what it has learnt.
     """
-    facts = pair.counts() + pair.equalities(differing)
+    facts = pair.begun(pair.counts() + pair.equalities(differing))
     clocks = pair.start(differing)
+    pair.agree(clocks)
     return pair.kept(clocks, facts)
 
 
 def _inductive(pair: _Pair, differing: set[int], facts: Collection[_Fact], depth: int) -> bool:
     clocks = pair.start(differing, facts)
     for _ in range(depth - 1):
-        pair.exclude(list(pair.differing_outputs(clocks).values()))
+        pair.agree(clocks)
         clocks = pair.after(clocks)
     return not pair.possible(pair.differing_outputs(clocks))
 

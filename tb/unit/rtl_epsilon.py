@@ -165,6 +165,8 @@ async def products_round_up_at_every_bit_and_every_bit_of_a_decrement_counts(dut
         for shift in (*range(13), *range(13))
     ]
     cases.append(EpsilonCode(_ONE, 0, 0, 0, 1, False))
+    # Far below its end, epsilon goes up to it; nothing is as far below as 0 less the largest decrement.
+    cases += [EpsilonCode(low, _ONE, _ONE, 0, 1, False) for low in (0, 1, 1000)]
     for bit, sign in product(range(20), (-1, 0, 1)):  # beside the end, where it falls to or stops
         left = random.randrange(1 << 20, 1 << 23)
         decrement = random.getrandbits(20)
