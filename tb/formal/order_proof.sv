@@ -177,7 +177,8 @@ module order_proof
       Due_L : assert (due_q == written_q + pending(10));
       Read_L : assert (written_q == s10_read_q + 5'(pending_q[Write+1]));
       Place_L :
-      assert (s10_pair_q == (u_order.state_q[10] == chosen_state && u_order.action_q[10] == chosen_action));
+      assert (s10_pair_q == (u_order.state_q[10] == chosen_state &&
+                             u_order.action_q[10] == chosen_action));
       Whose_L : assert (whose_q == u_order.next_q && 32'(whose_q) < Agents);
       Stopped_L : assert (stopped_q || !u_order.stopping_q);
       Ended_L : assert (!ended_q || whose_q == '0);
