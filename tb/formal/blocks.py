@@ -34,7 +34,7 @@ from qstep_rtl.record_decoder import RecordDecoder
 from qstep_rtl.session import Session
 from qstep_rtl.table_access import TableAccess
 
-__all__ = ["BLOCKS", "block"]
+__all__ = ["BLOCKS", "block", "ports"]
 
 _LANE = Config(states=12, actions=3, format=QFormat(5, 8))
 _FARM = Config(states=25, actions=4, acting=Acting(agents=4), lanes=2)
@@ -81,7 +81,7 @@ BLOCKS: dict[str, Callable[[], Component]] = {
 """The generator of each file; its module has the name of the file."""
 
 
-def _ports(component: Component) -> dict[str, tuple[Value, PortDirection]]:
+def ports(component: Component) -> dict[str, tuple[Value, PortDirection]]:
     """Return its ports by name, without those that are constant, as a `ready` may be."""
     return {
         "__".join(map(str, path)): (
@@ -102,7 +102,7 @@ def block(name: str) -> Path:
     text = verilog.convert(
         component,
         name=path.stem,
-        ports=_ports(component),
+        ports=ports(component),
         platform=GENERATED,
         emit_src=False,
         strip_internal_attrs=True,

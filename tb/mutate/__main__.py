@@ -28,7 +28,7 @@ from unittest.mock import patch
 from tb.bench import BUILD, TB, Run, parameter_id, run
 from tb.mutate.blocks import BLOCKS, Block
 from tb.mutate.contracts import Contract
-from tb.mutate.equivalence import verdict
+from tb.mutate.equivalence import SECONDS, verdict
 from tb.mutate.generated import Generated
 from tb.mutate.netlist import Netlist, netlist
 from tb.mutate.record import LEFT, Judged, note, scores
@@ -43,8 +43,13 @@ LAST = "all_tests_of_the_bench_have_passed"
 _LENIENT = ("-Wno-fatal", "-Wno-lint", "-Wno-style", "-Wno-UNOPTFLAT")
 
 
-def judge(block: Block, count: int, seed: int, jobs: int, *, quiet: bool = True) -> list[Judged]:
-    """Return the verdicts on `count` mutants of a block, as many of each geometry."""
+def judge(
+    block: Block, count: int, seed: int, jobs: int, seconds: int = SECONDS, *, quiet: bool = True
+) -> list[Judged]:
+    """Return the verdicts on `count` mutants of a block, as many of each geometry.
+
+    A comparison takes at most so many `seconds`.
+    """
     judged = []
     for position, (bench, contract) in enumerate(block.runs):
         share = count // len(block.runs) + (position < count % len(block.runs))
@@ -55,7 +60,7 @@ def judge(block: Block, count: int, seed: int, jobs: int, *, quiet: bool = True)
         numbers = [mutant.number for mutant in made.mutants]
         found = _simulated(bench, made, numbers, jobs, quiet=quiet)
         passed = [number for number in numbers if found[number][0] == "passes"]
-        proofs = _compared(made, this.top, contract, passed, jobs, quiet=quiet)
+        proofs = _compared(made, this.top, contract, passed, jobs, seconds, quiet=quiet)
         if isinstance(bench, Generated) and bench.release:
             left = [number for number in passed if proofs[number][0] in LEFT]
             found |= _simulated(bench.in_release, made, left, jobs, quiet=quiet)
@@ -129,19 +134,27 @@ def _say(text: str) -> None:
 
 
 def _compared(
-    made: Netlist, top: str, contract: Contract, numbers: Sequence[int], jobs: int, *, quiet: bool
+    made: Netlist,
+    top: str,
+    contract: Contract,
+    numbers: Sequence[int],
+    jobs: int,
+    seconds: int,
+    *,
+    quiet: bool,
 ) -> dict[int, tuple[str, str]]:
     """Compare each of these mutants with the original."""
     text = write_circuit(made.verilog, top, contract).read_text(encoding="utf-8")
     here = Path(__file__).parent
-    digest = hashlib.sha256(text.encode())
+    digest = hashlib.sha256(f"{seconds}\n{text}".encode())
     for name in ("equivalence.py", "one_mutant.py"):
         digest.update((here / name).read_bytes())
     path = made.verilog.parent / f"equivalent-{digest.hexdigest()[:16]}.json"
     found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     if missing := [number for number in numbers if str(number) not in found]:
         with ProcessPoolExecutor(jobs) as pool:
-            answers = pool.map(partial(verdict, text, clocks=_CLOCKS), missing)
+            compare = partial(verdict, text, clocks=_CLOCKS, limit_s=seconds)
+            answers = pool.map(compare, missing)
             for number, answer in zip(missing, answers, strict=True):
                 kind, _, why = answer.partition(": ")
                 found[str(number)] = (kind, why)
@@ -177,6 +190,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--mutants", type=int, default=1000, help="of each block")
     parser.add_argument("--seed", type=int, default=1, help="of their choice")
     parser.add_argument("--note", action="store_true", help="keep the result in the repository")
+    parser.add_argument("--seconds", type=int, default=SECONDS, help="most for a comparison")
     parser.add_argument("--jobs", type=int, default=2, help="processes at once")
     given = parser.parse_args(arguments)
     if unknown := [name for name in given.block if name not in BLOCKS]:
@@ -184,7 +198,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     survived = 0
     for name in given.block or BLOCKS:
         quiet = not sys.stderr.isatty()
-        judged = judge(BLOCKS[name], given.mutants, given.seed, given.jobs, quiet=quiet)
+        judged = judge(
+            BLOCKS[name], given.mutants, given.seed, given.jobs, given.seconds, quiet=quiet
+        )
         KEPT.mkdir(parents=True, exist_ok=True)
         (KEPT / f"{name}.json").write_text(
             json.dumps([asdict(one) for one in judged], indent=1) + "\n", encoding="utf-8"

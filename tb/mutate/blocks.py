@@ -58,7 +58,7 @@ def _units(top: str, module: str = "") -> list[Run]:
 
 
 def _lanes(*geometries: tuple[int, int, int, int]) -> tuple[tuple[Run, Contract], ...]:
-    return tuple((lane_run("LaneSuite", *geometry, 5000), Contract()) for geometry in geometries)
+    return _with(contracts.lane, [lane_run("LaneSuite", *each, 5000) for each in geometries])
 
 
 def _with(
@@ -153,7 +153,7 @@ BLOCKS = {
             ),
             _agents(*OWNING),
         ),
-        Block("stop", ("qs_stop.sv",), _plain(chain_run(FARMS[0]))),
+        Block("stop", ("qs_stop.sv",), _with(contracts.stop, [chain_run(FARMS[0])])),
         _link("cobs-decoder", CobsDecoder, "cobs", "decoder", contract=contracts.COBS_DECODER),
         _link("cobs-encoder", CobsEncoder, "cobs", "encoder", contract=contracts.COBS_ENCODER),
         _link("crc", Crc32, "crc", "crc"),

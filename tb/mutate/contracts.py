@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 
 from tb.bench import Run
 
+from qstep.protocol import ALL_LANES, Region
+
 __all__ = [
     "COBS_DECODER",
     "COBS_ENCODER",
@@ -24,6 +26,8 @@ __all__ = [
     "counters",
     "epsilon",
     "hazard",
+    "lane",
+    "stop",
     "table",
     "tree",
     "world",
@@ -259,6 +263,82 @@ def counters(run: Run) -> Contract:
             "counters_data_o": "raw_counters_done_o && counters_read_i ? raw_counters_data_o : 0"
         },
         own="counters_",
+    )
+
+
+def lane(run: Run) -> Contract:
+    """Settings, noise and the table change only while nothing is under way."""
+    states, actions = run.parameters["States"], run.parameters["Actions"]
+    state_bits, action_bits = (states - 1).bit_length(), (actions - 1).bit_length()
+    idle, settings = "(!offer_i[71] && !raw_busy_o)", "{alpha_i, kappa_i, rounding_i}"
+    # Of a result: whether it was forwarded and saturated, the greedy action, the value, the maximum.
+    result = f"{((1 << 64) - 1) << 128 | 0xFF << 48 | 0b11 << 37:b}"
+    results = f"192'b{result.zfill(192)}"
+    return Contract(
+        declare="reg [71:0] offered; reg [33:0] were; reg [1:0] clocks = 0; always @(posedge clk_i)"
+        f" begin offered <= offer_i; were <= {settings};"
+        " clocks <= clocks + !clocks[1]; end",  # `seen_o` is a clock late
+        assume=(
+            "!raw_refused_o || rst_i || offer_i == offered",
+            *(f"{name}[{at}+:{state_bits}] < {states}" for name, at in _LANE_STATES),
+            *(f"{name}[{at}+:{action_bits}] < {actions}" for name, at in _LANE_ACTIONS),
+            "alpha_i <= 32768 && kappa_i <= alpha_i && rounding_i <= 2",
+            f"{idle} || {settings} == were",
+            f"!noise_load_i || ({idle} && noise_x_i != 0)",
+            f"!host_i[54] || {idle}",
+        ),
+        seen={"seen_o": f"clocks[1] ? raw_seen_o & ~(raw_seen_o[39] ? 192'b0 : {results}) : 0"},
+    )
+
+
+_LANE_STATES = (("offer_i", 0), ("offer_i", 16), ("host_i", 32))
+_LANE_ACTIONS = (("offer_i", 64), ("host_i", 48))
+"""Where ``qs_lane_bench`` has its states and actions."""
+
+
+def stop(run: Run) -> Contract:
+    """The head gets one request at a time, and lanes answer only what they are asked."""
+    declare, held = _held(
+        "access_i",
+        "raw_done_o",
+        access_i=1,
+        write_i=1,
+        lane_i=8,
+        region_i=3,
+        index_i=30,
+        word_i=32,
+    )
+    lanes = run.parameters.get("Lanes", 3)
+
+    def beside(strobe: str, name: str, width: int = 1) -> str:
+        each = f"(raw_lane_{strobe}_o[{{0}}] & ~raw_lane_rst_o[{{0}}])"
+        masks = (f"{{{width}{{{each.format(k)}}}}}" for k in reversed(range(lanes)))
+        return f"raw_lane_{name}_o & {{{', '.join(masks)}}}"
+
+    valid = {"valid": 1, "write": 1, "region": 3, "index": 30, "word": 32}
+    seen = {
+        **{name: f"raw_{name}" for name in ("done_o", "busy_o", "lane_rst_o")},
+        **{f"lane_{name}_o": beside("valid", name, width) for name, width in valid.items()},
+        **{
+            f"lane_{name}_o": beside("run", name, width)
+            for name, width in (("run", 1), ("steps", 48))
+        },
+        "lane_stop_o": beside("stop", "stop"),
+        "read_o": "raw_done_o && !write_i ? raw_read_o : 0",
+    }
+    return Contract(
+        declare=f"{declare} reg [4:0] clocks = 0; always @(posedge clk_i)"
+        " clocks <= clocks + !clocks[4];",
+        assume=(
+            held,
+            "clocks[4] || rst_i",
+            f"region_i <= {max(Region)}",
+            f"lane_i < {lanes} || lane_i == {ALL_LANES}",
+            "!(access_i && (run_i || stop_i)) && !(run_i && stop_i)",
+            "!(run_i && raw_busy_o)",
+            "(lane_done_i & ~raw_lane_valid_o) == 0",
+        ),
+        seen={name: f"clocks[4] ? {value} : 0" for name, value in seen.items()},
     )
 
 

@@ -16,14 +16,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from time import monotonic
 from typing import TypeVar
 
 from bitwuzla import Bitwuzla, Kind, Option, Options, Result, Term, TermManager
 from tb.formal.btor import Circuit, Clock
 from tb.mutate.one_mutant import with_mutant
 
-__all__ = ["verdict"]
+__all__ = ["SECONDS", "verdict"]
 
+
+SECONDS = 120
+"""Most time for a comparison."""
 
 _SOON = 16
 """Clocks in which most mutants differ that differ at all."""
@@ -73,14 +77,27 @@ class _Pair:
     """The netlist twice, with the mutant off and on."""
 
     def __init__(self, text: str, number: int, limit_s: float) -> None:
-        self._manager, options = TermManager(), Options()
-        options.set(Option.TIME_LIMIT_PER, round(1000 * limit_s))
-        options.set(Option.PRODUCE_MODELS, True)
-        self._options = options
+        self._manager, self._end = TermManager(), monotonic() + limit_s
         self._right, self._wrong = (
             Circuit(self._manager, with_mutant(text, value)) for value in (0, number)
         )
-        self.solver = Bitwuzla(self._manager, options)
+        self.solver = self._new_solver()
+
+    def _new_solver(self) -> Bitwuzla:
+        """Return a solver that gives no answer when the time is over."""
+        left_ms = round(1000 * (self._end - monotonic()))
+        if left_ms <= 0:
+            raise _Unknown
+        options = Options()
+        options.set(Option.TIME_LIMIT_PER, left_ms)
+        options.set(Option.PRODUCE_MODELS, True)
+        return Bitwuzla(self._manager, options)
+
+    def _is_possible(self, *assumed: Term) -> bool:
+        result = self.solver.check_sat(*assumed)
+        if result == Result.UNKNOWN or monotonic() > self._end:
+            raise _Unknown
+        return result == Result.SAT
 
     def name(self, line: int) -> str:
         return self._right.names[line]
@@ -92,7 +109,7 @@ class _Pair:
 
         The `facts` hold there.
         """
-        self.solver = Bitwuzla(self._manager, self._options)
+        self.solver = self._new_solver()
         right = self._right.first() if differing is None else self._right.anything()
         registers = dict(right.registers)
         if differing:
@@ -203,11 +220,8 @@ class _Pair:
                 holds if fact in left else make(Kind.NOT, [holds])
                 for fact, (holds, _) in broken.items()
             ]
-            result = self.solver.check_sat(*assumed)
-            if result == Result.UNSAT:
+            if not self._is_possible(*assumed):
                 break
-            if result == Result.UNKNOWN:
-                raise _Unknown
             right, wrong = ({n: self._value(side.registers[n]) for n in read} for side in ends)
             left = {fact for fact in left if not fact.is_false(right, wrong)}
         return [fact for fact in facts if fact in left]
@@ -239,13 +253,10 @@ class _Pair:
             return set()
         self.solver.push(1)
         self.solver.assert_formula(self._either(list(terms.values())))
-        result = self.solver.check_sat()
         found = set()
-        if result == Result.SAT:
+        if self._is_possible():
             found = {n for n, term in terms.items() if self.solver.get_value(term).value()}
         self.solver.pop(1)
-        if result == Result.UNKNOWN:
-            raise _Unknown
         return found
 
     def agree(self, clocks: tuple[Clock, Clock]) -> None:
@@ -257,7 +268,7 @@ class _Pair:
             self.solver.assert_formula(self._manager.mk_term(Kind.NOT, [term]))
 
 
-def verdict(text: str, number: int, clocks: int, limit_s: float = 20.0) -> str:
+def verdict(text: str, number: int, clocks: int, limit_s: float = SECONDS) -> str:
     """Return ``equivalent: ...``, ``differs: ...`` or ``open: ...`` with the reason.
 
     Parameters
@@ -269,10 +280,10 @@ def verdict(text: str, number: int, clocks: int, limit_s: float = 20.0) -> str:
     clocks : int
         Most clocks of the induction and of the search.
     limit_s : float
-        Seconds per question to the solver.
+        Seconds for all questions to the solver.
     """
-    pair = _Pair(text, number, limit_s)
     try:
+        pair = _Pair(text, number, limit_s)
         if found := _search(pair, 1):
             return f"differs: {found}"
         for length in _LENGTHS:

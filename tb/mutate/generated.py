@@ -22,6 +22,7 @@ from amaranth.hdl import ClockDomain
 from amaranth.lib.wiring import Component
 from amaranth.sim import Simulator
 from tb.bench import BUILD, RTL, Run
+from tb.formal import blocks as generated_blocks
 from tb.mutate.forks import PASSED, fork_for_each
 from tb.unit import streams
 from tb.verilated import shared_library
@@ -42,12 +43,11 @@ extern "C" void evaluate(V{top} *top, int clk, const uint32_t *in, uint32_t *out
 
 def _ports(block: Component) -> dict[str, tuple[Value, bool]]:
     """Return the ports of a block by their names in Verilog: the value, and whether it is an input."""
-    found = {}
-    for path, member, value in block.signature.flatten(block):
-        if member.flow.name == "In" and "clk" in path:
-            continue
-        found["__".join(map(str, path))] = Value.cast(value), member.flow.name == "In"
-    return {name: port for name, port in found.items() if len(port[0])}
+    return {
+        name: (value, way.name == "Input")
+        for name, (value, way) in generated_blocks.ports(block).items()
+        if len(value) and name != "clk"
+    }
 
 
 def _words(value: Value) -> int:
@@ -114,7 +114,13 @@ class Generated:
     def run(self) -> Run:
         """The block as the top of a netlist."""
         path = BUILD / "generated" / self.source
-        text = verilog.convert(self.block, name=path.stem, platform=GENERATED, emit_src=False)
+        text = verilog.convert(
+            self.block,
+            name=path.stem,
+            ports=generated_blocks.ports(self.block),
+            platform=GENERATED,
+            emit_src=False,
+        )
         make_folder(path.parent)
         write_atomically(path, text.encode())
         return Run(path.stem, self.module, sources=(path,))

@@ -127,27 +127,39 @@ def test_cobs_decoder_reports_a_frame_that_ends_inside_a_block(cut: int) -> None
     assert ends == [(1,), (0,)]
 
 
-def empty_between_frames(encoder: Any, wrong: list[str]) -> Any:
-    """Return a watcher: between frames `empty` says whether the line has taken all that is due.
+def empty_when_nothing_is_due(encoder: Any, wrong: list[str]) -> Any:
+    """Return a watcher: `empty` says that no block is open, and that the line has taken all others.
 
     What is `wrong` is noted there.
     """
 
     async def watch(ctx: Any) -> None:
         due, body = 1, bytearray()  # the delimiter after a reset
+        open_bytes = closed = (
+            0  # of the frame: bytes of the open block, and encoded ones of the others
+        )
         frame, line = encoder.frame, encoder.line
         given, taken = frame.valid & frame.ready, line.valid & line.ready
         while True:
             _, _, gives, byte, takes, empty = await ctx.tick().sample(
                 given, frame.payload, taken, encoder.empty
             )
-            if not body and empty != (due == 0):
+            if empty != (due == 0 and open_bytes == 0):
                 wrong.append(f"empty is {empty}, and {due} bytes are due")
             due -= takes
-            if gives:
-                body.append(byte.data)
-            if gives and byte.last:
-                due += len(cobs.encode(bytes(body))) + 1
+            if not gives:
+                continue
+            body.append(byte.data)
+            open_bytes += byte.data != 0
+            now = closed
+            if byte.last:
+                now = len(cobs.encode(bytes(body))) + 1
+            elif byte.data == 0 or open_bytes == 254:
+                now += open_bytes + 1
+            if now > closed:
+                due += now - closed
+                open_bytes, closed = 0, 0 if byte.last else now
+            if byte.last:
                 body.clear()
 
     return watch
@@ -165,7 +177,7 @@ def encoded(encoder: Any, bodies: list[bytes], idle: float, stall: float, line: 
 
     wrong: list[str] = []
     taken = collect(encoder.line, random.Random(10), stall, line)
-    simulate(encoder, bench, taken, empty_between_frames(encoder, wrong))
+    simulate(encoder, bench, taken, empty_when_nothing_is_due(encoder, wrong))
     assert not wrong, wrong[0]
     return bytes(line)
 
@@ -175,11 +187,18 @@ def test_cobs_encoder_drops_all_and_begins_with_a_delimiter_after_a_reset() -> N
     line: list[int] = []
 
     async def bench(ctx: Any) -> None:
-        for begun in (b"", b"a", b"abc\0de", b"\0", b"x" * 300):
+        begun_frames = (b"", b"a", b"abc\0de", b"\0", b"x" * 300)
+        for begun, last in product(begun_frames, (0, 1)):
             payloads = [{"data": byte, "last": 0} for byte in begun]
             await send(ctx, encoder.frame, payloads, random.Random(9), 0.0)
+            ctx.set(encoder.frame.payload, {"data": 1, "last": last})  # it comes in the reset
+            ctx.set(encoder.frame.valid, 1)
             await pulse(ctx, reset)
+            ctx.set(encoder.frame.valid, 0)
             line.clear()
+            for is_ready in (0, 0, 1):  # one clock for the row that is free, one for the delimiter
+                assert ctx.get(encoder.frame.ready) == is_ready
+                await ctx.tick()
             payloads = [{"data": byte, "last": byte == ord("k")} for byte in b"o\0k"]
             await send(ctx, encoder.frame, payloads, random.Random(9), 0.0)
             for _ in range(12):
@@ -190,7 +209,7 @@ def test_cobs_encoder_drops_all_and_begins_with_a_delimiter_after_a_reset() -> N
     simulate(encoder, bench, collect(encoder.line, random.Random(2), 0.0, line), reset=reset)
 
 
-@pytest.mark.parametrize(("idle", "stall"), PACES)
+@pytest.mark.parametrize(("idle", "stall"), [*PACES, pytest.param(0.7, 0.0, id="idle")])
 def test_cobs_encoder_equals_the_library_after_a_delimiter(idle: float, stall: float) -> None:
     bodies = BODIES + random_bodies(8)
     frames = b"".join(cobs.encode(body) + b"\0" for body in bodies)
@@ -219,6 +238,31 @@ def test_cobs_encoder_sends_a_block_that_is_full_at_a_byte_a_clock() -> None:
     start, block = clocks[0], clocks[1:256]  # the delimiter after the reset; a code and 254 bytes
     assert start < block[0]
     assert block == list(range(block[0], block[0] + 255))
+
+
+def test_cobs_encoder_offers_a_frame_at_once_and_without_gaps() -> None:
+    encoder, rng = CobsEncoder(), random.Random(3)
+
+    async def bench(ctx: Any) -> None:
+        ctx.set(encoder.line.ready, 1)
+        await ctx.tick().until(encoder.empty)
+        for count in range(1, 40):
+            ctx.set(encoder.line.ready, 0)
+            payloads = [{"data": 1, "last": byte == count - 1} for byte in range(count)]
+            await send(ctx, encoder.frame, payloads, random.Random(9), 0.0)
+            # The code is written and is below the limit in one clock; then as RingReader.
+            for is_offered in (0, 0, 0, 1):
+                assert ctx.get(encoder.line.valid) == is_offered, f"frame of {count}"
+                await ctx.tick()
+            for byte in cobs.encode(b"\1" * count) + b"\0":
+                for is_ready in rng.choice([(1,), (0, 1), (0, 0, 1)]):
+                    ctx.set(encoder.line.ready, is_ready)
+                    assert ctx.get(encoder.line.valid)
+                    assert ctx.get(encoder.line.payload) == byte
+                    await ctx.tick()
+            assert not ctx.get(encoder.line.valid)
+
+    simulate(encoder, bench)
 
 
 def test_encoder_without_a_delimiter_after_reset_is_noticed() -> None:

@@ -122,12 +122,14 @@ class LaneScoreboard(uvm_scoreboard):
         """Check clocks that end with the lane idle, or with a reset in the last one."""
         valid, ready, hold = (flag(clocks, name) for name in ("valid", "ready", "hold"))
         in_reset = clocks["reset"] != 0
-        offers = clocks[valid & ready & ~in_reset]
-        results = clocks[flag(clocks, "res_valid")]
+        accepted, has_result = valid & ready & ~in_reset, flag(clocks, "res_valid")
+        offers, results = clocks[accepted], clocks[has_result]
         assert len(results) <= len(offers), f"{self._batch}: more results than transitions"
         dropped = len(offers) - len(results)
         assert reset or not dropped, f"{self._batch}: {dropped} transitions have no result"
         self._same("ready", clocks, ready, ~hold)
+        begun, ended = (np.cumsum(each) - each for each in (accepted, has_result))
+        self._same("busy", clocks, flag(clocks, "busy"), begun > ended)
         if len(results):
             self._check_transitions(clocks, offers, results, reset and dropped > 0)
         if reset:
