@@ -20,6 +20,7 @@ from qstep.protocol import ALL_LANES
 
 _LANES = 3
 _MOST_CLOCKS = 400
+_BUSY_CLOCKS = 10 + 4 * _LANES  # after a reset; two clocks from stop to stop, both ways
 _STEPS_MASK = (1 << 48) - 1
 
 _STOPS = ["before the last lane runs", "while all run", "while some run"]
@@ -53,6 +54,7 @@ class _Bench:
         self._seen = {n: getattr(dut, f"lane_{n}_o") for n in ("rst", "valid", "run", "stop")}
         self.indexes = [n for n in range(30) if int(dut.IndexMask.value) >> n & 1]
         self.lanes = [_Lane() for _ in range(_LANES)]
+        self.last = 0  # the lane that runs on when the others are done
 
     async def start(self) -> None:
         dut = self._dut
@@ -61,13 +63,17 @@ class _Bench:
             getattr(dut, f"{name}_i").value = 0
         await self.reset()
 
-    async def reset(self) -> None:
+    async def reset(self) -> int:
+        """Reset all lanes; return for how many clocks the chain is busy then."""
         self._dut.rst_i.value = 1
         await self.clock()
         self._dut.rst_i.value = 0
         self._dut.access_i.value = 0
+        clocks = 0
         while int(self._dut.busy_o.value):
+            clocks += 1
             await self.clock()
+        return clocks
 
     async def clock(self) -> None:
         """Wait for a clock; the lanes act on what they saw in it."""
@@ -85,7 +91,7 @@ class _Bench:
             if seen["run"] >> k & 1:
                 assert not lane.busy, f"a run of lane {k} begins in another"
                 lane.runs.append(seen["steps"] >> 48 * k & _STEPS_MASK)
-                lane.busy = 30 + (k + 1) * random.randrange(2, 30)
+                lane.busy = (150 if k == self.last else 30) + random.randrange(60)
             elif lane.busy:
                 lane.busy -= 1
             lane.stops += seen["stop"] >> k & 1
@@ -156,7 +162,7 @@ async def words_arrive_where_the_host_names_them_and_come_from_there(dut: Any) -
 async def busy_is_all_of_a_run_and_a_stop_reaches_every_lane(dut: Any) -> None:
     bench = _Bench(dut)
     await bench.start()
-    for count, wanted in enumerate(2 * _STOPS, 1):
+    for count, (bench.last, wanted) in enumerate(product(range(_LANES), _STOPS), 1):
         stop_at = None
         steps = random.getrandbits(48)
         dut.steps_i.value, dut.run_i.value = steps, 1
@@ -193,10 +199,11 @@ async def a_frame_that_a_reset_cuts_off_is_not_obeyed(dut: Any) -> None:
         for _ in range(clocks):
             await bench.clock()
         GROUP.hit("reset", "in a frame to all" if number == ALL_LANES else "in a frame to a lane")
-        await bench.reset()
+        clocks_busy = await bench.reset()
         for lane in bench.lanes:
             obeyed = (lane.runs, lane.stops, lane.words)
             assert obeyed == ([], 0, {}), "a frame that was cut off is obeyed"
+        assert clocks_busy == _BUSY_CLOCKS, "busy falls before all lanes are reset"
         words = [random.getrandbits(32) for _ in range(_LANES)]
         for k, word in enumerate(words):
             await bench.access(k, 1, 1, word)
