@@ -26,8 +26,13 @@ class Slots:
         for handle in dut:
             if handle._name.endswith("_i") and handle._name not in ("clk_i", "rst_i"):
                 handle.value = 0
+        await self.reset(3)
+
+    async def reset(self, clocks: int) -> None:
+        """Reset for so many clocks, and go on to the clock in which all is cleared."""
+        dut = self.dut
         dut.rst_i.value = 1
-        for _ in range(3):
+        for _ in range(clocks):
             await self._edge
         dut.rst_i.value = 0
         await FallingEdge(dut.wakes_o)

@@ -113,6 +113,19 @@ async def another_run_takes_the_place_of_what_was_left_and_none_stops_all(dut: A
 
 
 @cocotb.test()
+async def a_reset_in_any_clock_of_a_pass_over_the_rest_leaves_no_steps(dut: Any) -> None:
+    run = _Run(dut)
+    await run.slots.start()
+    for clocks in range(_REST_BITS + 2):
+        await run.begin((1 << 48) - 1)
+        for _ in range(clocks):
+            await run.clock(1.0)
+        await run.slots.reset(1)
+        run.more = [False] * run.slots.agents
+        assert not dut.budget_left_o.value, f"steps are left after a reset in clock {clocks}"
+
+
+@cocotb.test()
 async def no_agent_goes_on_without_the_slowest(dut: Any) -> None:
     run = _Run(dut)
     await run.slots.start()
