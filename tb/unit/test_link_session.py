@@ -93,6 +93,9 @@ def test_session_carries_out_each_number_once() -> None:
 
 def test_session_repeats_only_the_latest_reading_request() -> None:
     assert verdicts([0, 1, 1, 0], repeatable=True) == [(OK, 1), (OK, 2), (OK, 2), (DUPLICATE, 2)]
+    almost = [(2 + (0xFFFF ^ 1 << bit)) % 65536 for bit in range(16)]
+    found = verdicts([0, 1, *almost], repeatable=True)
+    assert found == [(OK, 1), (OK, 2), *[(DUPLICATE, 2)] * 15, (GAP, 2)]
 
 
 @pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: refusal.name)
@@ -101,6 +104,27 @@ def test_session_says_after_a_refusal_only_how_it_was_refused(refusal: StatusCod
         seqs = [0, 1, 1, 2, 0, 9, 65535, 2]
         found = verdicts(seqs, repeatable, {1: refusal})
         assert found == [(OK, 1), (OK, 2), *[(refusal, 2)] * 6]
+
+
+@pytest.mark.parametrize(
+    "status", sorted(set(StatusCode) - set(REFUSALS)), ids=lambda one: one.name
+)
+def test_session_goes_on_after_an_answer_that_is_no_refusal(status: StatusCode) -> None:
+    assert verdicts([0, 1], refusals={0: status}) == [(OK, 1), (OK, 2)]
+
+
+def test_a_nonce_that_differs_in_one_bit_opens_another_session() -> None:
+    session = Session()
+
+    async def bench(ctx: Any) -> None:
+        await ctx.tick()
+        nonce = 0xDEADBEEF
+        await greet(ctx, session, nonce)
+        for bit in range(32):
+            nonce ^= 1 << bit
+            assert await greet(ctx, session, nonce) == nonce ^ bit + 3
+
+    simulate(session, bench)
 
 
 def test_new_session_goes_on_after_a_refusal_and_a_repeated_hello_does_not() -> None:
