@@ -128,10 +128,10 @@ class LaneScoreboard(uvm_scoreboard):
         dropped = len(offers) - len(results)
         assert reset or not dropped, f"{self._batch}: {dropped} transitions have no result"
         self._same("ready", clocks, ready, ~hold)
-        begun, ended = (np.cumsum(each) - each for each in (accepted, has_result))
-        self._same("busy", clocks, flag(clocks, "busy"), begun > ended)
         if len(results):
             self._check_transitions(clocks, offers, results, reset and dropped > 0)
+        begun, ended = (np.cumsum(each) - each for each in (accepted, has_result))
+        self._same("busy", clocks, flag(clocks, "busy"), begun > ended)
         if reset:
             self._model.noise = _NOISE_AFTER_RESET
         if valid.any():
