@@ -272,8 +272,7 @@ def lane(run: Run) -> Contract:
     state_bits, action_bits = (states - 1).bit_length(), (actions - 1).bit_length()
     idle, settings = "(!offer_i[71] && !raw_busy_o)", "{alpha_i, kappa_i, rounding_i}"
     # Of a result: whether it was forwarded and saturated, the greedy action, the value, the maximum.
-    result = f"{((1 << 64) - 1) << 128 | 0xFF << 48 | 0b11 << 37:b}"
-    results = f"192'b{result.zfill(192)}"
+    results = f"192'h{((1 << 64) - 1) << 128 | 0xFF << 48 | 0b11 << 37:x}"
     return Contract(
         declare="reg [71:0] offered; reg [33:0] were; reg [1:0] clocks = 0; always @(posedge clk_i)"
         f" begin offered <= offer_i; were <= {settings};"
@@ -296,8 +295,11 @@ _LANE_ACTIONS = (("offer_i", 64), ("host_i", 48))
 """Where ``qs_lane_bench`` has its states and actions."""
 
 
-def stop(run: Run) -> Contract:
-    """The head gets one request at a time, and lanes answer only what they are asked."""
+def stop(_: Run) -> Contract:
+    """The head gets one request at a time, and lanes answer only what they are asked.
+
+    A reset lasts 16 clocks at power-up, and a lane that is in reset obeys nothing.
+    """
     declare, held = _held(
         "access_i",
         "raw_done_o",
@@ -308,7 +310,7 @@ def stop(run: Run) -> Contract:
         index_i=30,
         word_i=32,
     )
-    lanes = run.parameters.get("Lanes", 3)
+    lanes = 3  # of the bench, as it is
 
     def beside(strobe: str, name: str, width: int = 1) -> str:
         each = f"(raw_lane_{strobe}_o[{{0}}] & ~raw_lane_rst_o[{{0}}])"
