@@ -135,9 +135,8 @@ def empty_when_nothing_is_due(encoder: Any, wrong: list[str]) -> Any:
 
     async def watch(ctx: Any) -> None:
         due, body = 1, bytearray()  # the delimiter after a reset
-        open_bytes = closed = (
-            0  # of the frame: bytes of the open block, and encoded ones of the others
-        )
+        open_bytes = 0  # in the block that is open
+        closed = 0  # encoded bytes of the frame's other blocks
         frame, line = encoder.frame, encoder.line
         given, taken = frame.valid & frame.ready, line.valid & line.ready
         while True:
@@ -151,16 +150,14 @@ def empty_when_nothing_is_due(encoder: Any, wrong: list[str]) -> Any:
                 continue
             body.append(byte.data)
             open_bytes += byte.data != 0
-            now = closed
             if byte.last:
-                now = len(cobs.encode(bytes(body))) + 1
-            elif byte.data == 0 or open_bytes == 254:
-                now += open_bytes + 1
-            if now > closed:
-                due += now - closed
-                open_bytes, closed = 0, 0 if byte.last else now
-            if byte.last:
+                due += len(cobs.encode(bytes(body))) + 1 - closed
+                open_bytes = closed = 0
                 body.clear()
+            elif byte.data == 0 or open_bytes == 254:
+                due += open_bytes + 1
+                closed += open_bytes + 1
+                open_bytes = 0
 
     return watch
 
