@@ -367,14 +367,17 @@ DIGEST = Contract(seen={"crc": "raw_busy ? 0 : raw_crc"})
 
 SESSION = Contract(
     declare="reg was_judged = 0, judged = 0, greeted = 0; reg [31:0] nonce; reg [1:0] kind;"
+    " reg [2:0] compared = 0;"  # bytes of the epoch, which come in order
     " always @(posedge clk) begin greeted <= greet && !rst; nonce <= greet_nonce;"
     " kind <= {is_hello, repeatable}; was_judged <= judge && !rst;"
-    " judged <= !rst && (was_judged || (judged && !finish)); end",
+    " judged <= !rst && (was_judged || (judged && !finish));"
+    " compared <= rst || (judge && !compare) ? 0 : !compare ? compared :"
+    " position == 0 ? 1 : position == compared ? compared + 1 : 0; end",
     assume=(
         "!(greet || greeted) || greet_nonce == nonce",
         "!(greet && greeted)",
         "!judged || {is_hello, repeatable} == kind",
-        "!judge || !(was_judged || judged)",
+        "!judge || (compared == 4 && !(was_judged || judged))",
         "!finish || judged",
     ),
     seen={"verdict": "judged ? raw_verdict : 0", "epoch": "greeted ? 0 : raw_epoch"},

@@ -296,3 +296,12 @@ def test_an_unknown_block_is_refused(capsys: pytest.CaptureFixture[str]) -> None
     with pytest.raises(SystemExit):
         mutate.main(["nothing"])
     assert "no such block: nothing; there are hazard, " in capsys.readouterr().err
+
+
+def test_a_bench_that_never_makes_the_block_finds_nothing() -> None:
+    block = BLOCKS["crc"]
+    bench, contract = block.runs[0]
+    assert isinstance(bench, Generated)
+    of_another = replace(bench, module="tb.unit.test_link_session", chosen="nonce")
+    with pytest.raises(AssertionError, match="no test of the bench makes this block"):
+        mutate.judge(replace(block, runs=((of_another, contract),)), 4, seed=3, jobs=1)
