@@ -44,16 +44,16 @@ class Pace:
     """
 
     def __init__(self, rng: random.Random, idle: float, stall: float) -> None:
-        self.rng, self._idle, self.stall = rng, idle, stall
+        self.rng, self._idle, self._stall = rng, idle, stall
 
     def idles(self) -> bool:
         return self.rng.random() < self._idle
 
     def is_ready(self) -> bool:
-        return self.rng.random() >= self.stall
+        return self.rng.random() >= self._stall
 
     def clocks(self, most: int) -> int:
-        return self.rng.randint(0, most) if self.stall else 0
+        return self.rng.randint(0, most) if self._stall else 0
 
 
 class Records:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import struct
 from typing import Any
 
 import pytest
@@ -10,10 +11,10 @@ from amaranth import Signal
 from tb.unit.commands_neighbours import Neighbours
 from tb.unit.commands_servants import Pace
 from tb.unit.conversations import Exchange, Talk
-from tb.unit.streams import PACES, simulate
+from tb.unit.streams import PACES, collect, send, simulate
 
 from qstep.config import Config
-from qstep.protocol import Request, StatusCode, requests_of
+from qstep.protocol import HEADER, Request, StatusCode, requests_of
 from qstep_rtl.commands import Commands
 
 pytestmark = pytest.mark.unit
@@ -63,8 +64,9 @@ def test_commands_do_what_each_frame_says_and_nothing_else(idle: float, stall: f
     async def bench(ctx: Any) -> None:
         for _ in range(4):
             around = Neighbours(ctx, commands, CONFIG, pace)
-            exchanges.extend(talk.conversation(40))
-            await around.converse(exchanges[-40:])
+            said = talk.conversation(40)
+            exchanges.extend(said)
+            await around.converse(said)
             if not stall:
                 for exchange, clocks in around.clocks:
                     assert clocks == len(exchange.body) + expected_clocks(exchange)
@@ -83,3 +85,31 @@ def test_each_type_length_and_argument_has_its_edge() -> None:
         await Neighbours(ctx, commands, CONFIG, pace).converse(talk.edges())
 
     simulate(commands, bench)
+
+
+def test_an_apply_does_not_wait_until_all_is_quiet_and_others_do() -> None:
+    commands = Commands(CONFIG)
+    rng = random.Random(5)
+    answers: list[Any] = []
+    epoch = 5 ^ 2  # of the first session: the reset counts as one
+
+    async def give(ctx: Any, kind: Request, seq: int, payload: bytes) -> None:
+        body = HEADER.pack(kind, seq, epoch, len(payload)) + payload
+        await send(ctx, commands.bytes, body, rng, 0.0)
+        await ctx.tick().repeat(20)
+
+    async def bench(ctx: Any) -> None:
+        ctx.set(commands.quiet, 1)
+        await give(ctx, Request.HELLO, 0, struct.pack("<I", 5))
+        ctx.set(commands.quiet, 0)
+        await give(ctx, Request.APPLY_RAW, 0, b"")
+        assert len(answers) == 2
+        await give(ctx, Request.STATUS, 1, b"")
+        assert len(answers) == 2
+        ctx.set(commands.quiet, 1)
+        await ctx.tick().repeat(20)
+
+    simulate(commands, bench, collect(commands.answers, rng, 0.0, answers))
+    kinds = [(one.type, one.status) for one in answers]
+    asked = (Request.HELLO, Request.APPLY_RAW, Request.STATUS)
+    assert kinds == [(kind, StatusCode.OK) for kind in asked]
