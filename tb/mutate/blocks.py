@@ -8,7 +8,7 @@ from typing import Any
 
 from amaranth.lib.wiring import Component
 from tb.bench import Run
-from tb.mutate import contracts
+from tb.mutate import agent_contracts, contracts, link_contracts
 from tb.mutate.contracts import Contract
 from tb.mutate.generated import Generated
 from tb.unit.unit_runs import FARMS, UNITS, chain_run
@@ -74,7 +74,8 @@ def _plain(*runs: Run) -> tuple[tuple[Run, Contract], ...]:
 def _agents(*runs: Run) -> tuple[tuple[Run, Contract], ...]:
     # The netlist has no parameters of its own, and the bench reads those that are not given as well.
     others = {"SharedTable": 0, "Outcomes": 2, "Starts": 2}
-    return _plain(*(replace(run, parameters={**others, **run.parameters}) for run in runs))
+    whole = [replace(run, parameters={**others, **run.parameters}) for run in runs]
+    return _with(agent_contracts.agents, whole)
 
 
 def _beside_slots(
@@ -100,6 +101,7 @@ def _link(
     return Block(name, (bench.source,), ((bench, contract or Contract()),))
 
 
+_COMMANDED = Config(states=25, actions=3)
 _LANES = _lanes((16, 4, 16, 1), (7, 3, 8, 3))
 
 
@@ -112,31 +114,31 @@ BLOCKS = {
         Block("update", ("qs_update.sv", "qs_pkg.sv"), _LANES, 4),
         Block("lane", ("qs_lane.sv", "qs_noise.sv", "qs_delay.sv"), _LANES, 4),
         _beside_slots("draw", "qs_draw.sv"),
-        _beside_slots("epsilon", "qs_epsilon.sv", contracts.epsilon),
-        _beside_slots("budget", "qs_agent_budget.sv", contracts.budget),
-        _beside_slots("bus", "qs_agent_bus.sv", contracts.agent_bus),
-        _beside_slots("counters", "qs_agent_counters.sv", contracts.counters),
+        _beside_slots("epsilon", "qs_epsilon.sv", agent_contracts.epsilon),
+        _beside_slots("budget", "qs_agent_budget.sv", agent_contracts.budget),
+        _beside_slots("bus", "qs_agent_bus.sv", agent_contracts.agent_bus),
+        _beside_slots("counters", "qs_agent_counters.sv", agent_contracts.counters),
         Block(
             "choice",
             ("qs_agent_choice.sv",),
-            _with(contracts.choice, _units("qs_agent_choice_bench")[:2]),
+            _with(agent_contracts.choice, _units("qs_agent_choice_bench")[:2]),
             64,
         ),
         Block(
             "expectation",
             ("qs_expectation.sv",),
-            _with(contracts.choice, _units("qs_agent_choice_bench")[:2]),
+            _with(agent_contracts.choice, _units("qs_agent_choice_bench")[:2]),
             64,
         ),
         Block(
             "agent-update",
             ("qs_agent_update.sv",),
-            _with(contracts.agent_update, _units("qs_agent_update")),
+            _with(agent_contracts.agent_update, _units("qs_agent_update")),
         ),
         Block(
             "world",
             ("qs_world.sv", "qs_alias.sv"),
-            _with(contracts.world, _units("qs_world_bench")),
+            _with(agent_contracts.world, _units("qs_world_bench")),
         ),
         Block(
             "agents",
@@ -154,11 +156,28 @@ BLOCKS = {
             _agents(*OWNING),
         ),
         Block("stop", ("qs_stop.sv",), _with(contracts.stop, [chain_run(FARMS[0])])),
-        _link("cobs-decoder", CobsDecoder, "cobs", "decoder", contract=contracts.COBS_DECODER),
-        _link("cobs-encoder", CobsEncoder, "cobs", "encoder", contract=contracts.COBS_ENCODER),
+        _link("cobs-decoder", CobsDecoder, "cobs", "decoder", contract=link_contracts.COBS_DECODER),
+        _link("cobs-encoder", CobsEncoder, "cobs", "encoder", contract=link_contracts.COBS_ENCODER),
         _link("crc", Crc32, "crc", "crc"),
-        _link("digest", RecordDigest, "crc", "digest and not 5-1", 5, 3, contract=contracts.DIGEST),
-        _link("session", Session, "session", "", contract=contracts.SESSION, release="every_bit"),
-        _link("commands", Commands, "commands", "", Config(states=25, actions=3)),
+        _link(
+            "digest",
+            RecordDigest,
+            "crc",
+            "digest and not 5-1",
+            5,
+            3,
+            contract=link_contracts.DIGEST,
+        ),
+        _link(
+            "session", Session, "session", "", contract=link_contracts.SESSION, release="every_bit"
+        ),
+        _link(
+            "commands",
+            Commands,
+            "commands",
+            "",
+            _COMMANDED,
+            contract=link_contracts.commands(_COMMANDED),
+        ),
     )
 }

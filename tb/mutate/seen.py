@@ -11,11 +11,11 @@ from qstep_fpga import tools
 
 __all__ = ["write_circuit"]
 
-# The netlist's own assertions are no part of what is compared.
+# The netlist's own assertions are no part of what is compared. BTOR2 has no memory of one word.
 _SCRIPT = (
     "read_rtlil plain.il; read_verilog -formal -sv seen.v; "
     "hierarchy -check -top seen; proc; flatten; opt_clean; memory -nomap; "
-    "memory_map -rom-only; memory_nordff; opt_clean; "
+    "memory_map -rom-only; memory_map t:$mem_v2 r:SIZE=1 %i; memory_nordff; opt_clean; "
     "async2sync; dffunmap; chformal -lower; setundef -undriven -zero; setundef -zero; opt_clean; "
     "write_btor seen.btor"
 )

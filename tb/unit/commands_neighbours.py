@@ -110,6 +110,7 @@ class Neighbours:
         self._tables.check(seen, self._exchange, self._before if read else None)
         self._check_byte(seen, taken)
         self._check_effects(seen)
+        self._check_question(seen)
         is_quiet = not (self._line or self._tables.busy or self._records.busy)
         self._may |= self._quiet and self._asked
         self._line -= self._line > 0
@@ -184,6 +185,14 @@ class Neighbours:
             assert exchange
             assert settings == exchange.settings
             assert exchange.kind == Request.CONFIGURE
+
+    def _check_question(self, seen: Any) -> None:
+        """Check that nobody is asked whether all is quiet but behind a header and for a new rate."""
+        exchange, before = self._exchange, self._before
+        if exchange:
+            assert not seen.asks_quiet or self._taken == HEADER.size
+        else:
+            assert not seen.asks_quiet or (before.kind == Request.BAUD and before.succeeds)
 
     def _needs(self, exchange: Exchange) -> set[str]:
         """Return what of `_ONCE` must have happened before the answer."""

@@ -156,6 +156,30 @@ class Talk:
             exchanges.append(self._exchange(kind, self._expected, self._device.epoch, payload))
         return exchanges
 
+    def sessions(self) -> list[Exchange]:
+        """Return frames that follow a reset: nonce, epoch and number are right but for one bit."""
+        self._reset()
+        exchanges = []
+
+        def greet() -> None:
+            exchanges.append(self._exchange(Request.HELLO, 0, 0, self._nonce))
+
+        def ask(ahead: int, epoch: int) -> None:
+            seq = (self._expected + ahead) % 65536
+            exchanges.append(self._exchange(Request.STATUS, seq, self._device.epoch ^ epoch, b""))
+
+        for bit in range(32):
+            nonce = int.from_bytes(self._nonce, "little") ^ 1 << bit
+            self._nonce = nonce.to_bytes(4, "little")
+            greet()
+            ask(0, 0)
+            ask(0, 1 << bit)
+            greet()
+            ask(1 << bit % 16, 0)
+            ask(-1 << bit % 16, 0)
+            ask(bit, 0)
+        return exchanges
+
     def cut(self) -> bytes:
         """Return the beginning of a frame that the reset cuts off."""
         kind, payload = self._request()
@@ -245,9 +269,11 @@ def _edges(config: Config) -> Iterator[tuple[int, bytes]]:
             yield Request.CONFIGURE, struct.pack("<HHB", alpha, kappa, 2)
         yield Request.NOISE, struct.pack("<II", bit, bit)
         yield Request.NOISE, struct.pack("<II", bit << 16, 0)
+        yield Request.NOISE, struct.pack("<II", 0, bit)
         yield Request.BAUD, struct.pack("<H", bit)
     yield Request.BAUD, struct.pack("<H", LEAST_DIVISOR - 1)
-    yield from ((Request.CONFIGURE, bytes([0, 0, 0, 0, 3 | 1 << k])) for k in range(8))
+    yield from ((Request.CONFIGURE, bytes([0, 0, 0, 0, 1 << k])) for k in range(8))
+    yield Request.CONFIGURE, bytes([0, 0, 0, 0, 3])
     for kind, layout in arguments_of(config).items():
         if kind not in APPLY and kind not in _LEAST_VALUES:
             yield from ((kind, bytes(layout.size ^ 1 << k)) for k in range(8))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import struct
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -77,12 +78,15 @@ def test_commands_do_what_each_frame_says_and_nothing_else(idle: float, stall: f
     assert {one.status for one in exchanges} == set(StatusCode) - {StatusCode.BUSY}
 
 
-def test_each_type_length_and_argument_has_its_edge() -> None:
+@pytest.mark.parametrize("frames", [Talk.edges, Talk.sessions])
+def test_each_type_length_argument_and_session_has_its_edge(
+    frames: Callable[[Talk], list[Exchange]],
+) -> None:
     commands, talk = Commands(CONFIG), Talk(CONFIG, 3)
 
     async def bench(ctx: Any) -> None:
         pace = Pace(random.Random(4), 0.0, 0.0)
-        await Neighbours(ctx, commands, CONFIG, pace).converse(talk.edges())
+        await Neighbours(ctx, commands, CONFIG, pace).converse(frames(talk))
 
     simulate(commands, bench)
 
