@@ -1,4 +1,4 @@
-"""What the benches of blocks promise their hardware, and what they look at.
+"""What a contract is, and what the benches of the lane and of the chain promise and look at.
 
 Each promise is one that the block's neighbours in the product keep as well: it stands in the head of
 the block's file or beside its ports.

