@@ -272,8 +272,8 @@ def _edges(config: Config) -> Iterator[tuple[int, bytes]]:
         yield Request.NOISE, struct.pack("<II", 0, bit)
         yield Request.BAUD, struct.pack("<H", bit)
     yield Request.BAUD, struct.pack("<H", LEAST_DIVISOR - 1)
-    yield from ((Request.CONFIGURE, bytes([0, 0, 0, 0, 1 << k])) for k in range(8))
-    yield Request.CONFIGURE, bytes([0, 0, 0, 0, 3])
+    for rounding in (low | 1 << k for low in (0, 3) for k in range(8)):
+        yield Request.CONFIGURE, bytes([0, 0, 0, 0, rounding])
     for kind, layout in arguments_of(config).items():
         if kind not in APPLY and kind not in _LEAST_VALUES:
             yield from ((kind, bytes(layout.size ^ 1 << k)) for k in range(8))
