@@ -190,13 +190,13 @@ def agents(run: Run) -> Contract:
     A clock that was seen is compared once, though ``seen_o`` has the last sixteen.
     """
     declare, same = held("bus_valid_i", "raw_bus_done_o", bus_valid_i=1, bus_i=66)
-    is_region, writes = "bus_i[64:62] == {0:d}", "bus_i[65]"
+    writes, region = "bus_i[65]", "bus_i[64:62]"
     return Contract(
         declare=declare,
         assume=(
             same,
-            f"bus_i[64:62] <= {max(Region):d}",
-            f"!(bus_valid_i && raw_busy_o) || (!{writes} && {is_region.format(Region.COUNTERS)})",
+            f"{region} <= {max(Region):d}",
+            f"!(bus_valid_i && raw_busy_o) || (!{writes} && {region} == {Region.COUNTERS:d})",
             "!run_i || !(raw_busy_o || bus_valid_i)",
         ),
         seen={

@@ -45,10 +45,8 @@ def commands(config: Config) -> Contract:
     The session counts from the third clock after an answer until the next header has arrived. What
     `quiet` says counts only if it was asked for.
     """
-    longest, table = (
-        max_payload(config.link.buffer_bytes),
-        config.states * config.actions * config.value_bytes,
-    )
+    longest = max_payload(config.link.buffer_bytes)
+    table_bytes = config.states * config.actions * config.value_bytes
     verdicts = (StatusCode.OK, StatusCode.BAD_LENGTH, StatusCode.OUT_OF_RANGE)
     places = {
         "first_code": (AccessTask.REWARDS,),
@@ -116,7 +114,7 @@ def commands(config: Config) -> Contract:
             f" || !{_one_of('kind', (Request.REWARDS, Request.LOAD))}",
             "checks || was_reset || {access__verdict, access__data_bytes} == checked",
             f"judges || {_one_of('access__verdict', verdicts)}",
-            f"judges || access__verdict != {StatusCode.OK} || access__data_bytes <= {table}",
+            f"judges || access__verdict != {StatusCode.OK} || access__data_bytes <= {table_bytes}",
             "!quiet || !asked_quiet || rested",
         ),
         seen={name: f"{counts} ? raw_{name} : 0" for name, counts in seen.items()},
