@@ -112,3 +112,34 @@ def test_endless_garbage_is_one_error_and_takes_no_memory():
     assert len(reader._rest) <= 2 * LIMIT
     assert reader.feed(b"\0" + encode_frame(1, 2, 3, b"x")) == [Frame(1, 2, 3, b"x")]
     assert reader.errors == 1
+
+
+@pytest.mark.parametrize("limit", [509, LIMIT, 763])
+def test_longest_frame_passes_although_its_end_comes_alone(limit):
+    frame = Frame(1, 0x0101, 0x01010101, b"\x01" * (limit - OVERHEAD))
+    data = encode_frame(*frame)
+    assert len(data) == limit + limit // 254 + 2  # without a zero, COBS adds the most
+    reader = FrameReader(limit)
+    assert reader.feed(data[:-1]) == []
+    assert reader.feed(data[-1:]) == [frame]
+    assert reader.errors == 0
+
+
+def test_no_more_is_kept_than_the_longest_frame_takes_on_the_line():
+    reader = FrameReader(LIMIT)
+    kept = []
+    for _ in range(2 * LIMIT):
+        reader.feed(b"\xff")
+        kept.append(len(reader._rest))
+    assert max(kept) == LIMIT + LIMIT // 254 + 1
+
+
+@pytest.mark.parametrize("size", [1, 20, 2 * LIMIT])
+def test_after_forgetting_the_next_byte_begins_a_frame(size):
+    reader = FrameReader(LIMIT)
+    frame = Frame(1, 2, 3, b"x")
+    for _ in range(2):
+        assert reader.feed(b"\xff" * size) == []
+        reader.forget()
+        assert reader.feed(encode_frame(*frame)) == [frame]
+    assert reader.errors == 0

@@ -57,8 +57,8 @@ class FrameReader:
     Parameters
     ----------
     limit : int
-        Largest decoded frame, including header and CRC; a longer one is dropped, and no more than about
-        that many bytes are ever kept.
+        Largest decoded frame, including header and CRC; a longer one is dropped, and no more bytes are
+        kept than the largest takes on the line.
 
     Attributes
     ----------

@@ -123,7 +123,7 @@ class Window:
         return DELIMITER + (frame or b"".join(request.frame for request in self.pending))
 
     def acknowledge(self, answer: Frame) -> Progress:
-        """Process one answer.
+        """Process one answer; one that expects a number up to half the sequence behind is late.
 
         Raises
         ------
