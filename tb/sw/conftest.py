@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from tb.sw.timed_port import TimedPort
 
 
 @pytest.fixture
@@ -14,3 +18,14 @@ def one_thread() -> Iterator[None]:
 
     with torch_device.one_thread():
         yield
+
+
+@pytest.fixture
+def timed_port(monkeypatch: pytest.MonkeyPatch) -> TimedPort:
+    """Return a port whose time is that of session and exchange."""
+    from tb.sw.timed_port import TimedPort
+
+    port = TimedPort()
+    for module in ("exchange", "session"):
+        monkeypatch.setattr(f"qstep.link.{module}.time", port)
+    return port

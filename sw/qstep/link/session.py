@@ -252,7 +252,7 @@ class Session:
         if progress.more_done and self._window.pending:
             self._exchange.progress()
         self._exchange.repeat(progress.repeat)
-        return True if progress.more_done else None
+        return progress.more_done or None
 
     def _go_back(self) -> None:
         """Repeat all unanswered requests."""
