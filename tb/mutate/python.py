@@ -44,8 +44,10 @@ KEPT = ROOT / "build" / "mutants" / "python"
 _SPARE_S = 20
 _CHOSEN = "unit and not release"
 
+_WINDOW = tuple(f"tb/sw/test_window{what}.py" for what in ("", "_errors"))
 _SESSION = tuple(
-    f"tb/sw/test_session_{what}.py" for what in ("retries", "refused", "rates", "lost")
+    f"tb/sw/test_session_{what}.py"
+    for what in ("opening", "timed", "retries", "refused", "rates", "lost")
 )
 
 MODULES: dict[str, tuple[str, ...]] = {
@@ -53,7 +55,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "model": ("tb/sw/test_model.py",),
     "protocol": tuple(f"tb/sw/test_{what}.py" for what in ("protocol", "frames", "records")),
     "link/frames": ("tb/sw/test_frames.py",),
-    "link/window": (*_SESSION, "tb/sw/test_session.py"),
+    "link/window": (*_WINDOW, *_SESSION, "tb/sw/test_session.py"),
     "link/session": (*_SESSION, "tb/sw/test_driver_errors.py", "tb/sw/test_session.py"),
 }
 """The tests of each module under ``sw/qstep``, fast ones first."""
