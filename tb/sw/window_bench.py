@@ -16,6 +16,7 @@ NOTHING = Progress(more_done=False, repeat=b"")
 
 
 def opened(expected: int = 0, applied: int = 0) -> Window:
+    """Return a window in whose session the device expects this number, and has applied so many."""
     window = Window(BUFFER)
     window.open(EPOCH, expected, applied)
     return window
@@ -37,6 +38,7 @@ def answer(
     kind: Request = Request.APPLY_RAW,
     epoch: int = EPOCH,
 ) -> Frame:
+    """Return an answer to the request of number `seq`."""
     return Frame(kind + ANSWER, seq, epoch, COMMON.pack(status, expected, applied))
 
 
@@ -52,5 +54,6 @@ class State(NamedTuple):
 
 
 def state(window: Window) -> State:
+    """Return the attributes of a window, to compare them at once."""
     values = (window.epoch, window.next, window.applied, window.limit, window.is_halted)
     return State(*values, len(window.pending))
