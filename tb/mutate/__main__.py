@@ -2,6 +2,7 @@
 
     python -m tb.mutate              # all blocks; an interrupted run continues
     python -m tb.mutate tree hazard --mutants 200
+    python -m tb.mutate lane --again --note  # only those that survived, after tests were added
 
 Each mutant runs the block's own bench (``tb.mutate.fork_each``) until a test or an assertion fails. The
 ones that pass are compared with the original by a solver (``tb.mutate.equivalence``). Verdicts are kept
@@ -18,11 +19,12 @@ import os
 import sys
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 from tb.bench import BUILD, TB, Run, parameter_id, run
@@ -31,7 +33,7 @@ from tb.mutate.contracts import Contract
 from tb.mutate.equivalence import SECONDS, verdict
 from tb.mutate.generated import Generated
 from tb.mutate.netlist import Netlist, netlist
-from tb.mutate.record import LEFT, Judged, note, scores
+from tb.mutate.record import LEFT, Judged, kept, left_of, note, rescored, scores
 from tb.mutate.seen import write_circuit
 
 __all__ = ["Judged", "judge"]
@@ -44,11 +46,24 @@ _LENIENT = ("-Wno-fatal", "-Wno-lint", "-Wno-style", "-Wno-UNOPTFLAT")
 
 
 def judge(
-    block: Block, count: int, seed: int, jobs: int, seconds: int = SECONDS, *, quiet: bool = True
+    block: Block,
+    count: int,
+    seed: int,
+    jobs: int,
+    seconds: int = SECONDS,
+    *,
+    quiet: bool = True,
+    again: Sequence[Mapping[str, Any]] | None = None,
 ) -> list[Judged]:
     """Return the verdicts on `count` mutants of a block, as many of each geometry.
 
-    A comparison takes at most so many `seconds`.
+    A comparison takes at most so many `seconds`. With `again`, only those are judged that survived as
+    the record has them.
+
+    Raises
+    ------
+    AssertionError
+        The mutants to judge again are others now.
     """
     judged = []
     for position, (bench, contract) in enumerate(block.runs):
@@ -57,14 +72,15 @@ def judge(
         geometry = parameter_id(this.parameters) or this.top
         folder = KEPT / block.name / f"{geometry}-{share}-{seed}"
         made = netlist(this, block.sources, block.words, share, seed, folder)
-        numbers = [mutant.number for mutant in made.mutants]
+        mutants = made.mutants if again is None else left_of(again, geometry, made.mutants)
+        numbers = [mutant.number for mutant in mutants]
         found = _simulated(bench, made, numbers, jobs, quiet=quiet)
         passed = [number for number in numbers if found[number][0] == "passes"]
         proofs = _compared(made, this.top, contract, passed, jobs, seconds, quiet=quiet)
         if isinstance(bench, Generated) and bench.release:
             left = [number for number in passed if proofs[number][0] in LEFT]
             found |= _simulated(bench.in_release, made, left, jobs, quiet=quiet)
-        for mutant in made.mutants:
+        for mutant in mutants:
             outcome, why = found[mutant.number]
             kind, reason = (
                 proofs[mutant.number] if outcome == "passes" else ("killed", why or outcome)
@@ -189,6 +205,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("block", nargs="*", help="blocks (default: all)")
     parser.add_argument("--mutants", type=int, default=1000, help="of each block")
     parser.add_argument("--seed", type=int, default=1, help="of their choice")
+    parser.add_argument("--again", action="store_true", help="only those that survived")
     parser.add_argument("--note", action="store_true", help="keep the result in the repository")
     parser.add_argument("--seconds", type=int, default=SECONDS, help="most for a comparison")
     parser.add_argument("--jobs", type=int, default=2, help="processes at once")
@@ -198,15 +215,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     survived = 0
     for name in given.block or BLOCKS:
         quiet = not sys.stderr.isatty()
+        before = kept()["blocks"][name] if given.again else {}
         judged = judge(
-            BLOCKS[name], given.mutants, given.seed, given.jobs, given.seconds, quiet=quiet
+            BLOCKS[name],
+            given.mutants,
+            before.get("seed", given.seed),
+            given.jobs,
+            given.seconds,
+            quiet=quiet,
+            again=before.get("survived"),
         )
         KEPT.mkdir(parents=True, exist_ok=True)
         (KEPT / f"{name}.json").write_text(
             json.dumps([asdict(one) for one in judged], indent=1) + "\n", encoding="utf-8"
         )
         if given.note:
-            note("blocks", name, scores(judged, given.seed, BLOCKS[name].files()))
+            found = scores(judged, given.seed, BLOCKS[name].files())
+            note("blocks", name, rescored(before, found) if before else found)
         counts = Counter(one.verdict for one in judged)
         left = [one for one in judged if one.verdict in LEFT]
         print(

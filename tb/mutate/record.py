@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tb.bench import TB
+from tb.mutate.netlist import Mutant
 
 from qstep.files import write_atomically
 
@@ -20,8 +21,10 @@ __all__ = [
     "Judged",
     "digest",
     "kept",
+    "left_of",
     "modules_table",
     "note",
+    "rescored",
     "scores",
     "survivors_table",
     "table",
@@ -83,6 +86,29 @@ def scores(judged: Sequence[Judged], seed: int, sources: Mapping[str, bytes]) ->
         "survived": [asdict(one) for one in judged if one.verdict in LEFT],
         "digest": digest(sources),
     }
+
+
+def left_of(
+    survived: Sequence[Mapping[str, Any]], geometry: str, mutants: Sequence[Mutant]
+) -> list[Mutant]:
+    """Return the mutants of a geometry that survived in the record.
+
+    Raises
+    ------
+    AssertionError
+        They are others now.
+    """
+    noted = [one for one in survived if one["geometry"] == geometry]
+    found = [one for one in mutants if any(asdict(one).items() <= other.items() for other in noted)]
+    assert len(found) == len(noted), f"{geometry} has other mutants now: run it without --again"
+    return found
+
+
+def rescored(before: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the scores of a block after its survivors were judged again: `found` is theirs alone."""
+    assert found["digest"] == before["digest"], "the block is another now: run it without --again"
+    sums = {name: before[name] + found[name] for name in ("killed", "equivalent")}
+    return {**found, **{name: before[name] for name in ("seed", "geometries", "mutants")}, **sums}
 
 
 def digest(sources: Mapping[str, bytes]) -> str:
