@@ -175,10 +175,15 @@ def hazard_batches(rng: Generator, config: Config, rounds: int = 2) -> Iterator[
         )
 
 
-def tie_batches(rng: Generator, config: Config) -> Iterator[Batch]:
-    """Yield reads of rows with every kind of tie, and ties between the table and results in flight."""
+def tie_batches(
+    rng: Generator, config: Config, densities: Iterable[float] = (0.1, 0.5, 0.9, 1.0), low: int = 0
+) -> Iterator[Batch]:
+    """Yield reads of rows with every kind of tie, and ties between the table and results in flight.
+
+    Entries are `low`, or 1 more in a share of `densities`.
+    """
     shape = (min(config.states, 256), config.actions)
-    for density in (0.1, 0.5, 0.9, 1.0):
+    for density in densities:
         table = np.zeros((config.states, config.actions), np.int32)
         table[: shape[0]] = rng.random(shape) < density
         # Whatever the number of actions: all tie, the ends alone, two.
@@ -198,7 +203,7 @@ def tie_batches(rng: Generator, config: Config) -> Iterator[Batch]:
                 terminated=False,
             ),
             hyper=Hyperparameters(0.0, rounding=Rounding.NEAREST),
-            table=table if _is_small(config) or density == 0.5 else None,
+            table=table + np.int32(low) if _is_small(config) or density == 0.5 else None,
         )
 
 

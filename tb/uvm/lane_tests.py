@@ -19,6 +19,7 @@ from pyuvm import ConfigDB, uvm_env, uvm_test
 from tb.uvm import lane_sequences as sequences
 from tb.uvm.lane_agent import LaneAgent
 from tb.uvm.lane_coverage import LaneCoverage
+from tb.uvm.lane_draws import draw_batches
 from tb.uvm.lane_items import Batch
 from tb.uvm.lane_scoreboard import LaneScoreboard
 
@@ -122,6 +123,8 @@ class LaneSuite(LaneTest):
         yield from sequences.random_batches(self.rng, self.config, self.transitions, length=1000)
         yield from sequences.reset_batches(self.rng, self.config)
         yield sequences.walker_batch(self.rng, self.config, 2000)
+        yield from sequences.tie_batches(self.rng, self.config, [0.5], low=-2)
+        yield from draw_batches(self.rng, self.config)
 
     def report_phase(self) -> None:
         super().report_phase()
