@@ -154,6 +154,7 @@ async def words_arrive_where_the_host_names_them_and_come_from_there(dut: Any) -
         # Check it now: the host may begin a run from here on.
         found = [lane.words for lane in bench.lanes]
         assert found == written, f"a word for {lane} is lost, or elsewhere"
+        assert not any(lane.runs or lane.stops for lane in bench.lanes), "an access runs or stops"
         lane, place = random.choice([(k, p) for k in range(_LANES) for p in written[k]])
         assert await bench.access(lane, *place) == written[lane][place], "another word is read"
 
@@ -174,6 +175,8 @@ async def busy_is_all_of_a_run_and_a_stop_reaches_every_lane(dut: Any) -> None:
                 GROUP.hit("stop", wanted)
                 stop_at = clock
             dut.stop_i.value = stops
+            early = stop_at is None and any(lane.stops == count for lane in bench.lanes)
+            assert not early, "a lane stops before it is told to"
             is_busy = int(dut.busy_o.value)
             begun = [len(lane.runs) == count for lane in bench.lanes]
             over = all(begun) and not any(lane.busy for lane in bench.lanes)
