@@ -59,6 +59,27 @@ def test_who_waits_too_long_is_named_to_the_turn() -> None:
     check(deadline)
 
 
+def test_each_of_sixteen_agents_can_be_the_one_that_waits() -> None:
+    watched = deadline.Deadline(TURN, 100)
+
+    async def bench(ctx: Any) -> None:
+        for agent in (13, 2, 0, 15, 0):
+            ctx.set(watched.valid, 0)
+            await ctx.tick().repeat(8)  # the last request has passed
+            ctx.set(watched.run, 1)
+            await ctx.tick()
+            ctx.set(watched.run, 0)
+            assert not ctx.get(watched.silent)
+            for clock in range(10 * TURN):
+                ctx.set(watched.valid, clock % TURN == agent)
+                ctx.set(watched.agent, clock % TURN)
+                await ctx.tick()
+            assert ctx.get(watched.silent)
+            assert ctx.get(watched.silent_agent) == agent
+
+    simulate(watched, bench)
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [

@@ -263,6 +263,38 @@ def test_uart_changes_its_rate_after_the_answer() -> None:
     port.close()
 
 
+def test_sequence_numbers_wrap_around() -> None:
+    config, frames = CONFIGS[2], (1 << 16) + 100
+    port = SimPort(config)
+    pair = Pair(port, config)
+    pair.compare(encode_frame(Request.HELLO, 0, 0, NONCE))
+    for first in range(0, frames, 100):
+        numbers = [seq % (1 << 16) for seq in range(first, min(first + 100, frames))]
+        epoch = pair.reference.epoch
+        pair.compare(b"".join(encode_frame(Request.APPLY_RAW, seq, epoch, b"") for seq in numbers))
+    agree_at_the_end(pair)
+    port.close()
+
+
+@pytest.mark.parametrize("divisor", [0x5555, 0xAAAA])
+def test_every_bit_of_a_divisor_is_accepted(pair: Pair, divisor: int) -> None:
+    pair.compare(encode_frame(Request.HELLO, 0, 0, NONCE))
+    for each in (divisor, ~divisor & 0xFFFF):
+        pair.ask(Request.BAUD, struct.pack("<H", each))
+        pair.ask(Request.STATUS)
+
+
+def test_answers_wait_for_a_slow_line() -> None:
+    config = CONFIGS[0]
+    port = SimPort(config, uart=True)
+    pair = Pair(port, config)
+    pair.compare(encode_frame(Request.HELLO, 0, 0, NONCE))
+    kinds = [(Request.STATUS, b""), (Request.READ, struct.pack("<HBH", 0, 0, 9))] * 40
+    epoch = pair.reference.epoch
+    pair.compare(b"".join(encode_frame(k, seq, epoch, data) for seq, (k, data) in enumerate(kinds)))
+    port.close()
+
+
 def test_a_break_puts_the_rate_back() -> None:
     config = CONFIGS[0]
     port = SimPort(config, uart=True)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import random
 from types import ModuleType
 from typing import Any
 
 import pytest
+from amaranth.lib.wiring import Out
 from tb.planted import plant_python
-from tb.unit.streams import simulate
+from tb.unit.streams import collect, simulate
 
 from qstep.acting.config import Acting
 from qstep.config import Config
 from qstep.protocol import ARGUMENTS, Request, StatusCode
 from qstep_rtl import handle_act
+from qstep_rtl.handle_agents import AgentsSignature
 
 pytestmark = pytest.mark.unit
 
@@ -94,6 +97,72 @@ def check(module: ModuleType) -> None:
 
 def test_an_answer_reaches_its_agent_once_and_a_repeat_does_nothing() -> None:
     check(handle_act)
+
+
+def test_other_requests_pass_to_the_agents_and_their_answers_back() -> None:
+    handler, rng = handle_act.ActHandler(CONFIG), random.Random(1)
+
+    async def bench(ctx: Any) -> None:
+        for _ in range(20):
+            ways = []
+            for name, member in AgentsSignature().members.items():
+                ends = getattr(handler.host, name), getattr(handler.agents, name)
+                given, seen = ends if member.flow == Out else ends[::-1]
+                value = rng.getrandbits(len(given))
+                ctx.set(given, value)
+                ways.append((seen, value))
+            await ctx.delay(1e-9)
+            assert [ctx.get(seen) for seen, _ in ways] == [value for _, value in ways]
+            await ctx.tick()
+
+    simulate(handler, bench)
+
+
+def test_what_is_outside_or_comes_while_a_job_runs_is_refused_and_an_action_is_said() -> None:
+    handler, rng = handle_act.ActHandler(CONFIG), random.Random(2)
+    port = handler.request
+    found: list[StatusCode] = []
+    heard: list[int] = []
+    cases = []
+    for _ in range(200):
+        agent, state, over = rng.getrandbits(8), rng.getrandbits(16), rng.getrandbits(8)
+        cases.append(((agent, state, over, rng.getrandbits(32)), rng.random() < 0.5))
+
+    async def start(ctx: Any, kind: Request, *values: int) -> None:
+        ctx.set(port.type, kind)
+        ctx.set(port.fields.as_value(), int.from_bytes(ARGUMENTS[kind].pack(*values), "little"))
+        ctx.set(port.start, 1)
+        await ctx.tick()
+        ctx.set(port.start, 0)
+
+    async def bench(ctx: Any) -> None:
+        for values, busy in cases:
+            ctx.set(handler.agents.busy, busy)
+            await start(ctx, Request.ACT, *values)
+            await ctx.tick().until(~port.busy)
+            found.append(StatusCode(ctx.get(port.status)))
+        ctx.set(handler.agents.busy, 0)
+        for number, action in enumerate((0, 3, 2, 1, 0), 1):
+            await start(ctx, Request.BEGIN, 1, 0)
+            ctx.set(handler.world.agent, 1)
+            ctx.set(handler.world.action, action)
+            ctx.set(handler.world.valid, 1)
+            await ctx.tick().repeat(3)
+            ctx.set(handler.agents.busy, number % 2)
+            await ctx.tick().repeat(8)
+            ctx.set(handler.agents.busy, 0)
+            ctx.set(handler.world.valid, 0)
+            await ctx.tick().repeat(2)
+            assert not ctx.get(port.busy)
+            ctx.set(port.answered, 1)
+            await ctx.tick()
+            ctx.set(port.answered, 0)
+            await ctx.tick().repeat(20)
+            assert heard == [0, 3, 2, 1, 0][:number]
+
+    simulate(handler, bench, collect(handler.data, random.Random(3), 0.5, heard))
+    # So large numbers are outside in each of these.
+    assert found == [StatusCode.BUSY if busy else StatusCode.OUT_OF_RANGE for _, busy in cases]
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ class Bench:
                 await ctx.tick()
             if not ctx.get(port.busy):
                 break
-            await send(ctx, port.payload, [byte], random.Random(1), 0.0)
+            await send(ctx, port.payload, [byte], random.Random(at), 0.1)
             ctx.set(port.left, len(rest) - at - 1)
             ctx.set(port.spent, at == len(rest) - 1)
         while ctx.get(port.busy):
@@ -111,6 +111,27 @@ def test_words_are_stored_and_fetched_in_runs_and_strides() -> None:
     bench.run(talk)
 
 
+def test_every_bit_of_a_place_and_as_many_words_as_a_frame_holds() -> None:
+    bench, rng = Bench(), random.Random(5)
+
+    async def talk(ctx: Any) -> None:
+        for run, count in ((255, 254), (85, 171), (1, 3), (170, 2)):
+            bench.words.clear()
+            index, stride = rng.getrandbits(30), rng.getrandbits(32)
+            where = place(Region.TABLE, index, run, stride, count)
+            starts = [index + n * stride for n in range(count)]
+            indexes = [(starts[n // run] + n % run) % 2**30 for n in range(count)]
+            values = [rng.getrandbits(32) for _ in range(count)]
+            words = struct.pack(f"<{count}I", *values)
+            assert await bench.request(ctx, Request.STORE, where, words) == (OK, b"")
+            assert bench.words == {
+                (3, at): value for at, value in zip(indexes, values, strict=True)
+            }
+            assert await bench.request(ctx, Request.FETCH, where) == (OK, words)
+
+    bench.run(talk)
+
+
 def test_jobs_begin_and_end_and_are_told_of() -> None:
     bench = Bench()
 
@@ -122,12 +143,16 @@ def test_jobs_begin_and_end_and_are_told_of() -> None:
         ctx.set(busy, 1)
         assert await bench.request(ctx, Request.PROGRESS) == (OK, b"\1")
         assert await bench.request(ctx, Request.STOP) == (OK, b"")
-        # The job ends because the world did not answer agent 3.
-        ctx.set(bench.handler.agents.silent, 1)
-        ctx.set(bench.handler.agents.silent_agent, 3)
-        assert await bench.request(ctx, Request.PROGRESS) == (OK, b"\1")
-        ctx.set(busy, 0)
-        assert await bench.request(ctx, Request.PROGRESS) == (OK, b"\x83")
+        # The job ends because the world did not answer an agent.
+        for agent in (3, 12, 0):
+            ctx.set(busy, 1)
+            ctx.set(bench.handler.agents.silent, 1)
+            ctx.set(bench.handler.agents.silent_agent, agent)
+            assert await bench.request(ctx, Request.PROGRESS) == (OK, b"\1")
+            ctx.set(busy, 0)
+            assert await bench.request(ctx, Request.PROGRESS) == (OK, bytes([0x80 + agent]))
+        ctx.set(bench.handler.agents.silent, 0)
+        assert await bench.request(ctx, Request.PROGRESS) == (OK, b"\0")
 
     bench.run(talk)
     assert (bench.jobs, bench.stops) == ([2**48 - 1], 1)

@@ -54,7 +54,7 @@ def run_records(
 
     async def bench(ctx: Any) -> None:
         ctx.set(decoder.rewards.write, 1)
-        for code, value in enumerate(rewards):
+        for code, value in reversed([*enumerate(rewards)]):
             ctx.set(decoder.rewards.code, code)
             ctx.set(decoder.rewards.value, value)
             await ctx.tick()
@@ -105,7 +105,8 @@ def test_records_give_the_transitions_that_the_host_encoded(
     count = 60
     transitions = walk(config, count, 19)
     mask = (1 << config.format.width) - 1
-    rewards = [random.Random(20).getrandbits(32) & mask for _ in range(256)]
+    rng = random.Random(20)
+    rewards = [rng.getrandbits(32) & mask for _ in range(256)]
     codes = np.arange(count, dtype=np.uint8) * 7
     layout = RecordLayout.coded(config) if coded else RecordLayout.raw(config)
     given = codes if coded else transitions.reward_raw

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import struct
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,66 +18,80 @@ from qstep_rtl.responder import Responder
 pytestmark = pytest.mark.unit
 
 CONFIG = Config(states=25, actions=3)
-EPOCH, EXPECTED, APPLIED, DIGEST, NONCE = 0x00C0FFEE, 0x1234, 1 << 40, 0xDEADBEEF, 77
-X, W, BUILD = 3, 0xFFFFFFFF, 0x0123456789ABCDEF
-
-HELLO = ANSWERS[Request.HELLO].pack(
-    PROTOCOL_VERSION,
-    int.from_bytes(bytes.fromhex(CONFIG.digest)[:8], "little"),
-    *(CONFIG.states, CONFIG.actions, CONFIG.format.integer, CONFIG.format.fraction),
-    *(CONFIG.link.buffer_bytes, BUILD, DIGEST, NONCE),
-)
-FIXED = {Request.HELLO: HELLO, Request.STATUS: struct.pack("<III", DIGEST, X, W)}
+ROUNDS = 6
 
 CASES = [
-    (Request.HELLO, StatusCode.OK, b""),
-    (Request.HELLO, StatusCode.BAD_LENGTH, b""),
-    (Request.STATUS, StatusCode.OK, b""),
-    (Request.STATUS, StatusCode.STALE_EPOCH, b""),
-    (Request.READ, StatusCode.OK, bytes(range(1, 60))),
-    (Request.READ, StatusCode.OUT_OF_RANGE, b""),
-    (Request.COUNTERS, StatusCode.OK, bytes(56)),
-    (Request.COUNTERS, StatusCode.GAP, b""),
-    (Request.APPLY_CODED, StatusCode.OK, b""),
-    (0x7F, StatusCode.BAD_TYPE, b""),
+    (Request.HELLO, StatusCode.OK, 0),
+    (Request.HELLO, StatusCode.BAD_LENGTH, 0),
+    (Request.STATUS, StatusCode.OK, 0),
+    (Request.STATUS, StatusCode.STALE_EPOCH, 0),
+    (Request.READ, StatusCode.OK, 59),
+    (Request.READ, StatusCode.OUT_OF_RANGE, 0),
+    (Request.COUNTERS, StatusCode.OK, 56),
+    (Request.COUNTERS, StatusCode.GAP, 0),
+    (Request.APPLY_CODED, StatusCode.OK, 0),
+    (0x7F, StatusCode.BAD_TYPE, 0),
 ]
+"""Type, status, and bytes of data."""
+
+
+def hello(build: int, digest: int, nonce: int) -> bytes:
+    return ANSWERS[Request.HELLO].pack(
+        PROTOCOL_VERSION,
+        int.from_bytes(bytes.fromhex(CONFIG.digest)[:8], "little"),
+        *(CONFIG.states, CONFIG.actions, CONFIG.format.integer, CONFIG.format.fraction),
+        *(CONFIG.link.buffer_bytes, build, digest, nonce),
+    )
 
 
 @pytest.mark.parametrize(("idle", "stall"), PACES)
 def test_answers_are_the_frames_of_the_document(idle: float, stall: float) -> None:
-    responder = Responder(CONFIG)
+    responder, rng = Responder(CONFIG), random.Random(8)
     line: list[int] = []
+    frames = b"\0"
+    given: list[tuple[Any, bytes]] = []  # streams, and what they carry
 
     async def stream(ctx: Any) -> None:
-        rng = random.Random(6)
-        for kind, _, data in CASES:
-            source = responder.totals if kind == Request.COUNTERS else responder.values
-            await send(ctx, source, data, rng, idle)
+        paces = random.Random(6)
+        while True:
+            while given:
+                await send(ctx, *given.pop(0), paces, idle)
+            await ctx.tick()
+
+    def answers(
+        values: dict[str, int], cases: list[tuple[int, int, int]]
+    ) -> Iterator[dict[str, int]]:
+        """Return what the responder is asked for, and note the frames to come."""
+        nonlocal frames
+        for kind, status, size in cases:
+            data, seq = rng.randbytes(size), rng.getrandbits(16)
+            given.append((responder.totals if kind == Request.COUNTERS else responder.values, data))
+            if status == StatusCode.OK and kind == Request.HELLO:
+                data = hello(values["build"], values["digest"], values["nonce"])
+            if status == StatusCode.OK and kind == Request.STATUS:
+                data = struct.pack("<III", *(values[x] for x in ("digest", "noise_x", "noise_w")))
+            common = COMMON.pack(status, values["expected"], values["applied"])
+            frames += encode_frame(kind ^ ANSWER, seq, values["epoch"], common + data)
+            yield {"type": kind, "seq": seq, "status": status, "data_bytes": size}
 
     async def bench(ctx: Any) -> None:
-        session = responder.session
-        for register, value in (
-            *((session.epoch, EPOCH), (session.expected, EXPECTED), (session.nonce, NONCE)),
-            *((responder.applied, APPLIED), (responder.digest, DIGEST), (responder.build, BUILD)),
-            *((responder.noise_x, X), (responder.noise_w, W)),
-        ):
-            ctx.set(register, value)
-        starts = [
-            {"type": kind, "seq": at, "status": status, "data_bytes": len(data)}
-            for at, (kind, status, data) in enumerate(CASES)
-        ]
-        await send(ctx, responder.answers, starts, random.Random(5), idle)
-        await ctx.tick().until(responder.idle)
+        values: dict[str, int] = {}
+        for number in range(ROUNDS):
+            for of, names in (
+                (responder.session, ("epoch", "expected", "nonce")),
+                (responder, ("applied", "digest", "build", "noise_x", "noise_w")),
+            ):
+                for name in names:
+                    mask = (1 << len(getattr(of, name))) - 1
+                    if number % 2 == 0:  # each bit changes in the next round
+                        values[name] = rng.randint(0, mask)
+                    else:
+                        values[name] ^= mask
+                    ctx.set(getattr(of, name), values[name])
+            sizes = (0x2A, 700 if stall else 0x3FD5)
+            cases = CASES if number else [(Request.READ, StatusCode.OK, size) for size in sizes]
+            await send(ctx, responder.answers, answers(values, cases), random.Random(5), idle)
+            await ctx.tick().until(responder.idle)
 
     simulate(responder, bench, stream, collect(responder.line, random.Random(7), stall, line))
-    common = COMMON.pack
-    assert bytes(line) == b"\0" + b"".join(
-        encode_frame(
-            kind ^ ANSWER,
-            at,
-            EPOCH,
-            common(status, EXPECTED, APPLIED)
-            + (data or (FIXED.get(kind, b"") if status == StatusCode.OK else b"")),
-        )
-        for at, (kind, status, data) in enumerate(CASES)
-    )
+    assert bytes(line) == frames

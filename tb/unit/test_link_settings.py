@@ -10,13 +10,14 @@ from tb.unit.streams import simulate
 
 from qstep.config import Config
 from qstep.fixed import COEFFICIENT_ONE
-from qstep.protocol import Request, StatusCode
+from qstep.protocol import LEAST_DIVISOR, Request, StatusCode
 from qstep_rtl.handle_rate import RateHandler
 from qstep_rtl.handle_settings import SettingsHandler
 
 pytestmark = pytest.mark.unit
 
 CONFIG = Config(states=25, actions=3)
+OK, OUT_OF_RANGE = StatusCode.OK, StatusCode.OUT_OF_RANGE
 
 
 def judged(
@@ -35,8 +36,8 @@ def judged(
             ctx.set(port.start, 0)
             await ctx.tick().until(~port.busy)
             status = StatusCode(ctx.get(port.status))
-            assert status in (StatusCode.OK, StatusCode.OUT_OF_RANGE)
-            out.append(status == StatusCode.OK)
+            assert status in (OK, OUT_OF_RANGE)
+            out.append(status == OK)
 
     simulate(handler, bench)
     return out
@@ -65,6 +66,38 @@ def test_baud_takes_a_divisor_from_eight_up() -> None:
     payloads = [struct.pack("<H", divisor) for divisor in cases]
     taken = judged(RateHandler(CONFIG), Request.BAUD, payloads)
     assert taken == [divisor >= 8 for divisor in cases]
+
+
+def test_a_rate_is_set_when_its_answer_has_left_and_a_break_puts_it_back() -> None:
+    handler = RateHandler(CONFIG)
+    port = handler.request
+
+    async def bench(ctx: Any) -> None:
+        before = CONFIG.link.divisor
+        for divisor in (0x5555, 0xAAAA, 7, 0x5555):
+            ctx.set(port.fields.as_value(), divisor)
+            ctx.set(port.start, 1)
+            await ctx.tick()
+            ctx.set(port.start, 0)
+            legal = divisor >= LEAST_DIVISOR
+            assert StatusCode(ctx.get(port.status)) == (OK if legal else OUT_OF_RANGE)
+            assert ctx.get(port.lingers) == legal
+            if legal:
+                ctx.set(port.answered, 1)
+                await ctx.tick()
+                ctx.set(port.answered, 0)
+                await ctx.tick().repeat(9)
+                assert (ctx.get(handler.divisor), ctx.get(port.lingers)) == (before, 1)
+                ctx.set(handler.quiet, 1)
+                await ctx.tick()
+                ctx.set(handler.quiet, 0)
+                before = divisor
+            assert (ctx.get(handler.divisor), ctx.get(port.lingers)) == (before, 0)
+        ctx.set(handler.line_break, 1)
+        await ctx.tick()
+        assert ctx.get(handler.divisor) == CONFIG.link.divisor
+
+    simulate(handler, bench)
 
 
 def test_settings_are_the_last_ones_in_range_and_a_refused_request_changes_none() -> None:

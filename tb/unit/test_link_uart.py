@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 import pytest
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import Component, In, Out
 from tb.unit.streams import collect_pulses, send, simulate
 
@@ -52,6 +52,34 @@ def over_the_line(data: bytes, divisor: int, receiver_divisor: int, idle: float)
 
     simulate(loop, bench, collect_pulses(loop.receiver.valid, (loop.receiver.data,), received))
     return bytes(byte for (byte,) in received)
+
+
+def test_a_bit_lasts_as_many_clocks_as_every_bit_of_the_divisor_says() -> None:
+    loop, reset = Loop(), Signal()
+
+    async def bench(ctx: Any) -> None:
+        for divisor in (0x5555, 0xAAAA):
+            ctx.set(loop.sender.bytes.valid, 0)
+            ctx.set(reset, 1)
+            await ctx.tick()
+            ctx.set(reset, 0)
+            ctx.set(loop.divisor, LEAST_DIVISOR)  # for the pause after a reset
+            await ctx.tick().until(loop.sender.bytes.ready)
+            ctx.set(loop.divisor, divisor)
+            ctx.set(loop.receiver_divisor, divisor)
+            ctx.set(loop.sender.bytes.payload, 0xFF)
+            ctx.set(loop.sender.bytes.valid, 1)
+            await ctx.tick().until(~loop.rx)
+            await ctx.tick().repeat(divisor - 2)
+            assert not ctx.get(loop.rx), "the start bit is over"
+            await ctx.tick()
+            assert ctx.get(loop.rx), "the first bit is late"
+            await ctx.tick().repeat(divisor // 2 - 8)
+            assert ctx.get(loop.receiver.data) == 0
+            await ctx.tick().repeat(16)
+            assert ctx.get(loop.receiver.data) == 0x80, "it was not read in its middle"
+
+    simulate(loop, bench, reset=reset)
 
 
 @pytest.mark.parametrize("divisor", [LEAST_DIVISOR, LEAST_DIVISOR + 1, 16])
