@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amaranth import Module, Signal, Value
+from amaranth import Module, Signal
 from amaranth.back import verilog
 from amaranth.hdl import ClockDomain
 from amaranth.lib.wiring import Component
@@ -24,6 +24,7 @@ from amaranth.sim import Simulator
 from tb.bench import BUILD, RTL, Run
 from tb.formal import blocks as generated_blocks
 from tb.mutate.forks import PASSED, fork_for_each
+from tb.netlist_bridge import bridge, harness, load, ports
 from tb.unit import streams
 from tb.verilated import shared_library
 
@@ -32,45 +33,9 @@ from qstep_rtl.invariants import GENERATED
 
 __all__ = ["Generated"]
 
-_HARNESS = """#include "V{top}.h"
-extern "C" V{top} *make() {{ return new V{top}; }}
-extern "C" void evaluate(V{top} *top, int clk, const uint32_t *in, uint32_t *out) {{
-  top->clk = clk;
-{lines}
-}}
-"""
-
-
-def _ports(block: Component) -> dict[str, tuple[Value, bool]]:
-    """Return the ports of a block by their names in Verilog: the value, and whether it is an input."""
-    return {
-        name: (value, way.name == "Input")
-        for name, (value, way) in generated_blocks.ports(block).items()
-        if len(value) and name != "clk"
-    }
-
 
 def _widths(block: Component) -> dict[str, tuple[int, bool]]:
-    return {name: (len(value), is_input) for name, (value, is_input) in _ports(block).items()}
-
-
-def _words(value: Value) -> int:
-    return (len(value) + 31) // 32
-
-
-def _pieces(ports: dict[str, tuple[Value, bool]], inputs: bool) -> list[str]:
-    """Return the C++ statements that move words of 32 bits to the inputs, or from the outputs."""
-    lines = []
-    for name, (value, is_input) in ports.items():
-        for word in range(_words(value)) if is_input is inputs else ():
-            port = f"top->{name.replace('__', '___05F')}" + (f"[{word}]" if len(value) > 64 else "")
-            low = len(value) > 64 or not word
-            if inputs:
-                given = f"in[{len(lines)}]"
-                lines.append(f"{port} = {given};" if low else f"{port} |= QData({given}) << 32;")
-            else:
-                lines.append(f"out[{len(lines)}] = {port}{'' if low else ' >> 32'};")
-    return lines
+    return {name: (len(value), is_input) for name, (value, is_input) in ports(block).items()}
 
 
 @dataclass(frozen=True)
@@ -155,17 +120,12 @@ class Generated:
 
     def _library(self, netlist: Path) -> ctypes.CDLL:
         top = self.run.top
-        ports = {"mutant": (Signal(16), True), "rst": (Signal(), True), **_ports(self.block)}
-        lines = [*_pieces(ports, True), "top->eval();", *_pieces(ports, False)]
-        harness = netlist.with_name("harness.cpp")
-        text = _HARNESS.format(top=top, lines="\n".join(f"  {line}" for line in lines))
-        harness.write_text(text, encoding="utf-8")
-        made = shared_library(top, RTL, [], harness, generated=netlist.read_text(encoding="utf-8"))
-        library = ctypes.CDLL(str(made))
-        pointer = ctypes.c_void_p
-        library.make.restype = pointer
-        library.evaluate.argtypes = [pointer, ctypes.c_int, pointer, pointer]
-        return library
+        given = {"mutant": (Signal(16), True), "rst": (Signal(), True), **ports(self.block)}
+        cpp = netlist.with_name("harness.cpp")
+        cpp.write_text(harness(top, given), encoding="utf-8")
+        return load(
+            shared_library(top, RTL, [], cpp, generated=netlist.read_text(encoding="utf-8"))
+        )
 
 
 class _Plugin:
@@ -204,33 +164,9 @@ class _Plugin:
 
 def _simulator(block: Component, reset: Signal, library: ctypes.CDLL, number: int) -> Simulator:
     """Return a simulator in which a netlist drives the outputs of a block."""
-    ports = _ports(block).values()
-    inputs = [reset, *(value for value, is_input in ports if is_input)]
-    outputs = [value for value, is_input in ports if not is_input]
-    read = (ctypes.c_uint32 * sum(map(_words, outputs)))()
-    top = library.make()
     module = Module()
     module.domains.sync = domain = ClockDomain()
-
-    def evaluate(clk: int, values: Sequence[Any]) -> bytes:
-        parts = [
-            (int(value) & (1 << len(port)) - 1).to_bytes(4 * _words(port), "little")
-            for port, value in zip(inputs, values, strict=True)
-        ]
-        library.evaluate(top, clk, number.to_bytes(4, "little") + b"".join(parts), read)
-        return bytes(read)
-
-    async def bridge(ctx: Any) -> None:
-        async for edge, *values in ctx.edge(domain.clk, 1).changed(*inputs):
-            if edge:
-                evaluate(0, values)
-            data = evaluate(1 if edge else 0, values)
-            at = 0
-            for port in outputs:
-                size = 4 * _words(port)
-                ctx.set(port, int.from_bytes(data[at : at + size], "little"))
-                at += size
-
+    given = {"rst": (reset, True), **ports(block)}
     simulator = Simulator(module)
-    simulator.add_process(bridge)
+    simulator.add_process(bridge(library, domain, given, number.to_bytes(4, "little")))
     return simulator
