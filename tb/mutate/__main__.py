@@ -32,6 +32,7 @@ from tb.mutate.blocks import BLOCKS, Block
 from tb.mutate.contracts import Contract
 from tb.mutate.equivalence import SECONDS, verdict
 from tb.mutate.generated import Generated
+from tb.mutate.lemmas import prove
 from tb.mutate.netlist import Netlist, netlist
 from tb.mutate.record import LEFT, Judged, kept, left_of, note, rescored, scores
 from tb.mutate.seen import write_circuit
@@ -168,6 +169,7 @@ def _compared(
     path = made.verilog.parent / f"equivalent-{digest.hexdigest()[:16]}.json"
     found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     if missing := [number for number in numbers if str(number) not in found]:
+        prove(text)
         with ProcessPoolExecutor(jobs) as pool:
             compare = partial(verdict, text, clocks=_CLOCKS, limit_s=seconds)
             answers = pool.map(compare, missing)

