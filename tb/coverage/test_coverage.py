@@ -234,8 +234,8 @@ def test_a_short_value_is_shown_whole():
 def test_branches_of_python_that_no_test_takes_are_missed(tmp_path: Path) -> None:
     test = tmp_path / "test_one_branch.py"
     test.write_text(TAKES_ONE_BRANCH, encoding="utf-8")
-    status, counts = python.measured([str(test)], 1, tmp_path / "counts")
-    assert status == 0
+    failed, counts = python.measured([test], 1, tmp_path / "counts")
+    assert failed == []
     counts.json_report(outfile=str(tmp_path / "report.json"))
     _, _, _, missing, _ = counts.analysis2(str(TB.parent / "sw/qstep/checks.py"))
     folders = python.by_folder(tmp_path / "report.json")
@@ -243,4 +243,5 @@ def test_branches_of_python_that_no_test_takes_are_missed(tmp_path: Path) -> Non
     assert 0 < folders["sw/qstep"]["covered branches"] < folders["sw/qstep"]["branches"]
     assert folders["sw/qstep/link"]["covered statements"] == 0
     test.write_text("def test_fails(): assert False", encoding="utf-8")
-    assert python.measured([str(test)], 1, tmp_path / "counts")[0] != 0
+    assert python.measured([test], 1, tmp_path / "counts")[0] == []  # kept
+    assert python.measured([test], 1, tmp_path / "others")[0] == [test]

@@ -57,8 +57,8 @@ def test_the_record_has_no_command_that_no_row_has() -> None:
     ("missing", "record", "verdict", "says"),
     [
         ("", {"pytest a": FOUND}, "met", "1,200 tests"),
-        ("no b", {"pytest a": FOUND}, "partly", "1,200 tests; no b"),
-        ("no b", {}, "not met", "`pytest a` was not run; no b"),
+        ("{skipped} b", {"pytest a": FOUND}, "partly", "1,200 tests; 0 b"),
+        ("no b", {}, "not met", "`pytest a` was not run"),
         ("", {"pytest a": replace(FOUND, passed=False)}, "not met", "`pytest a` fails"),
     ],
 )
@@ -102,6 +102,8 @@ def test_figures_of_the_tools_are_read(tmp_path: Path) -> None:
         {"exact": 5, "coverage": {"ties": [2, 2], "ends": [3, 3]}},
         {"exact": 2, "coverage": {}},
     ]
+    file.write_text('{"blocks": 3}', encoding="utf-8")
+    assert read("python -m tb.mutate.scores", file) == ({"blocks": 3}, [])
     file.write_text(json.dumps(runs), encoding="utf-8")
     assert read("make sim", file) == ({"runs": 2, "exact": 7, "bins": 5}, runs)
     assert read("make lint", file) == ({}, [])
@@ -115,7 +117,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     count = f"{sys.executable} -c \"open('count', 'a').write('x')\""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(run, "_ROOT", tmp_path)
-    monkeypatch.setattr(run, "_sources", lambda: "key")
+    monkeypatch.setattr(run, "source_digest", lambda: "key")
     monkeypatch.setattr(run, "PAGE", tmp_path / "page.md")
     monkeypatch.setattr(run, "REPORT", tmp_path / "report/index.html")
     monkeypatch.setattr(run, "RECORD", tmp_path / "record.json")

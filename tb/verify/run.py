@@ -18,29 +18,18 @@ from pathlib import Path
 import click
 from rich.console import Console
 from tb.bench import TB
+from tb.source_digest import source_digest
 from tb.verify import figures
 from tb.verify.page import PAGE, renewed
 from tb.verify.report import REPORT, report
 from tb.verify.rows import RECORD, ROWS, Found, commands_of, read_record, write_record
 
 from qstep.files import make_folder, write_atomically
-from qstep_rtl.sources import substance
 
 __all__ = ["main"]
 
 _ROOT = TB.parent
-_SOURCES = ("rtl", "sw", "sim", "fpga/qstep_fpga", "tb")
-_SUFFIXES = (".py", ".sv", ".svh", ".v", ".rdl", ".toml", ".cpp", ".h", ".c")
 _TAIL = 40  # lines of a failed command's output
-
-
-def _sources() -> str:
-    """Return a digest of everything that hardware, software and tests are made of."""
-    digest = hashlib.sha256()
-    for path in sorted(p for part in _SOURCES for p in (_ROOT / part).rglob("*")):
-        if path.suffix in _SUFFIXES and path.parent != Path(__file__).parent:
-            digest.update(f"{path.relative_to(_ROOT)}\0{substance(path)}\0".encode())
-    return digest.hexdigest()[:16]
 
 
 def _commit() -> str:
@@ -84,7 +73,7 @@ def main(row: tuple[int, ...], fresh: bool, page: bool) -> None:
     record = read_record(RECORD)
     chosen = [each for each in ROWS if each.number in row or not row]
     commands = [] if page else commands_of(chosen)
-    sources = _sources() if commands else ""
+    sources = source_digest() if commands else ""
     for number, command in enumerate(commands, 1):
         place = f"[{number}/{len(commands)}] {command}"
         old = record.get(command)
