@@ -262,6 +262,45 @@ def test_cobs_encoder_offers_a_frame_at_once_and_without_gaps() -> None:
     simulate(encoder, bench)
 
 
+def test_cobs_encoder_takes_bytes_without_a_pause_until_its_ring_is_full() -> None:
+    encoder, rng = CobsEncoder(), random.Random(11)
+    line: list[int] = []
+    given = 0
+
+    async def give(ctx: Any, clocks: int) -> list[int]:
+        """Offer bytes for so many clocks; return in which ones they were taken."""
+        nonlocal given
+        ready = [(await ctx.tick().sample(encoder.frame.ready))[2] for _ in range(clocks)]
+        given += sum(ready)
+        return ready
+
+    async def take(ctx: Any, count: int) -> None:
+        ctx.set(encoder.line.ready, 1)
+        for _ in range(count):
+            line.append((await ctx.tick().sample(encoder.line.payload))[2])
+        ctx.set(encoder.line.ready, 0)
+
+    async def bench(ctx: Any) -> None:
+        await ctx.tick().repeat(6)
+        ctx.set(encoder.frame.payload, {"data": 1, "last": 0})
+        ctx.set(encoder.frame.valid, 1)
+        pause = [1] * 254 + [0]
+        assert await give(ctx, 600) == [*pause, *pause, 1, *[0] * 89]
+        for taken in [*[1] * 12, *range(1, 9), *[1 << n for n in range(4, 9)], 255, 3, 100]:
+            ctx.set(encoder.frame.valid, 0)
+            await take(ctx, taken)
+            await ctx.tick().repeat(rng.randrange(3, 6))
+            ctx.set(encoder.frame.valid, 1)
+            ready = await give(ctx, taken + 8)
+            end = max((n for n, is_ready in enumerate(ready, 1) if is_ready), default=0)
+            assert ready[:end].count(0) <= 3, "a pause, though there is room"
+            # The delimiter, the first code, one for each full block.
+            assert 2 + given + given // 254 - len(line) in (512, 513)
+        assert bytes(line) == (b"\0" + cobs.encode(b"\1" * given))[: len(line)]
+
+    simulate(encoder, bench)
+
+
 def test_encoder_without_a_delimiter_after_reset_is_noticed() -> None:
     text = inspect.getsource(blocks)
     begin = text.index("delimiting = Signal(init=1)")
