@@ -29,9 +29,9 @@ import numba
 import numpy
 import pytest
 from tb.mutate.python_mutants import Fault, faults
-from tb.mutate.record import note
+from tb.mutate.record import digest, note
 
-__all__ = ["MODULES", "survivors"]
+__all__ = ["ENOUGH", "MODULES", "files", "survivors"]
 
 _LOADED = (numba, numpy)
 """Loaded once, in front of all forks."""
@@ -42,6 +42,10 @@ _AGAIN = {"qstep", "qstep_rtl", "qstep_sim", "qstep_fpga", "tb", "gymnasium"}
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "build" / "mutants" / "python"
 _SPARE_S = 20
+
+ENOUGH = 0.9
+"""The share of its faults that a module's tests have to find."""
+
 _CHOSEN = "unit and not release"
 
 _WINDOW = tuple(f"tb/sw/test_window{what}.py" for what in ("", "_errors"))
@@ -81,6 +85,15 @@ class _Faulty(importlib.abc.MetaPathFinder):
         return importlib.util.spec_from_file_location(fullname, self._path, loader=loader)
 
 
+def files(module: str) -> dict[str, bytes]:
+    """Return the text that is mutated, by the module's name."""
+    return {module: _path(module).read_bytes()}
+
+
+def _path(module: str) -> Path:
+    return ROOT / "sw" / "qstep" / f"{module}.py"
+
+
 def _is_found(module: str, source: str, limit_s: float) -> tuple[bool, float]:
     """Run the module's tests on this text of it; return if one fails, and the time of the processor."""
     pid = os.fork()
@@ -91,12 +104,11 @@ def _is_found(module: str, source: str, limit_s: float) -> tuple[bool, float]:
         resource.setrlimit(resource.RLIMIT_CPU, (int(limit_s), int(limit_s) + 1))
         code: int = 1
         try:
-            path = ROOT / "sw" / "qstep" / f"{module}.py"
             name = f"qstep.{module.replace('/', '.')}"
             for loaded in list(sys.modules):
                 if loaded.partition(".")[0] in _AGAIN:
                     del sys.modules[loaded]
-            sys.meta_path.insert(0, _Faulty(name, path, source))
+            sys.meta_path.insert(0, _Faulty(name, _path(module), source))
             options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", _CHOSEN]
             code = int(pytest.main([*options, *MODULES[module]]))
         finally:
@@ -120,7 +132,7 @@ def survivors(module: str, count: int, seed: int, *, quiet: bool = True) -> tupl
     AssertionError
         The tests fail on the module as it is.
     """
-    source = (ROOT / "sw" / "qstep" / f"{module}.py").read_text(encoding="utf-8")
+    source = _path(module).read_text(encoding="utf-8")
     every = faults(source)
     chosen = every if len(every) <= count else random.Random(seed).sample(every, count)
     KEPT.mkdir(parents=True, exist_ok=True)
@@ -161,13 +173,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for module in given.module or MODULES:
         tried, missed = survivors(module, given.mutants, given.seed, quiet=not sys.stderr.isatty())
         share = 1 - len(missed) / tried
-        enough &= share >= 0.9
+        enough &= share >= ENOUGH
         print(f"{module}: {tried - len(missed)} of {tried} found, {share:.1%}")
         for fault in missed:
             print(f"    line {fault.line}: {fault.text}")
         if given.note:
             left = [{"line": fault.line, "text": fault.text} for fault in missed]
-            note("modules", module, {"faults": tried, "found": tried - len(left), "missed": left})
+            found = {"faults": tried, "found": tried - len(left), "missed": left}
+            note("modules", module, found | {"digest": digest(files(module))})
     return 0 if enough else 1
 
 

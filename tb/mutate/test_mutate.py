@@ -10,16 +10,17 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from tb.bench import BenchError
 from tb.mutate import __main__ as mutate
-from tb.mutate import record
+from tb.mutate import record, scores
 from tb.mutate.blocks import BLOCKS, Block
 from tb.mutate.contracts import Contract
 from tb.mutate.equivalence import verdict
 from tb.mutate.generated import Generated
 from tb.mutate.netlist import Mutant, Netlist
 from tb.mutate.one_mutant import with_mutant
-from tb.mutate.record import digest, kept
+from tb.mutate.record import kept
 from tb.mutate.seen import wrapper, write_circuit
 
 from qstep_fpga import tools
@@ -212,14 +213,36 @@ def test_release_tests_run_on_those_that_survive_the_others(
     assert [one.verdict for one in judged] == ["equivalent", "killed", "killed"]
 
 
-def test_what_is_kept_of_blocks_is_of_the_hardware_as_it_is() -> None:
-    found = kept()["blocks"]
-    for name, score in found.items():
-        assert score["digest"] == digest(BLOCKS[name].files()), f"python -m tb.mutate {name} --note"
-        others = score["killed"] + score["equivalent"] + len(score["survived"])
-        assert others == score["mutants"]
-    files = BLOCKS["hazard"].files()
-    assert found["hazard"]["digest"] != digest({"qs_hazard.sv": files["qs_hazard.sv"] + b"\n"})
+def test_what_is_kept_is_of_hardware_and_python_as_they_are() -> None:
+    found = kept()
+    assert scores.outdated(found) == []
+    counts = scores.figures(found)
+    assert counts["killed"] + counts["equivalent"] + counts["survived"] == counts["mutants"]
+    del found["blocks"]["tree"]
+    found["blocks"]["hazard"]["digest"] = found["modules"]["fixed"]["digest"] = "of others"
+    assert scores.outdated(found) == [
+        "python -m tb.mutate hazard --note",
+        "python -m tb.mutate tree --note",
+        "python -m tb.mutate.python fixed --note",
+    ]
+
+
+def test_the_scores_fail_if_a_run_is_out_of_date(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    block = {"mutants": 5, "killed": 3, "equivalent": 1, "survived": [{}]}
+    modules = {"a": {"faults": 10, "found": 9}, "b": {"faults": 9, "found": 8}}
+    monkeypatch.setattr(scores, "kept", lambda: {"blocks": {"x": block}, "modules": modules})
+    commands = ["python -m tb.mutate y --note"]
+    monkeypatch.setattr(scores, "outdated", lambda _: commands)
+    late = CliRunner().invoke(scores.main, [])
+    assert late.exit_code == 1
+    assert "out of date: python -m tb.mutate y --note" in late.output
+    commands.clear()
+    assert CliRunner().invoke(scores.main, ["--json", str(tmp_path / "x")]).exit_code == 0
+    counts = json.loads((tmp_path / "x").read_text())
+    assert counts["survived"] == counts["leaving"] == counts["enough"] == counts["blocks"] == 1
+    assert (counts["faults"], counts["found"]) == (19, 17)
 
 
 def test_the_run_fails_if_a_mutant_survives(

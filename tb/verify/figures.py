@@ -63,12 +63,17 @@ def _coverage(text: str) -> Figures:
     return figures | {"constants": found["constants"]}, []
 
 
+def _counts(text: str) -> Figures:
+    return json.loads(text), []
+
+
 _PYTEST = ["-m", "pytest", "-q", "-n", str(os.cpu_count() or 1), "--dist", "worksteal"]
 _TOOLS: dict[str, tuple[list[str], str, Callable[[str], Figures]]] = {
     "pytest": (_PYTEST, "--junitxml", _junit),
     "make sim": (["-m", "tb.run_sim"], "--json", _sim),
     "make coverage": (["-m", "tb.coverage"], "--json", _coverage),
     "make formal": (["-m", "tb.formal.run"], "--json", _formal),
+    "python -m tb.mutate.scores": (["-m", "tb.mutate.scores"], "--json", _counts),
 }
 """The module, its option for a file of figures, and what reads that file."""
 

@@ -65,19 +65,19 @@ class Row:
         return "not met" if not settled else "partly" if self.missing else "met"
 
     def says(self, record: dict[str, Found]) -> str:
-        """Return what is reached, with figures from the record, and what is missing."""
-        parts = []
+        """Return what is reached and missing, with figures from the record, or which commands lack."""
+        failures = []
         figures: Counter[str] = Counter()
         for command in self.commands:
             if command not in record:
-                parts.append(f"`{command}` was not run")
+                failures.append(f"`{command}` was not run")
             elif not record[command].passed:
-                parts.append(f"`{command}` fails")
+                failures.append(f"`{command}` fails")
             else:
                 figures.update(record[command].figures)
-        if not parts and self.reached:
-            parts.append(self.reached.format_map({k: f"{n:,}" for k, n in figures.items()}))
-        return "; ".join([*parts, *([self.missing] if self.missing else [])])
+        counts = {name: f"{count:,}" for name, count in figures.items()}
+        said = (text.format_map(counts) for text in (self.reached, self.missing) if text)
+        return "; ".join(failures or said)
 
 
 def _rows() -> tuple[Row, ...]:
