@@ -88,7 +88,12 @@ def epsilon(run: Run) -> Contract:
 
 
 def budget(run: Run) -> Contract:
-    """Agents step in stage 9 only if they had steps left in stage 11 of their last slot."""
+    """Agents step in stage 9 only if they had steps left in stage 11 of their last slot.
+
+    Lemmas: while a run begins or steps are granted, the pass over the rest is on.
+    """
+    slots = run.parameters["Slots"]
+    soon, later = (f"passes && place <= raw_slot_o + {more}" for more in (0, slots))
     return Contract(
         declare="reg [15:0] more = 0;"
         " wire [3:0] in_9 = raw_agent_o[39:36], in_11 = raw_agent_o[47:44];"
@@ -104,6 +109,23 @@ def budget(run: Run) -> Contract:
             "budget_rest_o": "0",  # a register inside, which the bench looks at between its changes
         },
         own="budget_",
+        inside={
+            name.removesuffix("_q").removesuffix("_o"): (f"u_budget.{name}", width)
+            for name, width in (
+                ("asked_q", 1),
+                ("begins_o", 1),
+                ("grants_q", 1),
+                ("left_o", 1),
+                ("passes_q", 1),
+                ("place_q", 6),
+            )
+        },
+        lemmas=(
+            f"!(started && asked && left) || ({soon})",
+            f"!(started && grants) || ({soon})",
+            f"!(started && begins && left) || ({later})",
+            "!(started && passes) || (left && place < 43)",
+        ),
     )
 
 
