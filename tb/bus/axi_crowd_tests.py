@@ -30,3 +30,17 @@ async def sixteen_actions_that_nobody_takes_wait_and_are_answered_in_any_order(d
         model.run(steps)
         await port.check(model)
     assert await port.read("refused") == 0
+
+
+@cocotb.test()
+async def the_one_of_sixteen_agents_that_is_not_answered_is_named(dut: Any) -> None:
+    port = await AgentsPort.started(dut)
+    for silent in (10, 5, 0):
+        await port.begin(1)
+        for _ in range(port.agents):
+            agent, state, action, _ = ACTION.unpack(bytes((await port.sink.recv()).tdata))
+            if agent != silent:
+                await port.source.send(port.answer_to(agent, state, action))
+        await port.idle()
+        assert await port.field("status", "silent") == 1
+        assert await port.field("status", "silent_agent") == silent

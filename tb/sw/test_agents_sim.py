@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from tb.agents.worlds import random_world
 from tb.generated import generated
 from tb.sw.lossy_port import LossyPort
+from tb.unit.device_pair import exchange
 
 from qstep.acting.agent import AgentSettings
 from qstep.acting.config import Acting, Algorithm
@@ -20,6 +22,16 @@ from qstep.config import Config, Link
 from qstep.devices.agents_device import LinkAgents
 from qstep.errors import ConfigError, RefusedError, SessionLostError
 from qstep.fixed import Rounding
+from qstep.link.frames import Frame, decode_frame, encode_frame
+from qstep.protocol import (
+    ARGUMENTS,
+    COMMON,
+    WORD_BYTES,
+    Region,
+    Request,
+    StatusCode,
+    max_payload,
+)
 from qstep_rtl import sources
 from qstep_sim.build import compile_library
 from qstep_sim.port import SimPort
@@ -125,6 +137,38 @@ def test_counters_are_read_while_a_job_runs_and_stop_ends_it_after_whole_steps(
         model.run(own.steps)
         assert (states[number], own) == (model.states[number], model.counters[number])
         assert np.array_equal(device.table[number], model.table[number])
+
+
+def test_words_at_any_place_of_a_world_are_read_or_refused(port: SimPort) -> None:
+    rng, most = (
+        random.Random(1),
+        (max_payload(CONFIG.link.buffer_bytes) - COMMON.size) // WORD_BYTES,
+    )
+    device = opened(port)
+
+    def asked(kind: Request, epoch: int, payload: bytes) -> Frame:
+        (answer,) = exchange(port, encode_frame(kind, 0, epoch, payload), 1)
+        frame = decode_frame(answer)
+        assert frame is not None
+        return frame
+
+    device.run(1)
+    epoch = asked(Request.HELLO, 0, rng.randbytes(4)).epoch
+    assert len(asked(Request.COUNTERS, epoch, b"").payload) == COMMON.size + 7 * 8
+    for _ in range(40):
+        # Words of an agent that does not exist, in the other regions, are never answered.
+        region = rng.choice([Region.WORLD, Region.STARTS, 6, 255])
+        run, count = (
+            rng.choice([0, *range(256)]),
+            rng.choice([rng.randint(0, most + 2), rng.getrandbits(16)]),
+        )
+        where = (region, rng.getrandbits(32), run, rng.getrandbits(32), count)
+        epoch = asked(Request.HELLO, 0, rng.randbytes(4)).epoch
+        answer = asked(Request.FETCH, epoch, ARGUMENTS[Request.FETCH].pack(*where))
+        legal = region <= max(Region) and run > 0 and 0 < count <= most
+        status, _, _ = COMMON.unpack(answer.payload[: COMMON.size])
+        assert status == (StatusCode.OK if legal else StatusCode.OUT_OF_RANGE)
+        assert len(answer.payload) == COMMON.size + legal * count * WORD_BYTES
 
 
 def test_agents_of_a_shared_table_stop_after_whole_turns_and_go_on_as_the_model() -> None:

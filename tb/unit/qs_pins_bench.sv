@@ -150,8 +150,8 @@ module qs_pins_bench #(
 
     assign answer_next_state = next_q[answer_agent];
     assign answer_terminated = answer_next_state == 3'd7;
-    assign answer_reward = 16'(answer_next_state);
-    assign start_state = '0;
+    assign answer_reward = answer_valid ? 16'(answer_next_state) : noise_q;
+    assign start_state = {3{rst}};  // under reset it does not matter
 
     always_ff @(posedge clk) begin
       for (int n = 0; n < Agents; n++) if (left_q[n] != '0) left_q[n] <= left_q[n] - 1'b1;

@@ -271,7 +271,8 @@ def test_sequence_numbers_wrap_around() -> None:
     for first in range(0, frames, 100):
         numbers = [seq % (1 << 16) for seq in range(first, min(first + 100, frames))]
         epoch = pair.reference.epoch
-        pair.compare(b"".join(encode_frame(Request.APPLY_RAW, seq, epoch, b"") for seq in numbers))
+        pair.compare(b"".join(encode_frame(Request.STATUS, seq, epoch, b"") for seq in numbers))
+    assert pair.expected == frames % (1 << 16)
     agree_at_the_end(pair)
     port.close()
 
@@ -289,9 +290,13 @@ def test_answers_wait_for_a_slow_line() -> None:
     port = SimPort(config, uart=True)
     pair = Pair(port, config)
     pair.compare(encode_frame(Request.HELLO, 0, 0, NONCE))
-    kinds = [(Request.STATUS, b""), (Request.READ, struct.pack("<HBH", 0, 0, 9))] * 40
-    epoch = pair.reference.epoch
-    pair.compare(b"".join(encode_frame(k, seq, epoch, data) for seq, (k, data) in enumerate(kinds)))
+    pair.ask(Request.CLEAR)
+    seq, epoch = pair.expected, pair.reference.epoch
+    step = record(config, 1, 2, 3, 0)
+    frames = [encode_frame(Request.APPLY_RAW, seq + n, epoch, step) for n in range(60)]
+    pair.compare(b"".join(frames))
+    assert pair.reference.applied == len(frames)
+    pair.ask(Request.READ, struct.pack("<HBH", 0, 0, config.states * config.actions))
     port.close()
 
 

@@ -14,8 +14,19 @@ from tb.unit.commands_servants import Pace
 from tb.unit.conversations import Exchange, Talk
 from tb.unit.streams import PACES, collect, send, simulate
 
+from qstep.acting.config import Acting
 from qstep.config import Config
-from qstep.protocol import HEADER, Request, StatusCode, requests_of
+from qstep.protocol import (
+    ARGUMENTS,
+    COMMON,
+    HEADER,
+    WORD_BYTES,
+    Region,
+    Request,
+    StatusCode,
+    max_payload,
+    requests_of,
+)
 from qstep_rtl.commands import Commands
 
 pytestmark = pytest.mark.unit
@@ -117,3 +128,70 @@ def test_an_apply_does_not_wait_until_all_is_quiet_and_others_do() -> None:
     kinds = [(one.type, one.status) for one in answers]
     asked = (Request.HELLO, Request.APPLY_RAW, Request.STATUS)
     assert kinds == [(kind, StatusCode.OK) for kind in asked]
+
+
+@pytest.mark.parametrize("world", ["table", "live"])
+def test_requests_to_agents_arrive_with_every_bit_and_their_answers_return(world: str) -> None:
+    config = Config(9, 4, "Q4.4", acting=Acting(agents=3, world=world))
+    commands, rng = Commands(config), random.Random(6)
+    agents, most = (
+        commands.agents,
+        (max_payload(config.link.buffer_bytes) - COMMON.size) // WORD_BYTES,
+    )
+    answers: list[Any] = []
+    data: list[int] = []
+    seen: list[tuple[int, int]] = []
+
+    async def core(ctx: Any) -> None:
+        """Every word is its own index."""
+        while True:
+            *_, access, region, index = await ctx.tick().sample(
+                agents.access, agents.region, agents.index
+            )
+            if access:
+                seen.append((region, index))
+                ctx.set(agents.read, index)
+                ctx.set(agents.done, 1)
+                await ctx.tick()
+                ctx.set(agents.done, 0)
+
+    async def ask(ctx: Any, number: int, kind: Request, payload: bytes) -> StatusCode:
+        for was in (answers, data, seen):
+            was.clear()
+        nonce, silent = rng.getrandbits(32), rng.getrandbits(4)
+        ctx.set(agents.silent, number % 2)
+        ctx.set(agents.silent_agent, silent)
+        hello = HEADER.pack(Request.HELLO, 0, 0, 4) + struct.pack("<I", nonce)
+        body = HEADER.pack(kind, 0, nonce ^ (number + 2), len(payload)) + payload
+        await send(ctx, commands.bytes, hello + body, rng, 0.0)
+        while len(answers) < 2 or len(data) < answers[1].data_bytes:
+            await ctx.tick()
+        if kind == Request.PROGRESS:
+            assert data == [0x80 | silent if number % 2 else 0]
+        return StatusCode(answers[1].status)
+
+    async def bench(ctx: Any) -> None:
+        ctx.set(commands.quiet, 1)
+        for number in range(45):
+            if world == "table" and number % 3 == 0:
+                assert await ask(ctx, number, Request.PROGRESS, b"") == StatusCode.OK
+                continue
+            index, count = rng.getrandbits(30), rng.choice([rng.randint(1, 9), rng.getrandbits(16)])
+            place = (
+                rng.choice(list(Region)),
+                index,
+                rng.randint(1, 255),
+                rng.getrandbits(32),
+                count,
+            )
+            where = ARGUMENTS[Request.FETCH].pack(*place)
+            if count > most:
+                assert await ask(ctx, number, Request.FETCH, where) == StatusCode.OUT_OF_RANGE
+            else:
+                assert await ask(ctx, number, Request.FETCH, where) == StatusCode.OK
+                assert (seen[0], len(seen)) == ((place[0], index), count)
+                words = struct.pack(f"<{count}I", *(at for _, at in seen))
+                assert bytes(data) == words
+
+    watches = (collect(commands.answers, rng, 0.0, answers), collect(commands.data, rng, 0.3, data))
+    simulate(commands, bench, core, *watches)

@@ -58,7 +58,7 @@ def test_a_bit_lasts_as_many_clocks_as_every_bit_of_the_divisor_says() -> None:
     loop, reset = Loop(), Signal()
 
     async def bench(ctx: Any) -> None:
-        for divisor in (0x5555, 0xAAAA):
+        for divisor in (0x5555, 0xAAAA, 0x155):
             ctx.set(loop.sender.bytes.valid, 0)
             ctx.set(reset, 1)
             await ctx.tick()
