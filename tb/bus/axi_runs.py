@@ -23,6 +23,7 @@ __all__ = [
     "AXI_LANES",
     "MORE_AXI_LANES",
     "MOST_ACTIONS",
+    "agents_sources",
     "axi_acting_run",
     "axi_agents_run",
     "axi_crowd_run",
@@ -91,7 +92,7 @@ AXI_CROWD = replace(AXI_AGENTS, acting=Acting(agents=16, world="pins", deadline=
 
 
 @cache
-def _agents_sources(config: Config) -> tuple[Path, ...]:
+def agents_sources(config: Config) -> tuple[Path, ...]:
     """Return waivers for the agents and their generated source, kept as :func:`register_block` does."""
     text = agents_core(config)
     folder = BUILD / f"{CORE}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
@@ -133,6 +134,6 @@ def _agents_run(config: Config, tests: str, rtl: Path, stream_bytes: int, seed: 
         parameters,
         seed=seed,
         rtl=rtl,
-        sources=(*_agents_sources(config), *register_block(AGENTS), rtl / "qs_axi_agents.sv"),
+        sources=(*agents_sources(config), *register_block(AGENTS), rtl / "qs_axi_agents.sv"),
         build_args=(SLOTS_WAIVER,),
     )

@@ -1,4 +1,4 @@
-"""Measure the code coverage of the RTL, over all benches, and compare it with the waivers.
+"""Measure the code coverage of the hardware, over all benches, and compare it with the waivers.
 
     python -m tb.coverage [--jobs N] [--json FILE]
 
@@ -18,9 +18,9 @@ import click
 from rich.console import Console
 from tb.bench import TB, BenchError
 from tb.coverage.constants import constants
-from tb.coverage.points import counted, merged
+from tb.coverage.points import counted, merged, netlists
 from tb.coverage.report import as_json, as_table, as_text
-from tb.coverage.runs import all_runs, count, unmeasured
+from tb.coverage.runs import all_runs, all_tests, count, unmeasured
 from tb.coverage.waivers import judged, read_waivers
 
 from qstep.files import make_folder, write_atomically
@@ -34,13 +34,14 @@ OUT = TB.parent / "build" / "coverage"
 def main(jobs: int, figures: Path | None) -> None:
     waivers, runs = read_waivers(), all_runs()
     try:
-        files = count(runs, jobs, lambda line: print(line, flush=True))
+        files = count([*all_tests(), *runs], jobs, lambda line: print(line, flush=True))
     except BenchError as error:
         print(error)
         sys.exit(1)
     hits = merged(map(counted, files))
     print("looking for constants", flush=True)
-    verdict, absent = judged(hits, waivers, constants(runs, jobs)), unmeasured(hits)
+    is_constant = constants(runs, jobs, netlists(files))
+    verdict, absent = judged(hits, waivers, is_constant), unmeasured(hits)
     make_folder(OUT)
     write_atomically(OUT / "report.txt", as_text(verdict).encode())
     for path in (OUT / "report.json", *([figures] if figures else [])):

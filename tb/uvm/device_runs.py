@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 
 from tb.bench import BUILD, RTL, TB, Run
@@ -53,10 +54,11 @@ def agents_run(config: Config) -> Run:
 
 
 def _run(config: Config, module: str) -> Run:
-    folder = BUILD / f"device-{config.digest[:12]}"
+    text = generated(config)["qstep_device"].encode()
+    folder = BUILD / f"device-{hashlib.sha256(text).hexdigest()[:12]}"
     make_folder(folder)
     device = folder / "qstep_device.v"
-    write_atomically(device, generated(config)["qstep_device"].encode())
+    write_atomically(device, text)
     toml = folder / f"{config_id(config)}.toml"
     toml.write_text(config.to_toml(), encoding="utf-8")
     agents = () if config.acting is None else (RTL / "qs_chain_pkg.sv",)
