@@ -49,8 +49,13 @@ class _Counters:
         for _, place, data in counters_writes(agent, counters):
             await self.access(agent, place & 15, data)
 
-    async def read(self, agent: int) -> AgentCounters:
-        words = [await self.access(agent, word) for word in range(16)]
+    async def read(self, agent: int, longest: int = 0) -> AgentCounters:
+        """Read all words, with pauses of up to so many clocks."""
+        words = []
+        for word in range(16):
+            words.append(await self.access(agent, word))
+            for _ in range(random.randrange(longest + 1)):
+                await FallingEdge(self.dut.clk_i)
         return counters_from(agent, lambda _, place: words[place & 15])
 
     async def act(self, clocks: int, often: float, saturating: float = 0.3) -> None:
@@ -137,12 +142,13 @@ async def counts_of_all_agents_carry_and_wrap_as_wide_numbers(dut: Any) -> None:
 async def words_that_are_read_while_agents_step_are_of_one_moment(dut: Any) -> None:
     bench = await _start(dut, AgentCounters(0xFFF0, 0xFFFF, 0xFFFD, 0xFFFC, -70_000))
     slots = bench.slots
-    acting = cocotb.start_soon(bench.act(slots.slots * 400, 1.0))
+    acting = cocotb.start_soon(bench.act(slots.slots * 800, 1.0))
     reads = 0
     while not acting.done():
         agent = random.randrange(slots.agents)
         behind = len(bench.history[agent])
-        seen = await bench.read(agent)
+        # In the longer pauses, the agent is swept again.
+        seen = await bench.read(agent, longest=random.choice([0, 60]))
         made = seen.steps - 0xFFF0
         assert seen == bench.history[agent][made], f"counters of agent {agent} are {seen}"
         assert made >= behind - slots.slots - 4, f"counters are {behind - made} steps old"
