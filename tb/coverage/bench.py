@@ -194,7 +194,7 @@ def counting_devices(counts: Counts) -> Iterator[None]:
 
     def made(port: SimPort, *arguments: Any, **options: Any) -> None:
         begin(port, *arguments, **options)
-        _, destroy, (device,), _ = port._release.detach()  # type: ignore[misc]
+        _, destroy, (device,), _ = port._release.detach()
         context = _context(port._library)
 
         def end() -> None:

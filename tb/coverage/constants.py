@@ -32,6 +32,9 @@ _SCRIPT = (
 )
 
 _SOURCE = re.compile(r"(?:.*/)?([\w.-]+):(\d+)\.")
+_INVENTED = re.compile(r"\$(?!signal)")
+"""A net of yosys; Amaranth calls a signal ``$signal`` if the Python gives it no name."""
+
 _BIT = re.compile(r"(?P<name>.*?)(?P<indices>(\[\d+\])*)")
 
 
@@ -104,7 +107,7 @@ def _nets(this: Run | Path) -> list[tuple[_Place, _Net]]:
     generated: dict[str, dict[int, Declaration]] = {}
     for net, about in module["netnames"].items():
         source = _SOURCE.match(about["attributes"].get("src", ""))
-        if not source or net.startswith("$"):
+        if not source or _INVENTED.match(net):
             continue
         values = "".join(bit if isinstance(bit, str) else "?" for bit in about["bits"])
         place = source[1], int(source[2])

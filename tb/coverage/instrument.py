@@ -65,7 +65,7 @@ def convert(block: Elaboratable, name: str = "top", **options: Any) -> str:
     It is also in a file of :data:`NETLISTS`, which the text names as its source.
     """
     if "ports" not in options:
-        options["ports"] = blocks.ports(block)  # type: ignore[arg-type]
+        options["ports"] = blocks.ports(block)
     fragment = Fragment.get(block, GENERATED)
     _instrument(fragment, "sync", itertools.count())
     for ours in ("emit_src", "strip_internal_attrs"):

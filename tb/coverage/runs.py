@@ -56,16 +56,19 @@ class PytestRun:
     module : str
         Such as ``tb.unit.test_link_cobs``.
     chosen : str
-        Of its tests, as ``pytest -k``; empty for all but release tests.
+        Of its tests, as ``pytest -k``; empty for all.
+    release : bool
+        Only release tests, or all but these.
     """
 
     module: str
     chosen: str = ""
+    release: bool = False
 
     @property
     def words(self) -> list[str]:
         """The options of pytest."""
-        return ["-m", "not release", "-k", self.chosen]
+        return ["-m", "release" if self.release else "not release", "-k", self.chosen]
 
     def __str__(self) -> str:
         return self.module.rpartition(".")[2]
@@ -79,6 +82,7 @@ def all_tests() -> list[PytestRun]:
     )
     return [
         *(PytestRun(f"tb.unit.test_link_{name}") for name in blocks),
+        PytestRun("tb.unit.test_link_session", "every_bit", release=True),
         PytestRun("tb.unit.test_crossing", "orders_and_words_cross"),
         PytestRun("tb.unit.test_deadline"),
         PytestRun("tb.unit.test_device", "not lint"),

@@ -11,6 +11,7 @@ import pytest
 from amaranth.back import verilog
 from tb.bench import BenchError
 from tb.coverage.bench import Counts, counting_devices, counting_netlists
+from tb.coverage.constants import constants
 from tb.coverage.instrument import measured
 from tb.coverage.points import Point, counted, declared, netlists
 from tb.coverage.runs import PytestRun, count
@@ -20,6 +21,7 @@ from tb.unit.streams import pulse_bytes, simulate
 from qstep.config import Config, Link
 from qstep.protocol import Request
 from qstep_rtl.cobs import CobsDecoder
+from qstep_rtl.handle_settings import SettingsHandler
 from qstep_sim.port import SimPort
 
 COBS = "rtl/qstep_rtl/cobs.py"
@@ -100,6 +102,25 @@ def test_a_simulated_device_counts_what_its_blocks_do(tmp_path: Path) -> None:
     assert (
         any("taken: with m.Case(Request.STATUS" in what for what in missed(hits, "branch")) is False
     )
+
+
+@pytest.mark.unit
+def test_a_bit_of_a_block_is_constant_if_nothing_at_its_ports_can_change_it() -> None:
+    with measured():
+        text = verilog.convert(SettingsHandler(Config(states=4, actions=3)), name="settings")
+    netlist = Path(text.split('"')[1])
+    is_constant = constants([], 1, [netlist])
+    places = {point.what: point for point in declared(netlist).values() if point.kind == "toggle"}
+
+    def proved(signal: str, bit: str = "") -> bool:
+        point = places[signal].point(f"{signal}{bit}:0->1")
+        assert point is not None
+        return is_constant(point)
+
+    assert proved("request__lingers")
+    assert proved("request__data_bytes", "[10]")
+    assert not proved("request__busy")
+    assert not proved("request__status", "[1]")
 
 
 @pytest.mark.unit

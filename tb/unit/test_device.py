@@ -293,7 +293,7 @@ def test_answers_wait_for_a_slow_line() -> None:
     pair.ask(Request.CLEAR)
     seq, epoch = pair.expected, pair.reference.epoch
     step = record(config, 1, 2, 3, 0)
-    frames = [encode_frame(Request.APPLY_RAW, seq + n, epoch, step) for n in range(60)]
+    frames = [encode_frame(Request.APPLY_RAW, seq + n, epoch, step) for n in range(120)]
     pair.compare(b"".join(frames))
     assert pair.reference.applied == len(frames)
     pair.ask(Request.READ, struct.pack("<HBH", 0, 0, config.states * config.actions))
@@ -309,6 +309,20 @@ def test_a_break_puts_the_rate_back() -> None:
     assert exchange(port, encode_frame(Request.STATUS, pair.expected, 0, b""), 1) == []
     port.send_break()
     pair.ask(Request.STATUS)
+    port.close()
+
+
+def test_a_reset_puts_the_rate_back() -> None:
+    config = CONFIGS[0]
+    port = SimPort(config, uart=True)
+    pair = Pair(port, config)
+    for divisor in (0x5555, 0xAAAA):
+        pair.compare(encode_frame(Request.HELLO, 0, 0, NONCE))
+        pair.ask(Request.BAUD, struct.pack("<H", divisor))
+        assert exchange(port, b"", 1) == []  # by then the device has changed its rate
+        port.reset()
+        pair.reference.reset()
+    pair.compare(encode_frame(Request.HELLO, 0, 0, NONCE))
     port.close()
 
 
