@@ -150,10 +150,8 @@ class _Notes:
             text = repr(condition)
             for pattern, replacement in _NAMED:
                 text = pattern.sub(replacement, text)
-            cases = [
-                (patterns, [self._note(at, f"expr {text} = {number}")], at)
-                for patterns, number in ((0, 0), (None, 1))
-            ]
+            zero, one = (self._note(at, f"expr {text} = {number}") for number in (0, 1))
+            cases = [(0, [zero], at), (None, [one], at)]
             yield Switch(condition, cases, src_loc=at)
 
 

@@ -87,23 +87,11 @@ def _is_passed(test: Path, place: Path) -> bool:
     if passed.exists():
         return True
     shutil.rmtree(place, ignore_errors=True)
-    command = [
-        sys.executable,
-        "-m",
-        "coverage",
-        "run",
-        f"--rcfile={_settings(place)}",
-        "-m",
-        "pytest",
-    ]
+    command = [sys.executable, "-m", "coverage", "run", f"--rcfile={_settings(place)}"]
+    command += ["-m", "pytest", "-q", str(test)]
     with (place / "log").open("w", encoding="utf-8") as log:
-        status = subprocess.run(
-            [*command, "-q", str(test)],
-            cwd=TB.parent,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            check=False,
-        ).returncode
+        out = {"stdout": log, "stderr": subprocess.STDOUT}
+        status = subprocess.run(command, cwd=TB.parent, check=False, **out).returncode
     is_right = status in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
     print(f"{test.name}: {'passed' if is_right else f'FAILED, see {log.name}'}", flush=True)
     if is_right:

@@ -99,9 +99,7 @@ def test_a_simulated_device_counts_what_its_blocks_do(tmp_path: Path) -> None:
     hits = counted(tmp_path / "counts.dat")
     assert {Path(point.file).parent.as_posix() for point in hits} == {"rtl/qstep_rtl"}
     assert hits[next(p for p in hits if p.file == COBS and p.what == "end:0->1")] == 1
-    assert (
-        any("taken: with m.Case(Request.STATUS" in what for what in missed(hits, "branch")) is False
-    )
+    assert not any("taken: with m.Case(Request.STATUS" in what for what in missed(hits, "branch"))
 
 
 @pytest.mark.unit

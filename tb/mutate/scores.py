@@ -27,16 +27,13 @@ __all__ = ["figures", "outdated"]
 
 def outdated(record: Mapping[str, Any]) -> list[str]:
     """Return the commands that renew what is missing in the record, or is of other sources."""
-    current = {
-        ("blocks", f"python -m tb.mutate {name} --note", name): block.files()
-        for name, block in BLOCKS.items()
-    } | {
-        ("modules", f"python -m tb.mutate.python {name} --note", name): files(name)
-        for name in MODULES
-    }
+    current = [
+        *(("blocks", "tb.mutate", name, block.files()) for name, block in BLOCKS.items()),
+        *(("modules", "tb.mutate.python", name, files(name)) for name in MODULES),
+    ]
     return [
-        command
-        for (kind, command, name), sources in current.items()
+        f"python -m {tool} {name} --note"
+        for kind, tool, name, sources in current
         if record[kind].get(name, {}).get("digest") != digest(sources)
     ]
 

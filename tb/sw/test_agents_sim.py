@@ -140,11 +140,8 @@ def test_counters_are_read_while_a_job_runs_and_stop_ends_it_after_whole_steps(
 
 
 def test_words_at_any_place_of_a_world_are_read_or_refused(port: SimPort) -> None:
-    rng, most = (
-        random.Random(1),
-        (max_payload(CONFIG.link.buffer_bytes) - COMMON.size) // WORD_BYTES,
-    )
-    device = opened(port)
+    rng, device = random.Random(1), opened(port)
+    most = (max_payload(CONFIG.link.buffer_bytes) - COMMON.size) // WORD_BYTES
 
     def asked(kind: Request, epoch: int, payload: bytes) -> Frame:
         (answer,) = exchange(port, encode_frame(kind, 0, epoch, payload), 1)
@@ -158,10 +155,8 @@ def test_words_at_any_place_of_a_world_are_read_or_refused(port: SimPort) -> Non
     for _ in range(40):
         # Words of an agent that does not exist, in the other regions, are never answered.
         region = rng.choice([Region.WORLD, Region.STARTS, 6, 255])
-        run, count = (
-            rng.choice([0, *range(256)]),
-            rng.choice([rng.randint(0, most + 2), rng.getrandbits(16)]),
-        )
+        run = rng.choice([0, *range(256)])
+        count = rng.choice([rng.randint(0, most + 2), rng.getrandbits(16)])
         where = (region, rng.getrandbits(32), run, rng.getrandbits(32), count)
         epoch = asked(Request.HELLO, 0, rng.randbytes(4)).epoch
         answer = asked(Request.FETCH, epoch, ARGUMENTS[Request.FETCH].pack(*where))

@@ -134,10 +134,8 @@ def test_an_apply_does_not_wait_until_all_is_quiet_and_others_do() -> None:
 def test_requests_to_agents_arrive_with_every_bit_and_their_answers_return(world: str) -> None:
     config = Config(9, 4, "Q4.4", acting=Acting(agents=3, world=world))
     commands, rng = Commands(config), random.Random(6)
-    agents, most = (
-        commands.agents,
-        (max_payload(config.link.buffer_bytes) - COMMON.size) // WORD_BYTES,
-    )
+    agents = commands.agents
+    most = (max_payload(config.link.buffer_bytes) - COMMON.size) // WORD_BYTES
     answers: list[Any] = []
     data: list[int] = []
     seen: list[tuple[int, int]] = []
