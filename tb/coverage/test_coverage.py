@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from tb.bench import RTL, TB, Run, run
-from tb.coverage import python
 from tb.coverage.constants import constants
 from tb.coverage.points import Point, counted
 from tb.coverage.report import as_text
@@ -222,28 +221,3 @@ def test_a_bench_that_does_less_leaves_points(tmp_path: Path) -> None:
 def test_every_run_of_the_coverage_has_a_name_of_its_own() -> None:
     commands = [this.command for this in all_runs()]
     assert len(set(commands)) == len(commands)
-
-
-TAKES_ONE_BRANCH = """
-from qstep.checks import shown
-
-def test_a_short_value_is_shown_whole():
-    assert shown(1) == "1"
-"""
-
-
-@pytest.mark.unit
-def test_branches_of_python_that_no_test_takes_are_missed(tmp_path: Path) -> None:
-    test = tmp_path / "test_one_branch.py"
-    test.write_text(TAKES_ONE_BRANCH, encoding="utf-8")
-    failed, counts = python.measured([test], 1, tmp_path / "counts")
-    assert failed == []
-    counts.json_report(outfile=str(tmp_path / "report.json"))
-    _, _, _, missing, _ = counts.analysis2(str(TB.parent / "sw/qstep/checks.py"))
-    folders = python.by_folder(tmp_path / "report.json")
-    assert missing
-    assert 0 < folders["sw/qstep"]["covered branches"] < folders["sw/qstep"]["branches"]
-    assert folders["sw/qstep/link"]["covered statements"] == 0
-    test.write_text("def test_fails(): assert False", encoding="utf-8")
-    assert python.measured([test], 1, tmp_path / "counts")[0] == []  # kept
-    assert python.measured([test], 1, tmp_path / "others")[0] == [test]
