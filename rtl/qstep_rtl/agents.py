@@ -20,6 +20,7 @@ from qstep.acting.config import LANE_AGENTS, Algorithm
 from qstep.config import Config
 from qstep.errors import ConfigError
 from qstep_rtl.deadline import Deadline
+from qstep_rtl.existing_agents import existing_agents
 from qstep_rtl.handle_agents import AgentsSignature
 from qstep_rtl.pins import PinWorld, connect_pins, pins_of
 from qstep_rtl.world_port import Circuit, WorldSignature, check_circuit
@@ -99,8 +100,9 @@ class Agents(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, acting, host = self._config, self._config.acting, self.agents
+        config, acting = self._config, self._config.acting
         assert acting is not None
+        host = existing_agents(m, config, self.agents)
         stop = Signal()
         ports: dict[str, Any] = {
             **lane_parameters(config),
@@ -122,7 +124,7 @@ class Agents(Component):
                 world = self.world
             else:
                 world = signature.create()
-                self._add_world(m, world, stop)
+                self._add_world(m, world, host, stop)
             for name, member in signature.members.items():
                 way = "o" if member.flow == Out else "i"
                 ports[f"{way}_world_{name}_{way}"] = getattr(world, name)
@@ -140,9 +142,9 @@ class Agents(Component):
             m.submodules.core = Instance("qs_acting", **ports)
         return m
 
-    def _add_world(self, m: Module, world: Any, stop: Signal) -> None:
+    def _add_world(self, m: Module, world: Any, host: Any, stop: Signal) -> None:
         """Add the circuit that answers at the port `world`, and its deadline, which causes `stop`."""
-        config, acting, host = self._config, self._config.acting, self.agents
+        config, acting = self._config, self._config.acting
         assert acting is not None
         answering: Circuit | PinWorld
         if acting.is_circuit:

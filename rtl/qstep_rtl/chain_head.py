@@ -20,6 +20,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import Component, In, Out
 
 from qstep.acting.config import Algorithm
+from qstep.acting.registers import FIRST_AGENT_BIT
 from qstep.config import Config
 from qstep.protocol import ALL_LANES, WORD_BYTES
 from qstep_rtl.handle_agents import AgentsSignature
@@ -68,9 +69,9 @@ def index_mask(config: Config) -> int:
     double = acting.algorithm is Algorithm.DOUBLE_Q_LEARNING
     outcome, start = ((n - 1).bit_length() for n in (acting.outcomes, acting.starts))
     fields = [  # first bit and number of bits; docs/agents.md
-        *((0, 3), (3, agent)),  # settings and contexts
-        *((0, 4), (4, agent)),  # counters
-        *((0, config.action_bits), (6, config.state_bits), (22, agent), (26, int(double))),
+        *((first, agent) for first in FIRST_AGENT_BIT.values()),
+        *((0, 3), (0, 4)),  # of settings and contexts, and of counters
+        *((0, config.action_bits), (6, config.state_bits), (26, int(double))),
         *((0, 2), (2, outcome), (8, config.action_bits), (14, config.state_bits)),  # outcomes
         *((0, 1), (1, start)),
     ]

@@ -5,8 +5,7 @@ Function    Ports and behaviour of ``docs/link.md`` around the hand-written lane
 Latency     See the blocks.
 Throughput  One byte per clock; a stream of full APPLY frames takes one clock per byte.
 Reset       The session is lost; Q-table and reward table keep their contents.
-Hazards     Everything that the host sends is answered, or dropped and counted, but for a FETCH of an
-            agent that does not exist, after which the device may have to be reset.
+Hazards     none: everything that the host sends is answered, or dropped and counted.
 Invariants  A transition is offered until the lane takes it, and is counted and digested exactly once, in
             the next clock.
 """

@@ -16,6 +16,7 @@ from amaranth.lib.wiring import Component, In, connect, flipped
 from qstep.config import Config
 from qstep_rtl.agents import lane_parameters
 from qstep_rtl.chain_head import DOWN, UP, ChainHead, index_mask
+from qstep_rtl.existing_agents import existing_agents
 from qstep_rtl.handle_agents import AgentsSignature
 
 __all__ = ["Farm", "island_parameters"]
@@ -50,7 +51,7 @@ class Farm(Component):
         m = Module()
         lanes = self._config.lanes
         m.submodules.head = head = ChainHead(self._config)
-        connect(m, flipped(self.agents), head.agents)
+        connect(m, flipped(existing_agents(m, self._config, self.agents)), head.agents)
 
         parameters = {f"p_{name}": value for name, value in island_parameters(self._config).items()}
         # The wires between the stops; the last ones are unused.

@@ -20,14 +20,13 @@ from amaranth.lib.wiring import Component, In, Out, Signature
 from qstep.config import Config
 from qstep.protocol import (
     ALL_LANES,
-    COMMON,
     MOST_STEPS,
     SILENT,
     WORD_BYTES,
     Region,
     Request,
     StatusCode,
-    max_payload,
+    max_words,
     requests_of,
 )
 from qstep_rtl.handler import HandlerSignature
@@ -107,7 +106,7 @@ class AgentsHandler(Component):
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        self._most_words = (max_payload(config.link.buffer_bytes) - COMMON.size) // WORD_BYTES
+        self._most_words = max_words(config.link.buffer_bytes)
         super().__init__(
             {
                 "request": In(HandlerSignature(config)),

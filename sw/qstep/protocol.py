@@ -42,6 +42,7 @@ __all__ = [
     "StatusCode",
     "arguments_of",
     "max_payload",
+    "max_words",
     "requests_of",
 ]
 
@@ -330,3 +331,8 @@ class RecordLayout:
 def max_payload(buffer_bytes: int) -> int:
     """Return the largest payload in bytes for a receive buffer of `buffer_bytes`."""
     return buffer_bytes // BUFFERS - OVERHEAD
+
+
+def max_words(buffer_bytes: int) -> int:
+    """Return the most words of 32 bits that an answer to FETCH has, for such a buffer."""
+    return (max_payload(buffer_bytes) - COMMON.size) // WORD_BYTES

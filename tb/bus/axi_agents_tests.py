@@ -368,6 +368,20 @@ async def what_cannot_be_done_during_a_job_is_refused_and_reported(dut: Any) -> 
         assert await port.read("word") & 0xFFFF == value
 
 
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def words_of_an_agent_that_does_not_exist_are_answered_and_written_nowhere(dut: Any) -> None:
+    port = await AgentsPort.started(dut)
+    for region, first in registers.FIRST_AGENT_BIT.items():
+        await port.write("word_region", value=region)
+        for _ in range(2):
+            await port.write("word_index", value=port.agents << first)
+            await port.write("word", value=0x55555555)
+            await port.write("word_index", value=port.agents << first)
+            await port.read("word")
+    assert await port.read("errors") == 0
+    await port.check(port.model())
+
+
 @cocotb.test()
 async def a_job_whose_world_is_silent_ends_and_the_next_one_says_its_actions_anew(dut: Any) -> None:
     port = await AgentsPort.started(dut)

@@ -30,7 +30,7 @@ from qstep.protocol import (
     Region,
     Request,
     StatusCode,
-    max_payload,
+    max_words,
 )
 from qstep_rtl import sources
 from qstep_sim.build import compile_library
@@ -139,9 +139,9 @@ def test_counters_are_read_while_a_job_runs_and_stop_ends_it_after_whole_steps(
         assert np.array_equal(device.table[number], model.table[number])
 
 
-def test_words_at_any_place_of_a_world_are_read_or_refused(port: SimPort) -> None:
+def test_words_at_any_place_are_read_or_refused(port: SimPort) -> None:
     rng, device = random.Random(1), opened(port)
-    most = (max_payload(CONFIG.link.buffer_bytes) - COMMON.size) // WORD_BYTES
+    most = max_words(CONFIG.link.buffer_bytes)
 
     def asked(kind: Request, epoch: int, payload: bytes) -> Frame:
         (answer,) = exchange(port, encode_frame(kind, 0, epoch, payload), 1)
@@ -153,8 +153,7 @@ def test_words_at_any_place_of_a_world_are_read_or_refused(port: SimPort) -> Non
     epoch = asked(Request.HELLO, 0, rng.randbytes(4)).epoch
     assert len(asked(Request.COUNTERS, epoch, b"").payload) == COMMON.size + 7 * 8
     for _ in range(40):
-        # Words of an agent that does not exist, in the other regions, are never answered.
-        region = rng.choice([Region.WORLD, Region.STARTS, 6, 255])
+        region = rng.choice([*Region, 6, 255])
         run = rng.choice([0, *range(256)])
         count = rng.choice([rng.randint(0, most + 2), rng.getrandbits(16)])
         where = (region, rng.getrandbits(32), run, rng.getrandbits(32), count)

@@ -18,13 +18,11 @@ from qstep.acting.config import Acting
 from qstep.config import Config
 from qstep.protocol import (
     ARGUMENTS,
-    COMMON,
     HEADER,
-    WORD_BYTES,
     Region,
     Request,
     StatusCode,
-    max_payload,
+    max_words,
     requests_of,
 )
 from qstep_rtl.commands import Commands
@@ -135,7 +133,7 @@ def test_requests_to_agents_arrive_with_every_bit_and_their_answers_return(world
     config = Config(9, 4, "Q4.4", acting=Acting(agents=3, world=world))
     commands, rng = Commands(config), random.Random(6)
     agents = commands.agents
-    most = (max_payload(config.link.buffer_bytes) - COMMON.size) // WORD_BYTES
+    most = max_words(config.link.buffer_bytes)
     answers: list[Any] = []
     data: list[int] = []
     seen: list[tuple[int, int]] = []

@@ -19,7 +19,7 @@ from tb.unit.standing_still import (
 from qstep.acting.config import Acting
 from qstep.config import Config, Link
 from qstep.errors import BuildError
-from qstep.protocol import BUFFERS, COMMON, HEADER, WORD_BYTES, Request, max_payload
+from qstep.protocol import BUFFERS, COMMON, HEADER, Request, max_words
 
 pytestmark = pytest.mark.formal
 
@@ -44,7 +44,7 @@ _WORKS_ON = (
     f"commands.fsm_state == 3 && {READER}.request__valid && {READER}.request__payload[26:24] == 0"
 )
 _MOST_LEFT = _LINK.buffer_bytes // BUFFERS - HEADER.size
-_MOST_WORDS = (max_payload(_LINK.buffer_bytes) - COMMON.size) // WORD_BYTES
+_MOST_WORDS = max_words(_LINK.buffer_bytes)
 _WORDS_FIT = f"({_HANDLER}.left != 0 && {_HANDLER}.left <= {_MOST_WORDS})"
 _DATA_LEFT = "(responder.fsm_state == 0 ? responder.answer[42:27] : responder.left)"
 

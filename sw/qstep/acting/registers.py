@@ -6,7 +6,7 @@ twin in hardware is ``qs_agents_pkg`` and ``qs_agent_bus``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,8 @@ from qstep.errors import ConfigError
 from qstep.protocol import Region
 
 __all__ = [
+    "AGENT_BITS",
+    "FIRST_AGENT_BIT",
     "HOLDS",
     "Access",
     "begin_write",
@@ -34,7 +36,13 @@ __all__ = [
     "world_writes",
 ]
 
-HOLDS = 1 << 8
+AGENT_BITS = 4
+"""Bits of an agent's number in an index."""
+
+FIRST_AGENT_BIT = {Region.SETTINGS: 3, Region.CONTEXT: 3, Region.COUNTERS: 4, Region.TABLE: 22}
+"""The lowest of these bits, in the regions whose words are an agent's."""
+
+HOLDS = 1 << FIRST_AGENT_BIT[Region.COUNTERS] + AGENT_BITS
 """Index, in the counters' region, of the number of held slots of a shared table, modulo 2^32."""
 
 _COLUMN_BITS = 32
@@ -70,7 +78,7 @@ def settings_writes(agent: int, settings: AgentSettings) -> list[Access]:
         code.shift << 25 | code.decrement,
         code.period - 1,
     )
-    return [Access(Region.SETTINGS, agent << 3 | field, word) for field, word in enumerate(data)]
+    return _writes(Region.SETTINGS, agent, data)
 
 
 def state_writes(agent: int, state: AgentState) -> list[Access]:
@@ -82,7 +90,7 @@ def state_writes(agent: int, state: AgentState) -> list[Access]:
         state.epsilon_count << 16 | state.episode_steps,
         state.begun << 30 | state.explored << 29 | state.action << 16 | state.state,
     )
-    return [Access(Region.CONTEXT, agent << 3 | field, word) for field, word in enumerate(data)]
+    return _writes(Region.CONTEXT, agent, data)
 
 
 def epsilon_writes(agent: int, state: AgentState) -> list[Access]:
@@ -96,7 +104,7 @@ def state_from(agent: int, read: Read) -> AgentState:
     An agent that waits for its world has already drawn for the pending step: its word is the
     previous one.
     """
-    low, high, epsilon, counts, place = (read(Region.CONTEXT, agent << 3 | f) for f in range(5))
+    low, high, epsilon, counts, place = (read(*_at(Region.CONTEXT, agent, n)) for n in range(5))
     word = high << 32 | low
     return AgentState(
         word=retreated(word) if place >> 31 else word,
@@ -112,8 +120,8 @@ def state_from(agent: int, read: Read) -> AgentState:
 
 def begin_write(agent: int, read: Read) -> Access:
     """Return the writes that make an agent draw a start state next, with any pending draw."""
-    field = agent << 3 | 4
-    return Access(Region.CONTEXT, field, read(Region.CONTEXT, field) & 1 << 31)
+    region, place = _at(Region.CONTEXT, agent, 4)
+    return Access(region, place, read(region, place) & 1 << 31)
 
 
 def counters_writes(agent: int, counters: AgentCounters) -> list[Access]:
@@ -122,12 +130,12 @@ def counters_writes(agent: int, counters: AgentCounters) -> list[Access]:
     for name, length in _COUNTERS:
         value = getattr(counters, name)
         words += [value >> 16 * n & 0xFFFF for n in range(length)]
-    return [Access(Region.COUNTERS, agent << 4 | n, word) for n, word in enumerate(words)]
+    return _writes(Region.COUNTERS, agent, words)
 
 
 def counters_from(agent: int, read: Read) -> AgentCounters:
     """Read the counters of an agent, all of the same moment."""
-    words = iter([read(Region.COUNTERS, agent << 4 | n) for n in range(16)])
+    words = iter([read(*_at(Region.COUNTERS, agent, n)) for n in range(16)])
     values = {name: sum(next(words) << 16 * n for n in range(length)) for name, length in _COUNTERS}
     values["return_sum"] -= (values["return_sum"] >> 63) << 64
     return AgentCounters(**values)
@@ -135,7 +143,7 @@ def counters_from(agent: int, read: Read) -> AgentCounters:
 
 def table_index(agent: int, table: int, state: int, action: int) -> int:
     """Return the index of a table's value; `table` is 0 except in Double Q-learning."""
-    return table << 26 | agent << 22 | state << 6 | action
+    return table << 26 | agent << FIRST_AGENT_BIT[Region.TABLE] | state << 6 | action
 
 
 def world_writes(config: Config, world: WorldTable) -> Iterator[Access]:
@@ -175,6 +183,14 @@ def limit_write(max_episode_steps: int) -> Access:
     """Return the writes of the limit of steps of an episode, 0 for none."""
     word = 1 << 16 | max_episode_steps - 1 if max_episode_steps else 0
     return Access(Region.SETTINGS, _LIMIT, word)
+
+
+def _at(region: Region, agent: int, word: int) -> tuple[Region, int]:
+    return region, agent << FIRST_AGENT_BIT[region] | word
+
+
+def _writes(region: Region, agent: int, words: Iterable[int]) -> list[Access]:
+    return [Access(*_at(region, agent, n), word) for n, word in enumerate(words)]
 
 
 def _word(items: NDArray[Any], split: NDArray[np.int32], slot: int, bits: int, what: str) -> int:

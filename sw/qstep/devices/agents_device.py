@@ -14,6 +14,7 @@ from qstep.acting.checks import check_parts, checked_agents, reconfigured
 from qstep.acting.config import Algorithm
 from qstep.acting.fast_model import Trace
 from qstep.acting.registers import (
+    FIRST_AGENT_BIT,
     Access,
     Read,
     counters_from,
@@ -231,7 +232,7 @@ class LinkAgents(Closing):
     def counters(self) -> list[AgentCounters]:
         """The counters of the agents, each of one moment; readable while a job runs."""
         return [
-            counters_from(slot, self._words(lane, Region.COUNTERS, slot << 4, _COUNTER_WORDS))
+            counters_from(slot, self._words(lane, Region.COUNTERS, slot, _COUNTER_WORDS))
             for lane, slot in self._places()
         ]
 
@@ -308,9 +309,10 @@ class LinkAgents(Closing):
         ]
 
     def _context(self, lane: int, slot: int) -> Read:
-        return self._words(lane, Region.CONTEXT, slot << 3, _CONTEXT_WORDS)
+        return self._words(lane, Region.CONTEXT, slot, _CONTEXT_WORDS)
 
-    def _words(self, lane: int, region: Region, first: int, count: int) -> Read:
+    def _words(self, lane: int, region: Region, slot: int, count: int) -> Read:
+        first = slot << FIRST_AGENT_BIT[region]
         words = self._fetch(lane, region, range(first, first + count))
         found = dict(zip(range(first, first + count), words, strict=True))
         return lambda _region, index: found[index]

@@ -1,0 +1,83 @@
+"""Words of agents that a device does not have are answered, and a STORE of them changes nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tb.agents.worlds import random_world
+from tb.unit.device_pair import exchange
+
+from qstep.acting.agent import AgentSettings
+from qstep.acting.config import Acting, Algorithm
+from qstep.acting.epsilon import Epsilon
+from qstep.acting.fast_model import FastActingModel
+from qstep.acting.registers import AGENT_BITS, FIRST_AGENT_BIT
+from qstep.config import Config, Link
+from qstep.devices.agents_device import LinkAgents
+from qstep.fixed import Rounding
+from qstep.link.frames import decode_frame, encode_frame
+from qstep.protocol import ALL_LANES, COMMON, WORD_BYTES, Request, StatusCode, arguments_of
+from qstep_sim.port import SimPort
+
+CONFIGS = {
+    "a lane": Config(
+        *(25, 3, "Q6.10"),
+        rounding=Rounding.STOCHASTIC,
+        acting=Acting(agents=3, algorithm=Algorithm.DOUBLE_Q_LEARNING, outcomes=2, starts=2),
+        link=Link(buffer_bytes=512),
+    ),
+    "a farm": Config(
+        *(7, 3, "Q6.10"),
+        rounding=Rounding.STOCHASTIC,
+        acting=Acting(agents=6, outcomes=2, starts=2),
+        link=Link(buffer_bytes=512),
+        lanes=3,
+    ),
+    "lockstep": Config(
+        *(25, 4, "Q4.4"),
+        acting=Acting(agents=18, lockstep=True, schedules=False, step_limit=False),
+        lanes=2,
+    ),
+}
+
+
+@pytest.mark.rtl
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=list(CONFIGS))
+def test_words_of_agents_that_do_not_exist_are_answered_and_change_nothing(config: Config) -> None:
+    port, layouts, expected = SimPort(config), arguments_of(config), 0
+
+    def ask(kind: Request, payload: bytes) -> bytes:
+        nonlocal expected
+        (answer,) = exchange(port, encode_frame(kind, expected, epoch, payload), 1)
+        frame = decode_frame(answer)
+        assert frame is not None
+        status, expected, _ = COMMON.unpack(frame.payload[: COMMON.size])
+        assert status == StatusCode.OK
+        return frame.payload[COMMON.size :]
+
+    assert config.acting is not None
+    in_lockstep = config.acting.lockstep
+    world = random_world(config, 0 if in_lockstep else 20, 3)
+    settings = [AgentSettings(0.5, 0.9, Epsilon(0.3), n) for n in range(config.acting.agents)]
+    device = LinkAgents(port, config, world, settings, 0.05)
+    model = FastActingModel(config, world, settings)
+    device.run(100)
+    epoch = decode_frame(exchange(port, encode_frame(Request.HELLO, 0, 0, b"last"), 1)[0]).epoch
+    for region, first in FIRST_AGENT_BIT.items():
+        for agent in range(config.lane_agents, 1 << AGENT_BITS):
+            for word in range(1 << min(first, 4)):
+                lane = [config.lanes - 1] if config.lanes > 1 else []
+                where = (region, agent << first | word, 1, 0, 1)
+                got = ask(Request.FETCH, layouts[Request.FETCH].pack(*where, *lane))
+                assert len(got) == WORD_BYTES
+                if in_lockstep:
+                    continue  # what lanes share is set by a write to any agent
+                lanes = [ALL_LANES] if lane else []
+                payload = layouts[Request.STORE].pack(*where, *lanes) + b"\x55" * WORD_BYTES
+                assert ask(Request.STORE, payload) == b""
+    device.reconnect()
+    device.run(100)
+    model.run(200)
+    assert np.array_equal(device.table, model.table)
+    assert (device.states, device.counters) == (model.states, model.counters)
+    port.close()
