@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import doctest
 import subprocess
 import sys
-from types import ModuleType
 from typing import Any
 
 import gymnasium as gym
@@ -16,9 +14,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from tb.sw.vector_steps import poles
 
-from qstep import metrics
-from qstep.deep import spaces
-from qstep.envs import IDS, CartPoleTable, GridWorld, Snake, cartpole_vector
+from qstep.envs import IDS, CartPoleTable, GridWorld, Snake
 from qstep.envs.snake_rules import Observation
 from qstep.envs.vector import led_to
 from qstep.errors import EnvironmentSpaceError
@@ -177,12 +173,3 @@ def test_what_was_returned_is_not_changed_by_later_steps() -> None:
 def test_step_needs_an_episode() -> None:
     with pytest.raises(EnvironmentSpaceError, match="no episode has begun; call reset before"):
         gym.make_vec("qstep/CartPole-v0", 1).step([0])
-
-
-@pytest.mark.parametrize(
-    "module", [cartpole_vector, spaces, metrics], ids=lambda module: module.__name__
-)
-def test_examples_of_the_docstrings_run(module: ModuleType) -> None:
-    failed, tried = doctest.testmod(module)
-    assert tried > 0
-    assert failed == 0

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import doctest
 from collections.abc import Callable, Sequence
-from types import ModuleType
 from typing import Any
 
 import gymnasium as gym
@@ -13,7 +11,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from tb.sw.vector_steps import snakes, stepped
 
-from qstep.envs import Snake, make, snake, snake_vector, table_size
+from qstep.envs import Snake, make, table_size
 from qstep.envs.snake_rules import Cell, Observation
 from qstep.envs.snake_vector import SnakeVectorEnv
 from qstep.envs.splitmix import SplitMix64
@@ -337,9 +335,3 @@ def test_generator_discards_what_would_favour_a_number() -> None:
     chance = SplitMix64(1)
     draws = [chance.below(3 << 30) for _ in range(3000)]
     assert 900 < sum(number % 3 == 0 for number in draws) < 1100
-
-
-@pytest.mark.parametrize("module", [snake, snake_vector], ids=["plain", "compiled"])
-def test_examples_of_the_docstrings_hold(module: ModuleType) -> None:
-    failed, tried = doctest.testmod(module)
-    assert (failed, tried > 0) == (0, True)

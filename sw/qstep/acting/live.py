@@ -127,10 +127,10 @@ def open_live(url: str, config: Config, settings: Sequence[AgentSettings]) -> Li
 
     Examples
     --------
+    >>> from qstep.acting.config import Acting
     >>> config = Config(4, 2, acting=Acting(world="live"))
     >>> with open_live("model:", config, [AgentSettings()]) as device:
-    ...     action = device.begin(0)
-    ...     action = device.act(1.0, 3, terminated=False)
+    ...     actions = [device.begin(0), device.act(1.0, 3, terminated=False)]
     """
     check_live(config)
     if is_model(url):
