@@ -64,6 +64,7 @@ def test_frame_answer_and_overhead_are_as_described():
     assert [protocol.max_payload(size) for size in (512, 2048)] == [512 // 2 - 13, 2048 // 2 - 13]
     common = section("Answers").partition("begins with")[2].partition("`expected`")[0]
     assert sizes(common) == protocol.COMMON.sizes
+    assert [protocol.max_words(size) for size in (512, 2048)] == [(243 - 11) // 4, (1011 - 11) // 4]
     assert f"`type = request type + {protocol.ANSWER:#x}`" in section("Answers")
 
 
