@@ -17,6 +17,9 @@ from qstep.acting.epsilon import Epsilon
 from qstep.acting.fast_model import FastActingModel
 from qstep.acting.live import LiveModel
 from qstep.acting.model import ActingModel
+from qstep.acting.plan import planned
+from qstep.acting.registers import world_writes
+from qstep.acting.training import Budget
 from qstep.acting.world_table import WorldTable
 from qstep.config import Config
 from qstep.devices.agents_device import LinkAgents
@@ -108,3 +111,29 @@ def test_a_live_world_refuses_a_schedule_and_has_no_limit() -> None:
     with pytest.raises(ConfigError, match="epsilon kind of agent 1 is 'linear'"):
         LiveModel(config, FALLING)
     assert LiveModel(config, CONSTANT).begin(3) in range(3)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: AgentSettings(epsilon=0.1), r"epsilon is 0\.1; it must be an Epsilon"),  # type: ignore[arg-type]
+        (
+            lambda: Acting(outcomes=3),
+            "acting.outcomes is 3; it must be a power of two from 1 to",
+        ),
+        (
+            lambda: planned("gridworld", budget=Budget(1), agents=2, settings=CONSTANT * 2),
+            "agents is 2; settings are for 4",
+        ),
+        (
+            lambda: list(world_writes(Config(9, 3), random_world(WITHOUT, 0, 1))),
+            "acting is None; agents need a configuration that has it",
+        ),
+    ],
+    ids=["epsilon", "outcomes", "agents", "acting"],
+)
+def test_values_that_do_not_fit_agents_are_refused(
+    make: Callable[[], object], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        make()

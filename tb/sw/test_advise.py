@@ -138,6 +138,7 @@ def test_a_cell_says_which_format_shows_that_the_policy_was_reached_by_luck() ->
         f"9 {failed}",
         "10 Q4.6 reached",
     ]
+    assert rows(trial(5, Outcome.SATURATION))[0].rstrip() == "9 Q4.5 saturation 0.0%, loss 0.0%"
     lasting = trial(3, Outcome.REACHED, integer=5)
     assert rows(LUCKY, FAILED, lasting)[0].rstrip() == "8 Q5.3 reached"
     found = {form["format"]: form for form in advice_of(LUCKY, FAILED, FIRST).to_dict()["trials"]}
@@ -181,6 +182,13 @@ def test_the_command_answers_in_words_json_and_a_picture_that_train_takes(tmp_pa
     assert trained.exit_code == 0, trained.output
     alone = CliRunner().invoke(command, [*words, "--rounding", "nearest", "--json=-"])
     assert {trial["rounding"] for trial in json.loads(alone.stdout)["trials"]} == {"nearest"}
+
+
+def test_the_command_tries_nothing_where_no_format_is_enough(tmp_path: Path) -> None:
+    words = ["gridworld", "--width", "8", "--steps", "64", "--plot", str(tmp_path / "advice.png")]
+    told = CliRunner().invoke(command, words)
+    assert told.exit_code == 0, told.output
+    assert "Try: " not in told.output
 
 
 def test_the_command_refuses_what_it_cannot_learn_or_draw(tmp_path: Path) -> None:

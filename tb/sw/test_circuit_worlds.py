@@ -208,6 +208,12 @@ def test_a_device_is_opened_with_its_table_or_else_with_the_limit_of_steps() -> 
         assert isinstance(planned("gridworld", budget=Budget(1), config=config).loaded, loaded)
 
 
+def test_a_circuit_takes_the_settings_of_each_agent() -> None:
+    each = [AgentSettings(seed=seed) for seed in range(3)]
+    plan = planned("worlds/gridworld.sv", budget=Budget(1), settings=each, config=GRID)
+    assert (plan.world, plan.settings) == (None, tuple(each))
+
+
 def test_a_circuit_without_its_configuration_is_refused() -> None:
     with pytest.raises(
         ConfigError, match=r"circuit 'a\.sv' and acting\.world is None; a circuit needs"

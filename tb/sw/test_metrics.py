@@ -17,6 +17,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tensorboard.util.tensor_util import make_ndarray
 
 import qstep
+from qstep.acting.point import Point
 from qstep.cli import dqn, pqn, train
 from qstep.errors import FileFormatError, ToolMissingError
 from qstep.metrics import write_metrics
@@ -111,6 +112,15 @@ def test_file_that_holds_no_metrics_is_not_continued(text: str, match: str, tmp_
 def test_tensorboard_reads_every_number_but_nan(tmp_path: Path) -> None:
     write(tmp_path)
     assert read_events(tmp_path) == {"a": [(1, pytest.approx(0.1)), (1 << 40, -2.5)]}
+
+
+def test_agents_without_an_episode_or_a_value_tell_only_that() -> None:
+    assert Point(64, (0,), (math.nan,), ()).metrics == {"episodes": 0.0}
+
+
+def test_table_that_is_gone_begins_anew(tmp_path: Path) -> None:
+    write(tmp_path / "run.csv", after=7)
+    assert read(tmp_path / "run.csv")["a"] == [(1, 0.1), (1 << 40, -2.5)]
 
 
 def test_nothing_is_written_without_a_target() -> None:

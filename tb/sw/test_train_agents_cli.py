@@ -14,15 +14,23 @@ from numpy.typing import NDArray
 import qstep
 from qstep import cli
 from qstep.acting.agent import AgentSettings
+from qstep.acting.device import open_agents
 from qstep.acting.fast_model import FastActingModel
 from qstep.acting.model import ActingModel
 from qstep.acting.plan import falling_epsilon, fitting_format, planned
 from qstep.acting.result import played
-from qstep.acting.training import Budget
+from qstep.acting.training import Budget, Training
 from qstep.acting.world import World
 from qstep.checkpoint import Checkpoint, save_checkpoint
 from qstep.cli import _agents_training
-from qstep.errors import CheckpointError, ConfigError, NoTableError, QStepError, RunFolderError
+from qstep.errors import (
+    CheckpointError,
+    ConfigError,
+    LinkError,
+    NoTableError,
+    QStepError,
+    RunFolderError,
+)
 from qstep.learn.value_iteration import solve
 from qstep.npz import load_arrays
 from qstep.table import load_table, table_config
@@ -99,6 +107,24 @@ def test_json_says_what_was_learnt(
     assert report["optimum"] == pytest.approx([-4.7387341] * 3)  # 7 moves and a win, discounted
 
 
+def test_a_call_without_a_budget_is_of_2000_episodes() -> None:
+    (counters,) = qstep.train("gridworld", agents=1).counters
+    assert 2000 <= counters.terminations + counters.truncations < 2500
+
+
+def test_a_checkpoint_without_a_part_of_the_run_is_refused() -> None:
+    plan = planned("gridworld", budget=Budget(200), agents=1)
+    device = open_agents("model", plan.config, plan.loaded, plan.settings)
+    training = Training(device, plan.world, [0.9], plan.budget)
+    assert list(training)
+    checkpoint = training.checkpoint
+    del checkpoint.arrays["states"]
+    with pytest.raises(
+        CheckpointError, match=r"does not hold a run of agents \(KeyError: 'states'\)"
+    ):
+        training.restore(checkpoint)
+
+
 def interrupted(monkeypatch: pytest.MonkeyPatch, piece: int, error: BaseException) -> None:
     """Make the model raise in one piece of the run, counted from 0, after it was made."""
     run = FastActingModel.run
@@ -132,6 +158,20 @@ def test_interrupted_run_resumes_to_the_same_files(
     assert resumed.exit_code == 0, resumed.output
     for name in FILES:
         assert (tmp_path / name).read_bytes() == (whole / name).read_bytes(), name
+
+
+@pytest.mark.parametrize(
+    ("piece", "said"),
+    [(1, "stopped after 128 steps of each agent; go on with: qstep"), (0, "nothing is kept")],
+)
+def test_a_device_that_fails_leaves_what_was_made_before(
+    piece: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupted(monkeypatch, piece, LinkError("the line is cut"))
+    stopped = train("gridworld", *SHORT, "--out", tmp_path)
+    assert isinstance(stopped.exception, LinkError)
+    assert said in stopped.stderr
+    assert (tmp_path / "checkpoint.npz").exists() == (piece > 0)
 
 
 def test_killed_run_goes_on_from_a_checkpoint_with_the_metrics_of_a_whole_one(
@@ -251,6 +291,9 @@ def test_trace_is_what_was_lived_through(tmp_path: Path) -> None:
     assert lived["truncated"].sum() == report["truncations"]
     assert lived["reward"].sum() == ((lived["next_state"] == 15) & lived["terminated"]).sum()
     assert "table" not in np.load(trace)
+    double = ("--algorithm", "double-q", "--trace", trace)
+    assert train("FrozenLake-v1", *SHORT, *double, "--out", tmp_path / "double").exit_code == 0
+    assert set(load_arrays(trace, ("table",))["table"]) == {0, 1}
 
 
 def test_python_call_learns_the_same(whole: Path) -> None:
@@ -267,6 +310,8 @@ def test_python_call_learns_the_same(whole: Path) -> None:
     assert (result.table == load_table(whole / "table.npz", config)).all()
     assert [point.steps for point in seen] == [point.steps for point in result.points]
     first = min(at for at in result.optimal_after() if at is not None)
+    assert (result.q.argmax(-1) == result.policies).all()
+    assert result.optimal_after(within=1000.0) == (result.points[0].steps,) * 3
     before = next(point for point in result.points if point.steps < first)
     assert min(before.value) < result.optimum[0] - 0.01
 
