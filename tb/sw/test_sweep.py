@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import shlex
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,15 +20,17 @@ from qstep.acting.agent import AgentCounters, AgentSettings
 from qstep.acting.config import Acting, Algorithm
 from qstep.acting.draws import first_word, seed_as_first
 from qstep.acting.epsilon import Epsilon
+from qstep.acting.plan import falling_epsilon
 from qstep.acting.result import Greedy
 from qstep.acting.sweep import Sweep
 from qstep.acting.sweep_plan import SweepPlan, sweep_plan
 from qstep.acting.sweep_result import Learnt, SweepResult
+from qstep.acting.training import Budget
 from qstep.acting.world import World
-from qstep.cli import _qstep
+from qstep.cli import _qstep, _sweep
 from qstep.cli.sweep import command
 from qstep.config import Config, Link
-from qstep.errors import CheckpointError, ConfigError, NoTableError, WorldError
+from qstep.errors import CheckpointError, ConfigError, NoTableError, SchedulerError, WorldError
 from qstep.fixed import Rounding
 from qstep.scheduler import Here, Processes
 
@@ -287,13 +290,83 @@ def test_the_command_writes_pictures_and_json_and_train_repeats_the_best(tmp_pat
     assert (folder / "checkpoint.npz").read_bytes() == kept
     resumed = told(WORDS, "--out", str(folder), "--resume", "--json=-")
     assert json.loads(resumed.stdout)["points"] == tree["points"]
+    assert "million steps/s" in answer.stdout
+    assert "million steps/s" not in told(WORDS, "--out", str(folder), "--resume").stdout
 
 
-def test_drawn_points_are_pictured_too(tmp_path: Path) -> None:
-    words = "gridworld --random 3 --alpha 0.1,1 --gamma 0.8,0.9 --steps 500 --seeds 1"
-    answer = told(words, "--format", "Q4.6,Q4.8", "--out", str(tmp_path / "s"))
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--random 3 --alpha 0.1,1 --gamma 0.8,0.9 --format Q4.6,Q4.8",
+        "--random 3 --alpha 0.5 --gamma 0.9 --algorithm q-learning,sarsa --format Q4.6,Q4.8",
+        "--alpha 0.1,0.5 --gamma 1 --format Q4.8",
+        "--alpha 0.001,0.002 --gamma 0.9 --format Q4.12",
+        "--random 3 --alpha 0.001,0.002 --gamma 0.9 --format Q4.12",
+    ],
+    ids=["drawn", "drawn-by-name", "without-optimum", "never-near", "drawn-never-near"],
+)
+def test_points_of_any_kind_are_pictured(words: str, tmp_path: Path) -> None:
+    answer = told(f"gridworld {words} --steps 500 --seeds 1", "--out", str(tmp_path / "s"))
     assert answer.exit_code == 0, answer.output
-    assert (tmp_path / "s" / "heat_map.png").read_bytes().startswith(b"\x89PNG")
+    for name in ("heat_map", "learning_curves"):
+        assert (tmp_path / "s" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("words", "epsilon"),
+    [
+        ("--epsilon-share 0", Epsilon(0.05)),
+        # The quotient 29/100 times 100 is below 29, so the next larger number is needed.
+        ("--epsilon-share 0.295", Epsilon(1, 0.05, "linear", 29)),
+    ],
+)
+def test_train_repeats_the_best_with_the_same_epsilon(
+    words: str, epsilon: Epsilon, tmp_path: Path
+) -> None:
+    words = f"gridworld --alpha 0.5 --gamma 0.9 --steps 100 --seeds 1 {words}"
+    answer = told(words, "--out", str(tmp_path / "s"), "--json=-")
+    after = json.loads(answer.stdout)["train"].split()
+    options = dict(zip(after[3::2], map(float_or_text, after[4::2]), strict=True))
+    start, end, share = (options[f"--epsilon-{part}"] for part in ("start", "end", "share"))
+    assert falling_epsilon(Budget(100), start, end, share) == epsilon
+
+
+def float_or_text(word: str) -> float | str:
+    return float(word) if word.replace(".", "").isdecimal() else word
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (KeyboardInterrupt(), "stopped after 2 of 4 agents; go on with: qstep sweep gridworld"),
+        (SchedulerError("workers died"), "stopped after 2 of 4 agents; go on with: qstep sweep"),
+    ],
+    ids=["ctrl-c", "workers"],
+)
+def test_a_sweep_that_ends_early_says_how_to_go_on(
+    error: BaseException, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = "gridworld --alpha 0.1,0.5 --gamma 0.9 --steps 500 --seeds 2"
+    out = ("--out", str(tmp_path / "s"))
+    whole = told(words, "--out", str(tmp_path / "whole"), "--json=-")
+    with monkeypatch.context() as patch:
+        patch.setattr(_sweep, "_SAVE_SECONDS", -1.0)
+        run = Sweep.run
+
+        def stopped(sweep: Sweep, progress: Callable[[], object]) -> None:
+            def stop() -> None:
+                progress()
+                if len(sweep.done) == 2:
+                    raise error
+
+            run(sweep, stop)
+
+        patch.setattr(Sweep, "run", stopped)
+        answer = told(words, *out)
+    assert answer.exit_code != 0
+    assert said in answer.stderr
+    resumed = told(words, *out, "--resume", "--json=-")
+    assert json.loads(resumed.stdout)["points"] == json.loads(whole.stdout)["points"]
 
 
 @pytest.mark.parametrize(

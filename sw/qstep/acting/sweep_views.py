@@ -170,8 +170,9 @@ def _dots(
         edgecolors="k",
         linewidths=0.5,
     )
-    bar = axes.figure.colorbar(dots, ax=axes, format=words)
-    bar.ax.yaxis.set_minor_formatter(words)
+    if there:
+        bar = axes.figure.colorbar(dots, ax=axes, format=words)
+        bar.ax.yaxis.set_minor_formatter(words)
     best = result.ranking[0]
     axes.plot(across[best], up[best], "r*", markersize=14, label="best")
     axes.legend()
