@@ -168,13 +168,16 @@ class Responder(Component):
             self.line.valid.eq(encoder.line.valid),
             encoder.line.ready.eq(self.line.ready),
         ]
-        total = Signal(17)  # bytes of the frame that have been sent
+        # Bytes of the frame that have been sent, and those in front of its last one by its header. While
+        # the last one waits, the next answer may begin, whose length is another.
+        total, said = Signal(17), Signal(17)
         with m.If(sent & is_last):
-            said = length + HEADER.size + CRC.size - 1
             invariant(m, platform, total == said, "an answer has another length than it says")
         if platform is not GENERATED:
             with m.If(sent):
                 m.d.sync += total.eq(Mux(is_last, 0, total + 1))
+            with m.If(sent & ~is_last):
+                m.d.sync += said.eq(length + HEADER.size + CRC.size - 1)
         with m.If(sent):
             m.d.sync += [valid.eq(0), is_crc.eq(0), is_last.eq(0)]
 

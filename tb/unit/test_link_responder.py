@@ -95,3 +95,22 @@ def test_answers_are_the_frames_of_the_document(idle: float, stall: float) -> No
 
     simulate(responder, bench, stream, collect(responder.line, random.Random(7), stall, line))
     assert bytes(line) == frames
+
+
+def test_an_answer_may_begin_while_the_last_byte_of_another_waits() -> None:
+    responder, frames = Responder(CONFIG), b"\0"
+    answers: list[dict[str, int]] = []
+    line: list[int] = []
+    for number in range(40):
+        size = number % 2 * 56
+        answers.append({"type": Request.COUNTERS, "status": StatusCode.OK, "data_bytes": size})
+        common = COMMON.pack(StatusCode.OK, 0, 0)
+        frames += encode_frame(Request.COUNTERS ^ ANSWER, 0, 0, common + bytes(size))
+
+    async def bench(ctx: Any) -> None:
+        ctx.set(responder.totals.valid, 1)
+        await send(ctx, responder.answers, iter(answers), random.Random(1), 0.0)
+        await ctx.tick().until(responder.idle)
+
+    simulate(responder, bench, collect(responder.line, random.Random(2), 0.9, line))
+    assert bytes(line) == frames
