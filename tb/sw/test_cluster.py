@@ -177,3 +177,9 @@ def test_what_goes_wrong_in_a_cluster_is_told(
         in_parallel(abs, [1], workers, print)
     monkeypatch.setattr(extras, "load", lambda *_: stand_in())
     assert in_parallel(abs, [-1, -2], workers, print) == [1, 2]
+
+
+def test_a_package_that_is_missing_here_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extras, "load", lambda *_: stand_in())
+    with pytest.raises(ToolMissingError, match="no-such-package is not installed here"):
+        in_parallel(abs, [1], Cluster("t", packages=("no-such-package",)), print)

@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from qstep import cli
+from qstep.cli._interrupt import held_back
 
 pytestmark = pytest.mark.unit
 
@@ -187,3 +188,18 @@ def test_signal_while_a_simulation_is_built_ends_its_compilers_and_leaves_nothin
     assert said.splitlines()[-1] == "stopped; nothing is kept"
     assert time.monotonic() - began < 10
     assert not [file for file in cache.rglob("*") if file.suffix != ".o" and file.name != "lock"]
+
+
+def test_a_second_signal_is_not_held_back() -> None:
+    reached: list[bool] = []
+
+    def work() -> None:
+        with held_back() as must_stop:
+            signal.raise_signal(signal.SIGINT)
+            reached.append(must_stop())
+            signal.raise_signal(signal.SIGINT)
+            reached.append(must_stop())
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert reached == [True]

@@ -25,6 +25,7 @@ from qstep.devices.model_device import ModelDevice
 from qstep.errors import (
     ConfigError,
     ConfigMismatchError,
+    DeadlineError,
     LinkError,
     TableError,
     TransitionError,
@@ -362,3 +363,22 @@ def test_socket_that_hangs_up_is_a_link_error():
         server.accept()[0].close()
         with pytest.raises(LinkError, match=r"cannot be (read|written)"):
             LinkDevice(port, CONFIG)
+
+
+def test_serial_port_that_takes_no_data_or_cannot_be_closed_says_so(monkeypatch):
+    def fails(error):
+        def call(*_):
+            raise error
+
+        return call
+
+    with pty_pair() as (_, name):
+        port = SerialPort(name, 115200)
+        with monkeypatch.context() as patch:
+            patch.setattr(port._serial, "write", fails(serial.SerialTimeoutException()))
+            with pytest.raises(DeadlineError, match=f"{name}: took no data for 5 s"):
+                port.write(b"x")
+            patch.setattr(port._serial, "close", fails(OSError("gone")))
+            with pytest.raises(LinkError, match=f"{name}: cannot be closed: gone"):
+                port.close()
+        port.close()

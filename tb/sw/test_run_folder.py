@@ -1,5 +1,7 @@
 """A run owns its folder while it lasts, and no run is replaced without notice."""
 
+import errno
+import fcntl
 import signal
 import subprocess
 import sys
@@ -8,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from qstep.errors import FileFormatError, RunFolderError
+from qstep.locks import is_linked, lock
 from qstep.run_folder import run_folder
 
 pytestmark = pytest.mark.unit
@@ -80,3 +83,34 @@ def test_folder_that_takes_no_lock_is_refused(tmp_path: Path) -> None:
         run_folder(tmp_path, False, False),
     ):
         pytest.fail("locked a folder")
+
+
+def test_folder_whose_lock_is_removed_by_the_run_before_is_locked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lock file may go between its opening and its locking."""
+    seen: list[bool] = []
+
+    def first_gone(descriptor: int) -> bool:
+        if not seen:
+            (tmp_path / "lock").unlink()
+        seen.append(is_linked(descriptor))
+        return seen[-1]
+
+    monkeypatch.setattr("qstep.run_folder.is_linked", first_gone)
+    with run_folder(tmp_path, False, False):
+        assert seen == [False, True]
+        assert (tmp_path / "lock").exists()
+
+
+def test_file_system_without_locks_locks_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(descriptor: int, how: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", none)
+    with (tmp_path / "file").open("w") as file:
+        assert lock(file.fileno()) is None
+    with run_folder(tmp_path / "run", False, False), run_folder(tmp_path / "run", False, False):
+        pass

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import time
+from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from qstep.errors import SchedulerError
-from qstep.scheduler import Here, Processes, Threads, Workers, in_parallel
+from qstep.files import write_atomically
+from qstep.scheduler import Here, Processes, Threads, Workers, _completed, in_parallel
 
 pytestmark = pytest.mark.unit
 
@@ -77,3 +80,49 @@ def test_an_error_of_an_item_comes_through_and_nothing_new_begins(workers: Worke
     with pytest.raises(ZeroDivisionError):
         in_parallel(fail, range(1000), workers, print)
     assert len(begun) < 1000
+
+
+def work_on_or_raise(item: tuple[str, Path]) -> None:
+    """Say which process works, for ten minutes; or raise as soon as one does."""
+    what, file = item
+    if what == "work":
+        write_atomically(file, str(os.getpid()).encode())
+        time.sleep(600)
+    while not file.exists():
+        time.sleep(0.01)
+    raise ZeroDivisionError
+
+
+def is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_an_error_of_an_item_ends_processes_at_work(tmp_path: Path) -> None:
+    file = tmp_path / "process"
+    with pytest.raises(ZeroDivisionError):
+        in_parallel(work_on_or_raise, [("work", file), ("raise", file)], Processes(2), print)
+    process, until = int(file.read_text()), time.monotonic() + 30
+    while is_running(process):
+        assert time.monotonic() < until, "it is still at work"
+        time.sleep(0.01)
+
+
+class Dead(ThreadPoolExecutor):
+    """Processes of which one died before all work was given out."""
+
+    given = 0
+
+    def submit(self, *work: Any, **options: Any) -> Any:
+        self.given += 1
+        if self.given > 2:
+            raise BrokenExecutor
+        return super().submit(*work, **options)
+
+
+def test_what_a_dead_process_leaves_no_room_for_is_left_and_the_rest_is_returned() -> None:
+    with Dead(1) as pool:
+        assert sorted(_completed(pool, square, dict(enumerate(range(1, 6))))) == [(0, 1), (1, 4)]

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -96,6 +97,18 @@ def test_client_that_leaves_its_answer_does_not_stop_the_server() -> None:
         with serial.serial_for_url(name, timeout=10) as client:
             client.write(b"\0next\0")
             assert client.read(6) == b"\0next\0"
+
+
+def test_client_that_breaks_its_connection_off_does_not_stop_the_server() -> None:
+    with served("tcp") as name:
+        with socket.create_connection(address(name), timeout=10) as client:
+            client.sendall(b"first\0")
+            assert client.recv(6) == b"first\0"
+            at_once = struct.pack("ii", 1, 0)
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
+        with serial.serial_for_url(name, timeout=10) as next_one:
+            next_one.write(b"\0next\0")
+            assert next_one.read(6) == b"\0next\0"
 
 
 def test_client_that_sends_and_never_reads_is_held_up(monkeypatch: pytest.MonkeyPatch) -> None:

