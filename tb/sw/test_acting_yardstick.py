@@ -48,3 +48,14 @@ def test_a_form_that_leaves_a_step_out_is_caught(monkeypatch: pytest.MonkeyPatch
     form.run(1 << 14)
     with pytest.raises(WrongTableError, match="c is not equal to the model after 16384 turns"):
         form.check()
+
+
+def test_a_compiled_model_that_is_not_the_plain_one_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = acting.ActingModel.run
+    monkeypatch.setattr(acting.ActingModel, "run", lambda self, steps: whole(self, steps - 1))
+    model = next(form for form in acting.benchmark("cpu").forms if form.name.endswith("-model"))
+    model.run(1)
+    with pytest.raises(WrongTableError, match="the model is not the plain one after"):
+        model.check()

@@ -71,6 +71,15 @@ def test_a_machine_without_a_compiler_is_told_what_to_install(
         Yardstick(4)
 
 
+def test_the_loop_is_compiled_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("QSTEP_CACHE", str(tmp_path))
+    yardstick.library(3)
+    (made,) = tmp_path.rglob("*.so")
+    monkeypatch.setattr(yardstick, "run", lambda *_: pytest.fail("it is compiled again"))
+    yardstick.library(3)
+    assert list(tmp_path.rglob("*.so")) == [made]
+
+
 def test_what_a_failing_compiler_says_is_passed_on(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

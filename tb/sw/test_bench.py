@@ -245,6 +245,7 @@ def test_the_command_prints_and_writes_what_was_measured(
     ) -> BenchReport:
         asked.append(([system.system for system in systems], rounds))
         builds.append(known)
+        progress("gridworld", 1, 6)
         return quick_report
 
     monkeypatch.setattr(report, "run", run_stub)
@@ -298,6 +299,12 @@ def test_the_terminal_shows_rates_ratios_phases_and_the_absent(small_report: Ben
     assert "absent: gone: no <b>" in text
     assert "Median of 3 turns" in text
     assert "Kernel" not in text  # only tables have this remark
+
+
+def test_a_report_without_systems_names_the_machine_alone(small_report: BenchReport) -> None:
+    text = "\n".join(printed(replace(small_report, systems=()), 80))
+    assert "Median of" not in text
+    assert small_report.machine["cpu"] in text
 
 
 @pytest.mark.parametrize("name", ["short", "qloss-single-plain-grad", "x" * 30])

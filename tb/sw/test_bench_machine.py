@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import platform
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import cpuinfo
 import numpy as np
 import pytest
 
-from qstep.bench.machine import cpu_model, machine, versions
+from qstep.bench.machine import cpu_model, gpus, machine, versions
 from qstep.bench.numbers import number, short
 from qstep.bench.plot import apart
 
@@ -46,6 +47,15 @@ def test_without_pytorch_no_gpu_is_looked_for(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "torch", None)
     assert "gpu" not in machine()
     assert "cuda" not in versions()
+
+
+def test_the_gpu_of_an_apple_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    mps = SimpleNamespace(is_available=lambda: True)
+    cuda = SimpleNamespace(is_available=lambda: False)
+    torch = SimpleNamespace(cuda=cuda, backends=SimpleNamespace(mps=mps))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setattr(platform, "machine", lambda: "arm64")
+    assert gpus() == {"mps": "GPU of an Apple arm64"}
 
 
 @pytest.mark.parametrize(

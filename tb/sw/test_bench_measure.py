@@ -247,6 +247,27 @@ def test_every_form_of_every_system_does_what_it_is_asked_for_and_passes(name: s
         torch.set_num_threads(threads)
 
 
+def test_a_loss_that_is_not_that_of_pytorch_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    from qstep.bench.systems import qloss
+
+    right = qloss.QLoss.forward
+    monkeypatch.setattr(qloss.QLoss, "forward", lambda self: right(self) + 1e-3)
+    form = next(form for form in qloss.benchmark("cpu").forms if form.base)
+    with pytest.raises(WrongTableError, match=r"losses or TD errors differ by 1\.0e-03, more than"):
+        form.check()
+
+
+def test_an_update_that_is_left_out_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    from qstep.bench.systems import pqn
+
+    monkeypatch.setattr(pqn._Pair, "fast", lambda self: None)
+    form = next(form for form in pqn.benchmark("cpu").forms if form.base)
+    with pytest.raises(WrongTableError, match="after 30 updates parameters differ by"):
+        form.check()
+
+
 def test_names_of_forms_are_unique_and_their_bases_come_before_them() -> None:
     pytest.importorskip("torch")
     seen: list[str] = []

@@ -12,13 +12,16 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from matplotlib.image import imread
+from rich.console import Console
 
 from qstep import demo, demo_agents, demo_picture
 from qstep.acting.config import Acting
 from qstep.acting.train import train
-from qstep.bench.measure import Spread
-from qstep.cli.demo import command
+from qstep.bench import measure
+from qstep.bench.measure import Benchmark, Spread
+from qstep.cli.demo import _show_speed, command
 from qstep.config import Config
+from qstep.devices.base import Counters
 from qstep.envs import GridWorld
 
 pytestmark = pytest.mark.unit
@@ -176,3 +179,40 @@ def test_agent_that_ends_without_the_best_way_is_not_counted() -> None:
     worse = replace(last, value=(last.value[0] - 0.1, *last.value[1:]))
     model = replace(MODEL, points=(*MODEL.points[:-1], worse))
     assert replace(ON_CHIP, model=model).optimal == demo_agents.AGENTS - 1
+
+
+def test_clocks_of_the_lane_are_reported(
+    trained: demo.Trained, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    counters = Counters(4076, 4074, 2, 673, saturated=0, frame_errors=0, refused=0)
+    monkeypatch.setattr(demo_agents, "boards_with_agents", list)
+    simulated = replace(trained, counters=counters)
+    result = run_with({"sim:": simulated, "model": trained}, monkeypatch, tmp_path)
+    said = " ".join(result.output.split())
+    assert "was offered 4,074 transitions in 4,076 clocks and held 2 of them back. 673" in said
+    assert "MHz" not in said  # there are no boards
+
+
+def test_speeds_are_reported_beside_the_first(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forms = [
+        SimpleNamespace(name=name, what=f"what {name} is", rate=Spread.of([rate]))
+        for name, rate in (("slow", 2e6), ("fast", 9e6))
+    ]
+    absent = [SimpleNamespace(name="gone", reason="no compiler")]
+
+    def compare(benchmark: Benchmark, rounds: int, seconds: float, progress: Any) -> Any:
+        assert (benchmark.system, rounds) == ("gridworld", 3)
+        progress("slow", 1, 6)
+        return SimpleNamespace(forms=forms, absent=absent)
+
+    monkeypatch.setattr(measure, "compare", compare)
+    found = _show_speed(Console(width=100))
+    said = capsys.readouterr().out
+    assert found.forms == forms
+    assert re.findall(r"(\S+) +what \S+ is +(\S+) +(\S+)", said) == [
+        ("slow", "2.00", "1.00"),
+        ("fast", "9.00", "4.50"),
+    ]
+    assert "gone: no compiler" in said
