@@ -137,6 +137,22 @@ def test_an_altered_checkpoint_is_refused() -> None:
         refused("--resume")
 
 
+def test_a_checkpoint_that_says_nothing_of_progress_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    agents("--updates", "5000")
+    load = _agents.load_checkpoint
+
+    def without(*given: Any) -> Any:
+        checkpoint = load(*given)
+        checkpoint.head["told"] = []
+        return checkpoint
+
+    monkeypatch.setattr(_agents, "load_checkpoint", without)
+    with pytest.raises(CheckpointError, match="does not say how far the run got"):
+        refused("--updates", "5000", "--resume")
+
+
 def test_an_interrupted_run_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     count = 0
 

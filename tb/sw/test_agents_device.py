@@ -142,6 +142,13 @@ def test_steps_out_of_range_are_refused_before_anything_is_sent(steps: object) -
     assert reference.left == 0
 
 
+def test_a_job_of_no_steps_is_not_sent() -> None:
+    reference = ReferenceAgents(CONFIG)
+    device = opened(reference)
+    device.run(0)
+    assert (device.running, reference.made) == (False, 0)
+
+
 def test_hardware_keeps_no_trace() -> None:
     with pytest.raises(ConfigError, match="trace is True; only the model keeps"):
         opened(ReferenceAgents(CONFIG)).run(1, trace=True)

@@ -15,7 +15,7 @@ from qstep import Config, Hyperparameters, Rounding, Transitions
 from qstep.cli.train import command
 from qstep.devices.model_device import ModelDevice
 from qstep.envs import make, table_size
-from qstep.envs.cartpole_table import LIMITS, row_of
+from qstep.envs.cartpole_table import LIMITS, CartPoleTable, row_of
 from qstep.learn.schedule import EpsilonSchedule
 from qstep.learn.train import Learner, Plan
 
@@ -40,6 +40,18 @@ def train(words: str, out: Path) -> str:
 )
 def test_numbers_fall_into_rows(numbers: list[float], row: int) -> None:
     assert row_of(numbers) == row
+
+
+@pytest.mark.unit
+def test_pole_beyond_the_edge_is_cut_off() -> None:
+    table = CartPoleTable(render_mode="ansi")
+    table.reset(seed=0)
+    table.pole.state = (0.0, 0.0, 0.0, 0.0)
+    upright = table.render()
+    table.pole.state = (LIMITS[0], 0.0, 1.2, 0.0)
+    leaning = table.render()
+    assert upright.count("|") > leaning.count("|")
+    assert {len(row) for row in leaning.splitlines()} == {len(row) for row in upright.splitlines()}
 
 
 @pytest.mark.unit

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from qstep import cli
 from qstep.cli._json import JsonOutput
-from qstep.errors import FileFormatError, QStepError
+from qstep.errors import ConfigError, FileFormatError, QStepError
 
 pytestmark = pytest.mark.unit
 
@@ -99,3 +99,11 @@ def test_a_file_in_the_place_of_a_folder_is_refused_before_the_work(
     error = qstep("build icebreaker --out taken/run").exception
     assert isinstance(error, FileFormatError)
     assert "cannot be made" in str(error)
+
+
+def test_a_configuration_needs_a_file_or_both_sizes() -> None:
+    for words in ("--states 4", "--actions 4"):
+        error = qstep(f"generate {words} --out v").exception
+        assert isinstance(error, ConfigError)
+        assert str(error) == "without --config, --states and --actions are needed"
+        assert not Path("v").exists()

@@ -138,6 +138,12 @@ def test_loader_of_boards_is_found_on_the_path(
     assert found("openFPGALoader").found == str(loader)
 
 
+def test_without_pyserial_no_port_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    hide_package(monkeypatch, "pyserial")
+    monkeypatch.setattr("serial.tools.list_ports.comports", lambda: pytest.fail("it looked"))
+    assert found("serial ports").found is None
+
+
 def test_old_python_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "OLDEST_PYTHON", (99, 0))
     assert found("Python").found is None

@@ -17,6 +17,7 @@ from click.testing import CliRunner, Result
 from safetensors.torch import load_file
 
 from qstep import cli
+from qstep.cli import _networks
 from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_plain import PlainDqn
 from qstep.deep.network import modules
@@ -75,6 +76,11 @@ def test_json_summary_agrees_with_the_files(tmp_path: Path) -> None:
     network = modules((4, *said["hidden"], 2), seed=0)
     network.load_state_dict(load_file(said["files"]["network"]))
     assert network(torch.zeros(1, 4)).shape == (1, 2)
+    assert "from the first thousand" not in _networks._in_words(said)
+    said["first_and_last"] = {"us_per_step": [3.0, 4.5], "peak_mib": [300, 310]}
+    assert "last: 3.0 to 4.5 us of processor time a step, 300 to 310 MiB" in _networks._in_words(
+        said
+    )
 
 
 def test_largest_seed_is_the_one_that_is_reported(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import gymnasium as gym
@@ -16,6 +17,7 @@ from tb.sw.dqn_learner import CPU, SMALL, learner
 from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_plain import PlainDqn
 from qstep.deep.pqn import Pqn
+from qstep.deep.run import Run
 from qstep.deep.spaces import Spaces
 from qstep.errors import ConfigError, EnvironmentSpaceError
 
@@ -119,3 +121,23 @@ def test_more_environments_than_the_replay_has_rows_are_refused() -> None:
         ConfigError, match=r"there are 600 environments; a step of theirs must fit .* 512"
     ):
         learner(num_envs=600)
+
+
+def test_environments_that_keep_no_state_have_no_checkpoint() -> None:
+    one = partial(gym.make, "CartPole-v1")
+    envs = SyncVectorEnv([one, one], autoreset_mode=AutoresetMode.SAME_STEP)
+    made = Dqn(envs, SMALL, CPU)
+    assert not made.resumable
+    with pytest.raises(ConfigError, match="has no checkpoints: a Gymnasium environment cannot"):
+        made.checkpoint()
+
+
+def test_an_error_of_pytorch_that_is_not_about_memory_comes_through(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fails(*_: Any) -> None:
+        raise RuntimeError("no kernel")
+
+    monkeypatch.setattr("qstep.deep.run.Dqn", fails)
+    with pytest.raises(RuntimeError, match="no kernel"):
+        Run("cartpole", "fast", SMALL, CPU, evaluate_every=50)

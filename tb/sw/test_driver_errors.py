@@ -12,6 +12,7 @@ from tb.sw.lossy_port import DirectPort
 
 from qstep import Config, Hyperparameters, Link, Transitions
 from qstep.devices.link_device import LinkDevice
+from qstep.devices.model_device import ModelDevice
 from qstep.errors import (
     ConfigError,
     ConfigMismatchError,
@@ -191,3 +192,25 @@ def test_counters_arrive_in_their_order():
     assert (counters.offered_clocks, counters.accepted, counters.held) == (1, 2, 3)
     assert (counters.forwarded, counters.saturated, counters.frame_errors) == (4, 5, 6)
     assert counters.refused == 2**63
+
+
+def test_a_batch_that_is_interrupted_leaves_a_device_that_goes_on(monkeypatch):
+    reference = ReferenceDevice(CONFIG)
+    device = LinkDevice(DirectPort(reference), CONFIG, PATIENCE)
+    model = ModelDevice(CONFIG)
+    batch = Transitions.from_arrays(CONFIG, [0, 1], [1, 2], [0.5, -1.0], [1, 2], [False, True])
+
+    def interrupt():
+        raise KeyboardInterrupt
+
+    for each in (device, model):
+        each.configure(Hyperparameters())
+    with monkeypatch.context() as patch:
+        patch.setattr(device._session, "drain", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            device.apply(batch)
+    device.apply(batch)
+    for _ in range(2):
+        model.apply(batch)
+    assert np.array_equal(device.read(), model.read())
+    assert device.status().digest == model.status().digest

@@ -138,3 +138,13 @@ def test_learning_curve_without_a_goal_shows_the_return_alone(tmp_path: Path) ->
     one = draw_learning_curve("run", with_goal, evaluations(1.0))
     other = draw_learning_curve("run", without, [evaluation])
     assert other.get_figheight() < one.get_figheight()
+
+
+def test_a_large_map_has_no_arrows_and_letters() -> None:
+    for side, drawn in ((64, True), (65, False)):
+        rows = ["S" + "." * (side - 1), *["." * side] * (side - 2), "." * (side - 1) + "G"]
+        grid = grid_map(GridWorld("\n".join(rows)))
+        figure = draw_policy("map", grid, np.random.default_rng(0).random((side * side, 4)))
+        axes = figure.axes[0]
+        assert any(isinstance(part, Quiver) for part in axes.get_children()) == drawn
+        assert bool(axes.texts) == drawn

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from qstep import cli
 from qstep.config import Config
-from qstep.errors import EnvironmentSpaceError, FileFormatError
+from qstep.envs import GridWorld
+from qstep.errors import EnvironmentSpaceError, FileFormatError, TableError
 from qstep.export import to_c, to_csv, to_readmemh
 from qstep.fixed import QFormat
 from qstep.hyperparameters import Hyperparameters
@@ -107,6 +108,15 @@ def test_export_writes_the_file(name: str, write: object) -> None:
     assert Path("new/table.txt").read_text(encoding="utf-8") == write(q_raw, config)  # type: ignore[operator]
 
 
+def test_export_refuses_the_two_tables_of_double_q_learning() -> None:
+    result = qstep("train gridworld --agents 1 --steps 50 --algorithm double-q --out run")
+    assert result.exit_code == 0, result.output
+    error = qstep("export run/table.npz --format csv --out t.csv").exception
+    assert isinstance(error, TableError)
+    assert "run/table.npz: holds the two tables of Double Q-learning" in str(error)
+    assert not Path("t.csv").exists()
+
+
 def test_export_refuses_what_is_no_table() -> None:
     Path("walk.npz").write_bytes(b"nothing")
     for words in ("export walk.npz --format csv --out t.csv", "play absent.npz"):
@@ -150,6 +160,23 @@ def test_play_says_the_same_as_json_and_keeps_the_show_apart(learnt: Path) -> No
     assert not load_table("zeros.npz", untrained).any()
     report = json.loads(qstep("play zeros.npz --episodes 3 --json").stdout)
     assert (report["success"], report["mean_return"]) == (0.0, -100.0)
+
+
+def test_play_takes_a_table_of_another_world_without_a_goal_or_a_picture(
+    learnt: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = qstep(f"play {learnt} --agent 2")
+    assert isinstance(result.exception, TableError)
+    assert str(result.exception) == f"--agent is 2; {learnt} has the tables 0 to 1"
+    monkeypatch.setattr(GridWorld, "metadata", {"render_modes": []})
+    shown = qstep(f"play {learnt} --watch --delay 0 --episodes 3 --agent 1").stdout.splitlines()
+    assert shown[0].startswith("state 0, action ")
+    assert len(shown) == 8 + 2  # each step, how it ended, the score
+    config = Config(2048, 3)
+    save_table("snake.npz", np.zeros((2048, 3), np.int32), config, Hyperparameters())
+    scored = qstep("play snake.npz snake --episodes 3")
+    assert "snake: 3 greedy episodes, mean return" in scored.stdout
+    assert "success" not in scored.stdout
 
 
 def test_play_refuses_a_world_that_the_table_does_not_fit(learnt: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -453,3 +454,60 @@ def test_watched_hardware_is_the_model_when_it_steps_is_steered_and_begins_anew(
         )
     assert_trained(views["sim"][2], 300, plan)
     assert views["sim"][0].q.any()
+
+
+class Held(FastActingModel):
+    """A device that is unplugged in a call that lasts until it is let go."""
+
+    held, let_go = threading.Event(), threading.Event()
+
+    def run(self, steps: int, *, trace: bool = False) -> Any:
+        if steps > 1:
+            self.held.set()
+            assert self.let_go.wait(30)
+            raise LinkError("the port is gone")
+        return super().run(steps)
+
+
+@unit
+def test_commands_that_wait_when_the_device_fails_say_why() -> None:
+    plan = plan_of()
+    world = plan.loaded
+    assert not isinstance(world, int)
+    controller = Controller(WatchedRun(Held(plan.config, world, plan.settings), plan), 0)
+    going = controller.step(100)
+    assert Held.held.wait(30)
+    waiting = controller.pause(), controller.configure(alpha=0.1)
+    closing = threading.Thread(target=controller.close)
+    closing.start()
+    Held.let_go.set()
+    closing.join(30)
+    for done in (going, *waiting):
+        with pytest.raises(LinkError, match="the port is gone"):
+            done.result(timeout=10)
+
+
+class Tiring(FastActingModel):
+    """A device that is fast until it has made some steps, and then takes as long for any number."""
+
+    def __init__(self, *what: Any) -> None:
+        super().__init__(*what)
+        self.slow: list[int] = []
+
+    def run(self, steps: int, *, trace: bool = False) -> Any:
+        if self.counters[0].steps > 1000:
+            self.slow.append(steps)
+            time.sleep(0.15)
+        return super().run(steps)
+
+
+@unit
+def test_device_that_becomes_slower_gets_shorter_calls() -> None:
+    plan = plan_of()
+    world = plan.loaded
+    assert not isinstance(world, int)
+    device = Tiring(plan.config, world, plan.settings)
+    with Controller(WatchedRun(device, plan), 0) as controller:
+        controller.play()
+        soon(lambda: len(device.slow) > 6)
+    assert device.slow[6] <= device.slow[0] // 32
