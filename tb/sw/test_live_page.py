@@ -16,10 +16,11 @@ from tb.browser import BrowserMissingError, chromium, deep, requested_hosts
 from tb.sw.test_live import Program
 from tb.sw.test_watch import plan_of, soon, watched
 
-from qstep.envs import make
+from qstep.envs import GridWorld, make
 from qstep.envs.maps import map_of
 from qstep.grid_map import GridMap
 from qstep.watch.controller import Controller
+from qstep.watch.figures import MapPicture
 from qstep.watch.page import Page
 
 pytestmark = pytest.mark.unit
@@ -105,6 +106,19 @@ def test_sliders_show_and_set_what_the_device_has(shown: tuple[Shown, Controller
     assert [page[name].value for name in names] == [0.5, 0.9, 0.2]
     page["alpha"].value = 0.125  # at its earlier place
     soon(lambda: device() == [0.125, 0.9, 0.2])
+
+
+@pytest.mark.parametrize(("side", "drawn"), [(64, True), (65, False)])
+def test_a_large_map_has_no_arrows_and_letters(side: int, drawn: bool) -> None:
+    rows = ["S" + "." * (side - 1), *["." * side] * (side - 2), "." * (side - 1) + "G"]
+    large = map_of(GridWorld("\n".join(rows)))
+    assert large is not None
+    picture = MapPicture(large)
+    picture.show(np.random.default_rng(0).random((side * side, 4)), [])
+    glyphs = {type(part.glyph).__name__: part.data_source.data for part in picture.figure.renderers}
+    assert ("Text" in glyphs) == drawn
+    assert bool(len(glyphs["Segment"]["x0"])) == drawn
+    assert np.isnan(glyphs["Image"]["image"][0]).sum() == 1  # the goal
 
 
 def test_speed_is_chosen_and_is_that_of_all_pages(shown: tuple[Shown, Controller]) -> None:
