@@ -65,6 +65,15 @@ def test_figures_of_each_algorithm_are_printed_and_written(
     assert rows[0]["fmax_mhz"] == {"1": 251.0, "2": 252.0}
 
 
+def test_figures_are_written_on_request_only(
+    made: list[dict[str, int]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(acting.main, ["icebreaker", "--algorithm", "sarsa"])
+    assert done.output.startswith("sarsa: LUT4 90, FF 10;")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

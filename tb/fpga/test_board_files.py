@@ -166,6 +166,20 @@ def test_each_bit_of_a_world_at_pins_has_a_pin_of_the_header(name: str, number: 
     )
 
 
+def test_clocks_are_told_to_the_placer_where_it_cannot_derive_them() -> None:
+    ice40, gowin = FAMILIES["ice40"], FAMILIES["gowin"]
+    board = load("icebreaker")
+    both = ["set_frequency clk 12", "set_frequency lanes_clk 48"]
+    assert ice40.constraints(board, 48_000_000).splitlines()[:2] == both
+    assert "set_frequency" not in ice40.constraints(board)
+    assert "clk" not in gowin.constraints(load("tang-nano-9k"), 48_000_000)
+
+
+def test_only_ecp5_has_limits_of_its_blocks() -> None:
+    for name in ("icebreaker", "tang-nano-9k"):
+        assert FAMILIES[load(name).family].limits(load(name), Path("unread")) == {}
+
+
 def test_only_a_world_at_pins_is_led_out() -> None:
     board = load("ulx3s-85f")
     assert led_out(board, board.config) is board

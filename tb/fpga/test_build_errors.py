@@ -13,6 +13,7 @@ from tb.fpga.placements import BOARD, netlist, placement
 from qstep.acting.config import Acting
 from qstep.config import Config
 from qstep.errors import BuildError, FileFormatError
+from qstep.fixed import QFormat
 from qstep.scheduler import Threads
 from qstep_fpga import fit, flow
 from qstep_fpga.board import Board, load
@@ -20,6 +21,7 @@ from qstep_fpga.clocks import check_crossing, highest_clocks
 from qstep_fpga.farm.build import Farm
 from qstep_fpga.farm.island import PlacedIsland
 from qstep_fpga.fit import check_fit, check_table
+from qstep_fpga.pins import led_out, pins_text
 from qstep_fpga.placement import Placement
 from qstep_fpga.report import BuildReport
 
@@ -274,6 +276,17 @@ def test_data_that_are_late_between_two_clocks_are_refused() -> None:
         BuildError, match=r"data take 14\.0 ns from \S+clk .*take 13\.6 ns. Try another"
     ):
         check_crossing(late)
+
+
+def test_pins_of_a_world_are_written_beside_the_bitstream(
+    placed: list[Placement], tmp_path: Path
+) -> None:
+    placed.append(placement(1, 31.0))
+    config = replace(BOARD.config, states=8, format=QFormat(4, 4), acting=Acting(world="pins"))
+    flow.build(BOARD, config, [1], Threads(1), tmp_path, lambda *a: None)
+    text = pins_text(led_out(BOARD, config))
+    assert (tmp_path / "icebreaker.pins").read_text() == text
+    assert text.startswith("action_valid0 ")
 
 
 def test_unmet_clock_can_be_accepted_by_name(placed: list[Placement], tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from qstep.acting.config import Acting
 from qstep.errors import FileFormatError
 from qstep_fpga.critical import describe
 from qstep_fpga.render import markdown, origins, render
-from qstep_fpga.report import BuildReport
+from qstep_fpga.report import BuildReport, LinkClock
 
 pytestmark = pytest.mark.unit
 
@@ -120,3 +120,20 @@ def test_tables_have_a_row_a_report(two_seeds: BuildReport) -> None:
         f"| icebreaker | {BOARD.config.digest[:16]} | {report.build} | 2 | "
         f"80.0 ns from a to b through 0 cells, 75% of it in wires | {made_with} |"
     )
+
+
+def test_what_is_shown_of_a_lane_and_of_a_link_with_a_clock_of_its_own(
+    two_seeds: BuildReport,
+) -> None:
+    def shown(report: BuildReport) -> str:
+        out = io.StringIO()
+        Console(file=out, width=200).print(render(report))
+        return " ".join(out.getvalue().split())
+
+    of_lane = shown(two_seeds)
+    full, continuing = two_seeds.link_rates
+    assert f"link {full:.4f} million transitions/s at" in of_lane
+    assert f"baud, {continuing:.4f} where they continue each other" in of_lane
+    assert "link's clock" not in of_lane
+    link = LinkClock(90.0, {"1": 90.5, "2": 93.25})
+    assert "link's clock 90 MHz; highest 90.5 to 93.2 MHz" in shown(replace(two_seeds, link=link))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from itertools import product
 from typing import Any
@@ -75,6 +76,15 @@ def test_a_shortened_chain_makes_the_same_sums_whatever_goes_in(inverted: str, c
         for open_carry in (0, 1):
             found = made(after, values, open_carry)
             assert [found[net] for net in (LOW, HIGH)] == [expected[net] for net in (LOW, HIGH)]
+
+
+def test_other_cells_stay_as_they_are() -> None:
+    module = netlist()
+    register = {"type": "TRELLIS_FF", "port_directions": {"Q": "output"}, "connections": {"Q": [A]}}
+    module["cells"]["register"] = register
+    before = copy.deepcopy(register)
+    assert shorten_carries(module) == 2
+    assert module["cells"]["register"] == before
 
 
 def test_a_comparison_needs_no_table_for_its_lowest_sum() -> None:

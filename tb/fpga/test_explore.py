@@ -228,6 +228,25 @@ def test_a_seed_that_cannot_be_routed_is_told_and_the_others_count(stand_in: Too
 
 
 @pytest.mark.unit
+def test_what_cannot_be_synthesised_is_told_and_the_others_count(
+    stand_in: Tools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = sweep._candidate
+
+    def candidate(point: Point, what: str) -> Any:
+        if point.config.states == 64:
+            raise BuildError("yosys failed with status 1:\nERROR: no memory")
+        return made(point, what)
+
+    monkeypatch.setattr(sweep, "_candidate", candidate)
+    said: list[str] = []
+    found = swept(grid([ECP], states=[16, 64], loop_depths=[1]), said=said)
+    reason = "ulx3s-12f: 64 x 4, 16 bit, loop depth 1: yosys failed with status 1: ERROR: no memory"
+    assert reason in said
+    assert (len(found.results), len(found.refused)) == (1, 1)
+
+
+@pytest.mark.unit
 def test_nothing_to_show_is_an_error(stand_in: Tools) -> None:
     with pytest.raises(BuildError, match="nothing to place: none of 1 points can be built"):
         swept(grid([ECP], states=[30_000], loop_depths=[1]))

@@ -202,6 +202,16 @@ def without_a_switch(farm: dict[str, Any]) -> None:
     route_of(farm)["ROUTING"] = ";".join(words)
 
 
+def with_a_broken_switch(farm: dict[str, Any]) -> None:
+    words = route_of(farm)["ROUTING"].split(";")
+    words[next(n for n in range(1, len(words), 3) if words[n])] = "X2/Y2/nothing"
+    route_of(farm)["ROUTING"] = ";".join(words)
+
+
+def with_another_cell(farm: dict[str, Any]) -> None:
+    lut_of(farm)[1]["type"] = "TRELLIS_IO"
+
+
 def with_a_foreign_wire(farm: dict[str, Any]) -> None:
     other = next(n for n in farm["netnames"] if "farm.lane_0.sum_q" in n)
     foreign = farm["netnames"][other]["attributes"]["ROUTING"].split(";")[:3]
@@ -261,6 +271,8 @@ def without_a_place(farm: dict[str, Any]) -> None:
         (without_a_place, r"has no place"),
         (unrouted, r"is not routed to .*lane_1"),
         (without_a_switch, r"has no way to X\d+/Y\d+/|is not routed to"),
+        (with_a_broken_switch, r"has no way to X\d+/Y\d+/"),
+        (with_another_cell, r"_LUT4\w* is TRELLIS_IO and was TRELLIS_COMB"),
         (with_a_foreign_wire, r"wire X\d+/Y\d+/\w+ belongs to .* and to"),
         (with_another_route, r"lane_1\.in_q\S* has another route than in the lane that was placed"),
         (with_another_table, r"INITVAL of .* is [01]{16} and was [01]{16}"),
@@ -287,6 +299,9 @@ def test_what_cannot_be_copied_is_refused(netlist: dict[str, Any]) -> None:
         tried("icebreaker")
     with pytest.raises(BuildError, match="module board has no instance of board"):
         tried(BOARD, "board")
+    notes = {"$1": {"type": "$scopeinfo"}}  # of yosys, which count as nothing
+    with pytest.raises(BuildError, match="module board has no instance of lane"):
+        tried(BOARD, modules={"board": {"cells": notes}, "lane": {"cells": {}}})
     cell = netlist["board"]["cells"]["farm.lane_0"]
     many = {f"lane_{number}": cell for number in range(30)}
     with pytest.raises(BuildError, match=r"30 lanes do not fit ULX3S 12F .* At most \d+ fit"):
@@ -311,3 +326,8 @@ def test_the_command_places_on_the_workers_that_are_asked_for(
     assert asked == [(BOARD, "tcp://somewhere:8786")]
     assert f"{made.farm.lanes[0].fmax_mhz:.1f} MHz" in result.output
     assert "limits of the chip: block RAM 212 MHz" in result.output
+    words = [*words, "--out", str(tmp_path / "toy.bit")]
+    assert CliRunner().invoke(command.main, words).exit_code == 0
+    assert (tmp_path / "toy.bit").stat().st_size > 10_000
+    refused = CliRunner().invoke(command.main, ["icebreaker", *words[1:]])
+    assert (refused.exit_code, "copied on ECP5 only" in refused.output) == (1, True)

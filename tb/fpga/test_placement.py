@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
 from tb.fpga.placements import BOARD, netlist, placement
 
+from qstep.scheduler import Here
 from qstep_fpga import tools
 from qstep_fpga.board import load
 from qstep_fpga.families.base import CONSTRAINTS, PLACED, REPORT
 from qstep_fpga.pin_wrapper import WRAPPER
-from qstep_fpga.placement import Design, place
+from qstep_fpga.placement import Design, Placement, place, place_all
 
 pytestmark = pytest.mark.unit
 
@@ -89,3 +91,22 @@ def test_no_clock_is_higher_than_the_limit_of_the_block_rams(
     board = load("ulx3s-85f")
     design = Design.of_device(board, board.config, file)
     assert [place(design, seed).fmax_mhz for seed in (100, 300)] == [120.0, limit]
+
+
+def test_all_seeds_are_placed_in_their_order(placer: list[int], tmp_path: Path) -> None:
+    design = Design(BOARD, netlist(tmp_path, SB_LUT4=1), 24_000_000)
+    place(design, 3)
+    told: list[int] = []
+    made = place_all(design, [4, 3], Here(), lambda placement: told.append(placement.seed))
+    assert [placement.seed for placement in made] == [4, 3]
+    assert placer == [3, 4]  # the third was there already
+    assert sorted(told) == [3, 4]
+
+
+def test_clock_of_the_link_is_no_faster_than_the_chip(tmp_path: Path) -> None:
+    clocks = {"$glbnet$x.lanes_clk": {"achieved": 250.0}, "$glbnet$clk": {"achieved": 230.0}}
+    report = {**placement(1, 1.0).report, "fmax": clocks, "critical_paths": []}
+    with zipfile.ZipFile(tmp_path / "placed.zip", "w") as archive:
+        archive.writestr(REPORT, json.dumps(report))
+    read = Placement.read(1, tmp_path / "placed.zip", 212.0)
+    assert (read.fmax_mhz, read.link_fmax_mhz) == (212.0, 212.0)
