@@ -37,6 +37,7 @@ exclude_also =
     @njit
     @overload
     if TYPE_CHECKING:
+    if __name__ == .__main__.:
     class .*\\(Protocol\\):
 """
 

@@ -86,6 +86,7 @@ def test_a_bit_that_is_waived_as_a_constant_must_be_one() -> None:
             ("reason", "constant = true\nreason"),
             "waiver 1 is constant and of kind 'line', not toggle",
         ),
+        (("reason", "cached = true\nreason"), "waiver 1 is cached and of rtl/a.sv, not Python"),
         (("'block'", "'bl(ock'"), r"waiver 1: 'bl\(ock': missing \)"),
     ],
 )

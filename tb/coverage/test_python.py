@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,15 @@ def test_a_waiver_of_what_is_taken_fails() -> None:
 def test_a_waiver_of_a_branch_to_a_waived_line_is_not_needed() -> None:
     verdict = judged_python(HITS, [LINE, BRANCH])
     assert verdict.unneeded == [f"{BRANCH}: there is no such point"]
+
+
+@pytest.mark.unit
+def test_what_is_kept_in_the_cache_may_be_taken_or_not() -> None:
+    cached = replace(LINE, cached=True)
+    for taken in (0, 1):
+        assert judged_python(HITS | {RAISE: taken, IS_FULL: taken}, [cached]).passed
+    other = replace(cached, what="g: .*")
+    assert judged_python(Counter({IF: 1}), [other]).unneeded == [f"{other}: there is no such point"]
 
 
 @pytest.mark.unit
