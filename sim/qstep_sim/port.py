@@ -62,8 +62,8 @@ class SimPort:
             # A word of the agents' memories takes a few hundred clocks, and bytes wait for their block.
             self._work_clocks += 200_000 + config.lanes * config.link.buffer_bytes
         self._link = config.link
-        self.reset()
         self.set_baud(config.link.baud)
+        self.reset()
 
     @property
     def clocks(self) -> int:

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import random
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tb.agents.checked_driver import check_agents
 from tb.agents.worlds import random_world
-from tb.fpga.lane_check import check_lane
 from tb.fpga.netlists import board as netlist_of
 from tb.fpga.netlists import cells
-from tb.on_chip import differing
+from tb.unit.device_pair import Pair, converse
+from tb.unit.requests import RequestMaker
 
 from qstep.acting.agent import AgentSettings
 from qstep.acting.epsilon import Epsilon
 from qstep.acting.fast_model import FastActingModel
 from qstep.acting.registers import Access
 from qstep.devices.agents_device import LinkAgents
-from qstep.devices.link_device import LinkDevice
 from qstep.link.exchange import PATIENCE
+from qstep.link.frames import encode_frame
 from qstep.link.session import Session
-from qstep.protocol import ALL_LANES, LEAST_DIVISOR, Region
+from qstep.protocol import ALL_LANES, ARGUMENTS, LEAST_DIVISOR, Region, Request
 from qstep_fpga.board import Board, load, names
-from qstep_fpga.netlist import copies_lanes
+from qstep_fpga.netlist import copies_lanes, identity
 from qstep_sim.build import compile_library
 from qstep_sim.port import SimPort
 
@@ -35,8 +39,11 @@ FARM = load("ulx3s-12f-farm")
 
 LANES = [board for board in BOARDS if board.config.acting is None]
 AGENTS = [board for board in BOARDS if board.config.acting is not None]
+BATCHES = 150
+"""Groups of random requests to a lane."""
+
 COUNT = 300
-"""Transitions, and steps of each agent."""
+"""Steps of each agent of a farm of copied lanes."""
 
 
 class FewRead(LinkAgents):
@@ -60,37 +67,44 @@ class FewRead(LinkAgents):
         return [(lane, slot) for lane in range(self.config.lanes) for slot in (0, last)]
 
 
-def pins(board: Board) -> SimPort:
-    """Return a board's serial lines, simulated with the cells of its chip, at the highest rate."""
+def library(board: Board) -> Path:
+    """Return a simulation of what is placed for a board, with the cells of its chip."""
     files = [netlist_of(board), *cells(board.family)]
-    library = compile_library(files, "qstep_top", uart=True, optimise=False)
-    port = SimPort(board.config, uart=True, library=library)
-    session = Session(port, board.config, PATIENCE)
-    session.open()
-    session.change_baud(LEAST_DIVISOR, board.config.link.clock_hz // LEAST_DIVISOR, port.set_baud)
-    return port
+    return compile_library(files, "qstep_top", uart=True, optimise=False)
+
+
+class FastPins(SimPort):
+    """A board's serial lines, at the highest rate after each reset."""
+
+    def __init__(self, board: Board) -> None:
+        self._config = board.config
+        super().__init__(board.config, uart=True, library=library(board))
+
+    def reset(self) -> None:
+        super().reset()
+        self.set_baud(self._config.link.baud)
+        session = Session(self, self._config, PATIENCE)
+        session.open()
+        rate = self._config.link.clock_hz // LEAST_DIVISOR
+        session.change_baud(LEAST_DIVISOR, rate, self.set_baud)
 
 
 @pytest.mark.parametrize("board", LANES, ids=lambda board: board.name)
-def test_the_netlist_of_a_board_applies_transitions_exactly(board: Board) -> None:
-    check_lane(LinkDevice(pins(board), board.config), COUNT)
+def test_the_netlist_of_a_board_answers_as_the_reference(board: Board) -> None:
+    port = SimPort(board.config, uart=True, library=library(board))
+    build = bytes.fromhex(identity(board, board.config))
+    pair, rng = Pair(port, board.config, build), random.Random(1)
+    pair.compare(b"")  # the end of the reset, which a board makes longer
+    pair.compare(encode_frame(Request.HELLO, 0, 0, rng.randbytes(4)))
+    pair.ask(Request.BAUD, ARGUMENTS[Request.BAUD].pack(LEAST_DIVISOR))
+    port.set_baud(board.config.link.clock_hz // LEAST_DIVISOR)
+    converse(pair, RequestMaker(board.config, rng, divisors=[LEAST_DIVISOR]), rng, BATCHES)
+    assert min(pair.reference.applied, pair.reference.frame_errors, pair.reference.refused)
 
 
 @pytest.mark.parametrize("board", AGENTS, ids=lambda board: board.name)
 def test_the_netlist_of_a_board_makes_the_steps_of_the_model(board: Board) -> None:
-    config = board.config
-    assert config.acting is not None
-    world = random_world(config, 0, 7)
-    # Lanes in lockstep have the same alpha, gamma and epsilon.
-    settings = [AgentSettings(0.5, 0.9, Epsilon(0.25), n) for n in range(config.acting.agents)]
-    device = LinkAgents(pins(board), config, world, settings)
-    model = FastActingModel(config, world, settings)
-    device.run(COUNT)
-    model.run(COUNT)
-    assert all(own.terminations for own in model.counters)
-    assert differing(device, model) == []
-    model.run(1)
-    assert differing(device, model) == ["table", "states", "counters"]
+    check_agents(FastPins(board), board.config)
 
 
 def test_the_netlist_of_a_farm_of_copied_lanes_makes_the_steps_of_the_model() -> None:
@@ -98,7 +112,7 @@ def test_the_netlist_of_a_farm_of_copied_lanes_makes_the_steps_of_the_model() ->
     assert config.acting is not None
     world = random_world(config, 0, 7)
     settings = [AgentSettings(0.5, 0.9, Epsilon(0.25), n) for n in range(config.acting.agents)]
-    device = FewRead(pins(FARM), config, world, settings)
+    device = FewRead(FastPins(FARM), config, world, settings)
     model = FastActingModel(config, world, settings)
     device.run(COUNT)
     model.run(COUNT)

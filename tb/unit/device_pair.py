@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import random
 import struct
 
 from tb.reference_device import ReferenceDevice
+from tb.unit.requests import RequestMaker
 
 from qstep.config import Config
 from qstep.link.frames import decode_frame, encode_frame
-from qstep.protocol import COMMON, Request, StatusCode
+from qstep.protocol import (
+    COMMON,
+    OVERHEAD,
+    REFUSALS,
+    Request,
+    StatusCode,
+    max_payload,
+)
 from qstep_sim.port import SimPort
 
-__all__ = ["Pair", "agree_at_the_end", "exchange"]
+__all__ = ["Pair", "agree_at_the_end", "converse", "exchange"]
 
 
 def exchange(port: SimPort, data: bytes, count: int) -> list[bytes]:
@@ -43,10 +52,10 @@ def _reading(frame: bytes) -> tuple[object, ...]:
 class Pair:
     """A simulated device and the reference, which get the same bytes."""
 
-    def __init__(self, port: SimPort, config: Config) -> None:
+    def __init__(self, port: SimPort, config: Config, build: bytes = bytes(8)) -> None:
         self.port = port
         self.config = config
-        self.reference = ReferenceDevice(config)
+        self.reference = ReferenceDevice(config, build)
         self.expected = 0
         """Sequence number that the device expects, according to its last answer."""
         self.status = 0
@@ -65,9 +74,48 @@ class Pair:
         self.compare(encode_frame(kind, self.expected, self.reference.epoch, payload))
 
 
+def _batch(pair: Pair, maker: RequestMaker, rng: random.Random) -> bytes:
+    """Return some requests, at most as many as credit allows; a few out of order or damaged."""
+    data, credit, expected = b"", pair.config.link.buffer_bytes, pair.expected
+    while True:
+        kind, payload = maker.request()
+        credit -= OVERHEAD + len(payload)
+        if credit < 0:
+            return data + b"\0"
+        seq = expected
+        if rng.random() < 0.1:
+            seq += rng.choice([-1, -1, -2, 1, 9, 32767, 32768, 32769])
+        else:
+            expected += 1
+        epoch = pair.reference.epoch ^ (1 << rng.randrange(32) if rng.random() < 0.03 else 0)
+        frame = encode_frame(kind, seq % 65536, epoch, payload)
+        data += maker.damaged(frame) if rng.random() < 0.1 else frame
+        # COUNTERS may be answered before or after a damaged frame behind it: that depends on clocks.
+        if rng.random() < 0.4 or kind == Request.COUNTERS:
+            return data + b"\0"
+
+
+def converse(pair: Pair, maker: RequestMaker, rng: random.Random, batches: int) -> None:
+    """Compare the answers to random requests in a new session, then the whole table."""
+    nonce = b"abcd"
+    pair.compare(encode_frame(Request.HELLO, 0, 0, nonce))
+    pair.ask(Request.CLEAR)
+    for _ in range(batches):
+        pair.compare(_batch(pair, maker, rng))
+        # A halted session stays halted for a while.
+        if rng.random() < (0.6 if pair.status in REFUSALS else 0.1):
+            pair.compare(encode_frame(Request.HELLO, 0, 0, rng.choice([nonce, rng.randbytes(4)])))
+    agree_at_the_end(pair)
+    assert exchange(pair.port, b"\0", 1) == [], "an answer too many"
+
+
 def agree_at_the_end(pair: Pair) -> None:
     """Compare the counters and the whole table."""
+    config = pair.config
     pair.compare(encode_frame(Request.HELLO, 0, 0, b"last"))
     pair.ask(Request.COUNTERS)
-    for state in range(pair.config.states):
-        pair.ask(Request.READ, struct.pack("<HBH", state, 0, pair.config.actions))
+    most = (max_payload(config.link.buffer_bytes) - COMMON.size) // config.value_bytes
+    values = config.states * config.actions
+    for first in range(0, values, most):
+        count = min(most, values - first)
+        pair.ask(Request.READ, struct.pack("<HBH", *divmod(first, config.actions), count))

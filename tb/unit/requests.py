@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from qstep.config import Config
 from qstep.link.frames import encode_frame
@@ -22,11 +22,16 @@ class RequestMaker:
         Geometry, format and buffer.
     rng : random.Random
         Source of every choice.
+    divisors : sequence of int
+        What legal BAUDs name.
     """
 
-    def __init__(self, config: Config, rng: random.Random) -> None:
+    def __init__(
+        self, config: Config, rng: random.Random, divisors: Sequence[int] = (8, 16)
+    ) -> None:
         self._config = config
         self._rng = rng
+        self._divisors = divisors
         self._most = max_payload(config.link.buffer_bytes)
 
     def request(self, wrong: float = 0.1) -> tuple[int, bytes]:
@@ -45,7 +50,9 @@ class RequestMaker:
             Request.APPLY_RAW: lambda wrong: self._apply(wrong, coded=False),
             Request.STATUS: lambda wrong: b"",
             Request.COUNTERS: lambda wrong: b"",
-            Request.BAUD: lambda wrong: struct.pack("<H", 7 if wrong else rng.choice([8, 16])),
+            Request.BAUD: lambda wrong: struct.pack(
+                "<H", 7 if wrong else rng.choice(self._divisors)
+            ),
         }
         if rng.random() < wrong / 4:
             return rng.choice([(0x00, b""), (0x20, rng.randbytes(3)), (0xC8, b"x")])

@@ -8,23 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 import cocotb
-import numpy as np
-import pytest
 from cocotb.clock import Clock
 from cocotb.task import bridge, resume
 from cocotb.triggers import FallingEdge
-from tb.agents.worlds import random_world
+from tb.agents.checked_driver import check_agents
 
 from qstep import Config
-from qstep.acting.agent import AgentSettings
-from qstep.acting.epsilon import Epsilon
-from qstep.acting.fast_model import FastActingModel
-from qstep.devices.agents_device import LinkAgents
-from qstep.errors import RefusedError
-from qstep.protocol import MOST_STEPS
-
-_PATIENCE_S = 600.0
-"""The driver's time is that of this computer, the device's that of a slow simulation."""
 
 _CHUNK_CLOCKS = 1000
 _TX_VALID, _TAKEN = 1 << 10, 3 << 8
@@ -74,43 +63,9 @@ class _Port:
         """Nothing is left to release."""
 
 
-def _same(device: LinkAgents, model: FastActingModel) -> None:
-    assert np.array_equal(device.table, model.table), "tables differ"
-    assert (device.states, device.counters) == (model.states, model.counters)
-
-
-def _drive(port: _Port, config: Config) -> None:
-    assert config.acting is not None
-    world = random_world(config, 9, 3)
-    settings = [
-        AgentSettings(0.5, 0.9, Epsilon(1, n / 64, "linear", 40), n)
-        for n in range(config.acting.agents)
-    ]
-    model = FastActingModel(config, world, settings)
-    device = LinkAgents(port, config, world, settings, patience=_PATIENCE_S)
-    for steps in (1, 30):
-        device.run(steps)
-        model.run(steps)
-    _same(device, model)
-    rng = np.random.default_rng(1)
-    for _ in range(3):
-        device.start(int(rng.integers(1 << 40, MOST_STEPS)))
-        with pytest.raises(RefusedError, match="refused RUN: BUSY"):
-            device.start(1)
-        device.stop()
-    device.start(MOST_STEPS)
-    port.reset()
-    device.reconnect()
-    device.stop()
-    device.restore(model.table, model.states, model.counters)
-    device.run(20)
-    model.run(20)
-    _same(device, model)
-
-
 @cocotb.test()
 async def a_driver_finds_agents_that_make_the_models_steps(dut: Any) -> None:
     config = Config.from_toml(cocotb.plusargs["config"])
     port = _Port(dut)
     await port.start()
-    await bridge(_drive)(port, config)
+    await bridge(check_agents)(port, config)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from cobs import cobs
 from tb.generated import generated
-from tb.unit.device_pair import Pair, agree_at_the_end, exchange
+from tb.unit.device_pair import Pair, agree_at_the_end, converse, exchange
 from tb.unit.requests import RequestMaker
 from tb.verify.figures import Count
 
@@ -21,8 +21,6 @@ from qstep.config import Config, Link
 from qstep.link.frames import encode_frame
 from qstep.link.records import encode_records
 from qstep.protocol import (
-    OVERHEAD,
-    REFUSALS,
     RecordLayout,
     Request,
     StatusCode,
@@ -60,42 +58,10 @@ def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
     port.close()
 
 
-def batch(pair: Pair, maker: RequestMaker, rng: random.Random) -> bytes:
-    """Return some requests, at most as many as credit allows; a few out of order or damaged."""
-    data, credit, expected = b"", pair.config.link.buffer_bytes, pair.expected
-    while True:
-        kind, payload = maker.request()
-        credit -= OVERHEAD + len(payload)
-        if credit < 0:
-            return data + b"\0"
-        seq = expected
-        if rng.random() < 0.1:
-            seq += rng.choice([-1, -1, -2, 1, 9, 32767, 32768, 32769])
-        else:
-            expected += 1
-        epoch = pair.reference.epoch ^ (1 << rng.randrange(32) if rng.random() < 0.03 else 0)
-        frame = encode_frame(kind, seq % 65536, epoch, payload)
-        data += maker.damaged(frame) if rng.random() < 0.1 else frame
-        # COUNTERS may be answered before or after a damaged frame behind it: that depends on clocks.
-        if rng.random() < 0.4 or kind == Request.COUNTERS:
-            return data + b"\0"
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_device_answers_as_the_reference_whatever_is_sent(pair: Pair, seed: int) -> None:
-    rng = random.Random(seed)
-    maker = RequestMaker(pair.config, rng)
     pair.ask(Request.STATUS)
-    pair.compare(encode_frame(Request.HELLO, 0, 0, NONCE))
-    pair.ask(Request.CLEAR)
-    for _ in range(60):
-        pair.compare(batch(pair, maker, rng))
-        # A halted session stays halted for a while.
-        if rng.random() < (0.6 if pair.status in REFUSALS else 0.1):
-            pair.compare(encode_frame(Request.HELLO, 0, 0, rng.choice([NONCE, rng.randbytes(4)])))
-    for state in range(pair.config.states):
-        pair.ask(Request.READ, struct.pack("<HBH", state, 0, pair.config.actions))
-    assert exchange(pair.port, b"\0", 1) == [], "an answer too many"
+    converse(pair, RequestMaker(pair.config, rng := random.Random(seed)), rng, 60)
     assert pair.reference.applied > 100
     assert pair.reference.frame_errors > 0
     assert pair.reference.refused > 5

@@ -1,0 +1,85 @@
+"""A device with agents makes the model's steps for its driver, or an assertion fails."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import pytest
+from tb.agents.worlds import random_world
+
+from qstep.acting.agent import AgentSettings
+from qstep.acting.epsilon import Epsilon
+from qstep.acting.fast_model import FastActingModel
+from qstep.config import Config
+from qstep.devices.agents_device import LinkAgents
+from qstep.errors import RefusedError
+from qstep.link.ports import Port
+from qstep.protocol import MOST_STEPS
+
+__all__ = ["ResetPort", "check_agents"]
+
+_PATIENCE_S = 600.0
+"""The driver's time is that of this computer, the device's that of a slow simulation."""
+
+_STEPS = 300
+
+
+class ResetPort(Port, Protocol):
+    """A port to a device that can be reset."""
+
+    def reset(self) -> None:
+        """Reset the device."""
+
+
+class _Seen:
+    """What a device holds."""
+
+    def __init__(self, device: LinkAgents) -> None:
+        self.table, self.states, self.counters = device.table, device.states, device.counters
+
+    def differs(self, model: FastActingModel) -> list[str]:
+        """Return what is not the model's."""
+        names = ("states", "counters")
+        differing = [name for name in names if getattr(self, name) != getattr(model, name)]
+        return [*([] if np.array_equal(self.table, model.table) else ["table"]), *differing]
+
+
+def check_agents(port: ResetPort, config: Config) -> None:
+    """Run, stop, refuse, reset, restore and run the agents of a device."""
+    acting = config.acting
+    assert acting is not None
+    world = random_world(config, 9 if acting.step_limit else 0, 3)
+    settings = [
+        AgentSettings(
+            *(0.5, 0.9),
+            Epsilon(1, n / 64, "linear", 40) if acting.schedules else Epsilon(0.25),
+            seed=n,
+        )
+        for n in range(acting.agents)
+    ]
+    model = FastActingModel(config, world, settings)
+    device = LinkAgents(port, config, world, settings, patience=_PATIENCE_S)
+    for steps in (1, _STEPS):
+        device.run(steps)
+        model.run(steps)
+    assert all(own.terminations for own in model.counters)
+    seen = _Seen(device)
+    assert seen.differs(model) == []
+    rng = np.random.default_rng(1)
+    for _ in range(3):
+        device.start(int(rng.integers(1 << 40, MOST_STEPS)))
+        with pytest.raises(RefusedError, match="refused RUN: BUSY"):
+            device.start(1)
+        device.stop()
+    device.start(MOST_STEPS)
+    port.reset()
+    device.reconnect()
+    device.stop()
+    device.restore(model.table, model.states, model.counters)
+    device.run(20)
+    model.run(19)
+    seen = _Seen(device)
+    assert seen.differs(model)[-2:] == ["states", "counters"]
+    model.run(1)
+    assert seen.differs(model) == []
