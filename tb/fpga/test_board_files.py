@@ -14,7 +14,7 @@ from qstep.acting.lockstep import AGENTS
 from qstep.errors import ConfigError
 from qstep_fpga.board import Board, load, names
 from qstep_fpga.families import FAMILIES
-from qstep_fpga.pin_wrapper import around_device
+from qstep_fpga.pin_wrapper import around_acting, around_device
 from qstep_fpga.pins import led_bits, led_out, pins_text, ports
 
 pytestmark = pytest.mark.unit
@@ -173,6 +173,17 @@ def test_clocks_are_told_to_the_placer_where_it_cannot_derive_them() -> None:
     assert ice40.constraints(board, 48_000_000).splitlines()[:2] == both
     assert "set_frequency" not in ice40.constraints(board)
     assert "clk" not in gowin.constraints(load("tang-nano-9k"), 48_000_000)
+
+
+def test_the_pll_of_a_gowin_is_the_same_for_lanes_with_a_clock_of_their_own() -> None:
+    text = "SB_PLL40_PAD pll (.PACKAGEPIN(clock));"
+    assert FAMILIES["gowin"].with_lanes(text) == text
+
+
+def test_the_lane_of_agents_alone_is_between_the_pins_of_a_board() -> None:
+    module = around_acting(load("icebreaker"))
+    assert "qs_acting_wrapper u_wrapper (" in module
+    assert ".clk_i(clock), .din_i(rx), .load_i(button), .dout_o(tx)" in module
 
 
 def test_only_ecp5_has_limits_of_its_blocks() -> None:

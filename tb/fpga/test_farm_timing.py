@@ -60,6 +60,27 @@ def test_only_what_is_between_registers_of_two_lanes_is_left() -> None:
     assert set(left["netnames"]) == {"in", "first", "q", "out", "$glbnet$clock"}
 
 
+def test_a_cell_that_only_cells_inside_a_lane_are_at_is_left_out() -> None:
+    cells = {
+        "in_q": cell("TRELLIS_FF", 3, DI=1, M=1, CLK=9),
+        "inner": cell("TRELLIS_COMB", 5, A=3),
+        "q": cell("TRELLIS_FF", 4, DI=5, CLK=9),
+        "last": cell("TRELLIS_COMB", 6, A=4, B=4),
+    }
+    original = Original(SITE, {"cells": cells, "ports": PORTS}, "clock", PATH)
+    farm = {
+        "cells": {f"one.{name}": c for name, c in cells.items()} | {"pad": cell("IO", 1, I=6)},
+        "netnames": {name: {"bits": [bit]} for name, bit in NETS.items()},
+    }
+    left = between(farm, [Lane("one", SITE, original, {})])
+    assert wires(left["cells"]) == {
+        "one.in_q": {"DI": [1], "M": [1], "CLK": [9], "Q": []},
+        "one.q": {"DI": [], "CLK": [9], "Q": [4]},
+        "one.last": {"A": [4], "B": [4], "Q": [6]},
+        "pad": {"I": [6], "Q": [1]},
+    }
+
+
 NETS = {"in": 1, "first": 2, "in_q": 3, "q": 4, "inner": 5, "out": 6, "$glbnet$clock": 9}
 
 
