@@ -4,7 +4,7 @@ Function    An agent that a lane does not have has no slot in which its words co
             of them returns anything, a write does nothing.
 Latency     none; an access that is left out ends after a clock.
 Throughput  That of the agents.
-Reset       none
+Reset       Aborts an access.
 Hazards     none
 Invariants  none
 """
