@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 import yaml
+from click.testing import CliRunner
 from tb.bench import BenchError, Run, run
 from tiny_tapeout.test import test as project
 
 from qstep.fixed import QFormat, coefficients
 from qstep.model import updated_value
+from qstep_fpga import tiny_tapeout
 from qstep_fpga.tiny_tapeout import TOP, verilog
 
 FOLDER = Path(project.__file__).parents[1]
@@ -25,6 +27,15 @@ def test_the_tile_learns_and_another_discount_is_noticed(tmp_path: Path) -> None
     assert run(Run("tb", "tiny_tapeout.test.test", **options)).tests == 2
     with pytest.raises(BenchError, match=r"2 of 2 tests failed"):
         run(Run("tb", "tb.unit.wrong_tile", **options))
+
+
+@pytest.mark.unit
+def test_the_command_writes_the_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiny_tapeout, "verilog", lambda: "module tt_um_qstep;\nendmodule\n")
+    result = CliRunner().invoke(tiny_tapeout.main, [str(tmp_path / "src" / "project.v")])
+    assert result.exit_code == 0, result.output
+    text = (tmp_path / "src" / "project.v").read_text(encoding="utf-8")
+    assert text == "module tt_um_qstep;\nendmodule\n"
 
 
 @pytest.mark.unit
