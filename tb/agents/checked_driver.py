@@ -46,7 +46,7 @@ class _Seen:
 
 
 def check_agents(port: ResetPort, config: Config) -> None:
-    """Run, stop, refuse, reset, restore and run the agents of a device."""
+    """Start, stop, refuse, reset, restore and run the agents of a device."""
     acting = config.acting
     assert acting is not None
     world = random_world(config, 9 if acting.step_limit else 0, 3)
@@ -60,12 +60,6 @@ def check_agents(port: ResetPort, config: Config) -> None:
     ]
     model = FastActingModel(config, world, settings)
     device = LinkAgents(port, config, world, settings, patience=_PATIENCE_S)
-    for steps in (1, _STEPS):
-        device.run(steps)
-        model.run(steps)
-    assert all(own.terminations for own in model.counters)
-    seen = _Seen(device)
-    assert seen.differs(model) == []
     rng = np.random.default_rng(1)
     for _ in range(3):
         device.start(int(rng.integers(1 << 40, MOST_STEPS)))
@@ -76,10 +70,13 @@ def check_agents(port: ResetPort, config: Config) -> None:
     port.reset()
     device.reconnect()
     device.stop()
+    model.run(100)
     device.restore(model.table, model.states, model.counters)
-    device.run(20)
-    model.run(19)
+    for steps in (1, _STEPS):
+        device.run(steps)
+        model.run(steps - 1)
     seen = _Seen(device)
     assert seen.differs(model)[-2:] == ["states", "counters"]
-    model.run(1)
+    model.run(2)
+    assert all(own.terminations for own in model.counters)
     assert seen.differs(model) == []
