@@ -21,6 +21,7 @@ from qstep_fpga.clocks import check_crossing, highest_clocks
 from qstep_fpga.farm.build import Farm
 from qstep_fpga.farm.island import PlacedIsland
 from qstep_fpga.fit import check_fit, check_table
+from qstep_fpga.netlist import write_board_source
 from qstep_fpga.pins import led_out, pins_text
 from qstep_fpga.placement import Placement
 from qstep_fpga.report import BuildReport
@@ -287,6 +288,21 @@ def test_pins_of_a_world_are_written_beside_the_bitstream(
     text = pins_text(led_out(BOARD, config))
     assert (tmp_path / "icebreaker.pins").read_text() == text
     assert text.startswith("action_valid0 ")
+
+
+def test_a_board_has_the_parts_that_its_world_and_its_clocks_need(tmp_path: Path) -> None:
+    plain = BOARD.config
+    pins = replace(plain, states=8, format=QFormat(4, 4), acting=Acting(world="pins"))
+    clocks = with_two_clocks()[1]
+    texts = {
+        name: write_board_source(config, tmp_path).read_text()
+        for name, config in (("plain", plain), ("pins", pins), ("clocks", clocks))
+    }
+    assert {name for name, text in texts.items() if "module qs_pins" in text} == {"pins"}
+    left_out = {
+        name: {part for part in ("LANES", "PINS") if f"//{part} " in texts[name]} for name in texts
+    }
+    assert left_out == {"plain": {"LANES", "PINS"}, "pins": {"LANES"}, "clocks": {"PINS"}}
 
 
 def test_unmet_clock_can_be_accepted_by_name(placed: list[Placement], tmp_path: Path) -> None:

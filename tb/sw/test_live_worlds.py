@@ -81,6 +81,15 @@ def test_the_model_lives_through_what_it_is_told() -> None:
         assert all(own.terminations for own in device.counters)
 
 
+@pytest.mark.rtl
+def test_simulated_hardware_is_opened_by_its_name() -> None:
+    model = lived()
+    with open_live("sim", CONFIG, SETTINGS) as device:
+        assert isinstance(device, LinkLive)
+        follow(device, model, 30)
+        assert_exact(device, model)
+
+
 @pytest.mark.unit
 def test_example_of_the_page_learns_to_go_on(capsys: pytest.CaptureFixture[str]) -> None:
     page = (RTL.parent / "docs/live-worlds.md").read_text(encoding="utf-8")
