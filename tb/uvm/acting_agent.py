@@ -17,15 +17,16 @@ from pyuvm import (
     uvm_sequence_item,
     uvm_sequencer,
 )
-from tb.uvm.acting_items import CLOCK, Job, Look, Setting, Setup
+from tb.uvm.acting_items import CLOCK, STEP, Emptied, Job, Look, Reset, Setting, Setup
 
-from qstep.acting.agent import AgentCounters, AgentState
+from qstep.acting.agent import AgentCounters
 from qstep.acting.config import Algorithm
 from qstep.acting.registers import (
     HOLDS,
     Access,
     counters_from,
     counters_writes,
+    limit_write,
     settings_writes,
     state_from,
     state_writes,
@@ -38,9 +39,15 @@ __all__ = ["CLOCK_NS", "ActingAgent"]
 
 CLOCK_NS = 10
 _ITEMS = 16
+_DEED = 8 * CLOCK.fields["deed"][1]
 _ACCESS_NS = 20_000
 _PLACE = 4
 _DRAWN = 31
+_BEGUN = 30
+_HELD = 16
+"""Clocks of a reset in which every slot under way comes to its end."""
+_BEHIND = 3
+"""Clocks from a step until a reset: the step's slot has left all stages in which flags are cleared."""
 
 
 class ActingDriver(uvm_driver):
@@ -71,14 +78,20 @@ class ActingDriver(uvm_driver):
 
     async def _drive(self, item: uvm_sequence_item) -> None:
         if isinstance(item, Setup):
-            for agent, settings in enumerate(item.settings):
+            if item.limit is not None:
+                await self._write([limit_write(item.limit)])
+            for agent, (settings, state) in enumerate(zip(item.settings, item.states, strict=True)):
                 await self._write(settings_writes(agent, settings))
-                await self._write(state_writes(agent, AgentState.first(settings, agent)))
-                await self._write(counters_writes(agent, AgentCounters()))
-            values = item.table.ravel().tolist()
-            places = zip(self._table_places(), values, strict=True)
-            await self._write(Access(Region.TABLE, place, value) for place, value in places)
-            self.ap.write(Setting(self._edge, item.get_name(), item.settings, item.table))
+                await self._write(state_writes(agent, state))
+                if item.table is not None:
+                    await self._write(counters_writes(agent, AgentCounters()))
+            if item.table is not None:
+                values = item.table.ravel().tolist()
+                places = zip(self._table_places(), values, strict=True)
+                await self._write(Access(Region.TABLE, place, value) for place, value in places)
+            self.ap.write(Setting(self._edge, item))
+        elif isinstance(item, Reset):
+            await self._reset()
         else:
             assert isinstance(item, Job)
             await self._run(item)
@@ -116,12 +129,45 @@ class ActingDriver(uvm_driver):
             await FallingEdge(self.dut.busy_o)
             await self.clock
 
+    async def _begin(self, steps: int) -> int:
+        self.dut.run_i.value, self.dut.run_steps_i.value = 1, steps
+        await self.clock
+        self.dut.run_i.value = 0
+        self._compare_steps(steps)
+        return self._edge
+
+    def _compare_steps(self, right: int) -> None:
+        seen = int(self.dut.steps_o.value)
+        assert self._shares or seen == right, f"agents are to make {seen} steps, not {right}"
+
+    async def _reset(self) -> None:
+        dut = self.dut
+        dut.late_i.value = 128  # some agents have drawn, and wait
+        await self._begin(1 << 40)
+        await Wait(500 * CLOCK_NS, unit="ns")
+        await self.clock
+        while not int(dut.seen_o.value) & STEP << _DEED:
+            await self.clock
+        for _ in range(_BEHIND):
+            await self.clock
+        dut.rst_i.value = 1
+        # A shorter reset leaves an agent of a shared table that is held just then begun and drawn.
+        for _ in range(_HELD if self._shares else 1):
+            await self.clock
+        dut.rst_i.value = 0
+        edge = self._edge
+        await with_timeout(FallingEdge(dut.busy_o), 1000 * CLOCK_NS, "ns")
+        await self.clock
+        rests, agents = self._edge, range(self.config.acting.agents)
+        places = [
+            await self._access(False, Region.CONTEXT, agent << 3 | _PLACE, 0) for agent in agents
+        ]
+        self.ap.write(Emptied(edge, rests, [place >> _BEGUN for place in places]))
+
     async def _run(self, job: Job) -> None:
         dut = self.dut
         dut.late_i.value = job.late
-        dut.run_i.value, dut.run_steps_i.value = 1, job.steps
-        await self.clock
-        dut.run_i.value = 0
+        began = await self._begin(job.steps)
         stopped = None
         if job.stop_after is not None:
             await Wait(max(1, job.stop_after) * CLOCK_NS, unit="ns")
@@ -129,14 +175,15 @@ class ActingDriver(uvm_driver):
             dut.stop_i.value = 1
             await self.clock
             dut.stop_i.value = 0
+            self._compare_steps(0)
             stopped = self._edge
         limit = 300 * (min(job.steps, 1000) + 200) * CLOCK_NS
         if dut.busy_o.value:
             await with_timeout(FallingEdge(dut.busy_o), limit, "ns")
             await self.clock
-        self.ap.write(await self._look(job, stopped))
+        self.ap.write(await self._look(job, began, stopped))
 
-    async def _look(self, job: Job, stopped: int | None) -> Look:
+    async def _look(self, job: Job, began: int, stopped: int | None) -> Look:
         words: dict[tuple[int, int], int] = {}
 
         async def read(region: int, place: int) -> int:
@@ -150,18 +197,21 @@ class ActingDriver(uvm_driver):
         for agent in agents:
             for field in range(5):
                 await read(Region.CONTEXT, agent << 3 | field)
-            for word in range(16):
+            for word in range(0 if job.states_only else 16):
                 await read(Region.COUNTERS, agent << 4 | word)
-        values = [await read(Region.TABLE, place) for place in self._table_places()]
+        places = [] if job.states_only else self._table_places()
+        values = [await read(Region.TABLE, place) for place in places]
+        shape = (0,) if job.states_only else self.config.table_shape
         return Look(
             edge,
             job.get_name(),
+            began,
             job.steps if stopped is None else None,
             stopped,
             [state_from(agent, again) for agent in agents],
             [bool(again(Region.CONTEXT, agent << 3 | _PLACE) >> _DRAWN) for agent in agents],
-            [counters_from(agent, again) for agent in agents],
-            np.array(values, np.uint32).view(np.int32).reshape(self.config.table_shape),
+            [] if job.states_only else [counters_from(agent, again) for agent in agents],
+            np.array(values, np.uint32).view(np.int32).reshape(shape),
             await read(Region.COUNTERS, HOLDS) if self._shares else 0,
         )
 

@@ -18,13 +18,16 @@ __all__ = [
     "CHOOSES",
     "CLOCK",
     "FINISH",
+    "LATE",
     "READY",
     "STEP",
     "TERMINATED",
     "Checked",
     "Compared",
+    "Emptied",
     "Job",
     "Look",
+    "Reset",
     "Setting",
     "Setup",
 ]
@@ -49,7 +52,7 @@ to do, done only if it acts.
 ASKED, READY, TERMINATED, ACTS = 1, 2, 4, 8
 """Bits of ``flags``."""
 
-CHOOSES, FINISH, STEP = 1 << 2, 1 << 3, 1 << 6
+LATE, CHOOSES, FINISH, STEP = 1, 1 << 2, 1 << 3, 1 << 6
 """Bits of ``deed``."""
 
 
@@ -61,15 +64,27 @@ class Setup(uvm_sequence_item):
     name : str
     settings : sequence of AgentSettings
         One for each agent.
-    table : ndarray of int32
-        All tables.
+    table : ndarray of int32, optional
+        All tables; without it, counters and tables stay as they are.
+    states : sequence of AgentState, optional
+        By default, those before the first step.
+    limit : int, optional
+        Steps of an episode from now on.
     """
 
     def __init__(
-        self, name: str, settings: Sequence[AgentSettings], table: NDArray[np.int32]
+        self,
+        name: str,
+        settings: Sequence[AgentSettings],
+        table: NDArray[np.int32] | None = None,
+        *,
+        states: Sequence[AgentState] | None = None,
+        limit: int | None = None,
     ) -> None:
         super().__init__(name)
-        self.settings, self.table = settings, table
+        self.settings, self.table, self.limit = settings, table, limit
+        first = [AgentState.first(own, agent) for agent, own in enumerate(settings)]
+        self.states = first if states is None else states
 
 
 class Job(uvm_sequence_item):
@@ -84,13 +99,26 @@ class Job(uvm_sequence_item):
         The world is late with probability `late` / 256.
     stop_after : int, optional
         Stop so many clocks after the run began.
+    states_only : bool
+        Look only at the states.
     """
 
     def __init__(
-        self, name: str, steps: int, *, late: int = 0, stop_after: int | None = None
+        self,
+        name: str,
+        steps: int,
+        *,
+        late: int = 0,
+        stop_after: int | None = None,
+        states_only: bool = False,
     ) -> None:
         super().__init__(name)
         self.steps, self.late, self.stop_after = steps, late, stop_after
+        self.states_only = states_only
+
+
+class Reset(uvm_sequence_item):
+    """A reset within a run, behind the next step; a setup with tables must follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,29 +126,47 @@ class Setting:
     """The agents' settings and state from `edge` on."""
 
     edge: int
-    name: str
-    settings: Sequence[AgentSettings]
-    table: NDArray[np.int32]
+    setup: Setup
+
+
+@dataclass(frozen=True, slots=True)
+class Emptied:
+    """A reset at `edge`, after which the lane is idle from the clock after `rests` on.
+
+    Attributes
+    ----------
+    flags : list of int
+        What is left of each agent's flags: it has begun, it has drawn.
+    """
+
+    edge: int
+    rests: int
+    flags: list[int]
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """State of the agents after `edge`, while the lane was idle.
+    """State of the agents after `edge`, the last clock in which the lane was busy.
 
     Attributes
     ----------
+    began : int
+        The edge at which the run began.
     steps : int or None
         What each agent was to make; None after a stop.
     stopped : int or None
         The edge of the stop.
     drawn : list of bool
         The agent has drawn for a step that it has not made.
+    counters : list of AgentCounters
+        Empty if only the states were looked at; likewise `table`.
     holds : int
         Slots of a shared table that were held since reset.
     """
 
     edge: int
     name: str
+    began: int
     steps: int | None
     stopped: int | None
     states: list[AgentState]

@@ -13,44 +13,33 @@ from tb.uvm.acting_items import (
     ASKED,
     CHOOSES,
     FINISH,
+    LATE,
     READY,
     STEP,
     TERMINATED,
     Checked,
     Compared,
+    Emptied,
     Look,
     Setting,
+    Setup,
 )
+from tb.uvm.acting_model import Agents, after_setup
 from tb.uvm.acting_order import Order
+from tb.uvm.acting_rest import Rest
 
-from qstep.acting.draws import Draw, advanced, draw
-from qstep.acting.model import ActingModel, Step
+from qstep.acting.model import Step
 
 __all__ = ["ActingScoreboard"]
-
-
-class _Agents(ActingModel):
-    """The plain model, one agent at a time."""
-
-    def step(self, agent: int) -> Step:
-        return self._step(agent)
-
-    def begin(self, agent: int) -> None:
-        """Draw the first start state and the action there, as the beginning of the first step does."""
-        self._begin(agent)
-
-    def drawn(self, agent: int) -> Draw:
-        """Return what an agent's next step will draw."""
-        return draw(advanced(self.states[agent].word))
 
 
 class _Inbox(uvm_subscriber):
     """Takes what the driver publishes."""
 
     def build_phase(self) -> None:
-        self.events: deque[Setting | Look] = deque()
+        self.events: deque[Setting | Look | Emptied] = deque()
 
-    def write(self, event: Setting | Look) -> None:
+    def write(self, event: Setting | Look | Emptied) -> None:
         self.events.append(event)
 
 
@@ -73,16 +62,16 @@ class ActingScoreboard(uvm_scoreboard):
         self.passed: bool | None = None
         self.steps = self.looks = 0
         self._name = "before the first setting"
-        self._model: _Agents | None = None
-        reach = ConfigDB().get(self, "", "REACH")
-        self._order = Order(self.config, reach) if reach else None
+        self._model: Agents | None = None
+        self._reach = ConfigDB().get(self, "", "REACH")
+        self._order = Order(self.config, self._reach) if self._reach else None
+        self._rest = Rest(self.config)
         self._slots: deque[np.void] = deque()
         self._where = ""
 
     def write(self, clocks: NDArray[np.void]) -> None:
         """Take clocks from the monitor and check all that is complete."""
-        about = (clocks["flags"] & ASKED) | (clocks["deed"] & (FINISH | CHOOSES))
-        self._slots.extend(clocks[about != 0])
+        self._slots.extend(clocks[(clocks["flags"] & ASKED != 0) | (clocks["deed"] != 0)])
         self._settle(int(clocks["edge"][-1]))
 
     def check_phase(self) -> None:
@@ -101,31 +90,40 @@ class ActingScoreboard(uvm_scoreboard):
                 self._check(self._slots.popleft())
             self._take(event)
 
-    def _take(self, event: Setting | Look) -> None:
+    def _take(self, event: Setting | Look | Emptied) -> None:
         if isinstance(event, Setting):
-            self._model = _Agents(self.config, self.world, event.settings)
-            self._model.load(event.table)
-            self._made = [0] * len(event.settings)
-            self._waits = [0] * len(event.settings)
-            self._first = 0
-            if self._order:
-                self._order.restart()
+            self._set(event.setup)
+        elif isinstance(event, Emptied):
+            self._name, self._model = "the reset", None
+            self._order = Order(self.config, self._reach) if self._reach else None
+            self._rest.reset(event)
         else:
             self._name = event.name
             self._compare(event)
+
+    def _set(self, setup: Setup) -> None:
+        self._model = after_setup(setup, self._model, self.config, self.world)
+        self._made = [0] * len(setup.settings)
+        self._waits = [0] * len(setup.settings)
+        self._first = 0
+        if self._order:
+            self._order.restart()
 
     def _compare(self, look: Look) -> None:
         model = self._model
         assert model is not None, f"{look.name} before a setting"
         self._compare_turns(look)
+        if not self._order:
+            self._rest.compare(look)
         for agent, seen in enumerate(look.states):
             right = model.states[agent]
             assert seen == right, f"{look.name}: state of agent {agent} is {seen}, not {right}"
-            counters = look.counters[agent], model.counters[agent]
-            assert counters[0] == counters[1], (
-                f"{look.name}: counters of agent {agent} are {counters[0]}, not {counters[1]}"
+        for agent, counters in enumerate(look.counters):
+            sums = model.counters[agent]
+            assert counters == sums, (
+                f"{look.name}: counters of agent {agent} are {counters}, not {sums}"
             )
-        wrong = np.argwhere(look.table != model.table)
+        wrong = np.argwhere(look.table != model.table) if look.table.size else np.empty((0, 1))
         assert not len(wrong), (
             f"{look.name}: {len(wrong)} entries differ, the first at {wrong[0]}: "
             f"{look.table[tuple(wrong[0])]}, not {model.table[tuple(wrong[0])]}"
@@ -154,6 +152,9 @@ class ActingScoreboard(uvm_scoreboard):
         model, flags, deed = self._model, int(clock["flags"]), int(clock["deed"])
         agent, edge, acts = flags >> 4, int(clock["edge"]), bool(flags & ACTS)
         self._where = f"after {self._name}, edge {edge}: agent {agent}"
+        if edge <= self._rest.drained:
+            return
+        self._rest.note(edge, agent)
         assert model is not None, f"{self._where} does something before a setting"
         assert agent < len(model.states), f"{self._where} is not there, and does something"
         if flags & ASKED:
@@ -163,7 +164,7 @@ class ActingScoreboard(uvm_scoreboard):
             if self._order:
                 assert self._order.pending, f"{self._where} finishes a step that is over"
                 self._order.finish(edge)
-        else:
+        elif deed & CHOOSES:
             own = model.states[agent]
             start = self.world.start(model.drawn(agent).start)
             assert not own.begun, f"{self._where} begins again"
@@ -181,13 +182,15 @@ class ActingScoreboard(uvm_scoreboard):
             self.slots_out.write(slot)
         return acts
 
-    def _question(self, model: _Agents, agent: int, clock: np.void) -> None:
+    def _question(self, model: Agents, agent: int, clock: np.void) -> None:
         own, flags, edge = model.states[agent], int(clock["flags"]), int(clock["edge"])
         entry = int(clock["state"]), int(clock["action"])
         assert own.begun, f"{self._where} asks before it has begun"
         assert entry == (own.state, own.action), (
             f"{self._where} asks for {entry}, not for {(own.state, own.action)}"
         )
+        late = bool(int(clock["deed"]) & LATE)
+        assert late != bool(flags & READY), f"{self._where} takes an answer that is late, or none"
         if not flags & READY:
             self._waits[agent] += self._order is None or self._order.turn == agent
             return
@@ -213,7 +216,7 @@ class ActingScoreboard(uvm_scoreboard):
                 self._waits[agent],
                 (before.epsilon, own.epsilon),
                 (own.state, own.action) == entry,
-                before.episode_steps == self.world.max_episode_steps - 1,
+                before.episode_steps == model.world.max_episode_steps - 1,
                 self._side(step, agent) if saturated else "none",
             )
         )

@@ -6,11 +6,14 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 from pyuvm import uvm_sequence, uvm_sequence_item
-from tb.uvm.acting_items import Job, Setup
+from tb.uvm.acting_coverage import reachable
+from tb.uvm.acting_edges import edges
+from tb.uvm.acting_items import Job, Reset, Setup
 
 from qstep import Config
 from qstep.acting.agent import AgentSettings
 from qstep.acting.epsilon import Epsilon
+from qstep.acting.world_table import WorldTable
 
 __all__ = ["ItemSequence", "jobs", "setup"]
 
@@ -22,6 +25,9 @@ _EPSILONS = (
     Epsilon(0.7, 0.2, "linear", 12, "episodes"),
     Epsilon(0.0),
 )
+_MANY = 0xA53C_69F0_C396
+"""Steps of a run that is stopped. Together with their complement, each bit is 0 and 1."""
+
 _RATES = ((0.5, 0.9), (1.0, 1.0), (0.25, 0.0), (0.0, 0.0), (0.1, 0.5))
 
 
@@ -59,7 +65,7 @@ def setup(rng: np.random.Generator, config: Config, turn: int, epsilon: str = ""
 
 
 def jobs(
-    rng: np.random.Generator, config: Config, epsilon: str = ""
+    rng: np.random.Generator, config: Config, world: WorldTable, epsilon: str = ""
 ) -> Iterator[uvm_sequence_item]:
     """Yield short and long runs, some of them stopped, in a world that is in time or late."""
     acting = config.acting
@@ -70,11 +76,12 @@ def jobs(
         if not turn:
             after = int(rng.integers(200, 900))
             yield Job("one step", 1)
-            yield Job("a stopped run", 1 << 40, stop_after=after)
+            yield Job("a stopped run", _MANY, stop_after=after)
             # A stop may happen to come between two turns of a shared table.
             for stop in range(4 if acting.shared_table else 1):
                 late_after = after + 16 * stop
-                yield Job("a stopped run in a late world", 1 << 40, late=230, stop_after=late_after)
+                steps = _MANY ^ (1 << 48) - 1
+                yield Job("a stopped run in a late world", steps, late=230, stop_after=late_after)
                 yield Job("what goes on after the stop", 20 if not acting.shared_table else 3)
         # All agents of a shared table wait for each that is late.
         steps = 6 if acting.shared_table else 30
@@ -86,3 +93,9 @@ def jobs(
         # Agents that roam seldom hold one another: many slots act one after the other.
         yield setup(rng, config, turns, "1")
         yield Job("a walk at random", 120)
+    yield from edges(rng, config, sorted(reachable(world)))
+    yield Reset("a reset")
+    again = setup(rng, config, 0, epsilon)
+    again.limit = world.max_episode_steps  # a reset leaves no limit
+    yield again
+    yield Job("a run after the reset", 30)

@@ -83,14 +83,15 @@ class ActingSuite(uvm_test):
         ConfigDB().set(None, "*", "CONFIG", self.config)
         ConfigDB().set(None, "*", "REACH", _reach(self.config))
         # The world is fixed, because its pairs are bins.
-        ConfigDB().set(None, "*", "WORLD", random_world(self.config, _LIMIT, seed=5))
+        self.world = random_world(self.config, _LIMIT, seed=5)
+        ConfigDB().set(None, "*", "WORLD", self.world)
         self.env = ActingEnv("env", self)
 
     async def run_phase(self) -> None:
         self.raise_objection()
         Clock(cocotb.top.clk_i, CLOCK_NS, unit="ns").start()
         epsilon = str(cocotb.plusargs.get("epsilon", ""))
-        items = jobs(np.random.default_rng(_SEED), self.config, epsilon)
+        items = jobs(np.random.default_rng(_SEED), self.config, self.world, epsilon)
         await ItemSequence("jobs", items).start(self.env.agent.sequencer)
         self.drop_objection()
 

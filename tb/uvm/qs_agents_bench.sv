@@ -4,7 +4,8 @@
 //
 // Function    The world is late with probability late_i / 256. Item 0 of seen_o is the latest clock: its number,
 //             what the slot in stage 10 asked and was answered, what it is to do, and whether it
-//             acts. Fields are those of CLOCK in uvm/acting_items.py.
+//             acts. Fields are those of CLOCK in uvm/acting_items.py. steps_o: the steps that agents with own
+//             tables do not hold yet, just after a run or a stop; then it is shifted as they are counted.
 // Timing      seen_o: one clock. Drive at the falling edge.
 // Handshake   as qs_agents
 // Reset       as qs_agents; clocks in reset are numbered too.
@@ -43,7 +44,8 @@ module qs_agents_bench
 
     input logic [7:0] late_i,
 
-    output logic [15:0][127:0] seen_o
+    output logic [15:0][127:0] seen_o,
+    output logic [      47:0]  steps_o
 );
 
   localparam int unsigned OrderStage = 10;
@@ -183,5 +185,11 @@ module qs_agents_bench
     edge_q
   };
   always_ff @(posedge clk_i) seen_o <= {seen_o[14:0], now};
+
+  if (SharedTable && Agents > 1) begin : gen_no_steps
+    assign steps_o = '0;
+  end else begin : gen_steps
+    assign steps_o = {u_agents.gen_budget.u_budget.rest_q, u_agents.gen_budget.u_budget.first_q};
+  end
 
 endmodule

@@ -1,0 +1,81 @@
+"""Contexts at an edge: a count of steps at its limit, epsilon at a draw; and short runs from there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from pyuvm import uvm_sequence_item
+from tb.uvm.acting_items import Job, Setup
+
+from qstep import Config
+from qstep.acting.agent import AgentSettings, AgentState
+from qstep.acting.draws import advanced, draw
+from qstep.acting.epsilon import Epsilon
+
+__all__ = ["edges"]
+
+_PATTERN = 0x5A96
+"""Of a limit. Together with its complement, each bit is 0 and 1."""
+
+_ONES = tuple(bit for bit in range(16) if _PATTERN >> bit & 1)
+_ZEROS = tuple(bit for bit in range(16) if not _PATTERN >> bit & 1)
+
+_AGENTS = 48
+"""Contexts, so that each limit is met and each count that is lower in one bit of its own occurs."""
+
+
+def edges(
+    rng: np.random.Generator, config: Config, pairs: Sequence[tuple[int, int]]
+) -> Iterator[uvm_sequence_item]:
+    """Yield contexts and short runs.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    config : Config
+    pairs : sequence of (int, int)
+        States and actions that an agent can reach.
+    """
+    acting = config.acting
+    assert acting is not None
+    turns = max(4, -(-_AGENTS // acting.agents))
+    number = [0, 0]  # of the contexts with each limit
+    for turn in range(turns):
+        odd = turn % 2
+        last = _PATTERN ^ 0xFFFF * odd
+        bits = _ZEROS if odd else _ONES
+        settings, states = [], []
+        for agent in range(acting.agents):
+            bit = number[odd] % (len(bits) + 2)
+            number[odd] += 1
+            steps = last ^ 1 << bits[bit] if bit < len(bits) else last
+            own, state = _context(rng, (agent + turn) % 4, pairs)
+            settings.append(own)
+            state.episode_steps = steps
+            states.append(state)
+        yield Setup(f"contexts {turn}", settings, states=states, limit=last + 1)
+        yield Job(f"the edges of contexts {turn}", 2, states_only=True)
+    for limit in (1, 2):
+        # Episodes are so short that the next one often starts in the state of the step.
+        own = [_context(rng, 1, pairs) for _ in range(acting.agents)]
+        settings, states = [one for one, _ in own], [state for _, state in own]
+        yield Setup(f"a limit of {limit}", settings, states=states, limit=limit)
+        yield Job(f"steps with a limit of {limit}", 20, states_only=limit == 1)
+
+
+def _context(
+    rng: np.random.Generator, kind: int, pairs: Sequence[tuple[int, int]]
+) -> tuple[AgentSettings, AgentState]:
+    """Return settings and a state whose next draw is just below epsilon, or not."""
+    word = int(rng.integers(1, 1 << 64, dtype=np.uint64))
+    start = (draw(advanced(word)).explore + kind % 2) / (1 << 16)
+    epsilon = Epsilon(start)
+    if kind > 1:
+        end, over = start * float(rng.random()), int(rng.integers(1, 5))
+        epsilon = Epsilon(start, end, "linear", over)
+    own = AgentSettings(float(rng.random()), float(rng.random()), epsilon)
+    state, action = pairs[int(rng.integers(len(pairs)))]
+    explored = bool(rng.integers(2))
+    code = epsilon.code
+    return own, AgentState(word, code.start, 0, True, state, action, explored)

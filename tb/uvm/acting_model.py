@@ -1,0 +1,44 @@
+"""The plain model of the agents, one agent at a time, as a setup leaves it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tb.uvm.acting_items import Setup
+
+from qstep.acting.draws import Draw, advanced, draw
+from qstep.acting.model import ActingModel, Step
+from qstep.acting.world_table import WorldTable
+from qstep.config import Config
+
+__all__ = ["Agents", "after_setup"]
+
+
+class Agents(ActingModel):
+    """The plain model, one agent at a time."""
+
+    def step(self, agent: int) -> Step:
+        return self._step(agent)
+
+    def begin(self, agent: int) -> None:
+        """Draw the first start state and the action there, as the beginning of the first step does."""
+        self._begin(agent)
+
+    def drawn(self, agent: int) -> Draw:
+        """Return what an agent's next step will draw."""
+        return draw(advanced(self.states[agent].word))
+
+
+def after_setup(setup: Setup, before: Agents | None, config: Config, world: WorldTable) -> Agents:
+    """Return the agents after a setup: those of before, with other contexts, or new ones."""
+    if before is not None:
+        world = before.world
+    if setup.limit is not None:
+        world = replace(world, max_episode_steps=setup.limit)
+    if setup.table is not None:
+        before = Agents(config, world, setup.settings)
+        before.load(setup.table)
+    assert before is not None, f"{setup.get_name()} before a table"
+    before.world, before.settings = world, tuple(setup.settings)
+    before.states = [replace(state) for state in setup.states]
+    return before

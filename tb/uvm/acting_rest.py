@@ -1,0 +1,74 @@
+"""Predicts in which clock a lane whose agents have own tables comes to rest."""
+
+from __future__ import annotations
+
+from tb.uvm.acting_items import Emptied, Look
+
+from qstep.acting.config import Algorithm
+from qstep.config import Config
+
+__all__ = ["Rest"]
+
+_STAGE = 10
+"""In which slots are seen."""
+
+_FOUND = 2
+"""The stage in which a slot has found something to do."""
+
+_PASS = 43
+"""Clocks from a run or a stop until it is known whether steps are left that no agent holds."""
+
+_MORE_TURNS = 7
+"""A sweep of all counters takes a turn for each slot, and this is the way through all stages."""
+
+
+def _slots(config: Config) -> int:
+    """Return the slots of a rotation, as ``slots`` in ``qs_agents_pkg``."""
+    assert config.acting is not None
+    algorithm = config.acting.algorithm
+    select = 11 + (1 + (config.actions - 1).bit_length()) + 1
+    select += algorithm is Algorithm.DOUBLE_Q_LEARNING
+    expects = algorithm is Algorithm.EXPECTED_SARSA
+    write = select + expects * (4 if config.actions > 2 else 5) + 5
+    return max(16, write - 9 + 1)
+
+
+class Rest:
+    """The lane is busy until some turns after the last slot that has something to do.
+
+    Attributes
+    ----------
+    drained : int
+        Up to this edge, slots are seen that had begun before a reset.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._slots = _slots(config)
+        self._last = self._phase = 0
+        self.drained = -1
+
+    def note(self, edge: int, agent: int) -> None:
+        """Take a slot that has something to do; `edge` is that of stage 10."""
+        self._last = edge - _STAGE + _FOUND
+        self._phase = agent + _STAGE - edge
+
+    def compare(self, look: Look) -> None:
+        """Check when the lane came to rest after a run."""
+        known = [edge + _PASS for edge in (look.began, look.stopped) if edge is not None]
+        self._check(look.name, max(self._last, *known), look.edge)
+
+    def reset(self, emptied: Emptied) -> None:
+        """Check when the lane came to rest after a reset, and that nobody has begun or drawn."""
+        self.drained = emptied.edge + _STAGE - _FOUND + 1
+        assert not any(emptied.flags), f"agents go on after a reset: {emptied.flags}"
+        # Nobody acts for two turns.
+        self._check("the reset", self._turn(emptied.edge) + self._slots, emptied.rests)
+
+    def _check(self, name: str, last: int, seen: int) -> None:
+        turns = self._slots + _MORE_TURNS
+        right = self._turn(last) + (turns - 1) * self._slots + 1
+        assert seen == right, f"{name}: the lane is busy until edge {seen}, not {right}"
+
+    def _turn(self, edge: int) -> int:
+        """Return the first edge after this one at which a turn ends."""
+        return edge + 1 + (-1 - self._phase - edge - 1) % self._slots
