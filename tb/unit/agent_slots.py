@@ -26,7 +26,7 @@ class Slots:
         for handle in dut:
             if handle._name.endswith("_i") and handle._name not in ("clk_i", "rst_i"):
                 handle.value = 0
-        await self.reset(3)
+        await self.reset(8)
 
     async def reset(self, clocks: int) -> None:
         """Reset for so many clocks, and go on to the clock in which all is cleared."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import astuple
+from itertools import product
 from typing import Any
 
 import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge, with_timeout
+from cocotb.utils import get_sim_time
 from tb.unit.agent_slots import Slots
 
 from qstep.acting.agent import AgentCounters
@@ -16,6 +19,13 @@ from qstep.acting.registers import counters_from, counters_writes
 _STAGE = 13
 _LATE = _STAGE + 8
 _PATIENCE_NS = 10_000
+_CLOCK_NS = 10
+_COPIED, _WRITTEN = 19, 3
+"""Clocks from the first word of an agent until it is copied, and until that word is written."""
+
+_EARLY = 3
+"""Clocks before the first word at which reads begin."""
+
 _BITS = (48, 48, 48, 48, 64)
 
 
@@ -27,6 +37,7 @@ class _Counters:
         self.history: list[list[AgentCounters]] = []
         self._saturated = [False] * self.slots.agents
         self._width = int(dut.Width.value)
+        self._swept_ns = 0.0
 
     async def access(self, agent: int, word: int, data: int | None = None) -> int:
         """Read a word, or write one, as ``qs_agent_bus`` does."""
@@ -38,12 +49,24 @@ class _Counters:
         await with_timeout(RisingEdge(dut.counters_done_o), _PATIENCE_NS, "ns")
         await edge
         seen = int(dut.counters_data_o.value)
+        clocks = _COPIED if data is None else word + _WRITTEN
+        self._swept_ns = get_sim_time("ns") - clocks * _CLOCK_NS
         for clock in range(4):
             await edge
             assert not dut.counters_done_o.value, "an access ends twice"
             if clock == 0:  # the bus still asks in the clock in which it is told
                 asks.value = 0
         return seen
+
+    async def until_its_sweep(self, late: int) -> None:
+        """Go on to some clocks around the one in which the first word of the last agent passes.
+
+        The last access has waited for one of its words.
+        """
+        sweep = self.slots.slots * (self.slots.slots + 1)
+        past = round((get_sim_time("ns") - self._swept_ns) / _CLOCK_NS)
+        for _ in range((late - _EARLY - past) % sweep):
+            await FallingEdge(self.dut.clk_i)
 
     async def write(self, agent: int, counters: AgentCounters) -> None:
         for _, place, data in counters_writes(agent, counters):
@@ -56,9 +79,11 @@ class _Counters:
             words.append(await self.access(agent, word))
             for _ in range(random.randrange(longest + 1)):
                 await FallingEdge(self.dut.clk_i)
-        return counters_from(agent, lambda _, place: words[place & 15])
+        return _of_words(agent, words)
 
-    async def act(self, clocks: int, often: float, saturating: float = 0.3) -> None:
+    async def act(
+        self, clocks: int, often: float, saturating: float = 0.3, truncating: float = 0.2
+    ) -> None:
         """Let agents step, end episodes, get rewards and saturate, at random."""
         dut, slots = self.dut, self.slots
         least = -(1 << (self._width - 1))
@@ -71,7 +96,8 @@ class _Counters:
             counts = agent is not None and agent < len(self.history)
             stepped = counts and random.random() < often
             ends = random.random() if stepped else 1.0
-            terminated, truncated = ends < 0.2, 0.2 <= ends < 0.4
+            truncated = ends < truncating
+            terminated = truncating <= ends < truncating + 0.2
             reward = random.choice([least, -1, -least - 1, random.randrange(least, -least)])
             if not stepped:
                 reward = 0
@@ -88,6 +114,10 @@ class _Counters:
             await slots.clock()
         for name in ("stepped", "terminated", "truncated", "reward", "saturated"):
             getattr(dut, f"counters_{name}_i").value = 0
+
+
+def _of_words(agent: int, words: Sequence[int]) -> AgentCounters:
+    return counters_from(agent, lambda _, place: words[place & 15])
 
 
 def _wrapped(last: tuple[int, ...], adds: tuple[int, ...]) -> AgentCounters:
@@ -112,13 +142,15 @@ _CARRIES = (
     AgentCounters(),
     AgentCounters(0xFFFE, 0xFFFF_FFFF, 0xFFFF, 0xFFFF_FFFE, -1),
     AgentCounters((1 << 48) - 3, (1 << 48) - 1, 1 << 47, (1 << 48) - 2, (1 << 63) - 5),
+    # Some sweep adds so much that the sum would carry if it were added twice.
+    AgentCounters((1 << 32) - 40, (1 << 32) - 5, (1 << 32) - 90, (1 << 32) - 30, (1 << 32) - 1),
 )
 
 
 @cocotb.test()
 async def a_few_steps_of_the_first_agents_are_counted(dut: Any) -> None:
     """Short, for what goes wrong at once."""
-    bench = await _start(dut, *_CARRIES, agents=len(_CARRIES))
+    bench = await _start(dut, *_CARRIES[:3], agents=3)
     await bench.act(4 * bench.slots.slots, 1.0)
     await bench.act(bench.slots.slots * (bench.slots.slots + 6), 0.0)
     for agent, history in enumerate(bench.history):
@@ -128,9 +160,9 @@ async def a_few_steps_of_the_first_agents_are_counted(dut: Any) -> None:
 
 @cocotb.test()
 async def counts_of_all_agents_carry_and_wrap_as_wide_numbers(dut: Any) -> None:
-    bench = await _start(dut, *_CARRIES)
-    for often, saturating in ((1.0, 1.0), (1.0, 0.3), (0.5, 0.3)):
-        await bench.act(60 * bench.slots.slots, often, saturating)
+    bench = await _start(dut, *reversed(_CARRIES))
+    for often, saturating, truncating in ((1.0, 1.0, 0.2), (1.0, 0.3, 1.0), (0.5, 0.3, 0.2)):
+        await bench.act(60 * bench.slots.slots, often, saturating, truncating)
         await bench.act(bench.slots.slots * (bench.slots.slots + 6), 0.0)
         for agent in range(bench.slots.agents):
             seen = await bench.read(agent)
@@ -154,3 +186,33 @@ async def words_that_are_read_while_agents_step_are_of_one_moment(dut: Any) -> N
         assert made >= behind - slots.slots - 4, f"counters are {behind - made} steps old"
         reads += 1
     assert reads > 10
+
+
+@cocotb.test()
+async def a_copy_begins_with_the_first_word_whenever_it_is_asked_for(dut: Any) -> None:
+    """Reads begin in each clock around the one in which the first word of the agent passes."""
+    bench = await _start(dut, AgentCounters(0xFFF0, 0xFFFF, 0xFFFD, 0xFFFC, -70_000))
+    acting = cocotb.start_soon(bench.act(10_000 * bench.slots.slots, 1.0))
+    for late in range(24):
+        agent = random.randrange(bench.slots.agents)
+        await bench.access(agent, 0)
+        await bench.until_its_sweep(late)
+        seen = await bench.read(agent)
+        made = seen.steps - 0xFFF0
+        assert seen == bench.history[agent][made], f"counters of agent {agent} are {seen}"
+    acting.cancel()
+
+
+@cocotb.test()
+async def a_copy_stays_as_it_is_when_another_word_is_read(dut: Any) -> None:
+    bench = await _start(dut, AgentCounters(0xFFF0, 0xFFFF, 0xFFFD, 0xFFFC, -70_000))
+    for word, late in product((1, 2, 4, 8), range(1, 6)):
+        agent = random.randrange(bench.slots.agents)
+        copy = [await bench.access(agent, other) for other in range(3)]
+        await bench.access(agent, 1, copy[1] ^ 0xFFFF)
+        await bench.access(agent, 2, copy[2] ^ 0xFFFF)
+        await bench.until_its_sweep(late)
+        await bench.access(agent, word)
+        for other in (1, 2):
+            seen = await bench.access(agent, other)
+            assert seen == copy[other], f"word {other} has changed since word {word} was read"
