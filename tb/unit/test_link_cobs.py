@@ -214,6 +214,23 @@ def test_cobs_encoder_equals_the_library_after_a_delimiter(idle: float, stall: f
     assert encoded(CobsEncoder(), bodies, idle, stall, Expected(sent)) == sent
 
 
+def test_cobs_encoder_is_empty_at_every_row_of_its_ring() -> None:
+    encoder = CobsEncoder()
+    wrong: list[str] = []
+
+    async def bench(ctx: Any) -> None:
+        # A frame takes three rows, so the last one is another each time.
+        for frame in range(512):
+            payload = {"data": frame & 1, "last": 1}
+            await send(ctx, encoder.frame, [payload], random.Random(9), 0.0)
+            for _ in range(12):
+                await ctx.tick()
+
+    taken = collect(encoder.line, random.Random(10), 0.0, [])
+    simulate(encoder, bench, taken, empty_when_nothing_is_due(encoder, wrong))
+    assert not wrong, wrong[0]
+
+
 def test_cobs_encoder_sends_a_block_that_is_full_at_a_byte_a_clock() -> None:
     encoder = CobsEncoder()
     clocks: list[int] = []
