@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tb.bench import Run
-from tb.mutate.contracts import Contract, held, in_the_past
+from tb.mutate.contracts import Contract, held
 
 from qstep.protocol import Region
 
@@ -13,23 +13,23 @@ __all__ = [
     "agents",
     "budget",
     "choice",
-    "counters",
     "epsilon",
+    "slots",
     "world",
 ]
 
 
-def _slots(run: Run) -> tuple[str, ...]:
+def slots(run: Run) -> tuple[str, ...]:
     """Return the conditions that every stage has the agent whose slot is there, from power-up on."""
-    slots, agents = run.parameters["Slots"], run.parameters["Agents"]
+    number, agents = run.parameters["Slots"], run.parameters["Agents"]
 
     def slot(stage: int) -> str:
-        return f"(raw_slot_o >= {stage} ? raw_slot_o - {stage} : raw_slot_o + {slots - stage})"
+        return f"(raw_slot_o >= {stage} ? raw_slot_o - {stage} : raw_slot_o + {number - stage})"
 
     return (
-        f"raw_slot_o < {slots}",
-        *(f"raw_agent_o[{4 * k}+:4] == ({slot(k)} & 15)" for k in range(slots)),
-        *(f"raw_live_o[{k}] == ({slot(k)} < {agents})" for k in range(slots)),
+        f"raw_slot_o < {number}",
+        *(f"raw_agent_o[{4 * k}+:4] == ({slot(k)} & 15)" for k in range(number)),
+        *(f"raw_live_o[{k}] == ({slot(k)} < {agents})" for k in range(number)),
     )
 
 
@@ -73,7 +73,7 @@ def epsilon(run: Run) -> Contract:
         " loading <= epsilon_load_i; loaded <= {epsilon_agent_i, data_i}; end"
         f" wire passing = {passes('epsilon_agent_i')}, held = {passes('loaded[35:32]')};",
         assume=(
-            *_slots(run),
+            *slots(run),
             f"loading == 0 || !held || {given} == {{loading, loaded}}",
             f"epsilon_load_i == 0 || !passing || {given} == {{loading, loaded}}",
             "epsilon_load_i == 0 || epsilon_load_i == 1 || epsilon_load_i == 2",
@@ -90,18 +90,20 @@ def epsilon(run: Run) -> Contract:
 def budget(run: Run) -> Contract:
     """Agents step in stage 9 only if they had steps left in stage 11 of their last slot.
 
-    Lemmas: while a run begins or steps are granted, the pass over the rest is on.
+    Lemmas: while a run begins or steps are granted, the pass over the rest is on. The ordinal counts its
+    clocks.
     """
-    slots = run.parameters["Slots"]
-    soon, later = (f"passes && place <= raw_slot_o + {more}" for more in (0, slots))
+    rotation = run.parameters["Slots"]
+    soon, later = (f"passes && place <= raw_slot_o + {more}" for more in (0, rotation))
     return Contract(
-        declare="reg [15:0] more = 0;"
+        declare="reg [15:0] more = 0; reg [5:0] ordinal = 0;"
+        " always @(posedge clk_i) ordinal <= budget_run_i || !passes ? 0 : ordinal + 1;"
         " wire [3:0] in_9 = raw_agent_o[39:36], in_11 = raw_agent_o[47:44];"
         " always @(posedge clk_i) begin"
         " if (raw_live_o[11]) more[in_11] <= raw_budget_more_o;"
         " if (raw_live_o[9] && raw_budget_begins_o) more[in_9] <= 0; end",
         assume=(
-            *_slots(run),
+            *slots(run),
             "!budget_stepped_i || (raw_live_o[9] && more[in_9] && !raw_budget_begins_o)",
         ),
         seen={
@@ -120,7 +122,9 @@ def budget(run: Run) -> Contract:
                 ("place_q", 6),
             )
         },
+        reset=8,
         lemmas=(
+            "!started || place == ordinal",
             f"!(started && asked && left) || ({soon})",
             f"!(started && grants) || ({soon})",
             f"!(started && begins && left) || ({later})",
@@ -130,6 +134,7 @@ def budget(run: Run) -> Contract:
 
 
 def agent_bus(run: Run) -> Contract:
+    """Lemmas: while a token is under way, or awaits its slot, the access is to a context or a table."""
     declare, same = held(
         "bus_valid_i",
         "raw_bus_done_o",
@@ -139,14 +144,16 @@ def agent_bus(run: Run) -> Contract:
         bus_index_i=30,
         data_i=32,
     )
+    of_agent = f"(held[64:62] == {Region.CONTEXT:d} || held[64:62] == {Region.TABLE:d})"
     agent = "(bus_region_i == 2 ? bus_index_i[7:4] : bus_region_i == 3 ? bus_index_i[25:22]"
     agent += " : bus_index_i[6:3])"
     counts = "raw_bus_counter_read_o || raw_bus_counter_write_o"
     seen = {name: f"raw_bus_token_o != 0 ? raw_{name} : 0" for name in _TOKEN_OUTPUTS}
     return Contract(
-        declare=f"{declare} reg over = 0; always @(posedge clk_i) over <= raw_bus_done_o;",
+        declare=f"{declare} reg over = 0; always @(posedge clk_i) over <= raw_bus_done_o;"
+        " wire [18:1] passing = raw_bus_token_o[18:1];",
         assume=(
-            *_slots(run),
+            *slots(run),
             same,
             "!(over && bus_valid_i)",
             "bus_region_i <= 5",
@@ -155,42 +162,21 @@ def agent_bus(run: Run) -> Contract:
         ),
         seen=seen | {"bus_agent_o": f"raw_bus_set_o != 0 || {counts} ? raw_bus_agent_o : 0"},
         own="bus_",
+        inside={"state": ("u_bus.state_q", 3), "region": ("u_bus.region_q", 3)},
+        lemmas=(
+            "!started || state != 1 || (asked && region == held[64:62])",
+            f"!started || state != 2 || (asked && {of_agent})",
+            f"!started || state != 3 || (asked && {of_agent})",
+            "!started || passing == 0 || state == 3 || (state == 2 && passing == 1)",
+            "!started || (passing & (passing - 1)) == 0",
+            "!started || state != 2 || !passing[1]"
+            " || (raw_live_o[1] && raw_agent_o[7:4] == raw_bus_agent_o)",
+        ),
     )
 
 
 _TOKEN_OUTPUTS = ("bus_entry_o", "bus_field_o", "bus_load_o")
 """Outputs of the bus that count only beside a token."""
-
-
-def counters(run: Run) -> Contract:
-    asks = "counters_read_i || counters_write_i"
-    declare, same = held(
-        asks,
-        "raw_counters_done_o",
-        counters_read_i=1,
-        counters_write_i=1,
-        counters_agent_i=4,
-        counters_word_i=4,
-        counters_data_i=16,
-    )
-    return Contract(
-        declare=f"{declare} {in_the_past(8, 'counters_stepped_i')} reg [2:0] over = 0;"
-        " always @(posedge clk_i) over <= {over, raw_counters_done_o};",
-        assume=(
-            *_slots(run),
-            same,
-            "!(counters_read_i && counters_write_i)",
-            f"over == 0 || !({asks})",  # StDone, StIdle and StOpen of the bus
-            "!counters_stepped_i || raw_live_o[13]",
-            "counters_stepped_i ||"
-            " {counters_terminated_i, counters_truncated_i, counters_reward_i} == 0",
-            "!counters_saturated_i || past[7]",
-        ),
-        seen={
-            "counters_data_o": "raw_counters_done_o && counters_read_i ? raw_counters_data_o : 0"
-        },
-        own="counters_",
-    )
 
 
 def world(run: Run) -> Contract:
@@ -214,7 +200,7 @@ def agents(run: Run) -> Contract:
     declare, same = held("bus_valid_i", "raw_bus_done_o", bus_valid_i=1, bus_i=66)
     writes, region = "bus_i[65]", "bus_i[64:62]"
     return Contract(
-        declare=declare,
+        declare=f"{declare} reg began = 0; always @(posedge clk_i) began <= run_i || stop_i;",
         assume=(
             same,
             f"{region} <= {max(Region):d}",
@@ -224,5 +210,6 @@ def agents(run: Run) -> Contract:
         seen={
             "bus_data_o": f"raw_bus_done_o && !{writes} ? raw_bus_data_o : 0",
             "seen_o": "raw_seen_o[127:0]",
+            "steps_o": "began ? raw_steps_o : 0",  # shifted then, as they are counted
         },
     )

@@ -8,7 +8,13 @@ from typing import Any
 
 from amaranth.lib.wiring import Component
 from tb.bench import Run
-from tb.mutate import agent_contracts, chain_contract, contracts, link_contracts
+from tb.mutate import (
+    agent_contracts,
+    chain_contract,
+    contracts,
+    counters_contract,
+    link_contracts,
+)
 from tb.mutate.contracts import Contract
 from tb.mutate.generated import Generated
 from tb.unit.unit_runs import FARMS, UNITS, chain_run
@@ -117,7 +123,7 @@ BLOCKS = {
         _beside_slots("epsilon", "qs_epsilon.sv", agent_contracts.epsilon),
         _beside_slots("budget", "qs_agent_budget.sv", agent_contracts.budget),
         _beside_slots("bus", "qs_agent_bus.sv", agent_contracts.agent_bus),
-        _beside_slots("counters", "qs_agent_counters.sv", agent_contracts.counters),
+        _beside_slots("counters", "qs_agent_counters.sv", counters_contract.counters),
         Block(
             "choice",
             ("qs_agent_choice.sv",),

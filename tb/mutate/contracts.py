@@ -43,6 +43,8 @@ class Contract:
         Nets of the hardware that lemmas read: the name here, and there, and the width.
     lemmas : tuple of str
         Conditions that always hold in the hardware without a mutant, which is proved first.
+    reset : int
+        Clocks of the reset at power-up, in which no output counts. There need not be a reset with 1.
     """
 
     declare: str = ""
@@ -51,6 +53,7 @@ class Contract:
     own: str = ""
     inside: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     lemmas: tuple[str, ...] = ()
+    reset: int = 1
 
 
 def in_the_past(width: int, signal: str) -> str:

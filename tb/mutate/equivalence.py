@@ -39,8 +39,11 @@ _CONTROL_BITS = 3
 """A register of so many bits may say when others are equal, or are not 0."""
 
 _MOST_FACTS = 10_000
-"""If there were more of them at once, only those that are always true are looked for."""
+"""If there were more of them at once, only a contract's own registers say when, or none does."""
 
+
+_WHOLE = -1
+"""In place of a bit: all words of a memory."""
 
 _Key = TypeVar("_Key")
 
@@ -51,10 +54,10 @@ class _Unknown(Exception):
 
 @dataclass(frozen=True)
 class _Fact:
-    """A bit of a register is equal in both copies, always or while another register has a value.
+    """A bit of a register, or a memory, is equal in both copies, always or while a register has a value.
 
     Without a bit: the register is not 0 in one of the copies, while that register of the same copy has
-    the value.
+    the value. With a constant: the bit is that in one of the copies, likewise.
     """
 
     register: int
@@ -62,6 +65,7 @@ class _Fact:
     control: int | None = None
     value: int = 0
     mutated: bool = False
+    constant: int | None = None
 
     def is_false(self, right: Mapping[int, int], wrong: Mapping[int, int]) -> bool:
         """Return whether the values of registers are otherwise."""
@@ -70,6 +74,8 @@ class _Fact:
             return False
         if self.bit is None:
             return one[self.register] == 0
+        if self.constant is not None:
+            return one[self.register] >> self.bit & 1 != self.constant
         return bool((right[self.register] ^ wrong[self.register]) >> self.bit & 1)
 
 
@@ -82,6 +88,8 @@ class _Pair:
             Circuit(self._manager, with_mutant(text, value)) for value in (0, number)
         )
         self.lemmas: set[int] = set()  # that hold with the mutant, as far as is known
+        lines = [line for line in self._right.outputs if self.name(line) == "started"]
+        self._started = lines[0] if lines else None
         self.solver = self._new_solver()
 
     def _new_solver(self) -> Bitwuzla:
@@ -120,14 +128,30 @@ class _Pair:
         clocks = self._evaluated(right, Clock(registers))
         if differing is not None:
             self.exclude(list(self.broken_lemmas(clocks).values()))
+            self.solver.assert_formula(self._has_started(clocks))
+        return clocks
+
+    def _has_started(self, clocks: tuple[Clock, Clock]) -> Term:
+        """Return the statement that the reset of power-up is over, or that there is none."""
+        if self._started is None:
+            return self._manager.mk_true()
+        return self._right.is_one(clocks[0].values[self._started])
+
+    def begins(self) -> list[tuple[Clock, Clock]]:
+        """Return power-up, the clocks of the reset then, and the first one behind it."""
+        clocks = [self.start(None)]
+        while self._is_possible(self._manager.mk_term(Kind.NOT, [self._has_started(clocks[-1])])):
+            clocks.append(self.after(clocks[-1]))
         return clocks
 
     def every_lemma(self) -> set[int]:
-        return {line for _, line in self._right.properties}
+        return set(range(len(self._right.properties)))
 
     def broken_lemmas(self, clocks: tuple[Clock, Clock]) -> dict[int, Term]:
         """Return the statements that a lemma is false in the copy with the mutant."""
-        return {n: self._wrong.is_one(clocks[1].values[n]) for n in sorted(self.lemmas)}
+        # Lines that a mutant makes equal to others are known by those.
+        lines = [line for _, line in self._wrong.properties]
+        return {n: self._wrong.is_one(clocks[1].values[lines[n]]) for n in sorted(self.lemmas)}
 
     def after(
         self, clocks: tuple[Clock, Clock], differing: set[int] | None = None
@@ -174,13 +198,37 @@ class _Pair:
     def equalities(self, registers: set[int]) -> list[_Fact]:
         """Return what may be equal of registers that can differ."""
         words = self._words()
-        return self._when(
-            [
-                (number, bit)
-                for number in sorted(registers & words.keys())
-                for bit in range(words[number])
-            ]
-        )
+        bits = [
+            (number, bit)
+            for number in sorted(registers & words.keys())
+            for bit in range(words[number])
+        ]
+        return [_Fact(n, _WHOLE) for n in sorted(registers - words.keys())] + self._when(bits)
+
+    def constants(self, differing: set[int]) -> list[_Fact]:
+        """Return what the register that equals a contract's ordinal may be with the mutant.
+
+        That is a value for each of the ordinal's. There need not be one.
+        """
+        clocks, words = self.start(differing), self._words()
+        right = clocks[0].registers
+        ordinals = [n for n in words if self.name(n) == "ordinal"]
+        equal = [
+            (ordinal, number)
+            for ordinal in ordinals
+            for number in sorted(differing - {ordinal})
+            if words.get(number) == words[ordinal]
+            and not self._is_possible(
+                self._manager.mk_term(Kind.DISTINCT, [right[number], right[ordinal]])
+            )
+        ]
+        return [
+            _Fact(number, bit, ordinal, value, mutated=True, constant=constant)
+            for ordinal, number in equal
+            for bit in range(words[number])
+            for value in range(1 << words[ordinal])
+            for constant in range(2)
+        ]
 
     def counts(self) -> list[_Fact]:
         """Return when registers may not be 0."""
@@ -188,10 +236,10 @@ class _Pair:
         return facts + [replace(one, mutated=True) for one in facts]
 
     def begun(self, facts: Sequence[_Fact]) -> list[_Fact]:
-        """Return the facts that are true in the second clock: after a reset, if there is one."""
-        first = self.start(None)
+        """Return the facts that are true in the first clock after the reset, or in the second."""
+        *before, first = self.begins()
         self.agree(first)
-        right, wrong = self.after(first)
+        right, wrong = first if before else self.after(first)
         while false := self.possible(
             {one: self._broken(one, right.registers, wrong.registers) for one in facts}
         ):
@@ -207,6 +255,8 @@ class _Pair:
         """Return facts about registers and their bits: always, or while another one has a value."""
         controls = [(n, bits) for n, bits in self._words().items() if bits <= _CONTROL_BITS]
         values = [(n, value) for n, bits in controls for value in range(1 << bits)]
+        if len(subjects) * len(values) > _MOST_FACTS:
+            values = [one for one in values if self.name(one[0]).isidentifier()]
         if len(subjects) * len(values) > _MOST_FACTS:
             values = []
         return [_Fact(*one, *when) for one in subjects for when in [(None, 0), *values]]
@@ -226,7 +276,9 @@ class _Pair:
         if broken:
             self.solver.assert_formula(self._either([false for _, false in broken.values()]))
         left = set(broken)
-        read = {one.register for one in facts} | {one.control for one in facts} - {None}
+        memories = {one for one in facts if one.bit == _WHOLE}
+        words = set(facts) - memories
+        read = {one.register for one in words} | {one.control for one in words} - {None}
         while left:
             # What is not assumed may hold or not: the solver has to find one of these that is broken.
             assumed = [
@@ -236,7 +288,10 @@ class _Pair:
             if not self._is_possible(*assumed):
                 break
             right, wrong = ({n: self._value(side.registers[n]) for n in read} for side in ends)
-            left = {fact for fact in left if not fact.is_false(right, wrong)}
+            left -= {one for one in left & words if one.is_false(right, wrong)}
+            left -= {
+                one for one in left & memories if self.solver.get_value(broken[one][1]).value()
+            }
         return [fact for fact in facts if fact in left]
 
     def _either(self, terms: list[Term]) -> Term:
@@ -251,8 +306,12 @@ class _Pair:
             word = side[one.register]
             false = make(Kind.EQUAL, [word, self._manager.mk_bv_zero(word.sort())])
         else:
-            words = [side[one.register] for side in (right, wrong)]
-            bits = [make(Kind.BV_EXTRACT, [word], [one.bit, one.bit]) for word in words]
+            bits = [side[one.register] for side in (right, wrong)]
+            if one.bit != _WHOLE:
+                bits = [make(Kind.BV_EXTRACT, [word], [one.bit, one.bit]) for word in bits]
+            if one.constant is not None:
+                of_one = bits[one.mutated]
+                bits = [of_one, self._manager.mk_bv_value(of_one.sort(), one.constant)]
             false = make(Kind.DISTINCT, bits)
         if one.control is None:
             return false
@@ -304,10 +363,18 @@ def verdict(text: str, number: int, clocks: int, limit_s: float = SECONDS) -> st
             if _inductive(pair, differing, [], 1):
                 how = f"induction over {length} clocks" if differing else "no register differs"
                 return f"equivalent: {how}"
-        if found := _search(pair, min(_SOON, clocks)):  # facts take far longer
-            return f"differs: {found}"
         differing = _ever_differing(pair, 1)
-        facts = _always(pair, differing)
+        equalities = pair.equalities(differing)
+        tries = [equalities]
+        if constants := pair.constants(differing):
+            tries.insert(0, [one for one in equalities if one.control is None] + constants)
+        for facts in tries:
+            facts = _always(pair, differing, facts)
+            if _inductive(pair, differing, facts, 2) and not _search(pair, 2):
+                return "equivalent: induction over 2 clocks"
+        if found := _search(pair, min(_SOON, clocks)):  # more facts take far longer
+            return f"differs: {found}"
+        facts = _always(pair, differing, pair.counts() + equalities)
         depth = 2
         while depth <= clocks:
             if found := _search(pair, depth):
@@ -338,7 +405,9 @@ def _ever_differing(pair: _Pair, length: int) -> set[int]:
         return len(pair.lemmas) < before
 
     pair.lemmas = pair.every_lemma()
-    clocks = pair.start(None)
+    *before, clocks = pair.begins()
+    while before and (found := more(before[-1])):
+        differing |= found
     pair.agree(clocks)
     for _ in range(length - 1):
         drop_broken(clocks)
@@ -359,13 +428,13 @@ def _ever_differing(pair: _Pair, length: int) -> set[int]:
         differing |= found
 
 
-def _always(pair: _Pair, differing: set[int]) -> list[_Fact]:
-    """Return what is true of the registers that can differ, and of the others, from the second clock on.
+def _always(pair: _Pair, differing: set[int], facts: Sequence[_Fact]) -> list[_Fact]:
+    """Return which facts are true, given which registers can differ, from the second clock on.
 
     All that may be true is assumed of a clock, and what can be false in the next one is dropped, until
     nothing is. One solver is asked again and again, so it keeps what it has learnt.
     """
-    facts = pair.begun(pair.counts() + pair.equalities(differing))
+    facts = pair.begun(facts)
     clocks = pair.start(differing)
     pair.agree(clocks)
     return pair.kept(clocks, facts)
@@ -380,8 +449,8 @@ def _inductive(pair: _Pair, differing: set[int], facts: Collection[_Fact], depth
 
 
 def _search(pair: _Pair, depth: int) -> str:
-    clocks = pair.start(None)
-    for clock in range(1, depth + 1):
+    *before, clocks = pair.begins()
+    for clock in range(len(before) + 1, len(before) + depth + 1):
         if outputs := pair.possible(pair.differing_outputs(clocks)):
             return f"{', '.join(sorted(map(pair.name, outputs)))} in clock {clock}"
         clocks = pair.after(clocks)

