@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from qstep import files
 from qstep.errors import FileFormatError
 from qstep.files import make_room, write_atomically
+from qstep.locks import is_linked
 
 pytestmark = pytest.mark.unit
 
@@ -163,4 +165,23 @@ def test_what_another_writer_is_at_stays(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(os, "fsync", write_another_first)
     write_atomically(path, b"first")
     assert path.read_bytes() == b"first"
+    assert names(tmp_path) == ["file"]
+
+
+def test_a_new_file_that_another_writer_removes_before_it_is_locked_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    linked: list[bool] = []
+
+    def first_gone(descriptor: int) -> bool:
+        if not linked:
+            (beside,) = tmp_path.glob(".file.*")
+            beside.unlink()
+        linked.append(is_linked(descriptor))
+        return linked[-1]
+
+    monkeypatch.setattr(files, "is_linked", first_gone)
+    write_atomically(tmp_path / "file", b"whole")
+    assert linked == [False, True]
+    assert (tmp_path / "file").read_bytes() == b"whole"
     assert names(tmp_path) == ["file"]
