@@ -82,7 +82,8 @@ class ActingDriver(uvm_driver):
                 await self._write([limit_write(item.limit)])
             for agent, (settings, state) in enumerate(zip(item.settings, item.states, strict=True)):
                 await self._write(settings_writes(agent, settings))
-                await self._write(state_writes(agent, state))
+                writes = state_writes(agent, state)
+                await self._write(writes if item.table is not None else reversed(writes))
                 if item.table is not None:
                     await self._write(counters_writes(agent, AgentCounters()))
             if item.table is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from pyuvm import uvm_sequence_item
@@ -20,6 +21,9 @@ _PATTERN = 0x5A96
 
 _ONES = tuple(bit for bit in range(16) if _PATTERN >> bit & 1)
 _ZEROS = tuple(bit for bit in range(16) if not _PATTERN >> bit & 1)
+
+_LONG = 70_000
+"""Steps of a schedule with the longest period."""
 
 _AGENTS = 48
 """Contexts, so that each limit is met and each count that is lower in one bit of its own occurs."""
@@ -56,12 +60,15 @@ def edges(
             states.append(state)
         yield Setup(f"contexts {turn}", settings, states=states, limit=last + 1)
         yield Job(f"the edges of contexts {turn}", 2, states_only=True)
-    for limit in (1, 2):
-        # Episodes are so short that the next one often starts in the state of the step.
+    for limit in (0, 1, 2):
+        # Episodes are so short, if not endless, that the next one often starts in the state of the step.
         own = [_context(rng, 1, pairs) for _ in range(acting.agents)]
         settings, states = [one for one, _ in own], [state for _, state in own]
+        if not limit:
+            settings[0] = replace(settings[0], epsilon=Epsilon(1.0, 0.0, "linear", 1))
+            states[0].epsilon = settings[0].epsilon.code.start
         yield Setup(f"a limit of {limit}", settings, states=states, limit=limit)
-        yield Job(f"steps with a limit of {limit}", 20, states_only=limit == 1)
+        yield Job(f"steps with a limit of {limit}", 20, states_only=limit < 2)
 
 
 def _context(
@@ -72,10 +79,14 @@ def _context(
     start = (draw(advanced(word)).explore + kind % 2) / (1 << 16)
     epsilon = Epsilon(start)
     if kind > 1:
-        end, over = start * float(rng.random()), int(rng.integers(1, 5))
+        end = start * float(rng.choice([0, rng.random()]))
+        over = int(rng.choice([1, 2, 3])) if kind == 2 else _LONG
         epsilon = Epsilon(start, end, "linear", over)
     own = AgentSettings(float(rng.random()), float(rng.random()), epsilon)
     state, action = pairs[int(rng.integers(len(pairs)))]
     explored = bool(rng.integers(2))
-    code = epsilon.code
-    return own, AgentState(word, code.start, 0, True, state, action, explored)
+    code, begun = epsilon.code, bool(rng.random() < 0.8)
+    if not begun:
+        state, action, explored = 0, 0, False
+    count = int(rng.choice([code.period - 1, rng.integers(code.period)]))
+    return own, AgentState(word, code.start, count, begun, state, action, explored)

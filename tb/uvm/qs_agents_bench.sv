@@ -45,7 +45,7 @@ module qs_agents_bench
     input logic [7:0] late_i,
 
     output logic [15:0][127:0] seen_o,
-    output logic [      47:0]  steps_o
+    output logic [47:0]        steps_o
 );
 
   localparam int unsigned OrderStage = 10;
