@@ -93,7 +93,8 @@ def jobs(
         # Agents that roam seldom hold one another: many slots act one after the other.
         yield setup(rng, config, turns, "1")
         yield Job("a walk at random", 120)
-    yield from edges(rng, config, sorted(reachable(world)))
+    if not epsilon:
+        yield from edges(rng, config, sorted(reachable(world)))
     yield Reset("a reset")
     again = setup(rng, config, 0, epsilon)
     again.limit = world.max_episode_steps  # a reset leaves no limit
