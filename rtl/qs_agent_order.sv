@@ -11,7 +11,8 @@
 //             next run continues with the waiting agent. Golden model: the order of ActingModel.run.
 // Timing      x_i and deeds in stages 9 and 10; s10_acts_o is combinational. One slot per clock.
 // Handshake   run_i and stop_i for one clock. restarts_i: agent 0 is next.
-// Reset       No turns are left; agent 0 is next.
+// Reset       No turns are left; agent 0 is next. 16 clocks or more: after a shorter one within a run, an agent that
+//             was held may go on as if its world had been late, until its context is written.
 // Hazards     those of the table: a row is read in stage RowStage, Q[state, action] in stage entry_stage - 2, and
 //             written in stage write_stage.
 // Invariants  NoStepWithoutTurn_A, TurnIsOfAnAgent_A, SecondSlotIsNotHeld_A
