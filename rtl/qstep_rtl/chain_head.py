@@ -20,9 +20,8 @@ from amaranth.lib import data
 from amaranth.lib.wiring import Component, In, Out
 
 from qstep.acting.config import Algorithm
-from qstep.acting.registers import FIRST_AGENT_BIT
 from qstep.config import Config
-from qstep.protocol import ALL_LANES, WORD_BYTES
+from qstep.protocol import ALL_LANES, FIRST_AGENT_BIT, WORD_BYTES
 from qstep_rtl.handle_agents import AgentsSignature
 from qstep_rtl.invariants import invariant
 

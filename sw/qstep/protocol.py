@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from qstep.config import Config  # which needs LEAST_DIVISOR
 
 __all__ = [
+    "AGENT_BITS",
     "ALL_LANES",
     "ANSWER",
     "ANSWERS",
@@ -26,6 +27,7 @@ __all__ = [
     "CODE_BITS",
     "COMMON",
     "CRC",
+    "FIRST_AGENT_BIT",
     "HEADER",
     "LEAST_BAUD",
     "LEAST_DIVISOR",
@@ -123,6 +125,13 @@ class Region(IntEnum):
     TABLE = 3
     WORLD = 4
     STARTS = 5
+
+
+AGENT_BITS = 4
+"""Bits of an agent's number in an index."""
+
+FIRST_AGENT_BIT = {Region.SETTINGS: 3, Region.CONTEXT: 3, Region.COUNTERS: 4, Region.TABLE: 22}
+"""The lowest of these bits, in the regions whose words are an agent's."""
 
 
 class StatusCode(IntEnum):

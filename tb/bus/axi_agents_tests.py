@@ -25,7 +25,7 @@ from qstep.acting.epsilon import Epsilon
 from qstep.acting.fast_model import FastActingModel
 from qstep.acting.registers import Access
 from qstep.acting.world import World
-from qstep.protocol import Region
+from qstep.protocol import FIRST_AGENT_BIT, Region
 from qstep_rtl.bus.registers import AGENTS
 
 _AGENTS, _STATES, _ACTIONS = AXI_AGENTS.lane_agents, AXI_AGENTS.states, AXI_AGENTS.actions
@@ -371,7 +371,7 @@ async def what_cannot_be_done_during_a_job_is_refused_and_reported(dut: Any) -> 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def words_of_an_agent_that_does_not_exist_are_answered_and_written_nowhere(dut: Any) -> None:
     port = await AgentsPort.started(dut)
-    for region, first in registers.FIRST_AGENT_BIT.items():
+    for region, first in FIRST_AGENT_BIT.items():
         await port.write("word_region", value=region)
         for _ in range(2):
             await port.write("word_index", value=port.agents << first)

@@ -11,12 +11,20 @@ from qstep.acting.agent import AgentSettings
 from qstep.acting.config import Acting, Algorithm
 from qstep.acting.epsilon import Epsilon
 from qstep.acting.fast_model import FastActingModel
-from qstep.acting.registers import AGENT_BITS, FIRST_AGENT_BIT
 from qstep.config import Config, Link
 from qstep.devices.agents_device import LinkAgents
 from qstep.fixed import Rounding
 from qstep.link.frames import decode_frame, encode_frame
-from qstep.protocol import ALL_LANES, COMMON, WORD_BYTES, Request, StatusCode, arguments_of
+from qstep.protocol import (
+    AGENT_BITS,
+    ALL_LANES,
+    COMMON,
+    FIRST_AGENT_BIT,
+    WORD_BYTES,
+    Request,
+    StatusCode,
+    arguments_of,
+)
 from qstep_sim.port import SimPort
 
 CONFIGS = {

@@ -82,6 +82,16 @@ def test_statuses_and_regions_have_their_numbers():
         assert what.startswith(first)
 
 
+def test_an_agents_number_is_where_the_page_has_it_in_an_index():
+    found = {}
+    for region, (_, _, index, _) in zip(Region, rows("Agents"), strict=True):
+        in_front, agent, _ = index.partition("agent")
+        if agent:
+            found[region] = sum(map(int, re.findall(r":(\d+)", in_front)))
+    assert found == protocol.FIRST_AGENT_BIT
+    assert f"agent:{protocol.AGENT_BITS} table" in section("Agents")
+
+
 def test_other_numbers_are_those_of_the_text():
     assert f"version {protocol.PROTOCOL_VERSION} of the protocol" in PAGE
     assert f"`steps:8`, 1 to 2^{protocol.MOST_STEPS.bit_length()} - 1" in PAGE

@@ -17,11 +17,9 @@ from qstep.acting.draws import DRAW_BITS, retreated
 from qstep.acting.world_table import WorldTable
 from qstep.config import Config
 from qstep.errors import ConfigError
-from qstep.protocol import Region
+from qstep.protocol import AGENT_BITS, FIRST_AGENT_BIT, Region
 
 __all__ = [
-    "AGENT_BITS",
-    "FIRST_AGENT_BIT",
     "HOLDS",
     "Access",
     "begin_write",
@@ -35,12 +33,6 @@ __all__ = [
     "table_index",
     "world_writes",
 ]
-
-AGENT_BITS = 4
-"""Bits of an agent's number in an index."""
-
-FIRST_AGENT_BIT = {Region.SETTINGS: 3, Region.CONTEXT: 3, Region.COUNTERS: 4, Region.TABLE: 22}
-"""The lowest of these bits, in the regions whose words are an agent's."""
 
 HOLDS = 1 << FIRST_AGENT_BIT[Region.COUNTERS] + AGENT_BITS
 """Index, in the counters' region, of the number of held slots of a shared table, modulo 2^32."""

@@ -14,7 +14,6 @@ from qstep.acting.checks import check_parts, checked_agents, reconfigured
 from qstep.acting.config import Algorithm
 from qstep.acting.fast_model import Trace
 from qstep.acting.registers import (
-    FIRST_AGENT_BIT,
     Access,
     Read,
     counters_from,
@@ -42,6 +41,7 @@ from qstep.protocol import (
     ALL_LANES,
     ANSWERS,
     COMMON,
+    FIRST_AGENT_BIT,
     MOST_STEPS,
     SILENT,
     WORD_BYTES,
