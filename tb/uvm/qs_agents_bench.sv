@@ -186,10 +186,14 @@ module qs_agents_bench
   };
   always_ff @(posedge clk_i) seen_o <= {seen_o[14:0], now};
 
+`ifdef QS_NETLIST
+  assign steps_o = '0;  // a netlist has other registers
+`else
   if (SharedTable && Agents > 1) begin : gen_no_steps
     assign steps_o = '0;
   end else begin : gen_steps
     assign steps_o = {u_agents.gen_budget.u_budget.rest_q, u_agents.gen_budget.u_budget.first_q};
   end
+`endif
 
 endmodule
