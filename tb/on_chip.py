@@ -10,8 +10,12 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from qstep.acting.agent import AgentSettings
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
 from qstep.acting.config import Algorithm
 from qstep.acting.device import AgentsDevice, open_agents
 from qstep.acting.epsilon import Epsilon
@@ -20,7 +24,7 @@ from qstep.acting.model import ActingModel
 from qstep.acting.plan import AgentsPlan, planned
 from qstep.acting.training import Budget
 
-__all__ = ["WORLDS", "differing", "plan_of"]
+__all__ = ["WORLDS", "Held", "differing", "plan_of"]
 
 WORLDS = ("FrozenLake-v1", "CliffWalking-v1", "Taxi-v3", "gridworld-32x32")
 AGENTS = 16
@@ -42,7 +46,17 @@ def plan_of(world: str, algorithm: Algorithm, agents: int = AGENTS) -> AgentsPla
     return planned(world, budget=Budget(1), settings=settings, algorithm=algorithm)
 
 
-def differing(one: AgentsDevice | ActingModel, other: AgentsDevice | ActingModel) -> list[str]:
+class Held(NamedTuple):
+    """What agents hold at some moment."""
+
+    table: NDArray[np.int32]
+    states: list[AgentState]
+    counters: list[AgentCounters]
+
+
+def differing(
+    one: AgentsDevice | ActingModel | Held, other: AgentsDevice | ActingModel
+) -> list[str]:
     """Return everything that is not equal bit for bit."""
     equal = {
         "table": (one.table == other.table).all(),

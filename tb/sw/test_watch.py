@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -270,6 +270,15 @@ def test_speed_out_of_range_is_refused() -> None:
         pass
 
 
+_Model = TypeVar("_Model", bound=FastActingModel)
+
+
+def stand_in(kind: type[_Model], plan: AgentsPlan) -> _Model:
+    """Return a model that is used as a device."""
+    assert not isinstance(plan.loaded, int)
+    return kind(plan.config, plan.loaded, plan.settings)
+
+
 class Failing(FastActingModel):
     """A device that is unplugged after some steps."""
 
@@ -282,9 +291,7 @@ class Failing(FastActingModel):
 @unit
 def test_device_that_fails_ends_the_run_and_every_command_says_why() -> None:
     plan = plan_of()
-    world = plan.loaded
-    assert not isinstance(world, int)
-    run = WatchedRun(Failing(plan.config, world, plan.settings), plan)
+    run = WatchedRun(stand_in(Failing, plan), plan)
     with Controller(run, 0) as controller:
         assert controller.step(100).result().steps == 100
         assert controller.error is None
@@ -311,9 +318,7 @@ class Slow(FastActingModel):
 @unit
 def test_device_whose_calls_take_long_gets_longer_ones() -> None:
     plan = plan_of()
-    world = plan.loaded
-    assert not isinstance(world, int)
-    device = Slow(plan.config, world, plan.settings)
+    device = stand_in(Slow, plan)
     with Controller(WatchedRun(device, plan), 0) as controller:
         controller.play()
         soon(lambda: controller.view.steps > 1000)
@@ -472,9 +477,7 @@ class Held(FastActingModel):
 @unit
 def test_commands_that_wait_when_the_device_fails_say_why() -> None:
     plan = plan_of()
-    world = plan.loaded
-    assert not isinstance(world, int)
-    controller = Controller(WatchedRun(Held(plan.config, world, plan.settings), plan), 0)
+    controller = Controller(WatchedRun(stand_in(Held, plan), plan), 0)
     going = controller.step(100)
     assert Held.held.wait(30)
     waiting = controller.pause(), controller.configure(alpha=0.1)
@@ -504,9 +507,7 @@ class Tiring(FastActingModel):
 @unit
 def test_device_that_becomes_slower_gets_shorter_calls() -> None:
     plan = plan_of()
-    world = plan.loaded
-    assert not isinstance(world, int)
-    device = Tiring(plan.config, world, plan.settings)
+    device = stand_in(Tiring, plan)
     with Controller(WatchedRun(device, plan), 0) as controller:
         controller.play()
         soon(lambda: len(device.slow) > 6)

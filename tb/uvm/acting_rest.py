@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tb.uvm.acting_items import Emptied, Look
 
-from qstep.acting.config import Algorithm
 from qstep.config import Config
+from qstep.throughput import steps_per_clock
 
 __all__ = ["Rest"]
 
@@ -22,17 +22,6 @@ _MORE_TURNS = 7
 """A sweep of all counters takes a turn for each slot, and this is the way through all stages."""
 
 
-def _slots(config: Config) -> int:
-    """Return the slots of a rotation, as ``slots`` in ``qs_agents_pkg``."""
-    assert config.acting is not None
-    algorithm = config.acting.algorithm
-    select = 11 + (1 + (config.actions - 1).bit_length()) + 1
-    select += algorithm is Algorithm.DOUBLE_Q_LEARNING
-    expects = algorithm is Algorithm.EXPECTED_SARSA
-    write = select + expects * (4 if config.actions > 2 else 5) + 5
-    return max(16, write - 9 + 1)
-
-
 class Rest:
     """The lane is busy until some turns after the last slot that has something to do.
 
@@ -43,7 +32,8 @@ class Rest:
     """
 
     def __init__(self, config: Config) -> None:
-        self._slots = _slots(config)
+        assert config.acting is not None
+        self._slots = round(config.acting.agents / steps_per_clock(config))  # of a rotation
         self._last = self._phase = 0
         self.drained = -1
 
