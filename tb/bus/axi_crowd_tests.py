@@ -8,6 +8,18 @@ from typing import Any
 import cocotb
 from tb.bus.axi_agents_tests import ACTION, AgentsPort
 
+from qstep.protocol import Region
+
+
+async def answer_in_any_order(port: AgentsPort) -> None:
+    """Wait until every agent has acted, and answer them."""
+    waiting = [ACTION.unpack(bytes((await port.sink.recv()).tdata)) for _ in range(port.agents)]
+    assert sorted(agent for agent, *_ in waiting) == list(range(port.agents))
+    assert all(max(action[1:]) < 4 for action in waiting), waiting
+    random.shuffle(waiting)
+    for agent, state, action, _ in waiting:
+        await port.source.send(port.answer_to(agent, state, action))
+
 
 @cocotb.test()
 async def sixteen_actions_that_nobody_takes_wait_and_are_answered_in_any_order(dut: Any) -> None:
@@ -20,12 +32,7 @@ async def sixteen_actions_that_nobody_takes_wait_and_are_answered_in_any_order(d
         assert await port.field("status", "busy") == 1
         port.sink.pause = False
         for _ in range(steps):
-            waiting = [ACTION.unpack(bytes((await port.sink.recv()).tdata)) for _ in model.states]
-            assert sorted(agent for agent, *_ in waiting) == list(range(port.agents))
-            assert all(max(action[1:]) < 4 for action in waiting), waiting
-            random.shuffle(waiting)
-            for agent, state, action, _ in waiting:
-                await port.source.send(port.answer_to(agent, state, action))
+            await answer_in_any_order(port)
         await port.idle()
         model.run(steps)
         await port.check(model)
@@ -44,3 +51,26 @@ async def the_one_of_sixteen_agents_that_is_not_answered_is_named(dut: Any) -> N
         await port.idle()
         assert await port.field("status", "silent") == 1
         assert await port.field("status", "silent_agent") == silent
+
+
+@cocotb.test(timeout_time=10, timeout_unit="ms")
+async def jobs_of_any_length_are_stopped_and_words_of_any_index_are_answered(dut: Any) -> None:
+    port = await AgentsPort.started(dut)
+    for bits in (0x555555555555, 0xAAAAAAAAAAAA) * 2:
+        await port.write("steps_high", value=bits >> 32)
+        await port.begin(bits & 0xFFFFFFFF)
+        assert await port.field("status", "busy") == 1
+        await port.write("control", stop=1)
+        await port.idle()
+        for region in Region:
+            await port.write("word_region", value=region)
+            await port.write("word_index", value=bits & 0xFFFFFFFF)
+            await port.read("word")
+    assert await port.read("errors") == 0
+    port.sink.clear()
+    model = port.model()
+    await port.begin(1)
+    await answer_in_any_order(port)
+    await port.idle()
+    model.run(1)
+    await port.check(model)
