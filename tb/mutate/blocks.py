@@ -11,6 +11,7 @@ from tb.bench import Run
 from tb.mutate import (
     agent_contracts,
     chain_contract,
+    commands_contract,
     contracts,
     counters_contract,
     link_contracts,
@@ -183,7 +184,8 @@ BLOCKS = {
             "commands",
             "",
             _COMMANDED,
-            contract=link_contracts.commands(_COMMANDED),
+            contract=commands_contract.commands(_COMMANDED),
+            release="every_bit",
         ),
     )
 }

@@ -22,6 +22,7 @@ from qstep.protocol import (
     Request,
     StatusCode,
     arguments_of,
+    max_payload,
     requests_of,
 )
 
@@ -172,6 +173,7 @@ class Talk:
             nonce = int.from_bytes(self._nonce, "little") ^ 1 << bit
             self._nonce = nonce.to_bytes(4, "little")
             greet()
+            ask(-1 ^ (bit // 16) << bit % 16, 0)
             ask(0, 0)
             ask(0, 1 << bit)
             greet()
@@ -277,3 +279,5 @@ def _edges(config: Config) -> Iterator[tuple[int, bytes]]:
     for kind, layout in arguments_of(config).items():
         if kind not in APPLY and kind not in _LEAST_VALUES:
             yield from ((kind, bytes(layout.size ^ 1 << k)) for k in range(8))
+    longest = max_payload(config.link.buffer_bytes)
+    yield from ((Request.LOAD, bytes(1 << k)) for k in range(longest.bit_length()))

@@ -128,6 +128,32 @@ def test_an_apply_does_not_wait_until_all_is_quiet_and_others_do() -> None:
     assert kinds == [(kind, StatusCode.OK) for kind in asked]
 
 
+@pytest.mark.release
+def test_sessions_and_requests_are_counted_to_every_bit() -> None:
+    commands, rng = Commands(CONFIG), random.Random(7)
+    answers: list[Any] = []
+
+    async def ask(ctx: Any, kind: Request, seq: int, epoch: int, payload: bytes) -> None:
+        answers.clear()
+        body = HEADER.pack(kind, seq, epoch, len(payload)) + payload
+        await send(ctx, commands.bytes, body, rng, 0.0)
+        await ctx.tick().until(commands.answers.valid)
+        await ctx.tick().repeat(4)
+        assert [one.status for one in answers] == [StatusCode.OK]
+
+    async def bench(ctx: Any) -> None:
+        ctx.set(commands.quiet, 1)
+        for count in range(2, 1 << 13):
+            nonce = rng.getrandbits(32)
+            await ask(ctx, Request.HELLO, 0, 0, struct.pack("<I", nonce))
+            assert ctx.get(commands.session.epoch) == nonce ^ count
+        for seq in range(1 << 14):
+            await ask(ctx, Request.STATUS, seq, nonce ^ count, b"")
+            assert ctx.get(commands.session.expected) == seq + 1
+
+    simulate(commands, bench, collect(commands.answers, rng, 0.0, answers))
+
+
 @pytest.mark.parametrize("world", ["table", "live"])
 def test_requests_to_agents_arrive_with_every_bit_and_their_answers_return(world: str) -> None:
     config = Config(9, 4, "Q4.4", acting=Acting(agents=3, world=world))
