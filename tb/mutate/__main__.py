@@ -164,7 +164,7 @@ def _compared(
     text = write_circuit(made.verilog, top, contract).read_text(encoding="utf-8")
     here = Path(__file__).parent
     digest = hashlib.sha256(f"{seconds}\n{text}".encode())
-    for name in ("equivalence.py", "one_mutant.py"):
+    for name in ("equivalence.py", "facts.py", "one_mutant.py", "pair.py"):
         digest.update((here / name).read_bytes())
     path = made.verilog.parent / f"equivalent-{digest.hexdigest()[:16]}.json"
     found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}

@@ -1,0 +1,170 @@
+"""What is equal in two copies of a netlist, or not 0, as long as no output has differed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from bitwuzla import Kind, Term
+from tb.formal.btor import Clock
+from tb.mutate.pair import Pair
+
+__all__ = ["Fact", "begun", "constants", "counts", "equalities", "hold", "kept"]
+
+_CONTROL_BITS = 3
+"""A register of so many bits may say when others are equal, or are not 0."""
+
+_MOST_FACTS = 10_000
+"""If there were more of them at once, only a contract's own registers say when, or none does."""
+
+_WHOLE = -1
+"""In place of a bit: all words of a memory."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A bit of a register, or a memory, is equal in both copies, always or while a register has a value.
+
+    Without a bit: the register is not 0 in one of the copies, while that register of the same copy has
+    the value. With a constant: the bit is that in one of the copies, likewise.
+    """
+
+    register: int
+    bit: int | None
+    control: int | None = None
+    value: int = 0
+    mutated: bool = False
+    constant: int | None = None
+
+    def is_false(self, right: Mapping[int, int], wrong: Mapping[int, int]) -> bool:
+        """Return whether the values of registers are otherwise."""
+        one = wrong if self.mutated else right
+        if self.control is not None and one[self.control] != self.value:
+            return False
+        if self.bit is None:
+            return one[self.register] == 0
+        if self.constant is not None:
+            return one[self.register] >> self.bit & 1 != self.constant
+        return bool((right[self.register] ^ wrong[self.register]) >> self.bit & 1)
+
+
+def equalities(pair: Pair, registers: set[int]) -> list[Fact]:
+    """Return what may be equal of registers that can differ."""
+    words = pair.words()
+    bits = [
+        (number, bit) for number in sorted(registers & words.keys()) for bit in range(words[number])
+    ]
+    return [Fact(n, _WHOLE) for n in sorted(registers - words.keys())] + _when(pair, bits)
+
+
+def constants(pair: Pair, differing: set[int]) -> list[Fact]:
+    """Return what the register that equals a contract's ordinal may be with the mutant.
+
+    That is a value for each of the ordinal's. There need not be one.
+    """
+    clocks, words = pair.start(differing), pair.words()
+    right = clocks[0].registers
+    ordinals = [n for n in words if pair.name(n) == "ordinal"]
+    equal = [
+        (ordinal, number)
+        for ordinal in ordinals
+        for number in sorted(differing - {ordinal})
+        if words.get(number) == words[ordinal]
+        and not pair.is_possible(
+            pair.manager.mk_term(Kind.DISTINCT, [right[number], right[ordinal]])
+        )
+    ]
+    return [
+        Fact(number, bit, ordinal, value, mutated=True, constant=constant)
+        for ordinal, number in equal
+        for bit in range(words[number])
+        for value in range(1 << words[ordinal])
+        for constant in range(2)
+    ]
+
+
+def counts(pair: Pair) -> list[Fact]:
+    """Return when registers may not be 0."""
+    facts = _when(pair, [(number, None) for number in pair.words()])
+    return facts + [replace(one, mutated=True) for one in facts]
+
+
+def begun(pair: Pair, facts: Sequence[Fact]) -> list[Fact]:
+    """Return the facts that are true in the first clock after the reset, or in the second."""
+    *before, first = pair.begins()
+    pair.agree(first)
+    right, wrong = first if before else pair.after(first)
+    while false := pair.possible(
+        {one: _broken(pair, one, right.registers, wrong.registers) for one in facts}
+    ):
+        facts = [one for one in facts if one not in false]
+    return list(facts)
+
+
+def hold(pair: Pair, clocks: tuple[Clock, Clock], facts: Collection[Fact]) -> None:
+    """Assume facts of a clock."""
+    right, wrong = clocks
+    pair.exclude([_broken(pair, one, right.registers, wrong.registers) for one in facts])
+
+
+def kept(pair: Pair, clocks: tuple[Clock, Clock], facts: Sequence[Fact]) -> list[Fact]:
+    """Return the facts that a clock keeps in which all of them hold."""
+    make, ends = pair.manager.mk_term, pair.ends(clocks)
+    broken = {}
+    for fact in facts:
+        holds = pair.manager.mk_const(pair.manager.mk_bool_sort())
+        before, after = (
+            _broken(pair, fact, right.registers, wrong.registers) for right, wrong in (clocks, ends)
+        )
+        pair.solver.assert_formula(make(Kind.NOT, [make(Kind.AND, [holds, before])]))
+        broken[fact] = holds, make(Kind.AND, [holds, after])
+    if broken:
+        pair.solver.assert_formula(pair.either([false for _, false in broken.values()]))
+    left = set(broken)
+    memories = {one for one in facts if one.bit == _WHOLE}
+    words = set(facts) - memories
+    read = {one.register for one in words}
+    read |= {one.control for one in words if one.control is not None}
+    while left:
+        # What is not assumed may hold or not: the solver has to find one of these that is broken.
+        assumed = [
+            holds if fact in left else make(Kind.NOT, [holds])
+            for fact, (holds, _) in broken.items()
+        ]
+        if not pair.is_possible(*assumed):
+            break
+        right, wrong = ({n: pair.value(side.registers[n]) for n in read} for side in ends)
+        left -= {one for one in left & words if one.is_false(right, wrong)}
+        left -= {one for one in left & memories if pair.solver.get_value(broken[one][1]).value()}
+    return [fact for fact in facts if fact in left]
+
+
+def _when(pair: Pair, subjects: Sequence[tuple[int, int | None]]) -> list[Fact]:
+    """Return facts about registers and their bits: always, or while another one has a value."""
+    controls = [(n, bits) for n, bits in pair.words().items() if bits <= _CONTROL_BITS]
+    values = [(n, value) for n, bits in controls for value in range(1 << bits)]
+    if len(subjects) * len(values) > _MOST_FACTS:
+        values = [one for one in values if pair.name(one[0]).isidentifier()]
+    if len(subjects) * len(values) > _MOST_FACTS:
+        values = []
+    return [Fact(*one, *when) for one in subjects for when in [(None, 0), *values]]
+
+
+def _broken(pair: Pair, one: Fact, right: dict[int, Term], wrong: dict[int, Term]) -> Term:
+    make, side = pair.manager.mk_term, wrong if one.mutated else right
+    if one.bit is None:
+        word = side[one.register]
+        false = make(Kind.EQUAL, [word, pair.manager.mk_bv_zero(word.sort())])
+    else:
+        bits = [side[one.register] for side in (right, wrong)]
+        if one.bit != _WHOLE:
+            bits = [make(Kind.BV_EXTRACT, [word], [one.bit, one.bit]) for word in bits]
+        if one.constant is not None:
+            of_one = bits[one.mutated]
+            bits = [of_one, pair.manager.mk_bv_value(of_one.sort(), one.constant)]
+        false = make(Kind.DISTINCT, bits)
+    if one.control is None:
+        return false
+    control = side[one.control]
+    value = pair.manager.mk_bv_value(control.sort(), one.value)
+    return make(Kind.AND, [make(Kind.EQUAL, [control, value]), false])
