@@ -50,7 +50,7 @@ def commands(config: Config) -> Contract:
         " wire given = raw_records__bytes__valid && records__bytes__ready;"
         " wire asks = raw_access__check || raw_access__move, accessed = asks || access__busy;"
         f" wire reads = answered && raw_answers__payload[7:0] == {Request.READ};"
-        # The frame: bytes of its header that were taken, and of its payload that are left.
+        # The frame: bytes of its header that were taken, and of its payload that are left or were taken.
         " reg [3:0] head = 0; reg [7:0] kind; reg [10:0] left; always @(posedge clk) begin"
         f" head <= rst || answered ? 0 : head + (takes && head != {HEADER.size});"
         " if (takes && head == 0) kind <= bytes__payload;"
