@@ -130,10 +130,14 @@ class AgentsPort(AxiPort):
         ]
         found = {}
         for region, index in places:
-            await self.write("word_region", value=region)
-            await self.write("word_index", value=index)
-            found[region, index] = await self.read("word")
+            found[region, index] = await self.fetch(region, index)
         return found
+
+    async def fetch(self, region: int, index: int) -> int:
+        """Return a word of the memories."""
+        await self.write("word_region", value=region)
+        await self.write("word_index", value=index)
+        return await self.read("word")
 
     async def check(self, model: FastActingModel) -> None:
         """Compare states, counters and tables with the model's."""

@@ -63,9 +63,7 @@ async def jobs_of_any_length_are_stopped_and_words_of_any_index_are_answered(dut
         await port.write("control", stop=1)
         await port.idle()
         for region in Region:
-            await port.write("word_region", value=region)
-            await port.write("word_index", value=bits & 0xFFFFFFFF)
-            await port.read("word")
+            await port.fetch(region, bits & 0xFFFFFFFF)
     assert await port.read("errors") == 0
     port.sink.clear()
     model = port.model()

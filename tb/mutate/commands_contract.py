@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tb.mutate.commands_lemmas import INSIDE, STATES, lemmas, one_of
+from tb.mutate.commands_lemmas import INSIDE, STATES, WITH_VALUES, lemmas, one_of
 from tb.mutate.contracts import Contract
 
 from qstep.config import Config
@@ -85,7 +85,7 @@ def commands(config: Config) -> Contract:
             "access__busy || !asked || was_reset",
             "!access__busy || (!was_reset && (asked || accessing))",
             "access__busy || !accessing || was_reset || !moves || left == 0"
-            f" || !{one_of('kind', (Request.REWARDS, Request.LOAD))}",
+            f" || !{one_of('kind', WITH_VALUES)}",
             "checks || was_reset || {access__verdict, access__data_bytes} == checked",
             f"judges || {one_of('access__verdict', verdicts)}",
             f"judges || access__verdict != {StatusCode.OK} || access__data_bytes <= {table_bytes}",

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from tb.mutate.link_contracts import VERDICT
+
 from qstep.config import Config
 from qstep.protocol import HEADER, LEAST_DIVISOR, Request, StatusCode, arguments_of
+from qstep_rtl.handle_apply import ApplyHandler
+from qstep_rtl.handle_settings import SettingsHandler
+from qstep_rtl.handle_tables import TablesHandler
 
-__all__ = ["INSIDE", "STATES", "lemmas", "one_of"]
+__all__ = ["INSIDE", "STATES", "WITH_VALUES", "lemmas", "one_of"]
 
-_APPLY = (Request.APPLY_CODED, Request.APPLY_RAW)
-
-_WITH_VALUES = (Request.REWARDS, Request.LOAD)
+WITH_VALUES = (Request.REWARDS, Request.LOAD)
 """Values follow the arguments."""
-
-_OF_TABLES = (*_WITH_VALUES, Request.CLEAR, Request.READ)
-
-_SET_THE_LANE = (Request.CONFIGURE, Request.NOISE)
 
 _REPEATABLE = (Request.READ, Request.STATUS, Request.COUNTERS)
 
@@ -87,7 +86,7 @@ def lemmas(config: Config) -> Iterator[str]:
     yield from _lemmas_of_the_reader(config)
     yield from _lemmas_of_the_session()
     yield from _lemmas_of_handlers()
-    values, apply = one_of("type_q", _WITH_VALUES), one_of("type_q", _APPLY)
+    values, apply = one_of("type_q", WITH_VALUES), one_of("type_q", ApplyHandler.requests)
     # Of the commands.
     yield "doing <= ANSWER"
     yield "doing != LINGER || (reading == OFFER && head == 0 && spent && !discarding && status == 0)"
@@ -106,10 +105,10 @@ def lemmas(config: Config) -> Iterator[str]:
 def _lemmas_of_the_reader(config: Config) -> Iterator[str]:
     arguments = arguments_of(config)
     exact = {kind: layout.size for kind, layout in arguments.items()}
-    for kind in (*_APPLY, *_WITH_VALUES):
+    for kind in (*ApplyHandler.requests, *WITH_VALUES):
         del exact[kind]
-    loads, values = f"type_q == {Request.LOAD}", one_of("type_q", _WITH_VALUES)
-    apply, whole = one_of("type_q", _APPLY), HEADER.size
+    loads, values = f"type_q == {Request.LOAD}", one_of("type_q", WITH_VALUES)
+    apply, whole = one_of("type_q", ApplyHandler.requests), HEADER.size
     yield "reading <= ARGUMENTS"
     yield f"reading != HEAD || (mine && heading && !passing && index == head && head < {whole})"
     waits = "(reading == JUDGE || reading == DECIDE)"
@@ -130,20 +129,20 @@ def _lemmas_of_the_reader(config: Config) -> Iterator[str]:
     yield "!(heading && head == 8) || left_q[7:0] == left[7:0]"
     yield "heading || doing == LINGER || left_q == left"
     # Its type has been judged.
-    known = "(head == 8 || (head == 7 && !judge) || !heading || finish)"
-    for register, kinds in {
-        "known": arguments,
-        "is_apply": _APPLY,
-        "is_hello": (Request.HELLO,),
-        "repeatable": _REPEATABLE,
-        "has_arguments": (kind for kind, layout in arguments.items() if layout.size),
+    is_judged = "(head == 8 || (head == 7 && !judge) || !heading || finish)"
+    takes_some = one_of("type_q", (kind for kind, layout in arguments.items() if layout.size))
+    for register, is_one in {
+        "known": one_of("type_q", arguments),
+        "is_apply": apply,
+        "is_hello": f"type_q == {Request.HELLO:d}",
+        "repeatable": one_of("type_q", _REPEATABLE),
+        "has_arguments": takes_some,
     }.items():
-        is_one = f"{register} == {one_of('type_q', kinds)}"
-        yield f"!{known} || {is_one}"
-        if register == "has_arguments":  # this is enough, and a mutant may break the other one
-            yield f"!{known} || !known || {is_one}"
+        yield f"!{is_judged} || {register} == ({is_one})"
+    # This is enough for a known type, and a mutant may break the one about all types.
+    yield f"!{is_judged} || !known || has_arguments == {takes_some}"
     for kind, layout in arguments.items():
-        yield f"!{known} || type_q != {kind:d} || last == {max(layout.size - 1, 0)}"
+        yield f"!{is_judged} || type_q != {kind:d} || last == {max(layout.size - 1, 0)}"
     # Its length.
     sizes = " || ".join(f"(type_q == {k:d} && left_q == {size})" for k, size in exact.items())
     least = f"(type_q == {Request.REWARDS:d} && left_q != 0) || ({loads} && left_q > 3)"
@@ -160,12 +159,12 @@ def _lemmas_of_the_session() -> Iterator[str]:
     yield "!judge || (reading == HEAD && head == 7)"
     yield "!finish || (type_q == kind && reading != JUDGE && head <= 1 && (head == 0 || !takes))"
     # A HELLO sets `expected` while it is carried out, and needs no verdict.
-    counts = f"head == {whole} || finish) || ({hello} && (finish || reading == OFFER))"
-    yield f"!((head == 7 && !judge) || head == 8 || {counts} || ahead == (seq - expected & 65535)"
-    yield (
-        f"!((head == 7 && !judge && !judged) || (head == 8 && !judged) || {counts}"
-        " || {fresh, latest, behind} == {ahead == 0, ahead == 16'hffff, ahead > 16'h8000}"
-    )
+    is_past = f"(head == {whole} || finish)"
+    is_exempt = f"({hello} && (finish || reading == OFFER))"
+    compared = f"(head == 7 && !judge) || head == 8 || {is_past}"
+    yield f"!({compared}) || {is_exempt} || ahead == (seq - expected & 65535)"
+    decided = f"(head == 7 && !judge && !judged) || (head == 8 && !judged) || {is_past}"
+    yield f"!({decided}) || {is_exempt} || {VERDICT}"
     yield f"!greet || (doing == WORK && {hello})"
     yield f"!opens || ({hello} && reading == OFFER && head == {whole}) || head <= 1"
     # A lane is never busy, and a refusal halts.
@@ -178,9 +177,12 @@ def _lemmas_of_the_session() -> Iterator[str]:
 
 
 def _lemmas_of_handlers() -> Iterator[str]:
-    works, sets_the_lane = "doing >= DISCARD && status == 0", one_of("type_q", _SET_THE_LANE)
+    works, sets_the_lane = (
+        "doing >= DISCARD && status == 0",
+        one_of("type_q", SettingsHandler.requests),
+    )
     baud, legal = f"type_q == {Request.BAUD:d}", f"fields[15:0] >= {LEAST_DIVISOR}"
-    yield f"!running || (doing == WORK && {one_of('type_q', _APPLY)})"
+    yield f"!running || (doing == WORK && {one_of('type_q', ApplyHandler.requests)})"
     # Of the line's rate.
     yield f"!waiting || ({baud} && reading == OFFER && status == 0 && doing != IDLE)"
     yield f"!({baud} && {works}) || waiting == ({legal})"
@@ -191,7 +193,7 @@ def _lemmas_of_handlers() -> Iterator[str]:
     fits = f"(type_q == {Request.NOISE:d} ? x_fits : alpha_fits & kappa_fits & rounding_fits)"
     yield f"!({works} && !compares && {sets_the_lane}) || in_range == {fits}"
     # Of tables.
-    yield f"tables == AT_REST || (doing == WORK && {one_of('type_q', _OF_TABLES)})"
+    yield f"tables == AT_REST || (doing == WORK && {one_of('type_q', TablesHandler.requests)})"
     yield "!(checks || raw_access__check) || tables == CHECK"
     yield f"tables < MOVE || type_q != {Request.READ:d}"
     yield "tables != CHECK || raw_access__check || asked || accessing"

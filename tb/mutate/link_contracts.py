@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from tb.mutate.contracts import Contract
 
-__all__ = ["COBS_DECODER", "COBS_ENCODER", "DIGEST", "SESSION"]
+__all__ = ["COBS_DECODER", "COBS_ENCODER", "DIGEST", "SESSION", "VERDICT"]
+
+VERDICT = "{fresh, latest, behind} == {ahead == 0, ahead == 16'hffff, ahead > 16'h8000}"
+"""What the session knows a clock after it has compared the number of a request."""
 
 COBS_DECODER = Contract(
     seen={"data": "raw_valid ? raw_data : 0", "broken": "raw_end ? raw_broken : 0"}
@@ -59,6 +62,6 @@ SESSION = Contract(
     },
     lemmas=(
         "!started || judged_q == was_judged",
-        "!judged || {fresh, latest, behind} == {ahead == 0, ahead == 16'hffff, ahead > 16'h8000}",
+        f"!judged || {VERDICT}",
     ),
 )

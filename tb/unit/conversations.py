@@ -26,7 +26,7 @@ from qstep.protocol import (
     requests_of,
 )
 
-__all__ = ["APPLY", "Exchange", "Talk"]
+__all__ = ["APPLY", "Exchange", "Talk", "body_of"]
 
 APPLY = (Request.APPLY_CODED, Request.APPLY_RAW)
 
@@ -45,6 +45,11 @@ _ONE = 1 << 15  # alpha = 1
 
 _SHORT, _LONG_ONES = 40, 0.04
 """Payloads of so many bytes are rare: they take long, and differ from short ones in a length alone."""
+
+
+def body_of(kind: int, seq: int, epoch: int, payload: bytes) -> bytes:
+    """Return a frame as the receiver passes it on: header and payload."""
+    return HEADER.pack(kind, seq, epoch, len(payload)) + payload
 
 
 @dataclass(frozen=True)
@@ -185,7 +190,7 @@ class Talk:
     def cut(self) -> bytes:
         """Return the beginning of a frame that the reset cuts off."""
         kind, payload = self._request()
-        body = HEADER.pack(kind, self._expected, self._device.epoch, len(payload)) + payload
+        body = body_of(kind, self._expected, self._device.epoch, payload)
         return body[: self._rng.randint(1, len(body))]
 
     def _reset(self) -> None:
@@ -243,7 +248,7 @@ class Talk:
             kind,
             seq,
             payload,
-            HEADER.pack(kind, seq, epoch, len(payload)) + payload,
+            body_of(kind, seq, epoch, payload),
             status,
             is_executed,
             len(answer.payload) - COMMON.size if sends else 0,

@@ -11,14 +11,13 @@ import pytest
 from amaranth import Signal
 from tb.unit.commands_neighbours import Neighbours
 from tb.unit.commands_servants import Pace
-from tb.unit.conversations import Exchange, Talk
+from tb.unit.conversations import Exchange, Talk, body_of
 from tb.unit.streams import PACES, collect, send, simulate
 
 from qstep.acting.config import Acting
 from qstep.config import Config
 from qstep.protocol import (
     ARGUMENTS,
-    HEADER,
     Region,
     Request,
     StatusCode,
@@ -107,7 +106,7 @@ def test_an_apply_does_not_wait_until_all_is_quiet_and_others_do() -> None:
     epoch = 5 ^ 2  # of the first session: the reset counts as one
 
     async def give(ctx: Any, kind: Request, seq: int, payload: bytes) -> None:
-        body = HEADER.pack(kind, seq, epoch, len(payload)) + payload
+        body = body_of(kind, seq, epoch, payload)
         await send(ctx, commands.bytes, body, rng, 0.0)
         await ctx.tick().repeat(20)
 
@@ -135,7 +134,7 @@ def test_sessions_and_requests_are_counted_to_every_bit() -> None:
 
     async def ask(ctx: Any, kind: Request, seq: int, epoch: int, payload: bytes) -> None:
         answers.clear()
-        body = HEADER.pack(kind, seq, epoch, len(payload)) + payload
+        body = body_of(kind, seq, epoch, payload)
         await send(ctx, commands.bytes, body, rng, 0.0)
         await ctx.tick().until(commands.answers.valid)
         await ctx.tick().repeat(4)
@@ -183,8 +182,8 @@ def test_requests_to_agents_arrive_with_every_bit_and_their_answers_return(world
         nonce, silent = rng.getrandbits(32), rng.getrandbits(4)
         ctx.set(agents.silent, number % 2)
         ctx.set(agents.silent_agent, silent)
-        hello = HEADER.pack(Request.HELLO, 0, 0, 4) + struct.pack("<I", nonce)
-        body = HEADER.pack(kind, 0, nonce ^ (number + 2), len(payload)) + payload
+        hello = body_of(Request.HELLO, 0, 0, struct.pack("<I", nonce))
+        body = body_of(kind, 0, nonce ^ (number + 2), payload)
         await send(ctx, commands.bytes, hello + body, rng, 0.0)
         while len(answers) < 2 or len(data) < answers[1].data_bytes:
             await ctx.tick()
