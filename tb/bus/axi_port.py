@@ -121,10 +121,10 @@ class AxiPort:
         await self.reset()
         cocotb.start_soon(self.coverage.watch(self.dut))
 
-    async def reset(self) -> None:
-        """Reset for four clocks."""
+    async def reset(self, clocks: int = 4) -> None:
+        """Reset for a number of clocks."""
         self.dut.aresetn.value = 0
-        await ClockCycles(self.dut.aclk, 4)
+        await ClockCycles(self.dut.aclk, clocks)
         self.dut.aresetn.value = 1
         await ClockCycles(self.dut.aclk, 2)
 

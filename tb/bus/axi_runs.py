@@ -11,7 +11,7 @@ from pathlib import Path
 from tb.bench import BUILD, RTL, Run
 from tb.lint_rtl import PARAMETERS_WAIVER, SLOTS_WAIVER
 
-from qstep import Acting, Config
+from qstep import Acting, Algorithm, Config
 from qstep.files import write_atomically
 from qstep_rtl.bus.agents_core import CORE, agents_core
 from qstep_rtl.bus.registers import AGENTS, LANE, write_block
@@ -21,12 +21,14 @@ __all__ = [
     "AXI_AGENTS",
     "AXI_BEATS",
     "AXI_LANES",
+    "AXI_SHARED",
     "MORE_AXI_LANES",
     "MOST_ACTIONS",
     "agents_sources",
     "axi_acting_run",
     "axi_agents_run",
     "axi_crowd_run",
+    "axi_reset_run",
     "axi_run",
     "register_block",
 ]
@@ -90,6 +92,12 @@ AXI_ACTING = replace(AXI_AGENTS, acting=Acting(agents=2))
 AXI_CROWD = replace(AXI_AGENTS, acting=Acting(agents=16, world="pins", deadline=10_000))
 """As many agents as there can be."""
 
+AXI_SHARED = [
+    replace(AXI_AGENTS, acting=Acting(agents=16, shared_table=True, algorithm=algorithm))
+    for algorithm in (Algorithm.Q_LEARNING, Algorithm.EXPECTED_SARSA)
+]
+"""As many, who take turns at one table, in a world that is inside; the others' rotation is longer."""
+
 
 @cache
 def agents_sources(config: Config) -> tuple[Path, ...]:
@@ -116,6 +124,11 @@ def axi_crowd_run() -> Run:
 def axi_acting_run() -> Run:
     """Return the run of the test of agents behind AXI with their world inside."""
     return _agents_run(AXI_ACTING, "axi_acting_tests", RTL, 4, 1)
+
+
+def axi_reset_run(config: Config, rtl: Path = RTL) -> Run:
+    """Return the run of the test of resets within runs of agents who share a table."""
+    return _agents_run(config, "axi_reset_tests", rtl, 4, 1)
 
 
 def _agents_run(config: Config, tests: str, rtl: Path, stream_bytes: int, seed: int) -> Run:

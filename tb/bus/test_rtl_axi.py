@@ -11,14 +11,17 @@ from tb.bench import BenchError, parameter_id, run
 from tb.bus.axi_coverage import bus_bins
 from tb.bus.axi_runs import (
     AXI_LANES,
+    AXI_SHARED,
     MORE_AXI_LANES,
     axi_acting_run,
     axi_agents_run,
     axi_crowd_run,
+    axi_reset_run,
     axi_run,
 )
 from tb.planted import plant_all
 
+from qstep import Config
 from qstep_rtl.bus.registers import LANE
 
 pytestmark = pytest.mark.rtl
@@ -87,6 +90,18 @@ def test_agents_on_axi_match_the_model() -> None:
 
 def test_agents_on_axi_with_their_world_inside_match_the_model() -> None:
     run(axi_acting_run())
+
+
+@pytest.mark.parametrize("config", AXI_SHARED, ids=lambda config: config.acting.algorithm)
+def test_agents_on_axi_with_a_shared_table_are_reset_by_one_clock(config: Config) -> None:
+    run(axi_reset_run(config))
+
+
+def test_a_reset_that_is_too_short_for_agents_is_noticed(tmp_path: Path) -> None:
+    rtl = plant_all(tmp_path, [("qs_axi_agents.sv", "reset_q <= '1;", "reset_q <= '0;")])
+    with pytest.raises(BenchError, match="1 of 1 tests failed") as caught:
+        run(axi_reset_run(AXI_SHARED[0], rtl))
+    assert "agents go on after a reset in clock" in str(caught.value)
 
 
 @pytest.mark.release

@@ -17,12 +17,14 @@ from pathlib import Path
 from tb.bench import RTL, TB, BenchError, Run, parameter_id, run
 from tb.bus.axi_runs import (
     AXI_LANES,
+    AXI_SHARED,
     MORE_AXI_LANES,
     MOST_ACTIONS,
     agents_sources,
     axi_acting_run,
     axi_agents_run,
     axi_crowd_run,
+    axi_reset_run,
     axi_run,
 )
 from tb.coverage.annotate import WIRES
@@ -120,6 +122,7 @@ def _runs() -> list[Run]:
         *(axi_agents_run(stream_bytes=size) for size in (4, 8, 16)),
         axi_acting_run(),
         axi_crowd_run(),
+        axi_reset_run(AXI_SHARED[0]),
     ]
 
 

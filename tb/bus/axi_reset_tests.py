@@ -1,0 +1,31 @@
+"""cocotb test of ``qs_axi_agents`` with a shared table: a reset of one clock ends everything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cocotb
+from tb.bus.axi_agents_tests import AgentsPort
+
+from qstep.acting import registers
+from qstep.protocol import Region
+
+_CLOCKS = 48
+"""So many clocks of a run, one after the other, are each that of a reset: two rotations or more."""
+_PLACE = 4
+_BEGUN = 30
+
+
+@cocotb.test(timeout_time=10, timeout_unit="ms")
+async def a_reset_of_one_clock_leaves_nobody_begun_or_drawn(dut: Any) -> None:
+    port = await AgentsPort.started(dut)
+    model = port.model()
+    await port.store(registers.world_writes(model.config, model.world))
+    for clock in range(_CLOCKS):
+        await port.begin(1 << 30)
+        await port.clocks(100 + clock)
+        await port.reset(1)
+        await port.idle()
+        places = [await port.fetch(Region.CONTEXT, n << 3 | _PLACE) for n in range(port.agents)]
+        going = [n for n, place in enumerate(places) if place >> _BEGUN]
+        assert not going, f"agents go on after a reset in clock {clock}: {going}"
