@@ -29,3 +29,7 @@ async def a_reset_of_one_clock_leaves_nobody_begun_or_drawn(dut: Any) -> None:
         places = [await port.fetch(Region.CONTEXT, n << 3 | _PLACE) for n in range(port.agents)]
         going = [n for n, place in enumerate(places) if place >> _BEGUN]
         assert not going, f"agents go on after a reset in clock {clock}: {going}"
+    await port.begin(1 << 30)
+    await port.write("control", stop=1)
+    await port.idle()
+    assert await port.read("errors") == 0
