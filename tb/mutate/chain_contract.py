@@ -56,7 +56,7 @@ def stop(_: Run) -> Contract:
     }
     return Contract(
         declare=f"{declare} reg [4:0] clocks = 0; always @(posedge clk_i)"
-        f" clocks <= clocks + !clocks[4]; {_BITS}",
+        f" clocks <= clocks + !clocks[4]; {_BITS} {_AGES}",
         assume=(
             same,
             "clocks[4] || rst_i",
@@ -74,6 +74,8 @@ def stop(_: Run) -> Contract:
             *_on_the_way(),
             *(lemma for k in range(_LANES) for lemma in _at(k)),
             f"!passing_q_{_LANES - 1} || taking_q_{_LANES - 1}",
+            *_in_reset(),
+            *_without_gaps(),
         ),
     )
 
@@ -93,9 +95,14 @@ _INSIDE = {
     **{
         f"{name}_{k}": (f"gen_stop[{k}].u_stop.{name}", width)
         for k in range(_LANES)
-        for name, width in (("down_q", 3), ("taking_q", 1), ("passing_q", 1), ("down_o", 3))
-        if (name, k) != ("down_o", _LANES - 1)
+        for name, width in (
+            *(("down_q", 3), ("taking_q", 1), ("passing_q", 1), ("down_o", 3)),
+            *(("rst_q", 1), ("rst_o", 1), ("up_q", 3), ("up_o", 3)),
+        )
+        if name not in ("down_o", "rst_o") or k < _LANES - 1
     },
+    "reset": ("u_head.reset", 1),
+    "left": ("u_head.left", 7),
 }
 
 _STEPS = 2 * _LANES + 1
@@ -169,3 +176,49 @@ def _at(k: int) -> Iterator[str]:
         on = _reaches(past, k + 1)
         yield f"down_o_{k}[1] == {on}"
         yield f"!{on} || {{down_o_{k}[2], down_o_{k}[0]}} == {{bit_{past}[6], bit_{past}[4]}}"
+
+
+# --- Lemmas about resets and whole frames ----------------------------------------------------------
+
+_AGES = (
+    "reg out = 0; always @(posedge clk_i) out <= rst_q_2;"
+    " wire [6:0] ages = {out, rst_q_2, rst_o_1, rst_q_1, rst_o_0, rst_q_0, reset};"
+    " reg [3:0] length = 0; always @(posedge clk_i)"
+    " length <= rst_i || !down[1] ? 0 : length + (length != 15);"
+)
+"""Bit n of ``ages`` is the reset that the head gave n clocks ago.
+
+So many bits of a frame as ``length``, or 15 and more, came right before the one in ``down``.
+"""
+
+_OVER = 2**7 - 1
+"""What the head's count of clocks is when a reset is over; it begins as 4."""
+
+_SHORTEST = 30
+"""The least that the head's count of the bits of a frame begins as."""
+
+
+def _in_reset() -> Iterator[str]:
+    """Yield that a reset is at least seven clocks long, and behind it the head waits until it is out."""
+    yield f"!at[0] || left <= 4 || left == {_OVER}"
+    for count in range(5):
+        yield f"!at[0] || left != {4 - count} || &ages[{count}:0]"
+    yield f"!at[0] || left != {_OVER} || &ages[5:0]"
+    yield "!at[1] || (ages & ~(ages >> 1) & 7'h3f) == 0"
+    yield "at[0] || at[1] || ages == 0"
+    for age, up in ((4, "up_o_1"), (5, "up_q_0"), (6, "up_o_0")):
+        yield f"!ages[{age}] || {up}[1]"
+
+
+def _without_gaps() -> Iterator[str]:
+    """Yield that a bit follows each one, unless it is the last of a whole frame, or a reset comes."""
+    yield f"!at[4] || (left >= {_SHORTEST} && left < 64)"
+    yield f"!(at[5] && length < 15) || (left < 64 && left + length + 1 >= {_SHORTEST})"
+    last = _STEPS - 1
+    for n in range(_STEPS):
+        yield f"!down[1] || length < {n} || bit_{n}[5]"
+    for n in range(last - 1):
+        is_reset = f"(at[0] && left <= 4 && left + {n} >= 4 && &ages[{n}:0])"
+        earlier = " && ".join(f"bit_{k}[5]" for k in range(n + 2, last + 1))
+        ends = f"({earlier} && bit_{last}[1:0] == 3)"
+        yield f"!bit_{n + 1}[5] || bit_{n}[5] || {is_reset} || {ends}"
