@@ -73,8 +73,9 @@ class Circuit:
     manager : TermManager
     text : str
         The circuit in BTOR2.
-    free_products : bool
-        Multipliers of one width are the same unknown function of their operands.
+    products : dict of int to Term, optional
+        Multipliers of one width are the same unknown function of their operands; it is kept here, by the
+        width, for other circuits. None: they multiply.
 
     Attributes
     ----------
@@ -88,9 +89,10 @@ class Circuit:
         Names of registers and inputs.
     """
 
-    def __init__(self, manager: TermManager, text: str, *, free_products: bool = False) -> None:
+    def __init__(
+        self, manager: TermManager, text: str, *, products: dict[int, Term] | None = None
+    ) -> None:
         self.manager = manager
-        self.free_products = free_products
         self.properties: list[tuple[str, int]] = []
         self.assumptions: list[int] = []
         self.outputs: list[int] = []
@@ -99,7 +101,7 @@ class Circuit:
         self._sorts: dict[int, Sort] = {}
         self._first: dict[int, int] = {}
         self._next: dict[int, int] = {}
-        self._products: dict[int, Term] = {}
+        self._products = products
         for line in text.splitlines():
             words = line.partition(";")[0].split()
             if words:
@@ -215,8 +217,8 @@ class Circuit:
             case "ite":
                 condition, *values = operands(3)
                 return make(Kind.ITE, [self.is_one(condition), *values])
-            case "mul" if self.free_products:
-                return make(Kind.APPLY, [self._product(sort), *operands(2)])
+            case "mul" if self._products is not None:
+                return make(Kind.APPLY, [self._product(sort, self._products), *operands(2)])
         if kind in _BASES:
             return self.manager.mk_bv_value(sort, words[1], _BASES[kind])
         if kind in _EXTENSIONS:
@@ -225,9 +227,9 @@ class Circuit:
             return make(Kind.ITE, [make(_COMPARES[kind], operands(2)), self._bit(1), self._bit(0)])
         return make(_TERMS[kind], operands(_OPERANDS.get(kind, 2)))
 
-    def _product(self, sort: Sort) -> Term:
+    def _product(self, sort: Sort, known: dict[int, Term]) -> Term:
         size = sort.bv_size()
-        if size not in self._products:
+        if size not in known:
             function = self.manager.mk_fun_sort([sort, sort], sort)
-            self._products[size] = self.manager.mk_const(function, f"product{size}")
-        return self._products[size]
+            known[size] = self.manager.mk_const(function, f"product{size}")
+        return known[size]

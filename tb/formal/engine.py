@@ -52,7 +52,8 @@ class _Clocks:
         self._manager, self._options = TermManager(), Options()
         self._options.set(Option.TIME_LIMIT_PER, round(1000 * solver.limit_s))
         self._options.set(Option.PRODUCE_MODELS, True)
-        self._circuit = Circuit(self._manager, text, free_products=solver.free_products)
+        products: dict[int, Term] | None = {} if solver.free_products else None
+        self._circuit = Circuit(self._manager, text, products=products)
         self._apart = solver.apart
         self._solver = Bitwuzla(self._manager, self._options)
         self._known: list[Term] = []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from tb.bench import Run
 
@@ -132,7 +133,45 @@ def lane(run: Run) -> Contract:
             f"!host_i[54] || {idle}",
         ),
         seen={"seen_o": f"clocks[1] ? raw_seen_o & ~(raw_seen_o[39] ? 192'b0 : {results}) : 0"},
+        **_in_flight(run),
     )
+
+
+def _in_flight(run: Run) -> dict[str, Any]:
+    """Return lemmas about results in flight, and what they read.
+
+    A transition waits only for one that is under way, and a result has its complement beside it.
+    """
+    actions, depth, width = (run.parameters[name] for name in ("Actions", "LoopDepth", "Width"))
+    merge = 3 + (actions - 1).bit_length()
+    write = merge + 2 + depth
+    hazards = {
+        **{
+            f"{kind}_{k}": (f"u_lane.gen_stage[{k}].{kind}_q", write - k - depth + 1)
+            for k in range(1, merge + 1)
+            for kind in ("take", "join")
+        },
+        **{f"{kind}_{merge + 1}": (f"u_lane.product_{kind}_q", 2) for kind in ("take", "join")},
+    }
+    valid = "valid[{}]".format
+    return {
+        "inside": {
+            "valid": ("u_lane.u_hazard.valid_q", write),
+            "value": ("u_lane.u_update.value_q", width),
+            "not_value": ("u_lane.u_update.not_value_q", width),
+            **hazards,
+        },
+        "lemmas": (
+            f"!started || !{valid(write - 1)} || not_value == ~value",
+            *(
+                f"!(started && {valid(k - 1)} && {kind}_{k}[{distance - depth}])"
+                f" || {valid(k + distance - 1)}"
+                for kind in ("take", "join")
+                for k in range(1, merge + 2)
+                for distance in range(depth, write - k + 1)
+            ),
+        ),
+    }
 
 
 _LANE_STATES = (("offer_i", 0), ("offer_i", 16), ("host_i", 32))

@@ -20,12 +20,20 @@ class UnknownError(Exception):
 
 
 class Pair:
-    """The netlist twice, with the mutant off and on."""
+    """The netlist twice, with the mutant off and on.
 
-    def __init__(self, text: str, number: int, limit_s: float) -> None:
+    With `free_products`, multipliers of one width are the same unknown function in both copies: what is
+    equal then is equal with products too.
+    """
+
+    def __init__(
+        self, text: str, number: int, limit_s: float, *, free_products: bool = False
+    ) -> None:
         self.manager, self._end = TermManager(), monotonic() + limit_s
+        products: dict[int, Term] | None = {} if free_products else None
         self._right, self._wrong = (
-            Circuit(self.manager, with_mutant(text, value)) for value in (0, number)
+            Circuit(self.manager, with_mutant(text, value), products=products)
+            for value in (0, number)
         )
         self.lemmas: set[int] = set()  # that hold with the mutant, as far as is known
         lines = [line for line in self._right.outputs if self.name(line) == "started"]

@@ -176,6 +176,44 @@ def test_a_mutant_that_matters_only_for_a_value_that_never_comes_is_equivalent()
     assert verdict(begins_with_0, 1, clocks=8) == "differs: seen in clock 1"
 
 
+PRODUCT = """
+1 sort bitvec 1
+2 sort bitvec 8
+3 sort bitvec 16
+4 input 3 mutant
+5 input 2 left
+6 input 2 right
+7 input 2 factor
+8 mul 2 5 7
+9 mul 2 6 7
+10 eq 1 5 6
+11 one 3
+12 eq 1 4 11
+13 and 1 10 12
+14 ite 2 13 9 8
+15 constd 3 2
+16 eq 1 4 15
+17 mul 2 7 5
+18 ite 2 16 17 14
+19 constd 3 3
+20 eq 1 4 19
+21 ite 2 20 9 18
+22 zero 2
+23 state 2 product
+24 init 2 23 22
+25 next 2 23 21
+26 output 23 product
+"""
+"""The product of the left word; mutants take the right one if it is equal, the factor first, the right."""
+
+
+def test_a_mutant_in_front_of_multipliers_is_compared_without_and_with_products() -> None:
+    equivalent = "equivalent: no register differs"
+    assert verdict(PRODUCT, 1, clocks=8) == f"{equivalent}, whatever products are"
+    assert verdict(PRODUCT, 2, clocks=8) == equivalent
+    assert verdict(PRODUCT, 3, clocks=8) == "differs: product in clock 2"
+
+
 def test_a_generated_block_runs_its_own_bench_in_which_some_tests_find_less() -> None:
     decoder = BLOCKS["cobs-decoder"]
     bench, contract = decoder.runs[0]
