@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tb.bench import Run
 from tb.mutate.contracts import Contract, held
 
+from qstep.acting.draws import DRAW_BITS
 from qstep.protocol import Region
 
 __all__ = [
@@ -14,6 +17,7 @@ __all__ = [
     "budget",
     "choice",
     "epsilon",
+    "expectation",
     "slots",
     "world",
 ]
@@ -39,6 +43,19 @@ def choice(run: Run) -> Contract:
         declare="reg [4:0] clocks = 0; always @(posedge clk_i) clocks <= clocks + !clocks[4];",
         assume=(f"pick_action_i < {run.parameters['Actions']}", "threshold_i <= 65536"),
         seen={name: f"clocks[4] ? raw_{name} : 0" for name in ("action_o", "values_o", "target_o")},
+    )
+
+
+def expectation(run: Run) -> Contract:
+    """Outputs count likewise. Lemma: a share is at most that of an agent that always explores."""
+    actions = run.parameters["Actions"]
+    most = (2 * (1 << DRAW_BITS) + actions) // (2 * actions)
+    block = "gen_algorithm[2].u_choice.gen_single.gen_expected.u_expectation"
+    return replace(
+        choice(run),
+        inside={"share": (f"{block}.c_share_q", DRAW_BITS)},
+        lemmas=(f"clocks == 0 || share <= {most}",),
+        reset=16,
     )
 
 

@@ -14,6 +14,7 @@ from tb.mutate import (
     commands_contract,
     contracts,
     counters_contract,
+    lane_contract,
     link_contracts,
 )
 from tb.mutate.contracts import Contract
@@ -65,7 +66,7 @@ def _units(top: str, module: str = "") -> list[Run]:
 
 
 def _lanes(*geometries: tuple[int, int, int, int]) -> tuple[tuple[Run, Contract], ...]:
-    return _with(contracts.lane, [lane_run("LaneSuite", *each, 5000) for each in geometries])
+    return _with(lane_contract.lane, [lane_run("LaneSuite", *each, 5000) for each in geometries])
 
 
 def _with(
@@ -134,7 +135,7 @@ BLOCKS = {
         Block(
             "expectation",
             ("qs_expectation.sv",),
-            _with(agent_contracts.choice, _units("qs_agent_choice_bench")[:2]),
+            _with(agent_contracts.expectation, _units("qs_agent_choice_bench")[:2]),
             64,
         ),
         Block(

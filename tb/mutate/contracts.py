@@ -1,4 +1,4 @@
-"""What a contract is, and what the benches of the lane promise and look at.
+"""What a contract is, and what the benches of the lane's blocks promise and look at.
 
 Each promise is one that the block's neighbours in the product keep as well: it stands in the head of
 the block's file or beside its ports.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from tb.bench import Run
 
@@ -17,7 +16,6 @@ __all__ = [
     "hazard",
     "held",
     "in_the_past",
-    "lane",
     "table",
     "tree",
 ]
@@ -110,70 +108,3 @@ def table(run: Run) -> Contract:
             *(f"{name}_action_i < {actions}" for name in ("entry", "write")),
         )
     )
-
-
-def lane(run: Run) -> Contract:
-    """Settings, noise and the table change only while nothing is under way."""
-    states, actions = run.parameters["States"], run.parameters["Actions"]
-    state_bits, action_bits = (states - 1).bit_length(), (actions - 1).bit_length()
-    idle, settings = "(!offer_i[71] && !raw_busy_o)", "{alpha_i, kappa_i, rounding_i}"
-    # Of a result: whether it was forwarded and saturated, the greedy action, the value, the maximum.
-    results = f"192'h{((1 << 64) - 1) << 128 | 0xFF << 48 | 0b11 << 37:x}"
-    return Contract(
-        declare="reg [71:0] offered; reg [33:0] were; reg [1:0] clocks = 0; always @(posedge clk_i)"
-        f" begin offered <= offer_i; were <= {settings};"
-        " clocks <= clocks + !clocks[1]; end",  # `seen_o` is a clock late
-        assume=(
-            "!raw_refused_o || rst_i || offer_i == offered",
-            *(f"{name}[{at}+:{state_bits}] < {states}" for name, at in _LANE_STATES),
-            *(f"{name}[{at}+:{action_bits}] < {actions}" for name, at in _LANE_ACTIONS),
-            "alpha_i <= 32768 && kappa_i <= alpha_i && rounding_i <= 2",
-            f"{idle} || {settings} == were",
-            f"!noise_load_i || ({idle} && noise_x_i != 0)",
-            f"!host_i[54] || {idle}",
-        ),
-        seen={"seen_o": f"clocks[1] ? raw_seen_o & ~(raw_seen_o[39] ? 192'b0 : {results}) : 0"},
-        **_in_flight(run),
-    )
-
-
-def _in_flight(run: Run) -> dict[str, Any]:
-    """Return lemmas about results in flight, and what they read.
-
-    A transition waits only for one that is under way, and a result has its complement beside it.
-    """
-    actions, depth, width = (run.parameters[name] for name in ("Actions", "LoopDepth", "Width"))
-    merge = 3 + (actions - 1).bit_length()
-    write = merge + 2 + depth
-    hazards = {
-        **{
-            f"{kind}_{k}": (f"u_lane.gen_stage[{k}].{kind}_q", write - k - depth + 1)
-            for k in range(1, merge + 1)
-            for kind in ("take", "join")
-        },
-        **{f"{kind}_{merge + 1}": (f"u_lane.product_{kind}_q", 2) for kind in ("take", "join")},
-    }
-    valid = "valid[{}]".format
-    return {
-        "inside": {
-            "valid": ("u_lane.u_hazard.valid_q", write),
-            "value": ("u_lane.u_update.value_q", width),
-            "not_value": ("u_lane.u_update.not_value_q", width),
-            **hazards,
-        },
-        "lemmas": (
-            f"!started || !{valid(write - 1)} || not_value == ~value",
-            *(
-                f"!(started && {valid(k - 1)} && {kind}_{k}[{distance - depth}])"
-                f" || {valid(k + distance - 1)}"
-                for kind in ("take", "join")
-                for k in range(1, merge + 2)
-                for distance in range(depth, write - k + 1)
-            ),
-        ),
-    }
-
-
-_LANE_STATES = (("offer_i", 0), ("offer_i", 16), ("host_i", 32))
-_LANE_ACTIONS = (("offer_i", 64), ("host_i", 48))
-"""Where ``qs_lane_bench`` has its states and actions."""

@@ -204,7 +204,7 @@ PRODUCT = """
 25 next 2 23 21
 26 output 23 product
 """
-"""The product of the left word; mutants take the right one if it is equal, the factor first, the right."""
+"""A product; mutants take the right word if both are equal, the factor first, the right word."""
 
 
 def test_a_mutant_in_front_of_multipliers_is_compared_without_and_with_products() -> None:
