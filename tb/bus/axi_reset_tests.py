@@ -12,8 +12,6 @@ from qstep.protocol import Region
 
 _CLOCKS = 48
 """So many clocks of a run, one after the other, are each that of a reset: two rotations or more."""
-_PLACE = 4
-_BEGUN = 30
 
 
 @cocotb.test(timeout_time=10, timeout_unit="ms")
@@ -26,8 +24,10 @@ async def a_reset_of_one_clock_leaves_nobody_begun_or_drawn(dut: Any) -> None:
         await port.clocks(100 + clock)
         await port.reset(1)
         await port.idle()
-        places = [await port.fetch(Region.CONTEXT, n << 3 | _PLACE) for n in range(port.agents)]
-        going = [n for n, place in enumerate(places) if place >> _BEGUN]
+        places = [
+            await port.fetch(Region.CONTEXT, n << 3 | registers.PLACE) for n in range(port.agents)
+        ]
+        going = [n for n, place in enumerate(places) if place >> registers.BEGUN]
         assert not going, f"agents go on after a reset in clock {clock}: {going}"
     await port.begin(1 << 30)
     await port.write("control", stop=1)

@@ -13,7 +13,7 @@ from tb.bench import Run
 from tb.mutate.contracts import Contract, held
 
 from qstep.protocol import ALL_LANES, Region
-from qstep_rtl.chain_head import DOWN
+from qstep_rtl.chain_head import DOWN, UP
 
 __all__ = ["stop"]
 
@@ -82,6 +82,16 @@ def stop(_: Run) -> Contract:
 
 # --- Lemmas -----------------------------------------------------------------------------------------
 
+_OF_A_STOP = {
+    **dict.fromkeys(("down_q", "down_o"), DOWN.size),
+    **dict.fromkeys(("up_q", "up_o"), UP.size),
+    **dict.fromkeys(("taking_q", "passing_q", "rst_q", "rst_o"), 1),
+}
+"""Nets of a stop, and their widths."""
+
+_LEFT_BITS = 7
+"""Of the head's count of clocks and bits, a number with a sign."""
+
 _INSIDE = {
     "at": ("u_head.at", 9),
     "asks_now": ("u_head.$signal$23", 1),
@@ -95,14 +105,11 @@ _INSIDE = {
     **{
         f"{name}_{k}": (f"gen_stop[{k}].u_stop.{name}", width)
         for k in range(_LANES)
-        for name, width in (
-            *(("down_q", 3), ("taking_q", 1), ("passing_q", 1), ("down_o", 3)),
-            *(("rst_q", 1), ("rst_o", 1), ("up_q", 3), ("up_o", 3)),
-        )
+        for name, width in _OF_A_STOP.items()
         if name not in ("down_o", "rst_o") or k < _LANES - 1
     },
     "reset": ("u_head.reset", 1),
-    "left": ("u_head.left", 7),
+    "left": ("u_head.left", _LEFT_BITS),
 }
 
 _STEPS = 2 * _LANES + 1
@@ -191,7 +198,7 @@ _AGES = (
 So many bits of a frame as ``length``, or 15 and more, came right before the one in ``down``.
 """
 
-_OVER = 2**7 - 1
+_OVER = 2**_LEFT_BITS - 1
 """What the head's count of clocks is when a reset is over; it begins as 4."""
 
 _SHORTEST = 30

@@ -177,10 +177,8 @@ def _lemmas_of_the_session() -> Iterator[str]:
 
 
 def _lemmas_of_handlers() -> Iterator[str]:
-    works, sets_the_lane = (
-        "doing >= DISCARD && status == 0",
-        one_of("type_q", SettingsHandler.requests),
-    )
+    works = "doing >= DISCARD && status == 0"
+    sets_the_lane = one_of("type_q", SettingsHandler.requests)
     baud, legal = f"type_q == {Request.BAUD:d}", f"fields[15:0] >= {LEAST_DIVISOR}"
     yield f"!running || (doing == WORK && {one_of('type_q', ApplyHandler.requests)})"
     # Of the line's rate.

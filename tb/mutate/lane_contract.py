@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from tb.bench import Run
 from tb.mutate.contracts import Contract
 
+from qstep.config import Config
+from qstep_rtl.timing import write_stage
+
 __all__ = ["lane"]
 
 _STATES = (("offer_i", 0), ("offer_i", 16), ("host_i", 32))
@@ -70,6 +73,6 @@ def _inside(run: Run) -> dict[str, tuple[str, int]]:
 
 def _stages(run: Run) -> tuple[int, int, int]:
     """Return the depth of the loop, and the stages in which maxima are merged and results written."""
-    depth = run.parameters["LoopDepth"]
-    merge = 3 + (run.parameters["Actions"] - 1).bit_length()
-    return depth, merge, merge + 2 + depth
+    states, actions, depth = (run.parameters[name] for name in ("States", "Actions", "LoopDepth"))
+    write = write_stage(Config(states, actions, loop_depth=depth))
+    return depth, write - depth - 2, write

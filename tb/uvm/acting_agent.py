@@ -23,7 +23,10 @@ from tb.uvm.acting_items import CLOCK, STEP, Emptied, Job, Look, Reset, Setting,
 from qstep.acting.agent import AgentCounters
 from qstep.acting.config import Algorithm
 from qstep.acting.registers import (
+    BEGUN,
+    DRAWN,
     HOLDS,
+    PLACE,
     Access,
     counters_from,
     counters_writes,
@@ -42,9 +45,6 @@ CLOCK_NS = 10
 _ITEMS = 16
 _DEED = 8 * CLOCK.fields["deed"][1]
 _ACCESS_NS = 20_000
-_PLACE = 4
-_DRAWN = 31
-_BEGUN = 30
 _HELD = 16
 """Clocks of a reset in which every slot under way comes to its end."""
 _BEHIND = 3
@@ -164,9 +164,9 @@ class ActingDriver(uvm_driver):
         await self.clock
         rests, agents = self._edge, range(self.config.acting.agents)
         places = [
-            await self._access(False, Region.CONTEXT, agent << 3 | _PLACE, 0) for agent in agents
+            await self._access(False, Region.CONTEXT, agent << 3 | PLACE, 0) for agent in agents
         ]
-        self.ap.write(Emptied(edge, rests, [place >> _BEGUN for place in places]))
+        self.ap.write(Emptied(edge, rests, [place >> BEGUN for place in places]))
 
     async def _run(self, job: Job) -> None:
         dut = self.dut
@@ -213,7 +213,7 @@ class ActingDriver(uvm_driver):
             job.steps if stopped is None else None,
             stopped,
             [state_from(agent, again) for agent in agents],
-            [bool(again(Region.CONTEXT, agent << 3 | _PLACE) >> _DRAWN) for agent in agents],
+            [bool(again(Region.CONTEXT, agent << 3 | PLACE) >> DRAWN) for agent in agents],
             [] if job.states_only else [counters_from(agent, again) for agent in agents],
             np.array(values, np.uint32).view(np.int32).reshape(shape),
             await read(Region.COUNTERS, HOLDS) if self._shares else 0,

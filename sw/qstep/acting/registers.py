@@ -20,7 +20,10 @@ from qstep.errors import ConfigError
 from qstep.protocol import AGENT_BITS, FIRST_AGENT_BIT, Region
 
 __all__ = [
+    "BEGUN",
+    "DRAWN",
     "HOLDS",
+    "PLACE",
     "Access",
     "begin_write",
     "counters_from",
@@ -36,6 +39,10 @@ __all__ = [
 
 HOLDS = 1 << FIRST_AGENT_BIT[Region.COUNTERS] + AGENT_BITS
 """Index, in the counters' region, of the number of held slots of a shared table, modulo 2^32."""
+
+PLACE = 4
+"""The word of a context that says where the agent is; its bits that say whether it has begun and drawn."""
+BEGUN, DRAWN = 30, 31
 
 _COLUMN_BITS = 32
 _SPLIT_BITS = DRAW_BITS + 1
@@ -80,7 +87,7 @@ def state_writes(agent: int, state: AgentState) -> list[Access]:
         state.word >> 32,
         state.epsilon,
         state.epsilon_count << 16 | state.episode_steps,
-        state.begun << 30 | state.explored << 29 | state.action << 16 | state.state,
+        state.begun << BEGUN | state.explored << 29 | state.action << 16 | state.state,
     )
     return _writes(Region.CONTEXT, agent, data)
 
@@ -99,10 +106,10 @@ def state_from(agent: int, read: Read) -> AgentState:
     low, high, epsilon, counts, place = (read(*_at(Region.CONTEXT, agent, n)) for n in range(5))
     word = high << 32 | low
     return AgentState(
-        word=retreated(word) if place >> 31 else word,
+        word=retreated(word) if place >> DRAWN else word,
         epsilon=epsilon,
         epsilon_count=counts >> 16,
-        begun=bool(place >> 30 & 1),
+        begun=bool(place >> BEGUN & 1),
         state=place & 0xFFFF,
         action=place >> 16 & 63,
         explored=bool(place >> 29 & 1),
@@ -112,8 +119,8 @@ def state_from(agent: int, read: Read) -> AgentState:
 
 def begin_write(agent: int, read: Read) -> Access:
     """Return the writes that make an agent draw a start state next, with any pending draw."""
-    region, place = _at(Region.CONTEXT, agent, 4)
-    return Access(region, place, read(region, place) & 1 << 31)
+    region, place = _at(Region.CONTEXT, agent, PLACE)
+    return Access(region, place, read(region, place) & 1 << DRAWN)
 
 
 def counters_writes(agent: int, counters: AgentCounters) -> list[Access]:
