@@ -41,7 +41,7 @@ HOLDS = 1 << FIRST_AGENT_BIT[Region.COUNTERS] + AGENT_BITS
 """Index, in the counters' region, of the number of held slots of a shared table, modulo 2^32."""
 
 PLACE = 4
-"""The word of a context that says where the agent is; its bits that say whether it has begun and drawn."""
+"""The word of a context that says where the agent is; two of its bits: it has begun, it has drawn."""
 BEGUN, DRAWN = 30, 31
 
 _COLUMN_BITS = 32
