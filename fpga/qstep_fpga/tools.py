@@ -10,6 +10,7 @@ from pathlib import Path
 
 from qstep import processes
 from qstep.errors import BuildError, ToolMissingError
+from qstep.extras import remedy
 
 __all__ = ["require", "run", "versions", "yosys"]
 
@@ -30,9 +31,7 @@ def versions(packages: Sequence[str]) -> dict[str, str]:
         try:
             found[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
-            raise ToolMissingError(
-                f"{package} is not installed; the FPGA tools come with: pip install 'qstep[fpga]'"
-            ) from None
+            raise ToolMissingError(f"{package} is not installed; {remedy('fpga')}") from None
     return found
 
 
@@ -40,9 +39,7 @@ def require(program: str) -> Path:
     """Return the path of a program in this Python's environment, or raise ToolMissingError."""
     found = shutil.which(program, path=str(Path(sys.executable).parent)) or shutil.which(program)
     if found is None:
-        raise ToolMissingError(
-            f"{program} was not found; the FPGA tools come with: pip install 'qstep[fpga]'"
-        )
+        raise ToolMissingError(f"{program} was not found; {remedy('fpga')}")
     return Path(found)
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from importlib import metadata
 
 from qstep.errors import QStepError, ToolMissingError
+from qstep.extras import remedy
 
 __all__ = ["Finding", "examine", "is_ready"]
 
@@ -160,7 +161,7 @@ def _packages() -> list[Finding]:
             package,
             _package_version(package),
             needed_by,
-            f"make setup; without a checkout: pip install 'qstep{extras.get(package, '')}'",
+            remedy(extras.get(package)),
             package in required,
         )
         for package, needed_by in {**required, **optional}.items()
@@ -168,13 +169,13 @@ def _packages() -> list[Finding]:
 
 
 def _extras() -> dict[str, str]:
-    """Return the extra, in brackets, of each optional package; the first one of several."""
+    """Return the extra of each optional package; the first one of several."""
     found: dict[str, str] = {}
     for requirement in metadata.requires("qstep") or ():
         package = re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
         extra = re.search(r"extra == ['\"]([\w-]+)['\"]", requirement)
         if extra:
-            found.setdefault(package, f"[{extra[1]}]")
+            found.setdefault(package, extra[1])
     return found
 
 

@@ -106,7 +106,7 @@ class TensorBoardMetrics:
     Raises
     ------
     ToolMissingError
-        TensorBoard is not installed: ``pip install 'qstep[tensorboard]'``.
+        TensorBoard is not installed; it comes with the extra ``tensorboard``.
     FileFormatError
         The folder cannot be written.
     """

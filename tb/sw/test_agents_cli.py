@@ -224,7 +224,7 @@ def test_values_out_of_range_are_refused(option: str, value: str) -> None:
 def test_without_pytorch_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.delitem(sys.modules, "qstep.baselines.torch_batched", raising=False)
-    with pytest.raises(ToolMissingError, match=r"torch is not installed: pip .*qstep\[torch\]'"):
+    with pytest.raises(ToolMissingError, match=r"torch is not installed; run.*\[torch\]'"):
         command.main([], standalone_mode=False)
 
 

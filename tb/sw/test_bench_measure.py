@@ -314,7 +314,7 @@ def test_the_graph_says_that_recording_it_is_timed(monkeypatch: pytest.MonkeyPat
 def test_a_system_without_its_package_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.delitem(sys.modules, "qstep.bench.systems.torch", raising=False)
-    with pytest.raises(ToolMissingError, match=r"torch is not installed: pip .*qstep\[torch\]'"):
+    with pytest.raises(ToolMissingError, match=r"torch is not installed; run.*\[torch\]'"):
         systems.load("torch")
 
 

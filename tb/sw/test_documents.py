@@ -176,6 +176,15 @@ qstep: an output
 
 
 @pytest.mark.unit
+def test_nothing_is_installed_by_a_name_that_is_not_on_pypi() -> None:
+    sources = [path for room in ("sw", "sim", "fpga") for path in (ROOT / room).rglob("*.py")]
+    texts = {str(path): path.read_text(encoding="utf-8") for path in sources}
+    texts |= {page: read(page) for page in COMMANDS_IN}
+    named = re.compile(r"pip\s+install\s+['\"]?qstep\b")
+    assert [place for place, text in texts.items() if named.search(text)] == []
+
+
+@pytest.mark.unit
 @pytest.mark.parametrize("page", PAGES)
 def test_links_lead_to_files(page: str) -> None:
     targets = re.findall(r"\]\(([^)#:]+)\)", read(page))

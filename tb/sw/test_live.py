@@ -197,7 +197,7 @@ def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.startswith("qstep.watch.server")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "bokeh.application", None)
-    with pytest.raises(ToolMissingError, match=r"pip install 'qstep\[live\]'"):
+    with pytest.raises(ToolMissingError, match=r"bokeh.* is not installed; run.*\[live\]'"):
         run("gridworld")
 
 

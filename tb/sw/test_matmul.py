@@ -159,5 +159,5 @@ def test_sizes_that_are_none_are_refused(sizes: str, message: str) -> None:
 def test_without_pytorch_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.delitem(sys.modules, "qstep.bench.matmul")
-    with pytest.raises(ToolMissingError, match=r"torch is not installed: pip .*qstep\[torch\]'"):
+    with pytest.raises(ToolMissingError, match=r"torch is not installed; run.*\[torch\]'"):
         command.main([], standalone_mode=False)

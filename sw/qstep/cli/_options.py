@@ -143,7 +143,7 @@ def jobs_option(what: str) -> Callable[[Decorated], Decorated]:
 scheduler_option = click.option(
     "--scheduler",
     metavar="tcp://HOST:PORT",
-    help="Use the workers of this Dask scheduler instead; pip install 'qstep[cluster]'.",
+    help="Use the workers of this Dask scheduler instead; needs the extra 'cluster'.",
 )
 
 config_options = stack(
