@@ -11,6 +11,7 @@ from typing import Any
 from qstep.config import Config
 from qstep.errors import FileFormatError
 from qstep.files import write_atomically
+from qstep.json_text import json_text
 from qstep.protocol import BITS_PER_BYTE, RecordLayout
 from qstep.throughput import steps_per_clock
 from qstep_fpga.board import Board
@@ -151,12 +152,12 @@ class BuildReport:
         full, continuing = layout.size(full=True), layout.size(full=False)
         return bytes_per_second / full, bytes_per_second / continuing
 
-    def to_json(self) -> str:
-        """Return the report as JSON text, with the rates that follow from it."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain values, with the rates that follow from it."""
         tree = asdict(self)
         if self.link is None:
             del tree["link"]
-        return json.dumps({**tree, **self._rates}, indent=2) + "\n"
+        return {**tree, **self._rates}
 
     @property
     def _rates(self) -> dict[str, Any]:
@@ -166,7 +167,7 @@ class BuildReport:
 
     def write(self, path: Path) -> None:
         """Write the report as JSON; raises FileFormatError if that is not possible."""
-        write_atomically(path, self.to_json().encode())
+        write_atomically(path, f"{json_text(self.to_dict())}\n".encode())
 
     @classmethod
     def read(cls, path: Path) -> BuildReport:

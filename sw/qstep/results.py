@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from qstep.files import write_atomically
+from qstep.json_text import json_text
 from qstep.plotting import Draw, WritePictures
 
 __all__ = ["Results", "write_results"]
@@ -57,7 +57,9 @@ def write_results(folder: Path, results: Results, write_pictures: WritePictures)
 
     for name, write in results.learnt.items():
         write(folder / name)
-    write_atomically(folder / "history.json", (json.dumps(results.history) + "\n").encode())
+    write_atomically(
+        folder / "history.json", (json_text(results.history, indent=None) + "\n").encode()
+    )
     drawn = {folder / name: draw for name, draw in results.pictures.items() if draw is not None}
     write_pictures(drawn)
     for name in results.pictures:

@@ -36,6 +36,7 @@ from qstep.bench.yardstick import compiler_version
 from qstep.cli.bench import command
 from qstep.config import Config, Link
 from qstep.errors import FileFormatError, ToolMissingError
+from qstep.json_text import json_text
 
 pytestmark = pytest.mark.unit
 
@@ -102,7 +103,7 @@ def small_report() -> BenchReport:
 def test_json_holds_every_turn_and_what_it_ran_on(
     quick_report: BenchReport,
 ) -> None:
-    tree = json.loads(quick_report.to_json())
+    tree = json.loads(json_text(quick_report.to_dict()))
     assert [system["system"] for system in tree["systems"]] == list(systems.TABLES)
     for system in tree["systems"]:
         names = [entry["name"] for entry in system["forms"]]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
 from qstep import cli
 from qstep.cli._json import JsonOutput
 from qstep.errors import ConfigError, FileFormatError, QStepError
+from qstep.results import Results, write_results
 
 pytestmark = pytest.mark.unit
 
@@ -49,6 +52,22 @@ def test_json_on_stdout_stands_alone_and_a_file_leaves_the_words() -> None:
     assert json.loads(printed.stdout)["findings"]
     assert written.stdout == words.stdout
     assert Path("new/report.json").read_text(encoding="utf-8") == printed.stdout
+
+
+def test_json_has_null_for_a_number_that_is_not_finite(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    report = {"mean": math.nan, "range": (-math.inf, [np.float64(np.nan), 1.5]), "ok": True}
+    JsonOutput(on_stdout=True, file=Path("a.json")).tell(report, lambda: None)
+    printed = capsys.readouterr().out
+    assert json.loads(printed, parse_constant=pytest.fail) == {
+        "mean": None,
+        "range": [None, [None, 1.5]],
+        "ok": True,
+    }
+    assert Path("a.json").read_text(encoding="utf-8") == printed
+    write_results(Path(), Results({}, {"curve": [math.nan, 1]}, {}), lambda drawn: None)
+    assert Path("history.json").read_text(encoding="utf-8") == '{"curve": [null, 1]}\n'
 
 
 def test_an_argument_after_json_is_not_taken_for_its_file() -> None:

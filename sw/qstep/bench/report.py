@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from qstep.bench.boards import Hardware, hardware
 from qstep.bench.efficiency import Efficiency, efficiencies
@@ -48,9 +47,9 @@ class BenchReport:
     hardware: dict[str, Hardware]
     efficiency: tuple[Efficiency, ...]
 
-    def to_json(self) -> str:
-        """Return everything, including each turn, as JSON text."""
-        return json.dumps(asdict(self), indent=2) + "\n"
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, including each turn, as plain values."""
+        return asdict(self)
 
 
 def run(

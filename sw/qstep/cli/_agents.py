@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -106,7 +105,7 @@ def learn(
         "progress": [{**progress._asdict(), "win_rate": progress.win_rate} for progress in told],
         "folder": str(folder),
     }
-    json_output.tell(json.dumps(result, indent=2), lambda: click.echo(_in_words(result)))
+    json_output.tell(result, lambda: click.echo(_in_words(result)))
 
 
 class _Saved:

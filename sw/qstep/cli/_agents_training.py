@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import time
 from collections.abc import Callable
@@ -108,7 +107,7 @@ def train_agents(
         **result.summary(),
         "files": {what: str(path) for what, path in files.items()},
     }
-    json_output.tell(json.dumps(report, indent=2), lambda: click.echo(_in_words(report)))
+    json_output.tell(report, lambda: click.echo(_in_words(report)))
 
 
 def _run(training: Training, name: str, metrics: Metrics | None, save: Callable[[], None]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from qstep.files import write_atomically
+from qstep.json_text import json_text
 
 __all__ = ["JsonOutput", "json_option"]
 
@@ -31,15 +32,15 @@ class JsonOutput:
     on_stdout: bool = False
     file: Path | None = None
 
-    def tell(self, text: str, in_words: Callable[[], object]) -> None:
-        """Write the JSON where it belongs; call `in_words` to print the same as text.
+    def tell(self, report: Any, in_words: Callable[[], object], indent: int | None = 2) -> None:
+        """Write plain values as JSON where they belong; call `in_words` to print the same as text.
 
         Raises
         ------
         FileFormatError
             The file cannot be written.
         """
-        text = text.rstrip("\n")
+        text = json_text(report, indent)
         if self.on_stdout:
             click.echo(text)
         else:

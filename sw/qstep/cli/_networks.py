@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from functools import partial
@@ -102,7 +101,7 @@ def train(
         if seeds > 1:
             click.echo(_all_in_words(reports))
 
-    json_output.tell(json.dumps(reports if seeds > 1 else reports[0], indent=2), in_words)
+    json_output.tell(reports if seeds > 1 else reports[0], in_words)
 
 
 def _of_seed(target: Path | None, number: int) -> Path | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import time
 from collections.abc import Sequence
@@ -28,6 +27,7 @@ from qstep.cli._json import JsonOutput
 from qstep.cli._room import room_for
 from qstep.errors import DeviceError, SchedulerError
 from qstep.files import write_atomically
+from qstep.json_text import json_text
 from qstep.run_folder import run_folder
 from qstep.scheduler import Workers
 
@@ -104,8 +104,7 @@ def run_sweep(
         report = {"world": name, "device": url, **result.to_dict()}
         report["train"] = _train_command(name, result)
         report["files"] = {what: str(path) for what, path in files.items()}
-        text = json.dumps(report, indent=2)
-        write_atomically(files["points"], f"{text}\n".encode())
+        write_atomically(files["points"], f"{json_text(report)}\n".encode())
         plot_map(files["heat map"], name, result)
         plot_curves(files["learning curves"], name, result)
 
@@ -120,7 +119,7 @@ def run_sweep(
             click.echo(f"{what}: {path}")
         click.echo(f"train the best: {report['train']}")
 
-    json_output.tell(text, in_words)
+    json_output.tell(report, in_words)
 
 
 def _run(sweep: Sweep, name: str, file: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import json
 import time
 from collections import deque
 from dataclasses import replace
@@ -108,7 +107,7 @@ def train(
         "steps_per_second": round(steps / seconds),
         "files": {name: str(path) for name, path in files.items()},
     }
-    json_output.tell(json.dumps(report, indent=2), lambda: click.echo(_in_words(report)))
+    json_output.tell(report, lambda: click.echo(_in_words(report)))
 
 
 def _run(learner: Learner, file: Path) -> None:

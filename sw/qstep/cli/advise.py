@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -104,5 +103,5 @@ def command(
             words += ["--alpha", advice.alpha, "--gamma", advice.gamma]
             click.echo(" ".join(map(str, ("Try: qstep train", world, *words))))
 
-    json_output.tell(json.dumps(advice.to_dict(), indent=2), in_words)
+    json_output.tell(advice.to_dict(), in_words)
     click.echo(str(plot_file), err=json_output.on_stdout)

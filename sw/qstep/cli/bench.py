@@ -86,7 +86,7 @@ def command(
             bar.update(task, description=what, completed=done, total=total)
 
         report = run(systems, rounds, seconds, progress, builds)
-    json_output.tell(report.to_json(), lambda: Console().print(render(report)))
+    json_output.tell(report.to_dict(), lambda: Console().print(render(report)))
     if plot_file is not None:
         plot(report, plot_file)
     if html_file is not None:

@@ -90,4 +90,4 @@ def command(
         Console().print(render(report))
         click.echo(f"{bitstream}  {bitstream.stat().st_size:,} bytes, from seed {report.seed}")
 
-    json_output.tell(report.to_json(), in_words)
+    json_output.tell(report.to_dict(), in_words)

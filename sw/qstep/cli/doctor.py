@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import asdict
 
@@ -28,7 +27,7 @@ def command(json_output: JsonOutput) -> None:
     ready = is_ready(findings)
     report = {"ready": ready, "findings": [asdict(finding) for finding in findings]}
     with room_for(json_output.file):
-        json_output.tell(json.dumps(report, indent=2), lambda: _show(findings, ready))
+        json_output.tell(report, lambda: _show(findings, ready))
     sys.exit(0 if ready else 1)
 
 

@@ -104,6 +104,6 @@ def command(
             bar.update(task, description=doing, completed=done, total=total)
 
         exploration = explore(points, what, range(1, seeds + 1), jobs, who, say, progress)
-    json_output.tell(exploration.to_json(), lambda: Console().print(render(exploration)))
+    json_output.tell(exploration.to_dict(), lambda: Console().print(render(exploration)))
     plot(exploration, plot_file)
     say(str(plot_file))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -73,7 +72,7 @@ def command(
             bar.update(task, description=what, completed=done, total=total)
 
         report = matmul.compare(sizes, rounds, progress=progress)
-    json_output.tell(json.dumps(asdict(report), indent=2), lambda: _show(report))
+    json_output.tell(asdict(report), lambda: _show(report))
     if plot_file is not None:
         write_picture(matmul.draw(report), plot_file)
 

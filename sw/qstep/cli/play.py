@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from dataclasses import asdict
@@ -95,7 +94,7 @@ def command(
             f"{env_id}: {episodes} greedy episodes, mean return {found['mean_return']:.2f}, {rate}"
             f"length {found['mean_length']:.1f}"
         )
-        json_output.tell(json.dumps({**report, **found}, indent=2), lambda: click.echo(words))
+        json_output.tell({**report, **found}, lambda: click.echo(words))
 
 
 def _show(env: Any, q: Any, seed: int, delay: float, to_stderr: bool) -> None:

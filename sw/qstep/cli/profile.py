@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 
@@ -104,7 +103,7 @@ def command(
         click.echo(f"{backend}: {found.sentence}")
         click.echo(file)
 
-    json_output.tell(json.dumps(report, indent=2), in_words)
+    json_output.tell(report, in_words)
 
 
 def _show(found: Profile, top: int) -> None:

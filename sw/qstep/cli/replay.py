@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -106,7 +105,7 @@ def command(
         "out": str(out),
     }
     words = f"{len(transitions):,} transitions, {rate:,} updates/s{_words(counters)}: {out}"
-    json_output.tell(json.dumps(report, indent=2), lambda: click.echo(words))
+    json_output.tell(report, lambda: click.echo(words))
 
 
 def _apply(device: Device, transitions: Transitions) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
@@ -47,7 +46,7 @@ def command(link: str, port: int, uart: bool, json_output: JsonOutput, **geometr
             f"  qstep replay TRANSITIONS.npz --out TABLE.npz {_as_options(geometry)} --device {url}"
         )
         report = {"url": url, "port": name, "digest": config.digest}
-        json_output.tell(json.dumps(report), lambda: click.echo(words))
+        json_output.tell(report, lambda: click.echo(words), indent=None)
 
     with room_for(json_output.file):
         serve(SimPort(config, uart=uart), link, port, ready)
