@@ -30,5 +30,7 @@ def main() -> None:
 
 def _leave(number: int, frame: FrameType | None) -> None:
     """End at once: an exception would end in whatever is being imported."""
-    os.write(2, b"stopped; nothing is kept\n")
-    os._exit(128 + number)
+    try:
+        os.write(2, b"stopped; nothing is kept\n")
+    finally:  # stderr may be closed
+        os._exit(128 + number)

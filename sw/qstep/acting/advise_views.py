@@ -9,6 +9,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from rich.table import Table
+from rich.text import Text
 
 from qstep.acting.advise import Advice, Outcome, Trial, dead_zone
 from qstep.fixed import Rounding
@@ -54,7 +55,7 @@ def render(advice: Advice, world: str) -> Table:
     return table
 
 
-def _cell(advice: Advice, width: int, mode: Rounding) -> str:
+def _cell(advice: Advice, width: int, mode: Rounding) -> Text:
     trials = [
         trial
         for trial in advice.trials
@@ -67,8 +68,8 @@ def _cell(advice: Advice, width: int, mode: Rounding) -> str:
         return trial != advice.narrowest, failed, lucky, trial.loss, trial.saturated
 
     best = min(trials, key=order)
-    mark = "[bold green]" if best == advice.narrowest else ""
-    return f"{mark}{best.number_format} {_reason(advice, best)}"
+    style = "bold green" if best == advice.narrowest else ""
+    return Text(f"{best.number_format} {_reason(advice, best)}", style)
 
 
 def _reason(advice: Advice, trial: Trial) -> str:

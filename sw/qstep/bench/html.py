@@ -56,7 +56,7 @@ def page(report: BenchReport) -> str:
     picture = io.BytesIO()
     draw(report).savefig(picture, format="svg")
     coded = base64.b64encode(picture.getvalue()).decode("ascii")
-    console = Console(width=_WIDTH, record=True, file=io.StringIO())
+    console = Console(width=_WIDTH, record=True, file=io.StringIO(), markup=False)
     console.print(render(report))
     title = escape(f"QStep benchmark, {report.date}")
     return console.export_html(code_format=_FORMAT.format(title=title, picture=coded))

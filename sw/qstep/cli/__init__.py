@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from qstep.cli._interrupt import TYPED, answered
+from qstep.cli._streams import guarded_streams
 from qstep.cli._verbose import verbose_option
 from qstep.errors import QStepError
 
@@ -51,8 +52,9 @@ def _qstep() -> None:
 
 def main() -> None:
     """Run the command line; a :class:`QStepError` ends in one line on stderr and status 1."""
-    try:
-        _qstep(prog_name="qstep")
-    except QStepError as error:
-        click.echo(f"error: {error}", err=True)
-        sys.exit(1)
+    with guarded_streams():
+        try:
+            _qstep(prog_name="qstep")
+        except QStepError as error:
+            click.echo(f"error: {error}", err=True)
+            sys.exit(1)

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import Progress as Bar
 
 from qstep import extras
 from qstep.acting.world import World
 from qstep.baselines.learning import AgentsLearning, Watch
 from qstep.baselines.progress import AgentsProgress, OnProgress
 from qstep.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from qstep.cli._console import task_bar
 from qstep.cli._interrupt import command_line, on_interrupt
 from qstep.cli._json import JsonOutput
 from qstep.cli._room import room_for
@@ -142,7 +141,7 @@ class _Saved:
 @contextmanager
 def _watched(told: list[AgentsProgress], updates: int) -> Iterator[OnProgress]:
     """Yield a function that keeps each report and shows it on stderr above a progress bar."""
-    with Bar(console=Console(stderr=True), transient=True) as bar:
+    with task_bar() as bar:
         task = bar.add_task("agents", total=updates)
 
         def report(progress: AgentsProgress) -> None:
@@ -151,7 +150,6 @@ def _watched(told: list[AgentsProgress], updates: int) -> Iterator[OnProgress]:
             bar.console.print(
                 f"{progress.updates:,} updates: {progress.win_rate:.1%} of {progress.episodes:,} "
                 f"episodes won, start worth {progress.start_value:.4f}",
-                highlight=False,
             )
 
         yield report

@@ -23,7 +23,7 @@ from qstep.acting.trace import save_trace
 from qstep.acting.training import Training
 from qstep.checkpoint import load_checkpoint, save_checkpoint
 from qstep.cli._acting import grid_named
-from qstep.cli._bar import run_bar
+from qstep.cli._console import run_bar
 from qstep.cli._interrupt import command_line, on_interrupt, say_stopped
 from qstep.cli._json import JsonOutput
 from qstep.cli._room import room_for

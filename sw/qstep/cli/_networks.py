@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from qstep.checkpoint import load_checkpoint, save_checkpoint
-from qstep.cli._bar import run_bar
+from qstep.cli._console import run_bar
 from qstep.cli._hyperparameters import changed
 from qstep.cli._interrupt import command_line, held_back, on_interrupt
 from qstep.cli._json import JsonOutput

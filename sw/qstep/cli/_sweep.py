@@ -21,7 +21,7 @@ from qstep.acting.training import Budget
 from qstep.acting.world import World
 from qstep.checkpoint import load_checkpoint, save_checkpoint
 from qstep.checks import real
-from qstep.cli._bar import run_bar
+from qstep.cli._console import console, run_bar
 from qstep.cli._interrupt import command_line, on_interrupt, say_stopped
 from qstep.cli._json import JsonOutput
 from qstep.cli._room import room_for
@@ -72,8 +72,6 @@ def run_sweep(
 
     A checkpoint is saved every second, on Ctrl-C and on failure.
     """
-    from rich.console import Console
-
     from qstep.acting.sweep_views import plot_curves, plot_map, render
 
     with run_folder(folder, resume, overwrite) as file, room_for(json_output.file):
@@ -109,7 +107,7 @@ def run_sweep(
         plot_curves(files["learning curves"], name, result)
 
     def in_words() -> None:
-        Console().print(render(result, name))
+        console().print(render(result, name))
         if result.steps:
             click.echo(
                 f"{result.steps:,} steps in {result.seconds:.1f} s, "

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from qstep.checkpoint import check_identity, read_checkpoint, save_checkpoint
-from qstep.cli._bar import run_bar
+from qstep.cli._console import run_bar
 from qstep.cli._interrupt import command_line, on_interrupt, say_stopped
 from qstep.cli._json import JsonOutput
 from qstep.cli._options import config_from
@@ -134,7 +134,7 @@ def _run(learner: Learner, file: Path) -> None:
             if len(learner.result.evaluations) > told:
                 _save(learner, file)
                 for evaluation in learner.result.evaluations[told:]:
-                    progress.console.print(_line(evaluation), highlight=False)
+                    progress.console.print(_line(evaluation))
                 told = len(learner.result.evaluations)
 
 

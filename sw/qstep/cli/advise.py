@@ -65,18 +65,16 @@ def command(
     (within 1 % in a world with chance), and the same holds for all formats with more fraction bits.
     WORLD is a map, a world file, or an environment with a transition table.
     """
-    from rich.console import Console
-    from rich.progress import Progress
-
     from qstep.acting.advise import Trial, advise
     from qstep.acting.advise_views import plot, render, sentence
     from qstep.acting.world import World
+    from qstep.cli._console import console, task_bar
 
     picture_format(plot_file)
     named = World.named(world)
     with (
         room_for(json_output.file, plot_file),
-        Progress(console=Console(stderr=True), transient=True) as bar,
+        task_bar() as bar,
     ):
         task = bar.add_task(world, total=None)
 
@@ -96,7 +94,7 @@ def command(
         plot(advice, world, plot_file)
 
     def in_words() -> None:
-        Console().print(render(advice, world))
+        console().print(render(advice, world))
         click.echo(sentence(advice))
         if (best := advice.narrowest) is not None:
             words = ["--format", best.number_format, "--rounding", best.rounding.value]

@@ -61,15 +61,13 @@ def command(
     table lists boards and serial lines too, and the line rate at which a board would be as fast as each
     form. No hardware is measured: clocks are estimates of place and route, and line rates are computed.
     """
-    from rich.console import Console
-    from rich.progress import Progress
-
     from qstep.bench.boards import load_reports
     from qstep.bench.html import write_page
     from qstep.bench.plot import plot
     from qstep.bench.report import run
     from qstep.bench.systems import load
     from qstep.bench.table import render
+    from qstep.cli._console import console, task_bar
 
     if plot_file is not None:
         picture_format(plot_file)
@@ -78,7 +76,7 @@ def command(
     rounds, seconds = (3, 0.1) if quick else (9, 0.5)
     with (
         room_for(json_output.file, plot_file, html_file),
-        Progress(console=Console(stderr=True), transient=True) as bar,
+        task_bar() as bar,
     ):
         task = bar.add_task("bench")
 
@@ -86,7 +84,7 @@ def command(
             bar.update(task, description=what, completed=done, total=total)
 
         report = run(systems, rounds, seconds, progress, builds)
-    json_output.tell(report.to_dict(), lambda: Console().print(render(report)))
+    json_output.tell(report.to_dict(), lambda: console().print(render(report)))
     if plot_file is not None:
         plot(report, plot_file)
     if html_file is not None:

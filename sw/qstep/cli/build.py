@@ -61,9 +61,7 @@ def command(
     An unknown BOARD gets the list of all boards. Finished placements are kept: an interrupted build
     continues where it stopped, and more seeds add to the finished ones.
     """
-    from rich.console import Console
-    from rich.progress import Progress
-
+    from qstep.cli._console import console, task_bar
     from qstep_fpga.board import load
     from qstep_fpga.flow import build
     from qstep_fpga.render import render
@@ -75,7 +73,7 @@ def command(
     on_interrupt(lambda: f"; finished placements are kept; go on with: {command_line()}")
     with (
         room_for(folder / f"{board}.json", json_output.file),
-        Progress(console=Console(stderr=True), transient=True) as bar,
+        task_bar() as bar,
     ):
         task = bar.add_task(board)
 
@@ -87,7 +85,7 @@ def command(
         )
 
     def in_words() -> None:
-        Console().print(render(report))
+        console().print(render(report))
         click.echo(f"{bitstream}  {bitstream.stat().st_size:,} bytes, from seed {report.seed}")
 
     json_output.tell(report.to_dict(), in_words)

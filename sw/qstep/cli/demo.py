@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
+
+from qstep.cli._console import console as plain_console
+from qstep.cli._console import task_bar
 
 if TYPE_CHECKING:
     from qstep.bench.measure import Comparison
@@ -37,7 +39,7 @@ def command(ctx: click.Context, out: Path) -> None:
     # Gymnasium, Numba and Matplotlib take a second to load, so they are imported only when needed.
     from qstep import demo, demo_agents
 
-    console = Console(highlight=False)
+    console = plain_console()
     _introduce(console)
     simulated = _train(console, "sim:", "simulated accelerator")
     model = _train(console, "model", "model (the definition)")
@@ -56,7 +58,7 @@ def _introduce(console: Console) -> None:
     from qstep import demo
 
     console.print(
-        "[bold]QStep[/] learns by Q-learning, in hardware. Here the hardware is simulated on\n"
+        "QStep learns by Q-learning, in hardware. Here the hardware is simulated on\n"
         "this computer, clock by clock, from the source that an FPGA would get.\n\n"
         "A walker starts at S and looks for G. A step costs 1, a hole H costs 5 and ends\n"
         "the walk, G pays 1. Nobody tells it the way:\n"
@@ -66,15 +68,10 @@ def _introduce(console: Console) -> None:
     console.print()
 
 
-def _progress(console: Console) -> Progress:
-    """Return a progress bar that is erased at the end, and not shown without a terminal."""
-    return Progress(console=console, transient=True, disable=not console.is_terminal)
-
-
 def _train(console: Console, url: str, name: str) -> Trained:
     from qstep import demo
 
-    with _progress(console) as progress:
+    with task_bar() as progress:
         task = progress.add_task(name, total=demo.PLAN.episodes)
         trained = demo.train(url, lambda _: progress.advance(task))
     opening = f", ready in {trained.open_seconds:.1f} s" if trained.open_seconds >= 1 else ""
@@ -89,10 +86,11 @@ def _compare(console: Console, simulated: Trained, differing: int) -> None:
     entries = simulated.result.table.size
     if differing:
         console.print(
-            f"\n[bold red]{differing} of {entries} table entries differ.[/] This is a bug."
+            f"\n{differing} of {entries} table entries differ. This is a bug.",
+            style="bold red",
         )
     else:
-        console.print(f"\n[bold green]All {entries} table entries are equal, bit for bit.[/]")
+        console.print(f"\nAll {entries} table entries are equal, bit for bit.", style="bold green")
     counters = simulated.counters
     if counters is not None:
         console.print(
@@ -122,7 +120,7 @@ def _show_speed(console: Console) -> Comparison:
     from qstep.bench.numbers import number
     from qstep.bench.systems import load
 
-    with _progress(console) as progress:
+    with task_bar() as progress:
         task = progress.add_task("timing")
         found = compare(
             load("gridworld"),
@@ -142,7 +140,7 @@ def _show_speed(console: Console) -> Comparison:
     console.print("\nHow fast this computer does it, end to end:\n")
     console.print(table)
     for absent in found.absent:
-        console.print(f"{absent.name}: {absent.reason}", soft_wrap=True, markup=False)
+        console.print(f"{absent.name}: {absent.reason}", soft_wrap=True)
     console.print(
         "\nThe last row is the speed of the simulation, not of hardware: nothing here was\n"
         "measured on an FPGA. `qstep bench` times more, with more repeats."
@@ -161,10 +159,14 @@ def _show_agents(console: Console, found: OnChip) -> None:
         f"{found.seconds:.1f} s."
     )
     if found.differing:
-        console.print(f"[bold red]{found.differing} of {found.table.size} table entries differ.[/]")
+        console.print(
+            f"{found.differing} of {found.table.size} table entries differ.",
+            style="bold red",
+        )
     else:
         console.print(
-            f"[bold green]All {found.table.size:,} table entries are the model's, bit for bit.[/]"
+            f"All {found.table.size:,} table entries are the model's, bit for bit.",
+            style="bold green",
         )
     console.print(f"{found.optimal} of {AGENTS} agents found the best way.")
     boards = sorted(boards_with_agents(), key=lambda report: -report.clock_mhz)
@@ -176,10 +178,7 @@ def _show_agents(console: Console, found: OnChip) -> None:
         # Each step takes one clock of the lane; the other clocks are the link's, which may be slower.
         link_mhz = report.link.clock_mhz if report.link else report.clock_mhz
         milliseconds = (steps / report.clock_mhz + (found.clocks - steps) / link_mhz) / 1e3
-        console.print(
-            f"    {report.board:<22}{report.clock_mhz:>4g} MHz{milliseconds:>8.1f} ms",
-            highlight=False,
-        )
+        console.print(f"    {report.board:<22}{report.clock_mhz:>4g} MHz{milliseconds:>8.1f} ms")
 
 
 def _draw(console: Console, found: OnChip, speed: Comparison, out: Path) -> None:

@@ -6,9 +6,10 @@ import sys
 from dataclasses import asdict
 
 import click
-from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from qstep.cli._console import console
 from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._room import room_for
 from qstep.doctor import Finding, examine, is_ready
@@ -32,16 +33,16 @@ def command(json_output: JsonOutput) -> None:
 
 
 def _show(findings: list[Finding], ready: bool) -> None:
-    console = Console()
+    out = console()
     table = Table("what", "here", "needed by", box=None, pad_edge=False)
     for finding in findings:
-        absent = "[red]missing[/]" if finding.required else "[yellow]none[/]"
+        absent = Text("missing", "red") if finding.required else Text("none", "yellow")
         table.add_row(finding.name, finding.found or absent, finding.needed_by)
-    console.print(table)
+    out.print(table)
     lacking = [finding for finding in findings if finding.found is None]
     if lacking:
-        console.print("\nHow to get the rest:")
+        out.print("\nHow to get the rest:")
     for finding in lacking:
-        console.print(f"  {finding.name}: {finding.remedy}", soft_wrap=True)
+        out.print(f"  {finding.name}: {finding.remedy}", soft_wrap=True)
     verdict = "can run here" if ready else "cannot run here yet: see what is missing"
-    console.print(f"\nLearning on the simulated accelerator {verdict}.")
+    out.print(f"\nLearning on the simulated accelerator {verdict}.")

@@ -73,9 +73,7 @@ def command(
     anything, it lists the combinations that are illegal or do not fit, and why. Finished placements are
     kept: the same command continues where it stopped, and more seeds add to the finished ones.
     """
-    from rich.console import Console
-    from rich.progress import Progress
-
+    from qstep.cli._console import console, task_bar
     from qstep_fpga.board import load, names
     from qstep_fpga.explore.grid import grid
     from qstep_fpga.explore.plot import plot
@@ -96,7 +94,7 @@ def command(
 
     with (
         room_for(json_output.file, plot_file),
-        Progress(console=Console(stderr=True), transient=True) as bar,
+        task_bar() as bar,
     ):
         task = bar.add_task("explore")
 
@@ -104,6 +102,6 @@ def command(
             bar.update(task, description=doing, completed=done, total=total)
 
         exploration = explore(points, what, range(1, seeds + 1), jobs, who, say, progress)
-    json_output.tell(exploration.to_dict(), lambda: Console().print(render(exploration)))
+    json_output.tell(exploration.to_dict(), lambda: console().print(render(exploration)))
     plot(exploration, plot_file)
     say(str(plot_file))

@@ -56,15 +56,14 @@ def command(
     Missing devices are named and left out. The unit is GFLOP/s: a billion additions and
     multiplications a second, in float32.
     """
-    from rich.console import Console
-    from rich.progress import Progress
+    from qstep.cli._console import task_bar
 
     if plot_file is not None:
         picture_format(plot_file)
     matmul = extras.load("qstep.bench.matmul", "torch")
     with (
         room_for(json_output.file, plot_file),
-        Progress(console=Console(stderr=True), transient=True) as bar,
+        task_bar() as bar,
     ):
         task = bar.add_task("matmul")
 
@@ -79,10 +78,10 @@ def command(
 
 def _show(report: Any) -> None:
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
     from rich.table import Table
 
     from qstep.bench.numbers import number, spread
+    from qstep.cli._console import console
 
     found = {(row.size, row.device): row.gflops for row in report.rows}
     table = Table(box=SIMPLE_HEAD, title="GFLOP/s, float32", title_justify="left")
@@ -99,11 +98,11 @@ def _show(report: Any) -> None:
             *(spread(found[size, device]) for device in report.devices),
             *(number(found[size, device].median / cpu) for device in others),
         )
-    console = Console()
-    console.print(table)
+    out = console()
+    out.print(table)
     for device, what in report.devices.items():
         threads = f", {report.threads} threads" if device == "cpu" else ""
-        console.print(f"{device}: {what}{threads}", highlight=False)
+        out.print(f"{device}: {what}{threads}")
     for entry in report.absent:
-        console.print(f"{entry.name}: left out, {entry.reason}", highlight=False)
-    console.print(f"{report.date}; torch {report.versions['torch']}", highlight=False)
+        out.print(f"{entry.name}: left out, {entry.reason}")
+    out.print(f"{report.date}; torch {report.versions['torch']}")

@@ -68,10 +68,9 @@ def command(
       qstep profile torch --tool torch --seconds 0.2
       qstep profile torch-plain --tool pyinstrument
     """
-    from rich.console import Console
-
     from qstep.bench import systems
     from qstep.bench.measure import calibrate
+    from qstep.cli._console import console
 
     if backend is None:
         for name in systems.PROFILED:
@@ -80,9 +79,9 @@ def command(
         return
     form = systems.find(backend, torch_device)
     with room_for(out / f"{backend}-{tool}", json_output.file):
-        with Console(stderr=True).status(f"{backend}: warming up"):
+        with console(stderr=True).status(f"{backend}: warming up"):
             amount = calibrate(form, seconds)
-        with Console(stderr=True).status(f"{backend}: under {tool}"):
+        with console(stderr=True).status(f"{backend}: under {tool}"):
             found = profile(tool, lambda: form.run(amount))
     file = out / f"{backend}-{tool}{found.suffix}"
     write_atomically(file, found.content())
@@ -108,8 +107,9 @@ def command(
 
 def _show(found: Profile, top: int) -> None:
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
     from rich.table import Table
+
+    from qstep.cli._console import console
 
     table = Table(box=SIMPLE_HEAD)
     for name in ("share", "seconds", "calls"):
@@ -118,4 +118,4 @@ def _show(found: Profile, top: int) -> None:
     for spot in found.spots[:top]:
         calls = "" if spot.calls is None else f"{spot.calls:,}"
         table.add_row(f"{spot.share:.1%}", f"{spot.seconds:.3f}", calls, spot.where)
-    Console().print(table, markup=False)
+    console().print(table)

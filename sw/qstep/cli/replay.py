@@ -128,12 +128,10 @@ def _apply(device: Device, transitions: Transitions) -> float:
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[int], None]]:
     """Yield a function that counts transitions on a progress bar on stderr, if the replay takes long."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+    from qstep.cli._console import run_bar
 
-    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    progress = Progress(*columns, console=Console(stderr=True))
-    task = progress.add_task("replay", total=total)
+    progress = run_bar()
+    task = progress.add_task("replay", total=total, state="")
     begun = time.monotonic()
     shown = False
 

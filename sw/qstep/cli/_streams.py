@@ -1,0 +1,74 @@
+"""Stdout and stderr of a command: a stream that fails never ends the work.
+
+What cannot be written is dropped, and the command runs to its end, so that its files are complete. A
+failed stdout is then reported in one line, and the status is 1, unless its reader has left on purpose,
+as ``head`` does. A failed stderr changes nothing. A stream that is closed from the start is treated as
+``/dev/null``.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+import click
+
+__all__ = ["guarded_streams"]
+
+
+class _Forgiving(io.FileIO):
+    """An open file that drops everything after its first failure, which it keeps."""
+
+    failure: OSError | None = None
+
+    def write(self, data: Any, /) -> int:
+        if self.failure is None:
+            try:
+                return super().write(data)
+            except OSError as failure:
+                self.failure = failure
+        return memoryview(data).nbytes
+
+
+@contextmanager
+def guarded_streams() -> Iterator[None]:
+    """Run a command, which ends with :class:`SystemExit`, on streams that cannot fail."""
+    _open_closed()
+    stdout, stderr = _Forgiving(1, "w", closefd=False), _Forgiving(2, "w", closefd=False)
+    # Only the process's own streams: a test may have replaced them.
+    if sys.stdout is sys.__stdout__:
+        sys.stdout = _text(stdout, sys.stdout)
+    if sys.stderr is sys.__stderr__:
+        sys.stderr = _text(stderr, sys.stderr)
+    try:
+        yield
+    except SystemExit as end:
+        sys.stdout.flush()
+        if stdout.failure is None or stdout.failure.errno == errno.EPIPE:
+            raise
+        click.echo(f"error: stdout is incomplete: {stdout.failure.strerror}", err=True)
+        raise SystemExit(end.code or 1) from None
+
+
+def _open_closed() -> None:
+    """Open ``/dev/null`` for each closed standard stream, lest a file of results gets its number."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest free number, which is this one
+
+
+def _text(raw: _Forgiving, before: TextIO | Any) -> TextIO:
+    """Return a text stream like the one before; characters that its encoding lacks are escaped."""
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw),
+        encoding=getattr(before, "encoding", "utf-8"),
+        errors="backslashreplace",
+        line_buffering=getattr(before, "line_buffering", False) or raw.fileno() == 2,
+    )

@@ -1,0 +1,98 @@
+"""No terminal costs a result: stdout and stderr that are full, closed, narrow or not in UTF-8."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rich.progress import Progress
+from rich.table import Table
+
+from qstep.cli import _console
+
+pytestmark = pytest.mark.unit
+
+FULL = Path("/dev/full")
+STOPPED = "error: stdout is incomplete: No space left on device\n"
+LEARNT = ("history.json", "learning_curve.png", "policy.png", "table.npz")
+
+needs_full = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full")
+
+
+def shell(words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of a shell in which `qstep` is this Python's."""
+    program = (
+        f'qstep() {{ "{sys.executable}" -c "from qstep_command import main; main()" "$@"; }}\n'
+    )
+    return subprocess.run(
+        ["bash", "-c", program + words],
+        capture_output=True,
+        text=True,
+        env={"PATH": "/bin:/usr/bin", "HOME": str(Path.home()), **environment},
+    )
+
+
+@needs_full
+@pytest.mark.parametrize(
+    "words", ["--help", "--version", "train --help", "doctor", "doctor --json"]
+)
+def test_full_stdout_is_one_line_and_status_1(words: str) -> None:
+    done = shell(f"qstep {words} > /dev/full")
+    assert (done.returncode, done.stderr) == (1, STOPPED)
+
+
+@needs_full
+@pytest.mark.parametrize("act", ["device", "host"])
+@pytest.mark.parametrize(
+    ("streams", "status"),
+    [("> /dev/full", 1), ("2> /dev/full", 0), (">&- 2>&-", 0), ("< /dev/full 2>&- | head -c 0", 0)],
+)
+def test_a_run_keeps_all_that_it_learnt(
+    act: str, streams: str, status: int, tmp_path: Path
+) -> None:
+    out, report = tmp_path / "run", tmp_path / "report.json"
+    done = shell(
+        f"qstep train gridworld --act {act} --episodes 20 --out {out} --json {report} {streams}\n"
+        "exit ${PIPESTATUS[0]}"
+    )
+    assert done.returncode == status, done.stderr
+    assert {file.name for file in out.iterdir()} == {*LEARNT, "checkpoint.npz"}
+    assert json.loads(report.read_text())["files"]["table"] == str(out / "table.npz")
+    assert (STOPPED in done.stderr) == (status == 1)
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
+def test_what_an_encoding_lacks_is_escaped(encoding: str, tmp_path: Path) -> None:
+    world = tmp_path / "Ж[bold].txt"
+    world.write_text("SG", encoding="utf-8")
+    done = shell(
+        f"qstep train {world} --episodes 20 --out {tmp_path}/run; qstep doctor",
+        PYTHONIOENCODING=encoding,
+        PYTHONUTF8="0",
+    )
+    assert "Traceback" not in done.stderr
+    assert "[bold].txt on model: 8 agents" in done.stdout
+
+
+def test_a_pipe_gets_whole_lines(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "10")
+    table = Table("name", box=None)
+    table.add_row("[torch] " * 40 + ":bug: [/]")
+    _console.console().print(table)
+    assert "[torch] " * 40 + ":bug: [/]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("bar", [_console.run_bar, _console.task_bar])
+def test_a_bar_shows_any_name(
+    bar: Callable[[], Progress], capsys: pytest.CaptureFixture[str]
+) -> None:
+    progress = bar()
+    progress.add_task("a[/b]:bug:", state="[c]")
+    _console.console().print(progress)
+    assert "a[/b]:bug:" in capsys.readouterr().out
