@@ -17,6 +17,7 @@ from qstep.envs import MAPS, GridWorld
 from qstep.grid_map import FREE, START
 from qstep.hyperparameters import Hyperparameters
 from qstep.learn.checkpoint import Episode, TableCheckpoint
+from qstep.learn.policy_map import learnt
 from qstep.learn.train import Learner, Plan
 
 __all__ = [
@@ -97,11 +98,12 @@ def arrows(world: GridWorld, q: NDArray[np.int32]) -> list[str]:
     ----------
     world : GridWorld
     q : ndarray of int32, shape (S, 4)
-        Raw values. A cell whose values are all equal keeps its letter: nothing was learnt there.
+        Raw values. A cell keeps its letter unless :func:`~qstep.learn.policy_map.learnt`.
     """
     cells = list("".join(world.rows))
+    known = learnt(q)
     for state, cell in enumerate(cells):
-        if cell in (FREE, START) and q[state].min() != q[state].max():
+        if cell in (FREE, START) and known[state]:
             cells[state] = _ARROWS[int(q[state].argmax())]
     width = world.shape[1]
     return [" ".join(cells[k : k + width]) for k in range(0, len(cells), width)]

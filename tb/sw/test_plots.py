@@ -16,6 +16,7 @@ from qstep.grid_map import GridMap
 from qstep.learn.checkpoint import Episode
 from qstep.learn.evaluate import Evaluation
 from qstep.learn.plots import draw_learning_curve, draw_policy
+from qstep.learn.policy_map import PolicyMap
 from qstep.plotting import write_picture
 
 pytestmark = pytest.mark.unit
@@ -79,6 +80,20 @@ def test_policy_picture_shows_the_greedy_action(tmp_path: Path, env_id: str) -> 
     assert one.shape == other.shape
     assert (one != other).any()
     picture(paths[2])
+
+
+def test_a_cell_is_pale_until_its_best_action_was_tried() -> None:
+    q = np.array([[-1, 0, -1, -1], [-1, -1, -1, -1], [0, 0, 0, 0], [0, 0, 0.5, 0], [1, 0, 0, 0]])
+    shown = PolicyMap.of(grid_map(GridWorld("S..\n.HG")), np.vstack([q, q[-1]]))
+    assert shown.learnt.tolist() == [[False, True, False], [True, False, False]]
+    assert shown.values.compressed().tolist() == [-1, 0.5]
+    assert shown.legend == "S start, G goal, H hole, pale: not learnt"
+    axes = draw_policy("map", grid_map(GridWorld("S..\n.HG")), np.vstack([q, q[-1]])).axes[0]
+    (arrows,) = (part for part in axes.collections if isinstance(part, Quiver))
+    assert arrows.XY.tolist() == [[1, 0], [0, 1]]
+    assert axes.get_xlabel() == f"column\n{shown.legend}"
+    everywhere = PolicyMap.of(grid_map(GridWorld("S#G")), np.ones((3, 4)))
+    assert everywhere.legend == "S start, G goal, grey: wall"
 
 
 def test_same_run_gives_the_same_picture(tmp_path: Path) -> None:

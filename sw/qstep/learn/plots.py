@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_learning_curve", "draw_policy", "show_policy"]
 
+_BLANK = "#e9ecef"
+"""Colour of cells in which nothing has been learnt yet."""
+
 
 def draw_learning_curve(
     title: str, episodes: Sequence[Episode], evaluations: Sequence[Evaluation]
@@ -79,24 +82,25 @@ def draw_policy(title: str, grid: GridMap, q: NDArray[np.float64]) -> Figure:
     title : str
     grid : GridMap
     q : ndarray of float64, shape (S, A)
-        Values in real units. A state whose actions are all equal is left blank: nothing was learnt.
-        States beyond the map, of a device that was built for more of them, are left out.
+        Values in real units. A state is pale and has no arrow unless
+        :func:`~qstep.learn.policy_map.learnt`. States beyond the map, of a device that was built for
+        more of them, are left out.
     """
     from matplotlib.figure import Figure
 
     height, width = len(grid.rows), len(grid.rows[0])
     side = min(0.9, 10 / max(width, height))
     across, high = max(side * width, 3.5), max(side * height, 2.0)
-    size = (across + 1.8, high + 0.9)
+    size = (across + 1.8, high + 1.1)
     figure = Figure(figsize=size)
     # Positions by hand, in inches: Matplotlib would draw everything twice to find them.
-    axes = figure.add_axes((0.6 / size[0], 0.5 / size[1], across / size[0], high / size[1]))
+    axes = figure.add_axes((0.6 / size[0], 0.7 / size[1], across / size[0], high / size[1]))
     right = (across + 0.75) / size[0]
-    scale = figure.add_axes((right, 0.5 / size[1], 0.2 / size[0], high / size[1]))
+    scale = figure.add_axes((right, 0.7 / size[1], 0.2 / size[0], high / size[1]))
     axes.set_title(title)
     image = show_policy(axes, grid, q, letter=min(14.0, 40 * side * 0.45))
     figure.colorbar(image, cax=scale, label="value of the best action")
-    axes.set_xlabel("column")
+    axes.set_xlabel(f"column\n{PolicyMap.of(grid, q).legend}")
     axes.set_ylabel("row")
     _count(axes)
     return figure
@@ -107,12 +111,13 @@ def show_policy(axes: Axes, grid: GridMap, q: NDArray[np.float64], *, letter: fl
 
     `letter` is the size of the letters of holes and goals.
     """
+    from matplotlib import colormaps
     from matplotlib.colors import ListedColormap
 
     shown = PolicyMap.of(grid, q)
     cells = shown.cells
     height, width = cells.shape
-    image = axes.imshow(shown.values, cmap="viridis")
+    image = axes.imshow(shown.values, cmap=colormaps["viridis"].with_extremes(bad=_BLANK))
     for kind, colour in COLOURS.items():
         mask = np.ma.masked_array(np.ones(cells.shape), mask=cells != kind)
         axes.imshow(mask, cmap=ListedColormap([colour]))

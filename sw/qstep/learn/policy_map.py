@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qstep.grid_map import GOAL, HOLE, START, WALL, GridMap
 
-__all__ = ["COLOURS", "LETTERS", "MOST_ARROWS", "PolicyMap"]
+__all__ = ["COLOURS", "LETTERS", "MOST_ARROWS", "PolicyMap", "learnt"]
 
 COLOURS = {HOLE: "#222222", WALL: "#8a8a8a", GOAL: "#2e8b57"}
-"""Colour of cells in which nothing has been learnt."""
+"""Colour of cells in which nothing can be learnt."""
 
 LETTERS = ((START, "S"), (GOAL, "G"), (HOLE, "H"))
 """What stands in a cell."""
 
+_MEANING = {START: "S start", GOAL: "G goal", HOLE: "H hole", WALL: "grey: wall"}
+
 MOST_ARROWS = 4096
 """Most cells of a map on which arrows can still be told apart."""
+
+
+def learnt(q: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return whether the best action of each state was ever updated, for values of shape (..., A).
+
+    Tables start at 0, so a best value of 0 belongs to an action that has not been tried yet. The greedy
+    policy takes it only because the other actions turned out to be worth less.
+    """
+    known: NDArray[np.bool_] = q.max(axis=-1) != 0
+    return known
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +43,7 @@ class PolicyMap:
     cells : ndarray of str, shape (rows, columns)
         The letters of the map.
     values : masked array of float64, shape (rows, columns)
-        Value of the best action; masked where nothing was learnt, and in holes, walls and the goal.
+        Value of the best action; masked unless :func:`learnt`, and in holes, walls and the goal.
     direction : ndarray of int64, shape (rows, columns, 2)
         Direction of the greedy action: right, up.
     """
@@ -47,17 +60,23 @@ class PolicyMap:
         ----------
         grid : GridMap
         q : ndarray of float64, shape (S, A)
-            Values in real units. A state whose actions are all equal counts as not learnt.
-            States beyond the map, of a device that was built for more of them, are left out.
+            Values in real units. States beyond the map, of a device that was built for more of
+            them, are left out.
         """
         cells = np.array([list(row) for row in grid.rows])
         q = q[: cells.size]
-        learnt = (q.max(axis=1) != q.min(axis=1)).reshape(cells.shape)
-        learnt &= ~np.isin(cells, tuple(COLOURS))
-        values = np.ma.masked_array(q.max(axis=1).reshape(cells.shape), mask=~learnt)
+        known = learnt(q).reshape(cells.shape) & ~np.isin(cells, tuple(COLOURS))
+        values = np.ma.masked_array(q.max(axis=1).reshape(cells.shape), mask=~known)
         return cls(cells, values, np.array(grid.moves)[q.argmax(axis=1)].reshape(*cells.shape, 2))
 
     @property
     def learnt(self) -> NDArray[np.bool_]:
         """Where there is a value, shape (rows, columns)."""
         return ~np.ma.getmaskarray(self.values)
+
+    @property
+    def legend(self) -> str:
+        """What the letters and the colours without a value mean, of those that occur."""
+        seen = [text for kind, text in _MEANING.items() if (self.cells == kind).any()]
+        blank = ~self.learnt & ~np.isin(self.cells, tuple(COLOURS))
+        return ", ".join([*seen, *(["pale: not learnt"] if blank.any() else [])])
