@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.acting.result import TrainingResult
-from qstep.acting.train import train
+from qstep.acting.device import open_agents
+from qstep.acting.plan import planned
+from qstep.acting.result import TrainingResult, played
+from qstep.acting.training import Budget, Training
 from qstep.bench.boards import load_reports
 from qstep.config import Config
 from qstep.devices.agents_device import LinkAgents
+from qstep.table import policy_table
 
 if TYPE_CHECKING:
     from qstep_fpga.report import BuildReport
 
-__all__ = ["AGENTS", "STEPS", "OnChip", "boards_with_agents", "on_chip"]
+__all__ = ["AGENTS", "STEPS", "OnChip", "boards_with_agents", "on_chip", "on_model"]
 
 AGENTS = 16
 STEPS = 20_000
@@ -39,12 +43,15 @@ class OnChip:
         The tables of the simulated device.
     model : TrainingResult
         The same run on the compiled model.
+    greedy : ndarray of float64, shape (points, AGENTS)
+        Return of an episode of each agent's greedy policy, at each of the model's points.
     """
 
     clocks: int
     seconds: float
     table: NDArray[np.int32]
     model: TrainingResult
+    greedy: NDArray[np.float64]
 
     @property
     def steps(self) -> int:
@@ -62,18 +69,32 @@ class OnChip:
         return sum(steps is not None for steps in self.model.optimal_after())
 
 
+def on_model() -> tuple[TrainingResult, NDArray[np.float64]]:
+    """Let agents learn the grid world on the model; return the result and :attr:`OnChip.greedy`."""
+    plan = planned("gridworld", budget=Budget(STEPS), agents=AGENTS)
+    assert plan.world is not None
+    greedy = []
+    with closing(open_agents("model", plan.config, plan.loaded, plan.settings)) as device:
+        training = Training(device, plan.world, [own.gamma for own in plan.settings], plan.budget)
+        for _ in training:
+            table = training.checkpoint.arrays["table"]
+            policies = policy_table(plan.config, table).argmax(axis=-1)
+            greedy.append([played(plan.world, policy).mean_return for policy in policies])
+        return TrainingResult.of(plan, training), np.array(greedy)
+
+
 def on_chip() -> OnChip:
     """Let agents learn the grid world on the model, and on the simulated chip."""
     from qstep_sim.port import SimPort
 
-    model = train("gridworld", steps=STEPS, agents=AGENTS)
+    model, greedy = on_model()
     plan = model.plan
     port = SimPort(plan.config)
     with LinkAgents(port, plan.config, plan.loaded, plan.settings) as device:
         clocks, begun = port.clocks, time.perf_counter()
         device.run(STEPS)
         clocks, seconds = port.clocks - clocks, time.perf_counter() - begun
-        return OnChip(clocks, seconds, device.table, model)
+        return OnChip(clocks, seconds, device.table, model, greedy)
 
 
 def boards_with_agents() -> list[BuildReport]:

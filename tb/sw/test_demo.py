@@ -16,18 +16,20 @@ from rich.console import Console
 
 from qstep import demo, demo_agents, demo_picture
 from qstep.acting.config import Acting
-from qstep.acting.train import train
+from qstep.acting.result import played
+from qstep.acting.world import World
 from qstep.bench import measure
 from qstep.bench.measure import Benchmark, Spread
 from qstep.cli.demo import _show_speed, command
 from qstep.config import Config
 from qstep.devices.base import Counters
 from qstep.envs import GridWorld
+from qstep.learn.value_iteration import solve
 
 pytestmark = pytest.mark.unit
 
-MODEL = train("gridworld", steps=demo_agents.STEPS, agents=demo_agents.AGENTS)
-ON_CHIP = demo_agents.OnChip(320_123, 1.5, MODEL.table, MODEL)
+MODEL, GREEDY = demo_agents.on_model()
+ON_CHIP = demo_agents.OnChip(320_123, 1.5, MODEL.table, MODEL, GREEDY)
 SPEED: Any = SimpleNamespace(forms=[SimpleNamespace(name="c", rate=Spread.of([138e6]))])
 
 
@@ -83,6 +85,7 @@ def test_one_different_bit_is_counted(trained: demo.Trained) -> None:
 def test_arrows_point_to_the_lowest_best_action_and_skip_what_was_not_learnt() -> None:
     table = np.zeros((6, 4), np.int32)
     table[0] = [-1, 3, -2, 3]  # down and right tie
+    table[1] = [-1, -1, 0, -1]  # left was never tried
     table[4] = [1, 2, 3, 4]
     assert demo.arrows(GridWorld("S.H\n#.G"), table) == ["↓ . H", "# → G"]
 
@@ -93,11 +96,27 @@ def test_equal_tables_are_reported_and_the_picture_drawn(
     result = run_with({"sim:": trained, "model": trained}, monkeypatch, tmp_path)
     assert result.exit_code == 0
     assert "All 100 table entries are equal, bit for bit." in result.output
-    assert "this is the best way" in result.output
+    assert "this is the best way\nat gamma 0.9." in result.output
     light, dark = (imread(tmp_path / f"result-{theme}.png") for theme in ("light", "dark"))
     assert light.shape == dark.shape
     shown = light[..., 3] > 0.99  # the rest is transparent
     assert light[shown][:, :3].mean() < dark[shown][:, :3].mean()
+
+
+def test_curves_show_exploring_and_greedy_returns_and_whose_optimum_it_is() -> None:
+    axes = demo_picture.draw_result(ON_CHIP, [demo_picture.Bar("C", 1e8, True)]).axes[0]
+    optimum, exploring, greedy = (line.get_ydata() for line in axes.lines)
+    assert set(optimum) == {-6.0}
+    assert [text.get_text() for text in axes.texts] == ["greedy optimum at gamma 0.9"]
+    assert greedy[0] == -100  # it walks in a circle
+    assert greedy[-1] == -6 > exploring[-1]
+
+
+def test_a_larger_gamma_prefers_the_pit_so_the_return_of_the_optimum_depends_on_gamma() -> None:
+    world = World.named("gridworld")
+    best = {gamma: played(world, solve(world, gamma).q.argmax(axis=1)) for gamma in (0.92, 0.93)}
+    assert (best[0.92].mean_return, best[0.92].success) == (-6, 1)
+    assert (best[0.93].mean_return, best[0.93].success) == (-5, 0)
 
 
 def test_bars_tell_what_was_measured_from_what_is_estimated() -> None:

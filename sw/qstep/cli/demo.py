@@ -111,7 +111,8 @@ def _show_policy(console: Console, trained: Trained) -> None:
     console.print(
         f"\nFollowing the arrows reaches G in {last.success:.0%} of the walks, in "
         f"{last.mean_length:.0f} steps.\nValue iteration, which solves the map exactly, says that this "
-        f"{verdict} the best way."
+        f"{verdict} the best way\nat gamma {demo.HYPER.gamma:g}. (From 0.93 on, it is better to jump "
+        "into the hole beside S.)"
     )
 
 

@@ -67,8 +67,10 @@ def command(
 
     The page shows the table as a heat map (with arrows on the map of the world, if it has one), the
     curves of all agents, and counters. It plays, pauses, steps and resets the run; its sliders change
-    alpha, gamma and epsilon at once. WORLD and DEVICE are those of `qstep train`. The host acts in
-    worlds without a transition table, such as snake. Only this computer can open the page, and only
+    alpha, gamma and epsilon at once. Another gamma can make another policy optimal: from 0.93 on,
+    gridworld prefers the pit beside the start, which costs 5 but ends the episode after one step. WORLD
+    and DEVICE are those of `qstep train`. The host acts in worlds without a transition table, such as
+    snake. Only this computer can open the page, and only
     with the token in its address. Ctrl-C ends it.
 
     \b
