@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 from types import FrameType
 
 __all__ = ["main"]
@@ -30,7 +31,8 @@ def main() -> None:
 
 def _leave(number: int, frame: FrameType | None) -> None:
     """End at once: an exception would end in whatever is being imported."""
+    kept = b"the checkpoint is unchanged" if "--resume" in sys.argv else b"nothing is kept"
     try:
-        os.write(2, b"stopped; nothing is kept\n")
+        os.write(2, b"stopped; " + kept + b"\n")
     finally:  # stderr may be closed
         os._exit(128 + number)

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.checks import shown
 from qstep.errors import CheckpointError
 from qstep.files import write_atomically
 from qstep.npz import decoded
@@ -87,7 +86,7 @@ def load_checkpoint(path: str | Path, identity: dict[str, Any]) -> Checkpoint:
     ------
     CheckpointError
         The file is absent, damaged, not a checkpoint or of another version; or it belongs to another
-        run, and the message names the fields that differ, with both values.
+        run, and the message names the fields that differ, with both values in full.
     """
     there, checkpoint = read_checkpoint(path)
     check_identity(path, there, identity)
@@ -108,12 +107,10 @@ def read_checkpoint(path: str | Path) -> tuple[dict[str, Any], Checkpoint]:
 
 def check_identity(path: str | Path, there: dict[str, Any], identity: dict[str, Any]) -> None:
     """Raise CheckpointError if a checkpoint's identity, `there`, is not `identity`."""
-    here = dict(_fields(json.loads(json.dumps(identity))))  # tuples become lists, as in the file
-    there = dict(_fields(there))
+    here = json.loads(json.dumps(identity))  # tuples become lists, as in the file
     differing = [
-        f"{name} is {shown(there.get(name))} in it and {shown(here.get(name))} here"
-        for name in [*here, *(name for name in there if name not in here)]
-        if there.get(name) != here.get(name)
+        f"{name} is {old!r} in it and {new!r} here"
+        for name, old, new in _differences("", there, here)
     ]
     if differing:
         more = len(differing) - _MOST_NAMED
@@ -155,13 +152,17 @@ def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     return head, arrays
 
 
-def _fields(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the values of nested dictionaries, each named by its path from the top."""
-    for name, value in tree.items():
-        if isinstance(value, dict):
-            yield from _fields(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
+def _differences(name: str, there: Any, here: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the parts of two trees that differ, each named by its path from the top."""
+    prefix = f"{name}." if name else ""
+    if isinstance(there, dict) and isinstance(here, dict):
+        for key in [*here, *(key for key in there if key not in here)]:
+            yield from _differences(f"{prefix}{key}", there.get(key), here.get(key))
+    elif isinstance(there, list) and isinstance(here, list) and len(there) == len(here):
+        for key, (old, new) in enumerate(zip(there, here, strict=True)):
+            yield from _differences(f"{prefix}{key}", old, new)
+    elif there != here:
+        yield name, there, here
 
 
 def check_parts(checkpoint: Checkpoint, like: Checkpoint, any_length: Collection[str] = ()) -> None:

@@ -12,7 +12,10 @@ from pathlib import Path
 from qstep.errors import FileFormatError
 from qstep.locks import is_linked, lock
 
-__all__ = ["make_folder", "make_room", "write_atomically"]
+__all__ = ["make_folder", "make_room", "write_atomically", "written"]
+
+written: list[Path] = []
+"""The files that this process wrote, so that a command that is stopped can name them."""
 
 
 def make_folder(path: Path) -> None:
@@ -64,6 +67,7 @@ def write_atomically(path: str | Path, data: bytes) -> None:
             _replace(Path(os.path.realpath(path)), 0o666 if mode is None else mode, data)
         else:
             path.write_bytes(data)
+        written.append(path)
     except OSError as cause:
         raise FileFormatError(f"{path}: cannot be written: {cause.strerror or cause}") from cause
 

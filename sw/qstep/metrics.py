@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from qstep import extras
 from qstep.errors import FileFormatError
-from qstep.files import write_atomically
+from qstep.files import write_atomically, written
 
 __all__ = ["CsvMetrics", "Metrics", "TensorBoardMetrics", "write_metrics"]
 
@@ -57,6 +57,7 @@ class CsvMetrics:
             if kept:
                 write_atomically(path, kept.encode())
             self._file = path.open("a" if kept else "w", encoding="utf-8", newline="", buffering=1)
+            written.append(path)
         except OSError as cause:
             raise FileFormatError(f"{path}: metrics cannot be written: {cause}") from cause
         self._rows = csv.writer(self._file, lineterminator="\n")

@@ -55,8 +55,8 @@ def run_folder(folder: Path, resume: bool, overwrite: bool) -> Iterator[Path]:
             file = folder / _CHECKPOINT
             if file.exists() and not (resume or overwrite):
                 raise RunFolderError(
-                    f"{folder}: holds a run already: go on with it by --resume, replace it by "
-                    "--overwrite, or take another folder by --out"
+                    f"{folder} already contains a run; use --resume to continue it, --overwrite to "
+                    "replace it, or --out to choose another folder"
                 )
             yield file
     finally:
@@ -79,8 +79,8 @@ def _locked(folder: Path) -> Iterator[None]:
             os.close(descriptor)
             if not free:
                 raise RunFolderError(
-                    f"{folder}: {holder or 'another process'} is at a run there: wait for its end, "
-                    "or take another folder by --out"
+                    f"{folder}: {holder or 'another process'} is at a run there; wait for its end, or "
+                    "use --out to choose another folder"
                 )
         os.truncate(descriptor, 0)
         os.write(descriptor, f"process {os.getpid()} of {socket.gethostname()}".encode())

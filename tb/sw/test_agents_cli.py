@@ -168,7 +168,7 @@ def test_an_interrupted_run_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -
     result = agents("--updates", "100000")
     assert result.exit_code == 130
     command_line = "qstep agents --updates 100000 --torch-device cpu --resume"
-    assert result.stderr.endswith(f"stopped after 30720 updates; go on with: {command_line}\n")
+    assert result.stderr.endswith(f"stopped after 30720 updates; to resume, run: {command_line}\n")
     monkeypatch.setattr(torch_agents.Agents, "walk", walk)
     rest = told("--updates", "100000", "--out", str(Path("runs/agents-gridworld")), "--resume")
     assert rest == told("--updates", "100000", "--out", "whole")
@@ -178,7 +178,7 @@ def test_an_interrupted_run_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -
     ("save", "said"),
     [
         (1, "stopped; nothing is kept\n"),
-        (2, "stopped after 10240 updates; go on with: qstep agents --updates 100000 "),
+        (2, "stopped after 10240 updates; to resume, run: qstep agents --updates 100000 "),
     ],
 )
 def test_a_run_interrupted_in_a_save_goes_on_from_the_save_before(

@@ -156,12 +156,23 @@ def test_absent_file_and_folder_are_refused(tmp_path: Path) -> None:
 
 
 def test_foreign_run_is_refused_with_every_difference_by_its_name(path: Path) -> None:
+    """Values are named in full: what differs must not be cut off."""
     other = {**IDENTITY, "alpha": 0.25, "config": {"states": 4}, "extra": list(range(99))}
     with pytest.raises(CheckpointError) as caught:
         load_checkpoint(path, other)
     assert str(caught.value).partition("is of another run: ")[2] == (
         "alpha is 0.5 in it and 0.25 here; config.states is 3 in it and 4 here; "
-        f"extra is None in it and {str(list(range(99)))[:76]} ... here"
+        f"extra is None in it and {list(range(99))} here"
+    )
+
+
+def test_only_the_part_of_a_list_that_differs_is_named(tmp_path: Path) -> None:
+    rows = ["S" * 99, "." * 99]
+    save_checkpoint(tmp_path / "c.npz", Checkpoint({}, {}), {"map": rows, "agents": [{"alpha": 1}]})
+    with pytest.raises(CheckpointError) as caught:
+        load_checkpoint(tmp_path / "c.npz", {"map": [rows[0], "H" * 99], "agents": [{"alpha": 2}]})
+    assert str(caught.value).partition("is of another run: ")[2] == (
+        f"map.1 is {'.' * 99!r} in it and {'H' * 99!r} here; agents.0.alpha is 1 in it and 2 here"
     )
 
 

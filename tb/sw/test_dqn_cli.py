@@ -113,7 +113,9 @@ def test_run_is_saved_where_it_is_interrupted_and_resumed_to_the_same_network(
         stopped = dqn(*here)
     command_line = shlex.join(["qstep", "dqn", *here, "--resume"])
     assert stopped.exit_code == 130
-    assert stopped.stderr.endswith(f"stopped after {60 * 32} steps; go on with: {command_line}\n")
+    assert stopped.stderr.endswith(
+        f"stopped after {60 * 32} steps; to resume, run: {command_line}\n"
+    )
     assert {path.name for path in (tmp_path / "run").iterdir()} == {"checkpoint.npz"}
     resumed = report(dqn(*here, "--resume", "--json"))
     first, second = (load_file(said["files"]["network"]) for said in (whole, resumed))
@@ -183,7 +185,7 @@ def test_seeds_are_resumed_and_those_that_are_finished_are_kept(
         stopped = dqn(*here)
     command_line = shlex.join(["qstep", "dqn", *here, "--resume"])
     assert stopped.stderr.endswith(
-        f"stopped after {6 * 32} steps; finished: run/seed-0; go on with: {command_line}\n"
+        f"stopped after {6 * 32} steps; finished: run/seed-0; to resume, run: {command_line}\n"
     )
     taken = []
     with monkeypatch.context() as patch:

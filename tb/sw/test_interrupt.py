@@ -25,14 +25,18 @@ AT_WORK = {
     "agents": ("", "qstep.baselines.torch_batched.learn", ""),
     "advise": ("gridworld", "qstep.acting.advise.advise", ""),
     "bench": ("--quick", "qstep.bench.report.run", ""),
-    "build": ("icebreaker", "qstep_fpga.flow.build", "finished placements are kept; go on with: "),
+    "build": (
+        "icebreaker",
+        "qstep_fpga.flow.build",
+        "finished placements are kept; to resume, run: ",
+    ),
     "demo": ("", "qstep.demo.train", ""),
     "doctor": ("", "qstep.cli.doctor.examine", ""),
     "dqn": ("cartpole", "qstep.cli._networks.Run.__init__", ""),
     "explore": (
         "ulx3s-85f --states 64,128",
         "qstep_fpga.explore.sweep.explore",
-        "finished placements are kept; go on with: ",
+        "finished placements are kept; to resume, run: ",
     ),
     "export": ("table.npz --format csv --out t.csv", "qstep.cli.export.table_config", ""),
     "generate": (f"{SIZE} --out verilog", "qstep_rtl.generate.generate", ""),
@@ -94,6 +98,52 @@ def test_signal_ends_a_command_in_one_line_and_its_own_status(
     ending = f"{said}qstep {name} {typed}" if said else "nothing is kept"
     assert result.stderr.splitlines()[-1] == f"stopped; {ending}"
     assert "Aborted" not in result.output
+
+
+def ended_by_a_signal(monkeypatch: pytest.MonkeyPatch, where: str, *typed: str) -> str:
+    """Run a command whose call of `where` a signal ends; return its last line."""
+
+    def work(*_: Any, **__: Any) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(10)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(where, work)
+        return CliRunner().invoke(cli._qstep, typed).stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("act", "where", "said"),
+    [
+        ("device", "qstep.acting.world.World.named", "; the checkpoint is unchanged"),
+        ("device", "qstep.cli._agents_training.open_agents", "; the checkpoint is unchanged"),
+        ("device", "qstep.acting.training.Training.__iter__", " after 128 steps of each agent"),
+        ("host", "qstep.cli._training.open_device", "; the checkpoint is unchanged"),
+        ("host", "qstep.learn.train.Learner.__iter__", " after episode 3"),
+    ],
+)
+def test_signal_while_a_run_is_resumed_says_that_the_checkpoint_is_there(
+    act: str, where: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed = ["train", "gridworld", "--act", act, "--episodes", "3", "--out", str(tmp_path)]
+    assert CliRunner().invoke(cli._qstep, typed).exit_code == 0
+    kept = (tmp_path / "checkpoint.npz").read_bytes()
+    last = ended_by_a_signal(monkeypatch, where, *typed, "--resume")
+    assert last == f"stopped{said}; to resume, run: {shlex.join(['qstep', *typed])} --resume"
+    assert (tmp_path / "checkpoint.npz").read_bytes() == kept
+
+
+@pytest.mark.parametrize(
+    ("act", "where"),
+    [("device", "qstep.acting.result.played"), ("host", "qstep.cli._training.summary")],
+)
+def test_signal_after_the_files_were_written_names_them(
+    act: str, where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed = ["train", "gridworld", "--act", act, "--episodes", "3", "--out", str(tmp_path)]
+    last = ended_by_a_signal(monkeypatch, where, *typed)
+    names = ["checkpoint.npz", "table.npz", "history.json", "learning_curve.png", "policy.png"]
+    assert last == f"stopped; written: {', '.join(str(tmp_path / name) for name in names)}"
 
 
 def test_an_exception_that_a_library_makes_of_the_signal_is_no_error(

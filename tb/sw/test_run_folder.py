@@ -52,7 +52,7 @@ def test_second_run_in_a_folder_is_refused_with_the_process_that_is_there(tmp_pa
 def test_run_that_is_there_is_replaced_only_on_request(tmp_path: Path, choice: str) -> None:
     with run_folder(tmp_path, False, False) as file:
         file.write_bytes(b"first")
-    message = r"holds a run already: .* --resume, replace it by --overwrite, or .* --out"
+    message = r"already contains a run; use --resume .*, --overwrite to replace it, or --out to"
     with pytest.raises(RunFolderError, match=message), run_folder(tmp_path, False, False):
         pytest.fail("replaced without a word")
     with run_folder(tmp_path, choice == "resume", choice == "overwrite") as file:

@@ -282,7 +282,7 @@ def test_the_command_writes_pictures_and_json_and_train_repeats_the_best(tmp_pat
     assert digest == best["agents"][0]["table_sha256"]
 
     again = told(WORDS, "--out", str(folder))
-    assert "holds a run already" in str(again.exception)
+    assert "already contains a run" in str(again.exception)
     kept = (folder / "checkpoint.npz").read_bytes()
     other = told(WORDS.replace("1000", "1001"), "--out", str(folder), "--resume")
     assert isinstance(other.exception, CheckpointError)
@@ -350,8 +350,11 @@ def float_or_text(word: str) -> float | str:
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (KeyboardInterrupt(), "stopped after 2 of 4 agents; go on with: qstep sweep gridworld"),
-        (SchedulerError("workers died"), "stopped after 2 of 4 agents; go on with: qstep sweep"),
+        (KeyboardInterrupt(), "stopped after 2 of 4 agents; to resume, run: qstep sweep gridworld"),
+        (
+            SchedulerError("workers died"),
+            "stopped after 2 of 4 agents; to resume, run: qstep sweep",
+        ),
     ],
     ids=["ctrl-c", "workers"],
 )

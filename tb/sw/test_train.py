@@ -345,6 +345,13 @@ def test_epsilon_out_of_range_is_refused(name: str, value: float) -> None:
         EpsilonSchedule(**{name: value})
 
 
+def test_epsilon_that_would_rise_is_refused() -> None:
+    with pytest.raises(
+        ConfigError, match=r"epsilon end is 0\.9; it must not be above epsilon start, 0\.1"
+    ):
+        EpsilonSchedule(0.1, 0.9)
+
+
 def test_greedy_takes_the_lowest_of_tied_actions() -> None:
     q = np.array([[0, 3, 3, -1], [-2, -2, -2, -2]], np.int32)
     assert [greedy(q, 0), greedy(q, 1)] == [1, 0]

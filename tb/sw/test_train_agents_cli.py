@@ -148,11 +148,11 @@ def test_interrupted_run_resumes_to_the_same_files(
         interrupted(patch, 7, KeyboardInterrupt())
         stopped = train("gridworld", *SHORT, "--out", tmp_path)
     assert stopped.exit_code == 130
-    assert "stopped after 896 steps of each agent; go on with: qstep" in stopped.stderr
+    assert "stopped after 896 steps of each agent; to resume, run: qstep" in stopped.stderr
     assert (
         train("gridworld", *SHORT, "--out", tmp_path)
         .exception.args[0]
-        .endswith("or take another folder by --out")
+        .endswith("or --out to choose another folder")
     )
     resumed = train("gridworld", *SHORT, "--out", tmp_path, "--resume")
     assert resumed.exit_code == 0, resumed.output
@@ -162,7 +162,7 @@ def test_interrupted_run_resumes_to_the_same_files(
 
 @pytest.mark.parametrize(
     ("piece", "said"),
-    [(1, "stopped after 128 steps of each agent; go on with: qstep"), (0, "nothing is kept")],
+    [(1, "stopped after 128 steps of each agent; to resume, run: qstep"), (0, "nothing is kept")],
 )
 def test_a_device_that_fails_leaves_what_was_made_before(
     piece: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -263,10 +263,74 @@ def test_longer_run_goes_on_from_a_shorter_one(tmp_path: Path) -> None:
     assert one == other
 
 
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [("--episodes 40", "--episodes 90"), ("--steps 1000", "--steps 3000")],
+    ids=["episodes", "steps"],
+)
+def test_longer_run_with_its_first_epsilon_gives_the_files_of_a_run_of_that_length(
+    first: str, then: str, tmp_path: Path
+) -> None:
+    """The point at 1000 steps, which only the end of the first run caused, is gone."""
+    run = ("gridworld", "--agents", "2", "--metrics")
+    train(*run, tmp_path / "a.csv", *first.split(), "--out", tmp_path / "a")
+    longer = train(*run, tmp_path / "a.csv", *then.split(), "--out", tmp_path / "a", "--resume")
+    assert longer.exit_code == 0, longer.output
+    epsilon = "--epsilon-episodes 40" if "episodes" in first else f"--epsilon-share {500.5 / 3000}"
+    train(*run, tmp_path / "b.csv", *then.split(), *epsilon.split(), "--out", tmp_path / "b")
+    for name in ("table.npz", "history.json", "learning_curve.png", "policy.png"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
+    assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
+    again = train(*run, tmp_path / "a.csv", *then.split(), "--out", tmp_path / "a", "--resume")
+    assert "the run was complete, so no step was made" in again.stdout
+    shorter = train(*run, tmp_path / "a.csv", *first.split(), "--out", tmp_path / "a", "--resume")
+    assert "of each agent already" in str(shorter.exception)
+
+
+def test_epsilon_that_refers_to_other_episodes_is_another_run(tmp_path: Path) -> None:
+    words = ("gridworld", "--agents", "2", "--out", tmp_path)
+    train(*words, "--episodes", "20")
+    error = train(*words, "--episodes", "40", "--epsilon-episodes", "40", "--resume").exception
+    assert "settings.epsilon.over is 10 in it and 20 here; " in str(error)
+    assert "epsilon_horizon.episodes is 20 in it and 40 here" in str(error)
+
+
+def endless(path: Path) -> Path:
+    """Write a world whose episodes never end, as in a river with a bank at each end."""
+    states = np.arange(6)
+    world = World.from_arrays(
+        state=np.repeat(states, 2),
+        action=np.tile([0, 1], 6),
+        next_state=np.stack([np.maximum(states - 1, 0), np.minimum(states + 1, 5)], 1).ravel(),
+        reward=np.where(np.arange(12) == 11, 1.0, 0.25),
+        terminated=np.zeros(12, np.bool_),
+        start_state=[0],
+    )
+    world.save(path)
+    return path
+
+
+@pytest.mark.parametrize("steps", [100, 4000], ids=["one-point", "many"])
+def test_run_without_the_end_of_an_episode_has_results(steps: int, tmp_path: Path) -> None:
+    world = endless(tmp_path / "river.npz")
+    run = ("--steps", str(steps), "--out", tmp_path / "run")
+    result = train(world, *run, "--trace", tmp_path / "t.npz", "--json", tmp_path / "r.json")
+    assert result.exit_code == 0, result.output
+    assert "no episode ended; reward of a step, lately: 0." in result.stdout
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert {Path(path).name for path in report["files"].values()} == FILES - {
+        "policy.png",
+        "checkpoint.npz",
+    } | {"t.npz"}
+    last = json.loads((tmp_path / "run/history.json").read_text())["points"][-1]
+    assert last["mean_return"] == [None] * 8
+    assert np.median(last["mean_reward"]) == report["step_reward"] > 0
+
+
 def test_resume_of_another_run_is_refused(whole: Path) -> None:
     error = train("gridworld", *SHORT, "--alpha", "0.25", "--out", whole, "--resume").exception
     assert isinstance(error, CheckpointError)
-    assert "is of another run: settings is" in str(error)
+    assert str(error).endswith("is of another run: settings.alpha is 0.5 in it and 0.25 here")
 
 
 def test_run_by_episodes_ends_when_every_agent_has_made_them(tmp_path: Path) -> None:
@@ -381,6 +445,17 @@ def test_format_holds_the_world(world: str, expected: str) -> None:
     ("arguments", "error", "message"),
     [
         (("gridworld", "--steps", "0"), ConfigError, "steps is 0; it must be an integer from 1"),
+        (("gridworld", "--agents", "0"), ConfigError, "agents is 0; .* from 1 to 2048"),
+        (
+            ("gridworld", "--epsilon-start", "0.1", "--epsilon-end", "0.9"),
+            ConfigError,
+            r"epsilon end is 0.9; it must not be above epsilon start, 0.1",
+        ),
+        (
+            ("gridworld", "--epsilon-share", "5"),
+            ConfigError,
+            "epsilon share is 5.0; .* from 0 to 1",
+        ),
         (("gridworld", "--agents", "2049"), ConfigError, "agents is 2049; .* from 1 to 2048"),
         (("snake", "--act", "device"), NoTableError, "snake: Snake has no transition table"),
         (("gridworld", "--format", "Q1.7"), QStepError, "reward"),

@@ -116,7 +116,7 @@ def test_interrupted_run_resumes_to_the_same_files(
         stopped = train(*here)
     assert stopped.exit_code == 130
     assert "stopped after episode" in stopped.stderr
-    assert "go on with: qstep train gridworld" in stopped.stderr
+    assert "to resume, run: qstep train gridworld" in stopped.stderr
     assert "--episodes 80" in stopped.stderr
     assert stopped.stderr.rstrip().endswith("--resume")
     assert {path.name for path in (tmp_path / "cut").iterdir()} == {"checkpoint.npz"}
@@ -155,7 +155,7 @@ def test_command_that_goes_on_does_not_overwrite(
 ) -> None:
     fail_at(monkeypatch, 1, KeyboardInterrupt())
     stopped = train("gridworld", "--overwrite", "--out", tmp_path, *SHORT)
-    assert "go on with: qstep train gridworld --out" in stopped.stderr
+    assert "to resume, run: qstep train gridworld --out" in stopped.stderr
 
 
 def test_device_failure_leaves_a_checkpoint_and_is_reported(
@@ -164,7 +164,7 @@ def test_device_failure_leaves_a_checkpoint_and_is_reported(
     fail_at(monkeypatch, 5, LinkError("port is gone", applied=0))
     result = train("gridworld", "--out", tmp_path, *SHORT)
     assert isinstance(result.exception, LinkError)
-    assert "go on with: qstep train gridworld" in result.stderr
+    assert "to resume, run: qstep train gridworld" in result.stderr
     assert (tmp_path / "checkpoint.npz").exists()
 
 
@@ -184,7 +184,7 @@ def test_resume_refuses_a_map_that_was_changed(tmp_path: Path) -> None:
     board.write_text("SHG\n", encoding="utf-8")
     result = train(board, "--out", tmp_path / "run", *SHORT, "--resume")
     assert isinstance(result.exception, CheckpointError)
-    assert "map is ['S.G'] in it and ['SHG'] here" in str(result.exception)
+    assert "map.0 is 'S.G' in it and 'SHG' here" in str(result.exception)
 
 
 def test_environment_without_a_goal_reports_its_return_and_no_success(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from qstep.acting.draws import DRAW_BITS
 from qstep.checks import integer, real, shown
 from qstep.errors import ConfigError
+from qstep.learn.schedule import check_falling
 
 __all__ = ["EPSILON_BITS", "KINDS", "UNITS", "Epsilon", "EpsilonCode", "threshold"]
 
@@ -103,10 +104,8 @@ class Epsilon:
                     f"epsilon {name} is {shown(given)}; it must be one of {', '.join(names)}"
                 )
         object.__setattr__(self, "over", integer("epsilon over", self.over, 1, 1 << 32))
-        if self.kind != "constant" and self.end > self.start:
-            raise ConfigError(
-                f"epsilon end is {self.end}; it must not be above epsilon start, {self.start}"
-            )
+        if self.kind != "constant":
+            check_falling(self.start, self.end)
 
     @property
     def code(self) -> EpsilonCode:

@@ -7,15 +7,16 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from qstep.acting.agent import AgentSettings
-from qstep.acting.config import CIRCUITS, LANE_AGENTS, MOST_LANES, Algorithm
+from qstep.acting.config import CIRCUITS, LANE_AGENTS, MOST_AGENTS, MOST_LANES, Algorithm
 from qstep.acting.epsilon import Epsilon
 from qstep.acting.training import Budget
 from qstep.acting.world import World
 from qstep.acting.world_table import WorldTable
-from qstep.checks import shown
+from qstep.checks import integer, shown
 from qstep.config import Config
 from qstep.errors import ConfigError
 from qstep.fixed import QFormat, Rounding
+from qstep.learn.schedule import EpsilonSchedule
 from qstep.learn.value_iteration import is_quick, solve
 
 __all__ = ["AgentsPlan", "falling_epsilon", "fitting_format", "planned"]
@@ -49,12 +50,13 @@ class AgentsPlan:
         """The values that a checkpoint of this run must share; its length may differ."""
         acting = self.config.acting
         assert acting is not None
+        settings = [asdict(own) for own in self.settings]
         # How hardware lays out the agents does not affect the result.
         config = replace(self.config, lanes=1, acting=replace(acting, lockstep=False))
         return {
             "command": "train on the device",
             "world": None if self.world is None else self.world.digest,
-            "settings": [asdict(own) for own in self.settings],
+            "settings": settings if len(set(self.settings)) > 1 else settings[0],
             "config": config.to_dict(),
         }
 
@@ -88,13 +90,15 @@ def fitting_format(world: World, gamma: float) -> QFormat:
 
 
 def falling_epsilon(budget: Budget, start: float, end: float, share: float) -> Epsilon:
-    """Return an epsilon that falls linearly during a share of a budget, then stays."""
-    length = budget.steps or budget.episodes
-    unit = "steps" if budget.steps else "episodes"
-    over = int(share * (length or 0))
-    if over == 0 or start <= end:
-        return Epsilon(end)
-    return Epsilon(start, end, "linear", over, unit)
+    """Return an epsilon that falls linearly during a share of a budget, then stays.
+
+    Raises ConfigError as :class:`~qstep.learn.schedule.EpsilonSchedule` does.
+    """
+    schedule = EpsilonSchedule(start, end, share)
+    over = int(schedule.share * budget.length)
+    if over == 0 or schedule.start == schedule.end:
+        return Epsilon(schedule.end)
+    return Epsilon(schedule.start, schedule.end, "linear", over, budget.unit)
 
 
 def planned(
@@ -111,13 +115,18 @@ def planned(
     config: Config | None = None,
 ) -> AgentsPlan:
     """Return the plan of a run; parameters as for :func:`qstep.train`."""
+    if agents is not None:
+        agents = integer("agents", agents, 1, MOST_AGENTS)
+    acting = None if config is None else config.acting
+    if acting is not None and agents not in (None, acting.agents):
+        raise ConfigError(f"agents is {agents}; the configuration has {acting.agents}")
     if isinstance(world, str) and world.endswith(CIRCUITS):
         return _circuit_plan(world, budget, settings, config)
     world = World.named(world) if isinstance(world, str) else world
     if isinstance(settings, AgentSettings) or settings is None:
-        if config is not None and config.acting is not None:
-            agents = config.acting.agents
-        settings = _settings(settings, agents or _AGENTS, budget)
+        if acting is not None:
+            agents = acting.agents
+        settings = _settings(settings, _AGENTS if agents is None else agents, budget)
     elif agents not in (None, len(settings)):
         raise ConfigError(f"agents is {agents}; settings are for {len(settings)}")
     if config is None:

@@ -46,19 +46,21 @@ def draw_agents(
     title: str,
     steps: NDArray[np.int64],
     returns: NDArray[np.float64],
+    rewards: NDArray[np.float64],
     values: NDArray[np.float64],
     optimum: float | None,
 ) -> Figure:
     """Return a picture: the return of exploring episodes, and the exact value of greedy policies.
 
-    Lines are medians over the agents, bands from the worst to the best.
+    If no episode of the run ended, the reward of a step is drawn instead of the return. Lines are
+    medians over the agents, bands from the worst to the best.
 
     Parameters
     ----------
     title : str
     steps : ndarray of int64, shape (looks,)
         Steps of each agent.
-    returns, values : ndarray of float64, shape (looks, agents)
+    returns, rewards, values : ndarray of float64, shape (looks, agents)
         As in :class:`qstep.acting.point.Point`.
     optimum : float or None
         The optimal value, for comparison; None if values are not known.
@@ -75,8 +77,9 @@ def draw_agents(
         0.1, 0.09 if valued else 0.15, 0.98, 0.93 if valued else 0.88, hspace=0.08
     )
     panels = figure.subplots(2 if valued else 1, 1, sharex=True, squeeze=False)[:, 0]
-    band(panels[0], steps, returns, "tab:blue", f"exploring{who}")
-    panels[0].set_ylabel("return of an episode")
+    ended = not np.isnan(returns).all()
+    band(panels[0], steps, returns if ended else rewards, "tab:blue", f"exploring{who}")
+    panels[0].set_ylabel("return of an episode" if ended else "reward of a step")
     if optimum is not None:
         band(panels[1], steps, values, "tab:orange", f"greedy policy, exact{who}")
         panels[1].axhline(optimum, color="tab:green", linestyle="--", label="optimum")
@@ -100,5 +103,6 @@ def band(
     Nothing is drawn where no episode of any agent ended.
     """
     shown = Band.of(steps, values)
-    axes.plot(shown.steps, shown.median, color=colour, label=label)
+    marker = "o" if len(shown.steps) == 1 else None  # a line needs two points to be seen
+    axes.plot(shown.steps, shown.median, color=colour, label=label, marker=marker)
     axes.fill_between(shown.steps, shown.low, shown.high, color=colour, alpha=0.25, linewidth=0)

@@ -34,19 +34,27 @@ class Point:
     value : tuple of float
         Exact discounted value of each agent's greedy policy where episodes start; empty if gamma is 1 or
         the world has no known table.
+    mean_reward : tuple of float
+        Reward of a step since the previous look, by agent: all that there is to see while no
+        episode ends.
     """
 
     steps: int
     episodes: tuple[int, ...]
     mean_return: tuple[float, ...]
     value: tuple[float, ...]
+    mean_reward: tuple[float, ...] = ()
 
     @property
     def metrics(self) -> dict[str, float]:
         """Numbers for :class:`~qstep.metrics.Metrics`: medians over agents and their bounds."""
         told = {"episodes": float(min(self.episodes))}
         known = [mean for mean in self.mean_return if not math.isnan(mean)]
-        for name, values in (("episode_return", known), ("greedy_value", self.value)):
+        for name, values in (
+            ("episode_return", known),
+            ("step_reward", self.mean_reward),
+            ("greedy_value", self.value),
+        ):
             if values:
                 told[name] = float(np.median(values))
                 told |= {f"{name}_low": min(values), f"{name}_high": max(values)}
@@ -76,17 +84,17 @@ def look(
         Raw values.
     """
     resolution = config.format.resolution
-    means = [
-        (new.return_sum - old.return_sum) * resolution / (new.episodes - old.episodes)
-        if new.episodes > old.episodes
-        else float("nan")
-        for old, new in zip(before, now, strict=True)
-    ]
+    means, rewards = [], []
+    for old, new in zip(before, now, strict=True):
+        paid, ended = (new.return_sum - old.return_sum) * resolution, new.episodes - old.episodes
+        means.append(paid / ended if ended else float("nan"))
+        rewards.append(paid / (new.steps - old.steps))
     return Point(
         now[0].steps,
         tuple(own.episodes for own in now),
         tuple(means),
         () if world is None else tuple(_values(config, world, gammas, table)),
+        tuple(rewards),
     )
 
 

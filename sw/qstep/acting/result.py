@@ -110,9 +110,9 @@ class TrainingResult:
         return self.plan.config.format.to_float(self.table)
 
     @property
-    def steps_per_second(self) -> float:
-        """Rate of all agents together."""
-        return self.steps / self.seconds if self.seconds else float("nan")
+    def steps_per_second(self) -> float | None:
+        """Rate of all agents together; None if this process made no steps."""
+        return self.steps / self.seconds if self.steps else None
 
     @cached_property
     def policy_q(self) -> NDArray[np.float64]:
@@ -194,6 +194,7 @@ class TrainingResult:
             "terminations": sum(own.terminations for own in self.counters),
             "truncations": sum(own.truncations for own in self.counters),
             "saturations": sum(own.saturations for own in self.counters),
+            "step_reward": float(np.median(last.mean_reward)),
             "greedy_return": float(np.median([own.mean_return for own in greedy]))
             if greedy
             else None,

@@ -37,6 +37,11 @@ _SLICE = 1 << 22
 """Steps of all agents between two chances to interrupt: a tenth of a second on the model."""
 
 
+def _whole_piece(done: int) -> int:
+    """Return the steps of the piece that follows `done` steps in a run without an end."""
+    return max(_FIRST_STEPS, done // _GROWTH)
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
     """How long each agent learns: `steps` or `episodes`, of which one is None.
@@ -55,12 +60,22 @@ class Budget:
             raise ConfigError(
                 f"steps is {self.steps} and episodes is {self.episodes}; give one of them"
             )
-        name = "episodes" if self.steps is None else "steps"
-        object.__setattr__(self, name, integer(name, getattr(self, name), 1, MOST_STEPS))
+        object.__setattr__(self, self.unit, integer(self.unit, self.length, 1, MOST_STEPS))
+
+    @property
+    def unit(self) -> str:
+        """``steps`` or ``episodes``."""
+        return "episodes" if self.steps is None else "steps"
+
+    @property
+    def length(self) -> int:
+        """The number of units."""
+        length: int = getattr(self, self.unit)
+        return length
 
     def piece(self, done: int) -> int:
         """Return the steps of the piece that follows `done` steps, if the run continues."""
-        piece = max(_FIRST_STEPS, done // _GROWTH)
+        piece = _whole_piece(done)
         return piece if self.steps is None else min(piece, self.steps - done)
 
     def spent(self, counters: Sequence[AgentCounters]) -> bool:
@@ -76,6 +91,8 @@ class Training:
 
     At each point :attr:`checkpoint` holds everything that the rest of the run depends on. A run that was
     interrupted anywhere, even inside a call of the device, continues from there with the same points.
+    The checkpoint leaves out a last point that only the end of the budget caused, so a longer run
+    that continues from it has the points of a run that was as long from the beginning.
 
     Parameters
     ----------
@@ -115,7 +132,7 @@ class Training:
         self.seconds, self.steps = 0.0, 0
         self._world = world
         self._look_from(device.counters)
-        self.checkpoint = self._taken(self._looked, np.array(device.table))
+        self.checkpoint = self._taken(self._looked, np.array(device.table), whole=True)
 
     def _look_from(self, counters: Sequence[AgentCounters]) -> None:
         """Begin the piece after the look with these counters."""
@@ -135,7 +152,7 @@ class Training:
         steps = min(steps, self._left)
         self._run(steps)
         self._left -= steps
-        if steps and not self._left:
+        if not self._left and not self.budget.spent(self._looked):
             before, now = self._looked, self.device.counters
             table = np.array(
                 self.device.table
@@ -143,7 +160,9 @@ class Training:
             self.points.append(
                 look(self.device.config, self._world, self.gammas, before, now, table)
             )
-            self.checkpoint = self._taken(now, table)
+            done = before[0].steps
+            whole = now[0].steps - done == _whole_piece(done)
+            self.checkpoint = self._taken(now, table, whole)
             self._look_from(now)
         return steps
 
@@ -164,13 +183,18 @@ class Training:
                 self.lived.append(lived)
             piece -= steps
 
-    def _taken(self, counters: Sequence[AgentCounters], table: NDArray[np.int32]) -> Checkpoint:
+    def _taken(
+        self, counters: Sequence[AgentCounters], table: NDArray[np.int32], whole: bool
+    ) -> Checkpoint:
+        """Return the checkpoint of now; without the last point unless its piece is `whole`."""
+        points = self.points if whole else self.points[:-1]
         return Checkpoint(
-            {"points": [_values_of(point) for point in self.points]},
+            {"points": [_values_of(point) for point in points]},
             {
                 "table": table,
                 "states": _rows(self.device.states, np.uint64),
                 "counters": _rows(counters, np.int64),
+                "looked": _rows(counters if whole else self._looked, np.int64),
             },
         )
 
@@ -180,25 +204,42 @@ class Training:
         Raises
         ------
         CheckpointError
-            A part is missing, or is not what it must be.
+            A part is missing, or is not what it must be; or the run is longer than the budget.
         """
         try:
             points = [
-                Point(steps, tuple(episodes), tuple(means), tuple(values))
-                for steps, episodes, means, values in checkpoint.head["points"]
+                Point(steps, *map(tuple, parts)) for steps, *parts in checkpoint.head["points"]
             ]
+            now, looked = (
+                [AgentCounters(*row) for row in checkpoint.arrays[name].tolist()]
+                for name in ("counters", "looked")
+            )
+            left = self.budget.piece(looked[0].steps) - (now[0].steps - looked[0].steps)
+            self._check_length(points, now[0].steps, left)
             self.device.restore(
                 checkpoint.arrays["table"],
                 [_state(row) for row in checkpoint.arrays["states"].tolist()],
-                [AgentCounters(*row) for row in checkpoint.arrays["counters"].tolist()],
+                now,
             )
+        except CheckpointError:
+            raise
         except Exception as cause:  # a part can be wrong in any way
             why = f"{type(cause).__name__}: {cause}"
             raise CheckpointError(
                 f"the checkpoint does not hold a run of agents ({why})"
             ) from cause
         self.points, self.checkpoint = points, checkpoint
-        self._look_from(self.device.counters)
+        self._looked, self._left = looked, left
+
+    def _check_length(self, points: Sequence[Point], steps: int, left: int) -> None:
+        """Raise CheckpointError if a run of these points and `steps` is longer than the budget."""
+        earlier = min(points[-2].episodes) if len(points) > 1 else 0
+        made = steps if self.budget.unit == "steps" else earlier
+        if left < 0 or (self.budget.unit == "episodes" and earlier >= self.budget.length):
+            raise CheckpointError(
+                f"the checkpoint has {made} {self.budget.unit} of each agent already; "
+                f"{self.budget.unit} is {self.budget.length} and cannot be less"
+            )
 
 
 def _values_of(part: Any) -> tuple[Any, ...]:

@@ -130,7 +130,7 @@ class _Saved:
         """Return how far the saved run got, and how to resume it; None where nothing is saved."""
         if self._updates is None:
             return None
-        return f" after {self._updates} updates; go on with: {command_line('--resume')}"
+        return f" after {self._updates} updates; to resume, run: {command_line('--resume')}"
 
     def _keep(self, checkpoint: Checkpoint) -> None:
         told = Checkpoint({**checkpoint.head, "told": self._told}, checkpoint.arrays)

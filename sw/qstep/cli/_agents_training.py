@@ -20,8 +20,8 @@ from qstep.acting.plots import draw_agents
 from qstep.acting.point import Point
 from qstep.acting.result import TrainingResult
 from qstep.acting.trace import save_trace
-from qstep.acting.training import Training
-from qstep.checkpoint import load_checkpoint, save_checkpoint
+from qstep.acting.training import Budget, Training
+from qstep.checkpoint import check_identity, read_checkpoint, save_checkpoint
 from qstep.cli._acting import grid_named
 from qstep.cli._console import run_bar
 from qstep.cli._interrupt import command_line, on_interrupt, say_stopped
@@ -38,12 +38,15 @@ from qstep.table import save_table
 __all__ = ["train_agents"]
 
 _SAVE_SECONDS = 1.0
+_HORIZON = "epsilon_horizon"
 
 
 def train_agents(
     url: str,
     name: str,
-    plan: AgentsPlan,
+    plan_for: Callable[[Budget], AgentsPlan],
+    budget: Budget,
+    horizon: Budget | None,
     folder: Path,
     resume: bool,
     overwrite: bool,
@@ -53,6 +56,9 @@ def train_agents(
     metrics_target: Path | None,
 ) -> None:
     """Run a plan on a device and write the results to a folder.
+
+    `plan_for` makes the plan from the budget that epsilon's share refers to. That is `horizon`; without
+    one, it is the first budget of a resumed run, or `budget`.
 
     A checkpoint is saved every second, when the run ends, on Ctrl-C and when the device fails. `trace`
     names the file that gets every step, if one is wanted.
@@ -68,7 +74,14 @@ def train_agents(
         file = held.enter_context(run_folder(folder, resume, overwrite))
         held.enter_context(room_for(json_output.file))
         held.enter_context(room_for(trace))
-        kept = load_checkpoint(file, plan.identity) if resume else None
+        there, kept = read_checkpoint(file) if resume else ({}, None)
+        first = there.get(_HORIZON)
+        if horizon is None:
+            horizon = Budget(**first) if isinstance(first, dict) else budget
+        plan = plan_for(horizon)
+        identity = {**plan.identity, _HORIZON: asdict(horizon)}
+        if kept is not None:
+            check_identity(file, there, identity)
         device = open_agents(url, plan.config, plan.loaded, plan.settings)
         held.callback(device.close)
         gammas = [own.gamma for own in plan.settings]
@@ -79,7 +92,7 @@ def train_agents(
         metrics = held.enter_context(write_metrics(metrics_target, resumed_at))
 
         def save() -> None:
-            save_checkpoint(file, training.checkpoint, plan.identity)
+            save_checkpoint(file, training.checkpoint, identity)
 
         try:
             _run(training, name, metrics, save)
@@ -90,14 +103,9 @@ def train_agents(
                 save_trace(trace, plan.config, training.lived)
                 files["trace"] = trace
         except (KeyboardInterrupt, DeviceError) as error:
-            if training.points:
+            if resume or training.points:
                 save()
-                on_interrupt(
-                    lambda: (
-                        f" after {training.points[-1].steps} steps of each agent; go on with: "
-                        + command_line("--resume")
-                    )
-                )
+                on_interrupt(lambda: _kept_in_words(training))
             if isinstance(error, DeviceError):
                 say_stopped()
             raise
@@ -108,6 +116,12 @@ def train_agents(
         "files": {what: str(path) for what, path in files.items()},
     }
     json_output.tell(report, lambda: click.echo(_in_words(report)))
+
+
+def _kept_in_words(training: Training) -> str:
+    """Return how far the checkpoint got, and how to resume."""
+    steps = training.checkpoint.arrays["counters"][0][0]
+    return f" after {steps} steps of each agent; to resume, run: {command_line('--resume')}"
 
 
 def _run(training: Training, name: str, metrics: Metrics | None, save: Callable[[], None]) -> None:
@@ -144,6 +158,7 @@ def _results(name: str, result: TrainingResult) -> Results:
         f"{name}: learning curve",
         np.array([point.steps for point in points]),
         np.array([point.mean_return for point in points]),
+        np.array([point.mean_reward for point in points]),
         np.array([point.value for point in points]),
         float(np.median(result.optimum)) if result.optimum else None,
     )
@@ -167,13 +182,21 @@ def _known(point: dict[str, Any]) -> dict[str, Any]:
 
 
 def _in_words(report: dict[str, Any]) -> str:
-    agents, learnt = report["agents"], report["near_agents"]
+    agents, learnt, rate = report["agents"], report["near_agents"], report["steps_per_second"]
     who = "1 agent" if agents == 1 else f"{agents} agents"
     lines = [
         f"{report['world']} on {report['device']}: {who}, {report['algorithm']}, {report['format']}: "
-        f"{report['steps']} steps in {report['seconds']:.3g} s, "
-        f"{report['steps_per_second'] / 1e6:.3g} million steps/s",
-        f"{report['episodes']} episodes"
+        + (
+            "the run was complete, so no step was made"
+            if rate is None
+            else f"{report['steps']} steps in {report['seconds']:.3g} s, "
+            f"{rate / 1e6:.3g} million steps/s"
+        ),
+        (
+            f"{report['episodes']} episodes"
+            if report["episodes"]
+            else f"no episode ended; reward of a step, lately: {report['step_reward']:.4g}"
+        )
         + (
             ""
             if report["greedy_return"] is None

@@ -1,7 +1,8 @@
 """How every command ends on Ctrl-C and on SIGTERM: one line on stderr, and status 130 or 143.
 
 The signal raises an exception wherever the command is, and work in progress is dropped. The line says
-what was saved and which command resumes it, or that nothing is kept.
+what was saved and which command resumes it, names the files that were written, or says that nothing is
+kept.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from types import FrameType
 from typing import Any
 
 import click
+
+from qstep.files import written
 
 __all__ = ["TYPED", "answered", "command_line", "held_back", "on_interrupt", "say_stopped"]
 
@@ -57,6 +60,7 @@ def _handled_by(handler: Handler) -> Iterator[None]:
 def answered(ctx: click.Context) -> Iterator[None]:
     """Run a command; if a signal ends it, say so and exit with the shell's status for that signal."""
     came: list[int] = []
+    written.clear()
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         came.append(number)
@@ -106,7 +110,7 @@ def held_back() -> Iterator[Callable[[], bool]]:
 
 
 def on_interrupt(words: Callable[[], str | None]) -> None:
-    """Set what the last line of this command says after ``stopped``; None if nothing is kept."""
+    """Set what the last line of this command says after ``stopped``; None for what is said without."""
     click.get_current_context().meta[_WORDS] = words
 
 
@@ -122,4 +126,13 @@ def command_line(*more: str) -> str:
 def say_stopped() -> None:
     """Say on stderr that the command was stopped, what is kept and how to resume."""
     words = click.get_current_context().meta.get(_WORDS, lambda: None)()
-    click.echo(f"stopped{words or '; nothing is kept'}", err=True)
+    click.echo(f"stopped{words or _what_is_there()}", err=True)
+
+
+def _what_is_there() -> str:
+    """Return what is true of any command: which files it wrote, or that it wrote none."""
+    if written:
+        return f"; written: {', '.join(dict.fromkeys(map(str, written)))}"
+    if "--resume" in click.get_current_context().meta[TYPED]:
+        return f"; the checkpoint is unchanged; to resume, run: {command_line()}"
+    return "; nothing is kept"

@@ -119,7 +119,7 @@ def _kept_in_words(kept: _Kept | None, reports: list[dict[str, Any]]) -> str | N
     if reports:
         words += f"; finished: {folders}"
     if words and kept is not None:
-        words += f"; go on with: {command_line('--resume')}"
+        words += f"; to resume, run: {command_line('--resume')}"
     return words or None
 
 

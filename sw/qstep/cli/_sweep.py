@@ -20,7 +20,6 @@ from qstep.acting.sweep_result import SweepResult
 from qstep.acting.training import Budget
 from qstep.acting.world import World
 from qstep.checkpoint import load_checkpoint, save_checkpoint
-from qstep.checks import real
 from qstep.cli._console import console, run_bar
 from qstep.cli._interrupt import command_line, on_interrupt, say_stopped
 from qstep.cli._json import JsonOutput
@@ -50,10 +49,6 @@ def epsilons(
         [0.05] if ends is None else ends,
         [0.5] if shares is None else shares,
     )
-    names = "epsilon start", "epsilon end", "epsilon share"
-    for name, values in zip(names, axes, strict=True):
-        for value in values:
-            real(name, value)
     return [falling_epsilon(budget, *values) for values in itertools.product(*axes)]
 
 
@@ -86,7 +81,7 @@ def run_sweep(
                 save_checkpoint(file, sweep.checkpoint, plan.identity)
                 on_interrupt(
                     lambda: (
-                        f" after {len(sweep.done)} of {sweep.total} agents; go on with: "
+                        f" after {len(sweep.done)} of {sweep.total} agents; to resume, run: "
                         + command_line("--resume")
                     )
                 )

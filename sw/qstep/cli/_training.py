@@ -92,7 +92,7 @@ def train(
             _save(learner, file)
             on_interrupt(
                 lambda: (
-                    f" after episode {learner.checkpoint.episode}; go on with: "
+                    f" after episode {learner.checkpoint.episode}; to resume, run: "
                     + command_line("--resume")
                 )
             )

@@ -70,7 +70,7 @@ def command(
     chosen = load(board)
     config = chosen.config if config_file is None else Config.from_toml(config_file)
     who = workers([chosen], jobs, scheduler)
-    on_interrupt(lambda: f"; finished placements are kept; go on with: {command_line()}")
+    on_interrupt(lambda: f"; finished placements are kept; to resume, run: {command_line()}")
     with (
         room_for(folder / f"{board}.json", json_output.file),
         task_bar() as bar,

@@ -87,7 +87,7 @@ def command(
         chosen = [board for board in chosen if board.config.acting is None]
     points = grid(chosen, states, actions, width, loop_depth or (1, 2, 3))
     who = workers(chosen, jobs, scheduler)
-    on_interrupt(lambda: f"; finished placements are kept; go on with: {command_line()}")
+    on_interrupt(lambda: f"; finished placements are kept; to resume, run: {command_line()}")
 
     def say(line: str) -> None:
         click.echo(line, err=json_output.on_stdout)

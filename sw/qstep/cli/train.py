@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_HOST_ONLY = ("epsilon_episodes", "evaluate_every", "num_envs", "sync_steps")
+_HOST_ONLY = ("evaluate_every", "num_envs", "sync_steps")
 
 
 @click.command("train")
@@ -60,8 +60,8 @@ _HOST_ONLY = ("epsilon_episodes", "evaluate_every", "num_envs", "sync_steps")
 @click.option(
     "--epsilon-episodes",
     type=click.IntRange(min=1),
-    help="Episodes that --epsilon-share refers to, host only.  "
-    "[default: all; with --resume, those of the checkpoint]",
+    help="Episodes that --epsilon-share refers to.  "
+    "[default: the whole run; with --resume, the run as first planned]",
 )
 @click.option(
     "--evaluate-every",
@@ -179,6 +179,7 @@ def _act_on_device(
     epsilon_start: float,
     epsilon_end: float,
     epsilon_share: float,
+    epsilon_episodes: int | None,
     trace: Path | None,
     out: Path | None,
     resume: bool,
@@ -188,32 +189,37 @@ def _act_on_device(
     write_pictures: WritePictures,
 ) -> None:
     from qstep.acting.agent import AgentSettings
-    from qstep.acting.plan import falling_epsilon, planned
+    from qstep.acting.plan import AgentsPlan, falling_epsilon, planned
     from qstep.acting.training import Budget
     from qstep.cli._agents_training import train_agents
 
     budget = Budget(steps, episodes)
-    epsilon = falling_epsilon(budget, epsilon_start, epsilon_end, epsilon_share)
     config = None
     if config_file is not None:
         config = config_from(config_file, None, None, number_format, None)
-    plan = planned(
-        world,
-        budget=budget,
-        agents=agents,
-        algorithm=algorithm,
-        shared_table=shared_table,
-        settings=AgentSettings(alpha, gamma, epsilon, seed),
-        number_format=number_format,
-        rounding=rounding or Rounding.NEAREST,
-        lanes=lanes,
-        config=config,
-    )
+
+    def plan(horizon: Budget) -> AgentsPlan:
+        epsilon = falling_epsilon(horizon, epsilon_start, epsilon_end, epsilon_share)
+        return planned(
+            world,
+            budget=budget,
+            agents=agents,
+            algorithm=algorithm,
+            shared_table=shared_table,
+            settings=AgentSettings(alpha, gamma, epsilon, seed),
+            number_format=number_format,
+            rounding=rounding or Rounding.NEAREST,
+            lanes=lanes,
+            config=config,
+        )
+
     folder = out or Path("runs") / Path(name).stem
     train_agents(
         url,
         name,
         plan,
+        budget,
+        None if epsilon_episodes is None else Budget(episodes=epsilon_episodes),
         folder,
         resume,
         overwrite,

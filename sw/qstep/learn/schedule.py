@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from qstep.checks import real
+from qstep.errors import ConfigError
 
-__all__ = ["EpsilonSchedule", "falling_linearly"]
+__all__ = ["EpsilonSchedule", "check_falling", "falling_linearly"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,14 +20,14 @@ class EpsilonSchedule:
     Parameters
     ----------
     start, end : float
-        First and last epsilon, each 0..1.
+        First and last epsilon, 0..1; `end` is not above `start`.
     share : float
         Share of the run during which epsilon falls, 0..1; 0 means `end` from the beginning.
 
     Raises
     ------
     ConfigError
-        A value is out of range.
+        A value is out of range, or `end` is above `start`.
 
     Examples
     --------
@@ -41,10 +42,17 @@ class EpsilonSchedule:
     def __post_init__(self) -> None:
         for name in ("start", "end", "share"):
             object.__setattr__(self, name, real(f"epsilon {name}", getattr(self, name)))
+        check_falling(self.start, self.end)
 
     def at(self, done: int, of: int) -> float:
         """Return epsilon after `done` of the `of` episodes or steps of a run."""
         return falling_linearly(self.start, self.end, self.share * of, done)
+
+
+def check_falling(start: float, end: float) -> None:
+    """Raise ConfigError if an epsilon would rise from `start` to `end`."""
+    if end > start:
+        raise ConfigError(f"epsilon end is {end}; it must not be above epsilon start, {start}")
 
 
 def falling_linearly(start: float, end: float, over: float, done: int) -> float:
