@@ -10,7 +10,7 @@ import numpy as np
 
 from qstep.errors import ConfigError
 
-__all__ = ["integer", "real", "shown"]
+__all__ = ["boolean", "integer", "real", "shown"]
 
 _MOST_CHARACTERS = 80
 
@@ -24,7 +24,27 @@ def shown(value: object) -> str:
     return text if len(text) <= _MOST_CHARACTERS else f"{text[: _MOST_CHARACTERS - 4]} ..."
 
 
-def integer(name: str, value: object, low: int, high: int | None = None, legal: str = "") -> int:
+def boolean(name: str, value: object) -> bool:
+    """Return a bool of Python or NumPy as a bool.
+
+    Raises
+    ------
+    ConfigError
+        The value is anything else, such as 0 or 1.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise ConfigError(f"{name} is {shown(value)}; it must be true or false")
+    return bool(value)
+
+
+def integer(
+    name: str,
+    value: object,
+    low: int,
+    high: int | None = None,
+    legal: str = "",
+    why: str = "",
+) -> int:
     """Return a whole number of any type (int, NumPy's, anything usable as an index) as an int.
 
     Parameters
@@ -37,6 +57,8 @@ def integer(name: str, value: object, low: int, high: int | None = None, legal: 
         The legal range; None means no limit.
     legal : str, optional
         The range in words, if `low` to `high` would not read well.
+    why : str, optional
+        Ends the message with the reason for the range.
 
     Raises
     ------
@@ -54,7 +76,8 @@ def integer(name: str, value: object, low: int, high: int | None = None, legal: 
         or (high is not None and number > high)
     ):
         legal = legal or (f"from {low} to {high}" if high is not None else f"of {low} or more")
-        raise ConfigError(f"{name} is {shown(value)}; it must be an integer {legal}")
+        legal = str(low) if low == high else f"an integer {legal}"
+        raise ConfigError(f"{name} is {shown(value)}; it must be {legal}{why}")
     return number
 
 

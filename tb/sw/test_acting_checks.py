@@ -1,4 +1,4 @@
-"""Every device refuses what it cannot do without schedules or without a limit of steps."""
+"""Every device refuses what it cannot do, or cannot continue from, and nothing changes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from tb.agents.worlds import random_world
-from tb.reference_agents import ReferenceAgents
+from tb.reference_agents import ReferenceAgents, ReferenceLive
 from tb.sw.lossy_port import DirectPort
 
-from qstep.acting.agent import AgentSettings
-from qstep.acting.config import Acting
+from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
+from qstep.acting.config import Acting, Algorithm
 from qstep.acting.epsilon import Epsilon
 from qstep.acting.fast_model import FastActingModel
 from qstep.acting.live import LiveModel
@@ -23,7 +24,8 @@ from qstep.acting.training import Budget
 from qstep.acting.world_table import WorldTable
 from qstep.config import Config
 from qstep.devices.agents_device import LinkAgents
-from qstep.errors import ConfigError
+from qstep.devices.live_device import LinkLive
+from qstep.errors import ConfigError, TableError
 
 pytestmark = pytest.mark.unit
 
@@ -31,7 +33,7 @@ WITHOUT = Config(9, 3, acting=Acting(2, schedules=False, step_limit=False))
 CONSTANT = [AgentSettings(epsilon=Epsilon(0.25)), AgentSettings(epsilon=Epsilon(0))]
 FALLING = [CONSTANT[0], AgentSettings(epsilon=Epsilon(1, 0, "linear", 9))]
 
-Device = ActingModel | FastActingModel | LinkAgents
+Device = ActingModel | FastActingModel | LinkAgents | LiveModel | LinkLive
 
 
 def on_a_link(config: Config, world: WorldTable, settings: Sequence[AgentSettings]) -> LinkAgents:
@@ -76,34 +78,200 @@ def test_a_device_refuses_what_it_is_built_without(
         make(config, world, settings)
 
 
-@every_device
+LIMIT = 20
+FULL = Config(9, 3, acting=Acting(2))
+# Their epsilons fall every 24 and 16 steps.
+SETTINGS = [
+    AgentSettings(epsilon=Epsilon(0.5, 0, "exponential", 7000)),
+    AgentSettings(epsilon=Epsilon(1, 0, "linear", 1 << 20)),
+]
+LOW, MOST = 1 << 63, (1 << 48) - 1
+LAST_STATE = AgentState(2 * LOW - 1, 1 << 24, 15, True, 8, 2, True, LIMIT - 1)
+LAST_COUNTERS = AgentCounters(MOST, MOST, MOST, MOST, LOW - 1)
+
+
+def device_of(kind: str, config: Config, settings: Sequence[AgentSettings]) -> Device:
+    """Open a device whose episodes have a limit, except in a live world."""
+    acting = config.acting
+    assert acting is not None
+    if kind.endswith("live"):
+        config = replace(config, acting=replace(acting, world="live"))
+        if kind == "live":
+            return LiveModel(config, settings)
+        return LinkLive(DirectPort(ReferenceLive(config)), config, settings)
+    make = {"model": ActingModel, "compiled": FastActingModel, "link": on_a_link}[kind]
+    return make(config, random_world(config, LIMIT if acting.step_limit else 0, 1), settings)
+
+
+def parts_of(device: Device) -> tuple[Any, ...]:
+    return np.array(device.table), device.states, device.counters
+
+
+KINDS = ("model", "compiled", "link", "live", "link-live")
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+@every_kind
 @pytest.mark.parametrize(
-    ("wrong", "message"),
+    ("what", "wrong", "message"),
+    [
+        (1, {"word": 0}, r"word of agent 1 is 0; it must be an integer from 1 to 2\^64-1"),
+        (1, {"word": 1 << 64}, "word of agent 1 is 18446744073709551616; it must"),
+        (1, {"word": None}, "word of agent 1 is None; it must be an integer"),
+        (1, {"epsilon": -1}, "epsilon of agent 1 is -1; it must be an integer from 0 to 16777216"),
+        (1, {"epsilon": 1 << 25}, "epsilon of agent 1 is 33554432; it must"),
+        (
+            1,
+            {"epsilon_count": 16},
+            "epsilon_count of agent 1 is 16; it must be an integer from 0 to 15, less than the period",
+        ),
+        (1, {"epsilon_count": -1}, "epsilon_count of agent 1 is -1; it must"),
+        (1, {"begun": 1}, "begun of agent 1 is 1; it must be true or false"),
+        (1, {"state": 9}, "state of agent 1 is 9; it must be an integer from 0 to 8"),
+        (1, {"action": 3}, "action of agent 1 is 3; it must be an integer from 0 to 2"),
+        (1, {"action": 1.0}, r"action of agent 1 is 1\.0; it must"),
+        (1, {"explored": "no"}, "explored of agent 1 is 'no'; it must be true or false"),
+        (
+            1,
+            {"episode_steps": LIMIT},
+            "episode_steps of agent 1 is 20; it must be .*limit of steps",
+        ),
+        (2, {"steps": -1}, r"steps of agent 1 is -1; it must be an integer from 0 to 2\^48-1"),
+        (2, {"terminations": 1 << 48}, "terminations of agent 1 is 281474976710656; it must"),
+        (2, {"truncations": -1}, "truncations of agent 1 is -1; it must"),
+        (2, {"saturations": 1 << 64}, "saturations of agent 1 is 18446744073709551616; it must"),
+        (2, {"return_sum": LOW}, r"return_sum of agent 1 is .*; it must be .* -2\^63 to 2\^63-1"),
+        (2, {"return_sum": -LOW - 1}, "return_sum of agent 1 is -9223372036854775809; it must"),
+    ],
+    ids=lambda given: str(given) if isinstance(given, dict) else "",
+)
+def test_no_device_continues_from_a_value_out_of_range(
+    kind: str, what: int, wrong: dict[str, Any], message: str
+) -> None:
+    device = device_of(kind, FULL, SETTINGS)
+    before = parts_of(device)
+    given = [before[0] + 1, *map(list, before[1:])]
+    given[what][1] = replace(given[what][1], **wrong)
+    with pytest.raises(ConfigError, match=message):
+        device.restore(*given)
+    assert (before[0] == device.table).all()
+    assert before[1:] == parts_of(device)[1:]
+
+
+@every_kind
+@pytest.mark.parametrize(
+    ("what", "given", "error", "message"),
+    [
+        (0, None, TableError, "table has shape"),
+        (0, np.zeros((2, 9, 3)), TableError, "table has dtype float64"),
+        (0, np.full((2, 9, 3), 1 << 15), TableError, r"table\[0, 0, 0\] is 32768"),
+        (
+            1,
+            None,
+            ConfigError,
+            "states is None; it must be a sequence of AgentState, one per agent",
+        ),
+        (1, [LAST_STATE], ConfigError, "states are of 1 agents; these are 2"),
+        (1, [LAST_STATE, ()], ConfigError, r"states\[1\] is \(\); it must be an AgentState"),
+        (2, 5, ConfigError, "counters is 5; it must be a sequence of AgentCounters"),
+        (2, [], ConfigError, "counters are of 0 agents; these are 2"),
+        (2, [1, 2], ConfigError, r"counters\[0\] is 1; it must be an AgentCounters"),
+    ],
+    ids=lambda given: type(given).__name__,
+)
+def test_no_device_continues_from_parts_of_another_kind(
+    kind: str, what: int, given: Any, error: type[Exception], message: str
+) -> None:
+    device = device_of(kind, FULL, SETTINGS)
+    before = parts_of(device)
+    parts = [before[0] + 1, *before[1:]]
+    parts[what] = given
+    with pytest.raises(error, match=message):
+        device.restore(*parts)
+    assert (before[0] == device.table).all()
+    assert before[1:] == parts_of(device)[1:]
+
+
+@every_kind
+@pytest.mark.parametrize(
+    ("switch", "what", "wrong", "message"),
     [
         (
+            "schedules",
+            1,
             {"epsilon": 5},
-            "epsilon of agent 1 is 5; it must be 0 where acting.schedules is false",
+            "epsilon of agent 1 is 5; it must be 0 where acting.sched",
         ),
+        ("schedules", 1, {"epsilon_count": 3}, "epsilon_count of agent 1 is 3; it must be 0, less"),
+        ("step_limit", 1, {"episode_steps": 7}, "steps of agent 1 is 7; it must be 0, there is no"),
         (
-            {"epsilon_count": 3},
-            "epsilon_count of agent 1 is 3; it must be 0 where acting.schedules is false",
-        ),
-        (
-            {"episode_steps": 7},
-            "episode_steps of agent 1 is 7; it must be 0 where acting.step_limit is false",
+            "step_limit",
+            2,
+            {"truncations": 1},
+            "truncations of agent 1 is 1; it must be 0 where act",
         ),
     ],
-    ids=["epsilon", "epsilon_count", "episode_steps"],
+    ids=["epsilon", "epsilon_count", "episode_steps", "truncations"],
 )
-def test_a_state_that_a_device_cannot_have_is_refused(
-    make: Callable[..., Device], wrong: dict[str, Any], message: str
+def test_no_device_continues_from_what_it_is_built_without(
+    kind: str, switch: str, what: int, wrong: dict[str, Any], message: str
 ) -> None:
-    device = make(WITHOUT, random_world(WITHOUT, 0, 1), CONSTANT)
-    first, second = device.states
-    device.restore(device.table, [first, second], device.counters)
+    device = device_of(kind, replace(FULL, acting=Acting(2, **{switch: False})), CONSTANT)
+    parts = parts_of(device)
+    parts[what][1] = replace(parts[what][1], **wrong)
     with pytest.raises(ConfigError, match=message):
-        device.restore(device.table + 1, [first, replace(second, **wrong)], device.counters)
-    assert not device.table.any()
+        device.restore(*parts)
+
+
+@every_kind
+def test_every_device_continues_from_the_last_legal_values(kind: str) -> None:
+    device = device_of(kind, FULL, SETTINGS)
+    state = replace(LAST_STATE, episode_steps=0) if kind.endswith("live") else LAST_STATE
+    parts = (
+        np.full((2, 9, 3), -(1 << 15)),
+        [AgentState(np.uint64(1), 0, np.int8(0)), state],  # type: ignore[arg-type]
+        # The agents of a reference device count their own steps.
+        [AgentCounters(return_sum=-LOW), replace(LAST_COUNTERS, steps=MOST * ("link" not in kind))],
+    )
+    device.restore(*parts)
+    assert (device.table == parts[0]).all()
+    assert (device.states, device.counters) == parts[1:]
+    assert type(device.states[0].word) is int
+
+
+@pytest.mark.parametrize("kind", KINDS[:3])
+def test_no_device_continues_within_a_turn_of_a_shared_table(kind: str) -> None:
+    device = device_of(kind, replace(FULL, acting=Acting(2, shared_table=True)), SETTINGS)
+    counters = [AgentCounters(steps=6), AgentCounters(steps=5)]
+    with pytest.raises(
+        ConfigError, match=r"steps of agent 1 is 5; it must be that of agent 0, 6, "
+    ):
+        device.restore(device.table, device.states, counters)
+    device.restore(device.table, device.states, [counters[0]] * 2)
+
+
+def test_agents_of_a_live_world_have_no_turns() -> None:
+    device = device_of("live", replace(FULL, acting=Acting(2, shared_table=True)), SETTINGS)
+    counters = [AgentCounters(steps=6), AgentCounters(steps=5)]
+    device.restore(device.table, device.states, counters)
+    assert device.counters == counters
+
+
+@pytest.mark.parametrize("algorithm", Algorithm)
+def test_both_models_go_on_alike_from_the_last_legal_values(algorithm: Algorithm) -> None:
+    config = replace(FULL, acting=Acting(2, algorithm, shared_table=True))
+    plain, fast = (device_of(kind, config, SETTINGS) for kind in KINDS[:2])
+    for device in (plain, fast):
+        code = SETTINGS[0].epsilon.code
+        first = AgentState(1, code.end, code.period - 1, True, 3, 1, False, LIMIT - 1)
+        device.restore(device.table, [first, LAST_STATE], [LAST_COUNTERS] * 2)
+    for steps in (1, 40):
+        list(plain.run(steps))
+        fast.run(steps)
+        assert (plain.table == fast.table).all()
+        assert (plain.states, plain.counters) == (fast.states, fast.counters)
+    assert plain.counters[0].steps == 40
+    assert plain.counters[0].truncations <= 40
 
 
 def test_a_live_world_refuses_a_schedule_and_has_no_limit() -> None:

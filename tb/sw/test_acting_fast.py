@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -188,29 +187,8 @@ def test_comparison_sees_a_planted_fault(fault: str) -> None:
         assert_equal(plain, fast)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "text"),
-    [
-        ({"state": 40}, "state of agent 1 is 40; it must be an integer from 0 to 39"),
-        ({"action": -1}, "action of agent 1 is -1; it must be an integer from 0 to 2"),
-        ({"word": 0}, r"word of agent 1 is 0; it must be an integer from 1 to 2\^64-1"),
-    ],
-)
-def test_agent_out_of_range_is_refused(wrong: dict[str, Any], text: str) -> None:
-    _, fast = grid(Algorithm.SARSA, shared=False)
-    states = [fast.states[0], replace(fast.states[1], **wrong)]
-    with pytest.raises(ConfigError, match=text):
-        fast.restore(fast.table + 1, states, fast.counters)
-    assert not fast.table.any()
-
-
 def test_what_is_not_of_these_agents_is_refused() -> None:
     _, fast = grid(Algorithm.SARSA, shared=False)
-    states, counters = fast.states, fast.counters
-    with pytest.raises(ConfigError, match="states are of 1 agents; these are 2"):
-        fast.restore(fast.table, states[1:], counters)
-    with pytest.raises(ConfigError, match="counters are of 0 agents; these are 2"):
-        fast.restore(fast.table, states, [])
     with pytest.raises(
         TableError, match=r"table has shape \(40, 3\); this configuration needs \(2, 40, 3\)"
     ):

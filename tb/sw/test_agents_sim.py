@@ -14,10 +14,11 @@ from tb.generated import generated
 from tb.sw.lossy_port import LossyPort
 from tb.unit.device_pair import exchange
 
-from qstep.acting.agent import AgentSettings
+from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
 from qstep.acting.config import Acting, Algorithm
 from qstep.acting.epsilon import Epsilon
 from qstep.acting.fast_model import FastActingModel
+from qstep.acting.model import ActingModel
 from qstep.config import Config, Link
 from qstep.devices.agents_device import LinkAgents
 from qstep.errors import ConfigError, RefusedError, SessionLostError
@@ -65,7 +66,7 @@ def port() -> Iterator[SimPort]:
     made.close()
 
 
-def assert_exact(device: LinkAgents, model: FastActingModel) -> None:
+def assert_exact(device: LinkAgents, model: ActingModel | FastActingModel) -> None:
     assert np.array_equal(device.table, model.table)
     assert device.states == model.states
     assert device.counters == model.counters
@@ -101,6 +102,32 @@ def test_hardware_goes_on_from_what_the_model_was_and_the_model_from_it(port: Si
     model.run(200)
     assert np.array_equal(other.table, model.table)
     assert (other.states, other.counters) == (model.states, model.counters)
+
+
+def test_hardware_goes_on_from_the_last_legal_values_as_both_models(port: SimPort) -> None:
+    most, half = (1 << 48) - 1, 1 << 63
+    learners = (
+        opened(port),
+        *(kind(CONFIG, WORLD, SETTINGS) for kind in (FastActingModel, ActingModel)),
+    )
+    codes = [own.epsilon.code for own in SETTINGS]
+    states = [
+        AgentState(2 * half - 1, 1 << 24, codes[0].period - 1, True, 24, 2, True, 19),
+        AgentState(1, 0, codes[1].period - 1, True, 0, 0, False, 19),
+        AgentState(half, codes[2].end, codes[2].period - 1, False, 24, 2, True, 18),
+    ]
+    counters = [AgentCounters(most, most, most, most, total) for total in (half - 1, -half, 0)]
+    table = np.full(CONFIG.table_shape, CONFIG.format.minimum)
+    for learner in learners:
+        learner.restore(table, states, counters)
+    device, fast, plain = learners
+    for steps in (1, 70):
+        device.run(steps)
+        fast.run(steps)
+        assert len(list(plain.run(steps))) == 3 * steps
+        assert_exact(device, fast)
+        assert_exact(device, plain)
+    assert [own.steps for own in device.counters] == [70] * 3
 
 
 def test_hardware_goes_on_with_other_settings_as_the_model(port: SimPort) -> None:

@@ -272,3 +272,34 @@ def test_a_world_that_does_not_answer_ends_the_job_and_the_device_goes_on_exactl
     device.restore(device.table, device.states, device.counters)
     device.run(200)
     assert_agents_exact()
+
+
+SHARED = replace(DROWSY, acting=replace(DROWSY.acting or Acting(), shared_table=True))
+
+
+@pytest.mark.parametrize("port", [SHARED], indirect=True)
+def test_a_turn_that_a_silent_world_ends_is_completed_before_agents_are_restored(
+    port: SimPort,
+) -> None:
+    world = drowsy_world()
+    config = replace(SHARED, acting=world.acting(agents=3, shared_table=True))
+    device = LinkAgents(port, SHARED, 0, SETTINGS)
+    with pytest.raises(WorldSilentError, match="did not answer agent 1"):
+        device.run(5000)
+    first, *others = (own.steps for own in device.counters)
+    assert others == [first - 1] * 2
+    before = device.table, device.states, device.counters
+    with pytest.raises(
+        ConfigError, match=r"agent 1 is .*, where agents share a table; run\(1\) ends"
+    ):
+        device.restore(*before)
+    assert np.array_equal(device.table, before[0])
+    assert (device.states, device.counters) == before[1:]
+    device.run(1)
+    model = FastActingModel(config, world.table(config), SETTINGS)
+    model.run(first)
+    assert_exact(device, model)
+    device.restore(device.table, device.states, device.counters)
+    device.run(50)
+    model.run(50)
+    assert_exact(device, model)

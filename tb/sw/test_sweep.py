@@ -129,7 +129,7 @@ def test_sweep_on_simulated_hardware_equals_the_model() -> None:
         ConfigError, match=r"formats is \['Q8.8'\]; the device of config is built with Q6.10"
     ):
         sweep_plan(world, config=config, formats=["Q8.8"])
-    with pytest.raises(ConfigError, match="agents is 4; it must be an integer from 3 to 3"):
+    with pytest.raises(ConfigError, match="agents is 4; it must be 3"):
         Sweep(plan, "sim", agents=4)
     shared = replace(config, acting=replace(acting, shared_table=True))
     with pytest.raises(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from qstep.cli import _agents_training
 from qstep.errors import (
     CheckpointError,
     ConfigError,
+    DeadlineError,
     LinkError,
     NoTableError,
     QStepError,
@@ -112,17 +114,43 @@ def test_a_call_without_a_budget_is_of_2000_episodes() -> None:
     assert 2000 <= counters.terminations + counters.truncations < 2500
 
 
-def test_a_checkpoint_without_a_part_of_the_run_is_refused() -> None:
+def test_a_checkpoint_that_a_run_cannot_continue_from_is_refused() -> None:
     plan = planned("gridworld", budget=Budget(200), agents=1)
     device = open_agents("model", plan.config, plan.loaded, plan.settings)
     training = Training(device, plan.world, [0.9], plan.budget)
     assert list(training)
     checkpoint = training.checkpoint
+    training.restore(checkpoint)
+    table = device.table.copy()
+    for name, value, message in (
+        ("counters", -1, "ConfigError: steps of agent 0 is -1; it must be an integer from 0 to"),
+        ("states", 0, "ConfigError: word of agent 0 is 0; it must be an integer from 1 to"),
+    ):
+        wrong = {**checkpoint.arrays, name: checkpoint.arrays[name].copy(), "table": table + 1}
+        wrong[name][0, 0] = value
+        with pytest.raises(CheckpointError, match=message):
+            training.restore(replace(checkpoint, arrays=wrong))
+        assert np.array_equal(device.table, table)
     del checkpoint.arrays["states"]
     with pytest.raises(
         CheckpointError, match=r"does not hold a run of agents \(KeyError: 'states'\)"
     ):
         training.restore(checkpoint)
+
+
+def test_a_device_that_fails_while_a_run_is_restored_is_no_wrong_checkpoint(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plan = planned("gridworld", budget=Budget(200), agents=1)
+    device = open_agents("model", plan.config, plan.loaded, plan.settings)
+    training = Training(device, plan.world, [0.9], plan.budget)
+
+    def fails(*parts: object) -> None:
+        raise DeadlineError("no answer")
+
+    monkeypatch.setattr(device, "restore", fails)
+    with pytest.raises(DeadlineError, match="no answer"):
+        training.restore(training.checkpoint)
 
 
 def interrupted(monkeypatch: pytest.MonkeyPatch, piece: int, error: BaseException) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import cocotb
@@ -111,8 +112,7 @@ def _anything(config: Config, limit: int) -> tuple[AgentSettings, AgentState, Ag
         explored=random.random() < 0.5,
         episode_steps=random.randrange(limit) if limit else 0,
     )
-    # The model's counters have no end: here none comes to it.
-    ends = 0, (1 << 47) - 1, (1 << 48) - (1 << 10)
+    ends = 0, (1 << 47) - 1, (1 << 48) - 1
     counters = [random.choice([*ends, random.randrange(ends[-1])]) for _ in range(4)]
     if not acting.step_limit:
         counters[2] = 0
@@ -127,6 +127,8 @@ def _model(config: Config, number: int) -> FastActingModel:
     limit = limit if acting.step_limit else 0
     agents = [_anything(config, limit) for _ in range(acting.agents)]
     settings, states, counters = (list(part) for part in zip(*agents, strict=True))
+    if acting.shared_table:
+        counters = [replace(own, steps=counters[0].steps) for own in counters]
     model = FastActingModel(config, random_world(config, limit, number), settings)
     least, greatest = config.format.minimum, config.format.maximum
     table = np.random.default_rng(number).integers(least, greatest + 1, config.table_shape)

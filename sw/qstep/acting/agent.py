@@ -10,7 +10,11 @@ from qstep.checks import shown
 from qstep.errors import ConfigError
 from qstep.fixed import Coefficients, coefficients
 
-__all__ = ["AgentCounters", "AgentSettings", "AgentState"]
+__all__ = ["COUNTER_BITS", "RETURN_BITS", "AgentCounters", "AgentSettings", "AgentState"]
+
+COUNTER_BITS = 48
+RETURN_BITS = 64
+"""Bits of a counter, and of the sum of returns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,7 @@ class AgentState:
     epsilon : int
         0..2^24.
     epsilon_count : int
-        Units since epsilon last fell, 0..65534.
+        Units since epsilon last fell, less than the schedule's period.
     begun : bool
         The first start state and its action have been drawn.
     state, action : int
@@ -68,7 +72,7 @@ class AgentState:
     explored : bool
         `action` was drawn at random.
     episode_steps : int
-        Steps of the episode so far, 0..65534; stays 0 if the world has no limit of steps.
+        Steps of the episode so far, less than the limit of steps; stays 0 if there is no limit.
     """
 
     word: int
@@ -88,7 +92,7 @@ class AgentState:
 
 @dataclass(slots=True)
 class AgentCounters:
-    """An agent's counters.
+    """An agent's counters, which wrap.
 
     Attributes
     ----------
@@ -113,3 +117,10 @@ class AgentCounters:
     def episodes(self) -> int:
         """Episodes that have ended."""
         return self.terminations + self.truncations
+
+    def wrap(self) -> None:
+        """Reduce each counter to its bits."""
+        for name in ("steps", "terminations", "truncations", "saturations"):
+            setattr(self, name, getattr(self, name) % (1 << COUNTER_BITS))
+        half = 1 << RETURN_BITS - 1
+        self.return_sum = (self.return_sum + half) % (2 * half) - half

@@ -1,16 +1,32 @@
-"""Checks whether a configuration's devices can have given agents."""
+"""Checks whether a configuration's devices can have given agents, and continue from given values."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
 
-from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.acting.agent import COUNTER_BITS, RETURN_BITS, AgentCounters, AgentSettings, AgentState
 from qstep.acting.config import Acting
-from qstep.config import Config
+from qstep.acting.epsilon import EPSILON_BITS
+from qstep.checks import boolean, integer, shown
+from qstep.config import Config, checked_config
+from qstep.devices.base import checked_table
 from qstep.errors import ConfigError
 
-__all__ = ["check_parts", "checked_agents", "reconfigured"]
+__all__ = ["Parts", "checked_agents", "checked_parts", "reconfigured"]
+
+
+class Parts(NamedTuple):
+    """Everything from which a run of agents continues."""
+
+    table: NDArray[np.int32]
+    states: list[AgentState]
+    counters: list[AgentCounters]
 
 
 def checked_agents(
@@ -31,9 +47,10 @@ def checked_agents(
         `config` has no agents, the number of settings is not that of its agents, it lacks the
         schedules or the limit of steps that they need, or agents in lockstep have different ones.
     """
-    acting = config.acting
+    acting = checked_config(config).acting
     if not isinstance(acting, Acting):
         raise ConfigError("acting is None; agents need a configuration that has it")
+    _check_types("settings", settings, AgentSettings)
     if len(settings) != acting.agents:
         raise ConfigError(
             f"settings are for {len(settings)} agents; the configuration has {acting.agents}"
@@ -44,13 +61,8 @@ def checked_agents(
                 f"epsilon kind of agent {agent} is {own.epsilon.kind!r}; it must be 'constant' where "
                 "acting.schedules is false"
             )
-        for name in ("alpha", "gamma", "epsilon") if acting.lockstep else ():
-            given, first = getattr(own, name), getattr(settings[0], name)
-            if given != first:
-                raise ConfigError(
-                    f"{name} of agent {agent} is {given}; it must be that of agent 0, {first}, where "
-                    "acting.lockstep is true"
-                )
+    for name in ("alpha", "gamma", "epsilon") if acting.lockstep else ():
+        _check_equal(name, settings, "where acting.lockstep is true")
     if max_episode_steps and not acting.step_limit:
         raise ConfigError(
             f"max_episode_steps is {max_episode_steps}; it must be 0 where acting.step_limit is false"
@@ -58,37 +70,120 @@ def checked_agents(
     return acting
 
 
-def check_parts(
+def checked_parts(
     config: Config,
     settings: Sequence[AgentSettings],
+    max_episode_steps: int,
+    table: NDArray[np.int32],
     states: Sequence[AgentState],
     counters: Sequence[AgentCounters],
-) -> None:
-    """Raise ConfigError unless each agent has a valid state and counters."""
+) -> Parts:
+    """Return copies of what agents continue from, if all devices continue from it alike.
+
+    Hardware tests whether a count *equals* its bound, so a count must be below its bound.
+
+    Raises
+    ------
+    TableError
+        The table does not fit `config`.
+    ConfigError
+        The states or counters are not one per agent; a value is out of range, which may depend on the
+        agent's settings and the limit of steps; only some agents in lockstep have begun; or agents of a
+        shared table have made different numbers of steps, so a turn is incomplete.
+    """
     acting = config.acting
     assert acting is not None
-    for what, given in (("states", states), ("counters", counters)):
+    for what, given, kind in (
+        ("states", states, AgentState),
+        ("counters", counters, AgentCounters),
+    ):
+        _check_types(what, given, kind)
         if len(given) != acting.agents:
             raise ConfigError(f"{what} are of {len(given)} agents; these are {acting.agents}")
-    for agent, (own, state) in enumerate(zip(settings, states, strict=True)):
-        if acting.lockstep and state.begun != states[0].begun:
+    found = Parts(
+        checked_table(config, table),
+        [
+            _checked_state(config, own, max_episode_steps, agent, states[agent])
+            for agent, own in enumerate(settings)
+        ],
+        [_checked_counters(acting, agent, own) for agent, own in enumerate(counters)],
+    )
+    if acting.lockstep:
+        _check_equal("begun", found.states, "where acting.lockstep is true")
+    if acting.shared_table and not acting.is_live:
+        # In a live world the host decides who acts, so there are no turns.
+        _check_equal("steps", found.counters, "where agents share a table; run(1) ends their turn")
+    return found
+
+
+def _checked_state(
+    config: Config, own: AgentSettings, max_episode_steps: int, agent: int, state: AgentState
+) -> AgentState:
+    acting, code = config.acting, own.epsilon.code
+    assert acting is not None
+    number = partial(_number, agent, state)
+    least, most, why = 0, 1 << EPSILON_BITS, ""
+    if not acting.schedules:
+        least, most, why = code.start, code.start, " where acting.schedules is false"
+    last, limit = max_episode_steps - 1, "less than the limit of steps"
+    if not max_episode_steps:
+        last, limit = 0, "there is no limit of steps"
+    return AgentState(
+        word=number("word", 1, (1 << 64) - 1, legal="from 1 to 2^64-1"),
+        epsilon=number("epsilon", least, most, why=why),
+        epsilon_count=number(
+            "epsilon_count", 0, code.period - 1, why=", less than the period of its epsilon"
+        ),
+        begun=boolean(f"begun of agent {agent}", state.begun),
+        state=number("state", 0, config.states - 1),
+        action=number("action", 0, config.actions - 1),
+        explored=boolean(f"explored of agent {agent}", state.explored),
+        episode_steps=number("episode_steps", 0, last, why=f", {limit}"),
+    )
+
+
+def _checked_counters(acting: Acting, agent: int, own: AgentCounters) -> AgentCounters:
+    number = partial(_number, agent, own)
+    count = partial(
+        number, low=0, high=(1 << COUNTER_BITS) - 1, legal=f"from 0 to 2^{COUNTER_BITS}-1"
+    )
+    half = 1 << RETURN_BITS - 1
+    return AgentCounters(
+        steps=count("steps"),
+        terminations=count("terminations"),
+        truncations=(
+            count("truncations")
+            if acting.step_limit
+            else number("truncations", 0, 0, why=" where acting.step_limit is false")
+        ),
+        saturations=count("saturations"),
+        return_sum=number("return_sum", -half, half - 1, legal="from -2^63 to 2^63-1"),
+    )
+
+
+def _number(agent: int, part: object, name: str, low: int, high: int, **words: str) -> int:
+    """Return a field of an agent's part as an int."""
+    return integer(f"{name} of agent {agent}", getattr(part, name), low, high, **words)
+
+
+def _check_types(what: str, given: object, kind: type) -> None:
+    if not isinstance(given, Sequence):
+        raise ConfigError(
+            f"{what} is {shown(given)}; it must be a sequence of {kind.__name__}, one per agent"
+        )
+    for number, part in enumerate(given):
+        if not isinstance(part, kind):
+            raise ConfigError(f"{what}[{number}] is {shown(part)}; it must be an {kind.__name__}")
+
+
+def _check_equal(name: str, parts: Sequence[Any], where: str) -> None:
+    first = getattr(parts[0], name)
+    for agent, part in enumerate(parts):
+        value = getattr(part, name)
+        if value != first:
             raise ConfigError(
-                f"begun of agent {agent} is {state.begun}; it must be that of agent 0, "
-                f"{states[0].begun}, where acting.lockstep is true"
+                f"{name} of agent {agent} is {value}; it must be that of agent 0, {first}, {where}"
             )
-        # Values that a device without the switch does not count, and epsilon, which never falls there.
-        stays = {
-            "schedules": {"epsilon": own.epsilon.code.start, "epsilon_count": 0},
-            "step_limit": {"episode_steps": 0},
-        }
-        for switch, fields in stays.items():
-            for name, value in fields.items():
-                found = getattr(state, name)
-                if found != value and not getattr(acting, switch):
-                    raise ConfigError(
-                        f"{name} of agent {agent} is {found}; it must be {value} where acting.{switch} "
-                        "is false"
-                    )
 
 
 def reconfigured(

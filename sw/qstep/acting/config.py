@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from qstep.checks import integer, shown
+from qstep.checks import boolean, integer, shown
 from qstep.errors import ConfigError
 
 __all__ = [
@@ -116,10 +116,7 @@ class Acting:
         object.__setattr__(self, "agents", integer("acting.agents", self.agents, 1, MOST_AGENTS))
         object.__setattr__(self, "algorithm", Algorithm.parse(self.algorithm))
         for name in ("shared_table", "lockstep", *SWITCHES):
-            if not isinstance(getattr(self, name), bool):
-                raise ConfigError(
-                    f"acting.{name} is {shown(getattr(self, name))}; it must be true or false"
-                )
+            object.__setattr__(self, name, boolean(f"acting.{name}", getattr(self, name)))
         for name, most in (("outcomes", MOST_OUTCOMES), ("starts", 65536)):
             value = integer(f"acting.{name}", getattr(self, name), 1, most)
             object.__setattr__(self, name, value)

@@ -62,7 +62,13 @@ class AgentsDevice(Protocol):
         states: Sequence[AgentState],
         counters: Sequence[AgentCounters],
     ) -> None:
-        """Continue from earlier values of the properties with these names."""
+        """Continue from earlier values of the properties with these names.
+
+        Raises
+        ------
+        TableError, ConfigError
+            As for :func:`~qstep.acting.checks.checked_parts`; nothing is changed.
+        """
 
     def close(self) -> None:
         """Release the device."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
-from qstep.acting.checks import check_parts, checked_agents, reconfigured
+from qstep.acting.checks import checked_agents, checked_parts, reconfigured
 from qstep.acting.draws import DRAW_BITS
 from qstep.acting.fast_steps import AGENT, ALGORITHMS, SETTINGS, SLOT_WORDS, SURE, run
 from qstep.acting.world_table import WorldTable
@@ -84,8 +84,7 @@ class FastActingModel:
         self._settings = np.zeros(acting.agents, SETTINGS)
         self._set(settings)
         self._agents = np.zeros(acting.agents, AGENT)
-        self.restore(
-            self.table,
+        self._keep(
             [AgentState.first(own, agent) for agent, own in enumerate(settings)],
             [AgentCounters() for _ in settings],
         )
@@ -104,7 +103,10 @@ class FastActingModel:
     @property
     def counters(self) -> list[AgentCounters]:
         """The counters of the agents, as copies."""
-        return self._parts(AgentCounters)
+        found = self._parts(AgentCounters)
+        for own in found:
+            own.wrap()  # the loop counts in 64 bits
+        return found
 
     def load(self, q_raw: NDArray[np.int32]) -> None:
         """Replace all tables by values of the same shape; raises TableError if they do not fit."""
@@ -128,15 +130,12 @@ class FastActingModel:
         Raises
         ------
         TableError, ConfigError
-            They do not fit these agents; the message says where. Nothing is changed.
+            As for :func:`~qstep.acting.checks.checked_parts`; nothing is changed.
         """
-        check_parts(self.config, self.settings, states, counters)
-        for number, own in enumerate(states):
-            integer(f"state of agent {number}", own.state, 0, self.config.states - 1)
-            integer(f"action of agent {number}", own.action, 0, self.config.actions - 1)
-            integer(f"word of agent {number}", own.word, 1, (1 << 64) - 1, "from 1 to 2^64-1")
-        self.load(table)
-        self._keep(states, counters)
+        limit = self.world.max_episode_steps
+        parts = checked_parts(self.config, self.settings, limit, table, states, counters)
+        self.table[...] = parts.table
+        self._keep(parts.states, parts.counters)
 
     def _keep(self, states: Sequence[AgentState], counters: Sequence[AgentCounters]) -> None:
         for number, parts in enumerate(zip(states, counters, strict=True)):

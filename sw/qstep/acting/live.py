@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
 from qstep.acting.model import ActingModel
 from qstep.acting.world_table import Answer, WorldTable
-from qstep.checks import integer, shown
+from qstep.checks import boolean, integer, shown
 from qstep.closing import Closing
 from qstep.config import Config
 from qstep.devices import is_model, open_port
-from qstep.errors import ConfigError
+from qstep.errors import ConfigError, TransitionError
 
 __all__ = ["LiveDevice", "LiveModel", "answer_of", "check_begun", "check_live", "open_live"]
 
@@ -87,7 +87,13 @@ class LiveDevice(Protocol):
         states: Sequence[AgentState],
         counters: Sequence[AgentCounters],
     ) -> None:
-        """Continue from earlier values of the properties with these names."""
+        """Continue from earlier values of the properties with these names.
+
+        Raises
+        ------
+        TableError, ConfigError
+            As for :func:`~qstep.acting.checks.checked_parts`; nothing is changed.
+        """
 
     def close(self) -> None:
         """Release the device."""
@@ -155,9 +161,11 @@ def answer_of(
     assert config.acting is not None
     agent = integer("agent", agent, 0, config.acting.agents - 1)
     next_state = integer("next_state", next_state, 0, config.states - 1)
-    if not isinstance(terminated, bool | np.bool_):
-        raise ConfigError(f"terminated is {shown(terminated)}; it must be true or false")
-    return int(config.format.quantise(reward)), next_state, agent
+    boolean("terminated", terminated)
+    raw = config.format.quantise(reward)
+    if raw.ndim:
+        raise TransitionError(f"reward is {shown(reward)}; it must be a single number")
+    return int(raw), next_state, agent
 
 
 def check_begun(has_begun: Sequence[bool], agent: int) -> None:

@@ -10,19 +10,19 @@ Seijen et al., 2009) and Double Q-learning (van Hasselt, 2010); Sutton and Barto
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
-from qstep.acting.checks import check_parts, checked_agents, reconfigured
+from qstep.acting.checks import checked_agents, checked_parts, reconfigured
 from qstep.acting.config import Algorithm
 from qstep.acting.draws import DRAW_BITS, Draw, advanced, draw
 from qstep.acting.epsilon import threshold
 from qstep.acting.world_table import WorldTable
 from qstep.config import Config
+from qstep.devices.base import checked_table
 from qstep.fixed import COEFFICIENT_BITS, Rounding
 from qstep.model import exact_value
 
@@ -98,8 +98,8 @@ class ActingModel:
         return np.array(self._q, dtype=np.int32)
 
     def load(self, q_raw: NDArray[np.int32]) -> None:
-        """Replace all tables by values of the same shape."""
-        self._q = q_raw.tolist()
+        """Replace all tables by values of the same shape; raises TableError if they do not fit."""
+        self._q = checked_table(self.config, q_raw).tolist()
 
     def restore(
         self,
@@ -111,13 +111,12 @@ class ActingModel:
 
         Raises
         ------
-        ConfigError
-            The states do not fit these agents; nothing is changed.
+        TableError, ConfigError
+            As for :func:`~qstep.acting.checks.checked_parts`; nothing is changed.
         """
-        check_parts(self.config, self.settings, states, counters)
-        self.load(table)
-        self.states = [replace(state) for state in states]
-        self.counters = [replace(count) for count in counters]
+        limit = self.world.max_episode_steps
+        parts = checked_parts(self.config, self.settings, limit, table, states, counters)
+        self._q, self.states, self.counters = parts.table.tolist(), parts.states, parts.counters
 
     def configure(self, settings: Sequence[AgentSettings]) -> None:
         """Continue with other settings, as in :meth:`qstep.acting.device.AgentsDevice.configure`."""
@@ -169,6 +168,7 @@ class ActingModel:
         counters.truncations += truncated
         counters.saturations += row[action] != exact
         counters.return_sum += reward
+        counters.wrap()
         if ended:
             own.episode_steps = 0
         self.lower_epsilon(own, settings, ended)

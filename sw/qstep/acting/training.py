@@ -22,7 +22,7 @@ from qstep.acting.point import Point, look
 from qstep.acting.world import World
 from qstep.checkpoint import Checkpoint
 from qstep.checks import integer
-from qstep.errors import CheckpointError, ConfigError
+from qstep.errors import CheckpointError, ConfigError, DeviceError
 from qstep.protocol import MOST_STEPS
 
 __all__ = ["Budget", "Training"]
@@ -205,6 +205,8 @@ class Training:
         ------
         CheckpointError
             A part is missing, or is not what it must be; or the run is longer than the budget.
+        DeviceError
+            The device failed.
         """
         try:
             points = [
@@ -221,7 +223,7 @@ class Training:
                 [_state(row) for row in checkpoint.arrays["states"].tolist()],
                 now,
             )
-        except CheckpointError:
+        except (CheckpointError, DeviceError):
             raise
         except Exception as cause:  # a part can be wrong in any way
             why = f"{type(cause).__name__}: {cause}"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
-from qstep.acting.checks import check_parts, checked_agents, reconfigured
+from qstep.acting.checks import Parts, checked_agents, checked_parts, reconfigured
 from qstep.acting.config import Algorithm
 from qstep.acting.fast_model import Trace
 from qstep.acting.registers import (
@@ -250,7 +250,10 @@ class LinkAgents(Closing):
 
     def load(self, q_raw: NDArray[np.int32]) -> None:
         """Replace all tables by values of the same shape; raises TableError if they do not fit."""
-        values = checked_table(self.config, q_raw).reshape(self.config.lanes, -1)
+        self._store_table(checked_table(self.config, q_raw))
+
+    def _store_table(self, table: NDArray[np.int32]) -> None:
+        values = table.reshape(self.config.lanes, -1)
         for lane, words in enumerate(values.view(np.uint32).tolist()):
             entries = zip(self._entries(), words, strict=True)
             self._store(lane, [Access(Region.TABLE, index, word) for index, word in entries])
@@ -261,9 +264,20 @@ class LinkAgents(Closing):
         states: Sequence[AgentState],
         counters: Sequence[AgentCounters],
     ) -> None:
-        """Continue from earlier values of :attr:`table`, :attr:`states` and :attr:`counters`."""
-        check_parts(self.config, self.settings, states, counters)
-        self.load(table)
+        """Continue from earlier values of :attr:`table`, :attr:`states` and :attr:`counters`.
+
+        Raises
+        ------
+        TableError, ConfigError
+            As for :func:`~qstep.acting.checks.checked_parts`; nothing is changed.
+        """
+        limit = _limit_of(self.world)
+        self._put(checked_parts(self.config, self.settings, limit, table, states, counters))
+
+    def _put(self, parts: Parts) -> None:
+        """Store everything from which the agents continue."""
+        table, states, counters = parts
+        self._store_table(table)
         self._store(ALL_LANES, self._limits)  # a reset loses it
         size = self.config.lane_agents
         for lane in range(self.config.lanes):

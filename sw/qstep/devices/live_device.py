@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-
-from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
+from qstep.acting.agent import AgentSettings, AgentState
+from qstep.acting.checks import Parts
 from qstep.acting.live import answer_of, check_begun, check_live
 from qstep.acting.registers import begin_write
 from qstep.checks import integer
@@ -91,12 +89,6 @@ class LinkLive(LinkAgents):
             for state, begun in zip(super().states, self._has_begun, strict=True)
         ]
 
-    def restore(
-        self,
-        table: NDArray[np.int32],
-        states: Sequence[AgentState],
-        counters: Sequence[AgentCounters],
-    ) -> None:
-        """Continue from earlier values of :attr:`table`, :attr:`states` and :attr:`counters`."""
-        self._has_begun = [state.begun for state in states]
-        super().restore(table, [replace(state, begun=True) for state in states], counters)
+    def _put(self, parts: Parts) -> None:
+        super()._put(parts._replace(states=[replace(state, begun=True) for state in parts.states]))
+        self._has_begun = [state.begun for state in parts.states]
