@@ -16,6 +16,7 @@ import qstep
 from qstep import cli
 from qstep.acting.agent import AgentSettings
 from qstep.acting.device import open_agents
+from qstep.acting.epsilon import Epsilon
 from qstep.acting.fast_model import FastActingModel
 from qstep.acting.model import ActingModel
 from qstep.acting.plan import falling_epsilon, fitting_format, planned
@@ -32,6 +33,7 @@ from qstep.errors import (
     NoTableError,
     QStepError,
     RunFolderError,
+    WorldError,
 )
 from qstep.learn.value_iteration import solve
 from qstep.npz import load_arrays
@@ -355,6 +357,41 @@ def test_run_without_the_end_of_an_episode_has_results(steps: int, tmp_path: Pat
     assert np.median(last["mean_reward"]) == report["step_reward"] > 0
 
 
+def test_episodes_that_cannot_end_are_refused_at_once(tmp_path: Path) -> None:
+    world = endless(tmp_path / "river.npz")
+    for episodes in ((), ("--episodes", "3")):
+        error = train(world, *episodes, "--out", tmp_path / "run").exception
+        assert isinstance(error, ConfigError)
+        assert "no episode can end from state 0 (states like it: 6); count the run in steps" in str(
+            error
+        )
+    with pytest.raises(ConfigError, match=r"\(--steps\), or limit .* \(--max-episode-steps\)"):
+        qstep.train(str(world), episodes=1)
+    limit = ("--max-episode-steps", "20", "--episodes", "3")
+    assert train(world, *limit, "--out", tmp_path / "run").exit_code == 0
+
+
+def trap(*, ends: bool) -> World:
+    """Return a world of two states without a limit, whose action 0 stays and 1 may end the episode."""
+    return World.from_arrays(
+        state=[0, 0, 1, 1],
+        action=[0, 1, 0, 1],
+        next_state=[0, 1, 1, 1],
+        reward=[0.0, 0.0, 0.0, 1.0],
+        terminated=[False, ends, False, True],
+        start_state=[0],
+    )
+
+
+def test_agents_that_never_end_an_episode_are_stopped() -> None:
+    """Episodes could end, but a greedy agent that starts with zeros stays where it is."""
+    greedy = AgentSettings(epsilon=Epsilon(0.0))
+    with pytest.raises(WorldError, match=r"no episode of agent 0 has ended in the last 4,\d{3},\d"):
+        qstep.train(trap(ends=False), episodes=2, agents=1, settings=greedy)
+    explored = AgentSettings(epsilon=Epsilon(0.5))
+    qstep.train(trap(ends=True), episodes=2, agents=1, settings=explored)
+
+
 def test_resume_of_another_run_is_refused(whole: Path) -> None:
     error = train("gridworld", *SHORT, "--alpha", "0.25", "--out", whole, "--resume").exception
     assert isinstance(error, CheckpointError)
@@ -459,6 +496,42 @@ def test_greedy_policy_is_played_exactly() -> None:
     error = 4 * np.std(returns) / np.sqrt(len(returns))  # four standard errors of the sample
     assert found.mean_return == pytest.approx(float(np.mean(returns)), abs=error)
     assert found.success == pytest.approx(found.mean_return)
+
+
+def followed(world: World, policy: NDArray[np.int64]) -> tuple[float, float]:
+    """Return the mean return and length of a policy's episode, step by step over all states."""
+    chosen = policy[world.state] == world.action
+    state, following = world.state[chosen], world.next_state[chosen]
+    reward, goes_on = world.reward[chosen], ~world.terminated[chosen]
+    at, total, length = world.start, 0.0, 0.0
+    for _ in range(world.max_episode_steps):
+        flow = at[state] * world.probability[chosen]
+        total, length = total + flow @ reward, length + at.sum()
+        at = np.bincount(following, flow * goes_on, world.states)
+    return total, length
+
+
+@pytest.mark.parametrize("limit", [1, 2, 9, 1000, 1001])
+@pytest.mark.parametrize("name", ["gridworld", "FrozenLake-v1", "Taxi-v3", "river.npz"])
+def test_greedy_policy_that_goes_round_is_played_exactly(
+    name: str, limit: int, tmp_path: Path
+) -> None:
+    if name == "river.npz":
+        name = str(endless(tmp_path / name))
+    world = World.named(name).limited(limit)
+    for seed in range(5):
+        policy = np.random.default_rng(seed).integers(0, world.actions, world.states)
+        found = played(world, policy)
+        expected = followed(world, policy)
+        assert (found.mean_return, found.mean_length) == pytest.approx(expected, 1e-11, 1e-11)
+
+
+def test_greedy_policy_that_goes_round_for_ever_is_played_at_once(tmp_path: Path) -> None:
+    """Step by step this would take hours."""
+    world = World.named(str(endless(tmp_path / "river.npz"))).limited((1 << 48) - 1)
+    found = played(world, np.ones(6, np.int64))
+    assert found.mean_length == (1 << 48) - 1
+    assert found.mean_return == 5 * 0.25 + (1 << 48) - 6
 
 
 @pytest.mark.parametrize(

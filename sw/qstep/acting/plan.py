@@ -9,6 +9,7 @@ from typing import Any
 from qstep.acting.agent import AgentSettings
 from qstep.acting.config import CIRCUITS, LANE_AGENTS, MOST_AGENTS, MOST_LANES, Algorithm
 from qstep.acting.epsilon import Epsilon
+from qstep.acting.reach import endless
 from qstep.acting.training import Budget
 from qstep.acting.world import World
 from qstep.acting.world_table import WorldTable
@@ -146,7 +147,21 @@ def planned(
         )
     elif lanes not in (None, config.lanes):
         raise ConfigError(f"lanes is {lanes}; the configuration has {config.lanes}")
+    _check_episodes_end(world, budget)
     return AgentsPlan(world, config, tuple(settings), budget)
+
+
+def _check_episodes_end(world: World, budget: Budget) -> None:
+    """Raise ConfigError if episodes are to be counted in a world where one may never end."""
+    if budget.episodes is None or world.max_episode_steps:
+        return
+    stuck = endless(world)
+    if len(stuck):
+        raise ConfigError(
+            f"episodes is {budget.episodes}, but no episode can end from state {stuck[0]} (states like "
+            f"it: {len(stuck)}); count the run in steps (--steps), or limit the steps of an episode "
+            "(--max-episode-steps)"
+        )
 
 
 def _settings(settings: AgentSettings | None, agents: int, budget: Budget) -> list[AgentSettings]:

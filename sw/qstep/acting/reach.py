@@ -10,16 +10,33 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from qstep.acting.world import World
 
-__all__ = ["doubts", "success_reward", "visited"]
+__all__ = ["doubts", "endless", "success_reward", "visited"]
 
 
 def visited(world: World, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return the result of :meth:`~qstep.acting.world.World.visited`."""
     leads = allowed[world.state, world.action] & ~world.terminated
-    first = np.searchsorted(world.state[leads], np.arange(world.states + 1)).tolist()
-    following = world.next_state[leads].tolist()
-    seen = [False] * world.states
-    waiting = world.start_state.tolist()
+    return _reached(world.states, world.state[leads], world.next_state[leads], world.start_state)
+
+
+def endless(world: World) -> NDArray[np.intp]:
+    """Return the states that an agent can reach and from which no episode can terminate."""
+    acts = visited(world, np.ones((world.states, world.actions), np.bool_))
+    goes_on = ~world.terminated
+    ending = np.unique(world.state[world.terminated])
+    ends = _reached(world.states, world.next_state[goes_on], world.state[goes_on], ending)
+    return np.flatnonzero(acts & ~ends)
+
+
+def _reached(
+    states: int, source: NDArray[np.int32], target: NDArray[np.int32], begin: NDArray[np.int32]
+) -> NDArray[np.bool_]:
+    """Return the states that steps from `source` to `target` reach from those of `begin`."""
+    order = np.argsort(source, kind="stable")
+    first = np.searchsorted(source[order], np.arange(states + 1)).tolist()
+    following = target[order].tolist()
+    seen = [False] * states
+    waiting = begin.tolist()
     for state in waiting:
         seen[state] = True
     while waiting:

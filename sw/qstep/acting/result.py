@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,6 +27,8 @@ _EXACT = 1e-9
 _NEAR = 0.01
 _MOST_STEPS = 1000
 _REST = 1e-12
+_SAME = 1e-15
+"""Share of the probability by which two vectors of it may differ and still count as equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,23 +51,50 @@ class Greedy:
 
 
 def played(world: World, policy: NDArray[np.int64]) -> Greedy:
-    """Return the performance of a policy, shape (S,), within the limit of steps, or 1000 without one."""
-    chosen = policy[world.state] == world.action
-    state, following = world.state[chosen], world.next_state[chosen]
+    """Return the performance of a policy, shape (S,), within the limit of steps, or 1000 without one.
+
+    The probability of being in each visited state is followed step by step. Once these are, up to a
+    common factor, what they were some steps earlier, the remaining steps are a geometric series.
+    """
+    visited = world.visited(np.eye(world.actions, dtype=np.bool_)[policy])
+    chosen = visited[world.state] & (policy[world.state] == world.action)
+    goes_on = ~world.terminated[chosen]
+    number = np.cumsum(visited) - 1
+    state, following = number[world.state[chosen]], number[world.next_state[chosen]] * goes_on
     probability, reward = world.probability[chosen], world.reward[chosen]
-    terminated = world.terminated[chosen]
     goal = world.success_reward
-    at = world.start
-    total = success = length = 0.0
-    for _ in range(world.max_episode_steps or _MOST_STEPS):
+    wins = ~goes_on & (reward == goal)
+    limit = world.max_episode_steps or _MOST_STEPS
+    at, step = world.start[visited], 0
+    found = np.zeros(3)  # return, success, length
+    earlier, found_earlier, earlier_step = at, found, 0
+    periodic = False
+    while step < limit:
         flow = at[state] * probability
-        total += float(flow @ reward)
-        success += float(flow[terminated & (reward == goal)].sum())
-        length += float(at.sum())
-        at = np.bincount(following, flow * ~terminated, world.states).astype(np.float64)
-        if at.sum() < _REST:
+        found = found + np.array([flow @ reward, flow[wins].sum(), at.sum()])
+        at = np.bincount(following, flow * goes_on, len(at)).astype(np.float64)
+        step += 1
+        mass = float(at.sum())
+        if mass < _REST:
             break
+        factor = mass / float(earlier.sum())
+        if not periodic and np.abs(at - factor * earlier).sum() <= _SAME * mass:
+            periodic = True
+            periods = (limit - step) // (step - earlier_step)
+            found = found + (found - found_earlier) * _powers(factor, periods)
+            at = at * factor**periods
+            step += periods * (step - earlier_step)
+        elif step >= 2 * earlier_step:
+            earlier, found_earlier, earlier_step = at, found, step
+    total, success, length = (float(value) for value in found)
     return Greedy(total, None if goal is None else success, length)
+
+
+def _powers(factor: float, most: int) -> float:
+    """Return the sum of the powers 1 to `most` of a factor above 0."""
+    if factor == 1:
+        return most
+    return factor * math.expm1(most * math.log(factor)) / (factor - 1)
 
 
 @dataclass(frozen=True)

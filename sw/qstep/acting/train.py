@@ -47,7 +47,7 @@ def train(
         As for :func:`qstep.open`.
     steps, episodes : int, optional
         How long every agent learns; give one of them. Default: 2000 episodes. Episodes are counted at
-        looks, so some agents make more.
+        looks, so some agents make more. If episodes need not end, `steps` is needed.
     agents : int, optional
         P, 1..2048. Default: one for each of `settings`, or 8.
     algorithm : Algorithm or str
@@ -77,7 +77,8 @@ def train(
     Raises
     ------
     ConfigError, WorldError, DeviceError
-        A value is illegal, the world does not fit, or the device fails.
+        A value is illegal, the world does not fit, episodes are counted and do not end, or the
+        device fails.
 
     Examples
     --------

@@ -22,7 +22,7 @@ from qstep.acting.point import Point, look
 from qstep.acting.world import World
 from qstep.checkpoint import Checkpoint
 from qstep.checks import integer
-from qstep.errors import CheckpointError, ConfigError, DeviceError
+from qstep.errors import CheckpointError, ConfigError, DeviceError, WorldError
 from qstep.protocol import MOST_STEPS
 
 __all__ = ["Budget", "Training"]
@@ -32,6 +32,9 @@ _FIRST_STEPS = 128
 
 _GROWTH = 8
 """A piece has one part in this many of the steps before it."""
+
+_QUIET_STEPS, _QUIET_SHARE = 1 << 22, 15 / 16
+"""A run is stuck if no episode of an agent ended in so many steps, and in so much of the run."""
 
 _SLICE = 1 << 22
 """Steps of all agents between two chances to interrupt: a tenth of a second on the model."""
@@ -140,9 +143,33 @@ class Training:
         self._left = self.budget.piece(counters[0].steps)
 
     def __iter__(self) -> Iterator[Point]:
+        """Make the run.
+
+        Raises
+        ------
+        WorldError
+            The run is counted in episodes, and an agent's last one does not seem to end.
+        """
         while not self.budget.spent(self._looked):
             self.advance(self._left)
             yield self.points[-1]
+            self._check_progress()
+
+    def _check_progress(self) -> None:
+        last = self.points[-1]
+        if self.budget.episodes is None or last.steps < _QUIET_STEPS:
+            return
+        for agent, ended in enumerate(last.episodes):
+            earlier = (point.steps for point in self.points if point.episodes[agent] < ended)
+            quiet = last.steps - max(earlier, default=0)
+            if ended < self.budget.episodes and quiet >= max(
+                _QUIET_STEPS, _QUIET_SHARE * last.steps
+            ):
+                raise WorldError(
+                    f"no episode of agent {agent} has ended in the last {quiet:,} steps, so "
+                    f"{self.budget.episodes} episodes may take for ever; count the run in steps "
+                    "(--steps), or limit the steps of an episode (--max-episode-steps)"
+                )
 
     def advance(self, steps: int) -> int:
         """Let every agent make up to `steps` steps, not beyond the next look; return the number made.
