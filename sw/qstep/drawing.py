@@ -14,9 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from qstep.errors import DrawingError
-from qstep.files import write_atomically
-from qstep.plotting import Draw, WritePictures, image, picture_format, write_pictures
+from qstep.plotting import Draw, WritePictures, image, picture_format, write_images, write_pictures
 
 __all__ = ["drawing"]
 
@@ -31,7 +29,7 @@ def drawing() -> Iterator[WritePictures]:
     Raises
     ------
     DrawingError
-        The process failed; it gave the reason on stderr.
+        A picture cannot be drawn or written, or the process failed; all other pictures are written.
     """
     if "matplotlib" in sys.modules:
         yield write_pictures
@@ -42,16 +40,20 @@ def drawing() -> Iterator[WritePictures]:
         [sys.executable, "-P", "-m", __name__],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         process_group=0 if os.name == "posix" else None,
     ) as process:
 
         def write(pictures: Mapping[Path, Draw]) -> None:
             jobs = [(picture_format(path), draw) for path, draw in pictures.items()]
-            images, _ = process.communicate(pickle.dumps(jobs))
-            if process.returncode != 0:
-                raise DrawingError(f"the process that draws ended with status {process.returncode}")
-            for path, data in zip(pictures, pickle.loads(images), strict=True):
-                write_atomically(path, data)
+            images, said = process.communicate(pickle.dumps(jobs))
+            if process.returncode == 0:
+                drawn = pickle.loads(images)
+            else:
+                reason = said.decode(errors="replace").strip().rpartition("\n")[2]
+                why = f"the process that draws ended with status {process.returncode} {reason}"
+                drawn = [why.rstrip()] * len(jobs)
+            write_images(dict(zip(pictures, drawn, strict=True)))
 
         try:
             yield write
@@ -67,7 +69,7 @@ def _serve() -> None:
     gc.freeze()  # as at the end of a command: Python looks through all that is left before it ends
     asked = sys.stdin.buffer.read()
     if asked:  # else the command has ended
-        images = [image(draw(), format_) for format_, draw in pickle.loads(asked)]
+        images = [image(draw, format_) for format_, draw in pickle.loads(asked)]
         sys.stdout.buffer.write(pickle.dumps(images))
 
 

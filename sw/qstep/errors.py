@@ -11,6 +11,7 @@ __all__ = [
     "ConfigMismatchError",
     "DeadlineError",
     "DeviceError",
+    "DrawingError",
     "EnvironmentSpaceError",
     "FileFormatError",
     "LinkError",
@@ -91,8 +92,8 @@ class BuildError(QStepError, RuntimeError):
     """A bitstream cannot be built: it does not fit, its clock is not met, or a tool failed."""
 
 
-class DrawingError(QStepError, RuntimeError):
-    """The process that draws pictures failed."""
+class DrawingError(FileFormatError):
+    """A picture cannot be drawn or written; everything else of the command is done."""
 
 
 class DeviceError(QStepError, RuntimeError):

@@ -58,11 +58,11 @@ class CsvMetrics:
                 write_atomically(path, kept.encode())
             self._file = path.open("a" if kept else "w", encoding="utf-8", newline="", buffering=1)
             written.append(path)
+            self._rows = csv.writer(self._file, lineterminator="\n")
+            if not kept:
+                self._rows.writerow(_COLUMNS)
         except OSError as cause:
             raise FileFormatError(f"{path}: metrics cannot be written: {cause}") from cause
-        self._rows = csv.writer(self._file, lineterminator="\n")
-        if not kept:
-            self._rows.writerow(_COLUMNS)
 
     def __call__(self, step: int, values: Mapping[str, float], /) -> None:
         """Write one row per number."""
@@ -134,6 +134,9 @@ class TensorBoardMetrics:
 def write_metrics(target: Path | None, after: int | None = None) -> Iterator[Metrics | None]:
     """Yield a writer to a CSV file or to a folder for TensorBoard; None without a target.
 
+    If writing fails later, for example because the disk is full, the run goes on without metrics, and
+    the error is raised at the end of the context.
+
     Parameters
     ----------
     target : Path or None
@@ -162,7 +165,21 @@ def write_metrics(target: Path | None, after: int | None = None) -> Iterator[Met
         return
     is_file = target.suffix == ".csv"
     writer = CsvMetrics(target, after) if is_file else TensorBoardMetrics(target)
+    failures: list[OSError] = []
+
+    def write(step: int, values: Mapping[str, float], /) -> None:
+        if not failures:
+            try:
+                writer(step, values)
+            except OSError as failure:
+                failures.append(failure)
+
     try:
-        yield writer
+        yield write
     finally:
-        writer.close()
+        try:
+            writer.close()
+        except OSError as failure:
+            failures.append(failure)
+    if failures:
+        raise FileFormatError(f"{target}: metrics are incomplete: {failures[0]}")

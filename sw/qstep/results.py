@@ -1,4 +1,4 @@
-"""The files of a finished run in its folder: what was learnt, the history, pictures."""
+"""The files of a finished run in its folder: what was learnt, the history and, last, pictures."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from qstep.files import write_atomically
 from qstep.json_text import json_text
 from qstep.plotting import Draw, WritePictures
 
-__all__ = ["Results", "write_results"]
+__all__ = ["Results", "draw_results", "write_results"]
 
 Writer: TypeAlias = Callable[[Path], object]
 """Writes a file."""
@@ -34,20 +34,20 @@ class Results(NamedTuple):
     pictures: Mapping[str, Draw | None]
 
 
-def write_results(folder: Path, results: Results, write_pictures: WritePictures) -> dict[str, Path]:
-    """Write what was learnt, ``history.json`` and the pictures.
+def write_results(folder: Path, results: Results) -> dict[str, Path]:
+    """Write what was learnt and ``history.json``.
 
     Parameters
     ----------
     folder : Path
         Must exist; files with these names are replaced.
     results : Results
-    write_pictures : WritePictures
 
     Returns
     -------
     dict of str to Path
-        The files by their content: ``learning curve`` is ``learning_curve.png``.
+        The files by their content: ``learning curve`` is ``learning_curve.png``. The pictures are
+        included, although :func:`draw_results` has yet to draw them.
 
     Raises
     ------
@@ -60,12 +60,21 @@ def write_results(folder: Path, results: Results, write_pictures: WritePictures)
     write_atomically(
         folder / "history.json", (json_text(results.history, indent=None) + "\n").encode()
     )
-    drawn = {folder / name: draw for name, draw in results.pictures.items() if draw is not None}
-    write_pictures(drawn)
-    for name in results.pictures:
-        if folder / name not in drawn:
-            (folder / name).unlink(
-                missing_ok=True
-            )  # these results replace the run that it belongs to
-    files = [*(folder / name for name in (*results.learnt, "history.json")), *drawn]
+    drawn = [name for name, draw in results.pictures.items() if draw is not None]
+    for name in results.pictures.keys() - drawn:
+        (folder / name).unlink(missing_ok=True)  # these results replace the run that it belongs to
+    files = [folder / name for name in (*results.learnt, "history.json", *drawn)]
     return {file.stem.replace("_", " "): file for file in files}
+
+
+def draw_results(folder: Path, results: Results, write_pictures: WritePictures) -> None:
+    """Draw the pictures of a run whose results are written and told, so that a failure costs no more.
+
+    Raises
+    ------
+    DrawingError
+        A picture cannot be drawn or written; the message names it. The others are there.
+    """
+    write_pictures(
+        {folder / name: draw for name, draw in results.pictures.items() if draw is not None}
+    )

@@ -8,9 +8,10 @@ import matplotlib.image
 import pytest
 from rich.console import Console
 
+from qstep.plotting import write_picture
 from qstep_fpga.board import load
 from qstep_fpga.explore.grid import Point, grid
-from qstep_fpga.explore.plot import plot
+from qstep_fpga.explore.plot import draw
 from qstep_fpga.explore.result import Exploration, Result
 from qstep_fpga.explore.table import render
 
@@ -77,7 +78,7 @@ def test_table_has_every_result_and_fits_a_terminal() -> None:
 @pytest.mark.unit
 @pytest.mark.parametrize("exploration", [SWEEP, MIXED], ids=["one-board", "two-boards"])
 def test_picture_is_written(exploration: Exploration, tmp_path: Path) -> None:
-    plot(exploration, tmp_path / "new" / "front.png")
+    write_picture(draw(exploration), tmp_path / "new" / "front.png")
     image = matplotlib.image.imread(tmp_path / "new" / "front.png")
     colours = {tuple(row) for row in (image[..., :3] * 255).round().astype(int).reshape(-1, 3)}
     assert (0x00, 0x72, 0xB2) in colours

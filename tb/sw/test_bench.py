@@ -29,7 +29,7 @@ from qstep.bench.html import page, write_page
 from qstep.bench.limits import BAUDS
 from qstep.bench.machine import machine, versions
 from qstep.bench.measure import Absent, Benchmark, Form
-from qstep.bench.plot import draw, plot
+from qstep.bench.plot import draw
 from qstep.bench.report import BenchReport, run
 from qstep.bench.table import render
 from qstep.bench.yardstick import compiler_version
@@ -37,11 +37,16 @@ from qstep.cli.bench import command
 from qstep.config import Config, Link
 from qstep.errors import FileFormatError, ToolMissingError
 from qstep.json_text import json_text
+from qstep.plotting import write_picture
 
 pytestmark = pytest.mark.unit
 
 HELD = Config(64, 4, loop_depth=3, link=Link(24_000_000, 1_000_000))
 """A table so small that a loop of this depth holds transitions back."""
+
+
+def write_plot(report: BenchReport, path: Path) -> None:
+    write_picture(draw(report), path)
 
 
 def silent(what: str, done: int, total: int) -> None:
@@ -214,15 +219,17 @@ def test_the_table_says_where_boards_come_from_if_there_are_none(quick_report: B
 def test_the_plot_is_written_also_for_one_workload(
     quick_report: BenchReport, tmp_path: Path
 ) -> None:
-    plot(quick_report, tmp_path / "new" / "both.png")
-    plot(replace(quick_report, systems=quick_report.systems[1:]), tmp_path / "one.png")
+    write_picture(draw(quick_report), tmp_path / "new" / "both.png")
+    write_picture(
+        draw(replace(quick_report, systems=quick_report.systems[1:])), tmp_path / "one.png"
+    )
     both, one = (tmp_path / "new" / "both.png").read_bytes(), (tmp_path / "one.png").read_bytes()
     assert both.startswith(b"\x89PNG")
     assert one.startswith(b"\x89PNG")
     assert height(both) > height(one) > 200
 
 
-@pytest.mark.parametrize("write", [plot, write_page])
+@pytest.mark.parametrize("write", [write_plot, write_page])
 def test_a_folder_that_cannot_be_made_is_refused(
     quick_report: BenchReport, tmp_path: Path, write: Callable[[BenchReport, Path], None]
 ) -> None:
@@ -268,7 +275,7 @@ def test_the_command_prints_and_writes_what_was_measured(
     assert builds == [[made_up_build(HELD)], load_reports([])]
 
 
-@pytest.mark.parametrize("write", [plot, write_page])
+@pytest.mark.parametrize("write", [write_plot, write_page])
 def test_what_cannot_be_written_whole_leaves_the_old_file(
     quick_report: BenchReport,
     tmp_path: Path,

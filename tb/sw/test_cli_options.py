@@ -66,7 +66,7 @@ def test_json_has_null_for_a_number_that_is_not_finite(
         "ok": True,
     }
     assert Path("a.json").read_text(encoding="utf-8") == printed
-    write_results(Path(), Results({}, {"curve": [math.nan, 1]}, {}), lambda drawn: None)
+    write_results(Path(), Results({}, {"curve": [math.nan, 1]}, {}))
     assert Path("history.json").read_text(encoding="utf-8") == '{"curve": [null, 1]}\n'
 
 

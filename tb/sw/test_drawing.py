@@ -8,15 +8,18 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from qstep import drawing
 from qstep.errors import DrawingError, FileFormatError
 from qstep.grid_map import GridMap
 from qstep.learn.plots import draw_policy
-from qstep.plotting import write_picture
+from qstep.plotting import write_picture, write_pictures
 
 pytestmark = pytest.mark.unit
 
@@ -31,7 +34,8 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
             super().__init__(*arguments, **options)  # type: ignore[call-overload]
             processes.append(self)
 
-    monkeypatch.delitem(sys.modules, "matplotlib", raising=False)
+    here = SimpleNamespace(modules={}, executable=sys.executable)
+    monkeypatch.setattr(drawing, "sys", here)
     monkeypatch.setattr(subprocess, "Popen", Noted)
     return processes
 
@@ -41,9 +45,9 @@ def test_the_process_draws_what_would_be_drawn_here(
 ) -> None:
     grid = GridMap(("S.", ".G"), ((0, 1), (0, -1), (-1, 0), (1, 0)))
     draw = partial(draw_policy, "two by two", grid, np.arange(16.0).reshape(4, 4))
-    there, nowhere = tmp_path / "there.png", tmp_path / "no/folder.png"
+    there, nowhere = tmp_path / "there.png", tmp_path / "there.png/inside.png"
     with (
-        pytest.raises(FileFormatError, match=r"no/folder\.png: cannot be written: No such file"),
+        pytest.raises(FileFormatError, match=r"there\.png: cannot be made"),
         drawing.drawing() as write,
     ):
         write({there: draw, nowhere: draw})
@@ -55,17 +59,38 @@ def test_the_process_draws_what_would_be_drawn_here(
     assert there.read_bytes() == (tmp_path / "here.png").read_bytes()
 
 
-def test_a_picture_that_cannot_be_drawn_is_an_error(
-    begun: list[subprocess.Popen[bytes]], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("here", [True, False])
+def test_a_picture_that_cannot_be_drawn_costs_no_other(
+    here: bool, begun: list[subprocess.Popen[bytes]], tmp_path: Path
 ) -> None:
-    with (
-        pytest.raises(DrawingError, match="the process that draws ended with status 1"),
-        drawing.drawing() as write,
-    ):
-        write({tmp_path / "root.png": partial(math.sqrt, -1)})  # type: ignore[dict-item]
-    assert "ValueError: math domain error" in capfd.readouterr().err
-    assert [process.returncode for process in begun] == [1]
-    assert list(tmp_path.iterdir()) == []
+    root, plain = tmp_path / "root.png", tmp_path / "plain.png"
+    root.write_text("of other results", encoding="utf-8")
+    pictures: Any = {root: partial(math.sqrt, -1), plain: Figure}
+    refused = pytest.raises(
+        DrawingError, match=r"root\.png cannot be drawn: ValueError: math domain"
+    )
+    if here:
+        with refused:
+            write_pictures(pictures)
+    else:
+        with refused, drawing.drawing() as write:
+            write(pictures)
+        assert [process.returncode for process in begun] == [0]
+    assert list(tmp_path.iterdir()) == [plain]
+
+
+def test_a_process_that_fails_is_one_line(
+    begun: list[subprocess.Popen[bytes]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "matplotlib.py").touch()
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    why = r"a\.png cannot be drawn: the process that draws ended with status 1 ModuleNotFoundError: .*"
+    with pytest.raises(DrawingError, match=why), drawing.drawing() as write:
+        write({tmp_path / "a.png": Figure})
+    assert capfd.readouterr() == ("", "")
 
 
 def test_the_process_ends_when_whoever_began_it_is_gone() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
 import math
 import sys
@@ -17,10 +18,11 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tensorboard.util.tensor_util import make_ndarray
 
 import qstep
+from qstep import cli
 from qstep.acting.point import Point
 from qstep.cli import dqn, pqn, train
 from qstep.errors import FileFormatError, ToolMissingError
-from qstep.metrics import write_metrics
+from qstep.metrics import CsvMetrics, write_metrics
 
 pytestmark = pytest.mark.unit
 
@@ -227,3 +229,22 @@ def test_refused_run_leaves_the_metrics_that_are_there(tmp_path: Path) -> None:
 
 def test_metrics_of_a_table_need_no_tensorboard() -> None:
     assert "tensorboard" not in loaded_by("import qstep.metrics")
+
+
+@pytest.mark.parametrize("words", ["train gridworld", "train gridworld --act host", "dqn cartpole"])
+def test_metrics_that_fail_cost_nothing_else(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: CsvMetrics, step: int, values: Mapping[str, float], /) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(CsvMetrics, "__call__", full)
+    folder, target = tmp_path / "run", tmp_path / "m.csv"
+    more = ["--episodes", "20", "--out", str(folder), "--metrics", str(target)]
+    done = CliRunner().invoke(cli._qstep, [*words.split(), *more])
+    assert (
+        str(done.exception)
+        == f"{target}: metrics are incomplete: [Errno 28] No space left on device"
+    )
+    assert (folder / "learning_curve.png").exists()
+    assert f"history: {folder}/history.json\n" in done.output

@@ -65,6 +65,21 @@ def test_a_run_keeps_all_that_it_learnt(
     assert (STOPPED in done.stderr) == (status == 1)
 
 
+@pytest.mark.parametrize("act", ["device --trace {}/trace.npz", "host"])
+def test_a_drawing_that_fails_comes_after_all_else(act: str, tmp_path: Path) -> None:
+    (tmp_path / "matplotlib.py").touch()  # not the library
+    words = f"train gridworld --episodes 20 --out {tmp_path}/run --json {tmp_path}/report.json"
+    done = shell(f"qstep {words} --act {act.format(tmp_path)}", PYTHONPATH=str(tmp_path))
+    last = done.stderr.splitlines()[-1]
+    assert done.returncode == 1
+    assert last.startswith(f"error: {tmp_path}/run/learning_curve.png cannot be drawn: ")
+    assert "Traceback" not in done.stderr
+    files = json.loads((tmp_path / "report.json").read_text())["files"]
+    assert f"table: {files['table']}\n" in done.stdout
+    missing = {name for name, file in files.items() if not Path(file).exists()}
+    assert missing == {"learning curve", "policy"}
+
+
 @pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
 def test_what_an_encoding_lacks_is_escaped(encoding: str, tmp_path: Path) -> None:
     world = tmp_path / "Ж[bold].txt"

@@ -25,7 +25,7 @@ from qstep.files import write_atomically
 from qstep.metrics import write_metrics
 from qstep.npz import load_arrays
 from qstep.plotting import write_pictures
-from qstep.results import Results, write_results
+from qstep.results import Results, draw_results, write_results
 from qstep.run_folder import run_folder
 from qstep.scheduler import Threads
 from qstep.table import load_table, save_table
@@ -70,7 +70,8 @@ def _run(folder: Path, version: int) -> None:
         _checkpoint(folder, version)
         picture = partial(Figure, (1 + version, 1))
         results = Results({"table.npz": table}, {"version": version}, {"curve.png": picture})
-        write_results(folder, results, write_pictures)
+        write_results(folder, results)
+        draw_results(folder, results, write_pictures)
 
 
 def _read_run(folder: Path) -> object:

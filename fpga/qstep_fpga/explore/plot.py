@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,10 +13,9 @@ from matplotlib.ticker import LogLocator, NullLocator
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
-from qstep.plotting import write_picture
 from qstep_fpga.explore.result import Exploration, Result
 
-__all__ = ["plot"]
+__all__ = ["draw"]
 
 # Okabe and Ito's colours, which colour-blind readers can distinguish.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -36,14 +34,8 @@ _PLACES = tuple(
 )
 
 
-def plot(exploration: Exploration, path: Path) -> None:
-    """Write a picture: one point per result, with the range of its clocks, and the Pareto front.
-
-    Raises
-    ------
-    FileFormatError
-        The file cannot be written, or its suffix belongs to no picture format.
-    """
+def draw(exploration: Exploration) -> Figure:
+    """Return a picture: one point per result, with the range of its clocks, and the Pareto front."""
     results = exploration.results
     name, areas = exploration.area()
     # Not pyplot: such a figure needs no display and leaves no state in the process.
@@ -96,7 +88,7 @@ def plot(exploration: Exploration, path: Path) -> None:
     _annotate(
         ax, [(areas[index], results[index].rate, labels[index]) for index in shown if labels[index]]
     )
-    write_picture(figure, path)
+    return figure
 
 
 def _draw(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
@@ -13,9 +11,8 @@ from rich.text import Text
 
 from qstep.acting.advise import Advice, Outcome, Trial, dead_zone
 from qstep.fixed import Rounding
-from qstep.plotting import write_picture
 
-__all__ = ["plot", "render", "sentence"]
+__all__ = ["draw", "render", "sentence"]
 
 _COLOURS = {
     Outcome.REACHED: "tab:green",
@@ -86,8 +83,8 @@ def _reason(advice: Advice, trial: Trial) -> str:
             return f"not enough, loss {trial.loss:.1%}"
 
 
-def plot(advice: Advice, world: str, path: Path) -> None:
-    """Write a picture: outcomes over fraction and integer bits, a panel for each rounding mode."""
+def draw(advice: Advice, world: str) -> Figure:
+    """Return a picture: outcomes over fraction and integer bits, a panel for each rounding mode."""
     modes = list(dict.fromkeys(trial.rounding for trial in advice.trials))
     integers = [trial.number_format.integer for trial in advice.trials]
     most = max(trial.number_format.fraction for trial in advice.trials)
@@ -122,4 +119,4 @@ def plot(advice: Advice, world: str, path: Path) -> None:
     )
     patches = [Patch(color=colour, label=name.value) for name, colour in _COLOURS.items()]
     figure.legend(handles=patches, loc="outside lower center", ncols=len(patches))
-    write_picture(figure, path)
+    return figure

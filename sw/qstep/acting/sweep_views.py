@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,9 +17,8 @@ from rich.table import Table
 from qstep.acting.plots import band
 from qstep.acting.sweep_plan import AXES
 from qstep.acting.sweep_result import SweepResult
-from qstep.plotting import write_picture
 
-__all__ = ["plot_curves", "plot_map", "render"]
+__all__ = ["draw_curves", "draw_map", "render"]
 
 _ROWS = 20
 """Rows of the table; the rest is in the files."""
@@ -61,8 +59,8 @@ def render(result: SweepResult, world: str) -> Table:
     return table
 
 
-def plot_map(path: Path, world: str, result: SweepResult) -> None:
-    """Write a picture: the return, and how soon agents came near the optimum, over the two main axes.
+def draw_map(world: str, result: SweepResult) -> Figure:
+    """Return a picture: the return, and how soon agents came near the optimum, over the two main axes.
 
     If points are equal on both axes, the best one counts. Points drawn at random are dots.
     """
@@ -89,7 +87,7 @@ def plot_map(path: Path, world: str, result: SweepResult) -> None:
     figure.suptitle(
         f"{world}: {len(result.plan.points)} points, {len(result.plan.seeds)} seeds{best}"
     )
-    write_picture(figure, path)
+    return figure
 
 
 def _short(steps: float, _: object = None) -> str:
@@ -180,8 +178,8 @@ def _dots(
         axes.set_xscale("log")
 
 
-def plot_curves(path: Path, world: str, result: SweepResult) -> None:
-    """Write a picture: learning curves of the best points, medians over seeds with bands of all."""
+def draw_curves(world: str, result: SweepResult) -> Figure:
+    """Return a picture: learning curves of the best points, medians over seeds with bands of all."""
     looks = np.array(result.looks)
     shown = result.ranking[:_CURVES]
     valued = bool(result.learnt[shown[0]][0].loss)
@@ -210,4 +208,4 @@ def plot_curves(path: Path, world: str, result: SweepResult) -> None:
     figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize="small")
     which = f"the best {len(shown)} of {len(result.learnt)} points"
     figure.suptitle(f"{world}: {which}, medians and bands of {len(result.plan.seeds)} seeds")
-    write_picture(figure, path)
+    return figure

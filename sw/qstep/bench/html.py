@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+from functools import partial
 from html import escape
 from pathlib import Path
 
@@ -12,7 +13,9 @@ from rich.console import Console
 from qstep.bench.plot import draw
 from qstep.bench.report import BenchReport
 from qstep.bench.table import render
+from qstep.errors import DrawingError
 from qstep.files import make_folder, write_atomically
+from qstep.plotting import image
 
 __all__ = ["page", "write_page"]
 
@@ -46,6 +49,8 @@ def write_page(report: BenchReport, path: Path) -> None:
     ------
     FileFormatError
         The file cannot be written.
+    DrawingError
+        Its picture cannot be drawn.
     """
     make_folder(path.parent)
     write_atomically(path, page(report).encode())
@@ -53,9 +58,10 @@ def write_page(report: BenchReport, path: Path) -> None:
 
 def page(report: BenchReport) -> str:
     """Return the terminal's text and the picture as an HTML page without links."""
-    picture = io.BytesIO()
-    draw(report).savefig(picture, format="svg")
-    coded = base64.b64encode(picture.getvalue()).decode("ascii")
+    picture = image(partial(draw, report), "svg")
+    if isinstance(picture, str):
+        raise DrawingError(f"the picture of the page cannot be drawn: {picture}")
+    coded = base64.b64encode(picture).decode("ascii")
     console = Console(width=_WIDTH, record=True, file=io.StringIO(), markup=False)
     console.print(render(report))
     title = escape(f"QStep benchmark, {report.date}")

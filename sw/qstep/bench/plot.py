@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Literal
 
 from matplotlib.axes import Axes
@@ -15,24 +14,12 @@ from qstep.bench.measure import Comparison, Spread
 from qstep.bench.numbers import short
 from qstep.bench.report import BenchReport
 from qstep.bench.tables import SIMULATED
-from qstep.plotting import write_picture
 
-__all__ = ["apart", "draw", "plot"]
+__all__ = ["apart", "draw"]
 
 # Colours that colour-blind people can distinguish (Okabe and Ito), each with its own mark.
 _RATE, _KERNEL, _RATIO = "#0072b2", "#e69f00", "#009e73"
 _CORE, _LINE = "#009e73", "#000000"
-
-
-def plot(report: BenchReport, path: Path) -> None:
-    """Write the picture of a report to a file, PNG unless its suffix says otherwise.
-
-    Raises
-    ------
-    FileFormatError
-        The file cannot be written, or its suffix belongs to no picture format.
-    """
-    write_picture(draw(report), path)
 
 
 def draw(report: BenchReport) -> Figure:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from qstep.envs.maps import map_of
 from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError
 from qstep.learn.plots import draw_policy
 from qstep.learn.summary import optimum
-from qstep.plotting import write_picture
+from qstep.plotting import write_pictures
 from qstep.run_folder import run_folder
 
 __all__ = ["learn"]
@@ -88,23 +89,26 @@ def learn(
             file.unlink(missing_ok=True)  # these results replace the run that it belongs to
         on_map = map_of(grid)
         assert on_map is not None
-        write_picture(draw_policy(f"{env_id}: greedy policy", on_map, q), folder / "policy.png")
-    result = {
-        "env_id": env_id,
-        "form": form,
-        "torch_device": device,
-        "updates": told[-1].updates,
-        **hyper,
-        "seconds": round(seconds, 3),
-        "updates_per_second": round((told[-1].updates - before) / seconds),
-        "episodes": sum(progress.episodes for progress in told),
-        "wins": sum(progress.wins for progress in told),
-        "win_rate": told[-1].win_rate,
-        "optimum": optimum(World.from_env(grid), hyper["gamma"], q),
-        "progress": [{**progress._asdict(), "win_rate": progress.win_rate} for progress in told],
-        "folder": str(folder),
-    }
-    json_output.tell(result, lambda: click.echo(_in_words(result)))
+        result = {
+            "env_id": env_id,
+            "form": form,
+            "torch_device": device,
+            "updates": told[-1].updates,
+            **hyper,
+            "seconds": round(seconds, 3),
+            "updates_per_second": round((told[-1].updates - before) / seconds),
+            "episodes": sum(progress.episodes for progress in told),
+            "wins": sum(progress.wins for progress in told),
+            "win_rate": told[-1].win_rate,
+            "optimum": optimum(World.from_env(grid), hyper["gamma"], q),
+            "progress": [
+                {**progress._asdict(), "win_rate": progress.win_rate} for progress in told
+            ],
+            "folder": str(folder),
+        }
+        json_output.tell(result, lambda: click.echo(_in_words(result)))
+        draw = partial(draw_policy, f"{env_id}: greedy policy", on_map, q)
+        write_pictures({folder / "policy.png": draw})
 
 
 class _Saved:

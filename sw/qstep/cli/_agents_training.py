@@ -31,7 +31,7 @@ from qstep.errors import ConfigError, DeviceError
 from qstep.learn.plots import draw_policy
 from qstep.metrics import Metrics, write_metrics
 from qstep.plotting import WritePictures
-from qstep.results import Results, write_results
+from qstep.results import Results, draw_results, write_results
 from qstep.run_folder import run_folder
 from qstep.table import save_table
 
@@ -98,7 +98,8 @@ def train_agents(
             _run(training, name, metrics, save)
             save()
             result = TrainingResult.of(plan, training)
-            files = write_results(folder, _results(name, result), write_pictures)
+            results = _results(name, result)
+            files = write_results(folder, results)
             if trace is not None:
                 save_trace(trace, plan.config, training.lived)
                 files["trace"] = trace
@@ -109,13 +110,14 @@ def train_agents(
             if isinstance(error, DeviceError):
                 say_stopped()
             raise
-    report = {
-        "world": name,
-        "device": url,
-        **result.summary(),
-        "files": {what: str(path) for what, path in files.items()},
-    }
-    json_output.tell(report, lambda: click.echo(_in_words(report)))
+        report = {
+            "world": name,
+            "device": url,
+            **result.summary(),
+            "files": {what: str(path) for what, path in files.items()},
+        }
+        json_output.tell(report, lambda: click.echo(_in_words(report)))
+        draw_results(folder, results, write_pictures)
 
 
 def _kept_in_words(training: Training) -> str:

@@ -22,10 +22,10 @@ from qstep.deep.pqn_config import PqnConfig
 from qstep.deep.presets import preset_of
 from qstep.deep.run import GAMES, Run, Score
 from qstep.deep.summary import results, summary
-from qstep.errors import ConfigError
+from qstep.errors import ConfigError, DrawingError
 from qstep.metrics import write_metrics
 from qstep.plotting import write_pictures
-from qstep.results import write_results
+from qstep.results import draw_results, write_results
 from qstep.run_folder import run_folder
 from qstep.torch_device import choose, one_thread
 
@@ -63,6 +63,7 @@ def train(
     preset = preset_of(environment)
     given = {"total_timesteps": total_timesteps, **hyperparameters}
     reports: list[dict[str, Any]] = []
+    undrawn: list[str] = []
     for number in range(seed, seed + seeds):
         made: DqnConfig | PqnConfig
         made = preset.pqn(number) if form == "pqn" else preset.configuration(form, number)
@@ -88,20 +89,30 @@ def train(
             on_interrupt(partial(_kept_in_words, kept, reports))
             target = metrics_target if seeds == 1 else _of_seed(metrics_target, number)
             resumed_at = None if kept is None else kept.steps
-            with one_thread(), write_metrics(target, resumed_at) as run.metrics:
-                _play(run, kept)
-            if kept is None:
-                file.unlink(missing_ok=True)  # these results replace the run that it belongs to
-            files = write_results(here, results(run), write_pictures)
-        reports.append({**summary(run), "files": {what: str(p) for what, p in files.items()}})
-        if not json_output.on_stdout:
-            click.echo(_in_words(reports[-1]))
+            with write_metrics(target, resumed_at) as run.metrics:
+                with one_thread():
+                    _play(run, kept)
+                if kept is None:
+                    file.unlink(missing_ok=True)  # these results replace the run that it belongs to
+                learnt = results(run)
+                files = write_results(here, learnt)
+                reports.append(
+                    {**summary(run), "files": {what: str(p) for what, p in files.items()}}
+                )
+                if not json_output.on_stdout:
+                    click.echo(_in_words(reports[-1]))
+                try:
+                    draw_results(here, learnt, write_pictures)
+                except DrawingError as failure:  # it must not cost the other seeds
+                    undrawn.append(str(failure))
 
     def in_words() -> None:
         if seeds > 1:
             click.echo(_all_in_words(reports))
 
     json_output.tell(reports if seeds > 1 else reports[0], in_words)
+    if undrawn:
+        raise DrawingError("; ".join(undrawn))
 
 
 def _of_seed(target: Path | None, number: int) -> Path | None:

@@ -6,6 +6,7 @@ import itertools
 import math
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from qstep.cli._room import room_for
 from qstep.errors import DeviceError, SchedulerError
 from qstep.files import write_atomically
 from qstep.json_text import json_text
+from qstep.plotting import write_pictures
 from qstep.run_folder import run_folder
 from qstep.scheduler import Workers
 
@@ -67,7 +69,7 @@ def run_sweep(
 
     A checkpoint is saved every second, on Ctrl-C and on failure.
     """
-    from qstep.acting.sweep_views import plot_curves, plot_map, render
+    from qstep.acting.sweep_views import draw_curves, draw_map, render
 
     with run_folder(folder, resume, overwrite) as file, room_for(json_output.file):
         sweep = Sweep(plan, url, agents, workers)
@@ -98,21 +100,25 @@ def run_sweep(
         report["train"] = _train_command(name, result)
         report["files"] = {what: str(path) for what, path in files.items()}
         write_atomically(files["points"], f"{json_text(report)}\n".encode())
-        plot_map(files["heat map"], name, result)
-        plot_curves(files["learning curves"], name, result)
 
-    def in_words() -> None:
-        console().print(render(result, name))
-        if result.steps:
-            click.echo(
-                f"{result.steps:,} steps in {result.seconds:.1f} s, "
-                f"{result.steps / result.seconds / 1e6:.3g} million steps/s"
-            )
-        for what, path in files.items():
-            click.echo(f"{what}: {path}")
-        click.echo(f"train the best: {report['train']}")
+        def in_words() -> None:
+            console().print(render(result, name))
+            if result.steps:
+                click.echo(
+                    f"{result.steps:,} steps in {result.seconds:.1f} s, "
+                    f"{result.steps / result.seconds / 1e6:.3g} million steps/s"
+                )
+            for what, path in files.items():
+                click.echo(f"{what}: {path}")
+            click.echo(f"train the best: {report['train']}")
 
-    json_output.tell(report, in_words)
+        json_output.tell(report, in_words)
+        write_pictures(
+            {
+                files["heat map"]: partial(draw_map, name, result),
+                files["learning curves"]: partial(draw_curves, name, result),
+            }
+        )
 
 
 def _run(sweep: Sweep, name: str, file: Path) -> None:

@@ -30,7 +30,7 @@ from qstep.learn.summary import results, summary
 from qstep.learn.train import Learner, Plan, identity
 from qstep.metrics import write_metrics
 from qstep.plotting import WritePictures
-from qstep.results import write_results
+from qstep.results import draw_results, write_results
 from qstep.run_folder import run_folder
 
 __all__ = ["configuration", "optimum_in_words", "train"]
@@ -87,7 +87,8 @@ def train(
             _run(learner, file)
             seconds = time.monotonic() - begun
             _save(learner, file)
-            files = write_results(folder, results(learner), write_pictures)
+            learnt = results(learner)
+            files = write_results(folder, learnt)
         except (KeyboardInterrupt, DeviceError) as error:
             _save(learner, file)
             on_interrupt(
@@ -99,15 +100,16 @@ def train(
             if isinstance(error, DeviceError):
                 say_stopped()
             raise
-    steps = sum(episode.length for episode in learner.result.episodes[first:])
-    report = {
-        "device": url,
-        **summary(learner),
-        "seconds": round(seconds, 3),
-        "steps_per_second": round(steps / seconds),
-        "files": {name: str(path) for name, path in files.items()},
-    }
-    json_output.tell(report, lambda: click.echo(_in_words(report)))
+        steps = sum(episode.length for episode in learner.result.episodes[first:])
+        report = {
+            "device": url,
+            **summary(learner),
+            "seconds": round(seconds, 3),
+            "steps_per_second": round(steps / seconds),
+            "files": {name: str(path) for name, path in files.items()},
+        }
+        json_output.tell(report, lambda: click.echo(_in_words(report)))
+        draw_results(folder, learnt, write_pictures)
 
 
 def _run(learner: Learner, file: Path) -> None:

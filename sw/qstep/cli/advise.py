@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -10,7 +11,7 @@ from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import FiniteRange, seed_option
 from qstep.cli._room import room_for
 from qstep.fixed import Rounding
-from qstep.plotting import picture_format
+from qstep.plotting import picture_format, write_pictures
 
 __all__ = ["command"]
 
@@ -66,7 +67,7 @@ def command(
     WORLD is a map, a world file, or an environment with a transition table.
     """
     from qstep.acting.advise import Trial, advise
-    from qstep.acting.advise_views import plot, render, sentence
+    from qstep.acting.advise_views import draw, render, sentence
     from qstep.acting.world import World
     from qstep.cli._console import console, task_bar
 
@@ -91,7 +92,6 @@ def command(
             seed=seed,
             progress=progress,
         )
-        plot(advice, world, plot_file)
 
     def in_words() -> None:
         console().print(render(advice, world))
@@ -102,4 +102,5 @@ def command(
             click.echo(" ".join(map(str, ("Try: qstep train", world, *words))))
 
     json_output.tell(advice.to_dict(), in_words)
+    write_pictures({plot_file: partial(draw, advice, world)})
     click.echo(str(plot_file), err=json_output.on_stdout)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -10,7 +11,7 @@ from qstep.bench.systems import NAMES, TABLES
 from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import torch_device_option
 from qstep.cli._room import room_for
-from qstep.plotting import picture_format
+from qstep.plotting import picture_format, write_pictures
 
 __all__ = ["command"]
 
@@ -63,7 +64,7 @@ def command(
     """
     from qstep.bench.boards import load_reports
     from qstep.bench.html import write_page
-    from qstep.bench.plot import plot
+    from qstep.bench.plot import draw
     from qstep.bench.report import run
     from qstep.bench.systems import load
     from qstep.bench.table import render
@@ -86,6 +87,6 @@ def command(
         report = run(systems, rounds, seconds, progress, builds)
     json_output.tell(report.to_dict(), lambda: console().print(render(report)))
     if plot_file is not None:
-        plot(report, plot_file)
+        write_pictures({plot_file: partial(draw, report)})
     if html_file is not None:
         write_page(report, html_file)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from qstep.cli._interrupt import command_line, on_interrupt
 from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import jobs_option, scheduler_option, seeds_option
 from qstep.cli._room import room_for
-from qstep.plotting import picture_format
+from qstep.plotting import picture_format, write_pictures
 
 __all__ = ["command"]
 
@@ -76,7 +77,7 @@ def command(
     from qstep.cli._console import console, task_bar
     from qstep_fpga.board import load, names
     from qstep_fpga.explore.grid import grid
-    from qstep_fpga.explore.plot import plot
+    from qstep_fpga.explore.plot import draw
     from qstep_fpga.explore.sweep import explore
     from qstep_fpga.explore.table import render
     from qstep_fpga.workers import workers
@@ -103,5 +104,5 @@ def command(
 
         exploration = explore(points, what, range(1, seeds + 1), jobs, who, say, progress)
     json_output.tell(exploration.to_dict(), lambda: console().print(render(exploration)))
-    plot(exploration, plot_file)
+    write_pictures({plot_file: partial(draw, exploration)})
     say(str(plot_file))

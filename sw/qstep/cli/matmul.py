@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import click
 from qstep import extras
 from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._room import room_for
-from qstep.plotting import picture_format, write_picture
+from qstep.plotting import picture_format, write_pictures
 
 __all__ = ["command"]
 
@@ -73,7 +74,7 @@ def command(
         report = matmul.compare(sizes, rounds, progress=progress)
     json_output.tell(asdict(report), lambda: _show(report))
     if plot_file is not None:
-        write_picture(matmul.draw(report), plot_file)
+        write_pictures({plot_file: partial(matmul.draw, report)})
 
 
 def _show(report: Any) -> None:
