@@ -142,7 +142,7 @@ def test_signal_after_the_files_were_written_names_them(
 ) -> None:
     typed = ["train", "gridworld", "--act", act, "--episodes", "3", "--out", str(tmp_path)]
     last = ended_by_a_signal(monkeypatch, where, *typed)
-    names = ["checkpoint.npz", "table.npz", "history.json", "learning_curve.png", "policy.png"]
+    names = ["checkpoint.npz", "table.npz", "history.json"]
     assert last == f"stopped; written: {', '.join(str(tmp_path / name) for name in names)}"
 
 
