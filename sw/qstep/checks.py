@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 from numbers import Real
 from typing import cast
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from qstep.errors import ConfigError
 
-__all__ = ["boolean", "integer", "real", "shown"]
+__all__ = ["boolean", "did_you_mean", "integer", "real", "shown"]
 
 _MOST_CHARACTERS = 80
 
@@ -35,6 +36,21 @@ def boolean(name: str, value: object) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise ConfigError(f"{name} is {shown(value)}; it must be true or false")
     return bool(value)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a question that names the known names most like an unknown one; empty if none is.
+
+    Examples
+    --------
+    >>> did_you_mean("gridwrld", ["gridworld", "snake"])
+    ' Did you mean gridworld?'
+    """
+    from difflib import get_close_matches  # slow to import, and only errors need it
+
+    by_lower = {own.lower(): own for own in known}
+    close = [by_lower[own] for own in get_close_matches(name.lower(), by_lower, cutoff=0.7)]
+    return f" Did you mean {' or '.join(close)}?" if close else ""
 
 
 def integer(

@@ -20,12 +20,13 @@ from qstep.acting.config import CLOCKS_HZ, MOST_LANES, SWITCHES, Acting
 from qstep.acting.lockstep import check_lockstep
 from qstep.checks import integer, shown
 from qstep.errors import ConfigError, FileFormatError
+from qstep.files import read_text
 from qstep.fixed import QFormat, Rounding
 from qstep.protocol import LEAST_BAUD, LEAST_DIVISOR
 
 __all__ = ["Config", "Link", "TableType", "checked_config"]
 
-_MOST_CHARACTERS = 1 << 16
+_MOST_BYTES = 1 << 16
 """Limit for a TOML file: a hundred times the size of a configuration."""
 
 
@@ -280,11 +281,7 @@ class Config:
             A value is illegal or unknown.
         """
         try:
-            with open(path, encoding="utf-8") as file:
-                text = file.read(_MOST_CHARACTERS + 1)
-            if len(text) > _MOST_CHARACTERS:
-                raise ValueError(f"it has more than {_MOST_CHARACTERS} characters")
-            tree = tomllib.loads(text)
+            tree = tomllib.loads(read_text(path, _MOST_BYTES))
         except (OSError, ValueError, TypeError, RecursionError) as cause:
             raise FileFormatError(
                 f"{path}: cannot be read as a TOML configuration: {cause}"

@@ -77,7 +77,7 @@ class SchedulerError(QStepError, RuntimeError):
 
 
 class EnvironmentSpaceError(QStepError, ValueError):
-    """An environment is unknown or its spaces are not finite and discrete."""
+    """An environment is unknown, its spaces do not fit, or its results contradict them."""
 
 
 class ToolMissingError(QStepError, RuntimeError):

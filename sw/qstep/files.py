@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import os
 import re
@@ -12,7 +13,7 @@ from pathlib import Path
 from qstep.errors import FileFormatError
 from qstep.locks import is_linked, lock
 
-__all__ = ["make_folder", "make_room", "write_atomically", "written"]
+__all__ = ["make_folder", "make_room", "read_text", "write_atomically", "written"]
 
 written: list[Path] = []
 """The files that this process wrote, so that a command that is stopped can name them."""
@@ -47,6 +48,22 @@ def make_room(path: Path) -> None:
         return  # a device or a pipe needs nothing from its folder
     if not os.access(path.parent, os.W_OK):
         raise FileFormatError(f"{path}: cannot be written: its folder takes no files")
+
+
+def read_text(path: str | Path, most: int) -> str:
+    """Read a short text file: UTF-8, or UTF-16 with a byte order mark, as Windows may write it.
+
+    Raises
+    ------
+    OSError, ValueError
+        The file cannot be read, is not text, or has more than `most` bytes.
+    """
+    with open(Path(path), "rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise ValueError(f"it has more than {most} bytes")
+    is_utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return data.decode("utf-16" if is_utf16 else "utf-8-sig")
 
 
 def write_atomically(path: str | Path, data: bytes) -> None:

@@ -232,7 +232,7 @@ def test_digest_depends_on_every_field(other: Config) -> None:
             "format is 8.8; it must be a QFormat",
         ),
         (f"{'k' * 5000} = 1", ConfigError, "unknown field k{40}; known are"),
-        ("# " + "x" * (1 << 16), FileFormatError, "it has more than 65536 characters"),
+        ("# " + "x" * (1 << 16), FileFormatError, "it has more than 65536 bytes"),
     ],
 )
 def test_toml_refuses_what_it_does_not_know(

@@ -1,14 +1,22 @@
 """Environments by name."""
 
+import inspect
+import json
+import math
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import pytest
-from gymnasium.spaces import Discrete
+from click.testing import CliRunner
+from gymnasium.spaces import Box, Discrete
 
-from qstep.envs import STEP_CAP, GridWorld, make, table_size
+from qstep.cli import train
+from qstep.envs import STEP_CAP, GridWorld, make, make_any, table_size
 from qstep.errors import ConfigError, EnvironmentSpaceError
 
 pytestmark = pytest.mark.unit
@@ -86,14 +94,165 @@ def test_limit_of_an_environment_is_kept() -> None:
         ("CartPole-v1", r"CartPole-v1: the observation space is Box\("),
         ("Blackjack-v1", r"Blackjack-v1: the observation space is Tuple\("),
         ("Pendulum-v1", r"Pendulum-v1: the observation space is Box\("),
-        ("Nothing-v0", "Nothing-v0: no such environment: .* one of gridworld, "),
+        ("Nothing-v0", "Nothing-v0: no such environment. Give .* one of gridworld, "),
         ("no id!", "no id!: no such environment"),
-        ("no_such_module:Thing-v0", "no such environment: No module named 'no_such_module'"),
+        ("no_such_module:Thing-v0", "'no_such_module' cannot be imported: No module named"),
+        ("gridwrld", r"gridwrld: no such environment\. Did you mean gridworld or gridworld-8x8\?"),
+        ("frozenlake-v1", r"no such environment\. Did you mean FrozenLake-v1 or FrozenLake8x8"),
+        (
+            "worlds/snake.sv",
+            r"worlds/snake\.sv is a circuit, in which only the agents of its device",
+        ),
     ],
 )
 def test_unfit_environment_is_refused_by_name(env_id: str, message: str) -> None:
     with pytest.raises(EnvironmentSpaceError, match=message):
         make(env_id, 0)
+
+
+class Walk(gym.Env[Any, Any]):
+    """Five cells in a row; the last one ends. What step and reset return is replaced by `changes`."""
+
+    def __init__(self, **changes: Any) -> None:
+        self.observation_space, self.action_space = Discrete(5), Discrete(2)
+        self.observation_space = changes.pop("space", self.observation_space)
+        self.changes = changes
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.cell = 0
+        return self.changes.get("first", (0, {}))
+
+    def step(self, action: int) -> Any:
+        self.cell = max(self.cell + (1 if action else -1), 0)
+        made = {
+            "observation": self.cell,
+            "reward": -1.0,
+            "terminated": self.cell == 4,
+            "truncated": False,
+            "info": {},
+        }
+        made |= {k: v(made[k]) if callable(v) else v for k, v in self.changes.items() if k in made}
+        return tuple(own for own in made.values() if own is not ...)
+
+
+WALK = "qstep-test/Walk-v0"
+
+
+@pytest.fixture
+def walk() -> Iterator[Any]:
+    """Return a function that registers :class:`Walk` with changes and returns its id."""
+
+    def register(**changes: Any) -> str:
+        gym.register(WALK, entry_point=Walk, kwargs=changes, max_episode_steps=50)
+        return WALK
+
+    yield register
+    gym.registry.pop(WALK, None)
+
+
+BAD_RESULTS = [
+    ({"observation": -1}, r"its observation is -1; it must be an integer in Discrete\(5\)"),
+    ({"observation": 5}, "its observation is 5; "),
+    ({"observation": 0.5}, r"its observation is 0\.5; "),
+    ({"observation": None}, "its observation is None; "),
+    ({"observation": np.arange(2)}, r"its observation is array\(\[0, 1\]\); "),
+    ({"reward": math.nan}, "its reward is nan; it must be a finite number"),
+    ({"reward": -math.inf}, "its reward is -inf; "),
+    ({"reward": 1e39}, r"its reward is 1e\+39; "),
+    ({"reward": None}, "its reward is None; "),
+    ({"reward": "1"}, "its reward is '1'; "),
+    ({"terminated": None}, "its terminated is None; it must be true or false"),
+    ({"truncated": 2}, "its truncated is 2; "),
+    ({"info": None}, "its info is None; it must be a dictionary"),
+    (
+        {"truncated": ...},
+        "its step must return observation, reward, terminated, truncated and info",
+    ),
+    ({"first": 0}, "its reset must return an observation and an info"),
+    ({"first": (9, {})}, "its observation is 9; "),
+    (
+        {"space": Box(0.0, 4.0), "first": (np.full(1, np.nan), {})},
+        r"its observation is array\(\[nan",
+    ),
+    (
+        {"space": Box(0.0, 4.0), "first": (np.zeros(2), {})},
+        r"its observation is .* finite numbers of shape \(1,\)",
+    ),
+    ({"space": None}, "it has no observation_space, which must be a space of Gymnasium"),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), BAD_RESULTS, ids=lambda own: str(own)[:24])
+def test_result_that_contradicts_the_environment_is_refused(
+    walk: Any, changes: dict[str, Any], message: str
+) -> None:
+    env_id = walk(**changes)
+    with pytest.raises(EnvironmentSpaceError, match=f"^{WALK}: {message}"):  # noqa: PT012
+        env = make_any(env_id)
+        env.reset(seed=0)
+        env.step(1)
+
+
+def test_environment_that_cannot_be_made_or_seeded_is_refused(
+    walk: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Walk, "reset", lambda self: (0, {}))
+    with pytest.raises(EnvironmentSpaceError, match="its reset takes no seed"):
+        make_any(walk())
+    monkeypatch.setattr(Walk, "__init__", lambda self, size: None)
+    with pytest.raises(
+        EnvironmentSpaceError, match=r"Walk-v0: cannot be made: TypeError: .*'size'"
+    ):
+        make_any(WALK)
+
+
+KINDS: dict[str, dict[str, Any]] = {
+    "numpy": {
+        "observation": np.int64,
+        "reward": np.float32,
+        "terminated": np.bool_,
+        "truncated": np.bool_,
+    },
+    "integers": {"reward": int, "terminated": int, "truncated": int},
+    "arrays": {name: lambda own: np.array([own]) for name in ("observation", "reward")},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_results_of_any_type_are_learnt_alike(kind: str, walk: Any, tmp_path: Path) -> None:
+    def learnt(folder: Path) -> list[bytes]:
+        args = [WALK, "--episodes", "60", "--overwrite", "--out", str(folder)]
+        assert CliRunner().invoke(train.command, args, catch_exceptions=False).exit_code == 0
+        return [(folder / name).read_bytes() for name in ("table.npz", "history.json")]
+
+    walk()
+    plain = learnt(tmp_path / "plain")
+    gym.registry.pop(WALK)
+    walk(**KINDS[kind])
+    assert learnt(tmp_path / "other") == plain
+    assert json.loads(plain[1])["episodes"]
+
+
+def test_module_in_the_current_folder_is_found_by_the_installed_command(tmp_path: Path) -> None:
+    code = "import gymnasium\ngymnasium.register('My/Walk-v0', entry_point='my_walk:Walk')\n"
+    own = inspect.getsource(Walk)
+    imports = (
+        "from typing import Any\nimport gymnasium as gym\nfrom gymnasium.spaces import Discrete\n"
+    )
+    (tmp_path / "my_walk.py").write_text(f"{imports}{code}{own}", encoding="utf-8")
+    (tmp_path / "my_bad.py").write_text("import absent_thing\n", encoding="utf-8")
+    script = [sys.executable, "-P", "-c", "import qstep_command; qstep_command.main()"]
+
+    def qstep(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([*script, *words], cwd=tmp_path, capture_output=True, text=True)
+
+    done = qstep("train", "my_walk:My/Walk-v0", "--episodes", "10", "--json")
+    assert (done.returncode, json.loads(done.stdout)["episodes"]) == (0, 10), done.stderr
+    done = qstep("train", "my_bad:My/Walk-v0")
+    assert done.stderr == (
+        "error: my_bad:My/Walk-v0: module 'my_bad' cannot be imported: No module named 'absent_thing'\n"
+    )
 
 
 def test_an_environment_is_named_and_not_given() -> None:

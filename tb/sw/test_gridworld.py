@@ -150,15 +150,32 @@ def test_bad_map_is_refused_with_line_and_column(text: str, message: str) -> Non
     assert str(caught.value).startswith(message)
 
 
-def test_map_file_is_read_by_path(tmp_path: Path) -> None:
-    path = tmp_path / "board.txt"
-    path.write_bytes(b"S.\r\n.G\r\n")
+@pytest.mark.parametrize("separator", "\v\f\x1c\x1d\x1e\x85\u2028\u2029")
+def test_only_a_line_feed_or_a_carriage_return_ends_a_line(separator: str) -> None:
+    with pytest.raises(EnvironmentSpaceError) as caught:
+        GridWorld(f"S.{separator}.G")
+    assert str(caught.value).startswith(f"map, line 1, column 3: {separator!r} is no cell")
+    for end in ("\n", "\r", "\r\n"):
+        assert GridWorld(f"S.{end}.G{end}").rows == ("S.", ".G")
+
+
+@pytest.mark.parametrize(
+    ("name", "encoding"),
+    [
+        ("board.txt", "utf-8"),
+        ("BOARD.TXT", "utf-8-sig"),
+        ("board.Txt", "utf-16"),
+    ],
+)
+def test_map_file_is_read_by_path(name: str, encoding: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes("S.\r\n.G\r\n".encode(encoding))
     world = make(str(path), 0)
     assert isinstance(world, GridWorld)
     assert world.rows == ("S.", ".G")
 
 
-@pytest.mark.parametrize("content", [None, b"\xff\xfe"], ids=["absent", "no-text"])
+@pytest.mark.parametrize("content", [None, b"\xff\xff"], ids=["absent", "no-text"])
 def test_map_file_that_cannot_be_read_is_refused(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "board.txt"
     if content is not None:

@@ -9,13 +9,20 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium.envs.toy_text import FrozenLakeEnv
 from gymnasium.spaces import Discrete
-from gymnasium.wrappers import TimeLimit, TransformReward
+from gymnasium.wrappers import (
+    PassiveEnvChecker,
+    RecordEpisodeStatistics,
+    TimeAwareObservation,
+    TimeLimit,
+    TransformReward,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
 from qstep import World
-from qstep.envs import GridWorld
+from qstep.envs import GridWorld, make, table_size
 from qstep.errors import (
     ConfigError,
     EnvironmentSpaceError,
@@ -288,26 +295,134 @@ def test_the_nearest_limit_of_steps_counts() -> None:
     assert World.from_env(TimeLimit(GridWorld("S.G"), 50)).max_episode_steps == 12
 
 
-def test_a_wrapper_that_the_table_does_not_show_is_refused() -> None:
-    env = TransformReward(GridWorld("S.G"), lambda reward: 2 * float(reward))
-    with pytest.raises(
-        WorldError,
-        match="TransformReward changes what GridWorld does, and its transition table",
-    ):
+class Unknown(gym.Wrapper[Any, Any, Any, Any]):
+    """Changes nothing, which nobody can know."""
+
+
+class Windy(FrozenLakeEnv):
+    """Plays another game than its table."""
+
+    def step(self, a: int) -> Any:
+        return super().step((a + 1) % 4)
+
+
+class OwnTable(FrozenLakeEnv):
+    """Plays by a table of its own."""
+
+    def __init__(self) -> None:
+        super().__init__(is_slippery=False)
+        self.P[14][2] = [(1.0, 15, 7.0, True)]
+
+
+def patched() -> FrozenLakeEnv:
+    env = FrozenLakeEnv()
+    env.reset = lambda **_: (5, {})  # type: ignore[method-assign]
+    return env
+
+
+def fickle() -> gym.Env[Any, Any]:
+    return gym.make("Taxi-v4", fickle_passenger=True)
+
+
+@pytest.mark.parametrize(
+    ("env", "message"),
+    [
+        (
+            TransformReward(GridWorld("S.G"), lambda reward: 2 * float(reward)),
+            "TransformReward may change what GridWorld does, and its transition table would not",
+        ),
+        (Unknown(gym.make("FrozenLake-v1")), "Unknown may change what FrozenLakeEnv does"),
+        (TimeAwareObservation(gym.make("FrozenLake-v1")), "TimeAwareObservation may change"),
+        (fickle(), "fickle_passenger is true; the passenger then changes the destination, which"),
+        (Windy(), r"Windy replaces step of FrozenLakeEnv, so its .* table may be of another game"),
+        (patched(), "FrozenLakeEnv replaces reset of FrozenLakeEnv, so its transition table may"),
+    ],
+    ids=lambda own: "" if isinstance(own, str) else type(own).__name__,
+)
+def test_a_table_that_is_not_known_to_be_the_game_is_refused(
+    env: gym.Env[Any, Any], message: str
+) -> None:
+    with pytest.raises(WorldError, match=message) as caught:
         World.from_env(TimeLimit(env, 50))
+    assert type(caught.value) is WorldError
+    assert "let the host act (qstep train --act host)" in str(caught.value)
+
+
+def played(env: gym.Env[Any, Any], steps: int) -> list[tuple[int, int, int, float, bool]]:
+    """Return the transitions of a random walk."""
+    made, draw = [], np.random.default_rng(1)
+    state, _ = env.reset(seed=2)
+    for _ in range(steps):
+        action = int(draw.integers(table_size(env)[1]))
+        following, reward, terminated, truncated, _ = env.step(action)
+        made.append((state, action, following, float(reward), terminated))
+        state = env.reset()[0] if terminated or truncated else following
+    return made
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        gym.make("Taxi-v4", is_rainy=True),
+        gym.make("FrozenLake-v1", success_rate=0.8, reward_schedule=(5, -3, 0)),
+        gym.make("CliffWalking-v1", is_slippery=True),
+        TimeLimit(OwnTable(), 90),
+        RecordEpisodeStatistics(PassiveEnvChecker(gym.make("FrozenLake8x8-v1"))),
+    ],
+    ids=lambda env: type(env.unwrapped).__name__,
+)
+def test_a_world_that_is_accepted_is_the_game(env: gym.Env[Any, Any]) -> None:
+    world = World.from_env(env)
+    names = ("state", "action", "next_state", "reward", "terminated")
+    rows = zip(*(getattr(world, name).tolist() for name in names), strict=True)
+    assert set(played(env, 2000)) <= set(rows)
+
+
+def test_the_fickle_taxi_leaves_its_table() -> None:
+    """The check above can fail."""
+    world = World.from_env(gym.make("Taxi-v4"))
+    names = ("state", "action", "next_state")
+    rows = set(zip(*(getattr(world, name).tolist() for name in names), strict=True))
+    assert {row[:3] for row in played(fickle(), 30_000)} - rows
+
+
+def test_a_file_of_a_world_is_an_environment(tmp_path: Path) -> None:
+    path = tmp_path / "COIN.NPZ"
+    world = World.from_arrays(**{**HALF, "max_episode_steps": 7})
+    world.save(path)
+    env = make(str(path), 0)
+    assert World.from_env(env).digest == world.digest == World.named(str(path)).digest
+    rows = [row for row in played(env, 4000) if row[:2] == (0, 1)]
+    assert {row[2:] for row in rows} == {(1, 1.0, True), (0, -1.0, False)}
+    assert 0.45 < np.mean([row[2] for row in rows]) < 0.55
+    env.reset(seed=0)
+    assert [env.step(0)[3] for _ in range(7)] == [False] * 6 + [True]
+    with pytest.raises(EnvironmentSpaceError, match="action is 2; it must be from 0 to 1"):
+        env.step(2)
+
+
+def test_spaces_of_a_table_may_start_anywhere() -> None:
+    shifted = {
+        s - 2: {a + 1: [(p, t - 2, r, e) for p, t, r, e in rows] for a, rows in PAIR.items()}
+        for s in range(2)
+    }
+    env = Tabled(shifted, first=1)
+    env.observation_space = Discrete(2, start=-2)
+    assert World.from_env(env).digest == World.from_env(Tabled({0: PAIR, 1: PAIR})).digest
 
 
 @pytest.mark.parametrize(
     ("env", "message"),
     [
         (Tabled({0: PAIR}), r"state 1, action 0 has no outcome \(missing pairs: 2\)"),
-        (Tabled({0: PAIR, 1: PAIR}, first=1),
-         r"Tabled: the action space is Discrete\(2, start=1\); a transition table needs a Discrete one "
-         "that starts at 0"),
+        (Tabled({0: PAIR, 1: PAIR}, first=1), r"P has the action 0; the action space is Disc"),
         (Tabled({0: PAIR, 1: [3]}), "Tabled: P is no transition table, a dictionary of dictionaries"),
         (Tabled({0: PAIR, 1: {0: [(1.0, 0)], 1: []}}), "Tabled: P is no transition table, "),
+        (Tabled({0: PAIR, "1": PAIR}), "Tabled: P has observations of <U21; they must be integers"),
+        (Tabled({0: PAIR, 1.5: PAIR}), r"P has observations of float64; they must be integers"),
+        (Tabled({0: PAIR, 1: {0: [(1.0, 0, None, True)], 1: []}}), r"reward\[3\] is nan; it must be"),
         (Tabled({0: PAIR, 1: {0: [(1.0, 2, 0, True)], 1: [(1.0, 0, 0, True)]}}),
-         r"next_state\[3\] is 2; it must be from 0 to 1"),
+         r"P has the observation 2; the observation space is Discrete\(2\)"),
     ],
 )  # fmt: skip
 def test_a_table_that_is_no_world_is_refused(env: Tabled, message: str) -> None:

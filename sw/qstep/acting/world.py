@@ -216,7 +216,7 @@ class World:
         FileFormatError
             As :meth:`from_file`.
         """
-        if isinstance(name, str) and name.endswith(".npz"):
+        if isinstance(name, str) and name.lower().endswith(".npz"):
             return cls.from_file(name)
         from qstep.envs import make
 

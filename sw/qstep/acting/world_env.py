@@ -6,16 +6,37 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from gymnasium import wrappers
+from gymnasium.envs.toy_text import CliffWalkingEnv, FrozenLakeEnv, TaxiEnv
 from gymnasium.spaces import Discrete
-from gymnasium.wrappers import TimeLimit
+from numpy.typing import NDArray
 
+from qstep.acting.world_file import OUTCOMES, STARTS
+from qstep.envs.checked import CheckedEnv
 from qstep.envs.gridworld import GridWorld
+from qstep.envs.table_env import TableEnv
 from qstep.errors import NoTableError, WorldError
 
 __all__ = ["arrays_of"]
 
 Arrays = tuple[dict[str, Any], dict[str, Any], int, int, int]
 """Outcomes, start states, the numbers of states and actions, and the limit of steps."""
+
+_KNOWN = (GridWorld, TableEnv, FrozenLakeEnv, CliffWalkingEnv, TaxiEnv)
+"""Classes whose `step` and `reset` draw from the table and do nothing else; but see Taxi below."""
+
+_NEUTRAL = (
+    CheckedEnv,
+    wrappers.Autoreset,
+    wrappers.HumanRendering,
+    wrappers.OrderEnforcing,
+    wrappers.PassiveEnvChecker,
+    wrappers.RecordEpisodeStatistics,
+    wrappers.RecordVideo,
+    wrappers.RenderCollection,
+    wrappers.TimeLimit,
+)
+"""Wrappers that leave actions, observations, rewards and terminations as they are."""
 
 
 def arrays_of(env: gym.Env[Any, Any]) -> Arrays:
@@ -26,21 +47,23 @@ def arrays_of(env: gym.Env[Any, Any]) -> Arrays:
     NoTableError
         There is no table.
     WorldError
-        It is malformed, a wrapper contradicts it, or the spaces do not start at 0.
+        It is malformed, or the environment or a wrapper is not known to play by it.
     """
     inner = env.unwrapped
+    table: Any = getattr(inner, "P", None)
+    distribution: Any = getattr(inner, "initial_state_distrib", None)
+    has_rows = isinstance(inner, GridWorld | TableEnv)
+    if not has_rows and (not isinstance(table, dict) or distribution is None):
+        raise NoTableError(
+            f"{type(inner).__name__} has no transition table, P and initial_state_distrib; so the host "
+            "has to act in it, as `qstep train` lets it"
+        )
+    _check_step(inner)
     limit = _limit(env)
     if isinstance(inner, GridWorld):
         return _of_map(inner, limit)
-    table = getattr(inner, "P", None)
-    distribution = getattr(inner, "initial_state_distrib", None)
-    if not isinstance(table, dict) or distribution is None:
-        raise NoTableError(
-            f"{type(inner).__name__} has no transition table, P and initial_state_distrib; so the host "
-            "has to act in it"
-        )
-    states = _count("observation", inner)
-    actions = _count("action", inner)
+    if isinstance(inner, TableEnv):
+        return *_of_world(inner), limit
     try:
         rows = [
             (state, action, *outcome)
@@ -48,39 +71,72 @@ def arrays_of(env: gym.Env[Any, Any]) -> Arrays:
             for action, outcomes in of_state.items()
             for outcome in outcomes
         ]
-        state, action, probability, next_state, reward, terminated = zip(*rows, strict=True)
+        state, action, probability, next_state, reward, terminated = map(
+            np.array, zip(*rows, strict=True)
+        )
+        outcomes = {
+            "probability": probability,
+            "reward": reward.astype(np.float64),
+            "terminated": terminated.astype(np.bool_),
+        }
     except (AttributeError, TypeError, ValueError) as cause:
         raise WorldError(
             f"{type(inner).__name__}: P is no transition table, a dictionary of dictionaries of lists "
             f"of (probability, next state, reward, terminated): {cause}"
         ) from cause
-    outcomes = {
-        "state": state,
-        "action": action,
-        "probability": probability,
-        "next_state": next_state,
-        "reward": np.array(reward, np.float64),
-        "terminated": np.array(terminated, np.bool_),
-    }
-    starts = np.arange(len(distribution))
-    return (
-        outcomes,
-        {"start_state": starts, "start_probability": distribution},
-        states,
-        actions,
-        limit,
+    states, outcomes["state"], outcomes["next_state"] = _counted(
+        "observation", inner, state, next_state
     )
+    actions, outcomes["action"] = _counted("action", inner, action)
+    starts = {
+        "start_state": np.arange(len(distribution)),
+        "start_probability": distribution,
+    }
+    return outcomes, starts, states, actions, limit
 
 
-def _count(what: str, env: gym.Env[Any, Any]) -> int:
-    """Return the number of states (observations) or actions."""
-    space = getattr(env, f"{what}_space")
-    if not isinstance(space, Discrete) or space.start != 0:
+def _check_step(inner: gym.Env[Any, Any]) -> None:
+    """Raise WorldError if an environment of a known class does not play by its table.
+
+    An environment of any other class declares by its attributes `P` and `initial_state_distrib` that it
+    does.
+    """
+    for known in _KNOWN:
+        if not isinstance(inner, known):
+            continue
+        for method in ("step", "reset"):
+            own = getattr(inner, method)
+            if getattr(own, "__func__", None) is not getattr(known, method):
+                raise WorldError(
+                    f"{type(inner).__name__} replaces {method} of {known.__name__}, so its transition "
+                    f"table may be of another game; {_INSTEAD}"
+                )
+    if isinstance(inner, TaxiEnv) and getattr(inner, "fickle_passenger", False):
         raise WorldError(
-            f"{type(env).__name__}: the {what} space is {space}; a transition table needs a Discrete "
-            "one that starts at 0"
+            "fickle_passenger is true; the passenger then changes the destination, which the transition "
+            f"table of {type(inner).__name__} does not contain; {_INSTEAD}"
         )
-    return int(space.n)
+
+
+_INSTEAD = "let the host act (qstep train --act host), or give the true table to World.from_arrays"
+
+
+def _counted(what: str, env: gym.Env[Any, Any], *columns: NDArray[Any]) -> Any:
+    """Return the size of a space, and columns of its states (observations) or actions from 0 on."""
+    name, space = type(env).__name__, getattr(env, f"{what}_space")
+    if not isinstance(space, Discrete):
+        raise WorldError(
+            f"{name}: the {what} space is {space}; a transition table needs a Discrete one"
+        )
+    for column in columns:
+        if column.dtype.kind not in "iu":
+            raise WorldError(f"{name}: P has {what}s of {column.dtype}; they must be integers")
+        outside = (column < space.start) | (column >= space.start + space.n)
+        if outside.any():
+            raise WorldError(
+                f"{name}: P has the {what} {column[outside][0]}; the {what} space is {space}"
+            )
+    return int(space.n), *(column - space.start for column in columns)
 
 
 def _of_map(grid: GridWorld, limit: int) -> Arrays:
@@ -98,22 +154,30 @@ def _of_map(grid: GridWorld, limit: int) -> Arrays:
     return outcomes, {"start_state": [model.start]}, states, actions, limit
 
 
+def _of_world(env: TableEnv) -> tuple[dict[str, Any], dict[str, Any], int, int]:
+    outcomes, starts = (
+        {name: getattr(env.world, name) for name in part} for part in (OUTCOMES, STARTS)
+    )
+    return outcomes, starts, env.world.states, env.world.actions
+
+
 def _limit(env: gym.Env[Any, Any]) -> int:
     """Return the lowest limit of steps around an environment, 0 for none.
 
     Raises
     ------
     WorldError
-        A wrapper changes actions, observations or rewards, which the transition table does not show.
+        A wrapper is not known to be neutral.
     """
     limits = []
     while isinstance(env, gym.Wrapper):
-        if isinstance(env, gym.ActionWrapper | gym.ObservationWrapper | gym.RewardWrapper):
+        if type(env) not in _NEUTRAL:
             raise WorldError(
-                f"{type(env).__name__} changes what {type(env.unwrapped).__name__} does, and its "
-                "transition table does not show that; make the world of the environment without it"
+                f"{type(env).__name__} may change what {type(env.unwrapped).__name__} does, and its "
+                "transition table would not show that; make the world of the environment without it, or "
+                "let the host act (qstep train --act host)"
             )
-        if isinstance(env, TimeLimit):
+        if isinstance(env, wrappers.TimeLimit):
             limits.append(int(env._max_episode_steps))
         env = env.env
     return min(limits, default=0)

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from qstep.checks import did_you_mean
 from qstep.cli._interrupt import TYPED, answered
 from qstep.cli._streams import guarded_streams
 from qstep.cli._verbose import verbose_option
@@ -34,6 +35,14 @@ class _Commands(click.Group):
         ):  # the module is loaded once, so the option may be there
             command.params.append(verbose_option())
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        names = self.list_commands(ctx)
+        if args[0] not in names and not args[0].startswith("-"):
+            ctx.fail(f"No such command {args[0]!r}.{did_you_mean(args[0], names)}")
+        return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta[TYPED] = list(args)

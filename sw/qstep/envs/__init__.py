@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import importlib
+import os
+import sys
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 from gymnasium.spaces import Discrete
-from gymnasium.wrappers import TimeLimit, TransformAction, TransformObservation
+from gymnasium.wrappers import TimeLimit
 
-from qstep.checks import integer, shown
+from qstep.acting.config import CIRCUITS
+from qstep.checks import did_you_mean, integer, shown
 from qstep.envs.cartpole_table import CartPoleTable
+from qstep.envs.checked import CheckedEnv
 from qstep.envs.gridworld import GridWorld
 from qstep.envs.maps import MAPS
 from qstep.envs.registration import IDS
 from qstep.envs.snake import Snake
+from qstep.envs.table_env import TableEnv
 from qstep.errors import EnvironmentSpaceError
 
 __all__ = [
@@ -28,6 +35,8 @@ __all__ = [
     "make_any",
     "table_size",
 ]
+
+_UNKNOWN = (gym.error.UnregisteredEnv, gym.error.DeprecatedEnv)
 
 STEP_CAP = 1000
 """Steps after which an episode is truncated if the environment has no limit of its own."""
@@ -52,9 +61,11 @@ def make(env_id: str, seed: int, render_mode: str | None = None) -> gym.Env[Any,
         ``gridworld``, ``gridworld-8x8``, ``gridworld-16x16`` or ``gridworld-32x32``; the path of a
         map file for :class:`GridWorld`, recognised by its ending ``.txt``; ``snake``, which is
         :class:`Snake` with its features as one number; ``cartpole``, which is
-        :class:`CartPoleTable` (the short names stand for the :data:`IDS`); or any Gymnasium id whose
-        observation and action spaces are ``Discrete``, for example ``FrozenLake-v1``. Spaces that
-        start at another number are shifted to 0. An environment without a step limit gets
+        :class:`CartPoleTable` (the short names stand for the :data:`IDS`); the path of a world file,
+        ``.npz``; or any Gymnasium id whose observation and action spaces are ``Discrete``, for example
+        ``FrozenLake-v1``, or ``module:id`` for one that a module registers, which may be in the current
+        folder. Spaces that start at another number are shifted to 0, and results are checked
+        (:class:`~qstep.envs.checked.CheckedEnv`). An environment without a step limit gets
         :data:`STEP_CAP`. The ids in :data:`RENAMED` work even if Gymnasium has dropped them.
     seed : int
         Seed of the first reset, 0 or more.
@@ -78,7 +89,6 @@ def make(env_id: str, seed: int, render_mode: str | None = None) -> gym.Env[Any,
                 f"{env_id}: the {what} space is {space}; a table needs a Discrete one"
                 + ("; cartpole is the same task, cut into cells" if env_id in _CARTPOLES else "")
             )
-    env = _counted_from_zero(env)
     env.reset(seed=seed)
     return env
 
@@ -103,33 +113,66 @@ def make_any(env_id: str, render_mode: str | None = None) -> gym.Env[Any, Any]:
         raise EnvironmentSpaceError(
             f"environment is {shown(env_id)}; it must be the name of one, not an object"
         )
-    if env_id.endswith(".txt"):
+    kind = Path(env_id).suffix.lower()
+    if kind == ".txt":
         return GridWorld.from_file(env_id, render_mode)
+    if kind == ".npz":
+        return _table_env(env_id, render_mode)
+    if kind in CIRCUITS:
+        raise EnvironmentSpaceError(
+            f"{env_id} is a circuit, in which only the agents of its device can act; train it with "
+            "qstep train and the --config of that device"
+        )
+    if ":" in env_id:
+        _import_module(env_id)
     options: dict[str, Any] = {} if render_mode is None else {"render_mode": render_mode}
     if env_id == "snake":
         options["observation"] = "state"
+    name = env_id
     if env_id not in gym.registry:
         env_id = IDS.get(env_id, RENAMED.get(env_id, env_id))
     try:
         env = gym.make(env_id, disable_env_checker=True, **options)
-    except (gym.error.Error, ImportError) as cause:
+    except Exception as cause:  # its constructor may raise anything
+        if not isinstance(cause, _UNKNOWN) and type(cause) is not gym.error.Error:
+            why = f"{type(cause).__name__}: {cause}"
+            raise EnvironmentSpaceError(f"{name}: cannot be made: {why}") from cause
         raise EnvironmentSpaceError(
-            f"{env_id}: no such environment: {cause} Give a Gymnasium id, the path of a map file "
-            f"that ends in .txt, or one of {', '.join(IDS)}."
+            f"{name}: no such environment.{did_you_mean(name, (*IDS, *RENAMED, *gym.registry))} Give a "
+            "Gymnasium id, module:id for one that a module registers, the path of a map (.txt) or of a "
+            f"world file (.npz), or one of {', '.join(IDS)}."
         ) from cause
     if env_id in _OURS:
         return env.unwrapped  # these check their actions and end their episodes themselves
     limited = env.spec is not None and env.spec.max_episode_steps is not None
-    return env if limited else TimeLimit(env, STEP_CAP)
+    return CheckedEnv(env if limited else TimeLimit(env, STEP_CAP), name)
 
 
-def _counted_from_zero(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
-    seen, done = env.observation_space, env.action_space
-    assert isinstance(seen, Discrete)
-    assert isinstance(done, Discrete)
-    first_state, first_action = int(seen.start), int(done.start)
-    if first_state:
-        env = TransformObservation(env, lambda state: state - first_state, Discrete(seen.n))
-    if first_action:
-        env = TransformAction(env, lambda action: action + first_action, Discrete(done.n))
-    return env
+def _table_env(path: str, render_mode: str | None) -> gym.Env[Any, Any]:
+    from qstep.acting.world import World
+
+    if render_mode is not None:
+        raise EnvironmentSpaceError(f"render_mode is {render_mode!r}; a world file has none")
+    world = World.from_file(path)
+    return TimeLimit(TableEnv(world), world.max_episode_steps or STEP_CAP)
+
+
+def _import_module(env_id: str) -> None:
+    """Import the module of ``module:id``, also from the current folder, as ``python -m`` does.
+
+    The folder is only searched, and stays on the path, if the module is not found elsewhere.
+    """
+    module = env_id.partition(":")[0]
+    try:
+        try:
+            importlib.import_module(module)
+        except ModuleNotFoundError as missing:
+            here = os.getcwd()
+            if missing.name != module.partition(".")[0] or here in sys.path:
+                raise
+            sys.path.append(here)
+            importlib.import_module(module)
+    except Exception as cause:  # the module runs, and may raise anything
+        raise EnvironmentSpaceError(
+            f"{env_id}: module {module!r} cannot be imported: {cause}"
+        ) from cause

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from qstep.checks import shown
 from qstep.envs.rendering import METADATA, PLAYER, checked_render_mode, rendered
 from qstep.errors import EnvironmentSpaceError
+from qstep.files import read_text
 from qstep.grid_map import FREE, GOAL, HOLE, START, WALL
 
 __all__ = ["DeterministicModel", "GridWorld"]
@@ -21,6 +23,9 @@ MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))
 """Row and column step of the actions up, down, left, right."""
 
 MAX_CELLS = 65536
+
+_MOST_BYTES = 1 << 19
+"""Limit for a map's file: all cells in lines of their own, in UTF-16."""
 
 MOST_STEPS = 65535
 """Most steps of an episode, which a device can still count."""
@@ -124,7 +129,7 @@ class GridWorld(gym.Env[Any, Any]):
             The file cannot be read as text, or its text is not a map.
         """
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            text = read_text(path, _MOST_BYTES)
         except (OSError, ValueError, TypeError) as cause:
             raise EnvironmentSpaceError(f"{path}: cannot be read as a map: {cause}") from cause
         return cls(text, str(path), render_mode)
@@ -170,8 +175,10 @@ class GridWorld(gym.Env[Any, Any]):
 
 
 def _parse(text: str, source: str) -> tuple[str, ...]:
-    rows = tuple(text.splitlines())
-    if not rows or not rows[0]:
+    rows = tuple(re.split(r"\r\n|\r|\n", text))
+    if len(rows) > 1 and not rows[-1]:
+        rows = rows[:-1]  # the last line has an end
+    if not rows[0]:
         raise EnvironmentSpaceError(f"{source}, line 1, column 1: the map is empty")
     started = False
     for line, row in enumerate(rows, start=1):

@@ -1,0 +1,142 @@
+"""`CheckedEnv`: an environment of anybody's, whose results a learner can rely on."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from typing import Any, NoReturn
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+
+from qstep.checks import shown
+from qstep.errors import EnvironmentSpaceError
+
+__all__ = ["CheckedEnv"]
+
+_MOST = float(np.finfo(np.float32).max)
+"""Largest magnitude of a reward or an observation: networks compute in float32."""
+
+
+class CheckedEnv(gym.Wrapper[Any, Any, Any, Any]):
+    """An environment whose observations, rewards and ends are what its spaces and Gymnasium say.
+
+    States and actions of ``Discrete`` spaces count from 0 here, wherever they start inside. Observations
+    of a ``Discrete`` space and rewards become an int and a float, `terminated` and `truncated` bools,
+    whatever type of Python or NumPy they have.
+
+    Parameters
+    ----------
+    env : gymnasium.Env
+    name : str
+        Its name in error messages.
+
+    Raises
+    ------
+    EnvironmentSpaceError
+        It has no spaces, or its ``reset`` takes no seed. From ``reset`` and ``step``: an observation is
+        outside its space or not finite, a reward is not a finite number, `terminated` or `truncated` is
+        not a bool, or something is missing.
+    """
+
+    def __init__(self, env: gym.Env[Any, Any], name: str) -> None:
+        super().__init__(env)
+        self._env_name = name
+        for what in ("observation", "action"):
+            if not isinstance(getattr(env, f"{what}_space", None), gym.Space):
+                self._refuse(f"it has no {what}_space, which must be a space of Gymnasium")
+        takes = inspect.signature(env.unwrapped.reset).parameters.values()
+        if not any(own.name == "seed" or own.kind is own.VAR_KEYWORD for own in takes):
+            self._refuse("its reset takes no seed; it must be reset(*, seed=None, options=None)")
+        self._first_state = self._first_action = 0
+        seen, done = env.observation_space, env.action_space
+        self._inner_space = seen
+        if isinstance(seen, Discrete):
+            self._first_state = int(seen.start)
+            self.observation_space = Discrete(seen.n)
+        if isinstance(done, Discrete):
+            self._first_action = int(done.start)
+            self.action_space = Discrete(done.n)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode; return its first observation and the info."""
+        try:
+            seen, info = self.env.reset(seed=seed, options=options)
+        except (TypeError, ValueError) as cause:
+            if "unpack" not in str(cause):
+                raise
+            self._refuse(f"its reset must return an observation and an info: {cause}", cause)
+        return self._observation(seen), self._info(info)
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Take a step; return observation, reward, terminated, truncated and the info."""
+        try:
+            seen, reward, terminated, truncated, info = self.env.step(action + self._first_action)
+        except (TypeError, ValueError) as cause:
+            if "unpack" not in str(cause):  # a wrapper inside may be the first to unpack them
+                raise
+            self._refuse(
+                "its step must return observation, reward, terminated, truncated and info: "
+                f"{cause}",
+                cause,
+            )
+        return (
+            self._observation(seen),
+            self._reward(reward),
+            self._flag("terminated", terminated),
+            self._flag("truncated", truncated),
+            self._info(info),
+        )
+
+    def _refuse(self, why: str, cause: Exception | None = None) -> NoReturn:
+        raise EnvironmentSpaceError(f"{self._env_name}: {why}") from cause
+
+    def _observation(self, seen: Any) -> Any:
+        space = self._inner_space
+        if isinstance(space, Discrete):
+            try:
+                state = operator.index(_single(seen)) - self._first_state
+            except TypeError:
+                state = -1
+            if not 0 <= state < space.n:
+                self._refuse(f"its observation is {shown(seen)}; it must be an integer in {space}")
+            return state
+        if isinstance(space, Box):
+            array = np.asarray(seen)
+            fits = array.shape == space.shape and array.dtype.kind in "fiub"
+            if not fits or (array.size and not np.abs(array).max() <= _MOST):
+                self._refuse(
+                    f"its observation is {shown(seen)}; it must be finite numbers of shape "
+                    f"{space.shape}, as float32 holds them"
+                )
+        return seen
+
+    def _reward(self, given: Any) -> float:
+        reward = _single(given)
+        if not isinstance(reward, float | int) or not abs(reward) <= _MOST:
+            self._refuse(f"its reward is {shown(given)}; it must be a finite number")
+        return float(reward)
+
+    def _flag(self, name: str, given: Any) -> bool:
+        flag = _single(given)
+        if not isinstance(flag, int) or flag not in (0, 1):  # a bool is an int
+            self._refuse(f"its {name} is {shown(given)}; it must be true or false")
+        return bool(flag)
+
+    def _info(self, info: Any) -> dict[str, Any]:
+        if not isinstance(info, dict):
+            self._refuse(f"its info is {shown(info)}; it must be a dictionary")
+        return info
+
+
+def _single(value: Any) -> Any:
+    """Return a number of Python for one of NumPy, PyTorch or the like; anything else as it is."""
+    if isinstance(value, int | float):
+        return value
+    try:
+        return value.item()
+    except (AttributeError, TypeError, ValueError, RuntimeError):  # no number, or not just one
+        return value
