@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from gymnasium.spaces import Discrete
 
 from qstep.cli import dqn, pqn
 from qstep.cli._hyperparameters import changed
@@ -110,6 +113,40 @@ def test_environment_that_does_not_fit_is_refused_before_a_folder_is_made(
     assert isinstance(error, EnvironmentSpaceError)
     assert message in str(error)
     assert not (tmp_path / "run").exists()
+
+
+class Broken(gym.Env[Any, Any]):
+    """Pays no reward that is a number."""
+
+    def __init__(self, reward: Any) -> None:
+        self.observation_space, self.action_space = Discrete(5, start=-2), Discrete(2)
+        self.reward = reward
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[int, dict[str, Any]]:
+        super().reset(seed=seed)
+        return -2, {}
+
+    def step(self, action: int) -> tuple[int, Any, bool, bool, dict[str, Any]]:
+        return 2, self.reward, True, False, {}
+
+
+@pytest.mark.parametrize("words", ["dqn", "dqn --form plain", "pqn"])
+def test_reward_that_is_no_number_ends_the_run(words: str, tmp_path: Path) -> None:
+    name, *form = words.split()
+    command = {"dqn": dqn, "pqn": pqn}[name].command
+    args = [*form, "--total-timesteps", "512", "--out", tmp_path / "run", "--overwrite"]
+    try:
+        for reward in (math.nan, None):
+            gym.register("qstep-test/Broken-v0", entry_point=Broken, kwargs={"reward": reward})
+            error = run(command, "qstep-test/Broken-v0", *args).exception
+            assert isinstance(error, EnvironmentSpaceError)
+            assert f"its reward is {reward}; it must be a finite number" in str(error)
+            del gym.registry["qstep-test/Broken-v0"]
+        gym.register("qstep-test/Broken-v0", entry_point=Broken, kwargs={"reward": 1})
+        result = run(command, "qstep-test/Broken-v0", *args, "--json")
+        assert json.loads(result.stdout)["score"]["mean"] == 1.0, result.output
+    finally:
+        gym.registry.pop("qstep-test/Broken-v0", None)
 
 
 def test_resume_where_the_environments_cannot_say_their_state_is_refused(tmp_path: Path) -> None:

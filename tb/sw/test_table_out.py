@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 from numpy.typing import NDArray
 
-from qstep import cli
+from qstep import World, cli
 from qstep.config import Config
 from qstep.envs import GridWorld
 from qstep.errors import EnvironmentSpaceError, FileFormatError, TableError
@@ -177,6 +177,20 @@ def test_play_takes_a_table_of_another_world_without_a_goal_or_a_picture(
     scored = qstep("play snake.npz snake --episodes 3")
     assert "snake: 3 greedy episodes, mean return" in scored.stdout
     assert "success" not in scored.stdout
+
+
+@pytest.mark.parametrize("act", ["device", "host"])
+def test_play_takes_a_map_and_a_world_file_that_train_took(act: str) -> None:
+    Path("mine.TXT").write_text("S..\n.#G\n", encoding="utf-16")
+    World.named("mine.TXT").save("mine.NPZ")
+    for world in ("mine.TXT", "mine.NPZ"):
+        result = qstep(f"train {world} --act {act} --episodes 300 --out {act} --overwrite")
+        assert result.exit_code == 0, result.output
+        words = f"play {act}/table.npz {world} --episodes 5 --watch --delay 0"
+        assert qstep(words).stdout.splitlines()[-2:] == [
+            "terminated in state 5 after 3 steps, return -1",
+            f"{world}: 5 greedy episodes, mean return -1.00, success 100%, length 3.0",
+        ]
 
 
 def test_play_refuses_a_world_that_the_table_does_not_fit(learnt: Path) -> None:

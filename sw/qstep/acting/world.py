@@ -166,15 +166,17 @@ class World:
     def from_env(cls, env: gym.Env[Any, Any]) -> Self:
         """Extract the world, with its limit of steps, from an environment that has a transition table.
 
-        Such environments are :class:`~qstep.envs.GridWorld` and all with Gymnasium's transition table,
-        ``P`` and ``initial_state_distrib``, such as FrozenLake, CliffWalking and Taxi.
+        Such environments are :class:`~qstep.envs.GridWorld` and those with Gymnasium's transition table,
+        ``P`` and ``initial_state_distrib``: Gymnasium's own FrozenLake, CliffWalking and Taxi, and any
+        class of another kind, which declares by these attributes that it plays by them.
 
         Raises
         ------
         NoTableError
             There is no table.
         WorldError
-            A wrapper contradicts the table, the spaces do not start at 0, or the table is not a world.
+            The table is not a world. Or it is not known to be the game: a subclass replaces `step` or
+            `reset`, Taxi has a `fickle_passenger`, or a wrapper may change what is played.
         """
         from qstep.acting.world_env import arrays_of
 

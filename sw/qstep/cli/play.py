@@ -54,8 +54,9 @@ def command(
 ) -> None:
     """Act greedily on a learnt table: show an episode step by step, then score many.
 
-    WORLD is one that `qstep train` accepts: gridworld (the default), gridworld-8x8, snake, cartpole, a
-    map file (.txt) or a Gymnasium id. The table does not change, and no action is random.
+    WORLD is one that `qstep train` accepts, except a circuit: gridworld (the default), gridworld-8x8,
+    snake, cartpole, a map (.txt), a world file (.npz) or a Gymnasium id (module:id if a module registers
+    it, also one in the current folder). The table does not change, and no action is random.
 
     \b
     Examples:

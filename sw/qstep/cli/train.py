@@ -105,7 +105,8 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
 
     WORLD is gridworld, gridworld-8x8, gridworld-16x16, gridworld-32x32, snake, cartpole, a map (.txt), a
     world file (.npz), a circuit that is part of the device of --config (.sv, .v, .py), or a Gymnasium id
-    with discrete observations and actions.
+    with discrete observations and actions: module:id if a module registers it, also one in the current
+    folder.
 
     If the world has a transition table, agents act on the device, beside their tables, and only
     counters and tables come back: several million steps a second or more. Otherwise, and with --act

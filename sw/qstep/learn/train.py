@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,6 +25,7 @@ from qstep.checks import integer, shown
 from qstep.config import Config
 from qstep.devices.base import Device
 from qstep.envs import GridWorld, make, table_size
+from qstep.envs.table_env import TableEnv
 from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError, WorldError
 from qstep.hyperparameters import Hyperparameters, checked_hyper
 from qstep.learn.actor import Actor, Stretch
@@ -113,8 +115,15 @@ def identity(plan: Plan, hyper: Hyperparameters, config: Config) -> dict[str, An
         "epsilon_episodes": plan.horizon,
         **hyper.to_dict(config),
         "config": config.to_dict(),
-        "map": list(world.rows) if isinstance(world, GridWorld) else None,
+        "map": _content(world),
     }
+
+
+def _content(env: gym.Env[Any, Any]) -> list[str] | str | None:
+    """Return what identifies an environment from a file, beside the file's name."""
+    if isinstance(env, TableEnv):
+        return env.world.digest
+    return list(env.rows) if isinstance(env, GridWorld) else None
 
 
 class Learner:
