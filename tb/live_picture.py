@@ -15,17 +15,20 @@ from tb.sw.test_live import Program
 __all__ = ["main"]
 
 PICTURE = Path(__file__).parents[1] / "docs/images/live.png"
-_WIDTH, _HEIGHT = 1360, 1115
+_WIDTH, _HEIGHT = 1400, 1143
 _SECONDS = 9
-_COLOURS = 192
+_STEER = "Bokeh.documents[0].get_model_by_name('epsilon').value = 0.02"
+_COLOURS = 256
 
 
 def main() -> int:
-    """Watch eight agents learn for some seconds, and write the picture; return the exit status."""
+    """Watch eight agents learn, let them explore less, and write the picture; return the exit status."""
     program = Program("gridworld-8x8", "--speed", "1000", "--seed", "3")
     try:
         with chromium(_WIDTH, _HEIGHT) as browser:
             browser.get(program.address)
+            time.sleep(_SECONDS)
+            browser.execute_script(_STEER)
             time.sleep(_SECONDS)
             shot = browser.get_screenshot_as_png()
     finally:

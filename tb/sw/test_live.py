@@ -243,7 +243,7 @@ def test_device_that_fails_ends_the_program_with_its_error() -> None:
     with Controller(WatchedRun(Failing(plan.config, world, plan.settings), plan), 0) as controller:
         controller.play()
         with pytest.raises(LinkError, match="the port is gone"):
-            serve(controller, None, "a failure", 0, lambda address: None)
+            serve(controller, None, "a failure", None, 0, lambda address: None)
 
 
 def test_help_names_every_option() -> None:

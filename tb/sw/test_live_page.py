@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,18 +13,22 @@ import numpy as np
 import pytest
 from bokeh.document import Document
 from bokeh.events import ButtonClick
+from bokeh.models import LinearColorMapper, LogScale
 from tb.browser import BrowserMissingError, chromium, deep, requested_hosts
 from tb.sw.test_live import Program
-from tb.sw.test_watch import plan_of, soon, watched
+from tb.sw.test_watch import host_run, plan_of, soon, watched
 
 from qstep.envs import GridWorld, make
 from qstep.envs.maps import map_of
 from qstep.grid_map import GridMap
 from qstep.watch.controller import Controller
-from qstep.watch.figures import MapPicture
+from qstep.watch.figures import MapPicture, TablePicture
+from qstep.watch.game import Game
 from qstep.watch.page import Page
 
 pytestmark = pytest.mark.unit
+
+PNG = "data:image/png;base64,"
 
 NO_BROWSER = not (shutil.which("chromium") and shutil.which("chromedriver"))
 
@@ -35,9 +40,11 @@ def grid(world: str) -> GridMap | None:
 class Shown:
     """A page in a document, without a browser."""
 
-    def __init__(self, controller: Controller, world: str = "gridworld") -> None:
+    def __init__(
+        self, controller: Controller, world: str = "gridworld", game: Game | None = None
+    ) -> None:
         self.document = Document()
-        self.page = Page(controller, grid(world), f"{world} & more")
+        self.page = Page(controller, grid(world), f"{world} & more", game)
         self.page.fill(self.document)
 
     def __getitem__(self, name: str) -> Any:
@@ -108,6 +115,14 @@ def test_sliders_show_and_set_what_the_device_has(shown: tuple[Shown, Controller
     soon(lambda: device() == [0.125, 0.9, 0.2])
 
 
+def assert_table(page: Shown, q: Any) -> None:
+    """The picture of the table has its values, and leaves out states where nothing is learnt."""
+    drawn = page.source("table", "Image")["image"][0]
+    learnt = np.ptp(q, axis=1) > 0
+    assert np.array_equal(drawn[:, learnt], q[learnt].T)
+    assert np.isnan(drawn[:, ~learnt]).all()
+
+
 @pytest.mark.parametrize(("side", "drawn"), [(64, True), (65, False)])
 def test_a_large_map_has_no_arrows_and_letters(side: int, drawn: bool) -> None:
     rows = ["S" + "." * (side - 1), *["." * side] * (side - 2), "." * (side - 1) + "G"]
@@ -119,6 +134,21 @@ def test_a_large_map_has_no_arrows_and_letters(side: int, drawn: bool) -> None:
     assert ("Text" in glyphs) == drawn
     assert bool(len(glyphs["Segment"]["x0"])) == drawn
     assert np.isnan(glyphs["Image"]["image"][0]).sum() == 1  # the goal
+
+
+def test_one_hole_does_not_flatten_the_colours() -> None:
+    picture = TablePicture(16, 4)
+    q = np.linspace(-8.0, -1.0, 64).reshape(16, 4)
+    q[5, 2] = q[9, 0] = -100.0
+    picture.show(q)
+    mapper = picture.figure.select_one({"type": LinearColorMapper})
+    assert -31 < mapper.low <= -8
+    assert mapper.high == -1
+    assert mapper.low_color not in mapper.palette
+    q[:] = 0.0
+    q[3, 1] = 1.0  # quartiles are equal: the scale has all values
+    picture.show(q)
+    assert (mapper.low, mapper.high) == (0, 1)
 
 
 def test_speed_is_chosen_and_is_that_of_all_pages(shown: tuple[Shown, Controller]) -> None:
@@ -139,7 +169,7 @@ def test_pictures_and_counters_are_of_the_view(shown: tuple[Shown, Controller]) 
     view = controller.step(3000).result()
     page.page.tick()
     q = view.q[0]
-    assert np.array_equal(page.source("table", "Image")["image"][0], q.T)
+    assert_table(page, q)
     values = np.flipud(page.source("map", "Image")["image"][0])
     known = ~np.isnan(values)
     assert np.array_equal(values[known], q.max(axis=1).reshape(5, 5)[known])
@@ -156,10 +186,17 @@ def test_pictures_and_counters_are_of_the_view(shown: tuple[Shown, Controller]) 
     ]
     assert [round(x) for x in dots[0]["x"]] == [place % 5 for place in places]
     assert [4 - round(y) for y in dots[0]["y"]] == [place // 5 for place in places]
-    curve = page.source("values", "Line")
-    assert list(curve["steps"]) == [point.steps for point in view.points]
-    assert list(curve["high"]) == [max(point.value) for point in view.points]
-    assert len(page.source("values", "MultiLine")["y"]) == 2
+    assert dots[0]["ring"] == ["black", "white"]
+    for window, points in ((1, view.points), (0, view.recent)):
+        page["window"].active = window
+        page.page.tick()
+        curve = page.source("values", "Line")
+        assert list(curve["steps"]) == [point.steps for point in points]
+        assert list(curve["high"]) == [max(point.value) for point in points]
+        assert len(page.source("values", "MultiLine")["y"]) == 2
+        figure = page["values"]
+        assert isinstance(figure.x_scale, LogScale) == (window == 1)
+        assert figure.x_range.end >= points[-1].steps >= points[0].steps >= figure.x_range.start
     episodes = sum(own.episodes for own in view.counters)
     text = page["tiles"].text
     assert "<b>3,000</b><span>steps of each agent" in text
@@ -168,7 +205,13 @@ def test_pictures_and_counters_are_of_the_view(shown: tuple[Shown, Controller]) 
     assert "<b>2 of 2</b><span>within 1 % of the optimum" in text
     page["agent"].value = 1
     page.page.tick()
-    assert np.array_equal(page.source("table", "Image")["image"][0], view.q[1].T)
+    assert_table(page, view.q[1])
+    (hover,) = (
+        data for data in (r.data_source.data for r in page["map"].renderers) if "kind" in data
+    )
+    assert hover["kind"][:6] == ["start", *["free"] * 4, "hole"]
+    for name, values in zip(("up", "down", "left", "right"), view.q[1].T, strict=True):
+        assert np.array_equal(hover[name], values)
 
 
 def test_gamma_of_1_leaves_a_gap_and_an_error_is_shown_as_text(
@@ -178,10 +221,12 @@ def test_gamma_of_1_leaves_a_gap_and_an_error_is_shown_as_text(
     controller.step(300).result()
     controller.configure(gamma=1.0)
     controller.step(300).result()
+    page["window"].active = 1
     page.page.tick()
     steps = page.source("values", "Line")["steps"]
     assert list(steps) == [128, 256]
     assert list(page.source("returns", "Line")["steps"])[-1] == 512
+    assert page["about"].text == "At gamma 1 policies have no value."
     controller.error = OSError("<b>gone</b>")
     page.page.tick()
     assert "&lt;b&gt;gone&lt;/b&gt;</b><span>the device failed" in page["tiles"].text
@@ -196,7 +241,7 @@ def test_world_without_a_map_shows_its_table(world: str) -> None:
         page = Shown(controller, world)
         assert (page["map"] is None) == (world == "Taxi-v3")
         assert not page["agent"].visible
-        assert np.array_equal(page.source("table", "Image")["image"][0], view.q[0].T)
+        assert_table(page, view.q[0])
 
 
 def test_of_a_large_table_the_first_states_are_shown() -> None:
@@ -206,7 +251,76 @@ def test_of_a_large_table_the_first_states_are_shown() -> None:
         object.__setattr__(view, "q", wide)
         page = Shown(controller, "Taxi-v3")
         assert page.source("table", "Image")["image"][0].shape == (4, 16_384)
-        assert page["table"].title.text == "Q table: the first 16384 states"
+        assert page["table"].xaxis.axis_label == "state (the first 16,384 of 40,000)"
+
+
+def test_moved_slider_is_marked_on_the_curves(shown: tuple[Shown, Controller]) -> None:
+    page, controller = shown
+    controller.step(300).result()
+    controller.configure(epsilon=0.75, gamma=0.97)
+    controller.step(300).result()
+    page.page.tick()
+    for name in ("returns", "values"):
+        marks = page.source(name, "VSpan")
+        assert marks["x"] == [300, 300]
+        assert marks["text"] == ["gamma 0.97", "epsilon 0.75"]
+        assert marks["y"][0] > marks["y"][1]  # the texts do not overlap
+    assert "the optimal policy ends in a hole (state 5)" in page["about"].text
+    controller.configure(gamma=0.9).result()
+    page.page.tick()
+    assert page["about"].text == "At gamma 0.9 the optimum is -4.739."
+
+
+@pytest.mark.parametrize("world", ["snake", "cartpole"])
+def test_game_is_drawn_and_played_while_the_run_goes_on(world: str) -> None:
+    run, _, _ = host_run(world)
+    twin, _, _ = host_run(world)
+    game = Game.of(world)
+    assert game is not None
+    with Controller(run, 0) as controller:
+        page = Shown(controller, world, game)
+        assert page["map"] is None
+        first = page["game"].text
+        assert PNG in first
+        page.page.tick()
+        assert page["game"].text == first  # paused
+        controller.play().result()
+        page.page.tick()
+        assert page["game"].text != first
+        assert game.steps == 1
+        assert "episode: step 1, return" in page["game"].text
+        view = controller.pause().result()
+    with Controller(twin, 0) as controller:
+        assert np.array_equal(view.q, controller.step(view.steps).result().q)
+
+
+@pytest.mark.parametrize("world", ["Taxi-v3", "Blackjack-v1", "gridworld", "here.npz"])
+def test_without_its_package_a_game_is_text_or_nothing(
+    world: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pygame", None)
+    game = Game.of(world)
+    assert (game is None) == (world in ("Blackjack-v1", "here.npz"))
+    if game is None:
+        return
+    assert (PNG in game.picture) == (world == "gridworld")
+    if world == "Taxi-v3":
+        assert '<span style="background:goldenrod;">' in game.picture
+        assert "\x1b" not in game.picture
+    before = game.picture
+    q = np.zeros((500, 6 if world == "Taxi-v3" else 4))
+    q[:, 1] = 1.0
+    for _ in range(3):
+        game.advance(q, 0.0)
+    assert game.picture != before
+    while not game.over:
+        game.advance(q, 1.0)
+    steps = game.steps
+    while game.over:
+        game.advance(q, 1.0)
+        assert game.steps in (steps, 0)
+    assert game.total == 0
+    game.close()
 
 
 @pytest.mark.parametrize("lacks", ["chromium", "chromedriver"])
@@ -271,7 +385,7 @@ def test_browser_shows_a_run_and_steers_it() -> None:
             soon(lambda: tile("steps of each agent") == "0")
             assert any(frozen)
             soon(lambda: model("alpha", "value") == 0.5)
-            assert table() == [0] * 100
+            assert table() == [None] * 100  # nothing is learnt
             assert requested_hosts(browser) == {"127.0.0.1"}
             complaints = [e for e in browser.get_log("browser") if e["level"] != "INFO"]
             assert complaints == []
@@ -283,5 +397,68 @@ def test_browser_shows_a_run_and_steers_it() -> None:
             browser.get("about:blank")
             browser.execute_script("new Image().src = 'http://localhost:1/'")
             soon(lambda: "localhost" in requested_hosts(browser))
+    finally:
+        program.ends(15)
+
+
+_VIEWS = """
+const views = arguments[0].map(
+  name => Bokeh.index.get_one(Bokeh.documents[0].get_model_by_name(name)));
+"""
+_RIGHT = _VIEWS + "return views.map(view => view.el.getBoundingClientRect().right);"
+_CORNERS = (
+    _VIEWS
+    + """
+return views.map(view => [...view.canvas_view.primary.canvas.getContext('2d')
+  .getImageData(1, 1, 1, 1).data.slice(0, 3)]);
+"""
+)
+_PAGE = "return getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)"
+
+
+@pytest.mark.skipif(NO_BROWSER, reason="Chromium with its driver is not installed")
+def test_page_fits_a_phone_and_is_dark_where_it_should_be() -> None:
+    program = Program("gridworld", "--speed", "200")
+    try:
+        with chromium() as browser:
+            browser.get(program.address)
+            soon(lambda: browser.execute_script("return !!(window.Bokeh && Bokeh.documents[0])"))
+            soon(lambda: deep(browser, ".bk-Figure", "canvas"))
+            text = browser.execute_script("return document.body.innerText")
+            for part in (
+                "agents",
+                "agent whose table is shown",
+                "nothing learnt",
+                "hole",
+                "median",
+            ):
+                assert part in text
+            assert "wall" not in text  # this map has none
+            for width in (1400, 480, 390):
+                size = {
+                    "width": width,
+                    "height": 800,
+                    "deviceScaleFactor": 1,
+                    "mobile": width < 600,
+                }
+                browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+                soon(lambda width=width: browser.execute_script("return innerWidth") == width)
+                time.sleep(0.3)
+                parts = ["map", "returns", "values", "table", "play", "alpha", "epsilon"]
+                widths = browser.execute_script(_RIGHT, parts)
+                assert max(widths) <= width
+                assert (
+                    browser.execute_script("return document.documentElement.scrollWidth") <= width
+                )
+            deep(browser, ".play", "button").click()
+            shades = {}
+            for scheme in ("light", "dark"):
+                media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+                browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+                time.sleep(1)  # until all is drawn again, although the run is paused
+                corners = browser.execute_script(_CORNERS, ["map", "returns", "table"])
+                shades[scheme] = [browser.execute_script(_PAGE), *corners]
+            assert all(min(shade) > 200 for shade in shades["light"])
+            assert all(max(shade) < 60 for shade in shades["dark"])
     finally:
         program.ends(15)

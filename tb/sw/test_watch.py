@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -32,6 +33,7 @@ from qstep.protocol import MOST_STEPS
 from qstep.watch import controller as controlled
 from qstep.watch.controller import Controller
 from qstep.watch.host_run import HostRun
+from qstep.watch.recent import MOST_POINTS, Mark
 from qstep.watch.run import WatchedRun
 from qstep.watch.view import WatchedView
 
@@ -113,6 +115,9 @@ def test_pieces_make_the_run(pieces: list[int]) -> None:
             made = run.advance(piece)
             assert 0 < made <= piece
             piece -= made
+            before, after = run.view().recent, run.view(sample=True).recent
+            assert after[: len(before)] == before
+            assert after[-1].steps == run.view().steps
     assert_trained(run.view(), sum(pieces), plan)
 
 
@@ -184,6 +189,95 @@ def test_other_settings_act_as_those_of_the_device_do() -> None:
         assert view.counters == tuple(device.counters)
     assert view.optimum is not None
     assert view.points[-1].value[0] < 0
+
+
+@unit
+def test_slider_shows_within_two_seconds_after_a_million_steps() -> None:
+    with watched(speed=1000) as (controller, _):
+        view = controller.step(1_000_000).result()
+        assert view.recent[-1].steps == 1_000_000
+        before = max(view.recent[-1].mean_return)
+        controller.configure(epsilon=0.9)
+        controller.play()
+        soon(lambda: controller.view.recent[-1].steps > 1_000_000)
+        view = controller.pause().result()
+        first = next(point for point in view.recent if point.steps > 1_000_000)
+        assert first.steps <= 1_002_000  # of 1,000 a second
+        assert max(first.mean_return) < before - 1
+        assert [(mark.steps, mark.name, mark.value) for mark in view.marks] == [
+            (1_000_000, "epsilon", 0.9)
+        ]
+
+
+@unit
+def test_recent_points_are_of_the_steps_between_them_and_the_oldest_go() -> None:
+    plan = plan_of()
+    run = WatchedRun(open_agents("model", plan.config, plan.loaded, plan.settings), plan)
+    before = run.view(sample=True)
+    assert before.recent == ()
+    for number in range(MOST_POINTS + 3):
+        run.advance(40)
+        after = run.view(sample=True)
+        assert run.view(sample=True).recent == after.recent  # without a step between
+        assert len(after.recent) == min(number + 1, MOST_POINTS)
+        point = after.recent[-1]
+        assert point.steps == after.steps
+        for own, old, mean in zip(after.counters, before.counters, point.mean_return, strict=True):
+            gained = (own.return_sum - old.return_sum) * plan.config.format.resolution
+            assert mean * (own.episodes - old.episodes) == pytest.approx(gained) or math.isnan(mean)
+        before = after
+    run.reset()
+    assert run.view(sample=True).recent == ()
+
+
+def sampled(run: WatchedRun | HostRun, steps: int) -> tuple[Mark, ...]:
+    """Make steps and a recent point; return the marks after it."""
+    while steps:
+        steps -= run.advance(steps)
+    return run.view(sample=True).marks
+
+
+@unit
+@pytest.mark.parametrize("on_host", [False, True])
+def test_slider_that_is_dragged_makes_one_mark(on_host: bool) -> None:
+    plan = plan_of()
+    run: WatchedRun | HostRun
+    if on_host:
+        run, _, _ = host_run("cartpole")
+    else:
+        run = WatchedRun(open_agents("model", plan.config, plan.loaded, plan.settings), plan)
+    assert sampled(run, 100) == ()
+    for epsilon in (0.3, 0.4, 0.5):  # a second each
+        run.configure(epsilon=epsilon)
+        run.configure(gamma=0.875)
+        marks = sampled(run, 10)
+    assert marks == (Mark(100, "gamma", 0.875), Mark(120, "epsilon", 0.5))
+    sampled(run, 10)
+    run.configure(epsilon=0.5)  # as it is
+    run.configure(epsilon=0.0)
+    assert sampled(run, 10) == (*marks, Mark(140, "epsilon", 0.0))
+    with pytest.raises(ConfigError):
+        run.configure(alpha=2)
+    assert len(run.view().marks) == 3
+    run.reset()
+    assert run.view().marks == ()
+
+
+@unit
+@pytest.mark.parametrize(
+    ("gamma", "end"), [(0.9, 24), (0.97, 5), (1.0, None)], ids=["goal", "hole", "no value"]
+)
+def test_end_of_the_optimal_policy_is_known(gamma: float, end: int | None) -> None:
+    with watched() as (controller, _):
+        assert controller.configure(gamma=gamma).result().optimal_end == end
+
+
+@unit
+def test_policy_in_a_world_with_chance_has_no_one_end() -> None:
+    for world in (plan_of("FrozenLake-v1"), plan_of("Taxi-v3")):
+        with watched(world) as (controller, _):
+            assert controller.view.optimum is not None
+            assert controller.view.optimal_end is None
 
 
 @unit
@@ -357,10 +451,10 @@ def test_views_are_rare_where_they_take_long(monkeypatch: pytest.MonkeyPatch) ->
     made = []
     look = WatchedRun.view
 
-    def slowly(self: WatchedRun) -> WatchedView:
+    def slowly(self: WatchedRun, sample: bool) -> WatchedView:
         made.append(0)
         time.sleep(0.03)
-        return look(self)
+        return look(self, sample)
 
     monkeypatch.setattr(WatchedRun, "view", slowly)
     with watched() as (controller, _):
@@ -409,6 +503,7 @@ def test_steps_are_those_of_the_plain_run_where_the_host_acts(world: str, num_en
         assert np.array_equal(seen.q, values[None])
         assert (seen.states, seen.saturations, seen.optimum) == ((), None, None)
         assert seen.steps == steps
+        assert seen.recent[-1].steps == steps
     first = [one.total for one in episodes if one.number <= view.points[0].episodes[0]]
     assert view.points[0].steps == 128
     assert view.points[0].mean_return == (sum(first) / len(first),)

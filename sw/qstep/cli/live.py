@@ -65,13 +65,12 @@ def command(
 ) -> None:
     """Watch agents learn WORLD, on a page of this computer's browser.
 
-    The page shows the table as a heat map (with arrows on the map of the world, if it has one), the
-    curves of all agents, and counters. It plays, pauses, steps and resets the run; its sliders change
-    alpha, gamma and epsilon at once. Another gamma can make another policy optimal: from 0.93 on,
+    The page shows the table as a heat map, the map of the world with arrows (or the game's own picture),
+    the curves of all agents, and counters. It plays, pauses, steps and resets the run; its sliders
+    change alpha, gamma and epsilon at once. Another gamma can make another policy optimal: from 0.93 on,
     gridworld prefers the pit beside the start, which costs 5 but ends the episode after one step. WORLD
     and DEVICE are those of `qstep train`. The host acts in worlds without a transition table, such as
-    snake. Only this computer can open the page, and only
-    with the token in its address. Ctrl-C ends it.
+    snake. Only this computer can open the page, and only with the token in its address. Ctrl-C ends it.
 
     \b
     Examples:
@@ -99,7 +98,9 @@ def command(
 
         controller = held.enter_context(Controller(run, speed))
         controller.play()
-        server.serve(controller, grid_named(name), headline, port, ready)
+        grid = grid_named(name)
+        drawn = None if grid or name.endswith((".npz", *CIRCUITS)) else name
+        server.serve(controller, grid, headline, drawn, port, ready)
 
 
 def _world(name: str, max_episode_steps: int | None) -> World | str | None:

@@ -29,6 +29,9 @@ _VIEW_SECONDS = 0.1
 _VIEW_SHARE = 4
 """Pause after a view, as a multiple of its time: a board needs its line for the table."""
 
+_SAMPLE_SECONDS = 1.0
+"""Seconds between two of the recent points while it plays."""
+
 _RATE_VIEWS = 10
 """Seconds over which the rate is averaged."""
 
@@ -75,6 +78,7 @@ class Controller(Closing):
         self._call = float("inf")  # what a call takes, whatever its steps
         self._due = 0.0
         self._shown_at = self._shown_in = 0.0
+        self._sampled_at = self._sampled_in = 0.0
         self._made: deque[tuple[float, int]] = deque(maxlen=_RATE_VIEWS)
         self._show()
         self.error: Exception | None = None
@@ -252,9 +256,13 @@ class Controller(Closing):
 
     def _show(self) -> None:
         begun = time.monotonic()
-        self.view = view = self._run.view()
+        rest = max(_SAMPLE_SECONDS, _VIEW_SHARE * self._sampled_in)
+        sample = not self._left or begun - self._sampled_at >= rest
+        self.view = view = self._run.view(sample)
         self._made.append((begun, sum(own.steps for own in view.counters)))
         (first, before), (last, after) = self._made[0], self._made[-1]
         self.rate = max(0, after - before) / (last - first) if self._left and last > first else 0.0
         self._shown_at = time.monotonic()
         self._shown_in = self._shown_at - begun
+        if sample:
+            self._sampled_at, self._sampled_in = begun, self._shown_in

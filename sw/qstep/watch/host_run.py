@@ -13,6 +13,7 @@ from qstep.hyperparameters import Hyperparameters
 from qstep.learn.schedule import EpsilonSchedule
 from qstep.learn.train import Learner, Plan
 from qstep.protocol import MOST_STEPS
+from qstep.watch.recent import Recent
 from qstep.watch.view import WatchedView, changed
 
 __all__ = ["HostRun"]
@@ -56,6 +57,8 @@ class HostRun:
         self._counters = AgentCounters()
         self._points: list[Point] = []
         self._returns: list[float] = []
+        self._recent, self._sampled = Recent(), 0
+        self._recent_returns: list[float] = []
         self._left = self._budget.piece(0)
 
     def advance(self, steps: int) -> int:
@@ -74,18 +77,23 @@ class HostRun:
             terminations=own.terminations + terminated,
             truncations=own.truncations + len(episodes) - terminated,
         )
-        self._returns += [episode.total for episode in episodes]
+        totals = [episode.total for episode in episodes]
+        self._returns += totals
+        self._recent_returns += totals
         self._left -= made
         if not self._left:
             self._look()
         return made
 
     def _look(self) -> None:
-        returns, own = self._returns, self._counters
-        mean = sum(returns) / len(returns) if returns else float("nan")
-        self._points.append(Point(own.steps, (own.episodes,), (mean,), ()))
+        self._points.append(self._point(self._returns))
         self._returns = []
-        self._left = self._budget.piece(own.steps)
+        self._left = self._budget.piece(self._counters.steps)
+
+    def _point(self, returns: list[float]) -> Point:
+        own = self._counters
+        mean = sum(returns) / len(returns) if returns else float("nan")
+        return Point(own.steps, (own.episodes,), (mean,), ())
 
     def configure(
         self,
@@ -98,14 +106,27 @@ class HostRun:
         own = changed(self._settings, alpha, gamma, epsilon)
         hyper = replace(self._hyper, alpha=own.alpha, gamma=own.gamma)
         self._learner.configure(hyper, _constant(own))
+        self._recent.mark(self._counters.steps, self._settings, own)
         self._settings = own
 
-    def view(self) -> WatchedView:
+    def view(self, sample: bool = False) -> WatchedView:
         """As :meth:`Watched.view <qstep.watch.view.Watched.view>`."""
+        if sample and self._counters.steps > self._sampled:
+            self._recent.add(self._point(self._recent_returns))
+            self._sampled, self._recent_returns = self._counters.steps, []
         number_format = self._device.config.format
         q = number_format.to_float(self._learner.table)[None]
         return WatchedView(
-            self._settings, (), (self._counters,), None, q, tuple(self._points), None
+            self._settings,
+            (),
+            (self._counters,),
+            None,
+            q,
+            tuple(self._points),
+            self._recent.points,
+            self._recent.marks,
+            None,
+            None,
         )
 
 

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from bokeh.document import Document
 from bokeh.events import ConnectionLost
-from bokeh.layouts import column, row
-from bokeh.models import Button, CustomJS, Div, Select, Slider, Spinner
+from bokeh.models import Button, CustomJS, Div, RadioButtonGroup, Select, Slider, Spinner
 from numpy.typing import NDArray
 
-from qstep.grid_map import GridMap
+from qstep.grid_map import HOLE, WALL, GridMap
+from qstep.learn.policy_map import COLOURS
 from qstep.watch.controller import MOST_SPEED, Controller, Done
-from qstep.watch.figures import CurvePicture, MapPicture, TablePicture
+from qstep.watch.figures import AGENT_COLOURS, CurvePicture, MapPicture, TablePicture
+from qstep.watch.game import Game
 from qstep.watch.view import WatchedView
 
 __all__ = ["Page"]
@@ -26,15 +27,26 @@ _TICK_MILLISECONDS = 100
 _NEAR = 0.01
 _MOST_STEPS = 1_000_000
 
-_CARD = ":host { background: white; border-radius: 10px; padding: 12px; box-sizing: border-box; }"
 _TILES = """
-    .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(120px, 1fr)); gap: 10px; }
-    .tile { background: white; border-radius: 10px; padding: 8px 14px; }
+    .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(125px, 1fr)); gap: 10px; }
+    .tile { background: var(--card); border-radius: 10px; padding: 6px 14px; }
     .tile b { display: block; font-size: 22px; font-variant-numeric: tabular-nums; }
-    .tile span { color: #868e96; font-size: 12px; }
+    .tile span { color: var(--faint); font-size: 12px; }
     .bk-clearfix { width: 100%; }
 """
-_SLIDER = ".bk-slider-title { font-size: 14px; }"
+_GAME = """
+    .bk-clearfix { width: 100%; }
+    img { display: block; width: 100%; border-radius: 6px; }
+    pre { margin: 0; font: bold 24px/1.25 monospace; text-align: center; }
+    span { font-size: 14px; }
+    pre span { font-size: inherit; }
+"""
+_ABOUT = "div { font-size: 13px; color: var(--faint); } b { color: var(--ink); }"
+_SLIDER = """
+    .bk-slider-title { font-size: 14px; }
+    .noUi-target { background: var(--blank); border-color: var(--field-edge); }
+"""
+_SELECT = "select:not([multiple]).bk-input { appearance: auto; background-image: none; }"
 _LOST = "document.querySelector('header span').textContent = 'The program has ended.'"
 
 
@@ -48,19 +60,34 @@ class Page:
         The map of the world, if it has one.
     headline : str
         What is learnt, and on what.
+    game : Game or None
+        The environment's picture, if there is no map. The page closes it.
     """
 
-    def __init__(self, controller: Controller, grid: GridMap | None, headline: str) -> None:
-        self._controller, self._headline = controller, headline
+    def __init__(
+        self,
+        controller: Controller,
+        grid: GridMap | None,
+        headline: str,
+        game: Game | None = None,
+    ) -> None:
+        self._controller, self._grid, self._headline = controller, grid, headline
         self._shown: WatchedView | None = None
+        self._curves: object = None
+        self._game, self._ticks = game, 0
         view = controller.view
         tables, states, actions = view.q.shape
         self._map = None if grid is None else MapPicture(grid)
         self._table = TablePicture(states, actions)
-        self._returns = CurvePicture("returns", "Return of an episode, exploring", "#1c7ed6")
-        self._values = CurvePicture(
-            "values", "Worth of the greedy policy, exact; dashed: the optimum", "#e8590c", "optimum"
+        self._steps_label = "steps of each agent" if len(view.counters) > 1 else "steps"
+        height = 180 if view.optimum is not None else 400
+        self._returns = CurvePicture("returns", "#1c7ed6", self._steps_label, height=height)
+        self._values = CurvePicture("values", "#e8590c", self._steps_label, "optimum")
+        self._window = RadioButtonGroup(
+            labels=["last two minutes", "whole run"], active=0, name="window"
         )
+        self._about = Div(stylesheets=[_ABOUT], sizing_mode="stretch_width", name="about")
+        self._drawn = Div(stylesheets=[_GAME], sizing_mode="stretch_width", name="game")
         self._tiles = Div(stylesheets=[_TILES], sizing_mode="stretch_width", name="tiles")
         self._play = Button(
             label="Play",
@@ -76,7 +103,11 @@ class Page:
         )
         self._reset = _button("Reset")
         self._speed = Select(
-            title="speed", options=_speeds(controller.speed), width=200, name="speed"
+            title="speed",
+            options=_speeds(controller.speed, len(view.counters)),
+            width=205,
+            stylesheets=[_SELECT],
+            name="speed",
         )
         self._agent = Spinner(
             title="table of agent", value=0, low=0, high=tables - 1, step=1, width=110, name="agent"
@@ -109,6 +140,7 @@ class Page:
         self._step.on_click(lambda: controller.step(_whole(self._steps.value, 1, _MOST_STEPS)))
         self._reset.on_click(controller.reset)
         self._agent.on_change("value", self._forget)
+        self._window.on_change("active", self._forget)
         for name, control in self._controls.items():
             control.on_change("value", partial(self._wish, name))
 
@@ -147,34 +179,40 @@ class Page:
 
     def fill(self, document: Document) -> None:
         """Put the page into a document, and keep it up to date."""
-        left = [] if self._map is None else [column(self._map.figure, stylesheets=[_CARD])]
-        controls = column(
-            row(self._play, self._reset, self._speed, self._steps, self._step, self._agent),
-            row(*self._sliders.values(), sizing_mode="stretch_width", spacing=24),
-            stylesheets=[_CARD],
-            sizing_mode="stretch_width",
-        )
-        curves = [self._returns.figure]
-        if self._controller.view.optimum is not None:
-            curves.append(self._values.figure)
-        right = column(*curves, stylesheets=[_CARD], sizing_mode="stretch_width")
-        document.add_root(
-            column(
-                controls,
-                self._tiles,
-                row(*left, right, sizing_mode="stretch_width", spacing=12),
-                column(self._table.figure, stylesheets=[_CARD], sizing_mode="stretch_width"),
-                sizing_mode="stretch_width",
-                spacing=12,
-            )
-        )
+        view = self._controller.view
+        has_values = view.optimum is not None
+        shown = [self._play, self._reset, self._speed, self._steps, self._step, self._agent]
+        shown += [*self._sliders.values(), self._tiles, self._window]
+        shown += [self._returns.figure, self._table.figure]
+        shown += [self._values.figure, self._about] if has_values else []
+        shown += [self._drawn] if self._game else []
+        shown += [self._map.figure] if self._map else []
+        for part in shown:
+            document.add_root(part)
         document.title = "QStep live"
         text = resources.files("qstep.watch").joinpath("page.html").read_text(encoding="utf-8")
         document.template = text
-        document.template_variables["headline"] = html.escape(self._headline)
+        letters = set("".join(self._grid.rows)) if self._grid else set()
+        names = {HOLE: "hole", WALL: "wall"}
+        document.template_variables.update(
+            headline=html.escape(self._headline),
+            has_map=self._map is not None,
+            has_game=self._game is not None,
+            has_values=has_values,
+            agents=AGENT_COLOURS[: len(view.states)],
+            tables=len(view.q),
+            curves=len(view.counters),
+            cells=[(name, COLOURS[kind]) for kind, name in names.items() if kind in letters],
+        )
         document.js_on_event(ConnectionLost, CustomJS(code=_LOST))
+        if self._game is not None:
+            document.on_session_destroyed(self._end_game)
         self.tick()
         document.add_periodic_callback(self.tick, _TICK_MILLISECONDS)
+
+    def _end_game(self, session_context: object) -> None:
+        assert self._game is not None
+        self._game.close()
 
     def tick(self) -> None:
         """Show the controller's latest view, if it is another."""
@@ -185,27 +223,67 @@ class Page:
         if view is not self._shown:
             self._shown = view
             self._show_pictures(view)
+            self._show_curves(view)
+        if self._game is not None:
+            self._play_game(self._game, view)
         self._tiles.text = self._tiles_of(view, rate)  # after the pictures that they belong to
 
     def _show_pictures(self, view: WatchedView) -> None:
-        table = view.q[_whole(self._agent.value, 0, len(view.q) - 1)]
+        agent = _whole(self._agent.value, 0, len(view.q) - 1)
         if self._map is not None:
-            self._map.show(table, view.states)
-        self._table.show(table)
-        steps = np.array([point.steps for point in view.points], np.int64)
+            self._map.show(view.q[agent], view.states, agent if len(view.q) > 1 else -1)
+        self._table.show(view.q[agent])
+
+    def _show_curves(self, view: WatchedView) -> None:
+        whole = self._window.active == 1
+        points = view.points if whole else view.recent
+        if (drawn := (whole, points, view.marks, view.optimum)) == self._curves:
+            return
+        self._curves = drawn
+        steps = np.array([point.steps for point in points], np.int64)
         agents = len(view.counters)
-        returns = _rows([point.mean_return for point in view.points], agents)
-        self._returns.show(steps, returns)
-        self._values.show(steps, _rows([p.value for p in view.points], agents), view.optimum)
+        returns = _rows([point.mean_return for point in points], agents)
+        self._returns.show(steps, returns, view.marks, whole=whole)
+        values = _rows([point.value for point in points], agents)
+        self._values.show(steps, values, view.marks, view.optimum, whole=whole)
+        self._about.text = self._about_of(view)
+
+    def _about_of(self, view: WatchedView) -> str:
+        gamma = f"{view.settings.gamma:g}"
+        if view.optimum is None:
+            return f"At gamma {gamma} policies have no value."
+        text = f"At gamma {gamma} the optimum is {view.optimum:.3f}."
+        end = view.optimal_end
+        if end is not None and self._grid is not None and "".join(self._grid.rows)[end] == HOLE:
+            text += (
+                f" <b>Even the optimal policy ends in a hole (state {end}): at this gamma, the hole "
+                "costs less than the way to the goal.</b>"
+            )
+        return text
+
+    def _play_game(self, game: Game, view: WatchedView) -> None:
+        """Make the game's next step when it is due, if the agents learn meanwhile."""
+        due = self._ticks % max(1, round(1000 / (_TICK_MILLISECONDS * game.fps))) == 0
+        if self._controller.playing and due:
+            q = view.q[_whole(self._agent.value, 0, len(view.q) - 1)]
+            game.advance(q, view.settings.epsilon.start)
+        self._ticks += 1
+        how = "ended, " if game.over else ""
+        told = f"<span>episode: {how}step {game.steps:,}, return {game.total:g}</span>"
+        if (text := game.picture + told) != self._drawn.text:
+            self._drawn.text = text
 
     def _tiles_of(self, view: WatchedView, rate: float) -> str:
-        last = view.points[-1] if view.points else None
+        points = view.recent or view.points
+        last = points[-1] if points else None
         known = [] if last is None else [v for v in last.mean_return if not math.isnan(v)]
         tiles = {
-            "steps of each agent": f"{view.steps:,}",
+            self._steps_label: f"{view.steps:,}",
             "episodes": f"{sum(own.episodes for own in view.counters):,}",
             "updates/s": f"{rate:,.0f}",
-            "return, median": f"{np.median(known):.2f}" if known else "–",
+            "return, median" if len(view.counters) > 1 else "return": (
+                f"{np.median(known):.2f}" if known else "–"
+            ),
         }
         if view.saturations is not None:
             tiles["saturations"] = f"{view.saturations:,}"
@@ -227,10 +305,11 @@ def _button(label: str, **options: Any) -> Button:
     return Button(label=label, width=90, align="end", css_classes=[name], name=name, **options)
 
 
-def _speeds(speed: int) -> list[tuple[str, str]]:
+def _speeds(speed: int, agents: int) -> list[tuple[str, str]]:
     known = {speed, *(10**n for n in range(int(math.log10(MOST_SPEED)) + 1))} - {0}
-    names = [(str(one), f"{one:,} steps/s an agent") for one in sorted(known)]
-    return [*names, ("0", "as fast as it goes")]
+    unit = "steps/s per agent" if agents > 1 else "steps/s"
+    names = [(str(one), f"{one:,} {unit}") for one in sorted(known)]
+    return [*names, ("0", "as fast as possible")]
 
 
 def _whole(value: Any, low: int, high: int) -> int:

@@ -6,13 +6,17 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
 from qstep.acting.device import AgentsDevice
 from qstep.acting.plan import AgentsPlan
+from qstep.acting.point import look
 from qstep.acting.training import Training
-from qstep.learn.value_iteration import best_start_value
+from qstep.acting.world import World
+from qstep.learn.value_iteration import is_quick, solve
 from qstep.table import policy_table
+from qstep.watch.recent import Recent
 from qstep.watch.view import WatchedView, changed
 
 __all__ = ["WatchedRun"]
@@ -41,6 +45,7 @@ class WatchedRun:
         self._settings = tuple(settings)
         gammas = [own.gamma for own in settings]
         self._training = Training(self._device, self.plan.world, gammas, self.plan.budget)
+        self._recent, self._sampled = Recent(), tuple(self._device.counters)
 
     def advance(self, steps: int) -> int:
         """Let every agent make up to `steps` steps; return how many: 0 if the budget is spent.
@@ -59,6 +64,7 @@ class WatchedRun:
         """As :meth:`Watched.configure <qstep.watch.view.Watched.configure>`."""
         settings = tuple(changed(own, alpha, gamma, epsilon) for own in self._settings)
         self._training.configure(settings)
+        self._recent.mark(self._device.counters[0].steps, self._settings[0], settings[0])
         self._settings = settings
 
     def reset(self) -> None:
@@ -72,19 +78,43 @@ class WatchedRun:
         )
         self._begin(plan.settings)
 
-    def view(self) -> WatchedView:
-        """Return what there is to see now."""
+    def view(self, sample: bool = False) -> WatchedView:
+        """As :meth:`Watched.view <qstep.watch.view.Watched.view>`."""
         config, counters = self.plan.config, tuple(self._device.counters)
+        table = self._device.table
+        if sample and counters[0].steps > self._sampled[0].steps:
+            gammas = self._training.gammas
+            self._recent.add(look(config, self.plan.world, gammas, self._sampled, counters, table))
+            self._sampled = counters
         return WatchedView(
             self._settings[0],
             tuple(self._device.states),
             counters,
             sum(own.saturations for own in counters),
-            config.format.to_float(policy_table(config, self._device.table)),
+            config.format.to_float(policy_table(config, table)),
             tuple(self._training.points),
-            self._optimum(self._settings[0].gamma),
+            self._recent.points,
+            self._recent.marks,
+            *self._optimum(self._settings[0].gamma),
         )
 
-    def _best(self, gamma: float) -> float | None:
+    def _best(self, gamma: float) -> tuple[float | None, int | None]:
+        """Return the value of an optimal policy at the start, and the state in which it ends."""
         world = self.plan.world
-        return None if world is None else best_start_value(world, gamma)
+        if world is None or not is_quick(world, gamma):
+            return None, None
+        solution = solve(world, gamma)
+        return float(world.start @ solution.values), _end(world, solution.q.argmax(axis=1))
+
+
+def _end(world: World, policy: NDArray[np.int64]) -> int | None:
+    """Return the state in which a policy's episodes end; None if they need not, or with chance."""
+    if len(world.state) > world.states * world.actions or len(world.start_state) > 1:
+        return None
+    state = int(world.start_state[0])
+    for _ in range(world.states):
+        row = state * world.actions + int(policy[state])
+        state = int(world.next_state[row])
+        if world.terminated[row]:
+            return state
+    return None

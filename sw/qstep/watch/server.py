@@ -19,6 +19,7 @@ from tornado.ioloop import IOLoop
 from qstep.errors import ConfigError
 from qstep.grid_map import GridMap
 from qstep.watch.controller import Controller
+from qstep.watch.game import Game
 from qstep.watch.page import Page
 
 __all__ = ["ADDRESS", "serve"]
@@ -35,6 +36,7 @@ def serve(
     controller: Controller,
     grid: GridMap | None,
     headline: str,
+    world: str | None,
     port: int,
     ready: Callable[[str], object],
 ) -> None:
@@ -50,6 +52,8 @@ def serve(
         The map of the world, if it has one.
     headline : str
         What is learnt, and on what.
+    world : str or None
+        Name of an environment whose picture is shown, as for :func:`qstep.envs.make`.
     port : int
         Of 127.0.0.1; 0 for a free one.
     ready : callable
@@ -77,7 +81,8 @@ def serve(
     settings.resources = "server"  # whatever the environment says
 
     def fill(document: Document) -> None:
-        Page(controller, grid, headline).fill(document)
+        game = None if world is None else Game.of(world)
+        Page(controller, grid, headline, game).fill(document)
 
     handlers = BokehTornado(
         Application(FunctionHandler(fill)),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
 from qstep.acting.epsilon import Epsilon
 from qstep.acting.point import Point
+from qstep.watch.recent import Mark
 
 __all__ = ["Watched", "WatchedView", "changed"]
 
@@ -32,9 +33,15 @@ class WatchedView:
     q : ndarray of float64, shape (tables, S, A)
         What the greedy policy of each table takes the maximum of, in real units.
     points : tuple of Point
-        As `qstep train` makes them.
+        Those of `qstep train`, each an eighth of the run after the one before.
+    recent : tuple of Point
+        The latest points at equal times: see :class:`~qstep.watch.recent.Recent`.
+    marks : tuple of Mark
+        The latest changes of the settings.
     optimum : float or None
-        What the optimal policy is worth where episodes start, if that is known.
+        Value of the optimal policy where episodes start, if that is known.
+    optimal_end : int or None
+        The state in which its episodes end, in a world without chance.
     """
 
     settings: AgentSettings
@@ -43,7 +50,10 @@ class WatchedView:
     saturations: int | None
     q: NDArray[np.float64]
     points: tuple[Point, ...]
+    recent: tuple[Point, ...]
+    marks: tuple[Mark, ...]
     optimum: float | None
+    optimal_end: int | None
 
     @property
     def steps(self) -> int:
@@ -85,5 +95,12 @@ class Watched(Protocol):
     def reset(self) -> None:
         """Go back to the beginning: settings, seed, tables and curves."""
 
-    def view(self) -> WatchedView:
-        """Return what there is to see now."""
+    def view(self, sample: bool = False) -> WatchedView:
+        """Return the present view.
+
+        Parameters
+        ----------
+        sample : bool
+            First append a point to the recent ones, of the steps since the previous one. This does
+            not affect the run.
+        """
