@@ -22,12 +22,16 @@ _CHUNK_CLOCKS = 5000
 
 _OUTPUT_BYTES = 65536
 
+_OPENING_BYTES = 80
+"""Bytes of a HELLO and its answer: on a line, nothing else reaches the device sooner after a reset."""
+
 
 class SimPort:
     """A byte port whose other end is a simulated device, from construction to :meth:`close`.
 
-    Simulated time passes only inside :meth:`read`. If the environment variable QSTEP_TRACE names a file,
-    the device's waveform is written there as VCD, and the assertions of the RTL are checked.
+    Simulated time passes inside :meth:`read`, and after a reset until agents are at rest. If the
+    environment variable QSTEP_TRACE names a file, the device's waveform is written there as VCD, and the
+    assertions of the RTL are checked.
 
     Parameters
     ----------
@@ -61,6 +65,9 @@ class SimPort:
         if config.acting:
             # A word of the agents' memories takes a few hundred clocks, and bytes wait for their block.
             self._work_clocks += 200_000 + config.lanes * config.link.buffer_bytes
+        # Agents are busy for a while after a reset, and bytes reach them faster than on any line.
+        opening_clocks = _OPENING_BYTES * BITS_PER_BYTE * config.link.divisor
+        self._settle_clocks = opening_clocks if config.acting else 0
         self._link = config.link
         self.set_baud(config.link.baud)
         self.reset()
@@ -87,6 +94,7 @@ class SimPort:
         self._quiet_clocks = 0
         self._library.qs_reset(self._open())
         self._check()
+        self._pass(self._settle_clocks)
 
     def set_baud(self, baud: int) -> None:
         """Set the rate of this end of the serial lines.
@@ -105,10 +113,7 @@ class SimPort:
         byte_clocks = BITS_PER_BYTE * self._link.clock_hz // LEAST_BAUD
         for level, clocks in ((1, 2 * BREAK_BITS // BITS_PER_BYTE * byte_clocks), (0, byte_clocks)):
             self._library.qs_set_break(self._open(), level)
-            end = self.clocks + clocks
-            while self.clocks < end:
-                self._received += self._simulate(b"")
-        self._quiet_clocks = 0
+            self._pass(clocks)
 
     def write(self, data: bytes) -> None:
         """Queue bytes for the device, which takes them at its own pace during :meth:`read`."""
@@ -155,6 +160,13 @@ class SimPort:
     def close(self) -> None:
         """End the simulation; calling it twice is harmless."""
         self._release()
+
+    def _pass(self, clocks: int) -> None:
+        """Simulate at least so many clocks in which nothing is written."""
+        end = self.clocks + clocks
+        while self.clocks < end:
+            self._received += self._simulate(b"")
+        self._quiet_clocks = 0
 
     def _simulate(self, offered: bytes) -> bytes:
         taken, sent = ctypes.c_size_t(), ctypes.c_size_t()

@@ -144,6 +144,20 @@ def test_hardware_goes_on_with_other_settings_as_the_model(port: SimPort) -> Non
     assert device.settings == tuple(SETTINGS)
 
 
+def test_agents_are_at_rest_when_a_session_is_opened_after_a_reset(port: SimPort) -> None:
+    device, model = opened(port), FastActingModel(CONFIG, WORLD, SETTINGS)
+    for has_job in (False, False, True):
+        if has_job:
+            device.start(2**48 - 1)
+        port.reset()
+        device.reconnect()
+        assert len(device.states) == 3
+        device.restore(model.table, model.states, model.counters)
+        device.run(40)
+        model.run(40)
+        assert_exact(device, model)
+
+
 def test_counters_are_read_while_a_job_runs_and_stop_ends_it_after_whole_steps(
     port: SimPort,
 ) -> None:
