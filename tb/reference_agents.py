@@ -127,8 +127,10 @@ class ReferenceLive(ReferenceAgents):
     ----------
     said : list of tuple of int
         Requests, once each: agent and state of a BEGIN; agent, next state, terminated and raw
-        reward of an ACT. The action is the sum of the first two, modulo the number of actions.
+        reward of an ACT. The action is the sum of the first two, modulo the number of actions; 0 before.
     """
+
+    repeatable: ClassVar = (*ReferenceAgents.repeatable, Request.BEGIN, Request.ACT)
 
     def __init__(self, config: Config) -> None:
         self.said: list[tuple[int, ...]] = []
@@ -140,16 +142,17 @@ class ReferenceLive(ReferenceAgents):
         return {**others, Request.BEGIN: self._begin, Request.ACT: self._act}
 
     def _carry_out(self, frame: Frame) -> tuple[StatusCode, bytes]:
-        latest = frame.seq == (self._expected - 1) % (1 << 16) and frame.epoch == self.epoch
-        if latest and self._refusal is None and frame.type in (Request.BEGIN, Request.ACT):
-            return StatusCode.OK, self._action()
+        self._is_repeat = frame.seq != self._expected
         return super()._carry_out(frame)
 
     def _begin(self, payload: bytes) -> bytes:
-        return self._hear(unpack("<BH", payload))
+        said = unpack("<BH", payload)
+        return self._action() if self._is_repeat else self._hear(said)
 
     def _act(self, payload: bytes) -> bytes:
         agent, next_state, terminated, reward = unpack("<BHBi", payload)
+        if self._is_repeat:
+            return self._action()
         form = self.config.format
         if terminated > 1 or not form.minimum <= reward <= form.maximum:
             raise Refused(StatusCode.OUT_OF_RANGE)
@@ -164,4 +167,5 @@ class ReferenceLive(ReferenceAgents):
         return self._action()
 
     def _action(self) -> bytes:
-        return bytes([sum(self.said[-1][:2]) % self.config.actions])
+        latest = self.said[-1] if self.said else ()
+        return bytes([sum(latest[:2]) % self.config.actions])
