@@ -1,7 +1,8 @@
-"""Build the wheel, and try it in a separate environment, which sees nothing of this checkout.
+"""Build the wheel and try it, and carry out the README, each in a new environment.
 
-The packages that QStep needs come from this interpreter; QStep itself, its cache and the current folder
-are new.
+For the wheel, the packages that QStep needs come from this interpreter; QStep itself, its cache and the
+current folder are new. For the README, everything is new: its commands run in order, in a copy of this
+checkout, in an environment into which only they install anything.
 
 python -m tb.wheel
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -22,7 +24,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-__all__ = ["COMMANDS", "ROOT", "build", "left_out", "main", "strangers"]
+__all__ = [
+    "BOUNDED",
+    "COMMANDS",
+    "EXCLUDED",
+    "ROOT",
+    "WheelError",
+    "build",
+    "left_out",
+    "main",
+    "run",
+    "strangers",
+    "written",
+]
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("sw", "rtl", "sim", "fpga")
@@ -40,6 +54,27 @@ FILES = {
 }
 """The files that the commands read."""
 
+EXCLUDED = {
+    "make demo": "does what `qstep demo` does, in an environment of its own",
+    "make test": "is a step of CI",
+    "qstep train gridworld --act host --device serial:PORT": "needs a board",
+}
+"""Commands of the README that are not carried out, by their beginnings, and why."""
+
+BOUNDED = {
+    "qstep live": 10,  # it never ends
+    "qstep serve": 5,  # it never ends
+    "qstep bench": 15,
+    "qstep build": 20,
+    "qstep dqn": 15,
+    "qstep explore": 20,
+    "qstep pqn": 15,
+}
+"""Seconds after which a command of the README, given by its beginning, is stopped at its work."""
+
+_STOPPED = 143
+"""Status of a command that was stopped by SIGTERM."""
+
 _WHERE = """import importlib, json, sys
 import qstep
 names = ["qstep_command", "qstep", "qstep_rtl", "qstep_sim", "qstep_fpga"]
@@ -49,7 +84,14 @@ print(json.dumps([*sys.path, *found, *map(str, qstep.rtl_files())]))
 
 
 class WheelError(AssertionError):
-    """The wheel lacks something, or a command fails where it is installed."""
+    """The wheel lacks something, or a command fails where QStep is installed."""
+
+
+def written(page: str) -> list[str]:
+    """Return the commands of a page, in order, without remarks."""
+    shown = re.findall(r"^```sh\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    lines = [shlex.join(shlex.split(line, comments=True)) for line in "".join(shown).splitlines()]
+    return [line for line in lines if line]
 
 
 def build(folder: Path) -> Path:
@@ -93,24 +135,40 @@ def strangers(places: Sequence[str], environment: Path) -> list[str]:
     ]
 
 
-def _run(command: str, folder: Path, environment: Mapping[str, str], status: int = 0) -> str:
-    """Run a command there and return its output; raise unless it ends with `status`."""
+def run(
+    command: str,
+    folder: Path,
+    environment: Mapping[str, str],
+    status: int = 0,
+    seconds: float | None = None,
+) -> str:
+    """Run a command there and return its output; raise unless it ends with `status`.
+
+    After `seconds` it is stopped, and must say so by its status.
+    """
     start = time.perf_counter()
     words = shlex.split(command)
     program = str(folder.parent / "environment/bin" / words[0])
-    done = subprocess.run(
+    with subprocess.Popen(
         [program, *words[1:]],
         cwd=folder,
         env=environment,
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        check=False,
-    )
-    if done.returncode != status:
-        raise WheelError(f"{command}: status {done.returncode}\n{done.stdout}")
-    print(f"{time.perf_counter() - start:6.1f} s  {command.splitlines()[0]}", flush=True)
-    return done.stdout
+    ) as running:
+        try:
+            output, _ = running.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            status = _STOPPED
+            running.terminate()
+            output, _ = running.communicate()
+    if running.returncode != status:
+        raise WheelError(f"{command}: status {running.returncode}\n{output}")
+    end = ", then stopped" if status == _STOPPED else ""
+    print(f"{time.perf_counter() - start:6.1f} s  {command.splitlines()[0]}{end}", flush=True)
+    return output
 
 
 def _install(wheel: Path, environment: Path) -> None:
@@ -129,13 +187,36 @@ def _install(wheel: Path, environment: Path) -> None:
             ours.symlink_to(program)
 
 
-def main() -> int:
-    """Build the wheel and try it; return the exit status."""
-    wheel = build(ROOT / "build/wheel")
-    missing = left_out(wheel)
-    if missing:
-        print(f"{wheel.name} leaves out {', '.join(missing)}: see package-data in pyproject.toml")
-        return 1
+def _environment(folder: Path, programs: Path) -> dict[str, str]:
+    """Return the variables of a command in `folder`, with a cache there and `programs` first."""
+    given = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    given |= {"PATH": os.pathsep.join([str(programs), os.defpath]), "MPLBACKEND": "Agg"}
+    given |= {"QSTEP_CACHE": str(folder / "cache"), "BROWSER": "true"}
+    return given
+
+
+def _try_readme() -> None:
+    """Carry out the commands of the README; raise WheelError if one fails."""
+    with tempfile.TemporaryDirectory() as place:
+        checkout, programs = Path(place) / "checkout", Path(place) / "environment/bin"
+        listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        files = subprocess.run(listed, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+        for name in filter(None, files.stdout.split("\0")):
+            if (ROOT / name).is_file():
+                (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / name, checkout / name)
+        venv.create(programs.parent, symlinks=True, with_pip=True)
+        given = _environment(Path(place), programs)
+        given["PIP_CONSTRAINT"] = str(ROOT / "constraints.txt")
+        for command in written((ROOT / "README.md").read_text(encoding="utf-8")):
+            if command.startswith(tuple(EXCLUDED)):
+                continue
+            bounds = [limit for start, limit in BOUNDED.items() if command.startswith(start)]
+            run(command, checkout, given, seconds=min(bounds, default=None))
+
+
+def _try_wheel(wheel: Path) -> None:
+    """Try commands of the wheel away from this checkout; raise WheelError if one fails."""
     with tempfile.TemporaryDirectory() as place:
         folder, programs = Path(place) / "elsewhere", Path(place) / "environment/bin"
         folder.mkdir()
@@ -143,24 +224,35 @@ def main() -> int:
             (folder / name).write_text(text, encoding="utf-8")
         (folder / "empty").mkdir()
         _install(wheel, programs.parent)
-        given = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
-        given |= {"PATH": os.pathsep.join([str(programs), os.defpath]), "MPLBACKEND": "Agg"}
-        given["QSTEP_CACHE"] = str(folder / "cache")
+        given = _environment(folder, programs)
         bare = {**given, "PATH": str(folder / "empty"), "QSTEP_CACHE": str(folder / "bare")}
         bare.pop("CXX", None)
-        try:
-            places = json.loads(_run(f"python -c {shlex.quote(_WHERE)}", folder, given))
-            if found := strangers(places, programs.parent):
-                raise WheelError(f"the wheel is not alone: {', '.join(found)}")
-            with ThreadPoolExecutor(2) as pool:
-                list(pool.map(lambda command: _run(command, folder, given), COMMANDS))
-            answer = _run(f"{COMMANDS[3]} --out bare", folder, bare, status=1)
-            if "error: C++ compiler was not found; install one" not in answer:
-                raise WheelError(f"without a C++ compiler:\n{answer}")
-        except WheelError as error:
-            print(error)
-            return 1
-    print(f"{wheel}  {wheel.stat().st_size:,} bytes, works without the checkout")
+        places = json.loads(run(f"python -c {shlex.quote(_WHERE)}", folder, given))
+        if found := strangers(places, programs.parent):
+            raise WheelError(f"the wheel is not alone: {', '.join(found)}")
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(lambda command: run(command, folder, given), COMMANDS))
+        answer = run(f"{COMMANDS[3]} --out bare", folder, bare, status=1)
+        if "error: C++ compiler was not found; install one" not in answer:
+            raise WheelError(f"without a C++ compiler:\n{answer}")
+
+
+def main() -> int:
+    """Build the wheel and try it, and carry out the README; return the exit status."""
+    wheel = build(ROOT / "build/wheel")
+    missing = left_out(wheel)
+    if missing:
+        print(f"{wheel.name} leaves out {', '.join(missing)}: see package-data in pyproject.toml")
+        return 1
+    try:
+        _try_wheel(wheel)
+        _try_readme()
+    except WheelError as error:
+        print(error)
+        return 1
+    print(
+        f"{wheel}  {wheel.stat().st_size:,} bytes, works without the checkout; so does the README"
+    )
     return 0
 
 

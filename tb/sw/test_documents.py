@@ -185,6 +185,13 @@ def test_nothing_is_installed_by_a_name_that_is_not_on_pypi() -> None:
 
 
 @pytest.mark.unit
+def test_slang_is_told_to_use_one_thread_as_webassembly_has_no_others() -> None:
+    assert [
+        page for page in COMMANDS_IN if re.search("read_slang(?! --threads 1)", read(page))
+    ] == []
+
+
+@pytest.mark.unit
 @pytest.mark.parametrize("page", PAGES)
 def test_links_lead_to_files(page: str) -> None:
     targets = re.findall(r"\]\(([^)#:]+)\)", read(page))

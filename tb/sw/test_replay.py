@@ -17,7 +17,7 @@ from tb.reference_device import ReferenceDevice
 from tb.sw.lossy_port import DirectPort
 
 from qstep import Config, Hyperparameters, Transitions
-from qstep.cli import main
+from qstep.cli import main, train
 from qstep.cli import replay as replay_module
 from qstep.cli.replay import command
 from qstep.errors import ConfigError, FileFormatError, LinkError, TableError, TransitionError
@@ -66,6 +66,14 @@ def test_table_is_the_models(folder):
     model.configure(Hyperparameters(0.25, 0.5, "stochastic", 9))
     model.apply(Transitions.load("walk.npz", CONFIG))
     assert np.array_equal(load_table("table.npz", CONFIG), model.table)
+
+
+def test_trace_of_an_agent_is_replayed_to_its_table(folder):
+    words = ["gridworld-8x8", "--agents", "1", "--steps", "3000", "--out", "run"]
+    words += ["--trace", "moves.npz"]
+    assert CliRunner().invoke(train.command, words, catch_exceptions=False).exit_code == 0
+    assert replay(file="moves.npz", geometry=("--states", "64", "--actions", "4")).exit_code == 0
+    assert np.array_equal(np.load("table.npz")["q_raw"], np.load("run/table.npz")["q_raw"])
 
 
 def test_json_summary_is_all_there_is_on_stdout(folder):

@@ -1,12 +1,15 @@
-"""The wheel holds all of the package; ``make wheel`` tries what it does without a checkout."""
+"""The wheel holds all of the package; ``make wheel`` tries it without a checkout, and the README."""
 
 from __future__ import annotations
 
+import shlex
+import sys
 import zipfile
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from tb.wheel import ROOT, build, left_out, strangers
+from tb.wheel import BOUNDED, EXCLUDED, ROOT, WheelError, build, left_out, run, strangers, written
 
 pytestmark = pytest.mark.unit
 
@@ -30,3 +33,43 @@ def test_what_comes_from_the_checkout_is_found() -> None:
     assert strangers([*inside, packages], environment) == []
     ours = [str(ROOT / "sw/qstep/__init__.py"), str(ROOT)]
     assert strangers([*inside, *ours, packages], environment) == ours
+
+
+def test_commands_of_a_page_are_found_in_order_without_remarks() -> None:
+    page = "`make tea`\n```sh\npip install '.[live]'  # in a checkout\n\n# why\nqstep live x\n```\n"
+    page += "```python\nimport qstep\n```\n```sh\nqstep doctor\n```\n"
+    assert written(page) == ["pip install '.[live]'", "qstep live x", "qstep doctor"]
+
+
+def test_every_command_of_the_readme_is_carried_out_or_excluded_for_a_reason() -> None:
+    commands = written((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert len([command for command in commands if command.startswith("qstep ")]) > 25
+    tried = [command for command in commands if not command.startswith(tuple(EXCLUDED))]
+    assert {command.split()[0] for command in tried} == {"pip", "qstep"}
+    # No entry outlives its command.
+    for start in (*EXCLUDED, *BOUNDED):
+        assert any(command.startswith(start) for command in commands), start
+
+
+STOPS = "import signal, time; signal.signal(15, lambda *_: exit({})); time.sleep(60)"
+
+
+@pytest.mark.parametrize(
+    ("code", "seconds", "status"),
+    [
+        ("raise SystemExit(3)", None, 3),
+        ("import time; time.sleep(60)", 0.5, -15),
+        (STOPS.format(1), 2, 1),
+        (STOPS.format(143), 2, None),
+    ],
+    ids=["fails", "is killed", "fails when stopped", "stops"],
+)
+def test_a_command_has_to_succeed_or_to_stop_when_it_is_told_to(
+    code: str, seconds: float | None, status: int | None, tmp_path: Path
+) -> None:
+    programs = tmp_path / "environment/bin"
+    programs.mkdir(parents=True)
+    (programs / "python").symlink_to(sys.executable)
+    noticed = pytest.raises(WheelError, match=f"status {status}") if status else nullcontext()
+    with noticed:
+        run(f"python -c {shlex.quote(code)}", tmp_path / "environment", {}, seconds=seconds)
