@@ -2,23 +2,24 @@
 
 The file is a ``.npz`` of three arrays, none pickled: ``q_raw`` (int32, shape (S, A), after the axes of
 agents if there are any), ``q`` (float64, the same values) and ``config`` (JSON text: the configuration,
-and the hyperparameters or the settings of each agent). It names no device and no time, so the same run
-gives the same bytes on every device.
+the hyperparameters or the settings of each agent, and the :class:`TableWorld` if it is known). It names
+no device and no time, so the same run gives the same bytes on every device.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qstep.acting.agent import AgentSettings
 from qstep.acting.config import Algorithm
+from qstep.checks import shown
 from qstep.config import Config, checked_config
 from qstep.devices.base import checked_table
 from qstep.errors import FileFormatError, TableError
@@ -26,9 +27,38 @@ from qstep.files import write_atomically
 from qstep.hyperparameters import Hyperparameters, checked_hyper
 from qstep.npz import archived, load_arrays
 
-__all__ = ["load_table", "policy_table", "save_table", "table_config"]
+if TYPE_CHECKING:
+    from qstep.acting.world import World
+
+__all__ = ["TableWorld", "load_table", "policy_table", "save_table", "table_config", "table_world"]
 
 _ARRAYS = ("q_raw", "q", "config")
+
+
+@dataclass(frozen=True, slots=True)
+class TableWorld:
+    """The world in which a table was learnt.
+
+    Attributes
+    ----------
+    name : str
+        As on the command line, where the run began: a file's path may be relative.
+    states, actions : int
+        The table may have more rows, which are zero.
+    digest : str or None
+        :attr:`World.digest <qstep.acting.world.World.digest>` without a limit of steps; None if the
+        world has no transition table.
+    """
+
+    name: str
+    states: int
+    actions: int
+    digest: str | None = None
+
+    @classmethod
+    def of(cls, name: str, size: tuple[int, int], world: World | None) -> Self:
+        """Return the description of a world of so many states and actions, if known with its table."""
+        return cls(name, *size, None if world is None else world.limited(0).digest)
 
 
 def save_table(
@@ -36,6 +66,7 @@ def save_table(
     q_raw: NDArray[np.int32],
     config: Config,
     learnt_with: Hyperparameters | Sequence[AgentSettings],
+    world: TableWorld | None = None,
 ) -> None:
     """Write a table; an existing file is replaced completely or not at all.
 
@@ -48,6 +79,8 @@ def save_table(
     config : Config
     learnt_with : Hyperparameters or sequence of AgentSettings
         The latter if ``config.acting`` has agents.
+    world : TableWorld, optional
+        Left out where it is not known, as after ``qstep replay``.
 
     Raises
     ------
@@ -64,6 +97,8 @@ def save_table(
         told["agents"] = [asdict(own) for own in learnt_with]
     else:
         told["hyperparameters"] = checked_hyper(learnt_with).to_dict(config)
+    if world is not None:
+        told["world"] = asdict(world)
     text = json.dumps(told, sort_keys=True)
     arrays: tuple[NDArray[Any], ...] = (q_raw, config.format.to_float(q_raw), np.array(text))
     write_atomically(path, archived(dict(zip(_ARRAYS, arrays, strict=True))))
@@ -114,6 +149,27 @@ def table_config(path: str | Path) -> Config:
         As :func:`load_table`.
     """
     return _config(path, load_arrays(path, _ARRAYS)["config"])
+
+
+def table_world(path: str | Path) -> TableWorld | None:
+    """Return the world in which the table of a file was learnt; None if the file does not name it.
+
+    Raises
+    ------
+    FileFormatError
+        As :func:`load_table`.
+    """
+    text = load_arrays(path, _ARRAYS)["config"]
+    _config(path, text)
+    found = json.loads(str(text)).get("world")
+    if found is None:
+        return None
+    kinds = {"name": str, "states": int, "actions": int, "digest": str | None}
+    if not isinstance(found, dict) or not all(
+        isinstance(found.get(name), kind) for name, kind in kinds.items()
+    ):
+        raise FileFormatError(f"{path}: config does not describe a world: {shown(found)}")
+    return TableWorld(**{name: found[name] for name in kinds})
 
 
 def _config(path: str | Path, text: NDArray[Any]) -> Config:

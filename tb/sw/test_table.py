@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from qstep import Config, Hyperparameters
 from qstep.errors import FileFormatError, TableError
 from qstep.files import write_atomically
-from qstep.table import load_table, save_table
+from qstep.table import TableWorld, load_table, save_table, table_world
 
 pytestmark = pytest.mark.unit
 
@@ -36,6 +37,23 @@ def test_file_holds_what_is_documented(tmp_path):
         tree = json.loads(str(archive["config"]))
     assert Config.from_dict(tree["config"]) == CONFIG
     assert Hyperparameters(**tree["hyperparameters"]) == hyper
+
+
+def test_world_of_a_table_comes_back(tmp_path):
+    world = TableWorld("gridworld", 25, 4, "0" * 64)
+    for known in (world, replace(world, digest=None), None):
+        save_table(tmp_path / "t.npz", TABLE, CONFIG, Hyperparameters(), known)
+        assert table_world(tmp_path / "t.npz") == known
+        assert np.array_equal(load_table(tmp_path / "t.npz", CONFIG), TABLE)
+
+
+@pytest.mark.parametrize("world", [1, "gridworld", {}, {"name": "a", "states": "25", "actions": 4}])
+def test_file_with_a_malformed_world_is_refused(tmp_path, world):
+    tree = {"config": CONFIG.to_dict(), "world": world}
+    arrays = {"q_raw": TABLE, "q": TABLE / 256, "config": np.array(json.dumps(tree))}
+    np.savez(tmp_path / "t.npz", **arrays)
+    with pytest.raises(FileFormatError, match=r"t\.npz: config does not describe a world: "):
+        table_world(tmp_path / "t.npz")
 
 
 def test_same_table_is_the_same_bytes_at_any_time(tmp_path, monkeypatch):

@@ -158,7 +158,7 @@ def test_play_says_the_same_as_json_and_keeps_the_show_apart(learnt: Path) -> No
     untrained = Config(25, 4)
     save_table("zeros.npz", np.zeros((25, 4), np.int32), untrained, Hyperparameters())
     assert not load_table("zeros.npz", untrained).any()
-    report = json.loads(qstep("play zeros.npz --episodes 3 --json").stdout)
+    report = json.loads(qstep("play zeros.npz gridworld --episodes 3 --json").stdout)
     assert (report["success"], report["mean_return"]) == (0.0, -100.0)
 
 
@@ -200,3 +200,49 @@ def test_play_refuses_a_world_that_the_table_does_not_fit(learnt: Path) -> None:
         "FrozenLake8x8-v1 has 64 states and 4 actions; run/table.npz is a table of 25 states and "
         "4 actions"
     )
+
+
+@pytest.mark.parametrize("act", ["device", "host"])
+@pytest.mark.parametrize("name", ["gridworld-8x8", "own.txt", "FrozenLake-v1"])
+def test_play_takes_the_world_that_the_table_was_learnt_in(name: str, act: str) -> None:
+    Path("own.txt").write_text("S..\n.HG\n", encoding="utf-8")
+    result = qstep(f"train {name} --act {act} --episodes 20 --out run")
+    assert result.exit_code == 0, result.output
+    by_default = qstep("play run/table.npz --episodes 5").stdout
+    assert by_default.startswith(f"{name}: 5 greedy episodes")
+    assert qstep(f"play run/table.npz {name} --episodes 5").stdout == by_default
+    refused = qstep("play run/table.npz gridworld").exception
+    assert isinstance(refused, EnvironmentSpaceError)
+    assert "gridworld has 25 states and 4 actions; run/table.npz is a table of" in str(refused)
+
+
+def test_play_refuses_a_map_that_has_changed_unless_it_is_named() -> None:
+    board = Path("own.txt")
+    board.write_text("S..\n.HG\n", encoding="utf-8")
+    assert qstep("train own.txt --episodes 20 --max-episode-steps 7 --out run").exit_code == 0
+    assert qstep("play run/table.npz").exit_code == 0  # a limit of steps makes no other world
+    board.write_text("S.H\n..G\n", encoding="utf-8")
+    error = qstep("play run/table.npz").exception
+    assert isinstance(error, TableError)
+    assert str(error) == (
+        "run/table.npz: own.txt has changed since the table was learnt in it; train it again, or name "
+        "the world to play it as it is: qstep play run/table.npz own.txt"
+    )
+    assert qstep("play run/table.npz own.txt").exit_code == 0
+
+
+def test_play_asks_for_the_world_of_a_table_that_names_none() -> None:
+    """So do tables of earlier versions and of `qstep replay`; a device may have more rows."""
+    config, q_raw = Config(32, 4), np.zeros((32, 4), np.int32)
+    q_raw[23] = 1
+    save_table("old.npz", q_raw, config, Hyperparameters())
+    error = qstep("play old.npz").exception
+    assert isinstance(error, TableError)
+    assert str(error) == (
+        "old.npz: names no world; give the one in which it was learnt: qstep play old.npz WORLD"
+    )
+    assert qstep("play old.npz gridworld --episodes 2").exit_code == 0
+    for name in ("CliffWalking-v1", "FrozenLake-v1"):  # more states, and too few
+        error = qstep(f"play old.npz {name}").exception
+        assert isinstance(error, EnvironmentSpaceError)
+        assert "old.npz is a table of 32 states and 4 actions" in str(error)

@@ -33,7 +33,7 @@ from qstep.metrics import Metrics, write_metrics
 from qstep.plotting import WritePictures
 from qstep.results import Results, draw_results, write_results
 from qstep.run_folder import run_folder
-from qstep.table import save_table
+from qstep.table import TableWorld, save_table
 
 __all__ = ["train_agents"]
 
@@ -151,9 +151,11 @@ def _state(point: Point) -> str:
 def _results(name: str, result: TrainingResult) -> Results:
     """Return table, history and pictures."""
     plan, points = result.plan, result.points
+    known = plan.world
+    world = None if known is None else TableWorld.of(name, (known.states, known.actions), known)
 
     def table(path: Path) -> None:
-        save_table(path, result.table, plan.config, plan.settings)
+        save_table(path, result.table, plan.config, plan.settings, world)
 
     curve = partial(
         draw_agents,

@@ -6,22 +6,26 @@ import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import FiniteRange, agent_option, seed_option, table_of
 from qstep.cli._room import room_for
-from qstep.errors import EnvironmentSpaceError, WorldError
-from qstep.table import load_table, table_config
+from qstep.errors import EnvironmentSpaceError, TableError, WorldError
+from qstep.table import TableWorld, load_table, table_config, table_world
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["command"]
 
 
 @click.command(short_help="Watch a learnt table act, and score it.")
 @click.argument("table_file", metavar="TABLE.npz", type=click.Path(path_type=Path))
-@click.argument("env_id", metavar="[WORLD]", default="gridworld")
+@click.argument("world_name", metavar="[WORLD]", required=False)
 @click.option(
     "--episodes",
     type=click.IntRange(1, 1_000_000),
@@ -44,7 +48,7 @@ __all__ = ["command"]
 @json_option("the score")
 def command(
     table_file: Path,
-    env_id: str,
+    world_name: str | None,
     episodes: int,
     agent: int,
     seed: int,
@@ -54,14 +58,17 @@ def command(
 ) -> None:
     """Act greedily on a learnt table: show an episode step by step, then score many.
 
-    WORLD is one that `qstep train` accepts, except a circuit: gridworld (the default), gridworld-8x8,
-    snake, cartpole, a map (.txt), a world file (.npz) or a Gymnasium id (module:id if a module registers
-    it, also one in the current folder). The table does not change, and no action is random.
+    WORLD is by default the one in which the table was learnt, which its file names; a map or world file
+    must be where it was. Another WORLD is one that `qstep train` accepts, except a circuit: gridworld,
+    gridworld-8x8, snake, cartpole, a map (.txt), a world file (.npz) or a Gymnasium id (module:id if a
+    module registers it, also one in the current folder). The table does not change, and no action is
+    random.
 
     \b
     Examples:
       qstep play runs/gridworld/table.npz
-      qstep play runs/FrozenLake-v1/table.npz FrozenLake-v1 --episodes 1000 --json
+      qstep play runs/FrozenLake-v1/table.npz --episodes 1000 --json
+      qstep play table.npz FrozenLake-v1
     """
     import numpy as np
 
@@ -71,21 +78,26 @@ def command(
 
     config = table_config(table_file)
     q = table_of(config, load_table(table_file, config), agent, table_file)
+    learnt_in = table_world(table_file)
+    env_id = world_name or _named(learnt_in, table_file)
     env = make(env_id, seed % MAX_SEED)
-    states, actions = table_size(env)
-    if states > config.states or actions != config.actions:
-        raise EnvironmentSpaceError(
-            f"{env_id} has {states} states and {actions} actions; {table_file} is a table of "
-            f"{config.states} states and {config.actions} actions"
+    size = table_size(env)
+    try:
+        world = World.from_env(env)
+    except WorldError:
+        world = None
+    if world_name is not None:
+        _check_size(size, env_id, learnt_in, q, table_file)
+    elif TableWorld.of(env_id, size, world) != learnt_in:
+        raise TableError(
+            f"{table_file}: {env_id} has changed since the table was learnt in it; train it again, or "
+            f"name the world to play it as it is: qstep play {table_file} {env_id}"
         )
     if sys.stdout.isatty() if watch is None else watch:
         mode = "ansi" if "ansi" in env.metadata.get("render_modes", ()) else None
         shown = make(env_id, seed % MAX_SEED, mode)
         _show(shown, q, seed % MAX_SEED, delay, to_stderr=json_output.on_stdout)
-    try:
-        goal = World.from_env(env).success_reward
-    except WorldError:
-        goal = None
+    goal = None if world is None else world.success_reward
     with room_for(json_output.file):
         found = asdict(evaluate(env, q, episodes, np.random.default_rng(seed), goal))
         del found["episode"]
@@ -96,6 +108,40 @@ def command(
             f"length {found['mean_length']:.1f}"
         )
         json_output.tell({**report, **found}, lambda: click.echo(words))
+
+
+def _named(learnt_in: TableWorld | None, table_file: Path) -> str:
+    """Return the name of the world in which a table was learnt; raise TableError without one."""
+    if learnt_in is None:
+        raise TableError(
+            f"{table_file}: names no world; give the one in which it was learnt: "
+            f"qstep play {table_file} WORLD"
+        )
+    return learnt_in.name
+
+
+def _check_size(
+    size: tuple[int, int],
+    env_id: str,
+    learnt_in: TableWorld | None,
+    q: NDArray[np.int64],
+    table_file: Path,
+) -> None:
+    """Raise EnvironmentSpaceError unless a world has the size of the one that a table was learnt in.
+
+    A file that names no world may have further rows, of a device with room for them, if they are zero.
+    """
+    states, actions = size
+    rows, columns = q.shape
+    if learnt_in is not None:
+        rows, columns = learnt_in.states, learnt_in.actions
+    elif states < rows and not q[states:].any():
+        rows = states
+    if size != (rows, columns):
+        raise EnvironmentSpaceError(
+            f"{env_id} has {states} states and {actions} actions; {table_file} is a table of {rows} "
+            f"states and {columns} actions"
+        )
 
 
 def _show(env: Any, q: Any, seed: int, delay: float, to_stderr: bool) -> None:

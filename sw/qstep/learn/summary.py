@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.acting.world import World
+from qstep.envs import table_size
 from qstep.envs.maps import map_of
 from qstep.learn.checkpoint import Episode
 from qstep.learn.plots import draw_learning_curve, draw_policy
 from qstep.learn.train import Learner
 from qstep.learn.value_iteration import solve
 from qstep.results import Results
-from qstep.table import save_table
+from qstep.table import TableWorld, save_table
 
 __all__ = ["optimum", "results", "summary"]
 
@@ -33,8 +34,10 @@ def results(learner: Learner) -> Results:
     result, env_id = learner.result, learner.plan.env_id
     columns = [entry.name for entry in fields(Episode)]
 
+    world = TableWorld.of(env_id, table_size(learner.env), learner.world)
+
     def table(path: Path) -> None:
-        save_table(path, result.table, learner.device.config, learner.hyper)
+        save_table(path, result.table, learner.device.config, learner.hyper, world)
 
     title = f"{env_id}: learning curve"
     curve = partial(draw_learning_curve, title, result.episodes, result.evaluations)
