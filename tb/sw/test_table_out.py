@@ -203,9 +203,10 @@ def test_play_refuses_a_world_that_the_table_does_not_fit(learnt: Path) -> None:
 
 
 @pytest.mark.parametrize("act", ["device", "host"])
-@pytest.mark.parametrize("name", ["gridworld-8x8", "own.txt", "FrozenLake-v1"])
+@pytest.mark.parametrize("name", ["gridworld-8x8", "own.txt", "own.npz", "FrozenLake-v1"])
 def test_play_takes_the_world_that_the_table_was_learnt_in(name: str, act: str) -> None:
     Path("own.txt").write_text("S..\n.HG\n", encoding="utf-8")
+    World.named("own.txt").save("own.npz")
     result = qstep(f"train {name} --act {act} --episodes 20 --out run")
     assert result.exit_code == 0, result.output
     by_default = qstep("play run/table.npz --episodes 5").stdout
