@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import re
 import shlex
 import shutil
@@ -166,6 +167,24 @@ def said_otherwise(command: str, shown: str, folder: Path) -> list[str]:
 def test_the_lesson_shows_what_its_commands_print(tmp_path: Path, command: str, shown: str) -> None:
     assert said_otherwise(command, shown, tmp_path / "run") == []
     assert said_otherwise(command, shown.replace("greedy", "greedier", 1), tmp_path / "again") != []
+
+
+@pytest.mark.unit
+def test_the_lesson_takes_a_format_that_was_not_reached_by_luck() -> None:
+    lake = next(command for command, _ in RUNS if "FrozenLake" in command)
+    chosen = dict(itertools.pairwise(shlex.split(lake)))
+    (table,) = re.findall(r"^┃ bits .*?(?=^└)", LESSON, re.MULTILINE | re.DOTALL)
+    rows: list[list[str]] = []
+    for line in table.replace("┃", "│").splitlines():
+        cells = [cell.strip() for cell in line.split("│")[1:-1]]
+        if cells and not cells[0]:  # the second line of a row
+            rows[-1] = [" ".join(parts).strip() for parts in zip(rows[-1], cells, strict=True)]
+        elif cells:
+            rows.append(cells)
+    column = rows[0].index(chosen["--rounding"])
+    bits = sum(int(part) for part in chosen["--format"][1:].split("."))
+    (cell,) = (row[column] for row in rows[1:] if row[0] == str(bits))
+    assert cell == f"{chosen['--format']} reached"
 
 
 @pytest.mark.unit
