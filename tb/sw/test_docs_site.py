@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from types import ModuleType
 
 import pytest
 from sphinx.errors import ExtensionError
+from tb.browser import chromium
 
 from qstep_rtl.bus.registers import AGENTS, LANE, registers
 
@@ -19,6 +21,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 SOURCES = sorted((*ROOT.glob("rtl/**/*.sv"), *ROOT.glob("fpga/qstep_fpga/*.sv")))
 BENCH = "rtl/bench/"
+NO_BROWSER = not (shutil.which("chromium") and shutil.which("chromedriver"))
 
 HEADER = """// SPDX-License-Identifier: Apache-2.0
 // A thing: it
@@ -173,6 +176,25 @@ def test_whatever_leads_nowhere_fails_the_build(tmp_path: Path) -> None:
         "KeyError: 'coffee'",
     ):
         assert complaint in said
+
+
+@pytest.mark.unit
+@pytest.mark.skipif(NO_BROWSER, reason="Chromium with its driver is not installed")
+def test_the_site_never_scrolls_sideways(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    page = f"# Site\n\n## Output\n\n```text\n{'x' * 150}\n```\n\n## More\n"
+    (tmp_path / "docs/index.md").write_text(page, encoding="utf-8")
+    build = [sys.executable, "-m", "sphinx", "-E", "-W", "-q", "-c", str(DOCS)]
+    subprocess.run([*build, str(tmp_path), str(tmp_path / "site")], check=True)
+    too_wide = {}
+    with chromium() as browser:
+        browser.get((tmp_path / "site/docs/index.html").as_uri())
+        for width in (600, 800, 1020, 1100, 1366, 1440, 1920):
+            browser.set_window_size(width, 900)
+            needed = browser.execute_script("return document.documentElement.scrollWidth")
+            if needed > width:
+                too_wide[width] = needed
+    assert too_wide == {}
 
 
 @pytest.mark.unit
