@@ -11,7 +11,7 @@ import numpy as np
 
 from qstep.errors import ConfigError
 
-__all__ = ["boolean", "did_you_mean", "integer", "real", "shown"]
+__all__ = ["boolean", "check_callable", "did_you_mean", "integer", "real", "shown"]
 
 _MOST_CHARACTERS = 80
 
@@ -36,6 +36,12 @@ def boolean(name: str, value: object) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise ConfigError(f"{name} is {shown(value)}; it must be true or false")
     return bool(value)
+
+
+def check_callable(name: str, value: object) -> None:
+    """Raise ConfigError unless a value can be called, or is None."""
+    if value is not None and not callable(value):
+        raise ConfigError(f"{name} is {shown(value)}; it must be a function, or None")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -77,16 +77,17 @@ def write_atomically(path: str | Path, data: bytes) -> None:
     FileFormatError
         The file cannot be written there.
     """
-    path = Path(path)
     try:
+        path = Path(path)
         mode = _mode(path)
         if mode is None or stat.S_ISREG(mode):
             _replace(Path(os.path.realpath(path)), 0o666 if mode is None else mode, data)
         else:
             path.write_bytes(data)
         written.append(path)
-    except OSError as cause:
-        raise FileFormatError(f"{path}: cannot be written: {cause.strerror or cause}") from cause
+    except (OSError, TypeError, ValueError) as cause:
+        why = getattr(cause, "strerror", None) or cause
+        raise FileFormatError(f"{path}: cannot be written: {why}") from cause
 
 
 def _mode(path: Path) -> int | None:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from qstep.checks import shown
-from qstep.config import Config
+from qstep.config import Config, checked_config
 from qstep.errors import ConfigError
 from qstep.fixed import Coefficients, Rounding, coefficients
 from qstep.noise import NoiseState
@@ -62,7 +62,7 @@ class Hyperparameters:
 
     def rounding_for(self, config: Config) -> Rounding:
         """Return the rounding mode that a device of `config` uses with these."""
-        return config.rounding if self.rounding is None else self.rounding
+        return checked_config(config).rounding if self.rounding is None else self.rounding
 
     def to_dict(self, config: Config) -> dict[str, Any]:
         """Return plain values only, with the rounding mode that a device of `config` uses."""

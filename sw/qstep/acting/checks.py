@@ -18,7 +18,7 @@ from qstep.config import Config, checked_config
 from qstep.devices.base import checked_table
 from qstep.errors import ConfigError
 
-__all__ = ["Parts", "checked_agents", "checked_parts", "reconfigured"]
+__all__ = ["Parts", "check_types", "checked_agents", "checked_parts", "reconfigured"]
 
 
 class Parts(NamedTuple):
@@ -50,7 +50,7 @@ def checked_agents(
     acting = checked_config(config).acting
     if not isinstance(acting, Acting):
         raise ConfigError("acting is None; agents need a configuration that has it")
-    _check_types("settings", settings, AgentSettings)
+    check_types("settings", settings, AgentSettings)
     if len(settings) != acting.agents:
         raise ConfigError(
             f"settings are for {len(settings)} agents; the configuration has {acting.agents}"
@@ -97,7 +97,7 @@ def checked_parts(
         ("states", states, AgentState),
         ("counters", counters, AgentCounters),
     ):
-        _check_types(what, given, kind)
+        check_types(what, given, kind)
         if len(given) != acting.agents:
             raise ConfigError(f"{what} are of {len(given)} agents; these are {acting.agents}")
     found = Parts(
@@ -166,7 +166,8 @@ def _number(agent: int, part: object, name: str, low: int, high: int, **words: s
     return integer(f"{name} of agent {agent}", getattr(part, name), low, high, **words)
 
 
-def _check_types(what: str, given: object, kind: type) -> None:
+def check_types(what: str, given: object, kind: type) -> None:
+    """Raise ConfigError unless `given` is a sequence of this `kind`."""
     if not isinstance(given, Sequence):
         raise ConfigError(
             f"{what} is {shown(given)}; it must be a sequence of {kind.__name__}, one per agent"

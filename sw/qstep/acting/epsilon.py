@@ -99,7 +99,7 @@ class Epsilon:
             object.__setattr__(self, name, real(f"epsilon {name}", getattr(self, name)))
         for name, names in (("kind", KINDS), ("unit", UNITS)):
             given = getattr(self, name)
-            if given not in names:
+            if not isinstance(given, str) or given not in names:
                 raise ConfigError(
                     f"epsilon {name} is {shown(given)}; it must be one of {', '.join(names)}"
                 )

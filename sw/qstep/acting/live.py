@@ -14,7 +14,7 @@ from qstep.acting.model import ActingModel
 from qstep.acting.world_table import Answer, WorldTable
 from qstep.checks import boolean, integer, shown
 from qstep.closing import Closing
-from qstep.config import Config
+from qstep.config import Config, checked_config
 from qstep.devices import is_model, open_port
 from qstep.errors import ConfigError, TransitionError
 
@@ -149,6 +149,7 @@ def open_live(url: str, config: Config, settings: Sequence[AgentSettings]) -> Li
 
 def check_live(config: Config) -> None:
     """Raise ConfigError unless the world of a configuration is live."""
+    checked_config(config)
     if config.acting is None or not config.acting.is_live:
         world = None if config.acting is None else config.acting.world
         raise ConfigError(f"acting.world is {world!r}; begin and act need 'live'")

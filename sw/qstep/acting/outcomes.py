@@ -124,6 +124,9 @@ def _arrays(given: dict[str, ArrayLike | None]) -> tuple[Rows, str | None]:
     if len(both) > 1:
         raise WorldError(f"{' and '.join(both)} are given; it must be one of them")
     empty = {**_EMPTY, **{name: _AMOUNTS[kind] for name, kind in kinds.items() if kind in _AMOUNTS}}
+    for name, values in given.items():
+        if values is None and kinds[name] not in _AMOUNTS:
+            raise WorldError(f"{name} is None; it must be one-dimensional")
     present = {name: values for name, values in given.items() if values is not None}
     return columns(present, empty, WorldError), (both[0] if both else None)
 

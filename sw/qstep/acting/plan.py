@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from qstep.acting.agent import AgentSettings
+from qstep.acting.checks import check_types
 from qstep.acting.config import CIRCUITS, LANE_AGENTS, MOST_AGENTS, MOST_LANES, Algorithm
 from qstep.acting.epsilon import Epsilon
 from qstep.acting.reach import endless
@@ -14,11 +15,14 @@ from qstep.acting.training import Budget
 from qstep.acting.world import World
 from qstep.acting.world_table import WorldTable
 from qstep.checks import integer, shown
-from qstep.config import Config
+from qstep.config import Config, checked_config
 from qstep.errors import ConfigError
 from qstep.fixed import QFormat, Rounding
 from qstep.learn.schedule import EpsilonSchedule
 from qstep.learn.value_iteration import is_quick, solve
+
+if TYPE_CHECKING:
+    import gymnasium as gym
 
 __all__ = ["AgentsPlan", "falling_epsilon", "fitting_format", "planned"]
 
@@ -103,7 +107,7 @@ def falling_epsilon(budget: Budget, start: float, end: float, share: float) -> E
 
 
 def planned(
-    world: World | str,
+    world: World | str | gym.Env[Any, Any],
     *,
     budget: Budget,
     agents: int | None = None,
@@ -118,17 +122,20 @@ def planned(
     """Return the plan of a run; parameters as for :func:`qstep.train`."""
     if agents is not None:
         agents = integer("agents", agents, 1, MOST_AGENTS)
-    acting = None if config is None else config.acting
+    acting = None if config is None else checked_config(config).acting
     if acting is not None and agents not in (None, acting.agents):
         raise ConfigError(f"agents is {agents}; the configuration has {acting.agents}")
     if isinstance(world, str) and world.endswith(CIRCUITS):
         return _circuit_plan(world, budget, settings, config)
-    world = World.named(world) if isinstance(world, str) else world
+    world = World.of(world)
     if isinstance(settings, AgentSettings) or settings is None:
         if acting is not None:
             agents = acting.agents
         settings = _settings(settings, _AGENTS if agents is None else agents, budget)
-    elif agents not in (None, len(settings)):
+    check_types("settings", settings, AgentSettings)
+    if not settings:
+        raise ConfigError("settings is empty; it must be one AgentSettings or more")
+    if agents not in (None, len(settings)):
         raise ConfigError(f"agents is {agents}; settings are for {len(settings)}")
     if config is None:
         if number_format is None:
@@ -190,4 +197,5 @@ def _circuit_plan(
         )
     if isinstance(settings, AgentSettings) or settings is None:
         settings = _settings(settings, config.acting.agents, budget)
+    check_types("settings", settings, AgentSettings)
     return AgentsPlan(None, config, tuple(settings), budget)

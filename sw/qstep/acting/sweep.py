@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,12 +22,15 @@ from qstep.acting.sweep_result import NEAR, Learnt, SweepResult
 from qstep.acting.training import Training
 from qstep.acting.world import World
 from qstep.checkpoint import Checkpoint
-from qstep.checks import integer
+from qstep.checks import check_callable, integer, shown
 from qstep.config import Config
 from qstep.devices import is_model
-from qstep.errors import CheckpointError
+from qstep.errors import CheckpointError, ConfigError
 from qstep.fixed import QFormat, Rounding
 from qstep.scheduler import Here, Processes, Workers, in_parallel
+
+if TYPE_CHECKING:
+    import gymnasium as gym
 
 __all__ = ["Sweep", "sweep"]
 
@@ -44,7 +48,7 @@ _BATCHES = 4
 
 
 def sweep(
-    world: World | str,
+    world: World | str | gym.Env[Any, Any],
     *,
     alphas: Iterable[float] = ALPHAS,
     gammas: Iterable[float] = GAMMAS,
@@ -70,7 +74,7 @@ def sweep(
 
     Parameters
     ----------
-    world : World or str
+    world : World, str or gymnasium.Env
         As for :func:`qstep.train`; it must have a transition table.
     alphas, gammas : iterable of float
         Each 0..1.
@@ -120,6 +124,7 @@ def sweep(
     >>> len(result.plan.points), len(result.plan.seeds)
     (2, 5)
     """
+    check_callable("progress", progress)
     plan = sweep_plan(
         world,
         alphas=alphas,
@@ -176,6 +181,11 @@ class Sweep:
         self.done: dict[Key, Learnt] = {}
         self.total = len(plan.points) * len(plan.seeds)
         self._at_once = self._agents_of_device(agents)
+        if workers is not None and not callable(getattr(workers, "each", None)):
+            raise ConfigError(
+                f"workers is {shown(workers)}; it must be Processes or Here of qstep.scheduler, or a "
+                "Cluster of qstep.cluster"
+            )
         self._workers = workers or Processes(os.cpu_count() or 1)
         if not is_model(device):
             self._workers = Here()

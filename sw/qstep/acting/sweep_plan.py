@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -18,9 +18,12 @@ from qstep.acting.plan import AgentsPlan, falling_epsilon, fitting_format, plann
 from qstep.acting.training import Budget
 from qstep.acting.world import World
 from qstep.checks import integer, shown
-from qstep.config import Config
+from qstep.config import Config, checked_config
 from qstep.errors import ConfigError
 from qstep.fixed import QFormat, Rounding
+
+if TYPE_CHECKING:
+    import gymnasium as gym
 
 __all__ = ["ALPHAS", "AXES", "GAMMAS", "SEEDS", "SweepPlan", "SweepPoint", "sweep_plan"]
 
@@ -148,7 +151,7 @@ class SweepPlan:
 
 
 def sweep_plan(
-    world: World | str,
+    world: World | str | gym.Env[Any, Any],
     *,
     alphas: Iterable[float] = ALPHAS,
     gammas: Iterable[float] = GAMMAS,
@@ -163,10 +166,11 @@ def sweep_plan(
     config: Config | None = None,
 ) -> SweepPlan:
     """Return the plan of a sweep; parameters and errors as for :func:`qstep.sweep`."""
-    named = World.named(world) if isinstance(world, str) else world
+    named = World.of(world)
     budget = Budget(steps=usual_steps(named) if steps is None else steps)
     assert budget.steps is not None
     if config is not None:
+        checked_config(config)
         algorithms, formats, rounding = _of_device(config, algorithms, formats)
     chosen_gammas = _axis("gammas", gammas, lambda gamma: AgentSettings(gamma=gamma).gamma)
     if epsilons is None:
@@ -183,11 +187,12 @@ def sweep_plan(
         _axis("formats", formats, lambda own: QFormat.parse(str(own))),
     )
     chosen_seeds = _axis("seeds", seeds, lambda seed: AgentSettings(seed=seed).seed)
+    draw_seed = AgentSettings(seed=random_seed).seed
     points: Iterable[tuple[Any, ...]] = itertools.product(*axes)
     count = math.prod(map(len, axes))
     if random is not None:
         count = integer("random", random, 1, _MOST_AGENTS)
-        points = _drawn(axes, count, random_seed)
+        points = _drawn(axes, count, draw_seed)
     integer("number of agents, points times seeds,", count * len(chosen_seeds), 1, _MOST_AGENTS)
     plan = SweepPlan(
         named,
@@ -244,7 +249,7 @@ def _drawn(axes: Sequence[Sequence[Any]], count: int, seed: int) -> Iterable[tup
             f"alphas go from {min(alphas):g} and gammas to {max(gammas):g}; to draw between them, "
             "alphas must be above 0 and gammas below 1"
         )
-    draw = np.random.default_rng(AgentSettings(seed=seed).seed)
+    draw = np.random.default_rng(seed)
 
     def between(values: Sequence[float]) -> float:
         low, high = math.log(min(values)), math.log(max(values))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from qstep.acting.agent import AgentSettings
 from qstep.acting.config import Algorithm
@@ -12,15 +13,19 @@ from qstep.acting.point import Point
 from qstep.acting.result import TrainingResult
 from qstep.acting.training import Budget, Training
 from qstep.acting.world import World
+from qstep.checks import check_callable
 from qstep.config import Config
 from qstep.fixed import QFormat, Rounding
 from qstep.metrics import Metrics
+
+if TYPE_CHECKING:
+    import gymnasium as gym
 
 __all__ = ["train"]
 
 
 def train(
-    world: World | str,
+    world: World | str | gym.Env[Any, Any],
     *,
     device: str = "model",
     steps: int | None = None,
@@ -40,9 +45,10 @@ def train(
 
     Parameters
     ----------
-    world : World or str
-        A name is one for :meth:`World.named`. If the device's world is a circuit: its file, or a world
-        that describes it, with which results are compared.
+    world : World, str or gymnasium.Env
+        A name is one for :meth:`World.named`, and an environment one for :meth:`World.from_env`. If the
+        device's world is a circuit: its file, or a world that describes it, with which results are
+        compared.
     device : str
         As for :func:`qstep.open`.
     steps, episodes : int, optional
@@ -86,6 +92,8 @@ def train(
     >>> result.table.shape
     (8, 25, 4)
     """
+    for name, given in (("progress", progress), ("metrics", metrics)):
+        check_callable(name, given)
     if steps is None and episodes is None:
         episodes = 2000
     plan = planned(

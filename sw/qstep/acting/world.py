@@ -20,7 +20,7 @@ from qstep.acting.reach import doubts, success_reward, visited
 from qstep.acting.world_compile import compiled, room
 from qstep.acting.world_file import arrays_of_file, file_arrays
 from qstep.acting.world_table import WorldTable
-from qstep.checks import integer
+from qstep.checks import integer, shown
 from qstep.columns import frozen
 from qstep.config import Config
 from qstep.errors import ConfigError, WorldError, WorldWarning
@@ -231,6 +231,19 @@ class World:
             env.close()
 
     @classmethod
+    def of(cls, source: World | str | gym.Env[Any, Any]) -> World:
+        """Return a world itself, or that of a name (:meth:`named`) or an environment (:meth:`from_env`).
+
+        Raises
+        ------
+        WorldError
+            It is something else; or as those methods.
+        """
+        if isinstance(source, World):
+            return source
+        return cls.named(source) if isinstance(source, str) else cls.from_env(source)
+
+    @classmethod
     def _of(
         cls,
         outcomes: dict[str, Any],
@@ -316,8 +329,20 @@ class World:
         Parameters
         ----------
         allowed : ndarray of bool, shape (S, A)
-            The actions that the policy may take in each state.
+            The actions that the policy may take in each state; rows after the first S are not used.
+
+        Raises
+        ------
+        WorldError
+            `allowed` has another shape or type.
         """
+        shape = (self.states, self.actions)
+        if (
+            not isinstance(allowed, np.ndarray)
+            or allowed.dtype != np.bool_
+            or allowed[: self.states].shape != shape
+        ):
+            raise WorldError(f"allowed is {shown(allowed)}; it must be bools of shape {shape}")
         return visited(self, allowed)
 
     @property

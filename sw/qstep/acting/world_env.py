@@ -12,6 +12,7 @@ from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
 from qstep.acting.world_file import OUTCOMES, STARTS
+from qstep.checks import shown
 from qstep.envs.checked import CheckedEnv
 from qstep.envs.gridworld import GridWorld
 from qstep.envs.table_env import TableEnv
@@ -49,6 +50,10 @@ def arrays_of(env: gym.Env[Any, Any]) -> Arrays:
     WorldError
         It is malformed, or the environment or a wrapper is not known to play by it.
     """
+    if not isinstance(env, gym.Env):
+        raise WorldError(
+            f"world is {shown(env)}; it must be a World, the name of one, or an environment of Gymnasium"
+        )
     inner = env.unwrapped
     table: Any = getattr(inner, "P", None)
     distribution: Any = getattr(inner, "initial_state_distrib", None)

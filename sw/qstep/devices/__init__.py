@@ -37,7 +37,7 @@ def open_device(url: str, config: Config) -> Device:
         must be: the 16 hexadecimal digits in the report of a bitstream. A colon at the end may be left
         out.
     config : Config
-        The configuration that the device is, or must be, built from.
+        The configuration that the device is, or must be, built from; its ``acting`` is None.
 
     Returns
     -------
@@ -48,7 +48,8 @@ def open_device(url: str, config: Config) -> Device:
     Raises
     ------
     ConfigError
-        The name, its rate, build or socket is malformed, or `config` is not a Config.
+        The name, its rate, build or socket is malformed, or `config` is not a Config or
+        has agents.
     DeviceError
         The device cannot be reached, or is not built from `config`.
     ToolMissingError
@@ -60,7 +61,13 @@ def open_device(url: str, config: Config) -> Device:
     ...     device.read().shape
     (25, 4)
     """
-    checked_config(config)
+    acting = checked_config(config).acting
+    if acting is not None:
+        raise ConfigError(
+            f"config.acting is {shown(acting)}; a device with agents takes no transitions from the "
+            "host. Use qstep.train (without --act host), qstep.sweep, or qstep.open_live where "
+            "acting.world is 'live'"
+        )
     if is_model(url):
         from qstep.devices.model_device import ModelDevice
 
