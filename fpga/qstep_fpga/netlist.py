@@ -95,6 +95,7 @@ def identity(board: Board, config: Config) -> str:
     The device reports it in HELLO. The Verilog counts, not the Python that wrote it; comments and the
     placement do not count.
     """
+    cache.lend()
     with TemporaryDirectory() as folder:
         generate(config, Path(folder))
         return _identity_of(board, config, Path(folder))
@@ -162,6 +163,7 @@ def synthesise_lane(board: Board, config: Config) -> Path:
 
 def stage(config: Config, folder: Path) -> None:
     """Write all sources of the device to `folder`: generated Verilog and hand-written files."""
+    cache.lend()
     generate(config, folder)
     for path in (*sources.rtl_files(config), *sources.includes()):
         shutil.copy(path, folder)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from qstep import processes
+from qstep import cache, processes
 from qstep.errors import BuildError, ToolMissingError
 from qstep.extras import remedy
 
@@ -53,6 +53,7 @@ def run(command: Sequence[str], folder: Path) -> str:
     BuildError
         It failed; the message ends with its last output.
     """
+    cache.lend()
     program, *arguments = command
     return processes.run([require(program), *arguments], BuildError, folder)
 

@@ -191,7 +191,10 @@ def _verilate(folder: Path, verilog: Sequence[Path], top: str, *options: str) ->
     """Translate Verilog to C++ sources in `folder`."""
     includes = sorted({f"-I{path.parent}" for path in verilog})
     names = ["--prefix", "Vqstep", "--top-module", top, "--Mdir", str(folder)]
-    _run([verilator.find(), *_VERILATE, *options, *names, *includes, *verilog])
+    # Verilator replaces $NAME in a path by a variable of that name, so it gets none.
+    only = {"VERILATOR_ROOT": str(verilator.root())}
+    command: list[str | Path] = [verilator.find(), *_VERILATE, *options, *names, *includes]
+    run([*command, *verilog], DeviceError, environment=only)
 
 
 def _runtime(*switches: str) -> Path:

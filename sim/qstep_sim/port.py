@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from qstep.cache import load
 from qstep.config import Config
 from qstep.errors import DeviceError, LinkError
 from qstep.protocol import BITS_PER_BYTE, BREAK_BITS, LEAST_BAUD
@@ -201,7 +202,7 @@ class SimPort:
 @cache
 def _load(path: Path) -> ctypes.CDLL:
     """Load a library and declare its functions (see the end of ``harness.cpp``)."""
-    library = ctypes.CDLL(str(path))
+    library = load(path)
     size, sizes, pointer = ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t), ctypes.c_void_p
     signatures = {
         "qs_create": (pointer, [ctypes.c_char_p]),

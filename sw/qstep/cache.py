@@ -7,7 +7,9 @@ other user may be able to write an entry or the folder.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import ctypes
 import hashlib
 import os
 import shutil
@@ -15,6 +17,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path, PosixPath
 from typing import Any
 
@@ -23,7 +26,7 @@ import platformdirs
 from qstep.errors import QStepError
 from qstep.locks import lock
 
-__all__ = ["Kept", "fetch", "find", "folder", "prepare"]
+__all__ = ["Kept", "fetch", "find", "folder", "lend", "load", "may_execute", "prepare"]
 
 _LOCK = "lock"
 _SCRATCH = "build-"
@@ -80,7 +83,8 @@ def fetch(key: str, suffix: str, make: Callable[[Path], Path]) -> Kept:
     Raises
     ------
     QStepError
-        The cache folder cannot be written, belongs to another user, or others may write to it.
+        The cache folder cannot be written, belongs to another user, or others may write to it; or the
+        entry is to be loaded, and the file system is mounted ``noexec``.
     """
     place = prepare()
     found, damaged = _look(place, key, suffix)
@@ -89,10 +93,57 @@ def fetch(key: str, suffix: str, make: Callable[[Path], Path]) -> Kept:
     for entry in damaged:
         why = "is damaged, or others may write it"
         print(f"qstep: {entry} {why}; building it again", file=sys.stderr, flush=True)
+    if suffix == ".so" and not may_execute(place):
+        raise QStepError(
+            f"cache folder {place} is on a file system that is mounted noexec, so no simulation can be "
+            "loaded from it; set QSTEP_CACHE to another folder"
+        )
+    lend()
     with _scratch(place) as scratch:
         made = make(scratch)
         made.chmod(made.stat().st_mode & ~_BY_OTHERS)
         return Kept(_keep(place, key, suffix, made))
+
+
+def load(entry: Path) -> ctypes.CDLL:
+    """Return the shared object of an entry, loaded.
+
+    Raises
+    ------
+    QStepError
+        It cannot be loaded.
+    """
+    try:
+        return ctypes.CDLL(str(entry))
+    except OSError as cause:
+        raise QStepError(
+            f"the cache cannot be used; set QSTEP_CACHE to another folder: {cause}"
+        ) from cause
+
+
+def may_execute(place: Path) -> bool:
+    """Whether the file system of a folder is mounted so that code may be loaded from it."""
+    return not os.statvfs(place).f_flag & getattr(os, "ST_NOEXEC", 0)
+
+
+@cache
+def lend() -> None:
+    """Give the tools that this process starts a folder for caches of their own.
+
+    That is the user's, as usual; where it cannot be written, QStep's; otherwise one that is removed when
+    this process ends.
+    """
+    usual = platformdirs.user_cache_path()
+    with contextlib.suppress(OSError):
+        usual.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=usual):
+            return
+    try:
+        place = prepare().absolute()
+    except QStepError:
+        place = Path(tempfile.mkdtemp(prefix="qstep-"))
+        atexit.register(shutil.rmtree, place, ignore_errors=True)
+    os.environ["XDG_CACHE_HOME"] = str(place)
 
 
 def find(key: str, suffix: str) -> Kept | None:

@@ -4,6 +4,9 @@ Numba caches machine code beside a function's module and reuses it while that on
 although constants and functions of other modules are compiled in as well. Here the cache depends on
 everything that the code can come from: the text of the module and of every module of this package that
 it imports at load time, directly or indirectly. If any of these changes, the function is compiled again.
+
+If Numba can write neither beside the modules nor in the user's home, the cache folder of QStep takes its
+files. If that cannot be written either, nothing is cached, and every process compiles.
 """
 
 from __future__ import annotations
@@ -16,9 +19,10 @@ from pathlib import Path
 from typing import Any, overload
 
 from numba import njit
+from numba.core import config
 from numba.extending import is_jitted
 
-__all__ = ["compiled"]
+__all__ = ["cache_of_compiled", "compiled"]
 
 _PACKAGE = Path(__file__).parent
 
@@ -34,8 +38,8 @@ def compiled(function: Callable[..., Any] | None = None, /, **options: Any) -> A
     """
     if function is None:
         return partial(compiled, **options)
-    made = njit(cache=True, nogil=True, **options)(function)
-    if is_jitted(made):  # absent with NUMBA_DISABLE_JIT
+    made = njit(nogil=True, **options)(function)
+    if is_jitted(made) and _enable_caching(made):  # the first is false with NUMBA_DISABLE_JIT
         # Numba has no public access to this; if a later version renames it, this fails at once.
         index = made._cache._cache_file
         index._source_stamp = (
@@ -43,6 +47,38 @@ def compiled(function: Callable[..., Any] | None = None, /, **options: Any) -> A
             _text_behind(Path(function.__code__.co_filename)),
         )
     return made
+
+
+def cache_of_compiled() -> Path | None:
+    """Return where the machine code of this package's functions is kept; None if nothing is cached."""
+    made = compiled(_nothing)
+    if not is_jitted(made) or made._cache.cache_path is None:
+        return None
+    return Path(made._cache.cache_path)
+
+
+def _nothing() -> None:
+    """Do nothing: a function that can be compiled."""
+
+
+def _enable_caching(made: Any) -> bool:
+    """Let a function be cached where Numba finds a folder, or in QStep's; return whether it is."""
+    try:
+        made.enable_caching()
+    except RuntimeError:  # Numba finds no folder
+        # Imported here, because compiled code does not depend on them.
+        from qstep.cache import prepare
+        from qstep.errors import QStepError
+
+        chosen = config.CACHE_DIR
+        try:
+            config.CACHE_DIR = str(prepare() / "numba")
+            made.enable_caching()
+        except (RuntimeError, QStepError):
+            return False
+        finally:
+            config.CACHE_DIR = chosen
+    return True
 
 
 def _text_behind(path: Path) -> str:

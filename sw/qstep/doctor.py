@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
 
@@ -58,10 +59,10 @@ def examine() -> list[Finding]:
     Returns
     -------
     list of Finding
-        Python first, then programs, packages, the cache folder and serial ports. Nothing is
-        changed, except that a file is created in the cache folder and removed again.
+        Python first, then programs, packages, caches and serial ports. Nothing is changed, except
+        that files are created in the cache folders and removed again.
     """
-    return [_python(), *_programs(), *_packages(), _cache(), _serial_ports()]
+    return [_python(), *_programs(), *_packages(), _cache(), _cache_of_compiled(), _serial_ports()]
 
 
 def is_ready(findings: list[Finding]) -> bool:
@@ -187,22 +188,38 @@ def _package_version(package: str) -> str | None:
 
 
 def _cache() -> Finding:
-    """Report the folder of built simulations if a file can be written there."""
+    """Report the folder of built simulations if a file can be written there, and loaded from there."""
     from qstep import cache
 
     folder = cache.folder()
-    try:
-        with tempfile.TemporaryFile(dir=cache.prepare()):
-            pass
-        found = str(folder)
-    except (OSError, QStepError):
-        found = None
+    found, remedy = None, f"make {folder} writable, or set QSTEP_CACHE to a folder that is"
+    with suppress(OSError, QStepError), tempfile.TemporaryFile(dir=cache.prepare()):
+        if cache.may_execute(folder):
+            found = str(folder)
+        else:
+            remedy = f"set QSTEP_CACHE: the file system of {folder} is mounted noexec"
     return Finding(
         name="cache folder",
         found=found,
         needed_by=_SIMULATION,
-        remedy=f"make {folder} writable, or set QSTEP_CACHE to a folder that is",
+        remedy=remedy,
         required=True,
+    )
+
+
+def _cache_of_compiled() -> Finding:
+    """Report where the machine code of compiled functions is kept."""
+    folder = None
+    if _package_version("numba") is not None:
+        from qstep.compiled import cache_of_compiled
+
+        folder = cache_of_compiled()
+    return Finding(
+        name="cache of compiled code",
+        found=None if folder is None else str(folder),
+        needed_by="a quick start: without it, every command compiles for seconds",
+        remedy="set QSTEP_CACHE to a writable folder",
+        required=False,
     )
 
 

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -52,6 +53,40 @@ def test_failed_build_leaves_nothing_behind(empty_cache: Path) -> None:
     with pytest.raises(AssertionError, match="made again"):
         cache.fetch("ab", ".so", refuse)
     assert entries(empty_cache) == []
+
+
+def test_a_cache_that_may_not_execute_is_refused_before_the_build(
+    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=os.ST_NOEXEC))
+    with pytest.raises(
+        QStepError, match=rf"{empty_cache} is on a file system .* noexec.*QSTEP_CACHE"
+    ):
+        cache.fetch("ab", ".so", refuse)
+    assert cache.fetch("ab", ".o", write).read_bytes() == b"whole"
+
+
+def test_code_that_cannot_be_loaded_is_an_error(empty_cache: Path) -> None:
+    with pytest.raises(QStepError, match=r"set QSTEP_CACHE to another folder: .*ab-"):
+        cache.load(cache.fetch("ab", ".so", write))
+
+
+def test_tools_get_a_cache_where_the_user_has_none(
+    empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lent(usual: Path, own: Path) -> str:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(usual))
+        monkeypatch.setenv("QSTEP_CACHE", str(own))
+        cache.lend.cache_clear()
+        cache.lend()
+        return os.environ["XDG_CACHE_HOME"]
+
+    occupied, usual = tmp_path / "file", tmp_path / "usual"
+    occupied.touch()
+    assert lent(usual, empty_cache) == str(usual)
+    assert lent(occupied, empty_cache) == str(empty_cache)
+    assert Path(lent(occupied, occupied)).is_dir()
+    cache.lend.cache_clear()
 
 
 def half(entry: Path) -> None:

@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from numba.core import config
 
 import qstep
-from qstep import compiled as module
+from qstep.compiled import cache_of_compiled
 
 pytestmark = pytest.mark.unit
 
@@ -85,6 +86,32 @@ def test_settings_of_numba_hold(package: Path, tmp_path: Path) -> None:
     assert run(package, NUMBA_DISABLE_JIT="1") == "22.0"
 
 
+def test_read_only_installation_caches_in_the_folder_of_qstep_or_not_at_all(
+    package: Path, tmp_path: Path
+) -> None:
+    for name in ("cache.py", "errors.py", "locks.py"):
+        shutil.copy(PACKAGE / name, package)
+    occupied = package / "__pycache__"  # a file, so that it takes no files even of an administrator
+    occupied.touch()
+    nowhere = {"XDG_CACHE_HOME": str(occupied), "HOME": str(occupied)}
+    assert run(package, QSTEP_CACHE=str(occupied), **nowhere) == "22.0 0"
+    place = tmp_path / "cache"
+    assert run(package, QSTEP_CACHE=str(place), **nowhere) == "22.0 0"
+    assert run(package, QSTEP_CACHE=str(place), **nowhere) == "22.0 1"
+    assert len([*place.rglob("*.nbc")]) == 1
+
+
+def test_cache_of_compiled_is_where_the_machine_code_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "CACHE_DIR", "")
+    assert cache_of_compiled() == PACKAGE / "__pycache__"
+
+    def refuse(*_: object) -> None:
+        raise RuntimeError("cannot cache function: no locator available")
+
+    monkeypatch.setattr("numba.core.dispatcher.FunctionCache", refuse)
+    assert cache_of_compiled() is None
+
+
 def test_no_other_module_keeps_machine_code() -> None:
     users = [path for path in PACKAGE.rglob("*.py") if "cache=True" in path.read_text("utf-8")]
-    assert users == [Path(module.__file__ or "")]
+    assert users == []

@@ -110,6 +110,25 @@ def test_cache_folder_that_cannot_be_written_is_reported(
     assert finding.remedy == f"make {occupied} writable, or set QSTEP_CACHE to a folder that is"
 
 
+def test_cache_folder_that_may_not_execute_is_reported(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("QSTEP_CACHE", str(tmp_path))
+    monkeypatch.setattr("qstep.cache.may_execute", lambda place: place != tmp_path)
+    finding = found("cache folder")
+    assert not is_ready([finding])
+    assert finding.remedy == f"set QSTEP_CACHE: the file system of {tmp_path} is mounted noexec"
+
+
+@pytest.mark.parametrize("place", [Path("/a/__pycache__"), None])
+def test_cache_of_compiled_code_is_reported(
+    place: Path | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qstep.compiled.cache_of_compiled", lambda: place)
+    finding = found("cache of compiled code")
+    assert (finding.found, finding.required) == (place and str(place), False)
+
+
 def test_cache_folder_is_made_and_left_empty(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -97,4 +97,4 @@ def library(actions: int) -> ctypes.CDLL:
     depends = [_SOURCE.read_text(encoding="utf-8"), verilator.compiler_version()]
     depends += [*command[:-1], platform.machine(), platform.system()]
     key = hashlib.sha256("\0".join(depends).encode()).hexdigest()[:32]
-    return ctypes.CDLL(str(cache.fetch(key, ".so", make)))
+    return cache.load(cache.fetch(key, ".so", make))

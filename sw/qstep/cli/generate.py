@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from qstep import extras
+from qstep import cache, extras
 from qstep.cli._options import config_from, config_options
 from qstep.files import write_atomically
 
@@ -43,6 +43,7 @@ def command(folder: Path, bus: str | None, stream_bytes: str, **geometry: Any) -
     from qstep_rtl import sources
     from qstep_rtl.generate import MANIFEST_NAME, generate
 
+    cache.lend()
     if bus is None:
         manifest = generate(config, folder)
         for path in (*sources.rtl_files(config), *sources.includes()):
