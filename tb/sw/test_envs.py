@@ -234,6 +234,20 @@ def test_results_of_any_type_are_learnt_alike(kind: str, walk: Any, tmp_path: Pa
     assert json.loads(plain[1])["episodes"]
 
 
+@pytest.mark.parametrize("action", [-1, 99, 0.5, math.nan, None, "x", 10**30], ids=repr)
+@pytest.mark.parametrize(
+    ("env_id", "most"), [("gridworld", 3), ("snake", 2), ("cartpole", 1), ("FrozenLake-v1", 3)]
+)
+def test_action_that_the_environment_does_not_have_is_refused(
+    env_id: str, most: int, action: Any
+) -> None:
+    env = make(env_id, 0)
+    message = f"action is {action!r}; it must be an integer from 0 to {most}"
+    with pytest.raises(EnvironmentSpaceError, match=message):
+        env.step(action)
+    env.step(np.int64(1))
+
+
 def test_module_in_the_current_folder_is_found_by_the_installed_command(tmp_path: Path) -> None:
     code = "import gymnasium\ngymnasium.register('My/Walk-v0', entry_point='my_walk:Walk')\n"
     own = inspect.getsource(Walk)

@@ -122,13 +122,6 @@ def test_gymnasium_accepts_the_environment() -> None:
     check_env(make("gridworld", 0))
 
 
-@pytest.mark.parametrize("action", [-1, 4])
-def test_action_out_of_range_is_refused(action: int) -> None:
-    world = GridWorld("S.G")
-    with pytest.raises(EnvironmentSpaceError, match=f"action is {action}; it must be from 0 to 3"):
-        world.step(action)
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

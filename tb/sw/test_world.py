@@ -397,7 +397,9 @@ def test_a_file_of_a_world_is_an_environment(tmp_path: Path) -> None:
     assert 0.45 < np.mean([row[2] for row in rows]) < 0.55
     env.reset(seed=0)
     assert [env.step(0)[3] for _ in range(7)] == [False] * 6 + [True]
-    with pytest.raises(EnvironmentSpaceError, match="action is 2; it must be from 0 to 1"):
+    with pytest.raises(
+        EnvironmentSpaceError, match="action is 2; it must be an integer from 0 to 1"
+    ):
         env.step(2)
 
 

@@ -118,7 +118,7 @@ def make_any(env_id: str, render_mode: str | None = None) -> gym.Env[Any, Any]:
         return GridWorld.from_file(env_id, render_mode)
     if kind == ".npz":
         return _table_env(env_id, render_mode)
-    if kind in CIRCUITS:
+    if env_id.endswith(CIRCUITS):
         raise EnvironmentSpaceError(
             f"{env_id} is a circuit, in which only the agents of its device can act; train it with "
             "qstep train and the --config of that device"

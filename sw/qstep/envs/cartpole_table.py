@@ -9,6 +9,7 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.spaces import Discrete
 
+from qstep.envs.checked import checked_action
 from qstep.envs.rendering import METADATA, PLAYER, checked_render_mode, rendered
 
 __all__ = ["CELLS", "LIMITS", "CartPoleTable", "row_of"]
@@ -69,7 +70,7 @@ class CartPoleTable(gym.Env[Any, Any]):
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
         """Push the cart; return the row, the reward, terminated, truncated and the info."""
-        seen, reward, terminated, truncated, info = self._limited.step(action)
+        seen, reward, terminated, truncated, info = self._limited.step(checked_action(action, 2))
         up = truncated and not terminated
         return (
             row_of(seen.tolist()),

@@ -13,10 +13,23 @@ from gymnasium.spaces import Box, Discrete
 from qstep.checks import shown
 from qstep.errors import EnvironmentSpaceError
 
-__all__ = ["CheckedEnv"]
+__all__ = ["CheckedEnv", "checked_action"]
 
 _MOST = float(np.finfo(np.float32).max)
 """Largest magnitude of a reward or an observation: networks compute in float32."""
+
+
+def checked_action(action: Any, actions: int) -> int:
+    """Return an action as an int; raise EnvironmentSpaceError unless it is an integer in range."""
+    try:
+        number = operator.index(action)
+    except TypeError:
+        number = -1
+    if not 0 <= number < actions:
+        raise EnvironmentSpaceError(
+            f"action is {shown(action)}; it must be an integer from 0 to {actions - 1}"
+        )
+    return number
 
 
 class CheckedEnv(gym.Wrapper[Any, Any, Any, Any]):
@@ -49,14 +62,14 @@ class CheckedEnv(gym.Wrapper[Any, Any, Any, Any]):
         takes = inspect.signature(env.unwrapped.reset).parameters.values()
         if not any(own.name == "seed" or own.kind is own.VAR_KEYWORD for own in takes):
             self._refuse("its reset takes no seed; it must be reset(*, seed=None, options=None)")
-        self._first_state = self._first_action = 0
+        self._first_state, self._first_action, self._actions = 0, 0, 0
         seen, done = env.observation_space, env.action_space
         self._inner_space = seen
         if isinstance(seen, Discrete):
             self._first_state = int(seen.start)
             self.observation_space = Discrete(seen.n)
         if isinstance(done, Discrete):
-            self._first_action = int(done.start)
+            self._first_action, self._actions = int(done.start), int(done.n)
             self.action_space = Discrete(done.n)
 
     def reset(
@@ -73,8 +86,10 @@ class CheckedEnv(gym.Wrapper[Any, Any, Any, Any]):
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take a step; return observation, reward, terminated, truncated and the info."""
+        if self._actions:
+            action = checked_action(action, self._actions) + self._first_action
         try:
-            seen, reward, terminated, truncated, info = self.env.step(action + self._first_action)
+            seen, reward, terminated, truncated, info = self.env.step(action)
         except (TypeError, ValueError) as cause:
             if "unpack" not in str(cause):  # a wrapper inside may be the first to unpack them
                 raise
@@ -83,11 +98,15 @@ class CheckedEnv(gym.Wrapper[Any, Any, Any, Any]):
                 f"{cause}",
                 cause,
             )
+        if type(terminated) is not bool:
+            terminated = self._flag("terminated", terminated)
+        if type(truncated) is not bool:
+            truncated = self._flag("truncated", truncated)
         return (
             self._observation(seen),
             self._reward(reward),
-            self._flag("terminated", terminated),
-            self._flag("truncated", truncated),
+            terminated,
+            truncated,
             self._info(info),
         )
 
@@ -97,10 +116,8 @@ class CheckedEnv(gym.Wrapper[Any, Any, Any, Any]):
     def _observation(self, seen: Any) -> Any:
         space = self._inner_space
         if isinstance(space, Discrete):
-            try:
-                state = operator.index(_single(seen)) - self._first_state
-            except TypeError:
-                state = -1
+            single = seen if type(seen) is int else _single(seen)
+            state = single - self._first_state if isinstance(single, int) else -1
             if not 0 <= state < space.n:
                 self._refuse(f"its observation is {shown(seen)}; it must be an integer in {space}")
             return state
@@ -115,7 +132,7 @@ class CheckedEnv(gym.Wrapper[Any, Any, Any, Any]):
         return seen
 
     def _reward(self, given: Any) -> float:
-        reward = _single(given)
+        reward = given if type(given) is float else _single(given)
         if not isinstance(reward, float | int) or not abs(reward) <= _MOST:
             self._refuse(f"its reward is {shown(given)}; it must be a finite number")
         return float(reward)

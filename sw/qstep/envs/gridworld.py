@@ -12,6 +12,7 @@ from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
 from qstep.checks import shown
+from qstep.envs.checked import checked_action
 from qstep.envs.rendering import METADATA, PLAYER, checked_render_mode, rendered
 from qstep.errors import EnvironmentSpaceError
 from qstep.files import read_text
@@ -145,10 +146,7 @@ class GridWorld(gym.Env[Any, Any]):
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
         """Move; return the new cell, the reward, terminated, truncated and an empty dictionary."""
-        if not 0 <= action < len(MOVES):
-            raise EnvironmentSpaceError(
-                f"action is {action}; it must be from 0 to {len(MOVES) - 1}"
-            )
+        action = checked_action(action, len(MOVES))
         state = self._state
         self._state = self._next[state][action]
         self._steps += 1

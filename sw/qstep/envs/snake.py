@@ -10,6 +10,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
+from qstep.envs.checked import checked_action
 from qstep.envs.rendering import METADATA, PLAYER, checked_render_mode, rendered
 from qstep.envs.snake_rules import (
     ACTIONS,
@@ -158,8 +159,7 @@ class Snake(gym.Env[Any, Any]):
         EnvironmentSpaceError
             The action is not 0, 1 or 2, or the episode is over.
         """
-        if not 0 <= action < ACTIONS:
-            raise EnvironmentSpaceError(f"action is {action}; it must be from 0 to {ACTIONS - 1}")
+        action = checked_action(action, ACTIONS)
         if self._over:
             raise EnvironmentSpaceError("the episode is over; call reset before the next step")
         cell = self._target(action)

@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.spaces import Discrete
 
 from qstep.acting.alias import TOTAL
-from qstep.errors import EnvironmentSpaceError
+from qstep.envs.checked import checked_action
 
 if TYPE_CHECKING:
     from qstep.acting.world import World
@@ -48,11 +48,7 @@ class TableEnv(gym.Env[Any, Any]):
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
         """Draw an outcome; return it, never truncated, and an empty dictionary."""
         world = self.world
-        if not 0 <= action < world.actions:
-            raise EnvironmentSpaceError(
-                f"action is {action}; it must be from 0 to {world.actions - 1}"
-            )
-        pair = self._state * world.actions + int(action)
+        pair = self._state * world.actions + checked_action(action, world.actions)
         row = np.searchsorted(self._until, pair * TOTAL + self._draw(), side="right")
         self._state = int(world.next_state[row])
         return self._state, float(world.reward[row]), bool(world.terminated[row]), False, {}
