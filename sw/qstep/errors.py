@@ -16,8 +16,10 @@ __all__ = [
     "FileFormatError",
     "LinkError",
     "NoTableError",
+    "PrecisionWarning",
     "ProtocolVersionError",
     "QStepError",
+    "QStepWarning",
     "RefusedError",
     "RunFolderError",
     "SchedulerError",
@@ -36,6 +38,10 @@ class QStepError(Exception):
     """Base of every error that QStep raises on purpose."""
 
 
+class QStepWarning(UserWarning):
+    """Base of every warning that QStep gives on purpose; the command line prints them as one line."""
+
+
 class ConfigError(QStepError, ValueError):
     """A value of a :class:`~qstep.Config` or of its hyperparameters is illegal."""
 
@@ -52,8 +58,12 @@ class NoTableError(WorldError):
     """An environment has no transition table, so only the host can act in it."""
 
 
-class WorldWarning(UserWarning):
+class WorldWarning(QStepWarning):
     """A world is legal, but part of it is surely a mistake."""
+
+
+class PrecisionWarning(QStepWarning):
+    """The widths of numbers change what is learned: the discount differs, or values do not fit."""
 
 
 class TableError(QStepError, ValueError):

@@ -8,6 +8,7 @@ from typing import Any
 
 from qstep.checks import shown
 from qstep.config import Config, checked_config
+from qstep.discount import learned_discount
 from qstep.errors import ConfigError
 from qstep.fixed import Coefficients, Rounding, coefficients
 from qstep.noise import NoiseState
@@ -54,6 +55,11 @@ class Hyperparameters:
     def coefficients(self) -> Coefficients:
         """alpha, beta and kappa in the hardware's form."""
         return coefficients(self.alpha, self.gamma)
+
+    @property
+    def discount(self) -> float:
+        """The discount that is learned: kappa / alpha, which is gamma up to their rounding."""
+        return learned_discount(self.alpha, self.gamma)
 
     @property
     def noise(self) -> NoiseState:

@@ -230,7 +230,7 @@ def test_unless_given_settings_are_those_of_qstep_train(monkeypatch: pytest.Monk
     run("FrozenLake-v1", "--alpha", "0.5", "--agents", "1")
     run("cartpole")
     assert seen == [
-        (0.03, 0.99, "FrozenLake-v1 on model: 8 agents, q-learning, Q2.14"),
+        (0.0305, 0.99, "FrozenLake-v1 on model: 8 agents, q-learning, Q2.14"),
         (0.5, 0.99, "FrozenLake-v1 on model: 1 agent, q-learning, Q2.14"),
         (0.1, 0.99, "cartpole on model: the host acts, Q8.8"),
     ]

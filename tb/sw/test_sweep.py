@@ -30,7 +30,14 @@ from qstep.acting.world import World
 from qstep.cli import _qstep, _sweep
 from qstep.cli.sweep import command
 from qstep.config import Config, Link
-from qstep.errors import CheckpointError, ConfigError, NoTableError, SchedulerError, WorldError
+from qstep.discount import differs
+from qstep.errors import (
+    CheckpointError,
+    ConfigError,
+    NoTableError,
+    SchedulerError,
+    WorldError,
+)
 from qstep.fixed import Rounding
 from qstep.scheduler import Here, Processes
 
@@ -222,7 +229,11 @@ def test_a_world_without_a_table_and_a_number_of_agents_out_of_range_are_refused
 
 def test_drawn_points_are_in_range_and_those_of_their_seed() -> None:
     given: dict[str, Any] = {"alphas": [0.01, 1], "gammas": [0.8, 0.999], "random": 200}
-    plan = small(**given, formats=["Q4.6", "Q6.10"])
+
+    def drawn(seed: int) -> SweepPlan:
+        return small(**given, formats=["Q4.6", "Q6.10"], random_seed=seed)
+
+    plan = drawn(0)
     alphas = [point.alpha for point in plan.points]
     gammas = [point.gamma for point in plan.points]
     assert 0.01 <= min(alphas) < 0.02
@@ -230,9 +241,10 @@ def test_drawn_points_are_in_range_and_those_of_their_seed() -> None:
     assert 0.8 <= min(gammas) < 0.85
     assert 0.998 < max(gammas) <= 0.999
     assert abs(np.median(alphas) - 0.1) < 0.05  # evenly on a logarithmic scale
+    assert not any(differs(point.alpha, point.gamma) for point in plan.points)
     assert {str(point.format) for point in plan.points} == {"Q4.6", "Q6.10"}
-    assert plan.points == small(**given, formats=["Q4.6", "Q6.10"]).points
-    assert plan.points != small(**given, formats=["Q4.6", "Q6.10"], random_seed=1).points
+    assert plan.points == drawn(0).points
+    assert plan.points != drawn(1).points
 
 
 def test_points_rank_by_return_then_by_how_soon_they_were_near() -> None:

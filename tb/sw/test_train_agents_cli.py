@@ -108,7 +108,7 @@ def test_json_says_what_was_learnt(
     assert (report["agents"], report["steps"], report["steps_per_agent"]) == (3, 12000, 4000)
     assert report["steps_per_second"] == pytest.approx(report["steps"] / report["seconds"])
     assert load_arrays(report["files"]["table"], ("q_raw",))["q_raw"].shape == shape
-    assert report["optimum"] == pytest.approx([-4.7387341] * 3)  # 7 moves and a win, discounted
+    assert report["optimum"] == pytest.approx([-4.7390088] * 3)  # 7 moves and a win, discounted
 
 
 def test_a_call_without_a_budget_is_of_2000_episodes() -> None:
@@ -462,7 +462,9 @@ def test_a_large_world_with_chance_is_learnt_without_value_iteration(tmp_path: P
         terminated=np.tile([False, False, True], states),
         start_state=[0],
     )
-    assert str(fitting_format(world, 0.9)) == "Q5.11"  # a reward of 1 in every step is worth 10
+    assert (
+        str(fitting_format(world, [AgentSettings()])) == "Q5.11"
+    )  # a reward of 1 in every step is worth 10
     world.save(tmp_path / "ring.npz")
     result = train(tmp_path / "ring.npz", *SHORT, "--out", tmp_path / "run", "--json")
     assert result.exit_code == 0, result.output
@@ -535,11 +537,20 @@ def test_greedy_policy_that_goes_round_for_ever_is_played_at_once(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("world", "expected"),
-    [("gridworld", "Q4.12"), ("FrozenLake-v1", "Q2.14"), ("CliffWalking-v1", "Q9.7")],
+    ("world", "gamma", "on_policy", "expected"),
+    [
+        ("gridworld", 0.9, False, "Q4.12"),
+        ("FrozenLake-v1", 0.9, False, "Q2.14"),
+        ("CliffWalking-v1", 0.9, False, "Q9.7"),
+        ("CliffWalking-v1", 1.0, False, "Q9.7"),  # -113 at the cliff
+        ("CliffWalking-v1", 0.99, True, "Q12.4"),  # a random walk is worth -1162
+        ("Taxi-v3", 1.0, False, "Q7.9"),
+    ],
 )
-def test_format_holds_the_world(world: str, expected: str) -> None:
-    assert str(fitting_format(World.named(world), 0.9)) == expected
+def test_format_holds_the_world(world: str, gamma: float, on_policy: bool, expected: str) -> None:
+    settings = [AgentSettings(gamma=gamma, epsilon=Epsilon(1, 0.05, "linear", 1000))]
+    found = fitting_format(World.named(world), settings, on_policy=on_policy)
+    assert str(found) == expected
 
 
 @pytest.mark.parametrize(

@@ -501,7 +501,7 @@ def test_steps_are_those_of_the_plain_run_where_the_host_acts(world: str, num_en
     values = device.config.format.to_float(learner.checkpoint.table)
     for seen in (view, again):
         assert np.array_equal(seen.q, values[None])
-        assert (seen.states, seen.saturations, seen.optimum) == ((), None, None)
+        assert (seen.states, seen.saturations, seen.optimum) == ((), 0, None)
         assert seen.steps == steps
         assert seen.recent[-1].steps == steps
     first = [one.total for one in episodes if one.number <= view.points[0].episodes[0]]

@@ -16,8 +16,9 @@ from qstep.acting.fast_model import FastActingModel
 from qstep.acting.plan import falling_epsilon
 from qstep.acting.training import Budget
 from qstep.acting.world import World
-from qstep.checks import integer
+from qstep.checks import integer, real
 from qstep.config import Config
+from qstep.discount import learned_discount, nearest_alpha, warn_of_discounts
 from qstep.errors import ConfigError
 from qstep.fixed import QFormat, Rounding
 from qstep.learn.value_iteration import solve, start_value
@@ -108,6 +109,11 @@ class Advice:
     within: float
     trials: tuple[Trial, ...]
 
+    @property
+    def discount(self) -> float:
+        """The discount that was learned, and for which value iteration was made."""
+        return learned_discount(self.alpha, self.gamma)
+
     def contradiction(self, trial: Trial) -> Trial | None:
         """Return what shows that a trial reached the policy by luck.
 
@@ -163,6 +169,7 @@ class Advice:
         return {
             "alpha": self.alpha,
             "gamma": self.gamma,
+            "discount": self.discount,
             "agents": AGENTS,
             "steps_per_agent": self.steps,
             "within": self.within,
@@ -226,7 +233,8 @@ def advise(
     ----------
     world : World
     alpha : float, optional
-        By default 0.5, or 1/256 in a world with chance, where 0.5 never settles.
+        By default, the alpha that learns gamma to 1 % of 1 - gamma (:mod:`qstep.discount`) and is
+        nearest to 0.5, or to 1/256 in a world with chance, where 0.5 never settles.
     gamma : float
         From 0 to below 1.
     steps : int, optional
@@ -243,11 +251,20 @@ def advise(
     ------
     ConfigError
         A value is out of range, or no format of that width holds the rewards.
+
+    Warns
+    -----
+    PrecisionWarning
+        The discount that is learned differs from gamma (:mod:`qstep.discount`).
     """
-    solution = solve(world, gamma)
+    gamma = real("gamma", gamma)
     chance = _has_chance(world)
     if alpha is None:
-        alpha = _ALPHA_BY_CHANCE if chance else _ALPHA
+        usual = _ALPHA_BY_CHANCE if chance else _ALPHA
+        alpha = nearest_alpha(gamma, usual) or usual
+    warn_of_discounts([(alpha, gamma)])
+    discount = learned_discount(alpha, gamma)
+    solution = solve(world, discount)
     steps = integer("steps", usual_steps(world) if steps is None else steps, 1, MOST_STEPS)
     most_width = integer("width", most_width, NARROWEST, WIDEST)
     epsilon = falling_epsilon(Budget(steps=steps), 1.0, 0.05, 0.5)
@@ -275,7 +292,7 @@ def advise(
             agents = FastActingModel(config, world.table(config), settings)
             agents.run(steps)
             tables = number_format.to_float(agents.table)
-            worth = [start_value(world, q.argmax(axis=1), gamma) for q in tables]
+            worth = [start_value(world, q.argmax(axis=1), discount) for q in tables]
             median = int(np.argsort(worth, kind="stable")[AGENTS // 2])
             loss = max(0.0, optimum - worth[median]) / max(abs(optimum), _EXACT)
             saturated = sum(count.saturations for count in agents.counters) / (steps * AGENTS)
@@ -285,7 +302,7 @@ def advise(
                 outcome = Outcome.SATURATION
             else:
                 zone = dead_zone(number_format, rounding, alpha)
-                outcome = _why(world, tables[median], solution.optimal, zone, gamma)
+                outcome = _why(world, tables[median], solution.optimal, zone, discount)
             trials.append(Trial(number_format, rounding, outcome, loss, saturated))
             if progress is not None:
                 progress(trials[-1], len(trials), total)
@@ -305,7 +322,7 @@ def _why(
     q: NDArray[np.float64],
     optimal: NDArray[np.bool_],
     zone: Zone,
-    gamma: float,
+    discount: float,
 ) -> Outcome:
     """Return why a table's policy is not optimal although nothing saturated.
 
@@ -315,7 +332,7 @@ def _why(
     greedy = np.eye(q.shape[1], dtype=np.bool_)[q.argmax(axis=1)]
     wrong = world.visited(greedy) & ~(greedy & optimal).any(axis=1)
     following = q.max(axis=1)[world.next_state] * ~world.terminated
-    paid = world.probability * (world.reward + gamma * following)
+    paid = world.probability * (world.reward + discount * following)
     target = np.add.reduceat(paid, world.first).reshape(q.shape)
     error = (target - q)[wrong]
     stuck = (error >= zone.low) & (error <= zone.high)

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from qstep.acting.advise import Advice, Outcome, Trial, dead_zone
+from qstep.discount import differs
 from qstep.fixed import Rounding
 
 __all__ = ["draw", "render", "sentence"]
@@ -36,8 +37,10 @@ def sentence(advice: Advice) -> str:
 def render(advice: Advice, world: str) -> Table:
     """Return a table: the best format of each width and rounding mode, or why none suffices."""
     modes = list(dict.fromkeys(trial.rounding for trial in advice.trials))
+    learned = f" (learned: {advice.discount:.6g})" if differs(advice.alpha, advice.gamma) else ""
+    settings = f"alpha {advice.alpha:g}, gamma {advice.gamma:g}{learned}"
     table = Table(
-        title=f"{world}: alpha {advice.alpha:g}, gamma {advice.gamma:g}, {advice.steps:,} steps",
+        title=f"{world}: {settings}, {advice.steps:,} steps",
         caption="Loss: how much less than the optimum the greedy policy is worth where episodes start. "
         "Dead zone: TD errors up to this are rounded away. Not enough: fraction bits, or steps. "
         "If a format with more fraction bits fails, the policy was reached by luck.",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from qstep.acting.draws import first_word
 from qstep.acting.epsilon import Epsilon
 from qstep.checks import shown
+from qstep.discount import learned_discount
 from qstep.errors import ConfigError
 from qstep.fixed import Coefficients, coefficients
 
@@ -51,6 +52,11 @@ class AgentSettings:
     def coefficients(self) -> Coefficients:
         """alpha, beta and kappa in the hardware's form."""
         return coefficients(self.alpha, self.gamma)
+
+    @property
+    def discount(self) -> float:
+        """The discount that is learned: kappa / alpha, which is gamma up to their rounding."""
+        return learned_discount(self.alpha, self.gamma)
 
 
 @dataclass(slots=True)

@@ -16,6 +16,7 @@ from qstep.acting.epsilon import EPSILON_BITS
 from qstep.checks import boolean, integer, shown
 from qstep.config import Config, checked_config
 from qstep.devices.base import checked_table
+from qstep.discount import warn_of_discounts
 from qstep.errors import ConfigError
 
 __all__ = ["Parts", "check_types", "checked_agents", "checked_parts", "reconfigured"]
@@ -201,9 +202,11 @@ def reconfigured(
     Raises
     ------
     ConfigError
-        As for :func:`checked_agents`; or a seed is another, of which a run can only begin.
+        As for :func:`checked_agents` or :func:`~qstep.discount.check_discount`; or a seed is another,
+        of which a run can only begin.
     """
     checked_agents(config, settings, max_episode_steps)
+    warn_of_discounts((own.alpha, own.gamma) for own in settings)
     for agent, (old, new) in enumerate(zip(before, settings, strict=True)):
         if new.seed != old.seed:
             raise ConfigError(

@@ -54,6 +54,11 @@ class Algorithm(Enum):
     EXPECTED_SARSA = "expected-sarsa"
     DOUBLE_Q_LEARNING = "double-q"
 
+    @property
+    def is_on_policy(self) -> bool:
+        """It learns the values of the exploring policy, not of the greedy one."""
+        return self in (Algorithm.SARSA, Algorithm.EXPECTED_SARSA)
+
     @classmethod
     def parse(cls, name: str | Algorithm) -> Algorithm:
         """Return the algorithm of a name; raises ConfigError if there is none."""

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
+from qstep.acting.checks import checked_agents
 from qstep.acting.fast_model import FastActingModel, Trace
 from qstep.acting.world_table import WorldTable
 from qstep.config import Config
 from qstep.devices import is_model, open_port
+from qstep.discount import warn_of_discounts
 from qstep.errors import ConfigError
 
 __all__ = ["AgentsDevice", "open_agents"]
@@ -92,10 +94,17 @@ def open_agents(
     ------
     ConfigError
         The name has none of these forms, `settings` are for another number of agents, hardware has no
-        room for them, or the model does not have such a world.
+        room for them, the model does not have such a world, or gamma would be learned as 0 or 1.
     DeviceError, ToolMissingError
         As for :func:`qstep.open`.
+
+    Warns
+    -----
+    PrecisionWarning
+        The discount that is learned differs from gamma (:mod:`qstep.discount`).
     """
+    checked_agents(config, settings, 0)
+    warn_of_discounts((own.alpha, own.gamma) for own in settings)
     if is_model(url):
         if not isinstance(world, WorldTable):
             raise ConfigError(

@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
+from qstep.acting.checks import checked_agents
 from qstep.acting.model import ActingModel
 from qstep.acting.world_table import Answer, WorldTable
 from qstep.checks import boolean, integer, shown
 from qstep.closing import Closing
 from qstep.config import Config, checked_config
 from qstep.devices import is_model, open_port
+from qstep.discount import warn_of_discounts
 from qstep.errors import ConfigError, TransitionError
 
 __all__ = ["LiveDevice", "LiveModel", "answer_of", "check_begun", "check_live", "open_live"]
@@ -127,7 +129,7 @@ def open_live(url: str, config: Config, settings: Sequence[AgentSettings]) -> Li
     ------
     ConfigError
         The name has none of these forms, the world of `config` is not live, `settings` are for another
-        number of agents, or hardware has no room for them.
+        number of agents, hardware has no room for them, or gamma would be learned as 0 or 1.
     DeviceError, ToolMissingError
         As for :func:`qstep.open`.
 
@@ -139,6 +141,8 @@ def open_live(url: str, config: Config, settings: Sequence[AgentSettings]) -> Li
     ...     actions = [device.begin(0), device.act(1.0, 3, terminated=False)]
     """
     check_live(config)
+    checked_agents(config, settings, 0)
+    warn_of_discounts((own.alpha, own.gamma) for own in settings)
     if is_model(url):
         return LiveModel(config, settings)
     from qstep.devices.live_device import LinkLive

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from qstep.acting.agent import AgentSettings
 from qstep.acting.checks import check_types
 from qstep.acting.config import CIRCUITS, LANE_AGENTS, MOST_AGENTS, MOST_LANES, Algorithm
-from qstep.acting.epsilon import Epsilon
+from qstep.acting.epsilon import EPSILON_BITS, Epsilon
 from qstep.acting.reach import endless
 from qstep.acting.training import Budget
 from qstep.acting.world import World
 from qstep.acting.world_table import WorldTable
 from qstep.checks import integer, shown
 from qstep.config import Config, checked_config
-from qstep.errors import ConfigError
+from qstep.discount import check_discount
+from qstep.errors import ConfigError, PrecisionWarning
 from qstep.fixed import QFormat, Rounding
 from qstep.learn.schedule import EpsilonSchedule
-from qstep.learn.value_iteration import is_quick, solve
+from qstep.learn.value_range import value_range
 
 if TYPE_CHECKING:
     import gymnasium as gym
@@ -27,6 +30,16 @@ if TYPE_CHECKING:
 __all__ = ["AgentsPlan", "falling_epsilon", "fitting_format", "planned"]
 
 _WIDTH = 16
+"""Bits of a format that is chosen by :func:`fitting_format`."""
+
+_WIDEST = 32
+_MARGIN = 1.25
+_EARLY_BITS = 4
+"""Most fraction bits that are given up for the values of an early policy."""
+
+_LEAST_FRACTION = 4
+"""Fewest fraction bits of a format that is recommended."""
+
 _AGENTS = 8
 
 
@@ -49,6 +62,10 @@ class AgentsPlan:
     config: Config
     settings: tuple[AgentSettings, ...]
     budget: Budget
+
+    def __post_init__(self) -> None:
+        for pair in {(own.alpha, own.gamma) for own in self.settings}:
+            check_discount(*pair)
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -75,23 +92,59 @@ class AgentsPlan:
         return 0 if self.world is None else self.world.max_episode_steps
 
 
-def fitting_format(world: World, gamma: float) -> QFormat:
-    """Return the 16-bit format with the most fraction bits that still holds rewards and optimum.
+def fitting_format(
+    world: World, settings: Iterable[AgentSettings], *, on_policy: bool = False
+) -> QFormat:
+    """Return the 16-bit format with the most fraction bits that holds what is learned.
 
-    The range covers the rewards and the optimal action values, plus a fourth. If the world cannot
-    be solved quickly, action values are bounded by the extreme rewards paid in every step.
+    It holds the rewards and the values of :func:`~qstep.learn.value_range.value_range` for the
+    largest discount that is learned, plus a fourth. On-policy algorithms learn the values of the
+    exploring policy: the format holds those of the last epsilon too, and those of the first one if
+    that takes at most 4 fraction bits.
+
+    Warns
+    -----
+    PrecisionWarning
+        No format of 16 bits holds these values; the message names a wider one that does.
     """
-    values = [world.reward.min(), world.reward.max()]
-    if is_quick(world, gamma):
-        q = solve(world, gamma).q
-        values += [q.min(), q.max()]
-    elif gamma < 1:
-        values += [value / (1 - gamma) for value in values]
-    most = 1.25 * max(abs(float(value)) for value in values)
-    integer = 1
-    while 2.0 ** (integer - 1) < most and integer < _WIDTH:
-        integer += 1
-    return QFormat(integer, _WIDTH - integer)
+    each = list(settings)
+    for own in each:
+        check_discount(own.alpha, own.gamma)
+    discount = max(own.discount for own in each)
+    found = [value_range(world, discount)]
+    if on_policy:
+        last = max(own.epsilon.code.end for own in each) / (1 << EPSILON_BITS)
+        first = max(own.epsilon.start for own in each)
+        found += [value_range(world, discount, epsilon) for epsilon in (last, first)]
+    bits = max(_integer_bits(_MARGIN * own.largest) for own in found[:2])
+    early = max(found, key=lambda own: own.largest)
+    most = max(bits, _integer_bits(early.largest))
+    if most <= min(bits + _EARLY_BITS, _WIDTH):
+        bits = most
+    chosen = QFormat(min(bits, _WIDTH), max(_WIDTH - bits, 0))
+    message = None
+    if found[0].is_endless:
+        message = (
+            f"the discount is {discount:g} and episodes need not terminate, so values grow without "
+            f"bound and saturate in every format ({chosen} holds {found[0].steps} steps); use a "
+            "smaller gamma"
+        )
+    elif chosen.integer < most:
+        what = "values" if bits > _WIDTH else "values of the first, exploring policy"
+        width = min(_WIDEST, -(-(most + max(chosen.fraction, _LEAST_FRACTION)) // 4) * 4)
+        wider = f"{QFormat(most, width - most)} ({width} bits)" if most < width else "none"
+        message = (
+            f"{what}, {early.low:,.0f} to {early.high:,.0f}, saturate in {chosen}, and no format of "
+            f"{_WIDTH} bits holds them with enough fraction bits; the format that does is {wider}"
+        )
+    if message is not None:
+        warnings.warn(message, PrecisionWarning, stacklevel=3)
+    return chosen
+
+
+def _integer_bits(largest: float) -> int:
+    """Return the fewest integer bits, with the sign, that hold values of at most `largest`."""
+    return 1 + math.ceil(math.log2(max(1.0, largest)))
 
 
 def falling_epsilon(budget: Budget, start: float, end: float, share: float) -> Epsilon:
@@ -139,7 +192,9 @@ def planned(
         raise ConfigError(f"agents is {agents}; settings are for {len(settings)}")
     if config is None:
         if number_format is None:
-            number_format = fitting_format(world, max(own.gamma for own in settings))
+            number_format = fitting_format(
+                world, settings, on_policy=Algorithm.parse(algorithm).is_on_policy
+            )
         elif isinstance(number_format, str):
             number_format = QFormat.parse(number_format)
         config = Config(

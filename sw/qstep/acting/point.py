@@ -32,8 +32,9 @@ class Point:
         Undiscounted return of the episodes that ended since the previous look, by agent; NaN
         without any.
     value : tuple of float
-        Exact discounted value of each agent's greedy policy where episodes start; empty if gamma is 1 or
-        the world has no known table.
+        Exact discounted value of each agent's greedy policy where episodes start; NaN if it has none
+        (gamma is 1) or it takes too long to compute. Empty if the world has no known table, or no
+        agent has a value.
     mean_reward : tuple of float
         Reward of a step since the previous look, by agent: all that there is to see while no
         episode ends.
@@ -49,13 +50,13 @@ class Point:
     def metrics(self) -> dict[str, float]:
         """Numbers for :class:`~qstep.metrics.Metrics`: medians over agents and their bounds."""
         told = {"episodes": float(min(self.episodes))}
-        known = [mean for mean in self.mean_return if not math.isnan(mean)]
-        for name, values in (
-            ("episode_return", known),
-            ("step_reward", self.mean_reward),
-            ("greedy_value", self.value),
-        ):
-            if values:
+        curves = {
+            "episode_return": self.mean_return,
+            "step_reward": self.mean_reward,
+            "greedy_value": self.value,
+        }
+        for name, curve in curves.items():
+            if values := [value for value in curve if not math.isnan(value)]:
                 told[name] = float(np.median(values))
                 told |= {f"{name}_low": min(values), f"{name}_high": max(values)}
         return told
@@ -64,7 +65,7 @@ class Point:
 def look(
     config: Config,
     world: World | None,
-    gammas: Sequence[float],
+    discounts: Sequence[float],
     before: Sequence[AgentCounters],
     now: Sequence[AgentCounters],
     table: NDArray[np.int32],
@@ -76,8 +77,8 @@ def look(
     config : Config
     world : World or None
         None if it has no known table, so values are unknown too.
-    gammas : sequence of float
-        Of each agent.
+    discounts : sequence of float
+        The discount that each agent learns.
     before, now : sequence of AgentCounters
         Counters of each agent at the previous look and at this one.
     table : ndarray of int32, shape (*Acting.tables, S, A)
@@ -93,20 +94,22 @@ def look(
         now[0].steps,
         tuple(own.episodes for own in now),
         tuple(means),
-        () if world is None else tuple(_values(config, world, gammas, table)),
+        () if world is None else tuple(_values(config, world, discounts, table)),
         tuple(rewards),
     )
 
 
 def _values(
-    config: Config, world: World, gammas: Sequence[float], table: NDArray[np.int32]
+    config: Config, world: World, discounts: Sequence[float], table: NDArray[np.int32]
 ) -> list[float]:
-    """Return the value of each agent's greedy policy where episodes start."""
+    """Return :attr:`Point.value`."""
+    quick = [is_quick(world, discount) for discount in discounts]
+    if not any(quick):
+        return []
     policies = policy_table(config, table).argmax(axis=-1)
-    if len(policies) < len(gammas):  # the agents share one
-        policies = np.repeat(policies, len(gammas), axis=0)
+    if len(policies) < len(discounts):  # the agents share one
+        policies = np.repeat(policies, len(discounts), axis=0)
     return [
-        start_value(world, policy, gamma)
-        for policy, gamma in zip(policies, gammas, strict=True)
-        if is_quick(world, gamma)
+        start_value(world, policy, discount) if known else math.nan
+        for policy, discount, known in zip(policies, discounts, quick, strict=True)
     ]

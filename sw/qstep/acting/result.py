@@ -17,6 +17,7 @@ from qstep.acting.point import Point
 from qstep.acting.training import Training
 from qstep.acting.world import World
 from qstep.learn.value_iteration import best_start_value
+from qstep.saturation import saturated_in_words
 from qstep.table import policy_table
 
 __all__ = ["Greedy", "TrainingResult", "played"]
@@ -144,6 +145,20 @@ class TrainingResult:
         """Rate of all agents together; None if this process made no steps."""
         return self.steps / self.seconds if self.steps else None
 
+    @property
+    def saturations(self) -> int:
+        """Updates of all agents that did not fit the format, in the whole run."""
+        return sum(own.saturations for own in self.counters)
+
+    @property
+    def saturated(self) -> str | None:
+        """A sentence about the saturations; None without any."""
+        updates = sum(own.steps for own in self.counters)
+        number_format = self.plan.config.format
+        if not self.saturations:
+            return None
+        return saturated_in_words(self.saturations, updates, number_format)
+
     @cached_property
     def policy_q(self) -> NDArray[np.float64]:
         """The values whose maximum each table's greedy policy takes, in real units, (tables, S, A)."""
@@ -157,19 +172,21 @@ class TrainingResult:
 
     @cached_property
     def optimum(self) -> tuple[float, ...]:
-        """The value of the optimal policy where episodes start, by agent.
+        """The value of the optimal policy where episodes start, by agent, at the discount learned.
 
-        Only if the world has a known table and :func:`~qstep.learn.value_iteration.is_quick`.
+        NaN, or empty, where :attr:`Point.value <qstep.acting.point.Point.value>` is.
         """
         world = self.plan.world
         if world is None:
             return ()
         worth = {
-            gamma: best_start_value(world, gamma)
-            for gamma in {own.gamma for own in self.plan.settings}
+            discount: best_start_value(world, discount)
+            for discount in {own.discount for own in self.plan.settings}
         }
-        known = (worth[own.gamma] for own in self.plan.settings)
-        return tuple(value for value in known if value is not None)
+        if not any(value is not None for value in worth.values()):
+            return ()
+        known = (worth[own.discount] for own in self.plan.settings)
+        return tuple(math.nan if value is None else value for value in known)
 
     def optimal_after(self, within: float = 0.0) -> tuple[int | None, ...]:
         """Return after how many steps each agent's policy became, and stayed, optimal.
@@ -189,7 +206,7 @@ class TrainingResult:
         for agent, best in enumerate(self.optimum):
             steps = None
             for point in reversed(self.points):
-                if point.value[agent] < best - slack[agent]:
+                if not point.value[agent] >= best - slack[agent]:  # less, or NaN
                     break
                 steps = point.steps
             first.append(steps)
@@ -201,7 +218,8 @@ class TrainingResult:
         values: Sequence[float] = self.points[-1].value
         if len(self.policies) == 1 or not values:
             return 0
-        return int(np.argsort(values, kind="stable")[(len(values) - 1) // 2])
+        known = len(values) - int(np.isnan(values).sum())
+        return int(np.argsort(values, kind="stable")[(known - 1) // 2])
 
     def summary(self) -> dict[str, Any]:
         """Return what was learnt, and how well, as plain values."""
@@ -219,11 +237,12 @@ class TrainingResult:
             "shared_table": acting.shared_table,
             "format": str(plan.config.format),
             "rounding": plan.config.rounding.value,
+            "discount": [own.discount for own in plan.settings],
             "steps_per_agent": self.counters[0].steps,
             "episodes": sum(episodes),
             "terminations": sum(own.terminations for own in self.counters),
             "truncations": sum(own.truncations for own in self.counters),
-            "saturations": sum(own.saturations for own in self.counters),
+            "saturations": self.saturations,
             "step_reward": float(np.median(last.mean_reward)),
             "greedy_return": float(np.median([own.mean_return for own in greedy]))
             if greedy

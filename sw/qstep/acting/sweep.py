@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -25,7 +27,7 @@ from qstep.checkpoint import Checkpoint
 from qstep.checks import check_callable, integer, shown
 from qstep.config import Config
 from qstep.devices import is_model
-from qstep.errors import CheckpointError, ConfigError
+from qstep.errors import CheckpointError, ConfigError, PrecisionWarning
 from qstep.fixed import QFormat, Rounding
 from qstep.scheduler import Here, Processes, Workers, in_parallel
 
@@ -83,7 +85,7 @@ def sweep(
     algorithms : iterable of Algorithm or str, optional
         Default: Q-learning.
     formats : iterable of QFormat or str, optional
-        Default: that of :func:`qstep.acting.plan.fitting_format` for the largest gamma.
+        Default: that of :func:`qstep.acting.plan.fitting_format`, the same for all points.
     seeds : iterable of int
         Each 0..2^64-1.
     steps : int, optional
@@ -91,7 +93,8 @@ def sweep(
     rounding : Rounding or str
     random : int, optional
         Draw this many points instead, with `random_seed`: alpha and 1 - gamma evenly on a logarithmic
-        scale between the least and the greatest given, and one of the given values for all else.
+        scale between the least and the greatest given, and one of the given values for all else. If a
+        pair would learn another discount, gamma is the nearest that it learns.
     random_seed : int
     device : str
         As for :func:`qstep.open`. On the model, agents run on all cores; elsewhere agents of one
@@ -117,6 +120,11 @@ def sweep(
     SchedulerError
         Workers died repeatedly, or there are none.
 
+    Warns
+    -----
+    PrecisionWarning
+        As for :func:`qstep.train`.
+
     Examples
     --------
     >>> from qstep.scheduler import Here
@@ -141,7 +149,10 @@ def sweep(
     )
     run = Sweep(plan, device, agents, workers)
     run.run(lambda: progress and progress(len(run.done), run.total))
-    return run.result
+    result = run.result
+    if result.saturated is not None:
+        warnings.warn(result.saturated, PrecisionWarning, stacklevel=2)
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +261,9 @@ class Sweep:
             {"done": [[*key, own.to_head()] for key, own in self.done.items()]},
             {
                 "mean_return": np.array([own.mean_return for own in learnt], np.float64),
-                "value": np.array([own.value for own in learnt], np.float64),
+                "value": np.array(
+                    [own.value or (math.nan,) * len(own.mean_return) for own in learnt], np.float64
+                ),
             },
         )
 
@@ -265,7 +278,9 @@ class Sweep:
         try:
             curves = (checkpoint.arrays[name].tolist() for name in ("mean_return", "value"))
             done = {
-                (point, seed): Learnt.of_head(head, tuple(returns), tuple(values))
+                (point, seed): Learnt.of_head(
+                    head, tuple(returns), () if head["optimum"] is None else tuple(values)
+                )
                 for (point, seed, head), returns, values in zip(
                     checkpoint.head["done"], *curves, strict=True
                 )
@@ -283,21 +298,26 @@ def _learnt(batch: _Batch) -> dict[Key, Learnt]:
     """Run a batch, in a worker."""
     part, agents = batch.part, len(batch.part.settings)
     assert part.world is not None
-    device = open_agents(batch.device, part.config, part.loaded, part.settings)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrecisionWarning)  # the plan has given them
+        device = open_agents(batch.device, part.config, part.loaded, part.settings)
     try:
-        training = Training(device, part.world, [own.gamma for own in part.settings], part.budget)
+        training = Training(
+            device, part.world, [own.discount for own in part.settings], part.budget
+        )
         for _ in training:
             pass
         result = TrainingResult.of(part, training)
     finally:
         device.close()
+    known = [not math.isnan(best) for best in result.optimum] or [False] * agents
     near = result.optimal_after(NEAR) or (None,) * agents
     tables = result.table.reshape(agents, -1).astype("<i4")
     return {
         key: Learnt(
             tuple(point.mean_return[agent] for point in result.points),
-            tuple(point.value[agent] for point in result.points if point.value),
-            result.optimum[agent] if result.optimum else None,
+            tuple(point.value[agent] for point in result.points) if known[agent] else (),
+            result.optimum[agent] if known[agent] else None,
             near[agent],
             played(part.world, result.policies[agent]),
             result.counters[agent],

@@ -19,6 +19,7 @@ from qstep.acting.training import Budget
 from qstep.acting.world import World
 from qstep.checks import integer, shown
 from qstep.config import Config, checked_config
+from qstep.discount import differs, learned_discount, nearest_gamma, warn_of_discounts
 from qstep.errors import ConfigError
 from qstep.fixed import QFormat, Rounding
 
@@ -37,7 +38,6 @@ AXES = ("alpha", "gamma", "epsilon", "algorithm", "format")
 _MOST_AGENTS = 1 << 20
 _DIGITS = 3
 """Significant digits of a drawn value."""
-
 Value = TypeVar("Value")
 
 
@@ -62,6 +62,11 @@ class SweepPoint:
     def settings(self, seed: int) -> AgentSettings:
         """Return the settings of the agent with a seed."""
         return AgentSettings(self.alpha, self.gamma, self.epsilon, seed)
+
+    @property
+    def discount(self) -> float:
+        """The discount that is learned."""
+        return learned_discount(self.alpha, self.gamma)
 
     def words(self, axis: str) -> str:
         """Return its value on an axis as text."""
@@ -177,13 +182,19 @@ def sweep_plan(
         epsilons = [falling_epsilon(budget, 1.0, 0.05, 0.5)]
     if algorithms is None:
         algorithms = [Algorithm.Q_LEARNING]
-    if formats is None:
-        formats = [fitting_format(named, max(chosen_gammas))]
-    axes: tuple[Sequence[Any], ...] = (
+    trained: tuple[Sequence[Any], ...] = (
         _axis("alphas", alphas, lambda alpha: AgentSettings(alpha=alpha).alpha),
         chosen_gammas,
         _axis("epsilons", epsilons, lambda own: own if isinstance(own, Epsilon) else Epsilon(own)),
-        _axis("algorithms", algorithms, Algorithm.parse),
+    )
+    chosen_algorithms = _axis("algorithms", algorithms, Algorithm.parse)
+    if formats is None:
+        on_policy = any(algorithm.is_on_policy for algorithm in chosen_algorithms)
+        settings = itertools.starmap(AgentSettings, itertools.product(*trained))
+        formats = [fitting_format(named, settings, on_policy=on_policy)]
+    axes = (
+        *trained,
+        chosen_algorithms,
         _axis("formats", formats, lambda own: QFormat.parse(str(own))),
     )
     chosen_seeds = _axis("seeds", seeds, lambda seed: AgentSettings(seed=seed).seed)
@@ -203,6 +214,7 @@ def sweep_plan(
         config,
         random is None,
     )
+    warn_of_discounts((point.alpha, point.gamma) for point in plan.points)
     for algorithm, number_format in dict.fromkeys((p.algorithm, p.format) for p in plan.points):
         plan.part([AgentSettings()], algorithm, number_format).loaded  # noqa: B018  # raises if illegal
     return plan
@@ -242,7 +254,10 @@ def _of_device(
 
 
 def _drawn(axes: Sequence[Sequence[Any]], count: int, seed: int) -> Iterable[tuple[Any, ...]]:
-    """Draw points: alpha and 1 - gamma evenly on a logarithmic scale, one value of each other axis."""
+    """Draw points: alpha and 1 - gamma evenly on a logarithmic scale, one value of each other axis.
+
+    If a pair of alpha and gamma would learn another discount, gamma is the nearest that it learns.
+    """
     alphas, gammas, *others = axes
     if min(alphas) == 0 or max(gammas) == 1:
         raise ConfigError(
@@ -259,4 +274,6 @@ def _drawn(axes: Sequence[Sequence[Any]], count: int, seed: int) -> Iterable[tup
     for _ in range(count):
         alpha = min(max(between(alphas), min(alphas)), max(alphas))
         gamma = min(max(round(1 - between(rests), 6), min(gammas)), max(gammas))
+        if differs(alpha, gamma):
+            gamma = nearest_gamma(alpha, gamma, min(gammas), max(gammas))
         yield alpha, gamma, *(values[int(draw.integers(len(values)))] for values in others)

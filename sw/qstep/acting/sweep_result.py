@@ -13,6 +13,7 @@ from qstep.acting.agent import AgentCounters
 from qstep.acting.result import Greedy
 from qstep.acting.sweep_plan import SweepPlan, SweepPoint
 from qstep.acting.training import Budget
+from qstep.saturation import saturated_in_words
 
 __all__ = ["NEAR", "Learnt", "Score", "SweepResult"]
 
@@ -167,6 +168,24 @@ class SweepResult:
         """The first of :attr:`ranking`."""
         return self.plan.points[self.ranking[0]]
 
+    @cached_property
+    def saturations(self) -> tuple[int, ...]:
+        """Updates of all agents of a point that did not fit its format, by point."""
+        return tuple(sum(own.counters.saturations for own in row) for row in self.learnt)
+
+    @property
+    def saturated(self) -> str | None:
+        """A sentence about the saturations of the point with the most; None without any."""
+        most = max(self.saturations)
+        if not most:
+            return None
+        point = self.plan.points[self.saturations.index(most)]
+        updates = self.plan.steps * len(self.plan.seeds)
+        points = sum(count > 0 for count in self.saturations)
+        words = saturated_in_words(most, updates, point.format)
+        which = f"alpha {point.alpha:g}, gamma {point.gamma:g}"
+        return f"{words} ({which}; points with saturations: {points} of {len(self.learnt)})"
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, points best first; null where there is no number."""
         return {
@@ -186,7 +205,8 @@ class SweepResult:
             {**own.to_head(), "mean_return": [*map(_known, own.mean_return)], "loss": own.loss}
             for own in self.learnt[number]
         ]
-        return {**self.plan.points[number].to_dict(), **score, "agents": agents}
+        point = self.plan.points[number]
+        return {**point.to_dict(), "discount": point.discount, **score, "agents": agents}
 
 
 def _known(value: float) -> float | None:

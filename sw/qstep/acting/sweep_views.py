@@ -17,6 +17,7 @@ from rich.table import Table
 from qstep.acting.plots import band
 from qstep.acting.sweep_plan import AXES
 from qstep.acting.sweep_result import SweepResult
+from qstep.discount import differs
 
 __all__ = ["draw_curves", "draw_map", "render"]
 
@@ -43,12 +44,16 @@ def render(result: SweepResult, world: str) -> Table:
     for axis in axes:
         is_text = axis in ("algorithm", "epsilon")
         table.add_column(axis, justify="left" if is_text else "right", no_wrap=True)
+    learned = any(differs(point.alpha, point.gamma) for point in plan.points)
+    if learned:
+        table.add_column("discount", justify="right")
     for name in ("return", "worst", "success", "near", "after"):
         table.add_column(name, justify="right")
     for rank, number in enumerate(result.ranking[:_ROWS]):
         score, point = result.scores[number], plan.points[number]
         table.add_row(
             *(point.words(axis) for axis in axes),
+            *([f"{point.discount:.6g}"] if learned else []),
             f"{score.greedy_return:.3f}",
             f"{score.worst:.3f}",
             "" if score.success is None else f"{score.success:.1%}",
@@ -182,7 +187,7 @@ def draw_curves(world: str, result: SweepResult) -> Figure:
     """Return a picture: learning curves of the best points, medians over seeds with bands of all."""
     looks = np.array(result.looks)
     shown = result.ranking[:_CURVES]
-    valued = bool(result.learnt[shown[0]][0].loss)
+    valued = any(result.learnt[number][0].loss for number in shown)
     figure = Figure(figsize=(8, 7 if valued else 4.5), layout="constrained")
     panels = figure.subplots(2 if valued else 1, 1, sharex=True, squeeze=False)[:, 0]
     names = [axis for axis in AXES if axis in result.plan.varying] or ["alpha", "gamma"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from qstep.acting.training import Budget, Training
 from qstep.acting.world import World
 from qstep.checks import check_callable
 from qstep.config import Config
+from qstep.errors import PrecisionWarning
 from qstep.fixed import QFormat, Rounding
 from qstep.metrics import Metrics
 
@@ -86,6 +88,12 @@ def train(
         A value is illegal, the world does not fit, episodes are counted and do not end, or the
         device fails.
 
+    Warns
+    -----
+    PrecisionWarning
+        The discount that is learned differs from gamma (:mod:`qstep.discount`), no format of 16 bits
+        holds the values, or updates saturated.
+
     Examples
     --------
     >>> result = train("gridworld", episodes=500)
@@ -110,12 +118,17 @@ def train(
     )
     opened = open_agents(device, plan.config, plan.loaded, plan.settings)
     try:
-        training = Training(opened, plan.world, [own.gamma for own in plan.settings], plan.budget)
+        training = Training(
+            opened, plan.world, [own.discount for own in plan.settings], plan.budget
+        )
         for point in training:
             if progress is not None:
                 progress(point)
             if metrics is not None:
                 metrics(point.steps, point.metrics)
-        return TrainingResult.of(plan, training)
+        result = TrainingResult.of(plan, training)
+        if result.saturated is not None:
+            warnings.warn(result.saturated, PrecisionWarning, stacklevel=2)
+        return result
     finally:
         opened.close()

@@ -103,8 +103,8 @@ class Training:
         At the beginning of the run, or at the end of `points`.
     world : World or None
         None if it has no known table, so values are unknown too.
-    gammas : sequence of float
-        Of each agent.
+    discounts : sequence of float
+        The discount that each agent learns: :attr:`AgentSettings.discount`.
     budget : Budget
     traced : bool
         Keep the steps of the agents.
@@ -124,11 +124,11 @@ class Training:
         self,
         device: AgentsDevice,
         world: World | None,
-        gammas: Sequence[float],
+        discounts: Sequence[float],
         budget: Budget,
         traced: bool = False,
     ) -> None:
-        self.device, self.gammas, self.budget = device, tuple(gammas), budget
+        self.device, self.discounts, self.budget = device, tuple(discounts), budget
         self.points: list[Point] = []
         self.lived: list[Trace] = []
         self._traced = traced
@@ -185,7 +185,7 @@ class Training:
                 self.device.table
             )  # once per look, as a board sends it over its serial line
             self.points.append(
-                look(self.device.config, self._world, self.gammas, before, now, table)
+                look(self.device.config, self._world, self.discounts, before, now, table)
             )
             done = before[0].steps
             whole = now[0].steps - done == _whole_piece(done)
@@ -196,16 +196,16 @@ class Training:
     def configure(self, settings: Sequence[AgentSettings]) -> None:
         """Continue with other settings, as in :meth:`AgentsDevice.configure`."""
         self.device.configure(settings)
-        self.gammas = tuple(own.gamma for own in settings)
+        self.discounts = tuple(own.discount for own in settings)
 
     def _run(self, piece: int) -> None:
-        most = max(1, _SLICE // len(self.gammas))
+        most = max(1, _SLICE // len(self.discounts))
         while piece:
             steps = min(piece, most)
             begun = time.perf_counter()
             lived = self.device.run(steps, trace=self._traced)
             self.seconds += time.perf_counter() - begun
-            self.steps += steps * len(self.gammas)
+            self.steps += steps * len(self.discounts)
             if lived is not None:
                 self.lived.append(lived)
             piece -= steps

@@ -5,6 +5,9 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -13,7 +16,7 @@ from qstep.checks import did_you_mean
 from qstep.cli._interrupt import TYPED, answered
 from qstep.cli._streams import guarded_streams
 from qstep.cli._verbose import verbose_option
-from qstep.errors import QStepError
+from qstep.errors import QStepError, QStepWarning
 
 __all__ = ["main"]
 
@@ -49,8 +52,25 @@ class _Commands(click.Group):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with answered(ctx):
+        with _warnings_in_words(), answered(ctx):
             return super().invoke(ctx)
+
+
+@contextmanager
+def _warnings_in_words() -> Iterator[None]:
+    """Print each QStepWarning on stderr as one line, without a place in the source."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", QStepWarning)
+        show = warnings.showwarning
+
+        def say(message: Warning | str, category: type[Warning], *place: Any) -> None:
+            if issubclass(category, QStepWarning):
+                click.echo(f"warning: {message}", err=True)
+            else:
+                show(message, category, *place)
+
+        warnings.showwarning = say  # type: ignore[assignment]  # its other parameters are passed on
+        yield
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

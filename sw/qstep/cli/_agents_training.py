@@ -27,6 +27,7 @@ from qstep.cli._console import run_bar
 from qstep.cli._interrupt import command_line, on_interrupt, say_stopped
 from qstep.cli._json import JsonOutput
 from qstep.cli._room import room_for
+from qstep.discount import discount_in_words
 from qstep.errors import ConfigError, DeviceError
 from qstep.learn.plots import draw_policy
 from qstep.metrics import Metrics, write_metrics
@@ -84,8 +85,8 @@ def train_agents(
             check_identity(file, there, identity)
         device = open_agents(url, plan.config, plan.loaded, plan.settings)
         held.callback(device.close)
-        gammas = [own.gamma for own in plan.settings]
-        training = Training(device, plan.world, gammas, plan.budget, traced=trace is not None)
+        discounts = [own.discount for own in plan.settings]
+        training = Training(device, plan.world, discounts, plan.budget, traced=trace is not None)
         if kept is not None:
             training.restore(kept)
         resumed_at = (training.points[-1].steps if training.points else 0) if resume else None
@@ -116,7 +117,7 @@ def train_agents(
             **result.summary(),
             "files": {what: str(path) for what, path in files.items()},
         }
-        json_output.tell(report, lambda: click.echo(_in_words(report)))
+        json_output.tell(report, lambda: click.echo(_in_words(report, result)))
         draw_results(folder, results, write_pictures)
 
 
@@ -185,7 +186,7 @@ def _known(point: dict[str, Any]) -> dict[str, Any]:
     return {**point, "mean_return": returns}
 
 
-def _in_words(report: dict[str, Any]) -> str:
+def _in_words(report: dict[str, Any], result: TrainingResult) -> str:
     agents, learnt, rate = report["agents"], report["near_agents"], report["steps_per_second"]
     who = "1 agent" if agents == 1 else f"{agents} agents"
     lines = [
@@ -208,6 +209,9 @@ def _in_words(report: dict[str, Any]) -> str:
         )
         + ("" if report["success"] is None else f", success {report['success']:.1%}"),
     ]
+    if result.saturated is not None:
+        lines.append(result.saturated)
+    lines += discount_in_words(result.plan.settings[0].alpha, result.plan.settings[0].gamma)
     if report["optimum"]:
         first = [at for at in report["near_after"] if at is not None]
         when = f", the first after {min(first)} steps" if first else ""

@@ -108,6 +108,8 @@ def run_sweep(
                     f"{result.steps:,} steps in {result.seconds:.1f} s, "
                     f"{result.steps / result.seconds / 1e6:.3g} million steps/s"
                 )
+            if result.saturated is not None:
+                click.echo(result.saturated)
             for what, path in files.items():
                 click.echo(f"{what}: {path}")
             click.echo(f"train the best: {report['train']}")

@@ -20,9 +20,10 @@ from qstep.cli._options import config_from
 from qstep.cli._room import room_for
 from qstep.config import Config
 from qstep.devices import open_device
+from qstep.discount import check_discount, discount_in_words
 from qstep.envs import make, table_size
 from qstep.errors import DeviceError
-from qstep.fixed import Rounding
+from qstep.fixed import QFormat, Rounding
 from qstep.hyperparameters import Hyperparameters
 from qstep.learn.checkpoint import TableCheckpoint
 from qstep.learn.evaluate import Evaluation, share
@@ -32,6 +33,7 @@ from qstep.metrics import write_metrics
 from qstep.plotting import WritePictures
 from qstep.results import draw_results, write_results
 from qstep.run_folder import run_folder
+from qstep.saturation import saturated_in_words
 
 __all__ = ["configuration", "optimum_in_words", "train"]
 
@@ -66,6 +68,7 @@ def train(
     A checkpoint is saved after every evaluation, when the run ends, on Ctrl-C and when the device
     fails; in the last two cases the command that resumes is printed.
     """
+    check_discount(hyper.alpha, hyper.gamma)
     with contextlib.ExitStack() as held:
         file = held.enter_context(run_folder(folder, resume, overwrite))
         held.enter_context(room_for(json_output.file))
@@ -108,7 +111,7 @@ def train(
             "steps_per_second": round(steps / seconds),
             "files": {name: str(path) for name, path in files.items()},
         }
-        json_output.tell(report, lambda: click.echo(_in_words(report)))
+        json_output.tell(report, lambda: click.echo(_in_words(report, steps)))
         draw_results(folder, learnt, write_pictures)
 
 
@@ -164,12 +167,16 @@ def optimum_in_words(optimum: dict[str, Any]) -> str:
     )
 
 
-def _in_words(report: dict[str, Any]) -> str:
+def _in_words(report: dict[str, Any], steps: int) -> str:
     lines = [
         f"{report['env_id']} on {report['device']}: {report['episodes']} episodes, "
         f"{report['steps']} steps; {report['steps_per_second']} steps/s",
         _line(Evaluation(**report["evaluation"])),
     ]
+    if report["saturations"]:
+        number_format = QFormat.parse(report["format"])
+        lines.append(saturated_in_words(report["saturations"], steps, number_format))
+    lines += discount_in_words(report["alpha"], report["gamma"])
     if report["optimum"] is not None:
         lines.append(optimum_in_words(report["optimum"]))
     lines += [f"{name}: {path}" for name, path in report["files"].items()]

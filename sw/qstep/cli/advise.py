@@ -21,7 +21,7 @@ __all__ = ["command"]
 @click.option(
     "--alpha",
     type=FiniteRange(0, 1),
-    help="Learning rate, 0..1.  [default: 0.5; 1/256 in a world with chance]",
+    help="Learning rate, 0..1.  [default: about 0.5; about 1/256 in a world with chance]",
 )
 @click.option(
     "--gamma", type=FiniteRange(0, 1), default=0.9, show_default=True, help="Discount, below 1."

@@ -17,6 +17,7 @@ from qstep.devices import Counters, Device, open_device
 from qstep.errors import DeviceError, FileFormatError
 from qstep.fixed import Rounding
 from qstep.hyperparameters import Hyperparameters
+from qstep.saturation import saturated_in_words
 from qstep.table import load_table, save_table
 from qstep.transitions import Transitions
 
@@ -85,6 +86,7 @@ def command(
     if not out.parent.is_dir():
         raise FileFormatError(f"{out}: the folder {out.parent} does not exist")
     with room_for(out, json_output.file), open_device(url, config) as device:
+        saturations = -device.saturations()
         device.configure(hyper)
         if init is None:
             device.clear()
@@ -92,6 +94,7 @@ def command(
             device.load(init)
         seconds = _apply(device, transitions)
         save_table(out, device.read(), config, hyper)
+        saturations += device.saturations()
         counters = device.counters()
         digest = device.status().digest
     rate = round(len(transitions) / seconds)
@@ -100,11 +103,15 @@ def command(
         "transitions": len(transitions),
         "seconds": round(seconds, 6),
         "updates_per_second": rate,
+        "saturations": saturations,
+        "discount": hyper.discount,
         "digest": f"{digest:08x}",
         "counters": None if counters is None else dataclasses.asdict(counters),
         "out": str(out),
     }
     words = f"{len(transitions):,} transitions, {rate:,} updates/s{_words(counters)}: {out}"
+    if saturations:
+        words += "\n" + saturated_in_words(saturations, len(transitions), config.format)
     json_output.tell(report, lambda: click.echo(words))
 
 

@@ -125,7 +125,7 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
       qstep train cartpole
 
     Some worlds have other defaults: gridworld-32x32 takes --gamma 0.99; on the device FrozenLake-v1
-    takes --alpha 0.03 --gamma 0.99 --episodes 20000, CliffWalking-v1 --episodes 500 and Taxi-v3
+    takes --alpha 0.0305 --gamma 0.99 --episodes 20000, CliffWalking-v1 --episodes 500 and Taxi-v3
     --episodes 5000; on the host FrozenLake-v1 takes --alpha 0.1 --gamma 0.99 --episodes 5000,
     CliffWalking-v1 --episodes 500, snake --alpha 0.05 --epsilon-end 0 --episodes 3000 --evaluate-every
     500 --num-envs 8 --sync-steps 1024, and cartpole --alpha 0.1 --gamma 0.99 --rounding stochastic

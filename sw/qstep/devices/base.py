@@ -118,6 +118,11 @@ class Device(Closing):
     def counters(self) -> Counters | None:
         """Return the hardware's counters, or None if there is no hardware."""
 
+    def saturations(self) -> int:
+        """Return how many updates since the device's reset had a result that did not fit the format."""
+        counters = self.counters()
+        return 0 if counters is None else counters.saturated
+
     @abstractmethod
     def close(self) -> None:
         """Release the port or the simulation; calling it twice is harmless.

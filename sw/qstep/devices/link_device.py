@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from qstep.config import Config
 from qstep.devices.base import Counters, Device, Status, checked_noise, checked_table
+from qstep.discount import warn_of_discounts
 from qstep.errors import DeviceError, LinkError
 from qstep.hyperparameters import Hyperparameters, checked_hyper
 from qstep.link.exchange import PATIENCE
@@ -102,6 +103,7 @@ class LinkDevice(Device):
 
     def _configure(self, hyper: Hyperparameters) -> None:
         c = checked_hyper(hyper).coefficients
+        warn_of_discounts([(hyper.alpha, hyper.gamma)])
         payload = ARGUMENTS[Request.CONFIGURE].pack(
             c.alpha, c.kappa, hyper.rounding_for(self.config).code
         )

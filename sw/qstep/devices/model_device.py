@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from qstep.config import Config
 from qstep.devices.base import Device, Status, checked_noise
+from qstep.discount import warn_of_discounts
 from qstep.errors import LinkError
 from qstep.fast_model import FastModel
-from qstep.hyperparameters import Hyperparameters
+from qstep.hyperparameters import Hyperparameters, checked_hyper
 from qstep.link.records import extend_digest
 from qstep.noise import NoiseState
 from qstep.transitions import Transitions
@@ -37,7 +38,9 @@ class ModelDevice(Device):
 
     def configure(self, hyper: Hyperparameters) -> None:
         """Set learning rate, discount and rounding mode, and restart the noise from its seed."""
-        self._model.configure(hyper)
+        model = self._model
+        warn_of_discounts([(checked_hyper(hyper).alpha, hyper.gamma)])
+        model.configure(hyper)
 
     def set_noise(self, noise: NoiseState) -> None:
         """Continue the rounding noise from a saved state."""
@@ -67,6 +70,10 @@ class ModelDevice(Device):
 
     def counters(self) -> None:
         """Return None: there is no hardware to count."""
+
+    def saturations(self) -> int:
+        """Return how many updates did not fit the format."""
+        return self._model.saturations
 
     def close(self) -> None:
         """Release the table; calling it twice is harmless."""

@@ -57,18 +57,21 @@ def results(learner: Learner) -> Results:
 def summary(learner: Learner) -> dict[str, Any]:
     """Return a summary of a run and its success, as plain values.
 
-    ``optimum`` is that of :func:`optimum`, or None where the environment is no world, or
-    gamma is 1.
+    ``saturations`` counts the updates of this process. ``discount`` is the discount that was learned,
+    and ``optimum`` that of :func:`optimum` with it; None if the environment is no world, or the
+    discount is 1.
     """
     result = learner.result
-    world, gamma = learner.world, learner.hyper.gamma
+    world, discount = learner.world, learner.hyper.discount
     return {
         **asdict(learner.plan),
         **learner.hyper.to_dict(learner.device.config),
         "format": str(learner.device.config.format),
         "steps": sum(episode.length for episode in result.episodes),
+        "saturations": learner.saturations,
         "evaluation": asdict(result.evaluations[-1]),
-        "optimum": (optimum(world, gamma, learner.q) if world is not None and gamma < 1 else None),
+        "discount": discount,
+        "optimum": optimum(world, discount, learner.q) if world and discount < 1 else None,
     }
 
 

@@ -156,6 +156,8 @@ class Learner:
         The run at its latest checkpoint, ready to continue.
     result : TableCheckpoint
         The same after the last episode: all transitions are applied, and the table is evaluated.
+    saturations : int
+        Updates of this learner that did not fit the device's format; 0 until the last episode is over.
     env : gymnasium.Env
         The environment, or one of the same kind as those that act.
     identity : dict of plain values
@@ -217,6 +219,8 @@ class Learner:
         self.checkpoint = self.result = resume or self._beginning()
         self._steps = sum(episode.length for episode in self.checkpoint.episodes)
         self._restore(self.checkpoint)
+        self.saturations = 0
+        self._saturations_before = device.saturations()
 
     def __iter__(self) -> Iterator[Episode]:
         """Run the remaining episodes; yield each once it is in the checkpoint."""
@@ -273,6 +277,7 @@ class Learner:
     def _finish(self) -> None:
         """Apply the pending transitions and evaluate; an extended run does neither here."""
         self._sync()
+        self.saturations = self.device.saturations() - self._saturations_before
         number = self.checkpoint.episode
         evaluations = (*self.checkpoint.evaluations, self._evaluate(number))
         self.result = self._take(number, evaluations)

@@ -55,6 +55,7 @@ class HostRun:
         self._settings = self._first
         self._learner = Learner(self._device, self._plan, self._hyper)
         self._counters = AgentCounters()
+        self._saturations_before = self._device.saturations()
         self._points: list[Point] = []
         self._returns: list[float] = []
         self._recent, self._sampled = Recent(), 0
@@ -120,7 +121,7 @@ class HostRun:
             self._settings,
             (),
             (self._counters,),
-            None,
+            self._device.saturations() - self._saturations_before,
             q,
             tuple(self._points),
             self._recent.points,

@@ -14,6 +14,7 @@ from bokeh.events import ConnectionLost
 from bokeh.models import Button, CustomJS, Div, RadioButtonGroup, Select, Slider, Spinner
 from numpy.typing import NDArray
 
+from qstep.discount import differs
 from qstep.grid_map import HOLE, WALL, GridMap
 from qstep.learn.policy_map import COLOURS
 from qstep.watch.controller import MOST_SPEED, Controller, Done
@@ -249,7 +250,10 @@ class Page:
         self._about.text = self._about_of(view)
 
     def _about_of(self, view: WatchedView) -> str:
-        gamma = f"{view.settings.gamma:g}"
+        own = view.settings
+        gamma = f"{own.gamma:g}"
+        if differs(own.alpha, own.gamma):
+            gamma += f", learned as {own.discount:.6g},"
         if view.optimum is None:
             return f"At gamma {gamma} policies have no value."
         text = f"At gamma {gamma} the optimum is {view.optimum:.3f}."
@@ -285,8 +289,7 @@ class Page:
                 f"{np.median(known):.2f}" if known else "–"
             ),
         }
-        if view.saturations is not None:
-            tiles["saturations"] = f"{view.saturations:,}"
+        tiles["saturations"] = f"{view.saturations:,}"
         best = view.optimum
         if best is not None and last is not None and last.value:
             near = sum(value >= best - _NEAR * abs(best) for value in last.value)

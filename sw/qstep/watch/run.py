@@ -43,8 +43,8 @@ class WatchedRun:
 
     def _begin(self, settings: Sequence[AgentSettings]) -> None:
         self._settings = tuple(settings)
-        gammas = [own.gamma for own in settings]
-        self._training = Training(self._device, self.plan.world, gammas, self.plan.budget)
+        discounts = [own.discount for own in settings]
+        self._training = Training(self._device, self.plan.world, discounts, self.plan.budget)
         self._recent, self._sampled = Recent(), tuple(self._device.counters)
 
     def advance(self, steps: int) -> int:
@@ -83,8 +83,10 @@ class WatchedRun:
         config, counters = self.plan.config, tuple(self._device.counters)
         table = self._device.table
         if sample and counters[0].steps > self._sampled[0].steps:
-            gammas = self._training.gammas
-            self._recent.add(look(config, self.plan.world, gammas, self._sampled, counters, table))
+            discounts = self._training.discounts
+            self._recent.add(
+                look(config, self.plan.world, discounts, self._sampled, counters, table)
+            )
             self._sampled = counters
         return WatchedView(
             self._settings[0],
@@ -95,15 +97,15 @@ class WatchedRun:
             tuple(self._training.points),
             self._recent.points,
             self._recent.marks,
-            *self._optimum(self._settings[0].gamma),
+            *self._optimum(self._settings[0].discount),
         )
 
-    def _best(self, gamma: float) -> tuple[float | None, int | None]:
+    def _best(self, discount: float) -> tuple[float | None, int | None]:
         """Return the value of an optimal policy at the start, and the state in which it ends."""
         world = self.plan.world
-        if world is None or not is_quick(world, gamma):
+        if world is None or not is_quick(world, discount):
             return None, None
-        solution = solve(world, gamma)
+        solution = solve(world, discount)
         return float(world.start @ solution.values), _end(world, solution.q.argmax(axis=1))
 
 

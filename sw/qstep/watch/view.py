@@ -28,8 +28,8 @@ class WatchedView:
         Where agents act on the device, else empty.
     counters : tuple of AgentCounters
         Where the host acts, of what it did on all its environments.
-    saturations : int or None
-        Updates that did not fit, of all agents; None if nobody counts them.
+    saturations : int
+        Updates of all agents that did not fit the format.
     q : ndarray of float64, shape (tables, S, A)
         What the greedy policy of each table takes the maximum of, in real units.
     points : tuple of Point
@@ -47,7 +47,7 @@ class WatchedView:
     settings: AgentSettings
     states: tuple[AgentState, ...]
     counters: tuple[AgentCounters, ...]
-    saturations: int | None
+    saturations: int
     q: NDArray[np.float64]
     points: tuple[Point, ...]
     recent: tuple[Point, ...]
