@@ -383,6 +383,44 @@ def trap(*, ends: bool) -> World:
     )
 
 
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (
+            "FrozenLake8x8-v1",
+            "not learned: the greedy policy misses the goal; try --episodes 20000, --alpha 0.1 "
+            "(outcomes are random), another --gamma or a larger --epsilon-share; qstep sweep FrozenLake8x8-v1 "
+            "compares alphas and gammas",
+        ),
+        (
+            "FrozenLake8x8-v1 --act host --episodes 20 --alpha 0.1",
+            "not learned: the greedy policy misses the goal; try --episodes 200, another --gamma or a "
+            "larger --epsilon-share; qstep sweep FrozenLake8x8-v1 compares alphas and gammas",
+        ),
+        (
+            "FrozenLake-v1 --alpha 1 --steps 30000",
+            "not learned: far below the optimum; try --steps 300000, --alpha 0.1 (outcomes are random), "
+            "another --gamma or a larger --epsilon-share; qstep sweep FrozenLake-v1 compares alphas and "
+            "gammas",
+        ),
+        (
+            "gridworld --gamma 0.99 --steps 9000",
+            "with gamma 0.99 the best policy misses the goal; try another --gamma; qstep sweep "
+            "gridworld compares alphas and gammas",
+        ),
+        ("gridworld --steps 9000", None),
+        ("gridworld --act host --episodes 200", None),
+    ],
+)
+def test_run_that_did_not_learn_says_what_to_try(
+    typed: str, said: str | None, tmp_path: Path
+) -> None:
+    file = tmp_path / "report.json"
+    result = train(*typed.split(), "--out", tmp_path / "run", "--json", file)
+    assert json.loads(file.read_text())["hint"] == said
+    assert said is None or said in result.stdout.splitlines()
+
+
 def test_agents_that_never_end_an_episode_are_stopped() -> None:
     """Episodes could end, but a greedy agent that starts with zeros stays where it is."""
     greedy = AgentSettings(epsilon=Epsilon(0.0))

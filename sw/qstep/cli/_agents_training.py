@@ -24,6 +24,7 @@ from qstep.acting.training import Budget, Training
 from qstep.checkpoint import check_identity, read_checkpoint, save_checkpoint
 from qstep.cli._acting import grid_named
 from qstep.cli._console import run_bar
+from qstep.cli._hints import hint
 from qstep.cli._interrupt import command_line, on_interrupt, say_stopped
 from qstep.cli._json import JsonOutput
 from qstep.cli._room import room_for
@@ -39,6 +40,8 @@ from qstep.table import TableWorld, save_table
 __all__ = ["train_agents"]
 
 _SAVE_SECONDS = 1.0
+_FAR = 0.1
+"""Share of the optimum that a policy which was learned does not miss."""
 _HORIZON = "epsilon_horizon"
 
 
@@ -111,14 +114,33 @@ def train_agents(
             if isinstance(error, DeviceError):
                 say_stopped()
             raise
+        found = result.summary()
         report = {
             "world": name,
             "device": url,
-            **result.summary(),
+            **found,
+            "hint": _hint(name, result, found),
             "files": {what: str(path) for what, path in files.items()},
         }
         json_output.tell(report, lambda: click.echo(_in_words(report, result)))
         draw_results(folder, results, write_pictures)
+
+
+def _hint(name: str, result: TrainingResult, found: dict[str, Any]) -> str | None:
+    """Return what to try if the median agent did not learn; `found` is the summary."""
+    plan = result.plan
+    losses = np.subtract(found["optimum"], found["value"]) if found["optimum"] else np.zeros(1)
+    scale = max(plan.config.format.resolution, *np.abs(found["optimum"]), 0.0)
+    return hint(
+        name,
+        plan.world,
+        success=found["success"],
+        optimal=2 * found["near_agents"] > found["agents"],
+        far=bool(np.median(losses) > _FAR * scale),
+        alpha=plan.settings[0].alpha,
+        gamma=plan.settings[0].gamma,
+        longer=f"--{plan.budget.unit} {10 * plan.budget.length}",
+    )
 
 
 def _kept_in_words(training: Training) -> str:
@@ -220,5 +242,6 @@ def _in_words(report: dict[str, Any], result: TrainingResult) -> str:
             f"policy worth within 1 % of the optimum (value iteration): {learnt} of {agents}{when}; "
             f"optimal: {exact} of {agents}"
         )
+    lines += [report["hint"]] if report["hint"] else []
     lines += [f"{name}: {path}" for name, path in report["files"].items()]
     return "\n".join(lines)

@@ -223,7 +223,9 @@ def _solved_in_words(report: dict[str, Any]) -> str:
         return ""
     first = report["solved_at"]
     when = "" if first is None else f" (first at step {first})"
-    return ("; solved" if report["solved"] else "; not solved") + when
+    if report["solved"]:
+        return f"; solved{when}"
+    return f"; not solved{when}; try a larger --total-timesteps, or several --seeds"
 
 
 def _all_in_words(reports: list[dict[str, Any]]) -> str:

@@ -14,6 +14,7 @@ import click
 
 from qstep.checkpoint import check_identity, read_checkpoint, save_checkpoint
 from qstep.cli._console import run_bar
+from qstep.cli._hints import hint
 from qstep.cli._interrupt import command_line, on_interrupt, say_stopped
 from qstep.cli._json import JsonOutput
 from qstep.cli._options import config_from
@@ -104,15 +105,32 @@ def train(
                 say_stopped()
             raise
         steps = sum(episode.length for episode in learner.result.episodes[first:])
+        found = summary(learner)
         report = {
             "device": url,
-            **summary(learner),
+            **found,
             "seconds": round(seconds, 3),
             "steps_per_second": round(steps / seconds),
+            "hint": _hint(learner, found),
             "files": {name: str(path) for name, path in files.items()},
         }
         json_output.tell(report, lambda: click.echo(_in_words(report, steps)))
         draw_results(folder, learnt, write_pictures)
+
+
+def _hint(learner: Learner, found: dict[str, Any]) -> str | None:
+    """Return what to try if the greedy policy misses the goal; `found` is the summary."""
+    optimum = found["optimum"]
+    return hint(
+        learner.plan.env_id,
+        learner.world,
+        success=found["evaluation"]["success"],
+        optimal=optimum is not None and optimum["optimal"] == optimum["visited"],
+        far=False,
+        alpha=learner.hyper.alpha,
+        gamma=learner.hyper.gamma,
+        longer=f"--episodes {10 * learner.plan.episodes}",
+    )
 
 
 def _run(learner: Learner, file: Path) -> None:
@@ -179,5 +197,6 @@ def _in_words(report: dict[str, Any], steps: int) -> str:
     lines += discount_in_words(report["alpha"], report["gamma"])
     if report["optimum"] is not None:
         lines.append(optimum_in_words(report["optimum"]))
+    lines += [report["hint"]] if report["hint"] else []
     lines += [f"{name}: {path}" for name, path in report["files"].items()]
     return "\n".join(lines)
