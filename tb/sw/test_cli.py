@@ -50,7 +50,8 @@ def test_version_is_that_of_the_package() -> None:
 def test_unknown_command_is_named() -> None:
     answer = qstep("coffee")
     assert answer.returncode == 2
-    assert "No such command 'coffee'" in answer.stderr
+    assert "No such command 'coffee'.\n" in answer.stderr
+    assert "No such command 'trian'. Did you mean train?\n" in qstep("trian").stderr
 
 
 def test_own_error_is_one_line_and_status_1() -> None:

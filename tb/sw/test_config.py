@@ -244,6 +244,13 @@ def test_toml_refuses_what_it_does_not_know(
         Config.from_toml(path)
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_toml_may_come_from_windows(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "config.toml"
+    path.write_bytes(Config(25, 4).to_toml().replace("\n", "\r\n").encode(encoding))
+    assert Config.from_toml(path) == Config(25, 4)
+
+
 @pytest.mark.parametrize("path", [None, 1.5, "a\0b"], ids=repr)
 def test_what_is_no_path_is_refused(path: Any) -> None:
     with pytest.raises(FileFormatError, match="cannot be read as a TOML configuration"):

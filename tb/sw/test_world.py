@@ -320,6 +320,14 @@ def patched() -> FrozenLakeEnv:
     return env
 
 
+def newer() -> gym.Env[Any, Any]:
+    """Return an environment that was made with an argument of a later Gymnasium."""
+    env = gym.make("CliffWalking-v1")
+    assert env.unwrapped.spec is not None
+    env.unwrapped.spec.kwargs["gusts"] = True
+    return env
+
+
 def fickle() -> gym.Env[Any, Any]:
     return gym.make("Taxi-v4", fickle_passenger=True)
 
@@ -335,6 +343,10 @@ def fickle() -> gym.Env[Any, Any]:
         (TimeAwareObservation(gym.make("FrozenLake-v1")), "TimeAwareObservation may change"),
         (fickle(), "fickle_passenger is true; the passenger then changes the destination, which"),
         (Windy(), r"Windy replaces step of FrozenLakeEnv, so its .* table may be of another game"),
+        (
+            newer(),
+            "CliffWalkingEnv was made with gusts, and it is not known whether the transition",
+        ),
         (patched(), "FrozenLakeEnv replaces reset of FrozenLakeEnv, so its transition table may"),
     ],
     ids=lambda own: "" if isinstance(own, str) else type(own).__name__,

@@ -23,8 +23,19 @@ __all__ = ["arrays_of"]
 Arrays = tuple[dict[str, Any], dict[str, Any], int, int, int]
 """Outcomes, start states, the numbers of states and actions, and the limit of steps."""
 
-_KNOWN = (GridWorld, TableEnv, FrozenLakeEnv, CliffWalkingEnv, TaxiEnv)
-"""Classes whose `step` and `reset` draw from the table and do nothing else; but see Taxi below."""
+_KNOWN: dict[type[gym.Env[Any, Any]], set[str]] = {
+    GridWorld: {"text", "source", "render_mode"},
+    TableEnv: {"world"},
+    FrozenLakeEnv: {
+        *("render_mode", "desc", "map_name", "is_slippery", "success_rate", "reward_schedule"),
+    },
+    CliffWalkingEnv: {"render_mode", "is_slippery"},
+    TaxiEnv: {
+        *("render_mode", "is_rainy", "rainy_probability", "fickle_passenger", "fickle_probability"),
+    },
+}
+"""Classes whose `step` and `reset` draw from the table and do nothing else, and the arguments with which
+this is known; but see `fickle_passenger` below."""
 
 _NEUTRAL = (
     CheckedEnv,
@@ -106,7 +117,7 @@ def _check_step(inner: gym.Env[Any, Any]) -> None:
     An environment of any other class declares by its attributes `P` and `initial_state_distrib` that it
     does.
     """
-    for known in _KNOWN:
+    for known, arguments in _KNOWN.items():
         if not isinstance(inner, known):
             continue
         for method in ("step", "reset"):
@@ -116,6 +127,12 @@ def _check_step(inner: gym.Env[Any, Any]) -> None:
                     f"{type(inner).__name__} replaces {method} of {known.__name__}, so its transition "
                     f"table may be of another game; {_INSTEAD}"
                 )
+        given = inner.spec.kwargs if type(inner) is known and inner.spec is not None else ()
+        for argument in set(given) - arguments:
+            raise WorldError(
+                f"{known.__name__} was made with {argument}, and it is not known whether the transition "
+                f"table contains that; {_INSTEAD}"
+            )
     if isinstance(inner, TaxiEnv) and getattr(inner, "fickle_passenger", False):
         raise WorldError(
             "fickle_passenger is true; the passenger then changes the destination, which the transition "
