@@ -389,8 +389,8 @@ def trap(*, ends: bool) -> World:
         (
             "FrozenLake8x8-v1",
             "not learned: the greedy policy misses the goal; try --episodes 20000, --alpha 0.1 "
-            "(outcomes are random), another --gamma or a larger --epsilon-share; qstep sweep FrozenLake8x8-v1 "
-            "compares alphas and gammas",
+            "(outcomes are random), another --gamma or a larger --epsilon-share; qstep sweep "
+            "FrozenLake8x8-v1 compares alphas and gammas",
         ),
         (
             "FrozenLake8x8-v1 --act host --episodes 20 --alpha 0.1",
@@ -398,10 +398,9 @@ def trap(*, ends: bool) -> World:
             "larger --epsilon-share; qstep sweep FrozenLake8x8-v1 compares alphas and gammas",
         ),
         (
-            "FrozenLake-v1 --alpha 1 --steps 30000",
-            "not learned: far below the optimum; try --steps 300000, --alpha 0.1 (outcomes are random), "
-            "another --gamma or a larger --epsilon-share; qstep sweep FrozenLake-v1 compares alphas and "
-            "gammas",
+            "Taxi-v3 --steps 30000",
+            "not learned: far below the optimum; try --steps 300000, another --gamma or a larger "
+            "--epsilon-share; qstep sweep Taxi-v3 compares alphas and gammas",
         ),
         (
             "gridworld --gamma 0.99 --steps 9000",
