@@ -333,7 +333,7 @@ class CurvePicture:
         *,
         whole: bool = False,
     ) -> None:
-        """Show values of shape (points, agents), NaN for unknown ones, and the best possible value.
+        """Show values of shape (points, agents), NaN for unknown ones, and the optimum.
 
         The axis of a whole run is logarithmic, as its points are.
         """
