@@ -63,7 +63,7 @@ EXCLUDED = {
 
 BOUNDED = {
     "qstep live": 10,  # it never ends
-    "qstep serve": 5,  # it never ends
+    "qstep serve": 10,  # it never ends
     "qstep bench": 15,
     "qstep build": 20,
     "qstep dqn": 15,
