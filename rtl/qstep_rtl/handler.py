@@ -1,8 +1,8 @@
 """The interface of a handler of requests: it gets its requests when they may be executed.
 
 A handler is a component with a member ``request : In(HandlerSignature(config))`` and an attribute
-``requests``, the types that it executes. :class:`qstep_rtl.commands.Commands` lists the handlers: a new
-family of requests is one more module and one more line there.
+``requests``, the types that it executes. :class:`qstep_rtl.commands.Commands` makes the handlers and
+connects them. Types and arguments of all requests are in :mod:`qstep.protocol`.
 """
 
 from __future__ import annotations

