@@ -269,6 +269,12 @@ def test_moved_slider_is_marked_on_the_curves(shown: tuple[Shown, Controller]) -
     controller.configure(gamma=0.9).result()
     page.page.tick()
     assert page["about"].text == "At gamma 0.9 the optimum is -4.739."
+    _, best = (
+        renderer.data_source.data
+        for renderer in page["values"].renderers
+        if type(renderer.glyph).__name__ == "Line"
+    )
+    assert best["y"] == pytest.approx([-4.739, -5], abs=1e-3)  # each point's gamma has its own
 
 
 @pytest.mark.parametrize("world", ["snake", "cartpole"])
@@ -320,6 +326,10 @@ def test_without_its_package_a_game_is_text_or_nothing(
         game.advance(q, 1.0)
         assert game.steps in (steps, 0)
     assert game.total == 0
+    game.advance(q[:0], 0.0)  # a table without rows: the page must survive any failure
+    assert "The picture failed: IndexError" in game.picture
+    game.advance(q, 0.0)
+    assert game.steps == 0
     game.close()
 
 
@@ -337,6 +347,7 @@ def test_missing_browser_is_told_with_its_remedy(
 
 @pytest.mark.skipif(NO_BROWSER, reason="Chromium with its driver is not installed")
 def test_browser_shows_a_run_and_steers_it() -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.keys import Keys
 
     program = Program("gridworld", "--speed", "200")
@@ -380,6 +391,16 @@ def test_browser_shows_a_run_and_steers_it() -> None:
             frozen = table()
             soon(lambda: tile("steps of each agent") != after)
             assert table() == frozen  # alpha is 0: nothing is learnt
+
+            here = "return Bokeh.documents[0].get_model_by_name('here').data_source.data.x.length"
+            assert browser.execute_script(here) == 0
+            canvas = browser.execute_script(
+                "return Bokeh.index.get_one(Bokeh.documents[0].get_model_by_name('table')).el"
+            )
+            ActionChains(browser).move_to_element(canvas).perform()
+            soon(lambda: browser.execute_script(here) == 1)
+            ActionChains(browser).move_to_element(handle).perform()
+            soon(lambda: browser.execute_script(here) == 0)
 
             click("reset")
             soon(lambda: tile("steps of each agent") == "0")
@@ -428,7 +449,7 @@ def test_page_fits_a_phone_and_is_dark_where_it_should_be() -> None:
             for part in (
                 "agents",
                 "agent whose table is shown",
-                "nothing learnt",
+                "not learnt",
                 "hole",
                 "median",
             ):

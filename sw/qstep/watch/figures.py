@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from bokeh.events import MouseLeave, MouseMove
 from bokeh.models import (
     BasicTicker,
     ColorBar,
     ColumnDataSource,
+    CustomJS,
     HoverTool,
     LinearColorMapper,
     LinearScale,
@@ -20,7 +22,6 @@ from bokeh.models import (
     LogTicker,
     NumeralTickFormatter,
     Range1d,
-    Span,
 )
 from bokeh.palettes import Category10_10, Viridis256
 from bokeh.plotting import figure
@@ -56,12 +57,23 @@ _FAR_BELOW = "#e03131"
 _FENCE = 3
 """Quartile ranges from the lower quartile to the least value with a colour (Tukey's outer fence)."""
 
+_OPTIMUM = "#2e8b57"
+_HERE = "#ff922b"
 _MARK = "#845ef7"
 _MARK_ROOM = 0.6
 """Space above the curves for the texts of marks, as a share of the curves' height."""
 
 _ROWS = {"alpha": 0, "gamma": 1, "epsilon": 2}
 """Line of text for the marks of each setting, so that they do not overlap."""
+
+_FOLLOW = """
+const state = Math.round(cb_obj.x);
+const inside = 0 <= state && state < rows * columns;
+here.data = {
+  x: inside ? [state % columns] : [],
+  y: inside ? [rows - 1 - Math.floor(state / columns)] : [],
+};
+"""
 
 _KINDS = {START: "start", GOAL: "goal", HOLE: "hole", WALL: "wall", FREE: "free"}
 _NAMES = {(0, 1): "up", (0, -1): "down", (-1, 0): "left", (1, 0): "right"}
@@ -77,11 +89,13 @@ def _mapper() -> LinearColorMapper:
     )
 
 
-def _spread(mapper: LinearColorMapper, values: NDArray[np.float64]) -> None:
-    """Let the colours range over the values, except the few that lie far below the others."""
+def _spread(
+    mapper: LinearColorMapper, values: NDArray[np.float64], *, fenced: bool = False
+) -> None:
+    """Let the colours range over the values, if `fenced` without those far below the others."""
     known = values[~np.isnan(values)]
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
-    if known.size:
+    if fenced and known.size:
         lower, upper = np.quantile(known, (0.25, 0.75)).tolist()
         if fence := _FENCE * (upper - lower):
             low = max(low, lower - fence)
@@ -199,6 +213,21 @@ class MapPicture:
             self._arrows.data = self._arrow_columns(shown)
         self._agents.data = self._agent_columns(states, agent)
 
+    def follow(self, table: figure) -> None:
+        """Outline the cell of the state at which the pointer is in the picture of the table."""
+        here = ColumnDataSource({"x": [], "y": []})
+        self.figure.rect(
+            *("x", "y", 1, 1),
+            source=here,
+            fill_alpha=0,
+            line_color=_HERE,
+            line_width=4,
+            name="here",
+        )
+        args = {"here": here, "rows": self._rows, "columns": self._columns}
+        table.js_on_event(MouseMove, CustomJS(args=args, code=_FOLLOW))
+        table.js_on_event(MouseLeave, CustomJS(args=args, code="here.data = {x: [], y: []};"))
+
     def _action_columns(self, q: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
         return dict(
             zip((_NAMES[move] for move in self._grid.moves), q[: self._size].T, strict=False)
@@ -272,16 +301,14 @@ class TablePicture:
         q = q[: self._states]
         learnt = q.max(axis=1, keepdims=True) != q.min(axis=1, keepdims=True)
         q = np.where(learnt, q, np.nan)
-        _spread(self._mapper, q)
+        _spread(self._mapper, q, fenced=True)
         self._values.data = {"image": [np.ascontiguousarray(q.T)]}
 
 
 class CurvePicture:
     """A curve of each agent, their median, and the band from the worst to the best."""
 
-    def __init__(
-        self, name: str, colour: str, steps: str, best: str | None = None, height: int = 180
-    ) -> None:
+    def __init__(self, name: str, colour: str, steps: str, height: int = 180) -> None:
         self.figure = plot = figure(
             height=height,
             sizing_mode="stretch_width",
@@ -301,13 +328,13 @@ class CurvePicture:
         self._marks = ColumnDataSource({name: [] for name in ("x", "y", "text", "align", "offset")})
         plot.varea("steps", "low", "high", source=self._band, fill_color=colour, fill_alpha=0.2)
         plot.multi_line("x", "y", source=self._lines, line_color=colour, line_alpha=0.3)
-        line = plot.line("steps", "median", source=self._band, line_color=colour, line_width=2.5)
+        median = plot.line("steps", "median", source=self._band, line_color=colour, line_width=2.5)
         tooltips = [
             (steps, "@steps{0,0}"),
             ("median", "@median{0.00}"),
             ("worst, best", "@low{0.00}, @high{0.00}"),
         ]
-        plot.add_tools(HoverTool(tooltips=tooltips, renderers=[line], mode="vline"))
+        plot.add_tools(HoverTool(tooltips=tooltips, renderers=[median], mode="vline"))
         plot.vspan("x", source=self._marks, line_color=_MARK, line_dash="dotted", line_width=2)
         plot.text(
             *("x", "y", "text"),
@@ -318,22 +345,21 @@ class CurvePicture:
             text_align="align",
             x_offset="offset",
         )
-        self._best = Span(
-            dimension="width", line_color="#2e8b57", line_dash="dashed", line_width=2, visible=False
+        self._best = ColumnDataSource({"x": [], "y": []})
+        plot.line(
+            "x", "y", source=self._best, line_color=_OPTIMUM, line_dash="dashed", line_width=2
         )
-        if best is not None:
-            plot.add_layout(self._best)
 
     def show(
         self,
         steps: NDArray[np.int64],
         values: NDArray[np.float64],
         marks: Sequence[Mark],
-        best: float | None = None,
+        best: NDArray[np.float64] | None = None,
         *,
         whole: bool = False,
     ) -> None:
-        """Show values of shape (points, agents), NaN for unknown ones, and the optimum.
+        """Show values of shape (points, agents) and the optimum at each point, NaN for unknown ones.
 
         The axis of a whole run is logarithmic, as its points are.
         """
@@ -341,8 +367,8 @@ class CurvePicture:
         band = Band.of(steps, values)
         self._band.data = band._asdict()
         if band.steps.size:
-            seen = [*band.low, *band.high, *([] if best is None else [best])]
-            low, high = min(seen), max(seen)
+            seen = np.concatenate([band.low, band.high, *([] if best is None else [best])])
+            low, high = float(np.nanmin(seen)), float(np.nanmax(seen))
             margin = 0.05 * (high - low) or 1.0
             above = _MARK_ROOM * (high - low + margin) if marks else margin
             plot.y_range.update(start=low - margin, end=high + above)
@@ -359,7 +385,8 @@ class CurvePicture:
             "y": [line[there] for there, line in zip(known, values.T, strict=False)],
         }
         self._marks.data = self._mark_columns([mark for mark in marks if mark.steps >= first])
-        self._best.update(location=best or 0.0, visible=best is not None)
+        if best is not None:
+            self._best.data = {"x": steps, "y": best}
 
     def _mark_columns(self, marks: Sequence[Mark]) -> dict[str, list[object]]:
         x_range, y_range = self.figure.x_range, self.figure.y_range

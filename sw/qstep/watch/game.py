@@ -55,12 +55,17 @@ class Game:
         Steps per second that suit the environment.
     """
 
+    steps: int
+    total: float
+    over: bool
+    picture: str
+
     def __init__(self, env: Any) -> None:
         self._env = env
         self._draws = np.random.default_rng(0)
         self.fps = int(env.metadata.get("render_fps") or 10)
-        self._rest = self._state = self.steps = 0
-        self.total, self.over, self.picture = 0.0, False, ""
+        self._rest = self._state = 0
+        self._failed = False
         self._begin()
 
     @classmethod
@@ -83,7 +88,21 @@ class Game:
         return None
 
     def advance(self, q: NDArray[Any], epsilon: float) -> None:
-        """Make a step with a table, shape (S, A), or begin the next episode a while after the last."""
+        """Make a step with a table, shape (S, A), or begin the next episode a while after the last.
+
+        An environment that fails is shown no more; its picture says why.
+        """
+        if self._failed:
+            return
+        try:
+            self._step(q, epsilon)
+        except Exception as error:  # whatever an environment fails on: the page goes on without it
+            self._failed = True
+            self.picture = (
+                f"<p>The picture failed: {html.escape(f'{type(error).__name__}: {error}')}</p>"
+            )
+
+    def _step(self, q: NDArray[Any], epsilon: float) -> None:
         if self.over:
             self._rest -= 1
             if not self._rest:

@@ -125,6 +125,7 @@ class HostRun:
             q,
             tuple(self._points),
             self._recent.points,
+            self._recent.optima,
             self._recent.marks,
             None,
             None,

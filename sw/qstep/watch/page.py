@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import time
 from functools import partial
 from importlib import resources
 from typing import Any
@@ -25,6 +26,9 @@ from qstep.watch.view import WatchedView
 __all__ = ["Page"]
 
 _TICK_MILLISECONDS = 100
+_GAME_SHARE = 10
+"""Time between two steps of the game, as a multiple of a step's own: the page waits for it."""
+
 _NEAR = 0.01
 _MOST_STEPS = 1_000_000
 
@@ -75,15 +79,17 @@ class Page:
         self._controller, self._grid, self._headline = controller, grid, headline
         self._shown: WatchedView | None = None
         self._curves: object = None
-        self._game, self._ticks = game, 0
+        self._game, self._due = game, 0.0
         view = controller.view
         tables, states, actions = view.q.shape
         self._map = None if grid is None else MapPicture(grid)
         self._table = TablePicture(states, actions)
+        if self._map is not None:
+            self._map.follow(self._table.figure)
         self._steps_label = "steps of each agent" if len(view.counters) > 1 else "steps"
         height = 180 if view.optimum is not None else 400
-        self._returns = CurvePicture("returns", "#1c7ed6", self._steps_label, height=height)
-        self._values = CurvePicture("values", "#e8590c", self._steps_label, "optimum")
+        self._returns = CurvePicture("returns", "#1c7ed6", self._steps_label, height)
+        self._values = CurvePicture("values", "#e8590c", self._steps_label)
         self._window = RadioButtonGroup(
             labels=["last two minutes", "whole run"], active=0, name="window"
         )
@@ -246,7 +252,8 @@ class Page:
         returns = _rows([point.mean_return for point in points], agents)
         self._returns.show(steps, returns, view.marks, whole=whole)
         values = _rows([point.value for point in points], agents)
-        self._values.show(steps, values, view.marks, view.optimum, whole=whole)
+        best = np.full(len(steps), view.optimum, np.float64) if whole else np.array(view.optima)
+        self._values.show(steps, values, view.marks, best, whole=whole)
         self._about.text = self._about_of(view)
 
     def _about_of(self, view: WatchedView) -> str:
@@ -267,11 +274,12 @@ class Page:
 
     def _play_game(self, game: Game, view: WatchedView) -> None:
         """Make the game's next step when it is due, if the agents learn meanwhile."""
-        due = self._ticks % max(1, round(1000 / (_TICK_MILLISECONDS * game.fps))) == 0
-        if self._controller.playing and due:
+        begun = time.monotonic()
+        if self._controller.playing and begun >= self._due:
             q = view.q[_whole(self._agent.value, 0, len(view.q) - 1)]
             game.advance(q, view.settings.epsilon.start)
-        self._ticks += 1
+            took = time.monotonic() - begun
+            self._due = begun + max(1 / game.fps, _GAME_SHARE * took)
         how = "ended, " if game.over else ""
         told = f"<span>episode: {how}step {game.steps:,}, return {game.total:g}</span>"
         if (text := game.picture + told) != self._drawn.text:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from qstep.acting.agent import AgentSettings
@@ -41,17 +42,22 @@ class Recent:
     ----------
     points : tuple of Point
         The last :data:`MOST_POINTS`.
+    optima : tuple of float
+        Value of the optimal policy at each of them, NaN if unknown: it depends on gamma.
     marks : tuple of Mark
         In the order of their steps. A slider that is dragged makes one mark, where the drag ends.
     """
 
     def __init__(self) -> None:
         self.points: tuple[Point, ...] = ()
+        self.optima: tuple[float, ...] = ()
         self.marks: tuple[Mark, ...] = ()
 
-    def add(self, point: Point) -> None:
+    def add(self, point: Point, optimum: float | None = None) -> None:
         """Append a point."""
         self.points = (*self.points, point)[-MOST_POINTS:]
+        known = math.nan if optimum is None else optimum
+        self.optima = (*self.optima, known)[-MOST_POINTS:]
 
     def mark(self, steps: int, before: AgentSettings, after: AgentSettings) -> None:
         """Append a mark for each setting that has changed after this number of steps.

@@ -82,11 +82,11 @@ class WatchedRun:
         """As :meth:`Watched.view <qstep.watch.view.Watched.view>`."""
         config, counters = self.plan.config, tuple(self._device.counters)
         table = self._device.table
+        optimum = self._optimum(self._settings[0].discount)
         if sample and counters[0].steps > self._sampled[0].steps:
-            discounts = self._training.discounts
-            self._recent.add(
-                look(config, self.plan.world, discounts, self._sampled, counters, table)
-            )
+            world, discounts = self.plan.world, self._training.discounts
+            point = look(config, world, discounts, self._sampled, counters, table)
+            self._recent.add(point, optimum[0])
             self._sampled = counters
         return WatchedView(
             self._settings[0],
@@ -96,8 +96,9 @@ class WatchedRun:
             config.format.to_float(policy_table(config, table)),
             tuple(self._training.points),
             self._recent.points,
+            self._recent.optima,
             self._recent.marks,
-            *self._optimum(self._settings[0].discount),
+            *optimum,
         )
 
     def _best(self, discount: float) -> tuple[float | None, int | None]:

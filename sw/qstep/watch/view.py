@@ -36,6 +36,8 @@ class WatchedView:
         Those of `qstep train`, each an eighth of the run after the one before.
     recent : tuple of Point
         The latest points at equal times: see :class:`~qstep.watch.recent.Recent`.
+    optima : tuple of float
+        The optimum at each of the recent points, NaN if unknown.
     marks : tuple of Mark
         The latest changes of the settings.
     optimum : float or None
@@ -51,6 +53,7 @@ class WatchedView:
     q: NDArray[np.float64]
     points: tuple[Point, ...]
     recent: tuple[Point, ...]
+    optima: tuple[float, ...]
     marks: tuple[Mark, ...]
     optimum: float | None
     optimal_end: int | None
