@@ -18,7 +18,6 @@ PICTURE = Path(__file__).parents[1] / "docs/images/live.png"
 _WIDTH, _HEIGHT = 1400, 1143
 _SECONDS = 9
 _STEER = "Bokeh.documents[0].get_model_by_name('epsilon').value = 0.02"
-_COLOURS = 256
 
 
 def main() -> int:
@@ -34,7 +33,7 @@ def main() -> int:
     finally:
         program.ends(signal.SIGTERM)
     picture = Image.open(io.BytesIO(shot)).convert("RGB")
-    picture.quantize(_COLOURS, dither=Image.Dither.NONE).save(PICTURE, optimize=True)
+    picture.save(PICTURE, optimize=True)
     print(f"{PICTURE} {picture.size} {PICTURE.stat().st_size:,} bytes")
     return 0
 
