@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import sys
 import time
@@ -203,6 +204,12 @@ def test_pictures_and_counters_are_of_the_view(shown: tuple[Shown, Controller]) 
     assert f"<b>{episodes:,}</b><span>episodes" in text
     assert "<b>0</b><span>updates/s" in text
     assert "<b>2 of 2</b><span>within 1 % of the optimum" in text
+    median = np.median(view.recent[-1].mean_return)
+    assert f"<b>{median:.2f}</b><span>return, median" in text
+    assert math.isnan(controller.step(1).result().recent[-1].mean_return[0])  # no episode ended
+    page.page.tick()
+    assert f"<b>{median:.2f}</b><span>return, median" in page["tiles"].text
+    view = controller.view
     page["agent"].value = 1
     page.page.tick()
     assert_table(page, view.q[1])

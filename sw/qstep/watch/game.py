@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import html
 import io
 import os
@@ -77,14 +78,11 @@ class Game:
         for name, value in _PYGAME.items():
             os.environ.setdefault(name, value)
         for mode in ("rgb_array", "ansi"):
-            try:
-                env = make(world, 0)
-                if mode in env.metadata.get("render_modes", ()):
-                    return cls(make(world, 0, mode))
-            except (
+            with contextlib.suppress(
                 Exception
-            ):  # whatever an environment fails on: the run goes on without its picture
-                continue
+            ):  # whatever it is: the run goes on without a picture
+                if mode in make(world, 0).metadata.get("render_modes", ()):
+                    return cls(make(world, 0, mode))
         return None
 
     def advance(self, q: NDArray[Any], epsilon: float) -> None:
@@ -96,7 +94,7 @@ class Game:
             return
         try:
             self._step(q, epsilon)
-        except Exception as error:  # whatever an environment fails on: the page goes on without it
+        except Exception as error:  # whatever it is: the page goes on without a picture
             self._failed = True
             self.picture = (
                 f"<p>The picture failed: {html.escape(f'{type(error).__name__}: {error}')}</p>"

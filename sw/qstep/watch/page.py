@@ -244,9 +244,9 @@ class Page:
     def _show_curves(self, view: WatchedView) -> None:
         whole = self._window.active == 1
         points = view.points if whole else view.recent
-        if (drawn := (whole, points, view.marks, view.optimum)) == self._curves:
+        if (curves := (whole, points, view.marks, view.optimum)) == self._curves:
             return
-        self._curves = drawn
+        self._curves = curves
         steps = np.array([point.steps for point in points], np.int64)
         agents = len(view.counters)
         returns = _rows([point.mean_return for point in points], agents)
@@ -281,20 +281,21 @@ class Page:
             took = time.monotonic() - begun
             self._due = begun + max(1 / game.fps, _GAME_SHARE * took)
         how = "ended, " if game.over else ""
-        told = f"<span>episode: {how}step {game.steps:,}, return {game.total:g}</span>"
-        if (text := game.picture + told) != self._drawn.text:
+        episode = f"<span>episode: {how}step {game.steps:,}, return {game.total:g}</span>"
+        if (text := game.picture + episode) != self._drawn.text:
             self._drawn.text = text
 
     def _tiles_of(self, view: WatchedView, rate: float) -> str:
         points = view.recent or view.points
         last = points[-1] if points else None
-        known = [] if last is None else [v for v in last.mean_return if not math.isnan(v)]
+        returns = (np.array(point.mean_return) for point in reversed(points))
+        known = next((mean[~np.isnan(mean)] for mean in returns if not np.isnan(mean).all()), None)
         tiles = {
             self._steps_label: f"{view.steps:,}",
             "episodes": f"{sum(own.episodes for own in view.counters):,}",
             "updates/s": f"{rate:,.0f}",
             "return, median" if len(view.counters) > 1 else "return": (
-                f"{np.median(known):.2f}" if known else "–"
+                "–" if known is None else f"{np.median(known):.2f}"
             ),
         }
         tiles["saturations"] = f"{view.saturations:,}"
@@ -328,7 +329,7 @@ def _whole(value: Any, low: int, high: int) -> int:
     return low if value is None else min(max(int(value), low), high)
 
 
-def _rows(looks: list[tuple[float, ...]], agents: int) -> NDArray[np.float64]:
-    """Return values as (looks, agents), NaN where they are not known."""
-    rows = [look or (math.nan,) * agents for look in looks]
+def _rows(points: list[tuple[float, ...]], agents: int) -> NDArray[np.float64]:
+    """Return values as (points, agents), NaN where they are not known."""
+    rows = [values or (math.nan,) * agents for values in points]
     return np.array(rows, np.float64).reshape(-1, agents)
