@@ -114,6 +114,13 @@ def test_sliders_show_and_set_what_the_device_has(shown: tuple[Shown, Controller
     assert [page[name].value for name in names] == [0.5, 0.9, 0.2]
     page["alpha"].value = 0.125  # at its earlier place
     soon(lambda: device() == [0.125, 0.9, 0.2])
+    page["alpha"].value = 0.0001  # with which gamma would be learned as another
+    soon(lambda: device() and page["refused"].text)
+    assert page["refused"].text.startswith("alpha is 0.0001 and gamma is 0.9")
+    assert device() == [0.125, 0.9, 0.2]
+    assert page["alpha"].value == 0.125
+    page["alpha"].value = 0.25
+    soon(lambda: device() == [0.25, 0.9, 0.2] and not page["refused"].text)
 
 
 def assert_table(page: Shown, q: Any) -> None:

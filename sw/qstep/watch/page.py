@@ -47,6 +47,7 @@ _GAME = """
     pre span { font-size: inherit; }
 """
 _ABOUT = "div { font-size: 13px; color: var(--faint); } b { color: var(--ink); }"
+_REFUSED = "div { color: #e03131; }"
 _SLIDER = """
     .bk-slider-title { font-size: 14px; }
     .noUi-target { background: var(--blank); border-color: var(--field-edge); }
@@ -95,6 +96,7 @@ class Page:
         )
         self._about = Div(stylesheets=[_ABOUT], sizing_mode="stretch_width", name="about")
         self._drawn = Div(stylesheets=[_GAME], sizing_mode="stretch_width", name="game")
+        self._refused = Div(stylesheets=[_REFUSED], sizing_mode="stretch_width", name="refused")
         self._tiles = Div(stylesheets=[_TILES], sizing_mode="stretch_width", name="tiles")
         self._play = Button(
             label="Play",
@@ -171,8 +173,11 @@ class Page:
             "speed": str(self._controller.speed),
         }
         for name, control in self._controls.items():
-            if name in self._asked and not self._asked[name].done():
-                continue
+            if name in self._asked:
+                if not self._asked[name].done():
+                    continue
+                error = self._asked.pop(name).exception()
+                self._refused.text = html.escape(str(error or ""))
             if name in self._wished:
                 self._asked[name] = self._ask(name, self._wished.pop(name))
             elif control.value != has[name]:
@@ -189,7 +194,7 @@ class Page:
         view = self._controller.view
         has_values = view.optimum is not None
         shown = [self._play, self._reset, self._speed, self._steps, self._step, self._agent]
-        shown += [*self._sliders.values(), self._tiles, self._window]
+        shown += [*self._sliders.values(), self._refused, self._tiles, self._window]
         shown += [self._returns.figure, self._table.figure]
         shown += [self._values.figure, self._about] if has_values else []
         shown += [self._drawn] if self._game else []
