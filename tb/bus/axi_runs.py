@@ -28,6 +28,7 @@ __all__ = [
     "axi_acting_run",
     "axi_agents_run",
     "axi_crowd_run",
+    "axi_edges_run",
     "axi_reset_run",
     "axi_run",
     "register_block",
@@ -114,6 +115,11 @@ def agents_sources(config: Config) -> tuple[Path, ...]:
 def axi_agents_run(rtl: Path = RTL, stream_bytes: int = 8, seed: int = 1) -> Run:
     """Return the run of all tests of agents behind AXI, with their world at the streams."""
     return _agents_run(AXI_AGENTS, "axi_agents_tests", rtl, stream_bytes, seed)
+
+
+def axi_edges_run(rtl: Path = RTL) -> Run:
+    """Return the run of the tests of answers around the beginning and the end of a job."""
+    return _agents_run(AXI_AGENTS, "axi_edges_tests", rtl, 8, 1)
 
 
 def axi_crowd_run() -> Run:

@@ -16,6 +16,7 @@ from tb.bus.axi_runs import (
     axi_acting_run,
     axi_agents_run,
     axi_crowd_run,
+    axi_edges_run,
     axi_reset_run,
     axi_run,
 )
@@ -86,6 +87,10 @@ def test_lane_on_axi_matches_the_model() -> None:
 
 def test_agents_on_axi_match_the_model() -> None:
     run(axi_agents_run())
+
+
+def test_agents_on_axi_are_exact_when_answers_come_as_a_job_begins_or_ends() -> None:
+    run(axi_edges_run())
 
 
 def test_agents_on_axi_with_their_world_inside_match_the_model() -> None:
@@ -174,3 +179,31 @@ def test_each_fault_planted_around_agents_fails_the_test_that_is_to_find_it(tmp_
         run(axi_agents_run(rtl))
     failed = set(re.findall(r"axi_agents_tests\.(\w+)\s+FAIL", str(caught.value)))
     assert failed - {"every_bin_is_hit"} == AGENTS_FAULTS.keys()
+
+
+EDGE_FAULTS = {
+    # an answer is lost in the clock of a stop
+    "an_answer_around_a_stop_is_a_step_or_is_asked_for_again": (
+        "qs_axi_agents.sv",
+        "      .answer_valid,\n",
+        "      .answer_valid(answer_valid && !from_regs.control.stop.value),\n",
+    ),
+    # an answer is taken before its action has come out
+    "an_answer_is_refused_until_its_action_is_out": (
+        "qs_bus_live.sv",
+        "have_q && legal_q && out_q[answer_agent_o]",
+        "have_q && legal_q",
+    ),
+}
+
+
+@pytest.mark.release
+def test_each_fault_planted_at_an_edge_of_a_job_fails_the_test_that_is_to_find_it(
+    tmp_path: Path,
+) -> None:
+    rtl = plant_all(tmp_path, EDGE_FAULTS.values())
+    with pytest.raises(BenchError, match="tests failed") as caught:
+        run(axi_edges_run(rtl))
+    assert (
+        set(re.findall(r"axi_edges_tests\.(\w+)\s+FAIL", str(caught.value))) == EDGE_FAULTS.keys()
+    )
