@@ -93,7 +93,7 @@ class PlainDqn:
         """Take one step and learn if it is time; return the episode's return if it has ended."""
         config = self.config
         action = self._select()
-        seen, reward, terminated, truncated, _ = self.env.step(self.spaces.taken(action))
+        seen, reward, terminated, truncated, _ = self.env.step(action)
         observation = self._numbers(seen)
         self.replay.push(
             self._observation, action, config.reward_scale * float(reward), observation, terminated

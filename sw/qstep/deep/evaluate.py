@@ -33,7 +33,7 @@ def play(envs: Envs, policy: Policy, seed: int) -> NDArray[np.float64]:
     returns, scores = np.zeros(envs.num_envs), np.zeros(envs.num_envs)
     playing = np.ones(envs.num_envs, np.bool_)
     while playing.any():
-        actions = spaces.taken(policy(spaces.numbers(seen)))
+        actions = policy(spaces.numbers(seen))
         seen, reward, terminated, truncated, info = envs.step(actions)
         returns += reward
         ended = playing & (terminated | truncated)

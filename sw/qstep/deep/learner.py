@@ -156,7 +156,7 @@ class NetworkLearner(ABC):
 
     def _move(self, actions: NDArray[np.int64]) -> Step:
         """Take a step with every environment."""
-        seen, reward, terminated, truncated, info = self.envs.step(self.spaces.taken(actions))
+        seen, reward, terminated, truncated, info = self.envs.step(actions)
         next_seen = led_to(seen, info)
         self.observation = self.spaces.numbers(seen)
         next_observation = self.observation if next_seen is seen else self.spaces.numbers(next_seen)

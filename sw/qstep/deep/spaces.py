@@ -20,8 +20,8 @@ class Spaces:
     """The spaces of one environment, checked to fit a network.
 
     A Box of floats is read as its numbers, row by row, as float32; a Discrete as one number per value: 1
-    for the present value and 0 for the others. Actions are counted from 0 here, wherever the environment
-    starts to count.
+    for the present value and 0 for the others. Values and actions must count from 0, as in every
+    environment of :func:`qstep.envs.make_any`.
 
     Parameters
     ----------
@@ -42,8 +42,8 @@ class Spaces:
 
     Examples
     --------
-    >>> spaces = Spaces(Discrete(3, start=5), Discrete(2))
-    >>> spaces.numbers(np.array([5, 7])).tolist()
+    >>> spaces = Spaces(Discrete(3), Discrete(2))
+    >>> spaces.numbers(np.array([0, 2])).tolist()
     [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
 
@@ -65,18 +65,19 @@ class Spaces:
                 f"the observation space is {observation}, {self.inputs} numbers; a network needs 1 to "
                 f"{MOST_INPUTS}"
             )
+        for space in (observation, action):
+            if isinstance(space, Discrete) and space.start != 0:
+                raise EnvironmentSpaceError(
+                    f"a space is {space}; a network needs one that starts at 0, as in every environment "
+                    "of qstep.envs.make_any"
+                )
         self.actions = int(action.n)
-        self._first_value = int(observation.start) if isinstance(observation, Discrete) else None
-        self._first_action = action.start
+        self._is_discrete = isinstance(observation, Discrete)
 
     def numbers(self, observations: NDArray[Any]) -> NDArray[np.float32]:
         """Return N observations as float32, shape (N, inputs); no copy if they already are that."""
-        if self._first_value is None:
+        if not self._is_discrete:
             return np.asarray(observations, np.float32).reshape(len(observations), self.inputs)
         numbers = np.zeros((len(observations), self.inputs), np.float32)
-        numbers[np.arange(len(observations)), observations - self._first_value] = 1.0
+        numbers[np.arange(len(observations)), observations] = 1.0
         return numbers
-
-    def taken(self, actions: Any) -> Any:
-        """Convert an action, or an array of them, from counting from 0 to the environment's counting."""
-        return actions + self._first_action
