@@ -255,8 +255,28 @@ def test_a_run_is_the_same_in_any_lanes() -> None:
     two, four = (planned("gridworld", budget=Budget(1), agents=4, lanes=n) for n in (2, 4))
     assert (two.config.lanes, four.config.lanes) == (2, 4)
     assert two.identity == four.identity  # so they share checkpoints
-    with pytest.raises(ConfigError, match="lanes is 4; the configuration has 2"):
-        planned("gridworld", budget=Budget(1), lanes=4, config=two.config)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"lanes": 4}, "lanes is 4; the configuration has 1"),
+        ({"agents": 4}, "agents is 4; the configuration has 3"),
+        ({"algorithm": "sarsa"}, "algorithm is sarsa; the configuration has double-q"),
+        ({"shared_table": True}, "shared_table is True; the configuration has False"),
+        ({"number_format": "Q8.8"}, r"format is Q8\.8; the configuration has Q4\.12"),
+        ({"rounding": "stochastic"}, "rounding is stochastic; the configuration has floor"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_what_contradicts_the_configuration_is_refused(given: dict[str, Any], message: str) -> None:
+    made = {"agents": 3, "algorithm": "double-q", "rounding": "floor", "number_format": "Q4.12"}
+    config = planned("gridworld", budget=Budget(1), **made).config
+    again = {"budget": Budget(1), "config": config}
+    assert planned("gridworld", **again).config == config
+    assert planned("gridworld", **made, **again).config == config
+    with pytest.raises(ConfigError, match=message):
+        planned("gridworld", **given, **again)
 
 
 def test_a_device_without_schedules_and_limit_learns_what_needs_neither(tmp_path: Path) -> None:
@@ -609,6 +629,7 @@ def test_format_holds_the_world(world: str, gamma: float, on_policy: bool, expec
         (("snake", "--act", "device"), NoTableError, "snake: Snake has no transition table"),
         (("gridworld", "--format", "Q1.7"), QStepError, "reward"),
         (("gridworld", "--trace", "t.npz", "--resume"), ConfigError, "--trace and --resume"),
+        (("gridworld", "--trace", "t.npz", "--device", "sim"), ConfigError, "only the model keeps"),
         (("gridworld", "--device", "board"), ConfigError, "device is 'board'"),
     ],
 )

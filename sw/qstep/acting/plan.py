@@ -176,8 +176,18 @@ def planned(
     if agents is not None:
         agents = integer("agents", agents, 1, MOST_AGENTS)
     acting = None if config is None else checked_config(config).acting
-    if acting is not None and agents not in (None, acting.agents):
-        raise ConfigError(f"agents is {agents}; the configuration has {acting.agents}")
+    if acting is not None:
+        assert config is not None
+        for name, given, default, own in (
+            ("agents", agents, None, acting.agents),
+            ("algorithm", Algorithm.parse(algorithm), Algorithm.Q_LEARNING, acting.algorithm),
+            ("shared_table", shared_table, False, acting.shared_table),
+            ("format", number_format and str(number_format), None, str(config.format)),
+            ("rounding", Rounding.parse(rounding), Rounding.NEAREST, config.rounding),
+            ("lanes", lanes, None, config.lanes),
+        ):
+            if given not in (default, own):  # what was not given does not contradict
+                raise ConfigError(f"{name} is {_plain(given)}; the configuration has {_plain(own)}")
     if isinstance(world, str) and world.endswith(CIRCUITS):
         return _circuit_plan(world, budget, settings, config)
     world = World.of(world)
@@ -207,8 +217,6 @@ def planned(
             ),
             lanes=_lanes(len(settings), shared_table) if lanes is None else lanes,
         )
-    elif lanes not in (None, config.lanes):
-        raise ConfigError(f"lanes is {lanes}; the configuration has {config.lanes}")
     _check_episodes_end(world, budget)
     return AgentsPlan(world, config, tuple(settings), budget)
 
@@ -224,6 +232,11 @@ def _check_episodes_end(world: World, budget: Budget) -> None:
             f"it: {len(stuck)}); count the run in steps (--steps), or limit the steps of an episode "
             "(--max-episode-steps)"
         )
+
+
+def _plain(value: object) -> str:
+    """Return a value, or the name of a choice, as it is typed."""
+    return str(getattr(value, "value", value))
 
 
 def _settings(settings: AgentSettings | None, agents: int, budget: Budget) -> list[AgentSettings]:

@@ -72,7 +72,8 @@ def train(
     lanes : int, optional
         Lanes of the hardware, as in :class:`~qstep.Config`. Default: as few as the agents need.
     config : Config, optional
-        That of an existing device; it sets what `agents` to `lanes` would set.
+        That of an existing device; it sets what `agents` to `lanes` would set, and they must not
+        contradict it.
     progress : callable, optional
         Called with each :class:`~qstep.acting.point.Point` of the run.
     metrics : Metrics, optional

@@ -28,6 +28,7 @@ from qstep.cli._hints import hint
 from qstep.cli._interrupt import command_line, on_interrupt, say_stopped
 from qstep.cli._json import JsonOutput
 from qstep.cli._room import room_for
+from qstep.devices import is_model
 from qstep.discount import discount_in_words
 from qstep.errors import ConfigError, DeviceError
 from qstep.learn.plots import draw_policy
@@ -70,10 +71,14 @@ def train_agents(
     Raises
     ------
     ConfigError
-        A trace is wanted of a resumed run, whose first steps were made earlier.
+        A trace is wanted of a resumed run, whose first steps were made earlier, or of hardware.
     """
     if trace is not None and resume:
         raise ConfigError("--trace and --resume were both given; a trace covers a whole run")
+    if trace is not None and not is_model(url):
+        raise ConfigError(
+            f"--trace was given and device is {url!r}; only the model keeps every step"
+        )
     with contextlib.ExitStack() as held:
         file = held.enter_context(run_folder(folder, resume, overwrite))
         held.enter_context(room_for(json_output.file))
