@@ -205,7 +205,7 @@ def test_train_and_sweep_take_an_environment_that_has_a_table() -> None:
             "world is None; it must be a World, the name of one, or an env",
         ),
         ({"world": 5}, WorldError, "world is 5; it must be a World"),
-        ({"world": gym.make("CartPole-v1")}, NoTableError, "act in it, as `qstep train` lets it"),
+        ({"world": gym.make("CartPole-v1")}, NoTableError, "host can act in it, which the command"),
         ({"config": "x"}, ConfigError, "configuration is 'x'; it must be a Config"),
         ({"config": CONFIG}, ConfigError, "acting is None; "),
         (

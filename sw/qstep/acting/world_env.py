@@ -71,8 +71,8 @@ def arrays_of(env: gym.Env[Any, Any]) -> Arrays:
     has_rows = isinstance(inner, GridWorld | TableEnv)
     if not has_rows and (not isinstance(table, dict) or distribution is None):
         raise NoTableError(
-            f"{type(inner).__name__} has no transition table, P and initial_state_distrib; so the host "
-            "has to act in it, as `qstep train` lets it"
+            f"{type(inner).__name__} has no transition table, P and initial_state_distrib; only the "
+            "host can act in it, which the command qstep train does"
         )
     _check_step(inner)
     limit = _limit(env)
