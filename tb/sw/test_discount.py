@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from tb.reference_device import ReferenceDevice
+from tb.sw.lossy_port import DirectPort
 
 import qstep
 from qstep import AgentSettings, Config, Hyperparameters, World, cli
@@ -21,6 +23,8 @@ from qstep.acting.live import open_live
 from qstep.acting.plan import fitting_format, planned
 from qstep.acting.sweep_views import render
 from qstep.acting.training import Budget
+from qstep.devices import Device
+from qstep.devices.link_device import LinkDevice
 from qstep.discount import differs, learned_discount, nearest_alpha, warn_of_discounts
 from qstep.errors import ConfigError, PrecisionWarning
 from qstep.fixed import Rounding
@@ -96,9 +100,13 @@ def test_gamma_that_is_learned_to_1_percent_is_not_remarked() -> None:
     warn_of_discounts([(0.5, 0.9), (0.1, 0.99), (2**-15, 1.0), (0.5, 1e-9), (2**-15, 0.0)])
 
 
-def configured(hyper: Hyperparameters) -> object:
-    with qstep.open("model", Config(4, 2)) as device:
+def configured(device: Device, hyper: Hyperparameters) -> object:
+    with device:
         return device.configure(hyper)
+
+
+def linked() -> Device:
+    return LinkDevice(DirectPort(ReferenceDevice(Config(4, 2))), Config(4, 2))
 
 
 def reconfigured(settings: AgentSettings) -> object:
@@ -120,7 +128,8 @@ FRONTS: dict[str, Callable[[float, float], object]] = {
     "advise": lambda alpha, gamma: advise(
         World.named("gridworld"), alpha=alpha, gamma=gamma, steps=200, most_width=8
     ),
-    "lane": lambda *own: configured(Hyperparameters(*own)),
+    "model": lambda *own: configured(qstep.open("model", Config(4, 2)), Hyperparameters(*own)),
+    "link": lambda *own: configured(linked(), Hyperparameters(*own)),
     "agents": lambda *own: reconfigured(AgentSettings(*own)),
     "live world": lambda *own: open_live(
         "model", Config(4, 2, acting=Acting(world="live")), [AgentSettings(*own)]

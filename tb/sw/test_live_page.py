@@ -6,7 +6,7 @@ import math
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from tb.sw.test_watch import host_run, plan_of, soon, watched
 
 from qstep.envs import GridWorld, make
 from qstep.envs.maps import map_of
+from qstep.errors import PrecisionWarning
 from qstep.grid_map import GridMap
 from qstep.watch.controller import Controller
 from qstep.watch.figures import MapPicture, TablePicture
@@ -121,6 +122,27 @@ def test_sliders_show_and_set_what_the_device_has(shown: tuple[Shown, Controller
     assert page["alpha"].value == 0.125
     page["alpha"].value = 0.25
     soon(lambda: device() == [0.25, 0.9, 0.2] and not page["refused"].text)
+
+
+def test_page_says_the_discount_that_is_learned_and_why_a_value_is_refused(
+    shown: tuple[Shown, Controller],
+) -> None:
+    page, controller = shown
+
+    def set_alpha(value: float, told: Callable[[], bool]) -> None:
+        page["alpha"].value = value
+        soon(lambda: (page.page.tick(), told())[1])
+
+    def refused() -> bool:
+        return "refused" in page["tiles"].text
+
+    with pytest.warns(PrecisionWarning, match="discount learned is 0.878788"):
+        set_alpha(0.001, lambda: "learned as" in page["about"].text)
+    assert "At gamma 0.9, learned as 0.878788, the optimum is" in page["about"].text
+    set_alpha(0.0001, refused)
+    assert "the discount learned is 1, since" in page["tiles"].text
+    assert page["alpha"].value == controller.view.settings.alpha == 0.001
+    set_alpha(0.5, lambda: not refused())
 
 
 def assert_table(page: Shown, q: Any) -> None:

@@ -174,7 +174,7 @@ class TrainingResult:
     def optimum(self) -> tuple[float, ...]:
         """The value of the optimal policy where episodes start, by agent, at the discount learned.
 
-        NaN, or empty, where :attr:`Point.value <qstep.acting.point.Point.value>` is.
+        NaN for an agent whose policy has no value; empty if none has one.
         """
         world = self.plan.world
         if world is None:

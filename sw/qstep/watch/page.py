@@ -16,6 +16,7 @@ from bokeh.models import Button, CustomJS, Div, RadioButtonGroup, Select, Slider
 from numpy.typing import NDArray
 
 from qstep.discount import differs
+from qstep.errors import ConfigError
 from qstep.grid_map import HOLE, WALL, GridMap
 from qstep.learn.policy_map import COLOURS
 from qstep.watch.controller import MOST_SPEED, Controller, Done
@@ -308,6 +309,9 @@ class Page:
         if best is not None and last is not None and last.value:
             near = sum(value >= best - _NEAR * abs(best) for value in last.value)
             tiles["within 1 % of the optimum"] = f"{near} of {len(last.value)}"
+        for done in self._asked.values():
+            if done.done() and isinstance(error := done.exception(), ConfigError):
+                tiles["refused"] = html.escape(str(error))
         if self._controller.error is not None:
             tiles["the device failed"] = html.escape(str(self._controller.error))
         cells = (
