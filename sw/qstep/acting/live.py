@@ -94,7 +94,7 @@ class LiveDevice(Protocol):
         Raises
         ------
         TableError, ConfigError
-            As for :func:`~qstep.acting.checks.checked_parts`; nothing is changed.
+            The table does not fit, or a state or counter is out of range; nothing is changed.
         """
 
     def close(self) -> None:

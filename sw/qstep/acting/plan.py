@@ -97,7 +97,7 @@ def fitting_format(
 ) -> QFormat:
     """Return the 16-bit format with the most fraction bits that holds what is learned.
 
-    It holds the rewards and the values of :func:`~qstep.learn.value_range.value_range` for the
+    It holds the rewards and the values of ``qstep.learn.value_range`` for the
     largest discount that is learned, plus a fourth. On-policy algorithms learn the values of the
     exploring policy: the format holds those of the last epsilon too, and those of the first one if
     that takes at most 4 fraction bits.

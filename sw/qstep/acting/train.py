@@ -92,7 +92,7 @@ def train(
     Warns
     -----
     PrecisionWarning
-        The discount that is learned differs from gamma (:mod:`qstep.discount`), no format of 16 bits
+        The discount that is learned differs from gamma (``qstep.discount``), no format of 16 bits
         holds the values, or updates saturated.
 
     Examples

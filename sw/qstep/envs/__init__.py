@@ -65,7 +65,7 @@ def make(env_id: str, seed: int, render_mode: str | None = None) -> gym.Env[Any,
         ``.npz``; or any Gymnasium id whose observation and action spaces are ``Discrete``, for example
         ``FrozenLake-v1``, or ``module:id`` for one that a module registers, which may be in the current
         folder. Spaces that start at another number are shifted to 0, and results are checked
-        (:class:`~qstep.envs.checked.CheckedEnv`). An environment without a step limit gets
+        (``CheckedEnv``). An environment without a step limit gets
         :data:`STEP_CAP`. The ids in :data:`RENAMED` work even if Gymnasium has dropped them.
     seed : int
         Seed of the first reset, 0 or more.
