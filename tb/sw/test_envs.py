@@ -194,6 +194,14 @@ def test_result_that_contradicts_the_environment_is_refused(
         env.step(1)
 
 
+def test_suggestion_comes_from_the_module_that_is_named(walk: Any) -> None:
+    walk()
+    with pytest.raises(
+        EnvironmentSpaceError, match=rf"\. Did you mean {WALK}\? Give a Gymnasium id"
+    ):
+        make_any("json:qstep-test/Wlak-v0")
+
+
 def test_environment_that_cannot_be_made_or_seeded_is_refused(
     walk: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

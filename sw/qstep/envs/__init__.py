@@ -137,9 +137,10 @@ def make_any(env_id: str, render_mode: str | None = None) -> gym.Env[Any, Any]:
         if not isinstance(cause, _UNKNOWN) and type(cause) is not gym.error.Error:
             why = f"{type(cause).__name__}: {cause}"
             raise EnvironmentSpaceError(f"{name}: cannot be made: {why}") from cause
+        known, own_id = (*IDS, *RENAMED, *gym.registry), name.rpartition(":")[2]
         raise EnvironmentSpaceError(
-            f"{name}: no such environment.{did_you_mean(name, (*IDS, *RENAMED, *gym.registry))} Give a "
-            "Gymnasium id, module:id for one that a module registers, the path of a map (.txt) or of a "
+            f"{name}: no such environment.{did_you_mean(own_id, known)} Give a Gymnasium id, "
+            "module:id for one that a module registers, the path of a map (.txt) or of a "
             f"world file (.npz), or one of {', '.join(IDS)}."
         ) from cause
     if env_id in _OURS:
