@@ -97,7 +97,9 @@ class Page:
         )
         self._about = Div(stylesheets=[_ABOUT], sizing_mode="stretch_width", name="about")
         self._drawn = Div(stylesheets=[_GAME], sizing_mode="stretch_width", name="game")
-        self._refused = Div(stylesheets=[_REFUSED], sizing_mode="stretch_width", name="refused")
+        self._refused = Div(
+            stylesheets=[_REFUSED], sizing_mode="stretch_width", visible=False, name="refused"
+        )
         self._tiles = Div(stylesheets=[_TILES], sizing_mode="stretch_width", name="tiles")
         self._play = Button(
             label="Play",
@@ -178,7 +180,7 @@ class Page:
                 if not self._asked[name].done():
                     continue
                 error = self._asked.pop(name).exception()
-                self._refused.text = html.escape(str(error or ""))
+                self._refused.update(text=html.escape(str(error or "")), visible=error is not None)
             if name in self._wished:
                 self._asked[name] = self._ask(name, self._wished.pop(name))
             elif control.value != has[name]:
