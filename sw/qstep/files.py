@@ -42,9 +42,13 @@ def make_room(path: Path) -> None:
         The folder cannot be created or is not writable, or the file is itself a folder.
     """
     make_folder(path.parent)
-    if path.is_dir():
+    try:
+        mode = _mode(path)
+    except OSError as cause:
+        raise FileFormatError(f"{path}: cannot be written: {cause.strerror or cause}") from cause
+    if mode is not None and stat.S_ISDIR(mode):
         raise FileFormatError(f"{path}: cannot be written: it is a folder")
-    if path.exists() and not path.is_file():
+    if mode is not None and not stat.S_ISREG(mode):
         return  # a device or a pipe needs nothing from its folder
     if not os.access(path.parent, os.W_OK):
         raise FileFormatError(f"{path}: cannot be written: its folder takes no files")

@@ -166,7 +166,13 @@ def test_every_hyperparameter_is_an_option_with_its_description(command: Any, ki
     assert wanted <= set(options)
     assert all(options[name].help for name in wanted)
     assert options["learning_rate"].opts == ["--learning-rate"]
-    assert "Discount, 0..1" in options["gamma"].help
+    assert options["gamma"].help == "Discount, 0..1.  [default: 0.99]"
+    assert options["hidden"].help.endswith(f"  [default: {','.join(map(str, kind().hidden))}]")
+    words = [options[name].help for name in wanted - {"total_timesteps", "seed"}]
+    assert len(set(words)) == len(words)
+    assert not any(
+        " see " in text or "_" in text.replace("gradient_steps / N", "") for text in words
+    )
 
 
 def test_options_reach_the_run(tmp_path: Path) -> None:

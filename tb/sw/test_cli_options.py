@@ -96,6 +96,55 @@ def test_value_out_of_range_is_refused_as_it_was_typed(words: str, message: str)
 
 
 @pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("generate --states 4 --actions 4 --out v --stream-bytes 4", "--stream-bytes needs --bus"),
+        ("serve --states 4 --actions 4 --port 80", "--port needs --link tcp"),
+        ("profile --tool line", "--tool needs a BACKEND"),
+        ("profile --json", "--json needs a BACKEND"),
+        ("build icebreaker --jobs 3 --scheduler tcp://a:1", "--jobs is for this computer"),
+        ("sweep gridworld --agents 3", "--agents is for a simulation or a board"),
+        ("sweep gridworld --device sim --jobs 2", "--jobs is for the model on this computer"),
+        (
+            "sweep gridworld --jobs 2 --scheduler tcp://a:1",
+            "--jobs is for the model on this computer",
+        ),
+        ("sweep gridworld --random-seed 2", "--random-seed needs --random"),
+        ("sweep gridworld --alpha 0.1,,0.2", "'0.1,,0.2' is not a list of numbers"),
+        ("sweep gridworld --algorithm sarsa,", "'sarsa,' has an empty place between commas"),
+        ("play table.npz --no-watch --delay 1", "--delay needs --watch"),
+        ("bench --system farm --report x.json", "--report needs a system that fills a table"),
+        (
+            "train gridworld --config x.toml --algorithm sarsa",
+            "--algorithm is given by --config x.toml",
+        ),
+        ("train gridworld --sync-steps 3", "--sync-steps is for runs in which the host acts"),
+        (
+            "live gridworld --config x.toml --shared-table",
+            "--shared-table is given by --config x.toml",
+        ),
+    ],
+)
+def test_an_option_without_effect_is_refused(words: str, message: str) -> None:
+    result = qstep(words)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+
+
+def test_defaults_are_shown_as_they_are_typed() -> None:
+    for name in cli._qstep.list_commands(None):  # type: ignore[arg-type]
+        command = cli._qstep.get_command(None, name)  # type: ignore[arg-type]
+        assert command is not None
+        assert [p.name for p in command.params if isinstance(p.default, Path)] == []
+
+
+def test_a_name_that_is_too_long_is_refused_before_the_work() -> None:
+    error = qstep(f"train gridworld --json {'a' * 300}.json").exception
+    assert isinstance(error, FileFormatError)
+    assert str(error).endswith("a.json: cannot be written: File name too long")
+
+
+@pytest.mark.parametrize(
     "words",
     [
         "train gridworld --device nothing --out new/run",

@@ -10,13 +10,21 @@ import click
 from click.core import ParameterSource
 
 from qstep.acting.config import CIRCUITS, Algorithm
-from qstep.cli._options import hyper_options, stack
+from qstep.cli._options import hyper_options, refuse, stack
 from qstep.grid_map import GridMap
 
 if TYPE_CHECKING:
     from qstep.acting.world import World
 
-__all__ = ["DEVICE_ONLY", "acting_options", "grid_named", "limited", "only_for", "use_defaults"]
+__all__ = [
+    "DEVICE_ONLY",
+    "acting_options",
+    "check_config",
+    "grid_named",
+    "limited",
+    "only_for",
+    "use_defaults",
+]
 
 _MAZE: dict[str, dict[str, float | int | str]] = {"gridworld-32x32": {"gamma": 0.99}}
 """At 74 steps from its goal, a gamma of 0.9 leaves less than the resolution of Q8.8."""
@@ -103,13 +111,9 @@ acting_options = stack(
 )
 
 
-def only_for(who: str, ctx: click.Context, options: Iterable[str]) -> None:
+def only_for(who: str, options: Iterable[str]) -> None:
     """Raise UsageError if one of these options, which are for runs in which `who` acts, was given."""
-    for name in options:
-        if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            raise click.UsageError(
-                f"--{name.replace('_', '-')} is for runs in which the {who} acts"
-            )
+    refuse(options, f"is for runs in which the {who} acts")
 
 
 def use_defaults(ctx: click.Context, options: dict[str, Any], world: str, on_host: bool) -> None:
@@ -117,6 +121,12 @@ def use_defaults(ctx: click.Context, options: dict[str, Any], world: str, on_hos
     for name, value in (_HOST_DEFAULTS if on_host else _DEVICE_DEFAULTS).get(world, {}).items():
         if ctx.get_parameter_source(name) in (None, ParameterSource.DEFAULT):
             options[name] = value
+
+
+def check_config(config_file: Path | None) -> None:
+    """Raise UsageError if what the accelerator's file says was given as an option too."""
+    if config_file is not None:
+        refuse(("algorithm", "shared_table", "rounding"), f"is given by --config {config_file}")
 
 
 def limited(world: World | None, max_episode_steps: int | None) -> World | None:

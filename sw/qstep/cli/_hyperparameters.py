@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import Field, fields, replace
+from dataclasses import Field, asdict, fields, replace
 from typing import Any, TypeVar, get_args
 
 import click
@@ -52,13 +52,16 @@ _TYPES: dict[str, Any] = {
 def hyperparameter_options(kind: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return one option for each field of a configuration, with its help from the docstring."""
     said = {**_described(EpsilonSchedule, _EPSILON), **_described(kind)}
+    values = {field.name: getattr(kind(), field.name) for field in fields(kind)}
+    values |= {_EPSILON + name: value for name, value in asdict(values["epsilon"]).items()}
     options = []
     for field in _flat(kind):
         name = field.name if field in fields(kind) else _EPSILON + field.name
-        option = "--" + name.replace("_", "-")
+        option = _option(name)
         attributes = {"type": _TYPES[str(field.type)]} if field.type != "bool" else {}
         switch = f"{option}/--no-{option[2:]}" if field.type == "bool" else option
-        options.append(click.option(switch, default=None, help=said[name], **attributes))
+        words = f"{said[name]}  [default: {_in_words(values[name])}]"
+        options.append(click.option(switch, default=None, help=words, **attributes))
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         for option in reversed(options):
@@ -98,13 +101,30 @@ def _flat(kind: Any) -> list[Field[Any]]:
     return flat
 
 
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _in_words(value: Any) -> str:
+    """Return a default as it is typed."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ",".join(map(str, value)) if isinstance(value, tuple) else f"{value}"
+
+
 def _described(kind: type, prefix: str = "") -> dict[str, str]:
-    """Return what the Parameters section of a docstring says about each name, on one line each."""
+    """Return what the Parameters section of a docstring says about each name, on one line each.
+
+    Where it refers to another field, the help refers to that field's option.
+    """
     text = inspect.getdoc(kind) or ""
     section = re.split(r"^Parameters\n-+\n|^Raises\n-+\n", text, flags=re.MULTILINE)[1]
     entries = re.findall(r"^(\S.*?) : .*\n((?:[ ]+.*\n|\n)*)", section + "\n", re.MULTILINE)
+    named = "|".join(field.name for field in fields(kind))
+    reference = re.compile(f"(?<!`)`({named})`(?!`)")
     return {
-        prefix + name: " ".join(what.replace("`", "").split())
-        for names, what in entries
-        for name in names.split(", ")
+        prefix + name: " ".join(
+            reference.sub(lambda found: _option(prefix + found[1]), what).replace("`", "").split()
+        )
+        for name, what in entries
     }

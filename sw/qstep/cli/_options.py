@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
+from click.core import ParameterSource
 from numpy.typing import NDArray
 
 from qstep.cli._json import json_option
@@ -30,6 +31,7 @@ __all__ = [
     "jobs_option",
     "metrics_option",
     "network_options",
+    "refuse",
     "scheduler_option",
     "seed_option",
     "seeds_option",
@@ -65,6 +67,15 @@ def stack(*options: Callable[[Decorated], Decorated]) -> Callable[[Decorated], D
         return function
 
     return decorate
+
+
+def refuse(parameters: Iterable[str], why: str) -> None:
+    """Raise UsageError if the option of one of these parameters, which has no effect here, was given."""
+    ctx = click.get_current_context()
+    options = {option.name: option.opts[0] for option in ctx.command.params}
+    for name in parameters:
+        if ctx.get_parameter_source(name) not in (None, ParameterSource.DEFAULT):
+            raise click.UsageError(f"{options[name]} {why}")
 
 
 device_option = click.option(

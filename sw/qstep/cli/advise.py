@@ -24,7 +24,11 @@ __all__ = ["command"]
     help="Learning rate, 0..1.  [default: about 0.5; about 1/256 in a world with chance]",
 )
 @click.option(
-    "--gamma", type=FiniteRange(0, 1), default=0.9, show_default=True, help="Discount, below 1."
+    "--gamma",
+    type=FiniteRange(0, 1, max_open=True),
+    default=0.9,
+    show_default=True,
+    help="Discount, 0 to below 1.",
 )
 @click.option(
     "--steps", type=int, help="Steps of each of 5 agents.  [default: depends on the world's size]"
@@ -45,7 +49,7 @@ __all__ = ["command"]
     "--plot",
     "plot_file",
     type=click.Path(path_type=Path),
-    default=Path("build/advise.png"),
+    default="build/advise.png",
     show_default=True,
     help="Picture of the outcomes of all formats: .png, .svg, .pdf or .jpg.",
 )

@@ -9,7 +9,7 @@ import click
 
 from qstep.bench.systems import NAMES, TABLES
 from qstep.cli._json import JsonOutput, json_option
-from qstep.cli._options import torch_device_option
+from qstep.cli._options import refuse, torch_device_option
 from qstep.cli._room import room_for
 from qstep.plotting import picture_format, write_pictures
 
@@ -72,6 +72,8 @@ def command(
 
     if plot_file is not None:
         picture_format(plot_file)
+    if not set(names) & set(TABLES):
+        refuse(["reports"], f"needs a system that fills a table: {', '.join(TABLES)}")
     builds = load_reports(reports)
     systems = [load(name, torch_device) for name in names]
     rounds, seconds = (3, 0.1) if quick else (9, 0.5)

@@ -8,7 +8,7 @@ import click
 
 from qstep.cli._interrupt import command_line, on_interrupt
 from qstep.cli._json import JsonOutput, json_option
-from qstep.cli._options import BITSTREAMS, scheduler_option, seeds_option
+from qstep.cli._options import BITSTREAMS, refuse, scheduler_option, seeds_option
 from qstep.cli._room import room_for
 from qstep.config import Config
 
@@ -36,7 +36,7 @@ __all__ = ["command"]
     "--out",
     "folder",
     type=click.Path(path_type=Path),
-    default=BITSTREAMS,
+    default=str(BITSTREAMS),
     show_default=True,
     help="Folder to write to.",
 )
@@ -67,6 +67,8 @@ def command(
     from qstep_fpga.render import render
     from qstep_fpga.workers import workers
 
+    if scheduler is not None:
+        refuse(["jobs"], "is for this computer: --scheduler has workers of its own")
     chosen = load(board)
     config = chosen.config if config_file is None else Config.from_toml(config_file)
     who = workers([chosen], jobs, scheduler)

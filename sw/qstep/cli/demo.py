@@ -24,7 +24,7 @@ __all__ = ["command"]
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
-    default=Path("build/demo"),
+    default="build/demo",
     show_default=True,
     help="Folder for the picture.",
 )

@@ -30,7 +30,8 @@ def command(**options: Any) -> None:
     ENVIRONMENT is cartpole, snake (with the flood fill), snake-features (without it), a grid world by
     its name or map (.txt), a world file (.npz), or a Gymnasium id (module:id if a module registers it,
     also one in the current folder) whose observations are a Box of floats or a Discrete and whose
-    actions are a Discrete. Every environment has its own default hyperparameters.
+    actions are a Discrete. The defaults of hyperparameters are those below, except for cartpole and the
+    two kinds of snake, which have their own.
 
     The folder gets network.safetensors, history.json, learning_curve.png and, with the fast form on
     cartpole and snake, checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint with the

@@ -51,7 +51,7 @@ def _axis(name: str, what: str, own: str) -> Callable[[Callable[..., Any]], Call
     "--plot",
     "plot_file",
     type=click.Path(path_type=Path),
-    default=Path("build/explore.png"),
+    default="build/explore.png",
     show_default=True,
     help="Picture of area against updates a second: .png, .svg, .pdf or .jpg.",
 )

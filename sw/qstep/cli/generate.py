@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from qstep import cache, extras
-from qstep.cli._options import config_from, config_options
+from qstep.cli._options import config_from, config_options, refuse
 from qstep.files import write_atomically
 
 __all__ = ["command"]
@@ -38,6 +38,8 @@ def command(folder: Path, bus: str | None, stream_bytes: str, **geometry: Any) -
     a UART, and the hand-written SystemVerilog that both instantiate. With --bus axi it gets qstep_axi.sv
     instead, with a C header and an HTML page of its registers.
     """
+    if bus is None:
+        refuse(["stream_bytes"], "needs --bus: without one, the device has byte streams")
     config = config_from(**geometry)
 
     from qstep_rtl import sources

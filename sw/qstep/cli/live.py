@@ -14,6 +14,7 @@ from qstep.acting.config import CIRCUITS
 from qstep.cli._acting import (
     DEVICE_ONLY,
     acting_options,
+    check_config,
     grid_named,
     limited,
     only_for,
@@ -84,6 +85,8 @@ def command(
 
     with contextlib.ExitStack() as held:
         world = _world(name, options.pop("max_episode_steps"))
+        if world is not None:
+            check_config(options["config_file"])
         use_defaults(ctx, options, name, on_host=world is None)
         if world is None:
             run, what = _host_run(held, ctx, name, url, **options)
@@ -185,7 +188,7 @@ def _host_run(
     from qstep.learn.train import Plan
     from qstep.watch.host_run import HostRun
 
-    only_for("device", ctx, DEVICE_ONLY)
+    only_for("device", DEVICE_ONLY)
     mode = None if rounding is None else Rounding.parse(rounding)
     config = configuration(name, config_file, number_format, mode)
     device = held.enter_context(open_device(url, config))

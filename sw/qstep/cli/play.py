@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from qstep.cli._json import JsonOutput, json_option
-from qstep.cli._options import FiniteRange, agent_option, seed_option, table_of
+from qstep.cli._options import FiniteRange, agent_option, refuse, seed_option, table_of
 from qstep.cli._room import room_for
 from qstep.errors import EnvironmentSpaceError, TableError, WorldError
 from qstep.table import TableWorld, load_table, table_config, table_world
@@ -76,6 +76,8 @@ def command(
     from qstep.envs import make, table_size
     from qstep.learn.evaluate import MAX_SEED, evaluate
 
+    if watch is False:
+        refuse(["delay"], "needs --watch: it is the time between the steps shown")
     config = table_config(table_file)
     q = table_of(config, load_table(table_file, config), agent, table_file)
     learnt_in = table_world(table_file)

@@ -21,8 +21,8 @@ def command(**options: Any) -> None:
     """Learn an environment with parallelised Q-learning.
 
     ENVIRONMENT is one that `qstep dqn` accepts. PQN uses many environments at once, a network with layer
-    normalisation and lambda returns, but no replay memory and no target network. Every environment has
-    its own default hyperparameters.
+    normalisation and lambda returns, but no replay memory and no target network. The
+    defaults of hyperparameters are those below, except for the two kinds of snake, which have their own.
 
     The folder gets network.safetensors, history.json, learning_curve.png and, on cartpole and snake,
     checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint with the same device and version

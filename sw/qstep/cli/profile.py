@@ -10,7 +10,7 @@ import click
 from qstep.bench.machine import machine, today, versions
 from qstep.bench.profilers import TOOLS, Profile, profile
 from qstep.cli._json import JsonOutput, json_option
-from qstep.cli._options import FiniteRange, torch_device_option
+from qstep.cli._options import FiniteRange, refuse, torch_device_option
 from qstep.cli._room import room_for
 from qstep.files import write_atomically
 
@@ -40,7 +40,7 @@ __all__ = ["command"]
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
-    default=Path("build/profile"),
+    default="build/profile",
     show_default=True,
     help="Folder for the profile.",
 )
@@ -73,6 +73,7 @@ def command(
     from qstep.cli._console import console
 
     if backend is None:
+        refuse(["tool", "seconds", "top", "out", "json_output"], "needs a BACKEND")
         for name in systems.PROFILED:
             for form in systems.load(name, torch_device).forms:
                 click.echo(f"{form.name:26}{name}: {form.what}")

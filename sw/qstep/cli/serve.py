@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from qstep.cli._json import JsonOutput, json_option
-from qstep.cli._options import config_from, config_options
+from qstep.cli._options import config_from, config_options, refuse
 from qstep.cli._room import room_for
 
 __all__ = ["command"]
@@ -33,6 +33,8 @@ def command(link: str, port: int, uart: bool, json_output: JsonOutput, **geometr
     Table and counters are kept from one client to the next. A TCP port serves one client at a time: the
     next one waits until the first has left or has been silent for a second, then takes its place.
     """
+    if link != "tcp":
+        refuse(["port"], "needs --link tcp: a pseudo-terminal has no TCP port")
     config = config_from(**geometry)
 
     from qstep_sim.port import SimPort

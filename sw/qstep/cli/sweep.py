@@ -14,6 +14,7 @@ from qstep.cli._options import (
     device_option,
     folder_options,
     jobs_option,
+    refuse,
     scheduler_option,
 )
 from qstep.fixed import Rounding
@@ -25,13 +26,16 @@ _SEEDS = 5
 
 def _numbers(_: click.Context, __: click.Parameter, text: str | None) -> list[float] | None:
     try:
-        return None if text is None else [float(word) for word in text.split(",") if word.strip()]
+        return None if text is None else [float(word) for word in text.split(",")]
     except ValueError:
         raise click.BadParameter(f"{text!r} is not a list of numbers such as 0.1,0.5") from None
 
 
 def _words(_: click.Context, __: click.Parameter, text: str | None) -> list[str] | None:
-    return None if text is None else [word.strip() for word in text.split(",") if word.strip()]
+    words = None if text is None else [word.strip() for word in text.split(",")]
+    if words is not None and "" in words:
+        raise click.BadParameter(f"{text!r} has an empty place between commas")
+    return words
 
 
 def _axis(
@@ -167,6 +171,12 @@ def command(
         raise click.UsageError(
             "--scheduler is for the model: a device is attached to this computer"
         )
+    if scheduler is not None or not is_model(url):
+        refuse(["jobs"], "is for the model on this computer")
+    if is_model(url):
+        refuse(["agents"], "is for a simulation or a board: on the model, agents run on all cores")
+    if random is None:
+        refuse(["random_seed"], "needs --random")
     named = World.named(world)
     axes: dict[str, Any] = {"alphas": alpha, "gammas": gamma}
     plan = sweep_plan(

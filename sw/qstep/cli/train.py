@@ -9,7 +9,14 @@ import click
 from click.core import ParameterSource
 
 from qstep.acting.config import CIRCUITS
-from qstep.cli._acting import DEVICE_ONLY, acting_options, limited, only_for, use_defaults
+from qstep.cli._acting import (
+    DEVICE_ONLY,
+    acting_options,
+    check_config,
+    limited,
+    only_for,
+    use_defaults,
+)
 from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import (
     config_from,
@@ -146,9 +153,11 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
                 raise
     on_host = world is None and not is_circuit
     others = (*DEVICE_ONLY, "steps", "trace") if on_host else _HOST_ONLY
-    only_for("device" if on_host else "host", ctx, others)
+    only_for("device" if on_host else "host", others)
     for name in others:
         del options[name]
+    if not on_host:
+        check_config(options["config_file"])
     use_defaults(ctx, options, env_id, on_host)
     if on_host:
         _act_on_host(env_id, **options)

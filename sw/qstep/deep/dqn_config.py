@@ -26,7 +26,8 @@ class DqnConfig:
     hidden : tuple of int
         Units of each hidden layer.
     variant : {"single", "target", "double"}
-        Variant of the loss, see `q_loss_plain`.
+        Where the target values come from: the online network, the target network, or its values of
+        the actions that the online network prefers (Double DQN).
     gamma : float
         Discount, 0..1.
     reward_scale : float
@@ -45,12 +46,14 @@ class DqnConfig:
         Steps of all environments between two moves of the target network, 1 or more.
     tau : float
         How far the target moves towards the online network: 1 copies it, less is a moving average.
-    learning_rate, final_learning_rate : float
-        Learning rate at the first and at the last step; linear in between.
+    learning_rate : float
+        Learning rate at the first step; it then changes linearly.
+    final_learning_rate : float
+        Learning rate at the last step.
     epsilon : EpsilonSchedule
         Exploration, by steps.
     prioritised : bool
-        Replay transitions with large errors more often, see `prioritised`.
+        Replay transitions with large errors more often.
     seed : int
         Seed of everything that is drawn, including the network's initial parameters.
 

@@ -33,8 +33,10 @@ class PqnConfig:
         Passes over each rollout.
     num_minibatches : int
         Pieces of a rollout, one update each; at most N * H on N environments.
-    learning_rate, final_learning_rate : float
-        Learning rate at the first and at the last step; linear in between.
+    learning_rate : float
+        Learning rate at the first step; it then changes linearly.
+    final_learning_rate : float
+        Learning rate at the last step.
     max_grad_norm : float
         A longer gradient is shortened to this; above 0.
     epsilon : EpsilonSchedule

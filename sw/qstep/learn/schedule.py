@@ -19,8 +19,10 @@ class EpsilonSchedule:
 
     Parameters
     ----------
-    start, end : float
-        First and last epsilon, 0..1; `end` is not above `start`.
+    start : float
+        First epsilon, 0..1.
+    end : float
+        Last epsilon, 0..1, and at most `start`.
     share : float
         Share of the run during which epsilon falls, 0..1; 0 means `end` from the beginning.
 
