@@ -20,10 +20,13 @@ from qstep.checks import integer, real, shown
 from qstep.errors import ConfigError
 from qstep.learn.schedule import check_falling
 
-__all__ = ["EPSILON_BITS", "KINDS", "UNITS", "Epsilon", "EpsilonCode", "threshold"]
+__all__ = ["EPSILON_BITS", "KINDS", "MOST_OVER", "UNITS", "Epsilon", "EpsilonCode", "threshold"]
 
 EPSILON_BITS = 24
 """Fractional bits of epsilon on the device: 1 is 2^24."""
+
+MOST_OVER = 1 << 32
+"""Most units in which an epsilon can fall."""
 
 KINDS = ("constant", "linear", "exponential")
 UNITS = ("steps", "episodes")
@@ -103,7 +106,7 @@ class Epsilon:
                 raise ConfigError(
                     f"epsilon {name} is {shown(given)}; it must be one of {', '.join(names)}"
                 )
-        object.__setattr__(self, "over", integer("epsilon over", self.over, 1, 1 << 32))
+        object.__setattr__(self, "over", integer("epsilon over", self.over, 1, MOST_OVER))
         if self.kind != "constant":
             check_falling(self.start, self.end)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from qstep.acting.agent import AgentSettings
 from qstep.acting.checks import check_types
 from qstep.acting.config import CIRCUITS, LANE_AGENTS, MOST_AGENTS, MOST_LANES, Algorithm
-from qstep.acting.epsilon import EPSILON_BITS, Epsilon
+from qstep.acting.epsilon import EPSILON_BITS, MOST_OVER, Epsilon
 from qstep.acting.reach import endless
 from qstep.acting.training import Budget
 from qstep.acting.world import World
@@ -156,6 +156,11 @@ def falling_epsilon(budget: Budget, start: float, end: float, share: float) -> E
     over = int(schedule.share * budget.length)
     if over == 0 or schedule.start == schedule.end:
         return Epsilon(schedule.end)
+    if over > MOST_OVER:
+        raise ConfigError(
+            f"epsilon share is {schedule.share:g}, which is {over} of the {budget.length} "
+            f"{budget.unit}; it must be {MOST_OVER} {budget.unit} at most"
+        )
     return Epsilon(schedule.start, schedule.end, "linear", over, budget.unit)
 
 

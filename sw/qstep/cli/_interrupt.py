@@ -133,6 +133,7 @@ def _what_is_there() -> str:
     """Return what is true of any command: which files it wrote, or that it wrote none."""
     if written:
         return f"; written: {', '.join(dict.fromkeys(map(str, written)))}"
-    if "--resume" in click.get_current_context().meta[TYPED]:
+    typed = click.get_current_context().meta[TYPED]
+    if "--resume" in typed:
         return f"; the checkpoint is unchanged; to resume, run: {command_line()}"
-    return "; nothing is kept"
+    return "; no file was changed" if "--overwrite" in typed else "; nothing is kept"
