@@ -180,7 +180,8 @@ class Page:
                 if not self._asked[name].done():
                     continue
                 error = self._asked.pop(name).exception()
-                self._refused.update(text=html.escape(str(error or "")), visible=error is not None)
+                refused = isinstance(error, ConfigError)  # any other has a tile
+                self._refused.update(text=html.escape(str(error)), visible=refused)
             if name in self._wished:
                 self._asked[name] = self._ask(name, self._wished.pop(name))
             elif control.value != has[name]:
@@ -311,9 +312,6 @@ class Page:
         if best is not None and last is not None and last.value:
             near = sum(value >= best - _NEAR * abs(best) for value in last.value)
             tiles["within 1 % of the optimum"] = f"{near} of {len(last.value)}"
-        for done in self._asked.values():
-            if done.done() and isinstance(error := done.exception(), ConfigError):
-                tiles["refused"] = html.escape(str(error))
         if self._controller.error is not None:
             tiles["the device failed"] = html.escape(str(self._controller.error))
         cells = (
