@@ -68,25 +68,33 @@ def value_range(
     horizon : int
         Steps of an episode without a limit, for values that have no bound.
     """
-    shape = world.states, world.actions
-    reached = world.visited(np.ones(shape, np.bool_))
     low, high = min(0.0, float(world.reward.min())), max(0.0, float(world.reward.max()))
-    reward = np.add.reduceat(world.probability * world.reward, world.first).reshape(shape)
-    weight = discount * world.probability * ~world.terminated
+    reached = world.visited(np.ones((world.states, world.actions), np.bool_))
+    states, number = int(reached.sum()), np.cumsum(reached) - 1
+    # By action, then by state, so that the maximum over actions is one of whole arrays.
+    rows = np.lexsort((world.state, world.action))
+    rows = rows[reached[world.state[rows]]]
+    pair = world.action[rows] * states + number[world.state[rows]]
+    first = np.searchsorted(pair, np.arange(world.actions * states))
+    probability, ends = world.probability[rows], world.terminated[rows]
+    reward = np.add.reduceat(probability * world.reward[rows], first)
+    weight = discount * probability * ~ends
+    following = np.where(ends, 0, number[world.next_state[rows]])
     steps = world.max_episode_steps or horizon
-    most = min(_MOST_SWEEPS, max(_SWEEPS, _MOST_OUTCOMES // len(weight)))
-    values: NDArray[np.float64] = np.zeros(world.states)
+    most = min(_MOST_SWEEPS, max(_SWEEPS, _MOST_OUTCOMES // len(rows)))
+    values: NDArray[np.float64] = np.zeros(states)
     within = low, high
     done = 0
     while True:
         sizes = []
         for _ in range(max(_SWEEPS, done)):
-            q = np.add.reduceat(weight * values[world.next_state], world.first).reshape(shape)
-            q += reward
-            new = (1 - epsilon) * q.max(axis=1) + epsilon * q.mean(axis=1)
-            change, values = (new - values)[reached], new
+            q = (np.add.reduceat(weight * values[following], first) + reward).reshape(-1, states)
+            new = q.max(axis=0)
+            if epsilon:
+                new = (1 - epsilon) * new + epsilon * q.mean(axis=0)
+            change, values = new - values, new
             sizes.append(float(abs(change).max()))
-            low, high = min(low, float(q[reached].min())), max(high, float(q[reached].max()))
+            low, high = min(low, float(q.min())), max(high, float(q.max()))
             done += 1
             if done == steps:
                 within = low, high
@@ -100,10 +108,10 @@ def value_range(
             left = ratio / (1 - ratio)
             if done >= most or max(-down, up) * left <= _PRECISION * scale:
                 return ValueRange(low + down * left, high + up * left)
-        elif done >= reached.sum():  # a path to an end would have been found
+        elif done >= states:  # a path to an end would have been found
             if done < steps:
                 within = low + down * (steps - done), high + up * (steps - done)
             return ValueRange(*within, steps)
         elif done >= most:
-            left = int(reached.sum()) - done
+            left = states - done
             return ValueRange(low + down * left, high + up * left)
