@@ -9,10 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from rich.progress import Progress
 from rich.table import Table
 
+from qstep import cli, extras
 from qstep.cli import _console
+from qstep.cli._json import JsonOutput
+from qstep.errors import DrawingError, FileFormatError
 
 pytestmark = pytest.mark.unit
 
@@ -78,6 +82,56 @@ def test_a_drawing_that_fails_comes_after_all_else(act: str, tmp_path: Path) -> 
     assert f"table: {files['table']}\n" in done.stdout
     missing = {name for name, file in files.items() if not Path(file).exists()}
     assert missing == {"learning curve", "policy"}
+
+
+@pytest.mark.parametrize(
+    ("words", "draw", "told"),
+    [
+        (
+            "sweep gridworld --alpha 0.5 --gamma 0.9 --seeds 1 --steps 200 --jobs 1 --out {}/run",
+            "qstep.acting.sweep_views.draw_map",
+            "train the best: ",
+        ),
+        (
+            "advise gridworld --width 8 --steps 500 --plot {}/a.png",
+            "qstep.acting.advise_views.draw",
+            "",
+        ),
+        ("agents --updates 2000 --out {}/run", "qstep.cli._agents.draw_policy", "results: "),
+        (
+            "dqn cartpole --total-timesteps 300 --seeds 2 --out {}/run",
+            "qstep.deep.summary.draw_learning_curve",
+            "2 seeds: ",
+        ),
+        ("matmul --sizes 2 --rounds 1 --plot {}/a.png", "qstep.bench.matmul.draw", "cpu: "),
+    ],
+    ids=lambda value: value.partition(" ")[0],
+)
+def test_a_drawing_that_fails_costs_no_command_its_results(
+    words: str, draw: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise IndexError("no data")
+
+    extras.load(draw.rpartition(".")[0], "torch")
+    monkeypatch.setattr(draw, fail)
+    file = tmp_path / "report.json"
+    done = CliRunner().invoke(cli._qstep, [*words.format(tmp_path).split(), "--json", str(file)])
+    assert isinstance(done.exception, DrawingError)
+    assert (
+        str(done.exception).count("cannot be drawn: IndexError: no data")
+        == (told == "2 seeds: ") + 1
+    )
+    assert told in done.output
+    assert json.loads(file.read_text(encoding="utf-8"))
+
+
+def test_a_file_of_json_that_cannot_be_written_leaves_the_text(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(FileFormatError, match="/dev/full: cannot be written"):
+        JsonOutput(file=FULL).tell({}, lambda: print("in words"))
+    assert capsys.readouterr().out == "in words\n"
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "ascii"])

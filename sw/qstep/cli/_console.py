@@ -39,12 +39,14 @@ def run_bar() -> Progress:
 
 
 def task_bar() -> Progress:
-    """Return a progress bar on stderr that is erased at the end."""
+    """Return a progress bar on stderr that is erased at the end, and not shown without a terminal."""
+    out = console(stderr=True)
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         TaskProgressColumn(),
         TimeRemainingColumn(),
-        console=console(stderr=True),
+        console=out,
         transient=True,
+        disable=not out.is_terminal,
     )

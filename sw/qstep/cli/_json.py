@@ -35,18 +35,22 @@ class JsonOutput:
     def tell(self, report: Any, in_words: Callable[[], object], indent: int | None = 2) -> None:
         """Write plain values as JSON where they belong; call `in_words` to print the same as text.
 
+        The file comes first; if it cannot be written, the text is printed all the same.
+
         Raises
         ------
         FileFormatError
             The file cannot be written.
         """
         text = json_text(report, indent)
-        if self.on_stdout:
-            click.echo(text)
-        else:
-            in_words()
-        if self.file is not None:
-            write_atomically(self.file, f"{text}\n".encode())
+        try:
+            if self.file is not None:
+                write_atomically(self.file, f"{text}\n".encode())
+        finally:
+            if self.on_stdout:
+                click.echo(text)
+            else:
+                in_words()
 
 
 def json_option(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

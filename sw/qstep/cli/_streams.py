@@ -8,6 +8,7 @@ as ``head`` does. A failed stderr changes nothing. A stream that is closed from 
 
 from __future__ import annotations
 
+import codecs
 import errno
 import io
 import os
@@ -19,6 +20,22 @@ from typing import Any, TextIO
 import click
 
 __all__ = ["guarded_streams"]
+
+
+_PLAIN = f"{__name__}.plain"
+"""The name of the error handler that writes a character as ASCII."""
+
+_SIMILAR = {"↑": "^", "↓": "v", "←": "<", "→": ">", "…": "...", "µ": "u", "×": "x"}
+
+
+def _in_ascii(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Return a similar ASCII character, or an escape sequence."""
+    if isinstance(error, UnicodeEncodeError) and error.object[error.start] in _SIMILAR:
+        return _SIMILAR[error.object[error.start]], error.start + 1
+    return codecs.backslashreplace_errors(error)
+
+
+codecs.register_error(_PLAIN, _in_ascii)
 
 
 class _Forgiving(io.FileIO):
@@ -65,10 +82,10 @@ def _open_closed() -> None:
 
 
 def _text(raw: _Forgiving, before: TextIO | Any) -> TextIO:
-    """Return a text stream like the one before; characters that its encoding lacks are escaped."""
+    """Return a text stream like the one before, for characters that its encoding lacks as well."""
     return io.TextIOWrapper(
         io.BufferedWriter(raw),
         encoding=getattr(before, "encoding", "utf-8"),
-        errors="backslashreplace",
+        errors=_PLAIN,
         line_buffering=getattr(before, "line_buffering", False) or raw.fileno() == 2,
     )
