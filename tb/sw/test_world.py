@@ -263,11 +263,22 @@ def test_an_environment_without_a_table_says_so(name: str, inner: str) -> None:
 
 
 class Tabled(gym.Env[Any, Any]):
-    """Claims to have a table."""
+    """Has a table, and plays by it unless it is told otherwise."""
 
-    def __init__(self, table: Any, first: int = 0) -> None:
+    def __init__(self, table: Any, first: int = 0, reward: float = 0.0, start: int = 0) -> None:
         self.P, self.initial_state_distrib = table, [1.0, 0.0]
         self.observation_space, self.action_space = Discrete(2), Discrete(2, start=first)
+        self.bonus, self.first_index = reward, start
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.state = sorted(self.P)[self.first_index]
+        return self.state, {}
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        rows = self.P[self.state][action]
+        _, self.state, reward, ended = rows[self.np_random.integers(len(rows))]
+        return self.state, reward + self.bonus, ended, False, {}
 
 
 PAIR = {0: [(0.5, 1, 0.0, True), (0.5, 1, 0, True)], 1: [(1.0, 0, 1, False)]}
@@ -348,6 +359,14 @@ def fickle() -> gym.Env[Any, Any]:
             "CliffWalkingEnv was made with gusts, and it is not known whether the transition",
         ),
         (patched(), "FrozenLakeEnv replaces reset of FrozenLakeEnv, so its transition table may"),
+        (
+            Tabled({0: PAIR, 1: PAIR}, reward=1.5),
+            r"step gave state [01], reward [12].5, terminated \w+ for action [01] in state 0, which",
+        ),
+        (
+            Tabled({0: PAIR, 1: PAIR}, start=1),
+            "Tabled: reset gave state 1, in which no episode starts",
+        ),
     ],
     ids=lambda own: "" if isinstance(own, str) else type(own).__name__,
 )

@@ -167,8 +167,8 @@ class World:
         """Extract the world, with its limit of steps, from an environment that has a transition table.
 
         Such environments are :class:`~qstep.envs.GridWorld` and those with Gymnasium's transition table,
-        ``P`` and ``initial_state_distrib``: Gymnasium's own FrozenLake, CliffWalking and Taxi, and any
-        class of another kind, which declares by these attributes that it plays by them.
+        ``P`` and ``initial_state_distrib``: Gymnasium's own FrozenLake, CliffWalking and Taxi, and
+        classes of another kind, which are reset and tried for 1000 steps.
 
         Raises
         ------
@@ -176,11 +176,14 @@ class World:
             There is no table.
         WorldError
             The table is not a world. Or it is not known to be the game: a subclass replaces `step` or
-            `reset`, Taxi has a `fickle_passenger`, or a wrapper may change what is played.
+            `reset`, Taxi has a `fickle_passenger`, a class of another kind leaves its table while it is
+            tried, or a wrapper may change what is played.
         """
-        from qstep.acting.world_env import arrays_of
+        from qstep.acting.world_env import arrays_of, check_game
 
-        return cls._of(*arrays_of(env))
+        world = cls._of(*arrays_of(env))
+        check_game(env, world)
+        return world
 
     @classmethod
     def from_file(cls, path: str | Path) -> Self:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 import numpy as np
@@ -18,7 +18,10 @@ from qstep.envs.gridworld import GridWorld
 from qstep.envs.table_env import TableEnv
 from qstep.errors import NoTableError, WorldError
 
-__all__ = ["arrays_of"]
+if TYPE_CHECKING:
+    from qstep.acting.world import World
+
+__all__ = ["arrays_of", "check_game"]
 
 Arrays = tuple[dict[str, Any], dict[str, Any], int, int, int]
 """Outcomes, start states, the numbers of states and actions, and the limit of steps."""
@@ -49,6 +52,8 @@ _NEUTRAL = (
     wrappers.TimeLimit,
 )
 """Wrappers that leave actions, observations, rewards and terminations as they are."""
+
+_TRIED_STEPS = 1000
 
 
 def arrays_of(env: gym.Env[Any, Any]) -> Arrays:
@@ -111,12 +116,39 @@ def arrays_of(env: gym.Env[Any, Any]) -> Arrays:
     return outcomes, starts, states, actions, limit
 
 
-def _check_step(inner: gym.Env[Any, Any]) -> None:
-    """Raise WorldError if an environment of a known class does not play by its table.
+def check_game(env: gym.Env[Any, Any], world: World) -> None:
+    """Raise WorldError if an environment of an unknown class leaves its table while it is tried.
 
-    An environment of any other class declares by its attributes `P` and `initial_state_distrib` that it
-    does.
+    It is reset and takes 1000 random actions. Known classes have been read instead.
     """
+    inner = env.unwrapped
+    if isinstance(inner, tuple(_KNOWN)):
+        return
+    columns = world.state, world.action, world.next_state, world.reward, world.terminated
+    known = set(zip(*(column.tolist() for column in columns), strict=True))
+    starts = set(world.start_state.tolist())
+    name, draw = type(inner).__name__, np.random.default_rng(0)
+    game, state = CheckedEnv(inner, name), -1
+    for tried in range(_TRIED_STEPS):
+        if state < 0:
+            state, _ = game.reset(seed=None if tried else 0)
+            if state not in starts:
+                raise WorldError(
+                    f"{name}: reset gave state {state}, in which no episode starts according to "
+                    f"initial_state_distrib; {_INSTEAD}"
+                )
+        action = int(draw.integers(world.actions))
+        following, reward, terminated, truncated, _ = game.step(action)
+        if (state, action, following, reward, terminated) not in known:
+            raise WorldError(
+                f"{name}: step gave state {following}, reward {reward:g}, terminated {terminated} for "
+                f"action {action} in state {state}, which its P does not contain; {_INSTEAD}"
+            )
+        state = -1 if terminated or truncated else following
+
+
+def _check_step(inner: gym.Env[Any, Any]) -> None:
+    """Raise WorldError if an environment of a known class does not play by its table."""
     for known, arguments in _KNOWN.items():
         if not isinstance(inner, known):
             continue
