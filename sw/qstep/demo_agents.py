@@ -75,7 +75,9 @@ def on_model() -> tuple[TrainingResult, NDArray[np.float64]]:
     assert plan.world is not None
     greedy = []
     with closing(open_agents("model", plan.config, plan.loaded, plan.settings)) as device:
-        training = Training(device, plan.world, [own.gamma for own in plan.settings], plan.budget)
+        training = Training(
+            device, plan.world, [own.discount for own in plan.settings], plan.budget
+        )
         for _ in training:
             table = training.checkpoint.arrays["table"]
             policies = policy_table(plan.config, table).argmax(axis=-1)

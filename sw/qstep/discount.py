@@ -78,7 +78,7 @@ def warn_of_discounts(pairs: Iterable[tuple[float, float]]) -> None:
         if differs(*pair):
             off.append(pair)
     if off:
-        more = f" (likewise {len(off) - 1} more pairs of alpha and gamma)" if off[1:] else ""
+        more = f" (pairs like it: {len(off)})" if off[1:] else ""
         message = f"{_learned(*off[0])}{more}; {_remedy(*off[0])}"
         warnings.warn(message, PrecisionWarning, stacklevel=3)
 

@@ -96,6 +96,14 @@ def test_gamma_that_would_be_learned_as_0_or_1_is_refused(
         warn_of_discounts([(0.5, 0.9), (alpha, gamma)])
 
 
+def test_many_pairs_are_told_in_one_line() -> None:
+    with pytest.warns(
+        PrecisionWarning, match=r"15 fractional bits \(pairs like it: 3\); use"
+    ) as said:
+        warn_of_discounts([(0.5, 0.9), *((alpha, 0.9) for alpha in (2**-12, 2**-12, 2**-9, 2**-8))])
+    assert len(said) == 1
+
+
 def test_gamma_that_is_learned_to_1_percent_is_not_remarked() -> None:
     warn_of_discounts([(0.5, 0.9), (0.1, 0.99), (2**-15, 1.0), (0.5, 1e-9), (2**-15, 0.0)])
 

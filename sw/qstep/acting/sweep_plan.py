@@ -38,6 +38,7 @@ AXES = ("alpha", "gamma", "epsilon", "algorithm", "format")
 _MOST_AGENTS = 1 << 20
 _DIGITS = 3
 """Significant digits of a drawn value."""
+
 Value = TypeVar("Value")
 
 
