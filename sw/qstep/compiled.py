@@ -34,19 +34,31 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]: ...
 def compiled(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     """Compile a function of this package in Numba's nopython mode, releasing Python's lock.
 
-    Use it as ``@compiled``, or with options of :func:`numba.njit` as ``@compiled(fastmath=True)``.
+    Use it as ``@compiled``, or with options of :func:`numba.njit` as ``@compiled(fastmath=True)``. With
+    ``noalias=True`` no two of the arrays that it is given may share memory, as with C's ``restrict``:
+    loops over them may then become vector instructions.
     """
     if function is None:
         return partial(compiled, **options)
+    noalias = options.pop("noalias", False)
     made = njit(nogil=True, **options)(function)
-    if is_jitted(made) and _enable_caching(made):  # the first is false with NUMBA_DISABLE_JIT
-        # Numba has no public access to this; if a later version renames it, this fails at once.
+    # Numba has no public access to what follows; if a later version renames it, this fails at once.
+    if is_jitted(made) and noalias:  # the first is false with NUMBA_DISABLE_JIT
+        made._compiler._customize_flags = partial(_no_alias, made._compiler._customize_flags)
+    if is_jitted(made) and _enable_caching(made):
         index = made._cache._cache_file
         index._source_stamp = (
             index._source_stamp,
             _text_behind(Path(function.__code__.co_filename)),
         )
     return made
+
+
+def _no_alias(customize: Callable[[Any], Any], flags: Any) -> Any:
+    flags = customize(flags)
+    assert flags.noalias is False
+    flags.noalias = True
+    return flags
 
 
 def cache_of_compiled() -> Path | None:

@@ -25,6 +25,8 @@ pytestmark = pytest.mark.unit
 ACTIONS = 3  # one loop is compiled for each number and algorithm
 
 SEEDS = st.integers(0, 2**64 - 1)
+AGENTS = st.sampled_from([1, 2, 3, 7, 16, 17, 25])
+"""One after the other, in blocks of 8 and 16 lanes, with lanes left over, and several of these."""
 Pair = tuple[ActingModel, FastActingModel]
 
 
@@ -43,7 +45,7 @@ def epsilons() -> st.SearchStrategy[Epsilon]:
 @st.composite
 def pairs(draw: st.DrawFn) -> Pair:
     acting = Acting(
-        agents=draw(st.integers(1, 3)),
+        agents=draw(AGENTS),
         algorithm=draw(st.sampled_from(Algorithm)),
         shared_table=draw(st.booleans()),
         outcomes=draw(st.sampled_from([1, 2, 8])),
@@ -165,6 +167,34 @@ def test_models_are_equal_after_25000_steps(algorithm: Algorithm) -> None:
         thread.submit(fast.run, 12_500).result()
     assert_equal(plain, fast)
     assert all(count.saturations and count.truncations for count in fast.counters)
+
+
+def test_every_number_of_agents_equals_the_plain_model() -> None:
+    for agents in range(1, 71):
+        config = Config(
+            5, ACTIONS, QFormat(4, 4), acting=Acting(agents=agents, outcomes=2, starts=2)
+        )
+        world = random_world(config, 3, agents)
+        own = [
+            AgentSettings(0.9 - 0.01 * k, 0.9, Epsilon(0.9, 0.1, KINDS[k % 3], 5), k)
+            for k in range(agents)
+        ]
+        plain, fast = ActingModel(config, world, own), FastActingModel(config, world, own)
+        list(plain.run(12))
+        fast.run(5)
+        fast.run(7)
+        assert_equal(plain, fast)
+
+
+def test_counters_and_returns_of_a_long_run_do_not_wrap() -> None:
+    """32 bits hold neither the return of 16 agents' 2^18 steps nor that of 2^17 of them."""
+    config = Config(2, ACTIONS, QFormat(16, 0), acting=Acting(agents=17))
+    world = random_world(config, 0, 3)
+    world.reward[...] = config.format.minimum
+    fast = FastActingModel(config, world, [AgentSettings()] * 17)
+    fast.run(1 << 18)
+    steps, returns = (1 << 18), (1 << 18) * config.format.minimum
+    assert {(count.steps, count.return_sum) for count in fast.counters} == {(steps, returns)}
 
 
 @pytest.mark.parametrize(

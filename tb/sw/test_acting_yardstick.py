@@ -9,10 +9,11 @@ from qstep.acting.agent import AgentSettings
 from qstep.acting.epsilon import Epsilon
 from qstep.acting.fast_model import FastActingModel
 from qstep.acting.world import World
-from qstep.bench.acting_yardstick import ActingYardstick
+from qstep.bench.acting_yardstick import ActingYardstick, VectorYardstick
 from qstep.bench.checks import WrongTableError
 from qstep.bench.systems import acting
 from qstep.config import Config
+from qstep.errors import ConfigError
 
 pytestmark = pytest.mark.unit
 
@@ -23,22 +24,33 @@ def begun(world: str, agents: int) -> FastActingModel:
     """Agents of several settings, which saturate, after their first step."""
     named = World.named(world)
     config = Config(named.states, named.actions, "Q6.8", acting=named.acting(agents=agents))  # type: ignore[arg-type]
-    own = [AgentSettings(0.3 + 0.1 * k, 0.95, Epsilon(0.15 * k), seed=k) for k in range(agents)]
+    own = [AgentSettings(0.3 + 0.01 * k, 0.95, Epsilon(0.02 * k), seed=k) for k in range(agents)]
     model = FastActingModel(config, named.table(config), own)
     model.run(1)
     return model
 
 
-@pytest.mark.parametrize(("world", "agents"), [("gridworld", 3), ("Taxi-v3", 1)])
-def test_c_and_the_model_are_equal(world: str, agents: int) -> None:
+@pytest.mark.parametrize("kind", [ActingYardstick, VectorYardstick])
+@pytest.mark.parametrize(("world", "agents"), [("gridworld", 3), ("gridworld", 37), ("Taxi-v3", 1)])
+def test_c_and_the_model_are_equal(
+    world: str, agents: int, kind: type[ActingYardstick] | type[VectorYardstick]
+) -> None:
     model = begun(world, agents)
-    c = ActingYardstick(model)
+    c = kind(model)
     c.run(STEPS - 1)
     model.run(STEPS - 1)
     assert np.array_equal(c.table, model.table)
     assert c.counters == model.counters
     c.run(1)
     assert c.counters != model.counters
+
+
+def test_the_vectorised_loop_refuses_values_that_its_sums_do_not_hold() -> None:
+    named = World.named("gridworld")
+    config = Config(named.states, named.actions, "Q8.9", acting=named.acting())  # type: ignore[arg-type]
+    model = FastActingModel(config, named.table(config), [AgentSettings()])
+    with pytest.raises(ConfigError, match=r"format is Q8\.9; it must have at most 16 bits"):
+        VectorYardstick(model)
 
 
 def test_a_form_that_leaves_a_step_out_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,3 +88,24 @@ def test_what_a_failing_compiler_says_is_passed_on(
     monkeypatch.setattr(yardstick, "_SOURCE", broken)
     with pytest.raises(BuildError, match="this is no loop"):
         Yardstick(4)
+
+
+@pytest.mark.parametrize("known", ["-march=native", "-mcpu=native", "neither"])
+def test_the_loop_is_compiled_for_the_processor_at_hand(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, known: str
+) -> None:
+    """Compilers for some processors refuse -march=native."""
+    used: list[list[str]] = []
+    whole = yardstick.run
+
+    def run(command: list[str], error: type[BuildError]) -> str:
+        native = [flag for flag in command if str(flag).endswith("=native")]
+        if native and native != [known]:
+            raise error("unknown flag")
+        used.append(native)
+        return whole([part for part in command if part != "-mcpu=native"], error)
+
+    monkeypatch.setenv("QSTEP_CACHE", str(tmp_path))
+    monkeypatch.setattr(yardstick, "run", run)
+    yardstick.library(3)
+    assert used == [[known] if known != "neither" else []]

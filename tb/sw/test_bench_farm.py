@@ -51,21 +51,24 @@ def compared() -> Comparison:
 
 
 def test_every_form_of_a_farm_learns(compared: Comparison) -> None:
-    c, model, vectorised = compared.forms
+    vector, c, model, vectorised = compared.forms
+    assert (vector.name, vector.checked) == ("farm-vector", "equal to the model")
     assert (c.name, c.checked) == ("farm-c", "equal to the model")
+    assert {form.base for form in (c, model, vectorised)} == {"farm-vector"}
     assert (model.name, model.checked) == ("farm-model", "equal to the plain model")
     assert vectorised.name == "farm-torch"
     assert vectorised.checked.endswith("of 64 agents have the optimal policy")
     assert "[jax]'" in compared.absent[0].reason
 
 
-def test_a_thread_whose_table_is_wrong_is_found() -> None:
+@pytest.mark.parametrize("kind", ["c", "vector"])
+def test_a_thread_whose_table_is_wrong_is_found(kind: str) -> None:
     threads = farm._Threads(2)
-    form = threads.form("c", "", None)
+    form = threads.form(kind, "", None)
     assert form.run(1 << 12) == 1 << 12
-    _, worked = threads._tasks[1]._last["c"]
+    _, worked = threads._tasks[1]._last[kind]
     worked.table[0, 0, 0] += 1
-    with pytest.raises(WrongTableError, match=r"c is not equal to the model after 128 turns"):
+    with pytest.raises(WrongTableError, match=rf"{kind} is not equal to the model after 128 turns"):
         form.check()
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from numba.core import config
+from numba.core.caching import NullCache
 
 import qstep
-from qstep.compiled import cache_of_compiled
+from qstep.compiled import cache_of_compiled, compiled
 
 pytestmark = pytest.mark.unit
 
@@ -115,3 +116,21 @@ def test_cache_of_compiled_is_where_the_machine_code_is(monkeypatch: pytest.Monk
 def test_no_other_module_keeps_machine_code() -> None:
     users = [path for path in PACKAGE.rglob("*.py") if "cache=True" in path.read_text("utf-8")]
     assert users == []
+
+
+def test_arrays_that_do_not_overlap_are_told_to_the_compiler() -> None:
+    """Without it, the loops of the compiled model of agents become no vector instructions."""
+
+    def copy(a, b):  # type: ignore[no-untyped-def]
+        for k in range(len(a)):
+            a[k] = b[k]
+
+    for noalias in (False, True):
+        made = compiled(noalias=noalias)(copy)
+        made._cache = NullCache()  # cached code cannot be inspected
+        made.compile("void(int32[::1], int32[::1])")
+        (text,) = made.inspect_llvm().values()
+        (head,) = (
+            line for line in text.splitlines() if line.startswith("define") and "arg.a.4" in line
+        )
+        assert ("noalias" in head.split("arg.a.0")[1]) == noalias

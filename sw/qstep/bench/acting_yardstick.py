@@ -1,4 +1,4 @@
-"""Agents that act in C, by `act` of `yardstick.c`, as a yardstick for the compiled model."""
+"""Agents that act in C, by the loops of `yardstick.c`: yardsticks for the compiled model."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from ctypes import POINTER, Structure, byref, c_bool, c_int32, c_int64, c_uint32
 from typing import Any
 
 import numpy as np
+from numpy.ctypeslib import ndpointer
 
 from qstep.acting.agent import AgentCounters
 from qstep.acting.epsilon import threshold
 from qstep.acting.fast_model import FastActingModel
-from qstep.bench.yardstick import library
+from qstep.bench.yardstick import LANES, library
+from qstep.errors import ConfigError
 
-__all__ = ["ActingYardstick"]
+__all__ = ["ActingYardstick", "VectorYardstick"]
 
 
 _KEPT = ("state", "action", "episode_steps")
@@ -43,7 +45,7 @@ class _How(Structure):
 
 
 class ActingYardstick:
-    """Agents that continue from the state of a model.
+    """Agents that continue from the state of a model, one after the other.
 
     Parameters
     ----------
@@ -118,3 +120,113 @@ class ActingYardstick:
                 steps,
             )
         self._steps = [before + steps for before in self._steps]
+
+
+_BLOCK = np.dtype(
+    [
+        ("word", np.uint64, LANES),
+        ("return_sum", np.int64, LANES),
+        *(
+            (name, np.int32, LANES)
+            for name in (
+                *("base", "entry", "episode_steps", "alpha", "kappa", "threshold"),
+                *("terminations", "truncations", "saturations"),
+            )
+        ),
+    ],
+    align=True,
+)
+
+
+class _Memory(Structure):
+    _fields_ = (
+        *((name, POINTER(c_int32)) for name in ("reward", "onward", "start_split", "start_base")),
+        *((name, c_int32) for name in ("start_bits", "limit", "low", "high")),
+    )
+
+
+class VectorYardstick:
+    """Agents that continue from the state of a model, :data:`~qstep.bench.yardstick.LANES` at once.
+
+    The compiler makes vector instructions of their loop.
+
+    Parameters
+    ----------
+    model : FastActingModel
+        As for :class:`ActingYardstick`; in addition, values have at most 16 bits.
+
+    Attributes
+    ----------
+    table : ndarray of int32
+        Like the model's.
+
+    Raises
+    ------
+    ConfigError
+        Values have more than 16 bits.
+    ToolMissingError, BuildError
+        As :class:`~qstep.bench.yardstick.Yardstick`.
+    """
+
+    def __init__(self, model: FastActingModel) -> None:
+        config, world = model.config, model.world
+        if config.format.width > 16:
+            raise ConfigError(
+                f"format is {config.format}; it must have at most 16 bits for the vectorised loop in C"
+            )
+        self._act = library(config.actions).act_together
+        tables = ndpointer(np.int32, flags=("C_CONTIGUOUS", "WRITEABLE"))
+        blocks = ndpointer(_BLOCK, flags=("C_CONTIGUOUS", "WRITEABLE"))
+        self._act.argtypes, self._act.restype = (tables, POINTER(_Memory), blocks, c_int64), None
+        self.table = model.table.copy()
+        self._counters = model.counters
+        onward = world.next_state * config.actions << 1 | world.terminated
+        arrays = world.reward[..., 0, 0], onward[..., 0, 0], world.start_split
+        self._arrays = [
+            np.ascontiguousarray(array, np.int32)
+            for array in (*arrays, world.start_state * config.actions)
+        ]
+        one_start = (world.start_state == world.start_state.flat[0]).all()
+        self._memory = _Memory(
+            *(array.ctypes.data_as(POINTER(c_int32)) for array in self._arrays),
+            -1 if one_start else len(world.start_split).bit_length() - 1,
+            world.max_episode_steps,
+            *(config.format.minimum, config.format.maximum),
+        )
+        agents, stride = len(self._counters), config.states * config.actions
+        self._blocks = np.zeros(-(-agents // LANES), _BLOCK)
+        states = model.states
+        for lane in range(len(self._blocks) * LANES):
+            agent = min(lane, agents - 1)  # a lane that is left over repeats the last agent
+            own, how = states[agent], model.settings[agent]
+            row = {
+                "word": own.word,
+                "base": (agent - lane // LANES * LANES) * stride,
+                "entry": own.state * config.actions + own.action,
+                "episode_steps": own.episode_steps,
+                "alpha": how.coefficients.alpha,
+                "kappa": how.coefficients.kappa,
+                "threshold": threshold(how.epsilon.code.start),
+            }
+            for name, value in row.items():
+                self._blocks[name][lane // LANES, lane % LANES] = value
+
+    @property
+    def counters(self) -> list[AgentCounters]:
+        """The counters of the agents, in the model's form."""
+        counted = {name: self._blocks[name].reshape(-1).tolist() for name in _COUNTED}
+        return [
+            AgentCounters(
+                before.steps, *(getattr(before, name) + counted[name][agent] for name in _COUNTED)
+            )
+            for agent, before in enumerate(self._counters)
+        ]
+
+    def run(self, steps: int) -> None:
+        """Let every agent make `steps` steps, fewer than 2^31 in all."""
+        tables = self.table.reshape(len(self._counters), -1)
+        for number in range(len(self._blocks)):
+            first = number * LANES
+            self._act(tables[first:], byref(self._memory), self._blocks[number : number + 1], steps)
+        for count in self._counters:
+            count.steps += steps

@@ -76,7 +76,7 @@ def efficiencies(
     Parameters
     ----------
     farm : Comparison
-        Of the system ``farm``, whose loop in C gives the speed of the cores.
+        Of the system ``farm``, whose vectorised loop in C gives the speed of the cores.
     cores : int
         Cores of this machine.
     builds : sequence of qstep_fpga.report.BuildReport
@@ -84,11 +84,11 @@ def efficiencies(
     """
     found = []
     for form in farm.forms:
-        if form.name == "farm-c":
+        if form.name == "farm-vector":
             share, rate = cores / _CORES, form.rate.median
             watts, euros = share * _CHIP_WATTS, share * _CHIP_EUROS
             found += [
-                Efficiency(f"{cores} cores here", "the loop in C, timed", rate, watts, euros),
+                Efficiency(f"{cores} cores here", "vectorised C, timed", rate, watts, euros),
                 Efficiency(
                     f"{_CORES} cores", "the same, scaled", rate / share, _CHIP_WATTS, _CHIP_EUROS
                 ),

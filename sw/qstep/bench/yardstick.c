@@ -1,7 +1,7 @@
 /* Q-learning in C, as fast as plain C gets: the yardstick of the compiled Python in
- * sw/qstep/baselines/numba_table.py and, in fixed point, of sw/qstep/acting/fast_steps.py. Same
- * operations in the same order, same random numbers, so the tables are equal bit for bit. ACTIONS, 1 or more, is given on the command line, so that the
- * maximum over a row unrolls there too. */
+ * sw/qstep/baselines/numba_table.py and, in fixed point, of sw/qstep/acting/fast_steps.py. The random
+ * numbers and the rounding are the same, so the tables are equal bit for bit. The command line defines
+ * ACTIONS, 1 or more, so that the maximum over a row unrolls here too, and LANES. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -140,4 +140,92 @@ void act(int32_t *restrict q, const world_t *restrict world, const how_t *restri
         own.action = lower >> 16 < by.threshold ? (lower & 0xFFFF) * ACTIONS >> 16 : greedy;
     }
     *agent = own;
+}
+
+/* LANES agents with tables of their own, one array per quantity. */
+typedef struct {
+    uint64_t word[LANES];
+    int64_t return_sum[LANES];
+    int32_t base[LANES], entry[LANES], episode_steps[LANES];
+    int32_t alpha[LANES], kappa[LANES], threshold[LANES];
+    int32_t terminations[LANES], truncations[LANES], saturations[LANES];
+} block_t;
+
+typedef struct {
+    const int32_t *reward, *onward; /* of an entry: base of the next row << 1 | terminated */
+    const int32_t *start_split, *start_base;
+    int32_t start_bits, limit, low, high; /* start_bits is -1 if there is one start */
+} memory_t;
+
+/* The same steps for many agents at once, in loops over the agents that the compiler vectorises. Values
+ * have at most 16 bits: then 32 hold the sum of an update. Fewer than 2^31 steps. */
+void act_together(int32_t *restrict q, const memory_t *restrict memory, block_t *restrict block,
+                  int64_t steps) {
+    const memory_t in = *memory;
+    const int32_t *restrict reward_of = in.reward, *restrict onward_of = in.onward;
+    uint32_t upper[LANES], lower[LANES];
+    int32_t start[LANES], reward[LANES], truncated[LANES], place[LANES], value[LANES];
+    for (int k = 0; k < LANES; k++) start[k] = in.start_base[0];
+    for (int64_t i = 0; i < steps; i++) {
+        for (int k = 0; k < LANES; k++) {
+            uint64_t word = block->word[k];
+            word ^= word << 13;
+            word ^= word >> 7;
+            word ^= word << 17;
+            block->word[k] = word;
+            uint32_t left = word >> 32, right = word;
+            for (int round = 0; round < 4; round++) {
+                const uint32_t mixed = right ^ mixing(left);
+                right = left, left = mixed;
+            }
+            upper[k] = left, lower[k] = right;
+        }
+        if (in.start_bits >= 0)
+            for (int k = 0; k < LANES; k++) {
+                const int rest_bits = 16 - in.start_bits;
+                const int32_t draw = upper[k] & 0xFFFF, slot = draw >> rest_bits;
+                const int32_t rest = draw & ((1 << rest_bits) - 1);
+                start[k] = in.start_base[2 * slot + (rest >= in.start_split[slot])];
+            }
+        int32_t any = 0;
+        for (int k = 0; k < LANES; k++) {
+            const int32_t entry = block->entry[k], base = block->base[k], onward = onward_of[entry];
+            const int32_t terminated = onward & 1, steps_now = block->episode_steps[k] + 1;
+            const int32_t cut = (steps_now == in.limit) & ~terminated;
+            reward[k] = reward_of[entry];
+            truncated[k] = cut;
+            any |= cut;
+            block->episode_steps[k] = terminated | cut ? 0 : steps_now;
+            block->terminations[k] += terminated;
+            block->truncations[k] += cut;
+
+            const int32_t next = terminated ? start[k] : onward >> 1;
+            int32_t best = q[base + next], lowest = 0;
+            for (int a = 1; a < ACTIONS; a++) {
+                const int32_t other = q[base + next + a];
+                lowest = other > best ? a : lowest;
+                best = other > best ? other : best;
+            }
+            const int32_t target = terminated ? 0 : best, old = q[base + entry];
+            /* Unsigned, as only the whole sum has to fit: it is beta Q + alpha r + kappa m. */
+            const uint32_t sum = ((uint32_t)old << 15) + (uint32_t)block->alpha[k] * (reward[k] - old) +
+                                 (uint32_t)block->kappa[k] * target + (1 << 14);
+            const int32_t exact = (int32_t)sum >> 15;
+            place[k] = base + entry;
+            value[k] = exact < in.low ? in.low : exact > in.high ? in.high : exact;
+            block->saturations[k] += value[k] != exact;
+            const int32_t drawn = (lower[k] & 0xFFFF) * ACTIONS >> 16;
+            block->entry[k] = next + ((int32_t)(lower[k] >> 16) < block->threshold[k] ? drawn : lowest);
+        }
+        if (any)
+            for (int k = 0; k < LANES; k++)
+                if (truncated[k]) {
+                    const int32_t drawn = (lower[k] & 0xFFFF) * ACTIONS >> 16;
+                    const int32_t greedy = lowest_best(q + block->base[k] + start[k]);
+                    const bool explores = (int32_t)(lower[k] >> 16) < block->threshold[k];
+                    block->entry[k] = start[k] + (explores ? drawn : greedy);
+                }
+        for (int k = 0; k < LANES; k++) block->return_sum[k] += reward[k];
+        for (int k = 0; k < LANES; k++) q[place[k]] = value[k];
+    }
 }

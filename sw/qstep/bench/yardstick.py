@@ -1,6 +1,7 @@
 """The loop of `yardstick.c`, compiled on this machine, as a yardstick for compiled Python.
 
-The C++ compiler that the simulation needs anyway compiles it, as C, with ``-O3``.
+The C++ compiler that the simulation needs anyway compiles it, as C, for the processor at hand: with
+``-O3 -march=native``, or ``-mcpu=native`` where a compiler only knows that.
 """
 
 from __future__ import annotations
@@ -8,10 +9,12 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import platform
+from contextlib import suppress
 from ctypes import c_double, c_int64, c_uint32, c_uint64
 from pathlib import Path
 
 import numpy as np
+from llvmlite.binding import get_host_cpu_features, get_host_cpu_name
 from numpy.ctypeslib import ndpointer
 from numpy.typing import NDArray
 
@@ -22,12 +25,18 @@ from qstep.envs.gridworld import DeterministicModel
 from qstep.errors import BuildError
 from qstep.processes import run
 
-__all__ = ["Yardstick", "compiler_version", "library"]
+__all__ = ["LANES", "Yardstick", "compiler_version", "library"]
+
+LANES = 16
+"""Agents that act in one loop; a power of two."""
 
 _SOURCE = Path(__file__).with_name("yardstick.c")
 
 # No contraction: a fused multiply-add rounds once where Python rounds twice.
-_FLAGS = ("-O3", "-ffp-contract=off", "-fPIC", "-shared", "-x", "c")
+_FLAGS = (f"-DLANES={LANES}", "-O3", "-ffp-contract=off", "-fPIC", "-shared", "-x", "c")
+
+_NATIVE = "-march=native", "-mcpu=native"
+"""Flags for the processor at hand; the first that the compiler accepts is used, or neither."""
 
 _TABLE = ndpointer(np.float64, flags=("C_CONTIGUOUS", "WRITEABLE"))
 _REALS = ndpointer(np.float64, flags="C_CONTIGUOUS")
@@ -90,11 +99,16 @@ def library(actions: int) -> ctypes.CDLL:
 
     def make(folder: Path) -> Path:
         path = folder / "yardstick.so"
-        run([*command, "-o", path], BuildError)
+        for native in _NATIVE:
+            with suppress(BuildError):
+                run([*command, native, str(_SOURCE), "-o", path], BuildError)
+                return path
+        run([*command, str(_SOURCE), "-o", path], BuildError)
         return path
 
-    command = [*verilator.compiler(), f"-DACTIONS={actions}", *_FLAGS, str(_SOURCE)]
+    command = [*verilator.compiler(), f"-DACTIONS={actions}", *_FLAGS]
     depends = [_SOURCE.read_text(encoding="utf-8"), verilator.compiler_version()]
-    depends += [*command[:-1], platform.machine(), platform.system()]
+    depends += [*command, *_NATIVE, platform.machine(), platform.system()]
+    depends += [get_host_cpu_name(), get_host_cpu_features().flatten()]
     key = hashlib.sha256("\0".join(depends).encode()).hexdigest()[:32]
     return cache.load(cache.fetch(key, ".so", make))

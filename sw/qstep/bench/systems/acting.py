@@ -1,4 +1,4 @@
-"""Agents that act and learn next to the table: the compiled model, and the same loop in C."""
+"""Agents that act and learn next to the table: the compiled model, and the same loops in C."""
 
 from __future__ import annotations
 
@@ -11,19 +11,26 @@ from qstep.acting.agent import AgentSettings
 from qstep.acting.fast_model import FastActingModel
 from qstep.acting.model import ActingModel
 from qstep.acting.world import World
-from qstep.bench.acting_yardstick import ActingYardstick
+from qstep.bench.acting_yardstick import ActingYardstick, VectorYardstick
 from qstep.bench.checks import WrongTableError
 from qstep.bench.measure import Benchmark, Form
 from qstep.config import Config
 
 __all__ = ["ActingTask", "benchmark"]
 
-_TASKS = (("grid", "gridworld", 1), ("grid16", "gridworld", 16), ("taxi", "Taxi-v3", 1))
+_TASKS = (
+    ("grid", "gridworld", 1, "c"),
+    ("grid16", "gridworld", 16, "vector"),
+    ("taxi", "Taxi-v3", 1, "c"),
+    ("taxi16", "Taxi-v3", 16, "vector"),
+)
 _LEAST = 1 << 14
 _PLAIN_TURNS = 100
 """Turns checked against the plain model, which makes only 50 thousand steps/s."""
 
-_Worked = FastActingModel | ActingYardstick
+_Worked = FastActingModel | ActingYardstick | VectorYardstick
+
+_IN_C = {"c": ActingYardstick, "vector": VectorYardstick}
 
 
 class ActingTask:
@@ -44,11 +51,14 @@ class ActingTask:
         self._last: dict[str, tuple[int, _Worked]] = {}
 
     def run(self, form: str, amount: int) -> int:
-        """Make about `amount` steps over all agents, with ``c`` or ``model``; return how many."""
+        """Make about `amount` steps over all agents, and return how many.
+
+        `form` is ``model``, or in C ``c`` for one agent after the other, ``vector`` for several at once.
+        """
         steps = max(1, amount // self._agents)
         begun = FastActingModel(*self._what)
         begun.run(1)
-        worked = ActingYardstick(begun) if form == "c" else begun
+        worked: _Worked = _IN_C[form](begun) if form in _IN_C else begun
         worked.run(steps - 1)
         self._last[form] = steps, worked
         return steps * self._agents
@@ -66,7 +76,7 @@ class ActingTask:
         expected.run(steps)
         if (worked.table != expected.table).any() or worked.counters != expected.counters:
             raise WrongTableError(f"{form} is not equal to the model after {steps} turns")
-        if form == "c":
+        if form in _IN_C:
             return "equal to the model"
         fast, plain = FastActingModel(*self._what), ActingModel(*self._what)
         fast.run(_PLAIN_TURNS)
@@ -77,15 +87,16 @@ class ActingTask:
 
 
 def benchmark(device: str) -> Benchmark:
-    """Return Q-learning in the grid world, with 1 and 16 agents, and in Taxi; none uses PyTorch."""
+    """Return Q-learning in the grid world and in Taxi, with 1 and 16 agents; none uses PyTorch."""
     forms = []
-    for name, world, agents in _TASKS:
+    for name, world, agents, in_c in _TASKS:
         where = f"{world}, {agents} agent{'s' * (agents > 1)}"
         task = cache(partial(ActingTask, world, agents))
         run, check = partial(_run, task), partial(_check, task)
         c, model = f"{name}-c", f"{name}-model"
+        loop = f"{where}: C{', vectorised' * (in_c == 'vector')}"
         forms += [
-            Form(c, f"{where}: C", partial(run, "c"), partial(check, "c"), None, _LEAST),
+            Form(c, loop, partial(run, in_c), partial(check, in_c), None, _LEAST),
             Form(
                 model,
                 f"{where}: compiled model",

@@ -46,7 +46,7 @@ _Learn: TypeAlias = Callable[[int], _Tables]
 
 
 def benchmark(device: str) -> Benchmark:
-    """Return Q-learning in the grid world on all cores, in C and compiled, and vectorised."""
+    """Return Q-learning in the grid world on all cores: in C, compiled, in PyTorch and in JAX."""
     cores, on = os.cpu_count() or 1, torch_device.choose(device)
     here = f"{cores} threads of {_AGENTS} agents"
     threads = _Threads(cores)
@@ -65,8 +65,9 @@ def benchmark(device: str) -> Benchmark:
         "agents with tables of their own learn the 5x5 grid world, acting included, on all cores",
         "steps",
         (
-            threads.form("c", f"the loop in C, {here}", None),
-            threads.form("model", f"the compiled model, {here}", "farm-c"),
+            threads.form("vector", f"the vectorised loop in C, {here}", None),
+            threads.form("c", f"agents one after the other in C, {here}", "farm-vector"),
+            threads.form("model", f"the compiled model, {here}", "farm-vector"),
             _Vectorised(lambda steps: torch.learn(model, steps, how, on.type)).form(
                 "torch", f"PyTorch on {on.type}, {_TOGETHER} agents at once"
             ),
@@ -86,7 +87,7 @@ class _Threads:
         return [ActingTask(_WORLD, _AGENTS) for _ in range(self._cores)]
 
     def form(self, kind: str, what: str, base: str | None) -> Form:
-        """Return these agents, run by ``c`` or ``model``, as a form."""
+        """Return these agents, run by :class:`ActingTask`, as a form."""
         run, check = partial(self._run, kind), partial(self._check, kind)
         return Form(f"farm-{kind}", what, run, check, base, _LEAST_THREADED)
 
@@ -109,7 +110,7 @@ class _Vectorised:
 
     def form(self, kind: str, what: str) -> Form:
         """Return these agents as a form."""
-        return Form(f"farm-{kind}", what, self._run, self._check, "farm-c", _LEAST, _MOST)
+        return Form(f"farm-{kind}", what, self._run, self._check, "farm-vector", _LEAST, _MOST)
 
     def _run(self, amount: int) -> int:
         self._learnt = self._learn(amount // _TOGETHER)
