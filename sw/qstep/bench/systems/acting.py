@@ -30,7 +30,10 @@ _PLAIN_TURNS = 100
 
 _Worked = FastActingModel | ActingYardstick | VectorYardstick
 
-_IN_C = {"c": ActingYardstick, "vector": VectorYardstick}
+_IN_C: dict[str, type[ActingYardstick] | type[VectorYardstick]] = {
+    "c": ActingYardstick,
+    "vector": VectorYardstick,
+}
 
 
 class ActingTask:
