@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from qstep import processes
 from qstep.baselines import numba_table
 from qstep.baselines.learning import Learning
 from qstep.baselines.problem import Stream
-from qstep import processes
 from qstep.bench import yardstick
 from qstep.bench.workloads import WORKLOADS
 from qstep.bench.yardstick import Yardstick

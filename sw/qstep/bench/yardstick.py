@@ -14,7 +14,7 @@ from ctypes import c_double, c_int64, c_uint32, c_uint64
 from pathlib import Path
 
 import numpy as np
-from llvmlite.binding import get_host_cpu_features, get_host_cpu_name
+from numba.core.codegen import get_host_cpu_features
 from numpy.ctypeslib import ndpointer
 from numpy.typing import NDArray
 
@@ -109,6 +109,6 @@ def library(actions: int) -> ctypes.CDLL:
     command = [*verilator.compiler(), f"-DACTIONS={actions}", *_FLAGS]
     depends = [_SOURCE.read_text(encoding="utf-8"), verilator.compiler_version()]
     depends += [*command, *_NATIVE, platform.machine(), platform.system()]
-    depends += [get_host_cpu_name(), get_host_cpu_features().flatten()]
+    depends.append(get_host_cpu_features())
     key = hashlib.sha256("\0".join(depends).encode()).hexdigest()[:32]
     return cache.load(cache.fetch(key, ".so", make))
