@@ -165,10 +165,11 @@ class Training:
             if ended < self.budget.episodes and quiet >= max(
                 _QUIET_STEPS, _QUIET_SHARE * last.steps
             ):
+                limit = ", or limit the steps of an episode (--max-episode-steps)"
                 raise WorldError(
                     f"no episode of agent {agent} has ended in the last {quiet:,} steps, so "
                     f"{self.budget.episodes} episodes may take for ever; count the run in steps "
-                    "(--steps), or limit the steps of an episode (--max-episode-steps)"
+                    f"(--steps){'' if self._world is None else limit}"
                 )
 
     def advance(self, steps: int) -> int:
