@@ -146,6 +146,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         for name, device in (("model", qstep.open("model:", CONFIG)), ("link", reference()))
         for method in ("configure", "set_noise", "load", "apply")
     },
+    "link.set_baud": (reference().set_baud, {}),
 }
 NOT_TRIED = {"QStepError", "rtl_files"}
 """An error is made of any text; the other belongs to the hardware."""

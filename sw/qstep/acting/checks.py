@@ -13,13 +13,21 @@ from numpy.typing import NDArray
 from qstep.acting.agent import COUNTER_BITS, RETURN_BITS, AgentCounters, AgentSettings, AgentState
 from qstep.acting.config import Acting
 from qstep.acting.epsilon import EPSILON_BITS
+from qstep.acting.world_table import WorldTable
 from qstep.checks import boolean, integer, shown
 from qstep.config import Config, checked_config
 from qstep.devices.base import checked_table
 from qstep.discount import warn_of_discounts
 from qstep.errors import ConfigError
 
-__all__ = ["Parts", "check_types", "checked_agents", "checked_parts", "reconfigured"]
+__all__ = [
+    "Parts",
+    "check_types",
+    "check_world",
+    "checked_agents",
+    "checked_parts",
+    "reconfigured",
+]
 
 
 class Parts(NamedTuple):
@@ -69,6 +77,25 @@ def checked_agents(
             f"max_episode_steps is {max_episode_steps}; it must be 0 where acting.step_limit is false"
         )
     return acting
+
+
+def check_world(config: Config, world: WorldTable) -> None:
+    """Raise ConfigError unless a world is a table for `config`, or the world of `config` is live."""
+    acting = checked_config(config).acting
+    if acting is None or acting.is_live:
+        return
+    if not isinstance(world, WorldTable):
+        raise ConfigError(
+            f"world is {shown(world)}; it must be a WorldTable, which World.table(config) returns"
+        )
+    names = "states", "actions", "outcomes", "starts"
+    there = *world.split.shape, *world.start_split.shape
+    here = config.states, config.actions, acting.outcomes, acting.starts
+    for name, found, wanted in zip(names, there, here, strict=True):
+        if found != wanted:
+            raise ConfigError(
+                f"{name} of world is {found}; it must be {wanted}: use World.table(config)"
+            )
 
 
 def checked_parts(

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
-from qstep.acting.checks import checked_agents, checked_parts, reconfigured
+from qstep.acting.checks import check_world, checked_agents, checked_parts, reconfigured
 from qstep.acting.draws import DRAW_BITS
 from qstep.acting.fast_steps import AGENT, ALGORITHMS, SETTINGS, SURE, Memory, blocks_of, run
 from qstep.acting.world_table import WorldTable
@@ -73,6 +73,7 @@ class FastActingModel:
     def __init__(
         self, config: Config, world: WorldTable, settings: Sequence[AgentSettings]
     ) -> None:
+        check_world(config, world)
         acting = checked_agents(config, settings, world.max_episode_steps)
         self.config, self.world = config, world
         self.table: NDArray[np.int32] = np.zeros(config.table_shape, np.int32)
@@ -161,7 +162,7 @@ class FastActingModel:
         :attr:`counters` do not change until it returns. A run may be made in pieces.
         """
         agents = len(self._agents)
-        integer("steps", steps, 0, MOST_STEPS, "from 0 to 2^48-1")
+        steps = integer("steps", steps, 0, MOST_STEPS, "from 0 to 2^48-1")
         columns: tuple[NDArray[Any], ...] = tuple(
             np.zeros(steps * agents * trace, dtype) for dtype in _LIVED
         )

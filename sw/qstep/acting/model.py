@@ -16,15 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
-from qstep.acting.checks import checked_agents, checked_parts, reconfigured
+from qstep.acting.checks import check_world, checked_agents, checked_parts, reconfigured
 from qstep.acting.config import Algorithm
 from qstep.acting.draws import DRAW_BITS, Draw, advanced, draw
 from qstep.acting.epsilon import threshold
 from qstep.acting.world_table import WorldTable
+from qstep.checks import integer
 from qstep.config import Config
 from qstep.devices.base import checked_table
 from qstep.fixed import COEFFICIENT_BITS, Rounding
 from qstep.model import exact_value
+from qstep.protocol import MOST_STEPS
 
 __all__ = ["ActingModel", "Step", "expected"]
 
@@ -78,13 +80,14 @@ class ActingModel:
     Raises
     ------
     ConfigError
-        `config` does not act, the number of settings is not that of its agents, or it is without the
-        schedules or the limit of steps that they have.
+        `config` does not act, the world has other sizes, the number of settings is not that of its
+        agents, or it is without the schedules or the limit of steps that they have.
     """
 
     def __init__(
         self, config: Config, world: WorldTable, settings: Sequence[AgentSettings]
     ) -> None:
+        check_world(config, world)
         acting = checked_agents(config, settings, world.max_episode_steps)
         self.config, self.world, self.settings = config, world, tuple(settings)
         self._algorithm = acting.algorithm
@@ -126,6 +129,9 @@ class ActingModel:
 
     def run(self, steps: int) -> Iterator[Step]:
         """Let every agent make `steps` steps in turns; yield each step."""
+        return self._run(integer("steps", steps, 0, MOST_STEPS, "from 0 to 2^48-1"))
+
+    def _run(self, steps: int) -> Iterator[Step]:
         for _ in range(steps):
             for agent in range(len(self.states)):
                 yield self._step(agent)

@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
-from qstep.acting.checks import Parts, checked_agents, checked_parts, reconfigured
+from qstep.acting.checks import (
+    Parts,
+    check_world,
+    checked_agents,
+    checked_parts,
+    reconfigured,
+)
 from qstep.acting.config import Algorithm
 from qstep.acting.fast_model import Trace
 from qstep.acting.registers import (
@@ -160,7 +166,7 @@ class LinkAgents(Closing):
             The device was reset, which ended the job, or another host has it. After :meth:`reconnect`
             :attr:`counters` say how many steps were made.
         """
-        integer("steps", steps, 0, MOST_STEPS, "from 0 to 2^48-1")
+        steps = integer("steps", steps, 0, MOST_STEPS, "from 0 to 2^48-1")
         if trace:
             raise ConfigError("trace is True; only the model keeps what its agents live through")
         if not steps:
@@ -187,7 +193,7 @@ class LinkAgents(Closing):
         RefusedError
             A job is already running; it continues.
         """
-        integer("steps", steps, 1, MOST_STEPS, "from 1 to 2^48-1")
+        steps = integer("steps", steps, 1, MOST_STEPS, "from 1 to 2^48-1")
         if self._acting.is_live:
             raise ConfigError("acting.world is 'live'; agents make no steps but by act")
         self._session.send(Request.RUN, self._arguments[Request.RUN].pack(steps))
@@ -372,6 +378,7 @@ def _world_loads(config: Config, world: WorldTable | int) -> list[Access]:
     if isinstance(world, WorldTable):
         if acting is not None and not acting.is_table:
             raise ConfigError(f"world is a table; the device's is {acting.world!r}")
+        check_world(config, world)
         return list(world_writes(config, world))
     if acting is not None and acting.is_table:
         raise ConfigError("world is a limit of steps; the device's is a table, which must be given")

@@ -9,7 +9,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.config import Config
+from qstep.checks import shown
+from qstep.config import Config, checked_config
 from qstep.devices.base import Counters, Device, Status, checked_noise, checked_table
 from qstep.discount import warn_of_discounts
 from qstep.errors import DeviceError, LinkError
@@ -72,7 +73,7 @@ class LinkDevice(Device):
     def __init__(
         self, port: Port, config: Config, patience: float = PATIENCE, build: str | None = None
     ) -> None:
-        self.config = config
+        self.config = checked_config(config)
         self._expected_build = build
         self._port = port
         self._session = Session(port, config, patience)
@@ -127,7 +128,7 @@ class LinkDevice(Device):
             The port has no line rate, or not this one.
         """
         if not isinstance(self._port, RatedPort):
-            raise LinkError(f"baud is {baud}, but this port has no line rate")
+            raise LinkError(f"baud is {shown(baud)}, but this port has no line rate")
         divisor = replace(self.config.link, baud=baud).divisor
         self._session.change_baud(divisor, baud, self._port.set_baud)
         self.status()
