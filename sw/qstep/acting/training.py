@@ -33,7 +33,7 @@ _FIRST_STEPS = 128
 _GROWTH = 8
 """A piece has one part in this many of the steps before it."""
 
-_QUIET_STEPS, _QUIET_SHARE = 1 << 22, 15 / 16
+_QUIET_STEPS, _QUIET_SHARE = 1 << 22, 3 / 4
 """A run is stuck if no episode of an agent ended in so many steps, and in so much of the run."""
 
 _SLICE = 1 << 22
