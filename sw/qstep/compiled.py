@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, overload
@@ -46,7 +47,8 @@ def compiled(function: Callable[..., Any] | None = None, /, **options: Any) -> A
     if is_jitted(made) and noalias:  # the first is false with NUMBA_DISABLE_JIT
         made._compiler._customize_flags = partial(_no_alias, made._compiler._customize_flags)
     if is_jitted(made) and _enable_caching(made):
-        index = made._cache._cache_file
+        save, index = made._cache.save_overload, made._cache._cache_file
+        made._cache.save_overload = partial(_try, save)
         index._source_stamp = (
             index._source_stamp,
             _text_behind(Path(function.__code__.co_filename)),
@@ -91,6 +93,12 @@ def _enable_caching(made: Any) -> bool:
         finally:
             config.CACHE_DIR = chosen
     return True
+
+
+def _try(save: Callable[..., None], *what: Any) -> None:
+    """Keep machine code unless it cannot be written, for example because the disk is full."""
+    with suppress(OSError):
+        save(*what)
 
 
 def _text_behind(path: Path) -> str:

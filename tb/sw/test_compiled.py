@@ -102,6 +102,18 @@ def test_read_only_installation_caches_in_the_folder_of_qstep_or_not_at_all(
     assert len([*place.rglob("*.nbc")]) == 1
 
 
+def test_code_that_cannot_be_kept_runs(package: Path) -> None:
+    kernel = package / "kernel.py"
+    full = (
+        "from numba.core.caching import IndexDataCacheFile\n"
+        "def full(*_):\n"
+        "    raise OSError(28, 'No space left on device')\n"
+        "IndexDataCacheFile.save = full\n"
+    )
+    kernel.write_text(full + kernel.read_text(encoding="utf-8"), encoding="utf-8")
+    assert run(package) == "22.0 0"
+
+
 def test_cache_of_compiled_is_where_the_machine_code_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "CACHE_DIR", "")
     assert cache_of_compiled() == PACKAGE / "__pycache__"

@@ -68,7 +68,9 @@ def test_every_command_is_interrupted_here() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["ctrl-c", "sigterm"]
+    ("number", "status"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
+    ids=["ctrl-c", "sigterm", "sighup"],
 )
 @pytest.mark.parametrize("name", AT_WORK)
 def test_signal_ends_a_command_in_one_line_and_its_own_status(
@@ -88,12 +90,12 @@ def test_signal_ends_a_command_in_one_line_and_its_own_status(
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(where, work)
-    # Without a handler of ours SIGTERM would end the tests.
-    before = signal.signal(signal.SIGTERM, lambda *_: pytest.fail("not answered"))
+    # Without a handler of ours, this signal would end the tests.
+    before = signal.signal(number, lambda *_: pytest.fail("not answered"))
     try:
         result = CliRunner().invoke(cli._qstep, [name, *shlex.split(typed)])
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(number, before)
     assert result.exit_code == status, result.output
     ending = f"{said}qstep {name} {typed}" if said else "nothing is kept"
     assert result.stderr.splitlines()[-1] == f"stopped; {ending}"

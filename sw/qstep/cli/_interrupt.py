@@ -1,4 +1,6 @@
-"""How every command ends on Ctrl-C and on SIGTERM: one line on stderr, and status 130 or 143.
+"""How every command ends on Ctrl-C, on SIGTERM and when its terminal is closed (SIGHUP).
+
+It prints one line on stderr, and its status is 130, 143 or 129.
 
 The signal raises an exception wherever the command is, and work in progress is dropped. The line says
 what was saved and which command resumes it, names the files that were written, or says that nothing is
@@ -46,7 +48,7 @@ def _handled_by(handler: Handler) -> Iterator[None]:
     """Install a handler for both signals; a signal that the parent process ignores stays ignored."""
     before = {
         number: signal.signal(number, handler)
-        for number in (signal.SIGINT, signal.SIGTERM)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         if signal.getsignal(number) is not signal.SIG_IGN
     }
     try:
