@@ -25,8 +25,8 @@ pytestmark = pytest.mark.unit
 ACTIONS = 3  # one loop is compiled for each number and algorithm
 
 SEEDS = st.integers(0, 2**64 - 1)
-AGENTS = st.sampled_from([1, 2, 3, 7, 16, 17, 25])
-"""One after the other, in blocks of 8 and 16 lanes, with lanes left over, and several of these."""
+AGENTS = st.sampled_from([1, 2, 13, 16, 17])
+"""One after the other, in a block of 16 lanes, with lanes left over, and both."""
 Pair = tuple[ActingModel, FastActingModel]
 
 

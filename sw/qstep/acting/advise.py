@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -22,6 +24,7 @@ from qstep.discount import learned_discount, nearest_alpha, warn_of_discounts
 from qstep.errors import ConfigError
 from qstep.fixed import QFormat, Rounding
 from qstep.learn.value_iteration import solve, start_value
+from qstep.processes import threads
 from qstep.protocol import MOST_STEPS
 
 __all__ = [
@@ -226,6 +229,8 @@ def advise(
 ) -> Advice:
     """Let agents learn a world with all formats up to a width; compare with value iteration.
 
+    Trials run on all cores, in threads; their results do not depend on that.
+
     The integer bits range from the fewest that hold the rewards to one more than the optimum needs. The
     algorithm is Q-learning.
 
@@ -285,27 +290,32 @@ def advise(
     optimum = float(world.start @ solution.values)
     within = _NEAR if chance else _EXACT
     trials: list[Trial] = []
-    total = len(formats) * len(roundings)
-    for rounding in roundings:
-        for number_format in formats:
-            config = Config(world.states, world.actions, number_format, rounding, acting=acting)
-            agents = FastActingModel(config, world.table(config), settings)
-            agents.run(steps)
-            tables = number_format.to_float(agents.table)
-            worth = [start_value(world, q.argmax(axis=1), discount) for q in tables]
-            median = int(np.argsort(worth, kind="stable")[AGENTS // 2])
-            loss = max(0.0, optimum - worth[median]) / max(abs(optimum), _EXACT)
-            saturated = sum(count.saturations for count in agents.counters) / (steps * AGENTS)
-            if loss <= within:
-                outcome = Outcome.REACHED
-            elif saturated:
-                outcome = Outcome.SATURATION
-            else:
-                zone = dead_zone(number_format, rounding, alpha)
-                outcome = _why(world, tables[median], solution.optimal, zone, discount)
-            trials.append(Trial(number_format, rounding, outcome, loss, saturated))
+    cases = list(itertools.product(roundings, formats))
+
+    def trial(case: tuple[Rounding, QFormat]) -> Trial:
+        rounding, number_format = case
+        config = Config(world.states, world.actions, number_format, rounding, acting=acting)
+        agents = FastActingModel(config, world.table(config), settings)
+        agents.run(steps)
+        tables = number_format.to_float(agents.table)
+        worth = [start_value(world, q.argmax(axis=1), discount) for q in tables]
+        median = int(np.argsort(worth, kind="stable")[AGENTS // 2])
+        loss = max(0.0, optimum - worth[median]) / max(abs(optimum), _EXACT)
+        saturated = sum(count.saturations for count in agents.counters) / (steps * AGENTS)
+        if loss <= within:
+            outcome = Outcome.REACHED
+        elif saturated:
+            outcome = Outcome.SATURATION
+        else:
+            zone = dead_zone(number_format, rounding, alpha)
+            outcome = _why(world, tables[median], solution.optimal, zone, discount)
+        return Trial(number_format, rounding, outcome, loss, saturated)
+
+    with threads(os.cpu_count()) as pool:
+        for found in pool.map(trial, cases):
+            trials.append(found)
             if progress is not None:
-                progress(trials[-1], len(trials), total)
+                progress(found, len(trials), len(cases))
     return Advice(alpha, gamma, steps, within, tuple(trials))
 
 

@@ -23,13 +23,16 @@ from qstep.devices.base import checked_table
 from qstep.fixed import COEFFICIENT_BITS, Rounding
 from qstep.protocol import MOST_STEPS
 
-__all__ = ["FastActingModel", "Trace"]
+__all__ = ["LANES", "FastActingModel", "Trace"]
 
 _Kept = TypeVar("_Kept", AgentState, AgentCounters)
 _Part = tuple[int, int, NDArray[np.void]]
 
-_LANES = 16
-"""Most agents of a block."""
+LANES = 16
+"""Agents with own tables that step at once, if there are as many."""
+
+_NARROW = 16
+"""Bits of values up to which 32 bits hold the sum of an update."""
 
 _FEW = 3
 """Agents that are worth a block."""
@@ -84,11 +87,16 @@ class FastActingModel:
             Rounding.NEAREST: 1 << (COEFFICIENT_BITS - 1),
             Rounding.STOCHASTIC: -1,
         }[config.rounding]
+        number_format = config.format
+        self._ends = np.array(
+            [number_format.minimum, number_format.maximum],
+            np.int32 if number_format.width <= _NARROW else np.int64,
+        )
         outcome = world.reward, world.next_state, world.terminated
         self._world = _memory(world.split.reshape(-1, acting.outcomes), outcome, config.actions)
         first = np.zeros(world.start_state.shape, np.int32), world.start_state
         self._starts = _memory(world.start_split[None], (*first, first[0]), config.actions)
-        self._blocks = _parts_of_run(acting.agents, self._own_tables, config.format.width > 16)
+        self._blocks = _parts_of_run(acting.agents, self._own_tables)
         self._settings = np.zeros(acting.agents, SETTINGS)
         self._set(settings)
         self._agents = np.zeros(acting.agents, AGENT)
@@ -176,7 +184,7 @@ class FastActingModel:
                 (0,) * self.config.actions,
                 (0,) * self._algorithm,
                 self._rounding,
-                (self.config.format.minimum, self.config.format.maximum),
+                self._ends,
                 self._world,
                 self._starts,
                 self.world.max_episode_steps,
@@ -206,19 +214,17 @@ class FastActingModel:
         ]
 
 
-def _parts_of_run(agents: int, own: bool, wide: bool) -> list[_Part]:
+def _parts_of_run(agents: int, own: bool) -> list[_Part]:
     """Return the parts of a run: which agents (from, to), in which blocks.
 
     Agents with own tables run in blocks of 16. Those that are left over run in a block of 8 or 16, or
     one after the other if they are few.
     """
-    rest = agents % _LANES if own else agents
-    lanes = 1 if not own or rest < _FEW else _LANES // 2 if rest <= _LANES // 2 else _LANES
-    parts = (0, agents - rest, _LANES), (agents - rest, agents, lanes)
+    rest = agents % LANES if own else agents
+    lanes = 1 if not own or rest < _FEW else LANES // 2 if rest <= LANES // 2 else LANES
+    parts = (0, agents - rest, LANES), (agents - rest, agents, lanes)
     return [
-        (first, end, blocks_of(end - first, lanes, wide))
-        for first, end, lanes in parts
-        if end > first
+        (first, end, blocks_of(end - first, lanes)) for first, end, lanes in parts if end > first
     ]
 
 

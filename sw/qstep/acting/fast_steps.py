@@ -77,7 +77,7 @@ class Memory(NamedTuple):
     onward: NDArray[np.int32]
 
 
-def blocks_of(agents: int, lanes: int, wide: bool) -> NDArray[np.void]:
+def blocks_of(agents: int, lanes: int) -> NDArray[np.void]:
     """Return room for agents in blocks: records whose fields have an element per lane.
 
     Parameters
@@ -85,27 +85,24 @@ def blocks_of(agents: int, lanes: int, wide: bool) -> NDArray[np.void]:
     agents : int
     lanes : int
         Agents of a block, which make a step together: 1 if they share a table.
-    wide : bool
-        Values have more than 16 bits, so that 32 do not hold the sum of an update.
     """
     words = ("high", "low", "upper", "lower", "extra")
     numbers = (
         *("number", "base", "alpha", "kappa", "end", "decrement", "shift", "period", "by_steps"),
         *("epsilon", "epsilon_count", "entry", "explored", "episode_steps"),
-        *("terminations", "truncations", "saturations"),
+        *("terminations", "truncations", "saturations", "return_high", "return_low"),
         *("start", "outcome", "truncated", "place", "value"),
     )
     members = [
         *((name, np.uint32, (lanes,)) for name in words),
         *((name, np.int32, (lanes,)) for name in numbers),
-        ("return_sum", np.int64 if wide else np.int32, (lanes,)),
     ]
     return np.zeros(-(-agents // lanes), np.dtype(members, align=True))
 
 
 _CERTAIN = 1 << DRAW_BITS
 _PIECE = 1 << 15
-"""Steps after which counters are read: 32 bits hold what 16 bits of reward add up to until then."""
+"""Steps after which counters are read: 32 bits hold what each half of a reward adds up to until then."""
 _TO_NOTHING = 31
 """A shift that leaves nothing of an epsilon."""
 _M16 = np.uint32((1 << 16) - 1)
@@ -263,7 +260,7 @@ def _steps(  # type: ignore[no-untyped-def]
     slot_bits, split, rewards, onwards = world
     starts_bits, starts_split, _, starts_onward = starts
     traced = len(trace[0]) > 0
-    kind, lanes = blocks[0].return_sum.dtype.type, len(blocks[0].entry)
+    kind, lanes = ends.dtype.type, len(blocks[0].entry)
     limit, limited, size = np.int32(limit), np.int32(limit > 0), np.int32(size)
     low, high, fixed = kind(ends[0]), kind(ends[1]), kind(bias)
     for turn in range(turns):
@@ -302,7 +299,8 @@ def _steps(  # type: ignore[no-untyped-def]
                     block.episode_steps[k] = np.int32(0) if ended else length
                     block.terminations[k] += terminated
                     block.truncations[k] += truncated
-                    block.return_sum[k] += reward
+                    block.return_high[k] += np.int32(reward >> 16)
+                    block.return_low[k] += np.int32(reward & 0xFFFF)
 
                     start, extra = block.start[k], block.extra[k]
                     onward = np.int32(onward ^ np.int32(np.int32(onward ^ start) & -terminated))
@@ -397,7 +395,7 @@ def _load(block, k, number, base, agent, own, starts, row):  # type: ignore[no-u
     block.explored[k], block.episode_steps[k] = agent.explored, agent.episode_steps
     block.start[k] = starts.onward[0] >> 1
     block.terminations[k] = block.truncations[k] = block.saturations[k] = 0
-    block.return_sum[k] = 0
+    block.return_high[k] = block.return_low[k] = 0
 
 
 @compiled
@@ -411,7 +409,7 @@ def _store(block, k, agent, steps, row):  # type: ignore[no-untyped-def]
     agent.terminations += block.terminations[k]
     agent.truncations += block.truncations[k]
     agent.saturations += block.saturations[k]
-    agent.return_sum += block.return_sum[k]
+    agent.return_sum += (block.return_high[k] << 16) + block.return_low[k]
 
 
 @compiled
@@ -450,8 +448,8 @@ def run(  # type: ignore[no-untyped-def]
         As many zeros as the algorithm's number.
     bias : int
         The amount added before rounding; -1 for a drawn one.
-    ends : tuple of int
-        Lowest and highest value.
+    ends : ndarray of int32 or int64
+        Lowest and highest value; int64 if 32 bits do not hold the sum of an update.
     world, starts : Memory
     limit : int
         Limit of steps of an episode; 0 for none.
