@@ -233,9 +233,10 @@ class Sweep:
         for (algorithm, number_format), left in groups.items():
             size = self._at_once
             if is_model(self.device):
-                share = len(left) // self._workers.jobs
-                even = -(-share // (_BATCHES * LANES)) * LANES  # the model steps so many at once
-                size = max(1, min(_BATCH_STEPS // self.plan.steps, even, share))
+                even = len(left) // (_BATCHES * self._workers.jobs)
+                if even > LANES // 2:
+                    even = -(-even // LANES) * LANES
+                size = max(1, min(_BATCH_STEPS // self.plan.steps, even))
             for first in range(0, len(left), size):
                 part = tuple(left[first : first + size])
                 spare = 0 if is_model(self.device) else size - len(part)
