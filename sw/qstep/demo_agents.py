@@ -28,6 +28,9 @@ AGENTS = 16
 STEPS = 20_000
 """Of each agent."""
 
+_TIMED_STEPS = 1 << 20
+"""Of each agent, after the run: enough to time the model, in a twentieth of a second."""
+
 
 @dataclass(frozen=True, slots=True)
 class OnChip:
@@ -45,6 +48,8 @@ class OnChip:
         The same run on the compiled model.
     greedy : ndarray of float64, shape (points, AGENTS)
         Return of an episode of each agent's greedy policy, at each of the model's points.
+    model_rate : float
+        Steps that the compiled model makes in a second here, on one core.
     """
 
     clocks: int
@@ -52,6 +57,7 @@ class OnChip:
     table: NDArray[np.int32]
     model: TrainingResult
     greedy: NDArray[np.float64]
+    model_rate: float
 
     @property
     def steps(self) -> int:
@@ -69,8 +75,8 @@ class OnChip:
         return sum(steps is not None for steps in self.model.optimal_after())
 
 
-def on_model() -> tuple[TrainingResult, NDArray[np.float64]]:
-    """Let agents learn the grid world on the model; return the result and :attr:`OnChip.greedy`."""
+def on_model() -> tuple[TrainingResult, NDArray[np.float64], float]:
+    """Let agents learn the grid world on the model; return the last three fields of :class:`OnChip`."""
     plan = planned("gridworld", budget=Budget(STEPS), agents=AGENTS)
     assert plan.world is not None
     greedy = []
@@ -82,21 +88,25 @@ def on_model() -> tuple[TrainingResult, NDArray[np.float64]]:
             table = training.checkpoint.arrays["table"]
             policies = policy_table(plan.config, table).argmax(axis=-1)
             greedy.append([played(plan.world, policy).mean_return for policy in policies])
-        return TrainingResult.of(plan, training), np.array(greedy)
+        result = TrainingResult.of(plan, training)
+        begun = time.perf_counter()
+        device.run(_TIMED_STEPS)
+        rate = _TIMED_STEPS * AGENTS / (time.perf_counter() - begun)
+        return result, np.array(greedy), rate
 
 
 def on_chip() -> OnChip:
     """Let agents learn the grid world on the model, and on the simulated chip."""
     from qstep_sim.port import SimPort
 
-    model, greedy = on_model()
-    plan = model.plan
+    of_model = on_model()
+    plan = of_model[0].plan
     port = SimPort(plan.config)
     with LinkAgents(port, plan.config, plan.loaded, plan.settings) as device:
         clocks, begun = port.clocks, time.perf_counter()
         device.run(STEPS)
         clocks, seconds = port.clocks - clocks, time.perf_counter() - begun
-        return OnChip(clocks, seconds, device.table, model, greedy)
+        return OnChip(clocks, seconds, device.table, *of_model)
 
 
 def boards_with_agents() -> list[BuildReport]:

@@ -33,7 +33,7 @@ __all__ = ["Bar", "bars", "draw", "draw_result"]
 _SOFTWARE = {
     "dictionary": "Python, one dictionary",
     "torch-batched": "PyTorch, 512 agents",
-    "c": "C, one thread",
+    "c": "C, one agent",
 }
 """Forms of the benchmark that act and learn, as agents on the chip do."""
 
@@ -73,6 +73,7 @@ def bars(software: Comparison, found: OnChip, boards: Sequence[BuildReport]) -> 
         if form.name in _SOFTWARE
     ]
     here.append(Bar("QStep, simulated chip", found.steps / found.seconds, True))
+    here.append(Bar(f"QStep, model, {AGENTS} agents", found.model_rate, True))
     rates: dict[float, str] = {}
     for report in boards:
         config = Config.from_dict(report.config)

@@ -28,8 +28,8 @@ from qstep.learn.value_iteration import solve
 
 pytestmark = pytest.mark.unit
 
-MODEL, GREEDY = demo_agents.on_model()
-ON_CHIP = demo_agents.OnChip(320_123, 1.5, MODEL.table, MODEL, GREEDY)
+MODEL, GREEDY, _ = demo_agents.on_model()
+ON_CHIP = demo_agents.OnChip(320_123, 1.5, MODEL.table, MODEL, GREEDY, 400e6)
 SPEED: Any = SimpleNamespace(forms=[SimpleNamespace(name="c", rate=Spread.of([138e6]))])
 
 
@@ -127,7 +127,8 @@ def test_bars_tell_what_was_measured_from_what_is_estimated() -> None:
     shown = demo_picture.bars(SPEED, ON_CHIP, [*boards, report(Config(25, 4), 400)])
     assert [(bar.name, bar.rate, bar.is_measured) for bar in shown] == [
         ("QStep, simulated chip", 320_000 / 1.5, True),
-        ("C, one thread", 138e6, True),
+        ("C, one agent", 138e6, True),
+        ("QStep, model, 16 agents", 400e6, True),
         ("QStep, made-up, 1 lane", 200e6, False),
         ("QStep, made-up, 2 lanes", 300e6, False),
     ]

@@ -157,7 +157,7 @@ def _show_agents(console: Console, found: OnChip) -> None:
         f"\nSo far this computer chose the moves. Now the chip does: {AGENTS} agents, each with\n"
         "its own table, act and learn in hardware; the link carries commands and tables.\n\n"
         f"{steps:,} steps in {found.clocks:,} clocks of the chip, simulated here in "
-        f"{found.seconds:.1f} s."
+        f"{found.seconds:.2g} s."
     )
     if found.differing:
         console.print(
