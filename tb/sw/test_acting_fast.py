@@ -187,7 +187,7 @@ def test_every_number_of_agents_equals_the_plain_model() -> None:
 
 
 def test_counters_and_returns_of_a_long_run_do_not_wrap() -> None:
-    """32 bits hold neither the return of 16 agents' 2^18 steps nor that of 2^17 of them."""
+    """32 bits do not hold a return of -2^33."""
     config = Config(2, ACTIONS, QFormat(16, 0), acting=Acting(agents=17))
     world = random_world(config, 0, 3)
     world.reward[...] = config.format.minimum
