@@ -90,7 +90,7 @@ def on_model() -> tuple[TrainingResult, NDArray[np.float64], float]:
             greedy.append([played(plan.world, policy).mean_return for policy in policies])
         result = TrainingResult.of(plan, training)
         begun = time.perf_counter()
-        device.run(_TIMED_STEPS)
+        device.run(_TIMED_STEPS, trace=False)
         rate = _TIMED_STEPS * AGENTS / (time.perf_counter() - begun)
         return result, np.array(greedy), rate
 
