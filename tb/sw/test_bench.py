@@ -262,13 +262,13 @@ def test_the_command_prints_and_writes_what_was_measured(
     result = CliRunner().invoke(
         command,
         [
-            *("--quick", "--system", "torch", "--report", str(tmp_path / "board.json")),
+            *("--quick", "--system", "stream", "--report", str(tmp_path / "board.json")),
             *("--json", str(written[0]), "--plot", str(written[1]), "--html", str(written[2])),
         ],
     )
     assert result.exit_code == 0, result.output
     assert "gridworld" in result.output
-    assert asked == [(["torch"], 3)]
+    assert asked == [(["stream"], 3)]
     assert all(path.stat().st_size > 1000 for path in written)
     CliRunner().invoke(command, [])
     assert asked[1] == (["gridworld", "stream"], 9)
