@@ -45,7 +45,7 @@ def differs(alpha: float, gamma: float) -> bool:
 def nearest_alpha(gamma: float, alpha: float) -> float | None:
     """Return the alpha nearest to `alpha`, by ratio, that learns gamma to within 1 % of 1 - gamma.
 
-    None if gamma is so close to 1 that there is no such alpha.
+    None if gamma is too close to 1 for any alpha.
     """
     coefficient = np.arange(1, COEFFICIENT_ONE + 1)
     learned = np.floor(coefficient * gamma + 0.5) / coefficient

@@ -134,7 +134,7 @@ class TensorBoardMetrics:
 def write_metrics(target: Path | None, after: int | None = None) -> Iterator[Metrics | None]:
     """Yield a writer to a CSV file or to a folder for TensorBoard; None without a target.
 
-    If writing fails later, for example because the disk is full, the run goes on without metrics, and
+    If writing fails later, for example because the disk is full, the run continues without metrics, and
     the error is raised at the end of the context.
 
     Parameters

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import product
-from typing import Any
+from typing import Any, Self
 
 import cocotb
 import numpy as np
@@ -72,7 +72,7 @@ class AgentsPort(AxiPort):
         self.wait = 0  # the world answers within this many clocks
 
     @classmethod
-    async def started(cls, dut: Any) -> AgentsPort:
+    async def started(cls, dut: Any) -> Self:
         """Return the ports after a reset, with every memory written."""
         port = cls(dut)
         await port.start()

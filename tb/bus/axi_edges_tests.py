@@ -46,10 +46,7 @@ class EdgePort(AgentsPort):
     @classmethod
     async def begun(cls, dut: Any) -> EdgePort:
         """Return the ports after a step of every agent."""
-        port = cls(dut)
-        await port.start()
-        await port.idle()
-        await port.begin_anew()
+        port = await cls.started(dut)
         cocotb.start_soon(port._watch())
         world = cocotb.start_soon(port.world())
         await port.run(1)

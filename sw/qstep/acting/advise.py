@@ -202,17 +202,12 @@ def dead_zone(number_format: QFormat, rounding: Rounding, alpha: float) -> Zone:
     }[rounding]
 
 
-def _has_chance(world: World) -> bool:
-    """Whether any pair of state and action has several outcomes."""
-    return len(world.state) > world.states * world.actions
-
-
 def usual_steps(world: World) -> int:
     """Return how many steps an agent should learn a world, from 2^17 to 2^22.
 
     It is 300 per pair of state and action, or 16,384 in a world with chance.
     """
-    each = _STEPS_A_PAIR_BY_CHANCE if _has_chance(world) else _STEPS_A_PAIR
+    each = _STEPS_A_PAIR_BY_CHANCE if world.has_chance else _STEPS_A_PAIR
     return min(max(_LEAST_STEPS, each * world.states * world.actions), _MOST_STEPS)
 
 
@@ -263,7 +258,7 @@ def advise(
         The discount that is learned differs from gamma (:mod:`qstep.discount`).
     """
     gamma = real("gamma", gamma)
-    chance = _has_chance(world)
+    chance = world.has_chance
     if alpha is None:
         usual = _ALPHA_BY_CHANCE if chance else _ALPHA
         alpha = nearest_alpha(gamma, usual) or usual

@@ -36,8 +36,8 @@ class Point:
         (gamma is 1) or it takes too long to compute. Empty if the world has no known table, or no
         agent has a value.
     mean_reward : tuple of float
-        Reward of a step since the previous look, by agent: all that there is to see while no
-        episode ends.
+        Reward of a step since the previous look, by agent: the learning curve of a run in
+        which no episode ends.
     """
 
     steps: int

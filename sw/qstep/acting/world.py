@@ -317,6 +317,11 @@ class World:
         return frozen(np.searchsorted(pair, np.arange(self.states * self.actions)))
 
     @property
+    def has_chance(self) -> bool:
+        """Whether any pair of state and action has several outcomes."""
+        return len(self.state) > self.states * self.actions
+
+    @property
     def outcomes(self) -> int:
         """The largest number of outcomes of a pair."""
         return int(np.diff(self.first, append=len(self.state)).max())

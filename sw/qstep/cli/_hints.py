@@ -44,8 +44,9 @@ def hint(
         return f"with gamma {gamma:g} the best policy misses the goal; try another --gamma{sweep}"
     if success != 0 and not far:
         return None
-    has_chance = world is not None and world.outcomes > 1
-    averages = ["--alpha 0.1 (outcomes are random)"] if has_chance and alpha > _AVERAGING else []
-    tries = [longer, *averages, "another --gamma", "a larger --epsilon-share"]
+    has_chance = world is not None and world.has_chance
+    averages = has_chance and alpha > _AVERAGING
+    smaller = [f"--alpha {_AVERAGING} (outcomes are random)"] if averages else []
+    tries = [longer, *smaller, "another --gamma", "a larger --epsilon-share"]
     missed = "the greedy policy misses the goal" if success == 0 else "far below the optimum"
     return f"not learned: {missed}; try {', '.join(tries[:-1])} or {tries[-1]}{sweep}"

@@ -112,7 +112,7 @@ def held_back() -> Iterator[Callable[[], bool]]:
 
 
 def on_interrupt(words: Callable[[], str | None]) -> None:
-    """Set what the last line of this command says after ``stopped``; None for what is said without."""
+    """Set what the last line of this command says after ``stopped``; None for the default."""
     click.get_current_context().meta[_WORDS] = words
 
 

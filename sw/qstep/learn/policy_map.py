@@ -76,7 +76,7 @@ class PolicyMap:
 
     @property
     def legend(self) -> str:
-        """What the letters and the colours without a value mean, of those that occur."""
+        """Meaning of the letters and plain colours that occur on the map."""
         seen = [text for kind, text in _MEANING.items() if (self.cells == kind).any()]
         blank = ~self.learnt & ~np.isin(self.cells, tuple(COLOURS))
         return ", ".join([*seen, *(["pale: not learnt"] if blank.any() else [])])

@@ -58,7 +58,7 @@ def summary(learner: Learner) -> dict[str, Any]:
     """Return a summary of a run and its success, as plain values.
 
     ``saturations`` counts the updates of this process. ``discount`` is the discount that was learned,
-    and ``optimum`` that of :func:`optimum` with it; None if the environment is no world, or the
+    and ``optimum`` that of :func:`optimum` with it; None if the environment has no table, or the
     discount is 1.
     """
     result = learner.result

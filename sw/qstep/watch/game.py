@@ -78,9 +78,8 @@ class Game:
         for name, value in _PYGAME.items():
             os.environ.setdefault(name, value)
         for mode in ("rgb_array", "ansi"):
-            with contextlib.suppress(
-                Exception
-            ):  # whatever it is: the run goes on without a picture
+            # Whatever fails, the run continues without a picture.
+            with contextlib.suppress(Exception):
                 if mode in make(world, 0).metadata.get("render_modes", ()):
                     return cls(make(world, 0, mode))
         return None
@@ -94,7 +93,7 @@ class Game:
             return
         try:
             self._step(q, epsilon)
-        except Exception as error:  # whatever it is: the page goes on without a picture
+        except Exception as error:  # whatever fails, the page continues without a picture
             self._failed = True
             self.picture = (
                 f"<p>The picture failed: {html.escape(f'{type(error).__name__}: {error}')}</p>"

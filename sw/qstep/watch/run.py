@@ -112,7 +112,7 @@ class WatchedRun:
 
 def _end(world: World, policy: NDArray[np.int64]) -> int | None:
     """Return the state in which a policy's episodes end; None if they need not, or with chance."""
-    if len(world.state) > world.states * world.actions or len(world.start_state) > 1:
+    if world.has_chance or len(world.start_state) > 1:
         return None
     state = int(world.start_state[0])
     for _ in range(world.states):
