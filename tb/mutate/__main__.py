@@ -7,7 +7,7 @@
 Each mutant runs the block's own bench (``tb.mutate.fork_each``) until a test or an assertion fails. The
 ones that pass are compared with the original by a solver (``tb.mutate.equivalence``). Verdicts are kept
 under ``build/mutants``, by the netlist and the sources of the bench. With ``--note``, what was found
-goes to ``docs/mutants.json``, from which ``python -m tb.verify.run --page`` makes the page's tables.
+goes to ``docs/mutants.json``.
 """
 
 from __future__ import annotations

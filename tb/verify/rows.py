@@ -16,7 +16,7 @@ from qstep.files import write_atomically
 
 __all__ = ["RECORD", "ROWS", "Found", "Row", "commands_of", "read_record", "write_record"]
 
-RECORD = TB.parent / "docs/verification.json"
+RECORD = TB.parent / "build/verify/results.json"
 
 
 @dataclass(frozen=True)

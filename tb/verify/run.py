@@ -1,8 +1,8 @@
-"""The command behind ``make verify``: all that shows that QStep is verified, and the pages about it.
+"""The command behind ``make verify``: all that shows that QStep is verified, and a report on it.
 
 A command that has passed is carried out again only once a source has changed, so an interrupted run
-continues. What was found is kept in ``docs/verification.json``; from it the tables in
-``docs/verification.md`` and the report ``build/verify/index.html`` are made.
+continues. The results are in ``build/verify/results.json`` and in the report
+``build/verify/index.html``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from rich.console import Console
 from tb.bench import TB
 from tb.source_digest import source_digest
 from tb.verify import figures
-from tb.verify.page import PAGE, renewed
 from tb.verify.report import REPORT, report
 from tb.verify.rows import RECORD, ROWS, Found, commands_of, read_record, write_record
 
@@ -66,14 +65,13 @@ def _carry_out(command: str, sources: str, log: Path) -> Found:
 @click.command(help=__doc__.splitlines()[0])
 @click.argument("row", nargs=-1, type=click.IntRange(1, len(ROWS)))
 @click.option("--fresh", is_flag=True, help="Carry out commands that have passed, too.")
-@click.option("--page", is_flag=True, help="Only write the pages again, from the record.")
-def main(row: tuple[int, ...], fresh: bool, page: bool) -> None:
+def main(row: tuple[int, ...], fresh: bool) -> None:
     """Carry out the commands of the rows given (default: all of them)."""
     console = Console()
     record = read_record(RECORD)
     chosen = [each for each in ROWS if each.number in row or not row]
-    commands = [] if page else commands_of(chosen)
-    sources = source_digest() if commands else ""
+    commands = commands_of(chosen)
+    sources = source_digest()
     for number, command in enumerate(commands, 1):
         place = f"[{number}/{len(commands)}] {command}"
         old = record.get(command)
@@ -96,13 +94,12 @@ def main(row: tuple[int, ...], fresh: bool, page: bool) -> None:
             markup=False,
             soft_wrap=True,
         )
-    write_atomically(PAGE, renewed(PAGE.read_text(encoding="utf-8"), record).encode())
     make_folder(REPORT.parent)
     write_atomically(REPORT, report(record).encode())
     for each in chosen:
         says = f"{each.verdict(record)}; {each.says(record)}"
         console.print(f"{each.number:2} {each.name}: {says}", markup=False, soft_wrap=True)
-    console.print(f"wrote {PAGE.relative_to(_ROOT)} and {REPORT.relative_to(_ROOT)}")
+    console.print(f"wrote {REPORT.relative_to(_ROOT)}")
     sys.exit(any(not record[command].passed for command in commands))
 
 
