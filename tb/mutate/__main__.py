@@ -2,12 +2,10 @@
 
     python -m tb.mutate              # all blocks; an interrupted run continues
     python -m tb.mutate tree hazard --mutants 200
-    python -m tb.mutate lane --again --note  # only those that survived, after tests were added
 
 Each mutant runs the block's own bench (``tb.mutate.fork_each``) until a test or an assertion fails. The
 ones that pass are compared with the original by a solver (``tb.mutate.equivalence``). Verdicts are kept
-under ``build/mutants``, by the netlist and the sources of the bench. With ``--note``, what was found
-goes to ``docs/mutants.json``.
+under ``build/mutate``, by the netlist and the sources of the bench. ``--json`` writes the counts.
 """
 
 from __future__ import annotations
@@ -19,12 +17,11 @@ import os
 import sys
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
 from tb.bench import BUILD, TB, Run, parameter_id, run
@@ -34,37 +31,53 @@ from tb.mutate.equivalence import SECONDS, verdict
 from tb.mutate.generated import Generated
 from tb.mutate.lemmas import prove
 from tb.mutate.netlist import Netlist, netlist
-from tb.mutate.record import LEFT, Judged, kept, left_of, note, rescored, scores
 from tb.mutate.seen import write_circuit
+
+from qstep.files import make_folder, write_atomically
 
 __all__ = ["Judged", "judge"]
 
-KEPT = BUILD.parent / "mutants"
+KEPT = BUILD.parent / "mutate"
+LEFT = ("differs", "open")
+"""Verdicts on a mutant that survived: it differs, or the solver does not say."""
+
 _CLOCKS = 64
 FIRST = "each_mutant_runs_the_bench_in_a_process_of_its_own"
 LAST = "all_tests_of_the_bench_have_passed"
 _LENIENT = ("-Wno-fatal", "-Wno-lint", "-Wno-style", "-Wno-UNOPTFLAT")
 
 
+@dataclass(frozen=True)
+class Judged:
+    """A mutant and its verdict.
+
+    Parameters
+    ----------
+    geometry : str
+    number : int
+    mode, place, source : str
+        As in :class:`tb.mutate.netlist.Mutant`.
+    verdict : str
+        ``killed``, ``equivalent``, ``differs`` (no test finds it, but it differs), ``open`` (neither).
+    why : str
+        The failure, the method of the proof, or the output that differs.
+    """
+
+    geometry: str
+    number: int
+    mode: str
+    place: str
+    source: str
+    verdict: str
+    why: str
+
+
 def judge(
-    block: Block,
-    count: int,
-    seed: int,
-    jobs: int,
-    seconds: int = SECONDS,
-    *,
-    quiet: bool = True,
-    again: Sequence[Mapping[str, Any]] | None = None,
+    block: Block, count: int, seed: int, jobs: int, seconds: int = SECONDS, *, quiet: bool = True
 ) -> list[Judged]:
     """Return the verdicts on `count` mutants of a block, as many of each geometry.
 
-    A comparison takes at most so many `seconds`. With `again`, only those are judged that survived as
-    the record has them.
-
-    Raises
-    ------
-    AssertionError
-        The mutants to judge again are others now.
+    A comparison takes at most so many `seconds`.
     """
     judged = []
     for position, (bench, contract) in enumerate(block.runs):
@@ -73,15 +86,14 @@ def judge(
         geometry = parameter_id(this.parameters) or this.top
         folder = KEPT / block.name / f"{geometry}-{share}-{seed}"
         made = netlist(this, block.sources, block.words, share, seed, folder)
-        mutants = made.mutants if again is None else left_of(again, geometry, made.mutants)
-        numbers = [mutant.number for mutant in mutants]
+        numbers = [mutant.number for mutant in made.mutants]
         found = _simulated(bench, made, numbers, jobs, quiet=quiet)
         passed = [number for number in numbers if found[number][0] == "passes"]
         proofs = _compared(made, this.top, contract, passed, jobs, seconds, quiet=quiet)
         if isinstance(bench, Generated) and bench.release:
             left = [number for number in passed if proofs[number][0] in LEFT]
             found |= _simulated(bench.in_release, made, left, jobs, quiet=quiet)
-        for mutant in mutants:
+        for mutant in made.mutants:
             outcome, why = found[mutant.number]
             kind, reason = (
                 proofs[mutant.number] if outcome == "passes" else ("killed", why or outcome)
@@ -200,52 +212,47 @@ def _digest(bench: Run | Generated, made: Netlist) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Judge the mutants of the blocks named; return 1 if one is not found and not equivalent."""
+    """Judge the mutants of the blocks named; return 1 if one differs that no test finds."""
     parser = argparse.ArgumentParser(
         description="Find out which faults in the hardware no test finds."
     )
     parser.add_argument("block", nargs="*", help="blocks (default: all)")
     parser.add_argument("--mutants", type=int, default=1000, help="of each block")
     parser.add_argument("--seed", type=int, default=1, help="of their choice")
-    parser.add_argument("--again", action="store_true", help="only those that survived")
-    parser.add_argument("--note", action="store_true", help="keep the result in the repository")
     parser.add_argument("--seconds", type=int, default=SECONDS, help="most for a comparison")
     parser.add_argument("--jobs", type=int, default=2, help="processes at once")
+    parser.add_argument("--json", type=Path, help="write the counts, too")
     given = parser.parse_args(arguments)
     if unknown := [name for name in given.block if name not in BLOCKS]:
         parser.error(f"no such block: {', '.join(unknown)}; there are {', '.join(BLOCKS)}")
-    survived = 0
+    counts: Counter[str] = Counter()
     for name in given.block or BLOCKS:
-        quiet = not sys.stderr.isatty()
-        before = kept()["blocks"][name] if given.again else {}
         judged = judge(
             BLOCKS[name],
             given.mutants,
-            before.get("seed", given.seed),
+            given.seed,
             given.jobs,
             given.seconds,
-            quiet=quiet,
-            again=before.get("survived"),
+            quiet=not sys.stderr.isatty(),
         )
-        KEPT.mkdir(parents=True, exist_ok=True)
-        (KEPT / f"{name}.json").write_text(
-            json.dumps([asdict(one) for one in judged], indent=1) + "\n", encoding="utf-8"
-        )
-        if given.note:
-            found = scores(judged, given.seed, BLOCKS[name].files())
-            note("blocks", name, rescored(before, found) if before else found)
-        counts = Counter(one.verdict for one in judged)
-        left = [one for one in judged if one.verdict in LEFT]
+        make_folder(KEPT)
+        text = json.dumps([asdict(one) for one in judged], indent=1) + "\n"
+        write_atomically(KEPT / f"{name}.json", text.encode())
+        found = Counter(one.verdict for one in judged)
         print(
-            f"{name}: {len(judged)} mutants, {counts['killed']} killed,"
-            f" {counts['equivalent']} equivalent, {len(left)} survived",
+            f"{name}: {len(judged)} mutants, {found['killed']} killed,"
+            f" {found['equivalent']} equivalent, {found['differs']} differ, {found['open']} open",
             flush=True,
         )
-        for one in left:
-            where = f"{one.geometry} {one.number} {one.mode} {one.place} ({one.source})"
-            print(f"    {where}: {one.verdict}, {one.why}")
-        survived += len(left)
-    return 1 if survived else 0
+        for one in judged:
+            if one.verdict in LEFT:
+                where = f"{one.geometry} {one.number} {one.mode} {one.place} ({one.source})"
+                print(f"    {where}: {one.verdict}, {one.why}")
+        counts += Counter(blocks=1, mutants=len(judged)) + found
+    if given.json:
+        names = ("blocks", "mutants", "killed", "equivalent", "differs", "open")
+        write_atomically(given.json, json.dumps({name: counts[name] for name in names}).encode())
+    return 1 if counts["differs"] else 0
 
 
 if __name__ == "__main__":

@@ -52,13 +52,6 @@ class Block:
     runs: tuple[tuple[Run | Generated, Contract], ...]
     words: int = 1
 
-    def files(self) -> dict[str, bytes]:
-        """Return the mutated files by name."""
-        bench, _ = self.runs[0]
-        if isinstance(bench, Generated):
-            return {path.name: path.read_bytes() for path in bench.run.sources}
-        return {name: (bench.rtl / name).read_bytes() for name in self.sources}
-
 
 def _units(top: str, module: str = "") -> list[Run]:
     found = [unit for unit in UNITS if unit.top == top]

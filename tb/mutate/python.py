@@ -5,7 +5,7 @@
 
 Each fault gets a process forked from one that has loaded NumPy, Numba and pytest. There QStep is
 imported with the fault in one module, and the module's tests run until one fails. Verdicts are kept
-under ``build/mutants``, by the module and its tests.
+under ``build/mutate``, by the module and its tests.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ import numba
 import numpy
 import pytest
 from tb.mutate.python_mutants import Fault, faults
-from tb.mutate.record import digest, note
 
-__all__ = ["ENOUGH", "MODULES", "files", "survivors"]
+from qstep.files import write_atomically
+
+__all__ = ["MODULES", "survivors"]
 
 _LOADED = (numba, numpy)
 """Loaded once, in front of all forks."""
@@ -40,10 +41,10 @@ _AGAIN = {"qstep", "qstep_rtl", "qstep_sim", "qstep_fpga", "tb", "gymnasium"}
 """Packages that each fork imports again: ours, and Gymnasium, which has our environments registered."""
 
 ROOT = Path(__file__).resolve().parents[2]
-KEPT = ROOT / "build" / "mutants" / "python"
+KEPT = ROOT / "build" / "mutate" / "python"
 _SPARE_S = 20
 
-ENOUGH = 0.9
+_ENOUGH = 0.9
 """The share of its faults that a module's tests have to find."""
 
 _CHOSEN = "unit and not release"
@@ -83,11 +84,6 @@ class _Faulty(importlib.abc.MetaPathFinder):
 
         loader = _Loader(fullname, self._path)
         return importlib.util.spec_from_file_location(fullname, self._path, loader=loader)
-
-
-def files(module: str) -> dict[str, bytes]:
-    """Return the text that is mutated, by the module's name."""
-    return {module: _path(module).read_bytes()}
 
 
 def _path(module: str) -> Path:
@@ -164,24 +160,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("module", nargs="*", help="modules (default: all)")
     parser.add_argument("--mutants", type=int, default=1000, help="of each module")
     parser.add_argument("--seed", type=int, default=1, help="of their choice, if there are more")
-    parser.add_argument("--note", action="store_true", help="keep the result in the repository")
+    parser.add_argument("--json", type=Path, help="write the counts, too")
     given = parser.parse_args(arguments)
     if unknown := [name for name in given.module if name not in MODULES]:
         parser.error(f"no such module: {', '.join(unknown)}; there are {', '.join(MODULES)}")
     os.chdir(ROOT)
-    enough = True
+    counts = dict.fromkeys(("modules", "enough", "faults", "found"), 0)
     for module in given.module or MODULES:
         tried, missed = survivors(module, given.mutants, given.seed, quiet=not sys.stderr.isatty())
         share = 1 - len(missed) / tried
-        enough &= share >= ENOUGH
+        add = {
+            "modules": 1,
+            "enough": share >= _ENOUGH,
+            "faults": tried,
+            "found": tried - len(missed),
+        }
+        counts = {name: count + int(add[name]) for name, count in counts.items()}
         print(f"{module}: {tried - len(missed)} of {tried} found, {share:.1%}")
         for fault in missed:
             print(f"    line {fault.line}: {fault.text}")
-        if given.note:
-            left = [{"line": fault.line, "text": fault.text} for fault in missed]
-            found = {"faults": tried, "found": tried - len(left), "missed": left}
-            note("modules", module, found | {"digest": digest(files(module))})
-    return 0 if enough else 1
+    if given.json:
+        write_atomically(given.json, json.dumps(counts).encode())
+    return 0 if counts["enough"] == counts["modules"] else 1
 
 
 if __name__ == "__main__":

@@ -10,17 +10,14 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from tb.bench import BenchError
 from tb.mutate import __main__ as mutate
-from tb.mutate import record, scores
 from tb.mutate.blocks import BLOCKS, Block
 from tb.mutate.contracts import Contract
 from tb.mutate.equivalence import verdict
 from tb.mutate.generated import Generated
 from tb.mutate.netlist import Mutant, Netlist
 from tb.mutate.one_mutant import with_mutant
-from tb.mutate.record import kept
 from tb.mutate.seen import wrapper, write_circuit
 
 from qstep_fpga import tools
@@ -251,60 +248,21 @@ def test_release_tests_run_on_those_that_survive_the_others(
     assert [one.verdict for one in judged] == ["equivalent", "killed", "killed"]
 
 
-def test_what_is_kept_is_of_hardware_and_python_as_they_are() -> None:
-    found = kept()
-    assert scores.outdated(found) == []
-    counts = scores.figures(found)
-    assert counts["killed"] + counts["equivalent"] + counts["survived"] == counts["mutants"]
-    del found["blocks"]["tree"]
-    found["blocks"]["hazard"]["digest"] = found["modules"]["fixed"]["digest"] = "of others"
-    assert scores.outdated(found) == [
-        "python -m tb.mutate hazard --note",
-        "python -m tb.mutate tree --note",
-        "python -m tb.mutate.python fixed --note",
-    ]
-
-
-def test_the_scores_fail_if_a_run_is_out_of_date(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    block = {"mutants": 5, "killed": 3, "equivalent": 1, "survived": [{}]}
-    modules = {"a": {"faults": 10, "found": 9}, "b": {"faults": 9, "found": 8}}
-    monkeypatch.setattr(scores, "kept", lambda: {"blocks": {"x": block}, "modules": modules})
-    commands = ["python -m tb.mutate y --note"]
-    monkeypatch.setattr(scores, "outdated", lambda _: commands)
-    late = CliRunner().invoke(scores.main, [])
-    assert late.exit_code == 1
-    assert "out of date: python -m tb.mutate y --note" in late.output
-    commands.clear()
-    assert CliRunner().invoke(scores.main, ["--json", str(tmp_path / "x")]).exit_code == 0
-    counts = json.loads((tmp_path / "x").read_text())
-    assert counts["survived"] == counts["leaving"] == counts["enough"] == counts["blocks"] == 1
-    assert (counts["faults"], counts["found"]) == (19, 17)
-
-
-def test_the_run_fails_if_a_mutant_survives(
+def test_the_run_fails_if_a_mutant_differs_that_no_test_finds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     one = mutate.Judged("d1", 1, "inv", "$1 A[0]", "x.sv:1.1", "equivalent", "no register differs")
-    judged = [one]
+    judged = [one, replace(one, number=2, verdict="open", why="no answer")]
     monkeypatch.setattr(mutate, "judge", lambda *given, **named: judged)
-    monkeypatch.setattr(record, "RECORD", tmp_path / "mutants.json")
-    record.RECORD.write_text('{"blocks": {}, "modules": {}}', encoding="utf-8")
-    assert mutate.main(["hazard", "--note"]) == 0
-    assert record.kept()["blocks"]["hazard"]["equivalent"] == 1
-    assert list(record.survivors_table())[2:] == []
-    judged.append(replace(one, number=2, verdict="differs", why="hold_o in clock 2"))
-    assert mutate.main(["hazard", "--note"]) == 1
-    assert list(record.survivors_table())[2:] == [
-        "| `hazard` | d1 | inv of $1 A[0] | x.sv:1.1 | hold_o in clock 2 |"
-    ]
-    assert "| `hazard` | d1 | 2 | 0 | 1 | 1 |" in list(record.table())[2]
-    assert "hazard: 2 mutants, 0 killed, 1 equivalent, 1 survived" in capsys.readouterr().out
-    assert [one["verdict"] for one in json.loads((tmp_path / "hazard.json").read_text())] == [
-        "equivalent",
-        "differs",
-    ]
+    figures = ["--json", str(tmp_path / "figures")]
+    assert mutate.main(["hazard", *figures]) == 0
+    judged.append(replace(one, number=3, verdict="differs", why="hold_o in clock 2"))
+    assert mutate.main(["hazard", *figures]) == 1
+    counts = {"blocks": 1, "mutants": 3, "killed": 0, "equivalent": 1, "differs": 1, "open": 1}
+    assert json.loads((tmp_path / "figures").read_text()) == counts
+    said = capsys.readouterr().out
+    assert "hazard: 3 mutants, 0 killed, 1 equivalent, 1 differ, 1 open" in said
+    assert "d1 3 inv $1 A[0] (x.sv:1.1): differs, hold_o in clock 2" in said
 
 
 def test_a_circuit_with_one_mutant_has_the_words_of_the_original_elsewhere() -> None:

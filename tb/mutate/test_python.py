@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
-from tb.mutate import python, record
+from tb.mutate import python
 from tb.mutate.python_mutants import faults
 
 pytestmark = pytest.mark.unit
@@ -92,12 +93,10 @@ def test_an_unknown_module_is_refused(capsys: pytest.CaptureFixture[str]) -> Non
     assert "no such module: nothing; there are fixed, " in capsys.readouterr().err
 
 
-def test_what_is_found_is_noted_with_every_fault_that_is_not(
+def test_a_module_with_too_few_found_fails_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(record, "RECORD", tmp_path / "mutants.json")
-    record.RECORD.write_text('{"blocks": {}, "modules": {}}', encoding="utf-8")
     missed_by(tmp_path, "pass", monkeypatch)
-    assert python.main(["fixed", "--mutants", "2", "--note"]) == 1
-    row = list(record.modules_table())[2]
-    assert row.startswith("| `fixed.py` | 2 | 0 | line ")
+    assert python.main(["fixed", "--mutants", "2", "--json", str(tmp_path / "figures")]) == 1
+    counts = {"modules": 1, "enough": 0, "faults": 2, "found": 0}
+    assert json.loads((tmp_path / "figures").read_text()) == counts

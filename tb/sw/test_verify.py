@@ -69,7 +69,7 @@ def test_figures_of_the_tools_are_read(tmp_path: Path) -> None:
         {"exact": 2, "coverage": {}},
     ]
     file.write_text('{"blocks": 3}', encoding="utf-8")
-    assert read("python -m tb.mutate.scores", file) == ({"blocks": 3}, [])
+    assert read("python -m tb.mutate", file) == ({"blocks": 3}, [])
     file.write_text(json.dumps(runs), encoding="utf-8")
     assert read("make sim", file) == ({"runs": 2, "exact": 7, "bins": 5}, runs)
     assert read("make lint", file) == ({}, [])

@@ -74,7 +74,8 @@ _TOOLS: dict[str, tuple[list[str], str, Callable[[str], Figures]]] = {
     "make coverage": (["-m", "tb.coverage"], "--json", _coverage),
     "make formal": (["-m", "tb.formal.run"], "--json", _formal),
     "python -m tb.coverage.python": (["-m", "tb.coverage.python"], "--json", _counts),
-    "python -m tb.mutate.scores": (["-m", "tb.mutate.scores"], "--json", _counts),
+    "python -m tb.mutate": (["-m", "tb.mutate"], "--json", _counts),
+    "python -m tb.mutate.python": (["-m", "tb.mutate.python"], "--json", _counts),
 }
 """The module, its option for a file of figures, and what reads that file."""
 
