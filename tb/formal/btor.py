@@ -49,6 +49,7 @@ _COMPARES = {
 }
 _EXTENSIONS = {"sext": Kind.BV_SIGN_EXTEND, "uext": Kind.BV_ZERO_EXTEND}
 _OPERANDS = {"neg": 1, "not": 1, "redand": 1, "redor": 1, "redxor": 1, "write": 3}
+_NAMED = {"input": 1, "state": 1, "uext": 3}  # the word that is a name, if there is one
 _BASES = {"const": 2, "constd": 10, "consth": 16}
 _OTHERS = {"input", "ite", "one", "ones", "slice", "state", "zero"}
 
@@ -86,7 +87,9 @@ class Circuit:
     outputs : list of int
         Lines that are outputs.
     names : dict of int to str
-        Names of registers and inputs.
+        Names of registers, inputs and outputs.
+    nets : dict of str to int
+        Lines of the nets that have a name in the source.
     """
 
     def __init__(
@@ -97,6 +100,7 @@ class Circuit:
         self.assumptions: list[int] = []
         self.outputs: list[int] = []
         self.names: dict[int, str] = {}
+        self.nets: dict[str, int] = {}
         self._lines: dict[int, tuple[str, list[str]]] = {}
         self._sorts: dict[int, Sort] = {}
         self._first: dict[int, int] = {}
@@ -133,6 +137,8 @@ class Circuit:
                     raise ValueError(
                         f"BTOR2 has {kind!r} in line {number}, which is not known here"
                     )
+                if len(words) > _NAMED.get(kind, len(words)):
+                    self.nets[words[-1]] = number
                 self._lines[number] = (kind, words)
 
     def anything(self) -> Clock:

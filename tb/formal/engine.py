@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from bitwuzla import Bitwuzla, Kind, Option, Options, Result, Term, TermManager
 from tb.formal.btor import Circuit, Clock
+from tb.formal.trace import write_trace
 
 __all__ = ["Found", "OutOfTimeError", "Solver", "induction", "reached", "search"]
 
@@ -37,12 +39,15 @@ class Solver:
         Called with the progress of the proof.
     apart : bool
         Each question has a solver of its own, which simplifies all that is known by what is asked.
+    trace : Path, optional
+        The clocks of a violation are written to this VCD file.
     """
 
     free_products: bool = False
     limit_s: float = 300.0
     say: Callable[[str], None] = lambda text: None
     apart: bool = False
+    trace: Path | None = None
 
 
 class _Clocks:
@@ -54,23 +59,24 @@ class _Clocks:
         self._options.set(Option.PRODUCE_MODELS, True)
         products: dict[int, Term] | None = {} if solver.free_products else None
         self._circuit = Circuit(self._manager, text, products=products)
-        self._apart = solver.apart
+        self._apart, self._trace = solver.apart, solver.trace
         self._solver = Bitwuzla(self._manager, self._options)
         self._known: list[Term] = []
-        self._clock: Clock | None = None
+        self._clocks: list[Clock] = []
         self.properties = [name for name, _ in self._circuit.properties]
 
     def advance(self, *, from_power_up: bool) -> None:
         """Go to the next clock, or to the first: the power-up clock, or any clock."""
-        if self._clock is not None:
-            self._clock = self._circuit.after(self._clock)
+        if self._clocks:
+            clock = self._circuit.after(self._clocks[-1])
         elif from_power_up:
-            self._clock = self._circuit.first()
+            clock = self._circuit.first()
         else:
-            self._clock = self._circuit.anything()
-        self._circuit.evaluate(self._clock)
+            clock = self._circuit.anything()
+        self._circuit.evaluate(clock)
+        self._clocks.append(clock)
         for line in self._circuit.assumptions:
-            self._know(self._circuit.is_one(self._clock.values[line]))
+            self._know(self._circuit.is_one(clock.values[line]))
 
     def violated(self, which: Sequence[int]) -> int | None:
         """Return one of these properties that may be violated in this clock; None if none can be."""
@@ -87,6 +93,13 @@ class _Clocks:
         if result == Result.SAT:
             values = [solver.get_value(term).value() for term in bad]
             found = which[values.index(True)]
+            if self._trace:
+                write_trace(
+                    self._trace,
+                    self._circuit,
+                    self._clocks,
+                    lambda term: solver.get_value(term).value(),
+                )
         if not self._apart:
             solver.pop(1)
         if result == Result.UNKNOWN:
@@ -102,8 +115,7 @@ class _Clocks:
         self._solver.assert_formula(term)
 
     def _bad(self, index: int) -> Term:
-        assert self._clock is not None
-        return self._circuit.is_one(self._clock.values[self._circuit.properties[index][1]])
+        return self._circuit.is_one(self._clocks[-1].values[self._circuit.properties[index][1]])
 
 
 def induction(text: str, clocks: int, solver: Solver) -> Found | None:

@@ -8,11 +8,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
-from tb.bench import RTL
+from tb.bench import RTL, TB
 from tb.formal.circuit import circuits
 from tb.formal.engine import OutOfTimeError, Solver, induction, reached, search
 from tb.formal.proof import Fault, Proof
@@ -20,7 +20,10 @@ from tb.planted import plant_file
 
 from qstep_rtl.sources import substance
 
-__all__ = ["Outcome", "engine", "key", "outcome"]
+__all__ = ["TRACES", "Outcome", "engine", "key", "outcome"]
+
+TRACES = TB.parent / "build" / "formal"
+"""The folder of the waveforms of proofs that fail."""
 
 _IN_THE_RTL = re.compile(r"^\d+ bad \d+ u_.*\n", re.MULTILINE)
 
@@ -104,10 +107,13 @@ def _prove(proof: Proof, solver: Solver) -> dict[str, int]:
         raise _Unsettled(f"covers that are not reached: {', '.join(sorted(missing))}")
     if not clocks or not _names(properties):
         raise _Unsettled("it has no property, or no cover")
-    if found := search(properties, proof.clocks, solver):
-        raise _Unsettled(f"{found.name} is violated in clock {found.clock}")
-    if proof.is_inductive and (found := induction(properties, proof.clocks, solver)):
-        raise _Unsettled(f"{found.name} does not follow from the {found.clock} clocks before")
+    traced = replace(solver, trace=TRACES / f"{proof.name}.vcd")
+    if found := search(properties, proof.clocks, traced):
+        raise _Unsettled(f"{found.name} is violated in clock {found.clock}; see {traced.trace}")
+    if proof.is_inductive and (found := induction(properties, proof.clocks, traced)):
+        raise _Unsettled(
+            f"{found.name} does not follow from the {found.clock} clocks before; see {traced.trace}"
+        )
     return clocks
 
 

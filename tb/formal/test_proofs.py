@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tb.formal import run, settle
 from tb.formal.proofs import FAST, PROOFS
+from tb.formal.trace import CLOCK_NS
 from tb.planted import plant_file
 
 pytestmark = pytest.mark.formal
@@ -45,7 +47,7 @@ def test_a_fault_that_is_not_found_is_no_proof() -> None:
 
 def test_too_few_clocks_are_no_proof() -> None:
     wrong = settle.outcome(replace(QUICK, clocks=1)).wrong
-    assert wrong.endswith("does not follow from the 1 clocks before")
+    assert "does not follow from the 1 clocks before; see" in wrong
 
 
 def test_a_cover_that_is_not_reached_is_no_proof() -> None:
@@ -55,17 +57,27 @@ def test_a_cover_that_is_not_reached_is_no_proof() -> None:
     )
 
 
-def test_hardware_that_is_wrong_is_no_proof(tmp_path: Path) -> None:
-    wrong = settle.outcome(
-        replace(QUICK, files=(*QUICK.files[:-2], str(_planted(tmp_path)), QUICK.files[-1]))
+def test_hardware_that_is_wrong_is_no_proof_and_leaves_a_waveform(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settle, "TRACES", tmp_path)
+    proof = PROOFS["table"]
+    fault = proof.faults[0]
+    path = next(path for path in proof.paths() if path.name == fault.file)
+    files = [str(plant_file(tmp_path, path, fault.old, fault.new)), proof.files[-1]]
+    trace = tmp_path / "table.vcd"
+    assert settle.outcome(replace(proof, files=(proof.files[0], *files))).wrong == (
+        f"Copy_L is violated in clock 1; see {trace}"
     )
-    assert "is violated in clock" in wrong.wrong
-
-
-def _planted(folder: Path) -> Path:
-    fault = QUICK.faults[0]
-    path = next(path for path in QUICK.paths() if path.name == fault.file)
-    return plant_file(folder, path, fault.old, fault.new)
+    # In that clock, and in no other: the property, and the copy's write that was lost before.
+    names, changes = trace.read_text(encoding="utf-8").split("$enddefinitions $end")
+    clocks = re.split(r"^#(\d+)$", changes, flags=re.MULTILINE)
+    at = dict(zip(map(int, clocks[1::2]), map(str.split, clocks[2::2]), strict=True))
+    sign = dict(re.findall(r"\$var wire +\d+ (\S+) (\S+) \$end", names))
+    mark = next(mark for mark, name in sign.items() if name == "Copy_L")
+    assert f"0{mark}" in at[0]
+    assert f"1{mark}" in at[CLOCK_NS]
+    assert {"copy_q", "write_action_i", "row_o"} <= set(sign.values())
 
 
 def test_a_solver_that_has_no_time_proves_nothing() -> None:
