@@ -1,7 +1,7 @@
 """Build a test bench with Verilator, run cocotb tests on it, and say how to replay a failure.
 
-The benches of one parameter set share one executable, kept under ``build/tb`` by the digest of all its
-sources; ``make clean`` removes it.
+The benches of one parameter set share one executable, kept under ``build/tb`` by the digest of the files
+that Verilator reads for it, without their comments; ``make clean`` removes it.
 
 From the command line this file replays one run::
 
@@ -13,24 +13,26 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import re
 import shlex
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from unittest.mock import patch
 
 from cocotb_tools.runner import get_results, get_runner
+from tb.reads import digest_of, forgotten, read_files
 from tb.toggle_counts import HEADER, header
 
 from qstep.files import make_folder
 from qstep_sim.verilator import environment
 
-__all__ = ["BUILD", "RTL", "TB", "BenchError", "Report", "Run", "parameter_id", "run"]
+__all__ = ["BUILD", "RTL", "TB", "BenchError", "Report", "Run", "parameter_id", "run", "tests_of"]
 
 TB = Path(__file__).resolve().parent
 RTL = TB.parent / "rtl"
@@ -42,6 +44,9 @@ _BUILD_ARGS = ("-Wall", "-Wno-UNUSEDPARAM", "--assert")
 _COVERAGE_ARGS = ("--coverage-line", "--coverage-expr", "--coverage-toggle")
 
 _LOG_LINES = 60
+
+_LINES = "lines"
+"""In the folder of a build: the digest of its sources with their comments, which number the lines."""
 
 _MAKEFLAGS = "VM_PARALLEL_BUILDS=0 OPT_FAST=-O0"
 """One C++ file without optimisation: most of a clock is spent in Python, and there are many builds (the
@@ -137,6 +142,17 @@ class Report:
     log: str
 
 
+def tests_of(modules: str) -> list[str]:
+    """Return the names of the cocotb and pyuvm tests in modules, which are separated by commas."""
+    texts = [
+        (TB.parent / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")
+        for module in modules.split(",")
+    ]
+    return re.findall(
+        r"^@(?:cocotb|pyuvm)\.test\(.*\n(?:async def|class) (\w+)", "".join(texts), re.M
+    )
+
+
 def parameter_id(parameters: Mapping[str, int]) -> str:
     """Return the short form of a parameter set for test names: ``s64-a4-w16-d1``."""
     short = {"LoopDepth": "d", "IndexBits": "i"}
@@ -154,12 +170,13 @@ def _split(text: str) -> dict[str, str]:
 def _built(this: Run, waves: bool) -> Path:
     """Return the folder with the executable of this run's bench; build it if necessary."""
     files = this.files
+    read = read_files(files, this.rtl)
     args = (*_BUILD_ARGS, *this.build_args, *(_COVERAGE_ARGS if this.coverage else ()))
-    digest = hashlib.sha256(repr((sorted(this.parameters.items()), args, waves)).encode())
-    for path in [*files, *sorted(this.rtl.glob("*.sv*"))]:
-        digest.update(path.name.encode() + path.read_bytes())
-    if this.coverage:
-        digest.update(header())
+    tools = (version("verilator"), version("cocotb"))
+    given = repr((sorted(this.parameters.items()), args, waves, tools)).encode()
+    digest = hashlib.sha256(given + digest_of(read))
+    if this.coverage:  # its points are lines
+        digest.update(header() + _bytes(read))
     name = "-".join(
         filter(None, (this.top, parameter_id(this.parameters), digest.hexdigest()[:12]))
     )
@@ -196,6 +213,9 @@ def _built(this: Run, waves: bool) -> Path:
         raise BenchError(
             f"{this.top} does not build: {cause}\n{_tail(text)}\n{this.command}"
         ) from cause
+    if missed := forgotten(aside / "Vtop__ver.d", read):
+        raise BenchError(f"{this.top} is built from {missed}, which its key does not hold")
+    (aside / _LINES).write_bytes(_bytes(read))
     if not runtime.exists():
         objects = Path(tempfile.mkdtemp(prefix=".runtime-", dir=BUILD))
         for path in aside.glob("verilated*.o"):
@@ -203,6 +223,11 @@ def _built(this: Run, waves: bool) -> Path:
         _move(objects, runtime)
     _move(aside, folder)
     return folder
+
+
+def _bytes(paths: Iterable[Path]) -> bytes:
+    """Return the digest of all that files hold, comments and line breaks too."""
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).digest()
 
 
 def _move(aside: Path, folder: Path) -> None:
@@ -263,6 +288,8 @@ def run(this: Run) -> Report:
     elif failed:
         broken = f"{failed} of {tests} tests failed"
     if broken:
+        if (built / _LINES).read_bytes() != _bytes(read_files(this.files, this.rtl)):
+            broken += f"; comments have moved lines since {built} was built"
         raise BenchError(
             f"{_tail(text)}\n{this.top} {this.module}: {broken}\nlog: {log}\nreplay: {this.command}"
         )

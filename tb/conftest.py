@@ -1,8 +1,14 @@
-"""Tests behave the same everywhere: on a busy machine, and when started in the background."""
+"""Tests behave the same everywhere, and ``pytest -k`` finds those within a simulation by their names."""
 
+from __future__ import annotations
+
+import re
 import signal
+from dataclasses import replace
 
+import pytest
 from hypothesis import HealthCheck, settings
+from tb.bench import Run, tests_of
 
 # Property tests must not fail because a busy machine is slow.
 settings.register_profile(
@@ -12,3 +18,42 @@ settings.load_profile("qstep")
 
 # Processes that a shell starts in the background ignore Ctrl-C, and so would the programs under test.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Add an item for each cocotb test that ``-k`` names, beside the simulation that runs them all.
+
+    The simulations are a parameter of the test, or it makes them itself: then it says the module of the
+    cocotb tests with the mark ``bench``, and takes the name of the one to run from the fixture `only`.
+    """
+    words = set(re.findall(r"\w+", metafunc.config.option.keyword)) - {"and", "or", "not"}
+
+    def named(module: str, test: str = "", known: str = "") -> list[str]:
+        """Return a module's tests that a word of ``-k`` finds, if their item's name lacks it."""
+        new = [word for word in words if word not in metafunc.function.__name__ + known]
+        there = [test] if test else tests_of(module)
+        return [name for name in there if any(word in name for word in new)]
+
+    if "only" in metafunc.fixturenames:
+        (module,) = metafunc.definition.get_closest_marker("bench").args
+        if tests := named(module):
+            metafunc.parametrize("only", ["", *tests], indirect=True, ids=["all", *tests])
+    marks = metafunc.definition.own_markers
+    for at, mark in enumerate(marks):
+        if mark.name != "parametrize" or not any(isinstance(each, Run) for each in mark.args[1]):
+            continue
+        argument, runs = mark.args
+        ids = list(map(mark.kwargs["ids"], runs))
+        items = [pytest.param(run, id=name) for run, name in zip(runs, ids, strict=True)]
+        items += [
+            pytest.param(replace(run, test=test), id=f"{name}-{test}")
+            for run, name in zip(runs, ids, strict=True)
+            for test in named(run.module, run.test, name)
+        ]
+        marks[at] = pytest.mark.parametrize(argument, items).mark
+
+
+@pytest.fixture
+def only(request: pytest.FixtureRequest) -> str:
+    """The name of one cocotb test, if ``-k`` has it; empty for all tests of the simulation."""
+    return getattr(request, "param", "")

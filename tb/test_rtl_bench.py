@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from tb import run_sim
 from tb.bench import RTL, TB, BenchError, Run, parameter_id, run
 from tb.lint_rtl import SLOTS_WAIVER
-from tb.planted import plant
+from tb.planted import plant, plant_file
 from tb.uvm.covergroup import Covergroup
 from tb.uvm.lane_pins import CLOCK, clocks_from_text, offer_words
 from tb.uvm.ucis import as_ucis, from_ucis
@@ -198,6 +198,53 @@ def test_lint_warning_fails_the_build(tmp_path: Path) -> None:
     rtl = plant(tmp_path, "qs_noise.sv", "assign x_o = x_q;", "assign x_o = x_q[15:0];")
     with pytest.raises(BenchError, match="WIDTHEXPAND"):
         run(replace(NOISE, rtl=rtl))
+
+
+@pytest.mark.rtl
+def test_a_build_is_made_anew_only_if_something_that_verilator_reads_in_it_changed(
+    tmp_path: Path,
+) -> None:
+    def built() -> Path:
+        return run(replace(NOISE, rtl=rtl, test="reset_gives_the_documented_state")).folder.parent
+
+    rtl = plant(tmp_path, "qs_noise.sv", "<< 13", "<< 13")
+    first = built()
+    plant_file(rtl, rtl / "qs_noise.sv", "module qs_noise", "// A comment\nmodule qs_noise")
+    plant_file(rtl, rtl / "qs_update.sv", "module qs_update", "module no_longer")
+    assert built() == first
+    plant_file(rtl, rtl / "qs_assert.svh", "`define QS_ASSERT_SVH", "`define QS_ASSERT_SVH 1")
+    assert built() != first
+    plant_file(rtl, rtl / "qs_noise.sv", "x_q != 0", "x_q != 1")
+    assert built() != first
+
+
+@pytest.mark.rtl
+def test_a_failure_tells_that_its_lines_are_those_of_a_build_with_other_comments(
+    tmp_path: Path,
+) -> None:
+    rtl = plant(tmp_path, "qs_noise.sv", "x_q != 0", "x_q != 2")
+    moved = "comments have moved lines since .* was built"
+    for comment, told in (("", False), ("// A comment\n", True)):
+        plant_file(rtl, rtl / "qs_noise.sv", "module qs_noise", f"{comment}module qs_noise")
+        with pytest.raises(BenchError, match="NeverZero_A") as caught:
+            run(replace(NOISE, rtl=rtl))
+        assert bool(re.search(moved, str(caught.value))) == told
+
+
+@pytest.mark.unit
+def test_a_test_within_a_simulation_is_found_by_its_name(pytestconfig: pytest.Config) -> None:
+    chosen = ["tb/unit/test_rtl_modules.py", "-k", "corners_of_operands and qs_update-w16"]
+    answer = subprocess.run(
+        [sys.executable, "-m", "pytest", "--collect-only", "-q", *chosen],
+        cwd=pytestconfig.rootpath,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.stdout.splitlines()[0] == (
+        "tb/unit/test_rtl_modules.py::test_module_matches_its_model"
+        "[qs_update-w16-d2-corners_of_operands_coefficients_and_roundings_match]"
+    )
 
 
 @pytest.mark.rtl

@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from tb.reads import digest_of, read_files
 from tb.toggle_counts import HEADER, header
 
 from qstep import cache
@@ -73,9 +74,8 @@ def shared_library(
     command = _compiler(optimise, toggles)
     options = (*_VERILATE, *(["--coverage-toggle"] if toggles else []))
     given = (top, *parameters, generated, options, command, verilator.version())
-    digest = hashlib.sha256(repr(given).encode())
-    for path in [*sorted({*rtl.glob("qs_*.sv*"), *files}), harness]:
-        digest.update(path.name.encode() + path.read_bytes())
+    digest = hashlib.sha256(repr(given).encode() + harness.read_bytes())
+    digest.update(digest_of(read_files(files, rtl, generated)))
 
     def make(folder: Path) -> Path:
         read = list(files)

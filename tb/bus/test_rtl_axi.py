@@ -81,25 +81,32 @@ ASSERTED = {
 }
 
 
-def test_lane_on_axi_matches_the_model() -> None:
-    run(axi_run(AXI_LANES[1]))
+@pytest.mark.bench("tb.bus.axi_lane_tests")
+def test_lane_on_axi_matches_the_model(only: str) -> None:
+    run(replace(axi_run(AXI_LANES[1]), test=only))
 
 
-def test_agents_on_axi_match_the_model() -> None:
-    run(axi_agents_run())
+@pytest.mark.bench("tb.bus.axi_agents_tests")
+def test_agents_on_axi_match_the_model(only: str) -> None:
+    run(replace(axi_agents_run(), test=only))
 
 
-def test_agents_on_axi_are_exact_when_answers_come_as_a_job_begins_or_ends() -> None:
-    run(axi_edges_run())
+@pytest.mark.bench("tb.bus.axi_edges_tests")
+def test_agents_on_axi_are_exact_when_answers_come_as_a_job_begins_or_ends(only: str) -> None:
+    run(replace(axi_edges_run(), test=only))
 
 
-def test_agents_on_axi_with_their_world_inside_match_the_model() -> None:
-    run(axi_acting_run())
+@pytest.mark.bench("tb.bus.axi_acting_tests")
+def test_agents_on_axi_with_their_world_inside_match_the_model(only: str) -> None:
+    run(replace(axi_acting_run(), test=only))
 
 
+@pytest.mark.bench("tb.bus.axi_reset_tests")
 @pytest.mark.parametrize("config", AXI_SHARED, ids=lambda config: config.acting.algorithm)
-def test_agents_on_axi_with_a_shared_table_are_reset_by_one_clock(config: Config) -> None:
-    run(axi_reset_run(config))
+def test_agents_on_axi_with_a_shared_table_are_reset_by_one_clock(
+    config: Config, only: str
+) -> None:
+    run(replace(axi_reset_run(config), test=only))
 
 
 def test_a_reset_that_is_too_short_for_agents_is_noticed(tmp_path: Path) -> None:
@@ -110,8 +117,9 @@ def test_a_reset_that_is_too_short_for_agents_is_noticed(tmp_path: Path) -> None
 
 
 @pytest.mark.release
-def test_sixteen_agents_on_axi_match_the_model() -> None:
-    run(axi_crowd_run())
+@pytest.mark.bench("tb.bus.axi_crowd_tests")
+def test_sixteen_agents_on_axi_match_the_model(only: str) -> None:
+    run(replace(axi_crowd_run(), test=only))
 
 
 @pytest.mark.release

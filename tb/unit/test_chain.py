@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,9 @@ from qstep_rtl.chain_head import index_mask
 
 
 @pytest.mark.rtl
-def test_chain_carries_words_and_runs_to_their_lanes_and_back() -> None:
-    assert run(chain_run(FARMS[0])).tests == 5
+@pytest.mark.bench("tb.unit.rtl_chain")
+def test_chain_carries_words_and_runs_to_their_lanes_and_back(only: str) -> None:
+    assert run(replace(chain_run(FARMS[0]), test=only)).tests == (1 if only else 5)
 
 
 STRIP = [("(passing_q || (first && down_q.all))", "(passing_q || first)", "")]

@@ -1,0 +1,64 @@
+"""Which files Verilator reads for a module, and the digest of what in them affects a build."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+
+from qstep_rtl.sources import substance
+
+__all__ = ["digest_of", "forgotten", "read_files"]
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_OBEYED = re.compile(r"/[/*]\s*verilator\b")
+_WORD = re.compile(r"\w+")
+
+
+def read_files(files: Sequence[Path], folder: Path, text: str = "") -> list[Path]:
+    """Return `files`, and what they and `text` can reach by name in `folder`: modules and includes."""
+    there = {path.stem: path for path in folder.glob("*.sv*")}
+    found = list(dict.fromkeys(files))
+    names = set(_WORD.findall(text)).union(*(_facts(*_version(path))[1] for path in found))
+    given = {path.name for path in found}
+    while reached := [there.pop(name) for name in sorted(names & there.keys())]:
+        new = [path for path in reached if path.name not in given]
+        found += new
+        names = set().union(*(_facts(*_version(path))[1] for path in new))
+    return found
+
+
+def digest_of(paths: Iterable[Path]) -> bytes:
+    """Return the digest of the names and the substance of Verilog files: comments do not count."""
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(f"{path.name}\0".encode() + _facts(*_version(path))[0])
+    return digest.digest()
+
+
+def forgotten(dependencies: Path, paths: Iterable[Path]) -> set[str]:
+    """Return what Verilator read, by its dependency file, in the folders of `paths` and beside them."""
+    known = {path.resolve() for path in paths}
+    folders = {path.parent for path in known}
+    read = map(Path, dependencies.read_text(encoding="utf-8").partition(" : ")[2].split())
+    return {str(path) for path in read if path.parent in folders and path not in known}
+
+
+def _version(path: Path) -> tuple[Path, int]:
+    return path, path.stat().st_mtime_ns
+
+
+@cache
+def _facts(path: Path, _changed_ns: int) -> tuple[bytes, frozenset[str]]:
+    """Return the digest of a file's substance, and the words in it that can be names.
+
+    Line breaks end a directive, and Verilator obeys some comments: both count as well.
+    """
+    text = path.read_text(encoding="utf-8")
+    obeyed = [comment for comment in _COMMENT.findall(text) if _OBEYED.match(comment)]
+    bare = _COMMENT.sub("", text)
+    directives = [line.strip() for line in bare.splitlines() if line.lstrip().startswith("`")]
+    parts = "\n".join([substance(path), *obeyed, *directives])
+    return hashlib.sha256(parts.encode()).digest(), frozenset(_WORD.findall(bare))
