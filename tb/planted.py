@@ -1,16 +1,56 @@
-"""Copies of the hardware with a planted fault, to show that a bench or an assertion can fail."""
+"""Copies of the hardware with a planted fault, to show that a proof, a bench or an assertion can fail.
+
+``tb/faults`` has a table for each file of the hardware, and in it a line for each fault::
+
+    name = [text, faulty text, { finder = what it must see, ... }]
+
+A finder is a proof, a bench or a test. A proof must violate a property within that many clocks from
+power-up, and may be a pattern, as in ``lane-*-1``; a bench must report what is written there.
+"""
 
 from __future__ import annotations
 
 import inspect
 import shutil
+import tomllib
 from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from tb.bench import RTL
+from tb.bench import RTL, TB
 
-__all__ = ["plant", "plant_all", "plant_file", "plant_python"]
+__all__ = ["Fault", "faults", "plant", "plant_all", "plant_file", "plant_python", "tables"]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A text of a file and its replacement, who finds it, and what must be seen."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    finder: str
+    seen: str | int
+
+
+@cache
+def tables() -> tuple[Fault, ...]:
+    """Return all faults, once for each finder."""
+    return tuple(
+        Fault(name, path.stem, old, new, finder, seen)
+        for path in sorted((TB / "faults").glob("*.toml"))
+        for name, (old, new, finders) in tomllib.loads(path.read_text(encoding="utf-8")).items()
+        for finder, seen in finders.items()
+    )
+
+
+def faults(finder: str) -> tuple[Fault, ...]:
+    """Return the faults that a proof, a bench or a test must find."""
+    return tuple(fault for fault in tables() if fnmatchcase(finder, fault.finder))
 
 
 def plant(folder: Path, file: str, old: str, new: str, extra: Iterable[Path] = ()) -> Path:

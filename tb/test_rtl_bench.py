@@ -248,12 +248,6 @@ def test_a_test_within_a_simulation_is_found_by_its_name(pytestconfig: pytest.Co
 
 
 @pytest.mark.rtl
-def test_planted_fault_that_no_longer_applies_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(AssertionError, match="no longer holds 'not there' once"):
-        plant(tmp_path, "qs_noise.sv", "not there", "")
-
-
-@pytest.mark.rtl
 def test_run_without_a_test_is_a_failure() -> None:
     with pytest.raises(BenchError, match=r"failed|no test ran"):
         run(replace(NOISE, test="no_such_test"))

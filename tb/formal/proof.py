@@ -7,43 +7,31 @@ from pathlib import Path
 
 from tb.bench import RTL
 from tb.formal.blocks import BLOCKS, block
+from tb.planted import Fault
 
-__all__ = ["Fault", "Proof"]
+__all__ = ["Proof"]
 
 _HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True)
-class Fault:
-    """A planted text in a file; a search from power-up must find it within `clocks` clocks."""
-
-    name: str
-    file: str
-    old: str
-    new: str
-    clocks: int
-
-
-@dataclass(frozen=True)
 class Proof:
-    """One proof.
+    """One proof by induction.
 
     Parameters
     ----------
     name : str
     says : str
         Its statement in one line, for the table.
-    top : str
-        The module with the properties.
     files : tuple of str
-        Sources by name, packages first: a generated block, a file of `tb/formal`, or else of `rtl`.
-    parameters : dict of str to int
+        Sources by name, packages first: a generated block, a file of `tb/formal`, or else of `rtl`. The
+        last one has the properties.
     clocks : int
-        Clocks of the induction, or of the search from power-up if it is not inductive.
+        Clocks of the induction.
     cover_clocks : int
         Clocks from power-up within which all covers are reached.
-    faults : tuple of Fault
-    is_inductive : bool
+    parameters : dict of str to int
+        Parameters of the module with the properties.
     free_products : bool
         Multipliers of one width are the same unknown function of their operands.
     memories : bool
@@ -53,21 +41,26 @@ class Proof:
     apart : bool
         Each question to the solver has a solver of its own. Says how it is proved, not what, so it is no
         part of the proof's `repr`.
+    faults : tuple of Fault
+        Each must be found from power-up, within as many clocks as the table of faults says.
     """
 
     name: str
     says: str
-    top: str
     files: tuple[str, ...]
-    parameters: dict[str, int]
     clocks: int
     cover_clocks: int
-    faults: tuple[Fault, ...]
-    is_inductive: bool = True
+    parameters: dict[str, int] = field(default_factory=dict)
     free_products: bool = False
     memories: bool = False
     rtl_assertions: bool = True
     apart: bool = field(default=False, repr=False)
+    faults: tuple[Fault, ...] = ()
+
+    @property
+    def top(self) -> str:
+        """The module with the properties."""
+        return Path(self.files[-1]).stem
 
     def paths(self) -> list[Path]:
         """Return the paths of its files."""

@@ -15,8 +15,8 @@ from pathlib import Path
 from tb.bench import RTL, TB
 from tb.formal.circuit import circuits
 from tb.formal.engine import OutOfTimeError, Solver, induction, reached, search
-from tb.formal.proof import Fault, Proof
-from tb.planted import plant_file
+from tb.formal.proof import Proof
+from tb.planted import Fault, plant_file
 
 from qstep_rtl.sources import substance
 
@@ -38,7 +38,7 @@ class Outcome:
     key : str
         Digest of what it is about.
     how : str
-        The method: induction over a number of clocks, or bounded by a number of clocks.
+        The method: induction over a number of clocks.
     covers : dict of str to int
         The clock in which each cover is reached.
     faults : dict of str to str
@@ -81,7 +81,6 @@ def outcome(proof: Proof, limit_s: float = 300.0, *, quiet: bool = True) -> Outc
             print(f"\r{line[:110]:110}", end="", file=sys.stderr, flush=True)
 
     solver = Solver(proof.free_products, limit_s, say, apart=proof.apart)
-    kind = "induction over" if proof.is_inductive else "bounded by"
     covers: dict[str, int] = {}
     faults: dict[str, str] = {}
     wrong = ""
@@ -96,7 +95,7 @@ def outcome(proof: Proof, limit_s: float = 300.0, *, quiet: bool = True) -> Outc
     seconds = round(time.perf_counter() - begin, 1)
     if not quiet:
         print("\r" + " " * 110 + "\r", end="", file=sys.stderr, flush=True)
-    how = f"{kind} {proof.clocks} clock{'s' if proof.clocks > 1 else ''}"
+    how = f"induction over {proof.clocks} clock{'s' if proof.clocks > 1 else ''}"
     return Outcome(proof.name, proof.says, key(proof), how, covers, faults, seconds, wrong)
 
 
@@ -110,7 +109,7 @@ def _prove(proof: Proof, solver: Solver) -> dict[str, int]:
     traced = replace(solver, trace=TRACES / f"{proof.name}.vcd")
     if found := search(properties, proof.clocks, traced):
         raise _Unsettled(f"{found.name} is violated in clock {found.clock}; see {traced.trace}")
-    if proof.is_inductive and (found := induction(properties, proof.clocks, traced)):
+    if found := induction(properties, proof.clocks, traced):
         raise _Unsettled(
             f"{found.name} does not follow from the {found.clock} clocks before; see {traced.trace}"
         )
@@ -125,7 +124,7 @@ def _find(proof: Proof, fault: Fault, solver: Solver) -> str:
         ]
         assert paths != proof.paths(), f"{fault.file} is no file of {proof.name}"
         properties, _ = _circuits(proof, paths)
-    found = search(properties, fault.clocks, solver)
+    found = search(properties, int(fault.seen), solver)
     if found is None:
         raise _Unsettled(f"the planted fault is not found: {fault.name}")
     return f"{found.name}, clock {found.clock}"

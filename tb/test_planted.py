@@ -1,0 +1,42 @@
+"""Every planted fault still applies, and someone looks for it."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import filter as matching
+from functools import cache
+from pathlib import Path
+
+import pytest
+from tb.bench import RTL, TB
+from tb.formal.blocks import BLOCKS, block
+from tb.formal.proofs import PROOFS
+from tb.planted import Fault, plant_file, tables
+
+
+@cache
+def benches() -> str:
+    """Return all Python of the benches, where the finders have their names."""
+    return "".join(path.read_text(encoding="utf-8") for path in TB.rglob("*.py"))
+
+
+@cache
+def source(file: str) -> Path:
+    """Return a file of the hardware or of a bench by its name; a generated block is written first."""
+    return block(file) if file in BLOCKS else next(p for d in (RTL, TB) for p in d.rglob(file))
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("fault", tables(), ids=lambda fault: f"{fault.file}: {fault.name}")
+def test_a_planted_fault_applies_and_has_a_finder(fault: Fault, tmp_path: Path) -> None:
+    plant_file(tmp_path, source(fault.file), fault.old, fault.new)
+    if isinstance(fault.seen, str):
+        assert re.search(rf'"{fault.finder}"|def {fault.finder}\b', benches())
+    else:
+        assert matching(PROOFS, fault.finder)
+
+
+@pytest.mark.unit
+def test_a_planted_fault_that_no_longer_applies_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="no longer holds 'not there' once"):
+        plant_file(tmp_path, RTL / "qs_noise.sv", "not there", "")
