@@ -78,7 +78,7 @@ def report(rows: Iterable[Row], results: Results, commit: str) -> dict[str, Any]
             sums.update(here.get(command, {}).get("figures", {}))
         verdict = row.verdict(results, commit)
         table.append({"row": f"{row.number} {row.name}", "goal": row.goal, "verdict": verdict})
-        table[-1] |= {"figures": dict(sums), "commands": ", ".join(row.commands)}
+        table[-1] |= {"figures": dict(sums), "commands": row.commands}
     return {
         "commit": commit,
         "date": datetime.now(UTC).isoformat(timespec="minutes"),
@@ -105,5 +105,5 @@ def _table(entries: Sequence[Mapping[str, Any]]) -> str:
 
 def _cell(value: object) -> str:
     if isinstance(value, dict):
-        value = ", ".join(f"{count:,} {name}" for name, count in value.items())
-    return escape(str(value))
+        value = tuple(f"{count:,} {name}" for name, count in value.items())
+    return escape(", ".join(value) if isinstance(value, tuple) else str(value))
