@@ -12,7 +12,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14 p
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo sim test coverage formal fuzz verify wheel bench bitstream program flows tapeout docs lint clean
+.PHONY: help setup demo sim check test coverage formal fuzz verify wheel bench bitstream program flows tapeout docs lint clean
 
 help: ## list these commands
 	@echo "QStep: exact Q-learning in hardware. Each command sets up what it needs by itself."
@@ -32,6 +32,9 @@ sim: $(VENV)/.full ## run the RTL benches, the pyuvm environments included, with
 # Neighbours share builds, so each process gets them in one piece until the other one runs out.
 test: $(VENV)/.full ## run every test
 	$(BIN)/pytest -n $(JOBS) --dist worksteal
+
+check: $(VENV)/.full ## run the tests of what has changed, within a minute: make check [FILE=rtl/qs_update.sv]
+	$(BIN)/python -m tb.check $(FILE)
 
 coverage: $(VENV)/.full ## measure the code coverage of the RTL; an interrupted run continues
 	$(BIN)/python -m tb.coverage --jobs $(JOBS)

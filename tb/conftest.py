@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, settings
 from tb.bench import Run, tests_of
+from tb.seconds import Seconds
 
 # Property tests must not fail because a busy machine is slow.
 settings.register_profile(
@@ -18,6 +19,11 @@ settings.load_profile("qstep")
 
 # Processes that a shell starts in the background ignore Ctrl-C, and so would the programs under test.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):  # in parallel, the first process hears of all tests
+        config.pluginmanager.register(Seconds())
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -35,7 +41,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return [name for name in there if any(word in name for word in new)]
 
     if "only" in metafunc.fixturenames:
-        (module,) = metafunc.definition.get_closest_marker("bench").args
+        module, _ = metafunc.definition.get_closest_marker("bench").args
         if tests := named(module):
             metafunc.parametrize("only", ["", *tests], indirect=True, ids=["all", *tests])
     marks = metafunc.definition.own_markers

@@ -81,27 +81,27 @@ ASSERTED = {
 }
 
 
-@pytest.mark.bench("tb.bus.axi_lane_tests")
+@pytest.mark.bench("tb.bus.axi_lane_tests", "qs_axi_lane")
 def test_lane_on_axi_matches_the_model(only: str) -> None:
     run(replace(axi_run(AXI_LANES[1]), test=only))
 
 
-@pytest.mark.bench("tb.bus.axi_agents_tests")
+@pytest.mark.bench("tb.bus.axi_agents_tests", "qs_axi_agents qs_acting")
 def test_agents_on_axi_match_the_model(only: str) -> None:
     run(replace(axi_agents_run(), test=only))
 
 
-@pytest.mark.bench("tb.bus.axi_edges_tests")
+@pytest.mark.bench("tb.bus.axi_edges_tests", "qs_axi_agents qs_acting")
 def test_agents_on_axi_are_exact_when_answers_come_as_a_job_begins_or_ends(only: str) -> None:
     run(replace(axi_edges_run(), test=only))
 
 
-@pytest.mark.bench("tb.bus.axi_acting_tests")
+@pytest.mark.bench("tb.bus.axi_acting_tests", "qs_axi_agents qs_acting")
 def test_agents_on_axi_with_their_world_inside_match_the_model(only: str) -> None:
     run(replace(axi_acting_run(), test=only))
 
 
-@pytest.mark.bench("tb.bus.axi_reset_tests")
+@pytest.mark.bench("tb.bus.axi_reset_tests", "qs_axi_agents qs_acting")
 @pytest.mark.parametrize("config", AXI_SHARED, ids=lambda config: config.acting.algorithm)
 def test_agents_on_axi_with_a_shared_table_are_reset_by_one_clock(
     config: Config, only: str
@@ -117,7 +117,7 @@ def test_a_reset_that_is_too_short_for_agents_is_noticed(tmp_path: Path) -> None
 
 
 @pytest.mark.release
-@pytest.mark.bench("tb.bus.axi_crowd_tests")
+@pytest.mark.bench("tb.bus.axi_crowd_tests", "qs_axi_agents qs_acting")
 def test_sixteen_agents_on_axi_match_the_model(only: str) -> None:
     run(replace(axi_crowd_run(), test=only))
 

@@ -15,7 +15,7 @@ from qstep import Config
 pytestmark = pytest.mark.rtl
 
 
-@pytest.mark.bench("tb.uvm.device_tests")
+@pytest.mark.bench("tb.uvm.device_tests", "qs_lane")
 @pytest.mark.parametrize("config", CONFIGS, ids=config_id)
 def test_device_answers_as_the_reference_on_a_stalling_line(config: Config, only: str) -> None:
     this = device_run(config)

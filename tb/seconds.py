@@ -1,0 +1,25 @@
+"""How long each test took when it last ran, in pytest's cache."""
+
+from __future__ import annotations
+
+import pytest
+
+__all__ = ["SECONDS", "Seconds"]
+
+SECONDS = "qstep/seconds"
+"""The name in the cache."""
+
+
+class Seconds:
+    """The plugin of pytest that keeps them."""
+
+    def __init__(self) -> None:
+        self._took: dict[str, float] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call" and report.passed:
+            self._took[report.nodeid] = round(report.duration, 2)
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if cache := getattr(session.config, "cache", None):
+            cache.set(SECONDS, cache.get(SECONDS, {}) | self._took)
