@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 from tb.bench import RTL, TB, Run, tests_of
 from tb.lint_rtl import lint_style
+from tb.planted import Fault
 from tb.reads import read_files
 from tb.seconds import SECONDS
 
@@ -33,6 +34,9 @@ _LONG_S = 15
 
 _FILES = 25
 """Test files of Python that are read, at most: the closest ones."""
+
+_LAST = 100
+"""More files than any simulation reads."""
 
 _VERILOG = (".sv", ".svh", ".v")
 _LATE = "no time was left"
@@ -111,6 +115,8 @@ class Choice:
         A test with our file's name among its parameters, as that of a planted fault, comes last.
         """
         given = list(item.callspec.params.values()) if hasattr(item, "callspec") else []
+        if planted := [each.file for each in given if isinstance(each, Fault)]:
+            return _LAST * (planted[0] in self.names)
         proofs = getattr(item.module, "PROOFS", {})
         reads = [
             [mark.args[0], *(path.name for path in read_files([], RTL, mark.args[1]))]
@@ -123,7 +129,7 @@ class Choice:
             elif isinstance(value, str) and value in proofs:
                 reads.append(list(proofs[value].files))
         sizes = [len(read) for read in reads if self.names & set(read)]
-        return min(sizes) if sizes else 100 * any(name in repr(given) for name in self.names)
+        return min(sizes) if sizes else _LAST * any(name in repr(given) for name in self.names)
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
         wanted = collection_path in self.near or collection_path in self.benches

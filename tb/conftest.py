@@ -46,9 +46,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             metafunc.parametrize("only", ["", *tests], indirect=True, ids=["all", *tests])
     marks = metafunc.definition.own_markers
     for at, mark in enumerate(marks):
-        if mark.name != "parametrize" or not any(isinstance(each, Run) for each in mark.args[1]):
+        argument, runs = mark.args if mark.name == "parametrize" else ("", ())
+        if not isinstance(runs, list) or not any(isinstance(each, Run) for each in runs):
             continue
-        argument, runs = mark.args
         ids = list(map(mark.kwargs["ids"], runs))
         items = [pytest.param(run, id=name) for run, name in zip(runs, ids, strict=True)]
         items += [
