@@ -31,7 +31,7 @@ def planted() -> Iterator[Any]:
             seen.add(fault.seen)
 
 
-@pytest.mark.parametrize(("suite", "fault"), planted())
+@pytest.mark.parametrize(("suite", "fault"), list(planted()))
 def test_bench_finds_the_planted_fault(suite: Run, fault: Fault, tmp_path: Path) -> None:
     rtl = plant(tmp_path, fault.file, fault.old, fault.new, [BENCH])
     with pytest.raises(BenchError, match=r"replay: python -m tb\.bench") as caught:
