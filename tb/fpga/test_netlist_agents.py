@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tb.agents.worlds import random_world
 from tb.fpga.netlists import cells
 from tb.fpga.netlists import device as synthesised
 from tb.on_chip import differing
+from tb.random_world import random_world
 
 from qstep.acting.agent import AgentSettings
 from qstep.acting.config import Acting

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tb.agents.checked_driver import check_agents
-from tb.agents.worlds import random_world
 from tb.fpga.netlists import board as netlist_of
 from tb.fpga.netlists import cells
+from tb.random_world import random_world
+from tb.unit.checked_driver import check_agents
 from tb.unit.device_pair import Pair, converse
 from tb.unit.requests import RequestMaker
 

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from tb.agents.worlds import random_world
 from tb.fpga.netlists import cells
 from tb.fpga.netlists import device as synthesised
 from tb.on_chip import differing
+from tb.random_world import random_world
 
 from qstep.acting.agent import AgentSettings
 from qstep.acting.config import Acting

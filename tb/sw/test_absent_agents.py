@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tb.agents.worlds import random_world
 from tb.on_chip import differing
+from tb.random_world import random_world
 from tb.unit.device_pair import exchange
 
 from qstep.acting.agent import AgentSettings

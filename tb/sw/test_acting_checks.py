@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tb.agents.worlds import random_world
+from tb.random_world import random_world
 from tb.reference_agents import ReferenceAgents, ReferenceLive
 from tb.sw.lossy_port import DirectPort
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tb.agents.worlds import random_world
 from tb.generated import generated
+from tb.random_world import random_world
 from tb.sw.lossy_port import LossyPort
 from tb.unit.device_pair import exchange
 
@@ -55,6 +55,81 @@ SETTINGS = [
 PATIENCE = 0.05
 
 
+WITHOUT = {"schedules": False, "step_limit": False}
+CASES = [
+    (Config(25, 4, "Q8.8", acting=Acting(16, "q-learning")), 11),
+    (Config(16, 4, "Q4.4", rounding="floor", acting=Acting(3, "sarsa", outcomes=4, starts=4)), 5),
+    (Config(7, 3, "Q8.8", rounding="stochastic", acting=Acting(1, "expected-sarsa", starts=8)), 9),
+    (Config(5, 2, "Q16.16", acting=Acting(16, "expected-sarsa", outcomes=8, **WITHOUT)), 0),
+    (
+        Config(
+            *(33, 64, "Q4.8"),
+            rounding="floor",
+            acting=Acting(2, "expected-sarsa", schedules=False),
+            link=CONFIG.link,
+        ),
+        30,
+    ),
+    (
+        Config(
+            *(12, 4, "Q6.6"),
+            rounding="stochastic",
+            acting=Acting(5, "double-q", outcomes=2, starts=2),
+        ),
+        7,
+    ),
+    (
+        Config(
+            *(500, 6, "Q12.4"),
+            rounding="stochastic",
+            acting=Acting(4, "q-learning", starts=512, step_limit=False),
+        ),
+        0,
+    ),
+    (Config(25, 4, "Q8.8", acting=Acting(16, "q-learning", True)), 11),
+    (
+        Config(
+            *(16, 4, "Q4.4"),
+            rounding="floor",
+            acting=Acting(3, "sarsa", True, outcomes=4, starts=4),
+        ),
+        5,
+    ),
+    (Config(2, 2, "Q16.16", acting=Acting(2, "expected-sarsa", True, outcomes=8, starts=2)), 1),
+    (Config(12, 4, "Q6.6", rounding="stochastic", acting=Acting(5, "double-q", True, starts=2)), 7),
+    (
+        Config(
+            *(50, 20, "Q4.8"),
+            rounding="floor",
+            acting=Acting(16, "expected-sarsa", True, starts=64, **WITHOUT),
+        ),
+        0,
+    ),
+    (Config(7, 3, "Q8.8", acting=Acting(1, "sarsa", True, starts=8, schedules=False)), 9),
+]
+"""Configurations, and the step limits of their worlds: each algorithm and rounding, tables of their own
+and a shared one, 1 to 16 agents, 2 to 64 actions."""
+
+EPSILONS = (
+    Epsilon(0.5),
+    Epsilon(1.0, 0.05, "linear", 500),
+    Epsilon(0.9, 0.01, "exponential", 50, "episodes"),
+    Epsilon(0.9, 0.1, "exponential", 300),
+    Epsilon(0.7, 0.2, "linear", 40, "episodes"),
+    Epsilon(0.0),
+)
+
+
+def named(value: object) -> str | None:
+    """Return the name of a case: its algorithm, agents, states, actions and rounding."""
+    if not isinstance(value, Config):
+        return None
+    acting = value.acting
+    assert acting is not None
+    name = f"{acting.algorithm.value}{'-shared' * acting.shared_table}-p{acting.agents}"
+    return f"{name}-s{value.states}-a{value.actions}-{value.rounding.value}"
+
+
 def opened(port: SimPort | LossyPort) -> LinkAgents:
     return LinkAgents(port, CONFIG, WORLD, SETTINGS, PATIENCE)
 
@@ -81,6 +156,30 @@ def test_hardware_makes_the_steps_of_the_model(port: SimPort, rate: float) -> No
         model.run(steps)
         assert_exact(device, model)
     assert not rate or sum(line.hits.values()) > 10
+
+
+@pytest.mark.parametrize(("config", "limit"), CASES, ids=named)
+def test_agents_of_each_kind_make_the_steps_of_the_model(config: Config, limit: int) -> None:
+    acting = config.acting
+    assert acting is not None
+    alphas, gammas = (0.5, 0.25, 1.0, 0.1), (0.9, 1.0, 0.5)
+    epsilons = EPSILONS if acting.schedules else [Epsilon(own.start) for own in EPSILONS]
+    settings = [
+        AgentSettings(alphas[n % 4], gammas[n % 3], epsilons[n % len(EPSILONS)], seed=99 + n)
+        for n in range(acting.agents)
+    ]
+    world, port = random_world(config, limit, seed=5), SimPort(config)
+    device = LinkAgents(port, config, world, settings, PATIENCE)
+    model = FastActingModel(config, world, settings)
+    number = config.format
+    table = np.random.default_rng(6).integers(number.minimum, number.maximum, config.table_shape)
+    for learner in (device, model):
+        learner.load(table.astype(np.int32))
+    for steps in (1, 2, 40, 1000 if acting.shared_table else 5000):
+        device.run(steps)
+        model.run(steps)
+        assert_exact(device, model)
+    port.close()
 
 
 def test_a_wrong_table_is_noticed(port: SimPort) -> None:
@@ -121,6 +220,7 @@ def test_hardware_goes_on_from_the_last_legal_values_as_both_models(port: SimPor
     for learner in learners:
         learner.restore(table, states, counters)
     device, fast, plain = learners
+    assert_exact(device, fast)
     for steps in (1, 70):
         device.run(steps)
         fast.run(steps)

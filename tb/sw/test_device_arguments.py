@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tb.agents.worlds import random_world
+from tb.random_world import random_world
 from tb.reference_device import ReferenceDevice
 from tb.sw.lossy_port import DirectPort
 from tb.sw.test_acting_checks import FULL, KINDS, LIMIT, SETTINGS, device_of, every_kind

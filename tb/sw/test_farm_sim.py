@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tb.agents.worlds import random_world
 from tb.generated import generated
 from tb.on_chip import differing
+from tb.random_world import random_world
 
 from qstep.acting.agent import AgentSettings
 from qstep.acting.config import Acting

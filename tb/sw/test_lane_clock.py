@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tb.agents.worlds import random_world
 from tb.generated import generated
 from tb.on_chip import differing
+from tb.random_world import random_world
 
 from qstep.acting.agent import AgentSettings
 from qstep.acting.config import Acting

@@ -34,6 +34,20 @@ def test_fault_in_one_corner_of_the_interleaved_lane_is_reported(tmp_path: Path)
     assert "%Warning-WIDTH" in complaints[1]
 
 
+@pytest.mark.parametrize(
+    ("parameter", "message"),
+    [
+        ({"Agents": 17}, "Agents is 17, legal is 1..16"),
+        ({"States": 8192}, "States is 8192, legal is 2..65536, and 65536 for all agents"),
+        ({"Algorithm": 4}, "Algorithm is 4, legal is 0..3"),
+        ({"Rounding": 3}, "Rounding is 3, legal is 0..2"),
+    ],
+    ids=str,
+)
+def test_illegal_parameters_end_the_elaboration(parameter: dict[str, int], message: str) -> None:
+    assert message in lint_rtl.lint_acting(parameter)
+
+
 @pytest.mark.parametrize("clock_hz", lint_rtl.BOARD_CLOCKS)
 def test_what_is_around_the_device_has_no_warnings(clock_hz: int) -> None:
     assert lint_rtl.lint_board(clock_hz) == ""

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tb.agents.worlds import random_world
 from tb.bench import RTL
+from tb.random_world import random_world
 from tb.reference_agents import ReferenceAgents, ReferenceLive
 from tb.sw.lossy_port import DirectPort, LossyPort
 from tb.sw.session_bench import PATIENCE

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tb.agents.worlds import random_world
 from tb.generated import generated
 from tb.on_chip import differing
 from tb.planted import plant
+from tb.random_world import random_world
 
 from qstep.acting.agent import AgentSettings, AgentState
 from qstep.acting.config import Acting

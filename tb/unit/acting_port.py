@@ -1,18 +1,60 @@
-"""The host's side of a module of agents: its bus, and its runs."""
+"""The host's side of a module of agents: its parameters, its bus, and its runs."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge, with_timeout
 
-__all__ = ["CLOCK_NS", "ActingPort"]
+from qstep import Config, QFormat, Rounding
+from qstep.acting.config import SWITCHES, Acting, Algorithm
+from qstep.acting.registers import table_index
+
+__all__ = ["CLOCK_NS", "ActingPort", "built_config", "table_places"]
 
 CLOCK_NS = 10
 _PATIENCE_NS = 100_000
 _RESET_CLOCKS = 4
 """Until a reset is everywhere, and ``busy_o`` is 1."""
+
+
+def built_config(dut: Any) -> Config:
+    """Return the configuration of a module of agents; a switch that is no parameter is on."""
+
+    def built(name: str) -> int:
+        return int(getattr(dut, name).value)
+
+    switches = {"schedules": "Schedules", "step_limit": "StepLimit"}
+    assert tuple(switches) == SWITCHES
+    acting = Acting(
+        built("Agents"),
+        list(Algorithm)[built("Algorithm")],
+        bool(built("SharedTable")),
+        outcomes=built("Outcomes"),
+        starts=built("Starts"),
+        **{switch: bool(built(name)) for switch, name in switches.items() if hasattr(dut, name)},
+    )
+    fraction = built("Width") // 2
+    return Config(
+        built("States"),
+        built("Actions"),
+        QFormat(built("Width") - fraction, fraction),
+        rounding=list(Rounding)[built("Rounding")],
+        acting=acting,
+    )
+
+
+def table_places(config: Config) -> list[int]:
+    """Return the index of each value of all tables, in the order of the model's."""
+    acting = config.acting
+    assert acting is not None
+    tables = 2 if acting.algorithm is Algorithm.DOUBLE_Q_LEARNING else 1
+    owners = 1 if acting.shared_table else acting.agents
+    return [
+        table_index(*place) for place in np.ndindex(owners, tables, config.states, config.actions)
+    ]
 
 
 class ActingPort:

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 from cocotb.utils import get_sim_time
-from tb.agents.lane import ROUNDINGS
 from tb.unit.acting_port import CLOCK_NS, ActingPort
 from tb.unit.lockstep_bins import AGENTS, ALL, PHASES, LockstepBins, field_of
 
-from qstep import Config
+from qstep import Config, Rounding
 from qstep.acting import registers
 from qstep.acting.agent import AgentCounters
 from qstep.acting.config import Acting
@@ -41,7 +40,7 @@ class LockstepFarm(ActingPort):
         self.bins, self.lanes = bins, int(dut.Lanes.value)
         # What the lanes share need not be the same in a model of each, which has its own world.
         acting = Acting(AGENTS, schedules=False, step_limit=False)
-        rounding = ROUNDINGS[int(dut.Rounding.value)]
+        rounding = list(Rounding)[int(dut.Rounding.value)]
         self.config = Config(int(dut.States.value), 4, "Q4.4", rounding=rounding, acting=acting)
         self.models: list[ActingModel] = []
         self._begins: dict[Counted, AgentCounters] = {}

@@ -9,18 +9,18 @@ from typing import Any
 
 import cocotb
 import numpy as np
+from cocotb.utils import get_sim_time
 from numpy.typing import NDArray
-from tb.agents.lane import ALGORITHMS, ROUNDINGS
-from tb.agents.worlds import random_world
-from tb.unit.acting_port import ActingPort
+from tb.random_world import random_world
+from tb.unit.acting_port import CLOCK_NS, ActingPort, built_config, table_places
 
-from qstep import Config, QFormat
+from qstep import Config
 from qstep.acting import registers
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
-from qstep.acting.config import Acting, Algorithm
 from qstep.acting.epsilon import Epsilon
 from qstep.acting.fast_model import FastActingModel
 from qstep.protocol import MOST_STEPS, Region
+from qstep.throughput import steps_per_clock
 
 _ROUNDS = 16
 _MOST_LIMIT = (1 << 16) - 1
@@ -31,28 +31,9 @@ class _Agents(ActingPort):
 
     def __init__(self, dut: Any) -> None:
         super().__init__(dut)
-
-        def built(name: str) -> int:
-            return int(getattr(dut, name).value)
-
-        acting = Acting(
-            built("Agents"),
-            ALGORITHMS[built("Algorithm")],
-            bool(built("SharedTable")),
-            schedules=bool(built("Schedules")),
-            step_limit=bool(built("StepLimit")),
-            outcomes=built("Outcomes"),
-            starts=built("Starts"),
-        )
-        fraction = built("Width") // 2
-        self.config = Config(
-            built("States"),
-            built("Actions"),
-            QFormat(built("Width") - fraction, fraction),
-            rounding=ROUNDINGS[built("Rounding")],
-            acting=acting,
-        )
-        self.acting = acting
+        self.config = built_config(dut)
+        assert self.config.acting is not None
+        self.acting = self.config.acting
 
     async def write(self, accesses: Iterable[registers.Access]) -> None:
         for access in accesses:
@@ -65,17 +46,11 @@ class _Agents(ActingPort):
             await self.write(registers.settings_writes(agent, own))
             await self.write(registers.state_writes(agent, model.states[agent]))
             await self.write(registers.counters_writes(agent, model.counters[agent]))
-        places = zip(self._places(), model.table.ravel().tolist(), strict=True)
+        places = zip(table_places(self.config), model.table.ravel().tolist(), strict=True)
         await self.write(registers.Access(Region.TABLE, *place) for place in places)
 
-    def _places(self) -> list[int]:
-        double = self.acting.algorithm is Algorithm.DOUBLE_Q_LEARNING
-        owners = 1 if self.acting.shared_table else self.acting.agents
-        full = (owners, 1 + double, self.config.states, self.config.actions)
-        return [registers.table_index(*place) for place in np.ndindex(*full)]
-
     async def table(self) -> NDArray[np.int32]:
-        values = [await self.access(Region.TABLE, place) for place in self._places()]
+        values = [await self.access(Region.TABLE, place) for place in table_places(self.config)]
         return np.array(values, np.uint32).view(np.int32).reshape(self.config.table_shape)
 
     async def parts(self, agent: int) -> tuple[AgentState, AgentCounters]:
@@ -120,10 +95,11 @@ def _anything(config: Config, limit: int) -> tuple[AgentSettings, AgentState, Ag
     return settings, state, AgentCounters(*counters, return_sum=returned)
 
 
-def _model(config: Config, number: int) -> FastActingModel:
+def _model(config: Config, number: int, limit: int | None = None) -> FastActingModel:
     acting = config.acting
     assert acting is not None
-    limit = random.choice([0, 1, _MOST_LIMIT, random.randrange(1, _MOST_LIMIT)])
+    if limit is None:
+        limit = random.choice([0, 1, _MOST_LIMIT, random.randrange(1, _MOST_LIMIT)])
     limit = limit if acting.step_limit else 0
     agents = [_anything(config, limit) for _ in range(acting.agents)]
     settings, states, counters = (list(part) for part in zip(*agents, strict=True))
@@ -198,3 +174,25 @@ async def the_count_of_held_slots_goes_on_behind_its_last_bit(dut: Any) -> None:
         await lane.idle()
         held = await lane.access(Region.COUNTERS, registers.HOLDS) - first & most
         assert 0 < held < 200 * lane.acting.agents, f"{held} slots held from {first}"
+
+
+@cocotb.test()
+async def a_run_takes_one_rotation_for_each_step_and_each_held_slot(dut: Any) -> None:
+    lane = _Agents(dut)
+    await lane.start()
+    await lane.load(_model(lane.config, 1, limit=0))  # a truncation takes a slot of its own
+    taken = []
+    for steps in (40, 160):
+        holds = await lane.access(Region.COUNTERS, registers.HOLDS)
+        since = get_sim_time("ns")
+        await lane.begin(steps)
+        await lane.idle()
+        clocks = (get_sim_time("ns") - since) // CLOCK_NS
+        holds = await lane.access(Region.COUNTERS, registers.HOLDS) - holds
+        taken.append((clocks, steps + holds * lane.acting.shared_table))
+    (first, few), (second, many) = taken
+    rotation = round(lane.acting.agents / steps_per_clock(lane.config))
+    extra = second - first - rotation * (many - few)
+    assert abs(extra) <= 4 * rotation, (
+        f"{many - few} rotations take {extra} clocks more than theirs"
+    )

@@ -11,7 +11,7 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.task import bridge, resume
 from cocotb.triggers import FallingEdge
-from tb.agents.checked_driver import check_agents
+from tb.unit.checked_driver import check_agents
 
 from qstep import Config
 

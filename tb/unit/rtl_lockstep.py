@@ -16,7 +16,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import RisingEdge
 from numpy.typing import NDArray
-from tb.agents.worlds import random_world
+from tb.random_world import random_world
 from tb.unit.lockstep_bins import AGENTS, PHASES, LockstepBins
 from tb.unit.lockstep_farm import LockstepFarm
 

@@ -10,7 +10,7 @@ import numpy as np
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, Timer
 from numpy.typing import NDArray
-from tb.agents.worlds import random_world
+from tb.random_world import random_world
 
 from qstep import Config
 from qstep.acting.config import Acting

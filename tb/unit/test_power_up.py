@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tb.agents.worlds import random_world
 from tb.bench import RTL
 from tb.planted import plant
+from tb.random_world import random_world
 from tb.unit.power_up import RESET_CLOCKS, TX, PoweredUp, replayed
 
 from qstep import Config, Hyperparameters, Link

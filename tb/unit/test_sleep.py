@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from tb.agents.worlds import random_world
 from tb.generated import generated
+from tb.random_world import random_world
 from tb.unit.requests import RequestMaker
 
 from qstep.acting.agent import AgentCounters, AgentSettings, AgentState

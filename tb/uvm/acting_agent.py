@@ -18,10 +18,10 @@ from pyuvm import (
     uvm_sequence_item,
     uvm_sequencer,
 )
+from tb.unit.acting_port import table_places
 from tb.uvm.acting_items import CLOCK, STEP, Emptied, Job, Look, Reset, Setting, Setup
 
 from qstep.acting.agent import AgentCounters
-from qstep.acting.config import Algorithm
 from qstep.acting.registers import (
     BEGUN,
     DRAWN,
@@ -34,7 +34,6 @@ from qstep.acting.registers import (
     settings_writes,
     state_from,
     state_writes,
-    table_index,
     world_writes,
 )
 from qstep.protocol import Region
@@ -89,7 +88,7 @@ class ActingDriver(uvm_driver):
                     await self._write(counters_writes(agent, AgentCounters()))
             if item.table is not None:
                 values = item.table.ravel().tolist()
-                places = zip(self._table_places(), values, strict=True)
+                places = zip(table_places(self.config), values, strict=True)
                 await self._write(Access(Region.TABLE, place, value) for place, value in places)
             self.ap.write(Setting(self._edge, item))
         elif isinstance(item, Reset):
@@ -102,13 +101,6 @@ class ActingDriver(uvm_driver):
     def _edge(self) -> int:
         """The number of the last clock seen."""
         return int(self.dut.seen_o.value) & 0xFFFFFFFF
-
-    def _table_places(self) -> list[int]:
-        config = self.config
-        double = config.acting.algorithm is Algorithm.DOUBLE_Q_LEARNING
-        owners = 1 if config.acting.shared_table else config.acting.agents
-        full = (owners, 1 + double, config.states, config.actions)
-        return [table_index(*place) for place in np.ndindex(*full)]
 
     async def _access(self, write: bool, region: int, place: int, data: int) -> int:
         dut = self.dut
@@ -203,7 +195,7 @@ class ActingDriver(uvm_driver):
                 await read(Region.CONTEXT, agent << 3 | field)
             for word in range(0 if job.states_only else 16):
                 await read(Region.COUNTERS, agent << 4 | word)
-        places = [] if job.states_only else self._table_places()
+        places = [] if job.states_only else table_places(self.config)
         values = [await read(Region.TABLE, place) for place in places]
         shape = (0,) if job.states_only else self.config.table_shape
         return Look(

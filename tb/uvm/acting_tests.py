@@ -15,37 +15,19 @@ import numpy as np
 import pyuvm
 from cocotb.clock import Clock
 from pyuvm import ConfigDB, uvm_env, uvm_test
-from tb.agents.lane import ALGORITHMS, ROUNDINGS
-from tb.agents.worlds import random_world
+from tb.random_world import random_world
+from tb.unit.acting_port import built_config
 from tb.uvm.acting_agent import CLOCK_NS, ActingAgent
 from tb.uvm.acting_coverage import ActingCoverage, ActingLooks, ActingSlots
 from tb.uvm.acting_order import Reach
 from tb.uvm.acting_scoreboard import ActingScoreboard
 from tb.uvm.acting_sequences import ItemSequence, jobs
 
-from qstep import Config, QFormat
-from qstep.acting.config import Acting
+from qstep import Config
 
 _SEED = int(os.environ["COCOTB_RANDOM_SEED"])
 _LIMIT = 12
 """Steps of an episode, so few that some terminate in the last one."""
-
-
-def _config() -> Config:
-    given = {
-        name: int(getattr(cocotb.top, name).value)
-        for name in ("States", "Actions", "Width", "Agents", "Algorithm", "Rounding", "SharedTable")
-    }
-    acting = Acting(
-        given["Agents"],
-        ALGORITHMS[given["Algorithm"]],
-        bool(given["SharedTable"]),
-        outcomes=int(cocotb.top.Outcomes.value),
-        starts=int(cocotb.top.Starts.value),
-    )
-    number = QFormat(given["Width"] - given["Width"] // 2, given["Width"] // 2)
-    rounding = ROUNDINGS[given["Rounding"]]
-    return Config(given["States"], given["Actions"], number, rounding=rounding, acting=acting)
 
 
 def _reach(config: Config) -> Reach | None:
@@ -78,7 +60,7 @@ class ActingSuite(uvm_test):
     """Runs that reach every bin of the coverage; fails unless everything was compared and correct."""
 
     def build_phase(self) -> None:
-        self.config = _config()
+        self.config = built_config(cocotb.top)
         ConfigDB().set(None, "*", "DUT", cocotb.top)
         ConfigDB().set(None, "*", "CONFIG", self.config)
         ConfigDB().set(None, "*", "REACH", _reach(self.config))

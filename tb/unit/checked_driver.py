@@ -6,8 +6,8 @@ from typing import Protocol
 
 import numpy as np
 import pytest
-from tb.agents.worlds import random_world
 from tb.on_chip import Held, differing
+from tb.random_world import random_world
 
 from qstep.acting.agent import AgentSettings
 from qstep.acting.epsilon import Epsilon

@@ -1,20 +1,23 @@
-"""Measure the steps per clock of agents with a shared table: python -m tb.agents.shared_rate."""
+"""Measure the steps per clock of agents with a shared table: python -m tb.shared_rate."""
 
 from __future__ import annotations
 
-from tb.agents.lane import Lane
-from tb.agents.worlds import random_world
+from tb.random_world import random_world
 
 from qstep.acting.agent import AgentSettings
 from qstep.acting.config import Acting, Algorithm
 from qstep.acting.epsilon import Epsilon
+from qstep.acting.registers import HOLDS
 from qstep.acting.world import World
 from qstep.acting.world_table import WorldTable
 from qstep.config import Config
+from qstep.devices.agents_device import LinkAgents
+from qstep.protocol import Region
+from qstep_sim.port import SimPort
 
 __all__ = ["main"]
 
-_TURNS = 2000
+_TURNS = 20_000
 _MAZES = {25: "gridworld", 256: "gridworld-16x16", 1024: "gridworld-32x32"}
 
 
@@ -31,6 +34,11 @@ def _random(states: int, agents: int) -> tuple[Config, WorldTable]:
     return config, random_world(config, 0, seed=5)
 
 
+def _holds(device: LinkAgents) -> int:
+    (holds,) = device._fetch(0, Region.COUNTERS, [HOLDS])
+    return holds
+
+
 def main() -> None:
     """Print a table: for each world and number of agents, steps per clock and holds per turn."""
     counts = (2, 4, 8, 16)
@@ -42,13 +50,14 @@ def main() -> None:
             for agents in counts:
                 config, world = make(states, agents)
                 settings = [AgentSettings(0.5, 0.9, Epsilon(0.2), n) for n in range(agents)]
-                lane = Lane(config, world, settings)
-                lane.run(_TURNS // 2)
-                before = lane.holds
-                clocks = lane.run(_TURNS)
-                holds = (lane.holds - before) / _TURNS
-                cells.append(f"{_TURNS * agents / clocks:.3f} ({holds:.2f}) |")
-                lane.close()
+                port = SimPort(config)
+                device = LinkAgents(port, config, world, settings)
+                device.run(_TURNS // 20)
+                clocks, holds = port.clocks, _holds(device)
+                device.run(_TURNS)
+                clocks, holds = port.clocks - clocks, _holds(device) - holds
+                cells.append(f"{_TURNS * agents / clocks:.3f} ({holds / _TURNS:.2f}) |")
+                port.close()
             print(f"| {name} | {states} |", *cells, flush=True)
 
 

@@ -1,25 +1,16 @@
-"""Worlds for agents of the models and of the hardware: random ones, and late ones."""
+"""Random worlds for agents of the models and of the hardware."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tb.planted import plant_all
 
 from qstep import Config
 from qstep.acting.config import Acting
 from qstep.acting.world_table import WorldTable
 
-__all__ = ["late_world", "random_world"]
-
-_NOISE = """
-  logic [15:0] noise_q = 16'd1;
-  logic feedback;
-  assign feedback = noise_q[15] ^ noise_q[13] ^ noise_q[12] ^ noise_q[10];
-  always_ff @(posedge clk_i) noise_q <= {noise_q[14:0], feedback};
-"""
+__all__ = ["random_world"]
 
 
 def _table(rng: np.random.Generator, *shape: int, slots: int) -> np.ndarray[Any, Any]:
@@ -48,10 +39,3 @@ def random_world(config: Config, limit: int, seed: int) -> WorldTable:
         start_state=rng.integers(0, config.states, (acting.starts, 2), np.int32),
         max_episode_steps=limit,
     )
-
-
-def late_world(folder: Path, sixteenths: int) -> Path:
-    """Copy the hardware to `folder`; its world there answers in `sixteenths` of every 16 clocks."""
-    top, agents = "qs_acting.sv", "  qs_agents #("
-    ready = f"(noise_q[3:0] < 4'd{sixteenths}),"
-    return plant_all(folder, [(top, "(1'b1),", ready), (top, agents, f"{_NOISE}\n{agents}")])
