@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tb.reads import digest_of, read_files
-from tb.toggle_counts import HEADER, header
 
 from qstep import cache
 from qstep_sim import verilator
@@ -43,7 +42,6 @@ def shared_library(
     parameters: Sequence[str] = (),
     generated: str = "",
     optimise: str = "-O1",
-    toggles: bool = False,
 ) -> Path:
     """Return the library of a module, from the cache or built.
 
@@ -63,17 +61,14 @@ def shared_library(
         Verilog that is not in a file.
     optimise : str
         The compiler's option.
-    toggles : bool
-        Count toggles for code coverage.
 
     Raises
     ------
     ToolFailedError
         Its message ends with what the tool said last.
     """
-    command = _compiler(optimise, toggles)
-    options = (*_VERILATE, *(["--coverage-toggle"] if toggles else []))
-    given = (top, *parameters, generated, options, command, verilator.version())
+    command = _compiler(optimise)
+    given = (top, *parameters, generated, _VERILATE, command, verilator.version())
     digest = hashlib.sha256(repr(given).encode() + harness.read_bytes())
     digest.update(digest_of(read_files(files, rtl, generated)))
 
@@ -83,14 +78,12 @@ def shared_library(
             read.append(folder / f"{top}.v")
             read[-1].write_text(generated, encoding="utf-8")
         names: list[str | Path] = ["--prefix", f"V{top}", "--top-module", top, "--Mdir", folder]
-        _run_tool(verilator.find(), *options, *names, *parameters, f"-I{rtl}", *read)
+        _run_tool(verilator.find(), *_VERILATE, *names, *parameters, f"-I{rtl}", *read)
         # One unit, as most of the time goes into reading Verilator's headers.
-        if toggles:
-            (folder / HEADER).write_bytes(header())
         unit, library = folder / "unit.cpp", folder / "library.so"
         parts = [*sorted(folder.glob("V*.cpp")), harness]
         unit.write_text("".join(f'#include "{part}"\n' for part in parts), encoding="utf-8")
-        _run_tool(*command, f"-I{folder}", "-shared", unit, _runtime(toggles), "-o", library)
+        _run_tool(*command, f"-I{folder}", "-shared", unit, _runtime(), "-o", library)
         return library
 
     return cache.fetch(digest.hexdigest(), ".so", make)
@@ -104,10 +97,10 @@ def _run_tool(*command: str | Path) -> None:
         raise ToolFailedError(f"{command[0]} failed:\n{done.stderr[-4000:]}")
 
 
-def _compiler(optimise: str, toggles: bool) -> list[str]:
+def _compiler(optimise: str) -> list[str]:
     """Return the command of the C++ compiler for what Verilator writes."""
     include = verilator.root() / "include"
-    switches = [f"-DVM_{name}={int(toggles and name == 'COVERAGE')}" for name in _SWITCHES]
+    switches = [f"-DVM_{name}=0" for name in _SWITCHES]
     return [
         *verilator.compiler(),
         *_COMPILE,
@@ -118,10 +111,10 @@ def _compiler(optimise: str, toggles: bool) -> list[str]:
     ]
 
 
-def _runtime(toggles: bool) -> Path:
+def _runtime() -> Path:
     """Return Verilator's run-time library as an object file, which all libraries share."""
-    names = ["verilated.cpp", "verilated_threads.cpp", *(["verilated_cov.cpp"] if toggles else [])]
-    command = _compiler("-O1", toggles)
+    names = ["verilated.cpp", "verilated_threads.cpp"]
+    command = _compiler("-O1")
 
     def make(folder: Path) -> Path:
         unit, made = folder / "runtime.cpp", folder / "runtime.o"

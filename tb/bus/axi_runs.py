@@ -24,7 +24,6 @@ __all__ = [
     "AXI_SHARED",
     "MORE_AXI_LANES",
     "MOST_ACTIONS",
-    "agents_sources",
     "axi_acting_run",
     "axi_agents_run",
     "axi_crowd_run",
@@ -101,7 +100,7 @@ AXI_SHARED = [
 
 
 @cache
-def agents_sources(config: Config) -> tuple[Path, ...]:
+def _agents_sources(config: Config) -> tuple[Path, ...]:
     """Return waivers for the agents and their generated source, kept as :func:`register_block` does."""
     text = agents_core(config)
     folder = BUILD / f"{CORE}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
@@ -153,6 +152,6 @@ def _agents_run(config: Config, tests: str, rtl: Path, stream_bytes: int, seed: 
         parameters,
         seed=seed,
         rtl=rtl,
-        sources=(*agents_sources(config), *register_block(AGENTS), rtl / "qs_axi_agents.sv"),
+        sources=(*_agents_sources(config), *register_block(AGENTS), rtl / "qs_axi_agents.sv"),
         build_args=(SLOTS_WAIVER,),
     )

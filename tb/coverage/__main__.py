@@ -18,9 +18,9 @@ import click
 from rich.console import Console
 from tb.bench import TB, BenchError
 from tb.coverage.constants import constants
-from tb.coverage.points import counted, merged, netlists
+from tb.coverage.points import counted, merged
 from tb.coverage.report import as_json, as_table, as_text
-from tb.coverage.runs import all_runs, all_tests, count, unmeasured
+from tb.coverage.runs import all_runs, count, unmeasured
 from tb.coverage.waivers import judged, read_waivers
 
 from qstep.files import make_folder, write_atomically
@@ -34,13 +34,13 @@ OUT = TB.parent / "build" / "coverage"
 def main(jobs: int, figures: Path | None) -> None:
     waivers, runs = read_waivers(), all_runs()
     try:
-        files = count([*all_tests(), *runs], jobs, lambda line: print(line, flush=True))
+        files = count(runs, jobs, lambda line: print(line, flush=True))
     except BenchError as error:
         print(error)
         sys.exit(1)
     hits = merged(map(counted, files))
     print("looking for constants", flush=True)
-    is_constant = constants(runs, jobs, netlists(files))
+    is_constant = constants(runs, jobs)
     verdict, absent = judged(hits, waivers, is_constant), unmeasured(hits)
     make_folder(OUT)
     write_atomically(OUT / "report.txt", as_text(verdict).encode())
@@ -54,9 +54,10 @@ def main(jobs: int, figures: Path | None) -> None:
     for point in verdict.unproved:
         print(f"not proved to be constant: {point.file} line {point.line}, {point.signal}")
     total = len(verdict.covered) + len(verdict.waived) + len(verdict.missed)
+    reasons = len({waiver.reason for waiver in waivers})
     print(
-        f"{len(verdict.covered):,} of {total:,} points covered, {len(verdict.waived):,} waived by "
-        f"{len(waivers)} waivers, {verdict.constants:,} of these proved to be constant, "
+        f"{len(verdict.covered):,} of {total:,} points covered, {len(verdict.waived):,} waived for "
+        f"{reasons} reasons, {verdict.constants:,} of these proved to be constant, "
         f"{len(verdict.missed):,} missed: see build/coverage/report.txt"
     )
     sys.exit(not verdict.passed or bool(absent))

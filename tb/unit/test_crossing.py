@@ -12,9 +12,9 @@ import pytest
 from amaranth.back import verilog
 from amaranth.hdl import ClockDomain, Module
 from amaranth.lib.wiring import Component, In, Out, connect, flipped
+from amaranth.sim import Simulator
 from tb.generated import generated
 from tb.planted import plant_python
-from tb.unit import streams
 from tb.unit.clock_domains import Netlist
 
 from qstep.acting.config import Acting
@@ -141,7 +141,7 @@ class _Bench:
             await self.reset()
             await talk(self)
 
-        simulator = streams.simulator_of(self.top)
+        simulator = Simulator(self.top)
         phase = self._rng.random()
         simulator.add_clock(1e-6, phase=1e-6)
         simulator.add_clock(1e-6 * ratio, domain="lanes", phase=1e-6 * ratio * phase)
