@@ -12,7 +12,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14 p
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo sim check test coverage formal fuzz verify wheel bench bitstream program flows tapeout docs lint clean
+.PHONY: help setup demo sim check test coverage pycoverage formal fuzz verify wheel bench bitstream program flows tapeout docs lint clean
 
 help: ## list these commands
 	@echo "QStep: exact Q-learning in hardware. Each command sets up what it needs by itself."
@@ -38,6 +38,12 @@ check: $(VENV)/.full ## run the tests of what has changed, within a minute: make
 
 coverage: $(VENV)/.full ## measure the code coverage of the RTL; an interrupted run continues
 	$(BIN)/python -m tb.coverage --jobs $(JOBS)
+
+pycoverage: $(VENV)/.full ## measure which lines and branches of Python the tests take
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n $(JOBS) --dist worksteal
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
 
 formal: $(VENV)/.full ## prove properties of the hardware; an interrupted run continues
 	$(BIN)/python -m tb.formal.run

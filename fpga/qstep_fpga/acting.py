@@ -39,7 +39,7 @@ __all__ = ["Estimate", "estimate", "main", "synthesise_acting"]
 _ACTING_WRAPPER = Path(__file__).with_name("qs_acting_wrapper.sv")
 
 
-def synthesise_acting(board: Board, sizes: dict[str, int]) -> Path:
+def synthesise_acting(board: Board, sizes: dict[str, int]) -> Path:  # pragma: no cover: minutes
     """Return the netlist of ``qs_acting`` between registers, from the cache or made.
 
     Raises

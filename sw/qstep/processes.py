@@ -79,7 +79,7 @@ def threads(count: int | None = None) -> Iterator[ThreadPoolExecutor]:
 
 def _end(process: subprocess.Popen[str]) -> None:
     """End a program and the programs that it started."""
-    if os.name != "posix":
+    if os.name != "posix":  # pragma: no cover: no process groups there
         process.kill()
         return
     with suppress(ProcessLookupError):  # it ended just now

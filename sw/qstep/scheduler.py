@@ -174,13 +174,13 @@ def _pool(jobs: int, module: str) -> Iterator[ProcessPoolExecutor]:
     pool.shutdown()
 
 
-def _begin() -> None:
+def _begin() -> None:  # pragma: no cover: runs in processes that end without counts
     """Leave Ctrl-C to the parent process, and end whenever it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
-def _end_with_parent() -> None:
+def _end_with_parent() -> None:  # pragma: no cover: runs in processes that end without counts
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()

@@ -46,9 +46,9 @@ def choose(name: str = "auto") -> torch.device:
 def synchronise(device: torch.device) -> None:
     """Wait until a device has finished its work; the CPU always has."""
     if device.type == "cuda":
-        torch.cuda.synchronize(device)
+        torch.cuda.synchronize(device)  # pragma: no cover: needs a GPU
     elif device.type == "mps":
-        torch.mps.synchronize()
+        torch.mps.synchronize()  # pragma: no cover: needs a GPU
 
 
 @contextmanager

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from operator import attrgetter
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.table import Table
@@ -14,20 +13,19 @@ from tb.coverage.waivers import Verdict, Waiver
 __all__ = ["as_json", "as_table", "as_text"]
 
 
-def as_table(verdict: Verdict, source: Callable[[Point], str] = attrgetter("file")) -> Table:
+def as_table(verdict: Verdict) -> Table:
     """Return a row per source: covered and all points of each kind, those waived and missed."""
     missed, covered = set(verdict.missed), set(verdict.covered)
     everything = [*verdict.covered, *verdict.waived, *verdict.missed]
-    kinds = [kind for kind in KINDS if any(point.kind == kind for point in everything)]
-    table = Table("source", *kinds, "points", "waived", "missed")
+    table = Table("source", *KINDS, "points", "waived", "missed")
     for column in table.columns[1:]:
         column.justify = "right"
     sources: dict[str, list[Point]] = {}
     for point in everything:
-        sources.setdefault(source(point), []).append(point)
+        sources.setdefault(point.file, []).append(point)
     for name, points in (*sorted(sources.items()), ("all", everything)):
         cells = []
-        for kind in kinds:
+        for kind in KINDS:
             of_kind = [point for point in points if point.kind == kind]
             cells.append(f"{sum(p in covered for p in of_kind)}/{len(of_kind)}" if of_kind else "")
         table.add_row(

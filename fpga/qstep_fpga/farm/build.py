@@ -201,7 +201,7 @@ def _route(
     words = [*nextpnr(board), "--json", NETLIST, "--no-pack", "--no-place", "--report", REPORT]
     words += ["--freq", f"{(link_hz or clock_hz) / 1e6:g}", "--timing-allow-fail"]
     constraints = ""
-    if link_hz is not None:
+    if link_hz is not None:  # pragma: no cover: whole boards alone, which take minutes
         # A packed netlist does not tell the rates of the PLL's outputs.
         (net,) = (n for n in farm["netnames"] if n.startswith(GLOBAL) and LANES_CLOCK in n)
         constraints = f'FREQUENCY NET "{net}" {clock_hz / 1e6:g} MHZ;\n'
@@ -210,7 +210,7 @@ def _route(
     versions = str(tools.versions(family.packages))
     parts = [netlist, around.text, constraints, *words, str(paths), versions]
 
-    def make(folder: Path) -> Path:
+    def make(folder: Path) -> Path:  # pragma: no cover: a test may find it in the cache
         (folder / CONSTRAINTS).write_text(constraints, encoding="utf-8")
 
         def run(netlist: str, *more: str) -> dict[str, Any]:

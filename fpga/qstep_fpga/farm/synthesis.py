@@ -45,7 +45,7 @@ _NO_LINES = "setattr -unset src"
 """So that a changed comment does not mean placing all lanes again."""
 
 
-def synthesise_farm(board: Board, config: Config) -> Path:
+def synthesise_farm(board: Board, config: Config) -> Path:  # pragma: no cover: takes minutes
     """Return a netlist of the modules ``board`` and ``qs_island``, from the cache or made.
 
     Parameters

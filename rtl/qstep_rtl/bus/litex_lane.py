@@ -19,7 +19,7 @@ __all__ = ["LiteXLane"]
 _BEAT = 4
 
 
-class LiteXLane(LiteXModule):
+class LiteXLane(LiteXModule):  # pragma: no cover: simulated by make flows
     """The lane on AXI, with a register into which a CPU writes transitions.
 
     ``docs/buses.md`` has the registers behind `bus` and the four words of a transition. Results are

@@ -82,7 +82,7 @@ def _reason(advice: Advice, trial: Trial) -> str:
             return f"dead zone {zone:.2g}, loss {trial.loss:.1%}"
         case Outcome.SATURATION:
             return f"saturation {trial.saturated:.1%}, loss {trial.loss:.1%}"
-        case Outcome.NOT_ENOUGH:
+        case Outcome.NOT_ENOUGH:  # pragma: no branch: the last outcome, as mypy checks
             return f"not enough, loss {trial.loss:.1%}"
 
 

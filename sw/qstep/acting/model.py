@@ -224,7 +224,7 @@ class ActingModel:
                 return row[action]
             case Algorithm.EXPECTED_SARSA:
                 return expected(row, epsilon)
-            case Algorithm.DOUBLE_Q_LEARNING:
+            case Algorithm.DOUBLE_Q_LEARNING:  # pragma: no branch: the last, as mypy checks
                 return tables[1 - number][state][row.index(max(row))]
 
     def _bias(self, drawn: Draw) -> int:

@@ -156,7 +156,7 @@ def _line(work: Work) -> Profile:
 def _torch(work: Work) -> Profile:
     profiler = extras.load("torch.profiler", "torch")
     activities = [profiler.ProfilerActivity.CPU]
-    if extras.load("torch", "torch").cuda.is_available():
+    if extras.load("torch", "torch").cuda.is_available():  # pragma: no cover: needs a GPU
         activities.append(profiler.ProfilerActivity.CUDA)
     with profiler.profile(activities=activities) as recorded:
         begun = time.perf_counter()

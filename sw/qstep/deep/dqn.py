@@ -125,7 +125,7 @@ class Dqn(NetworkLearner):
             beta = 0.4 + 0.6 * min(self.steps / config.total_timesteps, 1.0)
             weight = self.priorities.weights(rows, len(self.replay), beta) / config.batch_size
             self._batches.weight.copy_(torch.from_numpy(weight))
-        if self.device.type != "cpu":  # on the CPU both are the same memory
+        if self.device.type != "cpu":  # pragma: no cover: on the CPU both are the same memory
             _move(self.replay, self._batches)
         rate = learning_rate_at(config, self.steps)
         for batch in range(config.gradient_steps):
@@ -169,6 +169,6 @@ def _on(device: torch.device, replay: Replay) -> Batches:
     return Batches(seen, action, reward, discount, weight)
 
 
-def _move(replay: Replay, batches: Batches) -> None:
+def _move(replay: Replay, batches: Batches) -> None:  # pragma: no cover: needs a GPU
     for array, tensor in zip(replay.sampled, batches, strict=False):
         tensor.copy_(torch.from_numpy(array))

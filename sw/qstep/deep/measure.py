@@ -56,7 +56,7 @@ def peak_mib() -> float:
     """Return this process's peak memory, or NaN where the system does not report it."""
     try:
         import resource
-    except ImportError:  # not a POSIX system
+    except ImportError:  # pragma: no cover: not a POSIX system
         return math.nan
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most / (1 << 20 if sys.platform == "darwin" else 1 << 10)

@@ -89,13 +89,15 @@ def restart(envs: Any, i: int) -> None:
     _KERNELS[type(envs)].restart(envs, i)
 
 
-def move(envs: Any, i: int, action: int) -> tuple[float, bool, bool]:
+def move(
+    envs: Any, i: int, action: int
+) -> tuple[float, bool, bool]:  # pragma: no cover: Numba takes its overload
     """Step environment `i`; return reward, terminated and truncated."""
     reward, terminated, truncated = _KERNELS[type(envs)].move(envs, i, action)
     return reward, terminated, truncated
 
 
-def row(envs: Any, i: int) -> int:
+def row(envs: Any, i: int) -> int:  # pragma: no cover: Numba takes its overload
     """Return the row of the table for environment `i`."""
     return int(_KERNELS[type(envs)].row(envs, i))
 

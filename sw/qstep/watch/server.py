@@ -103,7 +103,7 @@ def serve(
         server.stop()
         asyncio.set_event_loop(None)
         loop.close()
-    if controller.error is not None:
+    if controller.error is not None:  # pragma: no branch: nothing else ends the loop
         raise controller.error
 
 

@@ -54,7 +54,7 @@ def benchmark(device: str) -> Benchmark:
     model = WORKLOADS[_WORLD]().world
     torch = extras.load("qstep.baselines.torch_own_tables", "torch")
 
-    def jax(steps: int) -> _Tables:
+    def jax(steps: int) -> _Tables:  # pragma: no cover: needs JAX
         learnt: _Tables = extras.load("qstep.baselines.jax_own_tables", "jax").learn(
             model, steps, how
         )

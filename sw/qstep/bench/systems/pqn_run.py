@@ -57,7 +57,7 @@ def benchmark(device: str) -> Benchmark:
     )
 
 
-def _jax(config: PqnConfig) -> tuple[_Learn, str]:
+def _jax(config: PqnConfig) -> tuple[_Learn, str]:  # pragma: no cover: needs JAX
     """Return the authors' algorithm, and a note on its compile time."""
     program = extras.load("qstep.baselines.pqn_jax", "jax")
     began = time.process_time()
