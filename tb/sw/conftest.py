@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,3 +30,10 @@ def timed_port(monkeypatch: pytest.MonkeyPatch) -> TimedPort:
     for module in ("exchange", "session"):
         monkeypatch.setattr(f"qstep.link.{module}.time", port)
     return port
+
+
+@pytest.fixture
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in an empty folder, and return it."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

@@ -47,21 +47,12 @@ every_device = pytest.mark.parametrize("make", [ActingModel, FastActingModel, on
 @pytest.mark.parametrize(
     ("switch", "limit", "settings", "message"),
     [
-        (
-            "schedules",
-            0,
-            FALLING,
-            "epsilon kind of agent 1 is 'linear'; it must be 'constant' where acting.schedules is false",
-        ),
-        (
-            "step_limit",
-            200,
-            CONSTANT,
-            "max_episode_steps is 200; it must be 0 where acting.step_limit is false",
-        ),
+        ("schedules", 0, FALLING,
+         "epsilon kind of agent 1 is 'linear'; it must be 'constant' where acting.schedules is false"),
+        ("step_limit", 200, CONSTANT,
+         "max_episode_steps is 200; it must be 0 where acting.step_limit is false"),
     ],
-    ids=["schedules", "step_limit"],
-)
+)  # fmt: skip
 def test_a_device_refuses_what_it_is_built_without(
     make: Callable[..., Device],
     switch: str,
@@ -113,79 +104,61 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 
 @every_kind
 @pytest.mark.parametrize(
-    ("what", "wrong", "message"),
-    [
-        (1, {"word": 0}, r"word of agent 1 is 0; it must be an integer from 1 to 2\^64-1"),
-        (1, {"word": 1 << 64}, "word of agent 1 is 18446744073709551616; it must"),
-        (1, {"word": None}, "word of agent 1 is None; it must be an integer"),
-        (1, {"epsilon": -1}, "epsilon of agent 1 is -1; it must be an integer from 0 to 16777216"),
-        (1, {"epsilon": 1 << 25}, "epsilon of agent 1 is 33554432; it must"),
-        (
-            1,
-            {"epsilon_count": 16},
-            "epsilon_count of agent 1 is 16; it must be an integer from 0 to 15, less than the period",
-        ),
-        (1, {"epsilon_count": -1}, "epsilon_count of agent 1 is -1; it must"),
-        (1, {"begun": 1}, "begun of agent 1 is 1; it must be true or false"),
-        (1, {"state": 9}, "state of agent 1 is 9; it must be an integer from 0 to 8"),
-        (1, {"action": 3}, "action of agent 1 is 3; it must be an integer from 0 to 2"),
-        (1, {"action": 1.0}, r"action of agent 1 is 1\.0; it must"),
-        (1, {"explored": "no"}, "explored of agent 1 is 'no'; it must be true or false"),
-        (
-            1,
-            {"episode_steps": LIMIT},
-            "episode_steps of agent 1 is 20; it must be .*limit of steps",
-        ),
-        (2, {"steps": -1}, r"steps of agent 1 is -1; it must be an integer from 0 to 2\^48-1"),
-        (2, {"terminations": 1 << 48}, "terminations of agent 1 is 281474976710656; it must"),
-        (2, {"truncations": -1}, "truncations of agent 1 is -1; it must"),
-        (2, {"saturations": 1 << 64}, "saturations of agent 1 is 18446744073709551616; it must"),
-        (2, {"return_sum": LOW}, r"return_sum of agent 1 is .*; it must be .* -2\^63 to 2\^63-1"),
-        (2, {"return_sum": -LOW - 1}, "return_sum of agent 1 is -9223372036854775809; it must"),
-    ],
-    ids=lambda given: str(given) if isinstance(given, dict) else "",
-)
-def test_no_device_continues_from_a_value_out_of_range(
-    kind: str, what: int, wrong: dict[str, Any], message: str
-) -> None:
-    device = device_of(kind, FULL, SETTINGS)
-    before = parts_of(device)
-    given = [before[0] + 1, *map(list, before[1:])]
-    given[what][1] = replace(given[what][1], **wrong)
-    with pytest.raises(ConfigError, match=message):
-        device.restore(*given)
-    assert (before[0] == device.table).all()
-    assert before[1:] == parts_of(device)[1:]
-
-
-@every_kind
-@pytest.mark.parametrize(
     ("what", "given", "error", "message"),
     [
+        (1, {"word": 0}, ConfigError,
+         r"word of agent 1 is 0; it must be an integer from 1 to 2\^64-1"),
+        (1, {"word": 1 << 64}, ConfigError, "word of agent 1 is 18446744073709551616; it must"),
+        (1, {"word": None}, ConfigError, "word of agent 1 is None; it must be an integer"),
+        (1, {"epsilon": -1}, ConfigError,
+         "epsilon of agent 1 is -1; it must be an integer from 0 to 16777216"),
+        (1, {"epsilon": 1 << 25}, ConfigError, "epsilon of agent 1 is 33554432; it must"),
+        (1, {"epsilon_count": 16}, ConfigError,
+         "epsilon_count of agent 1 is 16; it must be an integer from 0 to 15, less than the period"),
+        (1, {"epsilon_count": -1}, ConfigError, "epsilon_count of agent 1 is -1; it must"),
+        (1, {"begun": 1}, ConfigError, "begun of agent 1 is 1; it must be true or false"),
+        (1, {"state": 9}, ConfigError, "state of agent 1 is 9; it must be an integer from 0 to 8"),
+        (1, {"action": 3}, ConfigError,
+         "action of agent 1 is 3; it must be an integer from 0 to 2"),
+        (1, {"action": 1.0}, ConfigError, r"action of agent 1 is 1\.0; it must"),
+        (1, {"explored": "no"}, ConfigError,
+         "explored of agent 1 is 'no'; it must be true or false"),
+        (1, {"episode_steps": LIMIT}, ConfigError,
+         "episode_steps of agent 1 is 20; it must be .*limit of steps"),
+        (2, {"steps": -1}, ConfigError,
+         r"steps of agent 1 is -1; it must be an integer from 0 to 2\^48-1"),
+        (2, {"terminations": 1 << 48}, ConfigError,
+         "terminations of agent 1 is 281474976710656; it must"),
+        (2, {"truncations": -1}, ConfigError, "truncations of agent 1 is -1; it must"),
+        (2, {"saturations": 1 << 64}, ConfigError,
+         "saturations of agent 1 is 18446744073709551616; it must"),
+        (2, {"return_sum": LOW}, ConfigError,
+         r"return_sum of agent 1 is .*; it must be .* -2\^63 to 2\^63-1"),
+        (2, {"return_sum": -LOW - 1}, ConfigError,
+         "return_sum of agent 1 is -9223372036854775809; it must"),
         (0, None, TableError, "table has shape"),
         (0, np.zeros((2, 9, 3)), TableError, "table has dtype float64"),
         (0, np.full((2, 9, 3), 1 << 15), TableError, r"table\[0, 0, 0\] is 32768"),
-        (
-            1,
-            None,
-            ConfigError,
-            "states is None; it must be a sequence of AgentState, one per agent",
-        ),
+        (1, None, ConfigError,
+         "states is None; it must be a sequence of AgentState, one per agent"),
         (1, [LAST_STATE], ConfigError, "states are of 1 agents; these are 2"),
         (1, [LAST_STATE, ()], ConfigError, r"states\[1\] is \(\); it must be an AgentState"),
         (2, 5, ConfigError, "counters is 5; it must be a sequence of AgentCounters"),
         (2, [], ConfigError, "counters are of 0 agents; these are 2"),
         (2, [1, 2], ConfigError, r"counters\[0\] is 1; it must be an AgentCounters"),
     ],
-    ids=lambda given: type(given).__name__,
-)
-def test_no_device_continues_from_parts_of_another_kind(
+    ids=lambda given: str(given) if isinstance(given, dict) else type(given).__name__,
+)  # fmt: skip
+def test_no_device_continues_from_an_illegal_part(
     kind: str, what: int, given: Any, error: type[Exception], message: str
 ) -> None:
     device = device_of(kind, FULL, SETTINGS)
     before = parts_of(device)
-    parts = [before[0] + 1, *before[1:]]
-    parts[what] = given
+    parts = [before[0] + 1, *map(list, before[1:])]
+    if isinstance(given, dict):
+        parts[what][1] = replace(parts[what][1], **given)
+    else:
+        parts[what] = given
     with pytest.raises(error, match=message):
         device.restore(*parts)
     assert (before[0] == device.table).all()
@@ -196,23 +169,14 @@ def test_no_device_continues_from_parts_of_another_kind(
 @pytest.mark.parametrize(
     ("switch", "what", "wrong", "message"),
     [
-        (
-            "schedules",
-            1,
-            {"epsilon": 5},
-            "epsilon of agent 1 is 5; it must be 0 where acting.sched",
-        ),
+        ("schedules", 1, {"epsilon": 5},
+         "epsilon of agent 1 is 5; it must be 0 where acting.sched"),
         ("schedules", 1, {"epsilon_count": 3}, "epsilon_count of agent 1 is 3; it must be 0, less"),
         ("step_limit", 1, {"episode_steps": 7}, "steps of agent 1 is 7; it must be 0, there is no"),
-        (
-            "step_limit",
-            2,
-            {"truncations": 1},
-            "truncations of agent 1 is 1; it must be 0 where act",
-        ),
+        ("step_limit", 2, {"truncations": 1},
+         "truncations of agent 1 is 1; it must be 0 where act"),
     ],
-    ids=["epsilon", "epsilon_count", "episode_steps", "truncations"],
-)
+)  # fmt: skip
 def test_no_device_continues_from_what_it_is_built_without(
     kind: str, switch: str, what: int, wrong: dict[str, Any], message: str
 ) -> None:
@@ -274,45 +238,38 @@ def test_both_models_go_on_alike_from_the_last_legal_values(algorithm: Algorithm
     assert plain.counters[0].truncations <= 40
 
 
-def test_a_live_world_refuses_a_schedule_and_has_no_limit() -> None:
-    config = replace(WITHOUT, acting=Acting(2, world="live", schedules=False, step_limit=False))
-    with pytest.raises(ConfigError, match="epsilon kind of agent 1 is 'linear'"):
-        LiveModel(config, FALLING)
-    assert LiveModel(config, CONSTANT).begin(3) in range(3)
-
-
-def test_a_world_that_chooses_where_the_device_has_one_outcome_is_refused() -> None:
+def choosing(split: int) -> WorldTable:
+    """Return a world that draws the second of two outcomes from `split` on, 0 being always."""
     world = random_world(WITHOUT, 0, 1)
-    next_state, split = world.next_state.copy(), world.split.copy()
-    next_state[0, 0, 0], split[0, 0, 0] = (1, 2), 5
-    choosing = replace(world, next_state=next_state, split=split)
-    with pytest.raises(ConfigError, match="room for one of its outcomes chooses between two"):
-        list(world_writes(WITHOUT, choosing))
-    split[0, 0, 0] = 0  # the second, always
-    assert list(world_writes(WITHOUT, replace(choosing, split=split)))
+    next_state, splits = world.next_state.copy(), world.split.copy()
+    next_state[0, 0, 0], splits[0, 0, 0] = (1, 2), split
+    return replace(world, next_state=next_state, split=splits)
+
+
+LIVE = replace(WITHOUT, acting=Acting(2, world="live", schedules=False, step_limit=False))
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: AgentSettings(epsilon=0.1), r"epsilon is 0\.1; it must be an Epsilon"),  # type: ignore[arg-type]
-        (
-            lambda: Acting(outcomes=3),
-            "acting.outcomes is 3; it must be a power of two from 1 to",
-        ),
-        (
-            lambda: planned("gridworld", budget=Budget(1), agents=2, settings=CONSTANT * 2),
-            "agents is 2; settings are for 4",
-        ),
-        (
-            lambda: list(world_writes(Config(9, 3), random_world(WITHOUT, 0, 1))),
-            "acting is None; agents need a configuration that has it",
-        ),
+        (lambda: AgentSettings(epsilon=0.1), r"epsilon is 0\.1; it must be an Epsilon"),
+        (lambda: Acting(outcomes=3), "acting.outcomes is 3; it must be a power of two from 1 to"),
+        (lambda: planned("gridworld", budget=Budget(1), agents=2, settings=CONSTANT * 2),
+         "agents is 2; settings are for 4"),
+        (lambda: list(world_writes(Config(9, 3), random_world(WITHOUT, 0, 1))),
+         "acting is None; agents need a configuration that has it"),
+        (lambda: list(world_writes(WITHOUT, choosing(5))),
+         "room for one of its outcomes chooses between two"),
+        (lambda: LiveModel(LIVE, FALLING), "epsilon kind of agent 1 is 'linear'"),
     ],
-    ids=["epsilon", "outcomes", "agents", "acting"],
-)
+)  # fmt: skip
 def test_values_that_do_not_fit_agents_are_refused(
     make: Callable[[], object], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         make()
+
+
+def test_a_world_that_never_chooses_and_a_live_one_need_one_outcome_and_no_limit() -> None:
+    assert list(world_writes(WITHOUT, choosing(0)))
+    assert LiveModel(LIVE, CONSTANT).begin(3) in range(3)

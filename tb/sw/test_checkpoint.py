@@ -137,48 +137,47 @@ def test_every_length_and_every_bit_of_four_kibibytes_is_refused(
     record_property("damaged", 9 * len(data))
 
 
-def test_appended_byte_is_refused(path: Path) -> None:
-    path.write_bytes(path.read_bytes() + b"0")
-    with pytest.raises(CheckpointError, match="SHA-256 does not match"):
-        load_checkpoint(path, IDENTITY)
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        ("longer.npz", "SHA-256 does not match"),
+        ("table.npz", r"table\.npz: damaged or no checkpoint"),
+        ("absent.npz", "cannot be read"),
+        (".", "cannot be read"),
+    ],
+)
+def test_file_that_is_no_checkpoint_is_refused(path: Path, file: str, message: str) -> None:
+    (path.parent / "longer.npz").write_bytes(path.read_bytes() + b"0")
+    np.savez(path.parent / "table.npz", q_raw=RUN.table)
+    with pytest.raises(CheckpointError, match=message):
+        load_checkpoint(path.parent / file, IDENTITY)
 
 
-def test_other_npz_is_refused(tmp_path: Path) -> None:
-    np.savez(tmp_path / "table.npz", q_raw=RUN.table)
-    with pytest.raises(CheckpointError, match=r"table\.npz: damaged or no checkpoint"):
-        load_checkpoint(tmp_path / "table.npz", IDENTITY)
+MAP = ["S" * 99, "." * 99]
 
 
-def test_absent_file_and_folder_are_refused(tmp_path: Path) -> None:
-    for file in (tmp_path / "absent.npz", tmp_path):
-        with pytest.raises(CheckpointError, match="cannot be read"):
-            load_checkpoint(file, IDENTITY)
-
-
-def test_foreign_run_is_refused_with_every_difference_by_its_name(path: Path) -> None:
-    """Values are named in full: what differs must not be cut off."""
-    other = {**IDENTITY, "alpha": 0.25, "config": {"states": 4}, "extra": list(range(99))}
+@pytest.mark.parametrize(
+    ("saved", "here", "differs"),
+    [
+        # Values are named in full: what differs must not be cut off.
+        (IDENTITY, {**IDENTITY, "alpha": 0.25, "config": {"states": 4}, "extra": list(range(99))},
+         "alpha is 0.5 in it and 0.25 here; config.states is 3 in it and 4 here; "
+         f"extra is None in it and {list(range(99))} here"),
+        ({"map": MAP, "agents": [{"alpha": 1}]},
+         {"map": [MAP[0], "H" * 99], "agents": [{"alpha": 2}]},
+         f"map.1 is {MAP[1]!r} in it and {'H' * 99!r} here; agents.0.alpha is 1 in it and 2 here"),
+        ({}, {f"f{k}": 0 for k in range(8)},
+         "; ".join(f"f{k} is None in it and 0 here" for k in range(5)) + "; 3 more differ"),
+    ],
+    ids=["all", "lists", "many"],
+)  # fmt: skip
+def test_foreign_run_is_refused_with_every_difference_by_its_name(
+    tmp_path: Path, saved: dict[str, Any], here: dict[str, Any], differs: str
+) -> None:
+    save_checkpoint(tmp_path / "c.npz", Checkpoint({}, {}), saved)
     with pytest.raises(CheckpointError) as caught:
-        load_checkpoint(path, other)
-    assert str(caught.value).partition("is of another run: ")[2] == (
-        "alpha is 0.5 in it and 0.25 here; config.states is 3 in it and 4 here; "
-        f"extra is None in it and {list(range(99))} here"
-    )
-
-
-def test_only_the_part_of_a_list_that_differs_is_named(tmp_path: Path) -> None:
-    rows = ["S" * 99, "." * 99]
-    save_checkpoint(tmp_path / "c.npz", Checkpoint({}, {}), {"map": rows, "agents": [{"alpha": 1}]})
-    with pytest.raises(CheckpointError) as caught:
-        load_checkpoint(tmp_path / "c.npz", {"map": [rows[0], "H" * 99], "agents": [{"alpha": 2}]})
-    assert str(caught.value).partition("is of another run: ")[2] == (
-        f"map.1 is {'.' * 99!r} in it and {'H' * 99!r} here; agents.0.alpha is 1 in it and 2 here"
-    )
-
-
-def test_no_more_than_five_differences_are_named(path: Path) -> None:
-    with pytest.raises(CheckpointError, match=r"f4 is None in it and 0 here; 6 more differ$"):
-        load_checkpoint(path, {f"f{k}": 0 for k in range(8)})
+        load_checkpoint(tmp_path / "c.npz", here)
+    assert str(caught.value).partition("is of another run: ")[2] == differs
 
 
 def sealed(path: Path, compression: int = zipfile.ZIP_STORED, **arrays: Any) -> None:
@@ -208,23 +207,16 @@ def head(**parts: Any) -> Any:
         ({"head": np.array("[]")}, "no checkpoint"),
         ({"head": head(identity=3)}, "no checkpoint, .*identity or head is no dictionary"),
         ({"head": head(), "x": np.array([{}], object)}, "no checkpoint, .*unpickled"),
-        (
-            {"head": head(kind="qstep checkpoint 1")},
-            "is a 'qstep checkpoint 1'; this version reads",
-        ),
+        ({"head": head(kind="qstep checkpoint 1")}, "is a 'qstep checkpoint 1'; this version reads"),
+        ({"head": head(), "x": np.zeros(1_000_000), "compression": zipfile.ZIP_DEFLATED},
+         "a part is compressed"),
     ],
-)
+)  # fmt: skip
 def test_right_digest_and_wrong_content_is_refused(
     tmp_path: Path, arrays: dict[str, Any], message: str
 ) -> None:
     sealed(tmp_path / "c.npz", **arrays)
     with pytest.raises(CheckpointError, match=message):
-        load_checkpoint(tmp_path / "c.npz", {})
-
-
-def test_file_that_would_unpack_to_more_than_it_is_is_refused(tmp_path: Path) -> None:
-    sealed(tmp_path / "c.npz", zipfile.ZIP_DEFLATED, head=head(), x=np.zeros(1_000_000))
-    with pytest.raises(CheckpointError, match="a part is compressed"):
         load_checkpoint(tmp_path / "c.npz", {})
 
 
@@ -275,8 +267,5 @@ def test_failed_write_leaves_the_old_file_and_nothing_else(
         save_checkpoint(path, Checkpoint({}, {}), IDENTITY)
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
-
-
-def test_missing_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match="cannot be written"):
-        save_checkpoint(tmp_path / "absent" / "checkpoint.npz", CHECKPOINT, IDENTITY)
+        save_checkpoint(path / "absent" / "checkpoint.npz", CHECKPOINT, IDENTITY)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from tb.sw.command_line import invoke
 
 from qstep import cli
 from qstep.cli._interrupt import held_back
@@ -93,7 +93,7 @@ def test_signal_ends_a_command_in_one_line_and_its_own_status(
     # Without a handler of ours, this signal would end the tests.
     before = signal.signal(number, lambda *_: pytest.fail("not answered"))
     try:
-        result = CliRunner().invoke(cli._qstep, [name, *shlex.split(typed)])
+        result = invoke(name, *shlex.split(typed))
     finally:
         signal.signal(number, before)
     assert result.exit_code == status, result.output
@@ -111,7 +111,7 @@ def ended_by_a_signal(monkeypatch: pytest.MonkeyPatch, where: str, *typed: str) 
 
     with monkeypatch.context() as patch:
         patch.setattr(where, work)
-        return CliRunner().invoke(cli._qstep, typed).stderr.splitlines()[-1]
+        return invoke(*typed).stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_signal_while_a_run_is_resumed_says_that_the_checkpoint_is_there(
     act: str, where: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     typed = ["train", "gridworld", "--act", act, "--episodes", "3", "--out", str(tmp_path)]
-    assert CliRunner().invoke(cli._qstep, typed).exit_code == 0
+    assert invoke(*typed).exit_code == 0
     kept = (tmp_path / "checkpoint.npz").read_bytes()
     last = ended_by_a_signal(monkeypatch, where, *typed, "--resume")
     assert last == f"stopped{said}; to resume, run: {shlex.join(['qstep', *typed])} --resume"
@@ -166,7 +166,7 @@ def test_an_exception_that_a_library_makes_of_the_signal_is_no_error(
             raise ImportError("half loaded") from None
 
     monkeypatch.setattr("qstep.cli.doctor.examine", work)
-    result = CliRunner().invoke(cli._qstep, ["doctor"])
+    result = invoke("doctor")
     assert (result.exit_code, result.stderr) == (130, "stopped; nothing is kept\n")
 
 
@@ -180,7 +180,7 @@ def test_a_signal_in_a_finaliser_is_not_lost(monkeypatch: pytest.MonkeyPatch) ->
         time.sleep(10)
 
     monkeypatch.setattr("qstep.cli.doctor.examine", work)
-    result = CliRunner().invoke(cli._qstep, ["doctor"])
+    result = invoke("doctor")
     assert (result.exit_code, result.stderr) == (130, "stopped; nothing is kept\n")
 
 
@@ -190,7 +190,7 @@ def test_a_signal_that_the_parent_ignores_stays_ignored(monkeypatch: pytest.Monk
     )
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        result = CliRunner().invoke(cli._qstep, ["doctor"])
+        result = invoke("doctor")
     finally:
         signal.signal(signal.SIGINT, before)
     assert "stopped" not in result.output

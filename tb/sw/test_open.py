@@ -94,36 +94,47 @@ def test_simulator_is_loaded_on_use(url, uart, monkeypatch):
     assert made == [(CONFIG, uart)]
 
 
+FORMS = "it must be model:, sim:, sim:uart, serial:PORT"
+SOCKET = "its socket must be socket://HOST:PORT, PORT from 0"
+BUILD = "and must be 16 lower-case hexadecimal digits"
+NONE = "is None; it must be a Config"
+SIZES = {"states": 25, "actions": 4}
+DICT = r"is \{'states': 25, 'actions': 4\}; it must be a Config"
+UNOPENED = "cannot be opened at 3000000 baud"
+BAD_NAMES = "", "models", "model:fast", "sim:fast", "serial", "serial:", "/dev/ttyUSB1"
+NO_TEXT = None, 5, b"model:"
+BAD_SOCKETS = "socket://x", "socket://", "socket://:7", "socket://x:65536", "socket:x:7"
+BAD_BUILDS = "xyz", "", "001122334455667788", "00112233445566AB", "0" * 15
+
+
 @pytest.mark.parametrize(
-    "url", ["", "models", "model:fast", "sim:fast", "serial", "serial:", "/dev/ttyUSB1"]
-)
-def test_unknown_name_is_refused_with_the_legal_forms(url):
-    with pytest.raises(
-        ConfigError, match="it must be model:, sim:, sim:uart, serial:PORT"
-    ) as caught:
-        qstep.open(url, CONFIG)
-    assert str(caught.value).startswith(f"device is {url!r};")
-
-
-@pytest.mark.parametrize("url", [None, 5, b"model:"])
-def test_a_name_that_is_no_text_is_refused(url):
-    with pytest.raises(ConfigError, match=rf"device is {url!r}; it must be model:, sim:"):
-        qstep.open(url, CONFIG)
-
-
-@pytest.mark.parametrize("config", [{"states": 25, "actions": 4}, None], ids=["dict", "None"])
-@pytest.mark.parametrize("url", ["model:", "sim:", "serial:/dev/absent"])
-def test_what_is_no_configuration_is_refused(url, config):
-    with pytest.raises(ConfigError, match=rf"is {re.escape(str(config))}; it must be a Config"):
+    ("url", "config", "error", "text"),
+    [
+        *((url, CONFIG, ConfigError, f"^device is {url!r}; {FORMS}") for url in BAD_NAMES + NO_TEXT),
+        *((url, None, ConfigError, NONE) for url in ("model:", "sim:", "serial:/dev/absent")),
+        *((url, SIZES, ConfigError, DICT) for url in ("model:", "sim:", "serial:/dev/absent")),
+        *((f"serial:{name}", CONFIG, ConfigError, SOCKET) for name in BAD_SOCKETS),
+        *(
+            (url, CONFIG, ConfigError, f"^device is '{re.escape(url)}'; its build is '{build}' {BUILD}$")
+            for before in ("?", "?baud=115200&", "?baud=115200?")
+            for build in BAD_BUILDS
+            for url in [f"serial:/dev/absent{before}build={build}"]
+        ),
+        *(
+            (f"serial:/dev/absent?baud={baud}", CONFIG, ConfigError,
+             f"its baud is '{baud}' and must be from 1 to 999999999")
+            for baud in ("", "0", "fast", "-9600", "9600.5", "1000000000")
+        ),
+        *(
+            (f"serial:{name}", CONFIG, LinkError, f"{re.escape(name)}: {UNOPENED}")
+            for name in ("loop://x?y=1", "nonsense://x", "/dev/null", "/dev/absent")
+        ),
+        ("serial:\0", CONFIG, LinkError, UNOPENED),
+    ],
+)  # fmt: skip
+def test_what_names_no_device_is_refused(url, config, error, text):
+    with pytest.raises(error, match=text):
         qstep.open(url, config)
-
-
-@pytest.mark.parametrize(
-    "name", ["socket://x", "socket://", "socket://:7", "socket://x:65536", "socket:x:7"]
-)
-def test_socket_without_host_or_port_is_refused(name):
-    with pytest.raises(ConfigError, match="its socket must be socket://HOST:PORT, PORT from 0"):
-        qstep.open(f"serial:{name}", CONFIG)
 
 
 def open_reference(config):
@@ -178,23 +189,6 @@ def test_serial_device_of_another_build_is_refused(query):
         qstep.open(f"serial:{name}{query}", CONFIG)
 
 
-@pytest.mark.parametrize("build", ["xyz", "", "001122334455667788", "00112233445566AB", "0" * 15])
-@pytest.mark.parametrize("before", ["?", "?baud=115200&", "?baud=115200?"])
-def test_build_that_can_be_none_is_refused_before_the_port_is_opened(before, build):
-    with pytest.raises(ConfigError) as caught:
-        qstep.open(f"serial:/dev/absent{before}build={build}", CONFIG)
-    assert str(caught.value) == (
-        f"device is 'serial:/dev/absent{before}build={build}'; its build is {build!r} "
-        "and must be 16 lower-case hexadecimal digits"
-    )
-
-
-@pytest.mark.parametrize("baud", ["", "0", "fast", "-9600", "9600.5", "1000000000"])
-def test_rate_that_is_no_number_is_refused_before_the_port_is_opened(baud):
-    with pytest.raises(ConfigError, match=rf"its baud is '{baud}' and must be from 1 to 999999999"):
-        qstep.open(f"serial:/dev/absent?baud={baud}", CONFIG)
-
-
 def test_question_mark_in_the_name_of_a_port_belongs_to_the_port(monkeypatch):
     asked = []
 
@@ -224,17 +218,6 @@ def test_serial_port_asks_for_low_latency_and_does_without(error, monkeypatch):
     with pty_pair() as (_, name):
         SerialPort(name, 115200).close()
     assert asked == [True]
-
-
-@pytest.mark.parametrize("name", ["loop://x?y=1", "nonsense://x", "/dev/null", "\0"])
-def test_what_pyserial_cannot_open_is_a_link_error(name):
-    with pytest.raises(LinkError, match="cannot be opened at 3000000 baud"):
-        qstep.open(f"serial:{name}", CONFIG)
-
-
-def test_port_that_does_not_exist_is_a_link_error():
-    with pytest.raises(LinkError, match="/dev/absent: cannot be opened at 3000000 baud"):
-        qstep.open("serial:/dev/absent", CONFIG)
 
 
 def test_importing_qstep_loads_neither_numba_nor_the_simulator():

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from click.testing import CliRunner
 from tb.sw.vector_steps import poles, stepped
 
 from qstep import torch_device
 from qstep.checkpoint import load_checkpoint, save_checkpoint
-from qstep.cli import pqn as cli
 from qstep.deep import pqn, snake
 from qstep.deep.evaluate import play
 from qstep.deep.learner import Envs
@@ -233,21 +230,3 @@ def test_minibatches_that_are_not_equally_large_are_refused(pieces: int) -> None
     message = f"num_minibatches is {pieces}; it must divide the 64 transitions of a rollout"
     with pytest.raises(ConfigError, match=message):
         learner(replace(SMALL, num_minibatches=pieces))
-
-
-def test_command_writes_its_files_and_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
-    words = ["cartpole", "--total-timesteps", "6000", "--json", "--out", str(tmp_path)]
-    result = CliRunner().invoke(cli.command, words)
-    assert result.exit_code == 0, result.output
-    report = json.loads(result.stdout)
-    assert (report["form"], report["steps_played"]) == ("pqn", 3 * 64 * 32)
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "network.safetensors",
-        "history.json",
-        "learning_curve.png",
-        "checkpoint.npz",
-    }
-    again = CliRunner().invoke(cli.command, [*words, "--resume"])
-    assert again.exit_code == 0, again.output
-    resumed = json.loads(again.stdout)
-    assert (resumed["updates"], resumed["score"]) == (report["updates"], report["score"])

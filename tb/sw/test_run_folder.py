@@ -60,15 +60,6 @@ def test_run_that_is_there_is_replaced_only_on_request(tmp_path: Path, choice: s
     assert [entry.name for entry in tmp_path.iterdir()] == ["checkpoint.npz"]
 
 
-def test_going_on_and_replacing_at_once_is_refused(tmp_path: Path) -> None:
-    with (
-        pytest.raises(RunFolderError, match="--resume continues a run and --overwrite replaces"),
-        run_folder(tmp_path / "run", True, True),
-    ):
-        pytest.fail("both at once")
-    assert not (tmp_path / "run").exists()
-
-
 def test_folders_of_a_run_that_writes_nothing_are_removed(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     with pytest.raises(ZeroDivisionError), run_folder(tmp_path / "there/a/b", False, False):

@@ -5,15 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import shlex
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from click.testing import Result
+from tb.sw.command_line import invoke, refused, told
 
 import qstep
 from qstep.acting.agent import AgentCounters, AgentSettings
@@ -27,15 +26,12 @@ from qstep.acting.sweep_plan import SweepPlan, sweep_plan
 from qstep.acting.sweep_result import Learnt, SweepResult
 from qstep.acting.training import Budget
 from qstep.acting.world import World
-from qstep.cli import _qstep, _sweep
-from qstep.cli.sweep import command
 from qstep.config import Config, Link
 from qstep.discount import differs
 from qstep.errors import (
     CheckpointError,
     ConfigError,
     NoTableError,
-    SchedulerError,
     WorldError,
 )
 from qstep.fixed import Rounding
@@ -47,7 +43,9 @@ LAST = (1 << 64) - 1
 
 
 def small(**given: Any) -> SweepPlan:
-    return sweep_plan("gridworld", **{"gammas": [0.9], "seeds": [0, 1], "steps": 1000, **given})
+    return sweep_plan(
+        **{"world": "gridworld", "gammas": [0.9], "seeds": [0, 1], "steps": 1000, **given}
+    )
 
 
 def made(plan: SweepPlan, **given: Any) -> SweepResult:
@@ -206,25 +204,33 @@ def test_a_checkpoint_that_holds_no_sweep_is_refused(what: str) -> None:
         ({"random": 0}, ConfigError, "random is 0; it must be an integer from 1"),
         ({"random": 2, "alphas": [0, 1]}, ConfigError, "alphas must be above 0 and gammas below 1"),
         ({"random": 2, "gammas": [0.5, 1]}, ConfigError, "gammas to 1; to draw between them"),
-        (
-            {"seeds": range(2049), "alphas": [n / 512 for n in range(512)]},
-            ConfigError,
-            "points times seeds, is 1049088",
-        ),
+        ({"seeds": range(2049), "alphas": [n / 512 for n in range(512)]}, ConfigError,
+         "points times seeds, is 1049088"),
+        ({"world": "snake"}, NoTableError, "snake"),
+        ({"agents": 2049}, ConfigError, "agents is 2049; it must be an integer from 1 to 2048"),
     ],
-)
+)  # fmt: skip
 def test_bad_values_are_refused_before_anything_starts(
     given: dict[str, Any], error: type[Exception], text: str
 ) -> None:
+    agents = given.pop("agents", None)
     with pytest.raises(error, match=text):
-        small(**given)
+        Sweep(small(**given), "sim", agents=agents)
 
 
-def test_a_world_without_a_table_and_a_number_of_agents_out_of_range_are_refused() -> None:
-    with pytest.raises(NoTableError, match="snake"):
-        sweep_plan("snake")
-    with pytest.raises(ConfigError, match="agents is 2049; it must be an integer from 1 to 2048"):
-        Sweep(small(), "sim", agents=2049)
+@pytest.mark.parametrize(
+    ("words", "error", "text"),
+    [
+        ("--alpha a", SystemExit, "'a' is not a list of numbers such as 0.1,0.5"),
+        ("--alpha=", SystemExit, "'' is not a list of numbers such as 0.1,0.5"),
+        ("--seeds 0", SystemExit, "0 is not in the range 1<=x<=1000"),
+        ("--epsilon-end 1.5", ConfigError, "epsilon end is 1.5; it must be from 0 to 1"),
+    ],
+)
+@pytest.mark.usefixtures("own_folder")
+def test_bad_options_are_refused(words: str, error: type[BaseException], text: str) -> None:
+    refused(f"sweep gridworld {words} --out new/s", error, text)
+    assert not Path("new").exists()
 
 
 def test_drawn_points_are_in_range_and_those_of_their_seed() -> None:
@@ -271,14 +277,13 @@ def test_points_rank_by_return_then_by_how_soon_they_were_near() -> None:
 WORDS = "gridworld --alpha 0.1,0.5 --gamma 0.9 --algorithm q-learning,sarsa --steps 1000 --seeds 2"
 
 
-def told(words: str, *more: str) -> Any:
-    jobs = [] if "--device" in words else ["--jobs", "1"]
-    return CliRunner().invoke(_qstep, ["sweep", *words.split(), *jobs, *more])
+def swept(words: str, *more: object) -> Result:
+    return invoke(f"sweep {words} --jobs 1", *more)
 
 
 def test_the_command_writes_pictures_and_json_and_train_repeats_the_best(tmp_path: Path) -> None:
     folder = tmp_path / "sweep"
-    answer = told(WORDS, "--out", str(folder))
+    answer = swept(WORDS, "--out", folder)
     assert answer.exit_code == 0, answer.output
     for name in ("heat_map", "learning_curves"):
         assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
@@ -287,24 +292,13 @@ def test_the_command_writes_pictures_and_json_and_train_repeats_the_best(tmp_pat
     best = tree["points"][0]
     (line,) = [line for line in answer.output.splitlines() if line.startswith("train the best: ")]
     *_, after = line.partition("qstep ")
-    run = ["--out", str(tmp_path / "run")]
-    trained = CliRunner().invoke(_qstep, [*shlex.split(after), *run])
+    trained = invoke(after, "--out", tmp_path / "run")
     assert trained.exit_code == 0, trained.output
     table = np.load(tmp_path / "run" / "table.npz")["q_raw"]
     digest = hashlib.sha256(table.astype("<i4").tobytes()).hexdigest()
     assert digest == best["agents"][0]["table_sha256"]
-
-    again = told(WORDS, "--out", str(folder))
-    assert "already contains a run" in str(again.exception)
-    kept = (folder / "checkpoint.npz").read_bytes()
-    other = told(WORDS.replace("1000", "1001"), "--out", str(folder), "--resume")
-    assert isinstance(other.exception, CheckpointError)
-    assert "is of another run: steps is 1000 in it and 1001 here" in str(other.exception)
-    assert (folder / "checkpoint.npz").read_bytes() == kept
-    resumed = told(WORDS, "--out", str(folder), "--resume", "--json=-")
-    assert json.loads(resumed.stdout)["points"] == tree["points"]
     assert "million steps/s" in answer.stdout
-    assert "million steps/s" not in told(WORDS, "--out", str(folder), "--resume").stdout
+    assert "million steps/s" not in swept(WORDS, "--out", folder, "--resume").stdout
 
 
 def test_values_of_an_axis_are_told_in_words() -> None:
@@ -331,7 +325,7 @@ def test_values_of_an_axis_are_told_in_words() -> None:
     ids=["drawn", "drawn-by-name", "without-optimum", "never-near", "drawn-never-near"],
 )
 def test_points_of_any_kind_are_pictured(words: str, tmp_path: Path) -> None:
-    answer = told(f"gridworld {words} --steps 500 --seeds 1", "--out", str(tmp_path / "s"))
+    answer = swept(f"gridworld {words} --steps 500 --seeds 1", "--out", tmp_path / "s")
     assert answer.exit_code == 0, answer.output
     for name in ("heat_map", "learning_curves"):
         assert (tmp_path / "s" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
@@ -349,8 +343,7 @@ def test_train_repeats_the_best_with_the_same_epsilon(
     words: str, epsilon: Epsilon, tmp_path: Path
 ) -> None:
     words = f"gridworld --alpha 0.5 --gamma 0.9 --steps 100 --seeds 1 {words}"
-    answer = told(words, "--out", str(tmp_path / "s"), "--json=-")
-    after = json.loads(answer.stdout)["train"].split()
+    after = told(f"sweep {words} --out", tmp_path / "s")["train"].split()
     options = dict(zip(after[3::2], map(float_or_text, after[4::2]), strict=True))
     start, end, share = (options[f"--epsilon-{part}"] for part in ("start", "end", "share"))
     assert falling_epsilon(Budget(100), start, end, share) == epsilon
@@ -358,69 +351,3 @@ def test_train_repeats_the_best_with_the_same_epsilon(
 
 def float_or_text(word: str) -> float | str:
     return float(word) if word.replace(".", "").isdecimal() else word
-
-
-@pytest.mark.parametrize(
-    ("error", "said"),
-    [
-        (KeyboardInterrupt(), "stopped after 2 of 4 agents; to resume, run: qstep sweep gridworld"),
-        (
-            SchedulerError("workers died"),
-            "stopped after 2 of 4 agents; to resume, run: qstep sweep",
-        ),
-    ],
-    ids=["ctrl-c", "workers"],
-)
-def test_a_sweep_that_ends_early_says_how_to_go_on(
-    error: BaseException, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    words = "gridworld --alpha 0.1,0.5 --gamma 0.9 --steps 500 --seeds 2"
-    out = ("--out", str(tmp_path / "s"))
-    whole = told(words, "--out", str(tmp_path / "whole"), "--json=-")
-    with monkeypatch.context() as patch:
-        patch.setattr(_sweep, "_SAVE_SECONDS", -1.0)
-        run = Sweep.run
-
-        def stopped(sweep: Sweep, progress: Callable[[], object]) -> None:
-            def stop() -> None:
-                progress()
-                if len(sweep.done) == 2:
-                    raise error
-
-            run(sweep, stop)
-
-        patch.setattr(Sweep, "run", stopped)
-        answer = told(words, *out)
-    assert answer.exit_code != 0
-    assert said in answer.stderr
-    resumed = told(words, *out, "--resume", "--json=-")
-    assert json.loads(resumed.stdout)["points"] == json.loads(whole.stdout)["points"]
-
-
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (["--alpha", "a"], "'a' is not a list of numbers such as 0.1,0.5"),
-        (["--alpha", ""], "'' is not a list of numbers such as 0.1,0.5"),
-        (["--seeds", "0"], "0 is not in the range 1<=x<=1000"),
-    ],
-)
-def test_words_that_are_no_lists_are_refused(words: list[str], text: str) -> None:
-    answer = CliRunner().invoke(command, ["gridworld", *words])
-    assert answer.exit_code == 2
-    assert text in answer.output
-
-
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (["--epsilon-end", "1.5"], "epsilon end is 1.5; it must be from 0 to 1"),
-    ],
-)
-def test_values_of_the_command_line_are_checked(
-    words: list[str], text: str, tmp_path: Path
-) -> None:
-    answer = CliRunner().invoke(command, ["gridworld", *words, "--out", str(tmp_path / "s")])
-    assert isinstance(answer.exception, ConfigError)
-    assert text in str(answer.exception)
-    assert not (tmp_path / "s").exists()

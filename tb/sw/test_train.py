@@ -159,13 +159,6 @@ def test_terminated_transitions_are_marked() -> None:
     assert ends == sum(episode.terminated for episode in learner.result.episodes) > 0
 
 
-def test_reward_that_does_not_fit_is_refused_before_anything_is_applied() -> None:
-    device = Spy(config_of("CliffWalking-v1", "Q4.4"))
-    with pytest.raises(TransitionError, match=r"is -100\.0; Q4\.4 holds -8\.0 to 7\.9375"):
-        trained(Plan("CliffWalking-v1", 5), device=device)
-    assert device.status().applied == 0
-
-
 class Rich(gym.Env[Any, Any]):
     """Pays 0, 0, 1000 and so on; has no transition table."""
 
@@ -189,13 +182,6 @@ def rich() -> Iterator[str]:
     del gym.registry["qstep-test/Rich-v0"]
 
 
-def test_reward_that_turns_up_later_is_refused_with_its_batch(rich: str) -> None:
-    device = Spy(config_of(rich))
-    with pytest.raises(TransitionError, match=r"reward\[0\] is 1000\.0; Q8\.8 holds"):
-        trained(Plan(rich, 5, sync_steps=2), device=device)
-    assert device.status().applied == 2
-
-
 def test_without_a_transition_table_no_termination_counts_as_success(rich: str) -> None:
     learner = trained(Plan(rich, 3), device=Spy(config_of(rich, "Q16.8")))
     assert [(e.total, e.length, e.success) for e in learner.result.episodes] == [
@@ -204,10 +190,58 @@ def test_without_a_transition_table_no_termination_counts_as_success(rich: str) 
     assert learner.result.evaluations[-1].success is None
 
 
-def test_device_of_another_geometry_is_refused() -> None:
-    device = Spy(Config(24, 4))
-    with pytest.raises(EnvironmentSpaceError, match=r"25 states and 4 actions; .* has 24 and 4"):
-        trained(SHORT, device=device)
+COUNTS = ("episodes", "sync_steps", "evaluate_every", "evaluate_episodes")
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        *((lambda name=name, value=value: replace(SHORT, **{name: value}), ConfigError,
+           f"{name} is {value!r}; it must be an integer of 1 or more")
+          for name in COUNTS for value in (0, 2.5, "many")),
+        (lambda: Plan(make("gridworld", 0)), ConfigError,
+         r"env_id is <.*; it must be the name of an environment"),
+        (lambda: replace(SHORT, epsilon=0.1), ConfigError,
+         r"epsilon is 0\.1; it must be an EpsilonSchedule"),
+        *((lambda name=name, value=value: EpsilonSchedule(**{name: value}), ConfigError,
+           f"epsilon {name} is {value}; it must be from 0 to 1")
+          for name in ("start", "end", "share") for value in (-0.1, 1.1, float("nan"))),
+        (lambda: EpsilonSchedule(0.1, 0.9), ConfigError,
+         r"epsilon end is 0\.9; it must not be above epsilon start, 0\.1"),
+        (lambda: trained(SHORT, device=Spy(Config(24, 4))), EnvironmentSpaceError,
+         r"25 states and 4 actions; .* has 24 and 4"),
+        (lambda: trained(replace(SHORT, episodes=2), resume=trained(SHORT).checkpoint),
+         CheckpointError, rf"has {SHORT.episodes} episodes already; .* is 2 and"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_learnt_is_refused(
+    call: Callable[[], object], error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error, match=text):
+        call()
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_a_count_of_a_plan_becomes_an_int(name: str) -> None:
+    assert type(getattr(replace(SHORT, **{name: np.int64(3)}), name)) is int
+
+
+@pytest.mark.parametrize(
+    ("env_id", "number_format", "applied", "text"),
+    [
+        ("CliffWalking-v1", "Q4.4", 0, r"is -100\.0; Q4\.4 holds -8\.0 to 7\.9375"),
+        # It turns up later, and is refused with its batch.
+        ("qstep-test/Rich-v0", "Q8.8", 2, r"reward\[0\] is 1000\.0; Q8\.8 holds"),
+    ],
+)
+@pytest.mark.usefixtures("rich")
+def test_reward_that_does_not_fit_is_refused(
+    env_id: str, number_format: str, applied: int, text: str
+) -> None:
+    device = Spy(config_of(env_id, number_format))
+    with pytest.raises(TransitionError, match=text):
+        trained(Plan(env_id, 5, sync_steps=2), device=device)
+    assert device.status().applied == applied
 
 
 def interrupt_at(cut: int) -> Callable[[int], None]:
@@ -278,14 +312,6 @@ def test_longer_run_whose_epsilon_falls_otherwise_is_another_run(tmp_path: Path)
         loaded(path, longer)
 
 
-def test_run_that_is_past_its_end_is_refused() -> None:
-    short = trained(SHORT)
-    with pytest.raises(
-        CheckpointError, match=rf"has {SHORT.episodes} episodes already; .* is 2 and"
-    ):
-        trained(replace(SHORT, episodes=2), resume=short.checkpoint)
-
-
 def test_interrupt_inside_an_evaluation_rolls_back_to_the_episode_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -314,42 +340,12 @@ def test_finished_run_has_nothing_left_to_do() -> None:
     assert equal(resumed.result, whole.result)
 
 
-@pytest.mark.parametrize("name", ["episodes", "sync_steps", "evaluate_every", "evaluate_episodes"])
-def test_plan_refuses_a_count_below_1(name: str) -> None:
-    for value in (0, 2.5, "many"):
-        message = f"{name} is {value!r}; it must be an integer of 1 or more"
-        with pytest.raises(ConfigError, match=message):
-            replace(SHORT, **{name: value})
-    assert type(getattr(replace(SHORT, **{name: np.int64(3)}), name)) is int
-
-
-def test_plan_takes_the_name_of_an_environment_and_a_schedule() -> None:
-    with pytest.raises(ConfigError, match=r"env_id is <.*; it must be the name of an environment"):
-        Plan(make("gridworld", 0))  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match=r"epsilon is 0\.1; it must be an EpsilonSchedule"):
-        replace(SHORT, epsilon=0.1)  # type: ignore[arg-type]
-
-
 def test_epsilon_falls_linearly_over_its_share_then_stays() -> None:
     schedule = EpsilonSchedule(0.9, 0.1, 0.5)
     assert [schedule.at(k, of=8) for k in (0, 1, 2, 3, 4, 7)] == pytest.approx(
         [0.9, 0.7, 0.5, 0.3, 0.1, 0.1]
     )
     assert EpsilonSchedule(0.9, 0.1, 0.0).at(0, of=8) == 0.1
-
-
-@pytest.mark.parametrize("name", ["start", "end", "share"])
-@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan")])
-def test_epsilon_out_of_range_is_refused(name: str, value: float) -> None:
-    with pytest.raises(ConfigError, match=f"epsilon {name} is {value}; it must be from 0 to 1"):
-        EpsilonSchedule(**{name: value})
-
-
-def test_epsilon_that_would_rise_is_refused() -> None:
-    with pytest.raises(
-        ConfigError, match=r"epsilon end is 0\.9; it must not be above epsilon start, 0\.1"
-    ):
-        EpsilonSchedule(0.1, 0.9)
 
 
 def test_greedy_takes_the_lowest_of_tied_actions() -> None:

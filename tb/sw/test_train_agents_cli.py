@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from numpy.typing import NDArray
+from tb.sw.command_line import after_pieces, fails, invoke, refused, told
 
 import qstep
-from qstep import cli
 from qstep.acting.agent import AgentSettings
 from qstep.acting.device import open_agents
 from qstep.acting.epsilon import Epsilon
-from qstep.acting.fast_model import FastActingModel
 from qstep.acting.model import ActingModel
 from qstep.acting.plan import falling_epsilon, fitting_format, planned
 from qstep.acting.result import played
@@ -32,7 +32,6 @@ from qstep.errors import (
     LinkError,
     NoTableError,
     QStepError,
-    RunFolderError,
     WorldError,
 )
 from qstep.learn.value_iteration import solve
@@ -46,7 +45,7 @@ SHORT = ("--steps", "4000", "--agents", "3")
 
 
 def train(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(cli._qstep, ["train", *map(str, arguments)])
+    return invoke("train", *arguments)
 
 
 @pytest.fixture(scope="module")
@@ -57,16 +56,12 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert result.exit_code == 0, result.output
     assert "gridworld on model: 3 agents, q-learning, Q4.12: 12000 steps in" in result.stdout
     assert "within 1 % of the optimum (value iteration): 3 of 3" in result.stdout
-    return folder
-
-
-def test_run_leaves_its_files(whole: Path) -> None:
-    assert {path.name for path in whole.iterdir()} == FILES
-    points = json.loads((whole / "history.json").read_text(encoding="utf-8"))["points"]
+    points = json.loads((folder / "history.json").read_text(encoding="utf-8"))["points"]
     steps = [point["steps"] for point in points]
     assert steps[:3] == [128, 256, 384]
     assert steps[-1] == 4000
     assert steps == sorted(steps)
+    return folder
 
 
 def plain_table(name: str, **options: object) -> NDArray[np.int32]:
@@ -102,8 +97,7 @@ def test_table_is_that_of_the_plain_model(whole: Path) -> None:
 def test_json_says_what_was_learnt(
     options: tuple[str, ...], shape: tuple[int, ...], tmp_path: Path
 ) -> None:
-    result = train("gridworld", *SHORT, *options, "--out", tmp_path / "run", "--json")
-    report = json.loads(result.stdout)
+    report = told("train gridworld", *SHORT, *options, "--out", tmp_path / "run")
     assert report["algorithm"] == options[1]
     assert (report["agents"], report["steps"], report["steps_per_agent"]) == (3, 12000, 4000)
     assert report["steps_per_second"] == pytest.approx(report["steps"] / report["seconds"])
@@ -155,53 +149,18 @@ def test_a_device_that_fails_while_a_run_is_restored_is_no_wrong_checkpoint(
         training.restore(training.checkpoint)
 
 
-def interrupted(monkeypatch: pytest.MonkeyPatch, piece: int, error: BaseException) -> None:
-    """Make the model raise in one piece of the run, counted from 0, after it was made."""
-    run = FastActingModel.run
-    count = -1  # the first call loads the machine code
-
-    def failing(model: FastActingModel, steps: int, *, trace: bool = False) -> object:
-        nonlocal count
-        made = run(model, steps, trace=trace)
-        if count == piece:
-            raise error
-        count += 1
-        return made
-
-    monkeypatch.setattr(FastActingModel, "run", failing)
+PIECE = "qstep.acting.fast_model.FastActingModel.run"
+"""It makes a piece of a run; its first call loads the machine code."""
 
 
-def test_interrupted_run_resumes_to_the_same_files(
-    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_device_that_fails_at_once_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with monkeypatch.context() as patch:
-        interrupted(patch, 7, KeyboardInterrupt())
-        stopped = train("gridworld", *SHORT, "--out", tmp_path)
-    assert stopped.exit_code == 130
-    assert "stopped after 896 steps of each agent; to resume, run: qstep" in stopped.stderr
-    assert (
-        train("gridworld", *SHORT, "--out", tmp_path)
-        .exception.args[0]
-        .endswith("or --out to choose another folder")
-    )
-    resumed = train("gridworld", *SHORT, "--out", tmp_path, "--resume")
-    assert resumed.exit_code == 0, resumed.output
-    for name in FILES:
-        assert (tmp_path / name).read_bytes() == (whole / name).read_bytes(), name
-
-
-@pytest.mark.parametrize(
-    ("piece", "said"),
-    [(1, "stopped after 128 steps of each agent; to resume, run: qstep"), (0, "nothing is kept")],
-)
-def test_a_device_that_fails_leaves_what_was_made_before(
-    piece: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    interrupted(monkeypatch, piece, LinkError("the line is cut"))
-    stopped = train("gridworld", *SHORT, "--out", tmp_path)
+    after_pieces(monkeypatch, PIECE, 2, fails(LinkError("the line is cut")))
+    stopped = train("gridworld", *SHORT, "--out", tmp_path / "run")
     assert isinstance(stopped.exception, LinkError)
-    assert said in stopped.stderr
-    assert (tmp_path / "checkpoint.npz").exists() == (piece > 0)
+    assert "nothing is kept" in stopped.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_killed_run_goes_on_from_a_checkpoint_with_the_metrics_of_a_whole_one(
@@ -210,7 +169,7 @@ def test_killed_run_goes_on_from_a_checkpoint_with_the_metrics_of_a_whole_one(
     """Nothing is saved when it dies, so what it said after its last checkpoint is said again."""
     where = (*SHORT, "--out", tmp_path / "run", "--metrics", tmp_path / "metrics.csv")
     with monkeypatch.context() as patch:
-        interrupted(patch, 7, MemoryError())
+        after_pieces(patch, PIECE, 9, fails(MemoryError()))
         patch.setattr(_agents_training, "_SAVE_SECONDS", -1.0)
         saved: list[int] = []
         save = save_checkpoint
@@ -255,28 +214,6 @@ def test_a_run_is_the_same_in_any_lanes() -> None:
     two, four = (planned("gridworld", budget=Budget(1), agents=4, lanes=n) for n in (2, 4))
     assert (two.config.lanes, four.config.lanes) == (2, 4)
     assert two.identity == four.identity  # so they share checkpoints
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"lanes": 4}, "lanes is 4; the configuration has 1"),
-        ({"agents": 4}, "agents is 4; the configuration has 3"),
-        ({"algorithm": "sarsa"}, "algorithm is sarsa; the configuration has double-q"),
-        ({"shared_table": True}, "shared_table is True; the configuration has False"),
-        ({"number_format": "Q8.8"}, r"format is Q8\.8; the configuration has Q4\.12"),
-        ({"rounding": "stochastic"}, "rounding is stochastic; the configuration has floor"),
-    ],
-    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
-)
-def test_what_contradicts_the_configuration_is_refused(given: dict[str, Any], message: str) -> None:
-    made = {"agents": 3, "algorithm": "double-q", "rounding": "floor", "number_format": "Q4.12"}
-    config = planned("gridworld", budget=Budget(1), **made).config
-    again = {"budget": Budget(1), "config": config}
-    assert planned("gridworld", **again).config == config
-    assert planned("gridworld", **made, **again).config == config
-    with pytest.raises(ConfigError, match=message):
-        planned("gridworld", **given, **again)
 
 
 def test_a_device_without_schedules_and_limit_learns_what_needs_neither(tmp_path: Path) -> None:
@@ -337,18 +274,10 @@ def test_longer_run_with_its_first_epsilon_gives_the_files_of_a_run_of_that_leng
     assert "of each agent already" in str(shorter.exception)
 
 
-def test_epsilon_that_refers_to_other_episodes_is_another_run(tmp_path: Path) -> None:
-    words = ("gridworld", "--agents", "2", "--out", tmp_path)
-    train(*words, "--episodes", "20")
-    error = train(*words, "--episodes", "40", "--epsilon-episodes", "40", "--resume").exception
-    assert "settings.epsilon.over is 10 in it and 20 here; " in str(error)
-    assert "epsilon_horizon.episodes is 20 in it and 40 here" in str(error)
-
-
-def endless(path: Path) -> Path:
-    """Write a world whose episodes never end, as in a river with a bank at each end."""
+def river() -> World:
+    """Return a world whose episodes never end, as in a river with a bank at each end."""
     states = np.arange(6)
-    world = World.from_arrays(
+    return World.from_arrays(
         state=np.repeat(states, 2),
         action=np.tile([0, 1], 6),
         next_state=np.stack([np.maximum(states - 1, 0), np.minimum(states + 1, 5)], 1).ravel(),
@@ -356,15 +285,20 @@ def endless(path: Path) -> Path:
         terminated=np.zeros(12, np.bool_),
         start_state=[0],
     )
-    world.save(path)
-    return path
+
+
+@pytest.fixture
+def river_file(tmp_path: Path) -> Path:
+    river().save(tmp_path / "river.npz")
+    return tmp_path / "river.npz"
 
 
 @pytest.mark.parametrize("steps", [100, 4000], ids=["one-point", "many"])
-def test_run_without_the_end_of_an_episode_has_results(steps: int, tmp_path: Path) -> None:
-    world = endless(tmp_path / "river.npz")
+def test_run_without_the_end_of_an_episode_has_results(
+    steps: int, river_file: Path, tmp_path: Path
+) -> None:
     run = ("--steps", str(steps), "--out", tmp_path / "run")
-    result = train(world, *run, "--trace", tmp_path / "t.npz", "--json", tmp_path / "r.json")
+    result = train(river_file, *run, "--trace", tmp_path / "t.npz", "--json", tmp_path / "r.json")
     assert result.exit_code == 0, result.output
     assert "no episode ended; reward of a step, lately: 0." in result.stdout
     report = json.loads((tmp_path / "r.json").read_text())
@@ -375,20 +309,16 @@ def test_run_without_the_end_of_an_episode_has_results(steps: int, tmp_path: Pat
     last = json.loads((tmp_path / "run/history.json").read_text())["points"][-1]
     assert last["mean_return"] == [None] * 8
     assert np.median(last["mean_reward"]) == report["step_reward"] > 0
-
-
-def test_episodes_that_cannot_end_are_refused_at_once(tmp_path: Path) -> None:
-    world = endless(tmp_path / "river.npz")
-    for episodes in ((), ("--episodes", "3")):
-        error = train(world, *episodes, "--out", tmp_path / "run").exception
-        assert isinstance(error, ConfigError)
-        assert "no episode can end from state 0 (states like it: 6); count the run in steps" in str(
-            error
-        )
-    with pytest.raises(ConfigError, match=r"\(--steps\), or limit .* \(--max-episode-steps\)"):
-        qstep.train(str(world), episodes=1)
     limit = ("--max-episode-steps", "20", "--episodes", "3")
-    assert train(world, *limit, "--out", tmp_path / "run").exit_code == 0
+    assert train(river_file, *limit, "--out", tmp_path / "limited").exit_code == 0
+
+
+def test_epsilon_that_refers_to_other_episodes_is_another_run(tmp_path: Path) -> None:
+    words = ("gridworld", "--agents", "2", "--out", tmp_path)
+    train(*words, "--episodes", "20")
+    error = train(*words, "--episodes", "40", "--epsilon-episodes", "40", "--resume").exception
+    assert "settings.epsilon.over is 10 in it and 20 here; " in str(error)
+    assert "epsilon_horizon.episodes is 20 in it and 40 here" in str(error)
 
 
 def trap(*, ends: bool) -> World:
@@ -449,15 +379,8 @@ def test_agents_that_never_end_an_episode_are_stopped() -> None:
     qstep.train(trap(ends=True), episodes=2, agents=1, settings=explored)
 
 
-def test_resume_of_another_run_is_refused(whole: Path) -> None:
-    error = train("gridworld", *SHORT, "--alpha", "0.25", "--out", whole, "--resume").exception
-    assert isinstance(error, CheckpointError)
-    assert str(error).endswith("is of another run: settings.alpha is 0.5 in it and 0.25 here")
-
-
 def test_run_by_episodes_ends_when_every_agent_has_made_them(tmp_path: Path) -> None:
-    run = ("--episodes", "50", "--agents", "2", "--out", tmp_path / "run", "--json")
-    report = json.loads(train("gridworld", *run).stdout)
+    report = told("train gridworld --episodes 50 --agents 2 --out", tmp_path / "run")
     points = json.loads((tmp_path / "run/history.json").read_text(encoding="utf-8"))["points"]
     assert min(points[-1]["episodes"]) >= 50 > min(points[-2]["episodes"])
     assert report["episodes"] == sum(points[-1]["episodes"])
@@ -465,8 +388,7 @@ def test_run_by_episodes_ends_when_every_agent_has_made_them(tmp_path: Path) -> 
 
 def test_trace_is_what_was_lived_through(tmp_path: Path) -> None:
     trace = tmp_path / "trace.npz"
-    result = train("FrozenLake-v1", *SHORT, "--trace", trace, "--out", tmp_path / "run", "--json")
-    report = json.loads(result.stdout)
+    report = told("train FrozenLake-v1", *SHORT, "--trace", trace, "--out", tmp_path / "run")
     names = ("agent", "state", "action", "reward", "next_state")
     flags = ("terminated", "truncated", "explored")
     lived = load_arrays(trace, names + flags)
@@ -523,9 +445,7 @@ def test_a_large_world_with_chance_is_learnt_without_value_iteration(tmp_path: P
         str(fitting_format(world, [AgentSettings()])) == "Q5.11"
     )  # a reward of 1 in every step is worth 10
     world.save(tmp_path / "ring.npz")
-    result = train(tmp_path / "ring.npz", *SHORT, "--out", tmp_path / "run", "--json")
-    assert result.exit_code == 0, result.output
-    report = json.loads(result.stdout)
+    report = told("train", tmp_path / "ring.npz", *SHORT, "--out", tmp_path / "run")
     assert (report["optimum"], report["value"], report["optimal_agents"]) == ([], [], 0)
     assert (
         "value iteration"
@@ -571,13 +491,9 @@ def followed(world: World, policy: NDArray[np.int64]) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 9, 1000, 1001])
-@pytest.mark.parametrize("name", ["gridworld", "FrozenLake-v1", "Taxi-v3", "river.npz"])
-def test_greedy_policy_that_goes_round_is_played_exactly(
-    name: str, limit: int, tmp_path: Path
-) -> None:
-    if name == "river.npz":
-        name = str(endless(tmp_path / name))
-    world = World.named(name).limited(limit)
+@pytest.mark.parametrize("name", ["gridworld", "FrozenLake-v1", "Taxi-v3", "river"])
+def test_greedy_policy_that_goes_round_is_played_exactly(name: str, limit: int) -> None:
+    world = (river() if name == "river" else World.named(name)).limited(limit)
     for seed in range(5):
         policy = np.random.default_rng(seed).integers(0, world.actions, world.states)
         found = played(world, policy)
@@ -585,9 +501,9 @@ def test_greedy_policy_that_goes_round_is_played_exactly(
         assert (found.mean_return, found.mean_length) == pytest.approx(expected, 1e-11, 1e-11)
 
 
-def test_greedy_policy_that_goes_round_for_ever_is_played_at_once(tmp_path: Path) -> None:
+def test_greedy_policy_that_goes_round_for_ever_is_played_at_once() -> None:
     """Step by step this would take hours."""
-    world = World.named(str(endless(tmp_path / "river.npz"))).limited((1 << 48) - 1)
+    world = river().limited((1 << 48) - 1)
     found = played(world, np.ones(6, np.int64))
     assert found.mean_length == (1 << 48) - 1
     assert found.mean_return == 5 * 0.25 + (1 << 48) - 6
@@ -610,64 +526,69 @@ def test_format_holds_the_world(world: str, gamma: float, on_policy: bool, expec
     assert str(found) == expected
 
 
+def contradicting(**given: Any) -> Callable[[], object]:
+    """Return a call that plans agents with values that a configuration contradicts."""
+    made = {"agents": 3, "algorithm": "double-q", "rounding": "floor", "number_format": "Q4.12"}
+    config = planned("gridworld", budget=Budget(1), **made).config
+    again = {"budget": Budget(1), "config": config}
+    assert planned("gridworld", **again).config == config
+    assert planned("gridworld", **made, **again).config == config
+    return lambda: planned("gridworld", **given, **again)
+
+
 @pytest.mark.parametrize(
-    ("arguments", "error", "message"),
+    ("call", "error", "message"),
     [
-        (("gridworld", "--steps", "0"), ConfigError, "steps is 0; it must be an integer from 1"),
-        (("gridworld", "--agents", "0"), ConfigError, "agents is 0; .* from 1 to 2048"),
-        (
-            ("gridworld", "--epsilon-start", "0.1", "--epsilon-end", "0.9"),
-            ConfigError,
-            r"epsilon end is 0.9; it must not be above epsilon start, 0.1",
-        ),
-        (
-            ("gridworld", "--epsilon-share", "5"),
-            ConfigError,
-            "epsilon share is 5.0; .* from 0 to 1",
-        ),
-        (("gridworld", "--agents", "2049"), ConfigError, "agents is 2049; .* from 1 to 2048"),
-        (("snake", "--act", "device"), NoTableError, "snake: Snake has no transition table"),
-        (("gridworld", "--format", "Q1.7"), QStepError, "reward"),
-        (("gridworld", "--trace", "t.npz", "--resume"), ConfigError, "--trace and --resume"),
-        (("gridworld", "--trace", "t.npz", "--device", "sim"), ConfigError, "only the model keeps"),
-        (("gridworld", "--device", "board"), ConfigError, "device is 'board'"),
+        (contradicting(lanes=4), ConfigError, "lanes is 4; the configuration has 1"),
+        (contradicting(agents=4), ConfigError, "agents is 4; the configuration has 3"),
+        (contradicting(algorithm="sarsa"), ConfigError,
+         "algorithm is sarsa; the configuration has double-q"),
+        (contradicting(shared_table=True), ConfigError,
+         "shared_table is True; the configuration has False"),
+        (contradicting(number_format="Q8.8"), ConfigError,
+         r"format is Q8\.8; the configuration has Q4\.12"),
+        (contradicting(rounding="stochastic"), ConfigError,
+         "rounding is stochastic; the configuration has floor"),
+        (lambda: Budget(1, 2), ConfigError, "steps is 1 and episodes is 2; give one of them"),
+        (lambda: qstep.train(river(), episodes=1), ConfigError,
+         r"\(--steps\), or limit .* \(--max-episode-steps\)"),
     ],
-)
-def test_bad_input_is_a_typed_error(
-    arguments: tuple[str, ...],
-    error: type[Exception],
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+)  # fmt: skip
+def test_bad_argument_is_a_typed_error(
+    call: Callable[[], object], error: type[Exception], message: str
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    found = train(*arguments).exception
-    assert isinstance(found, error), found
     with pytest.raises(error, match=message):
-        raise found
-    assert list(tmp_path.iterdir()) == []
+        call()
+
+
+RIVER = r"no episode can end from state 0 \(states like it: 6\); count the run in steps"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("words", "error", "text"),
     [
-        (("gridworld", "--sync-steps", "3"), "--sync-steps is for runs in which the host acts"),
-        (("snake", "--agents", "3"), "--agents is for runs in which the device acts"),
-        (("gridworld", "--act", "host", "--steps", "3"), "--steps is for runs in which the device"),
-        (
-            ("gridworld", "--steps", "3", "--episodes", "3"),
-            "--steps and --episodes were both given; give one of them",
-        ),
+        ("gridworld --steps 0", ConfigError, "steps is 0; it must be an integer from 1"),
+        ("gridworld --agents 0", ConfigError, "agents is 0; .* from 1 to 2048"),
+        ("gridworld --agents 2049", ConfigError, "agents is 2049; .* from 1 to 2048"),
+        ("gridworld --epsilon-start 0.1 --epsilon-end 0.9", ConfigError,
+         "epsilon end is 0.9; it must not be above epsilon start, 0.1"),
+        ("gridworld --epsilon-share 5", ConfigError, "epsilon share is 5.0; .* from 0 to 1"),
+        ("snake --act device", NoTableError, "snake: Snake has no transition table"),
+        ("gridworld --format Q1.7", QStepError, "reward"),
+        ("gridworld --trace t.npz --resume", ConfigError, "--trace and --resume"),
+        ("gridworld --trace t.npz --device sim", ConfigError, "only the model keeps"),
+        ("gridworld --device board", ConfigError, "device is 'board'"),
+        ("river.npz", ConfigError, RIVER),
+        ("river.npz --episodes 3", ConfigError, RIVER),
+        ("gridworld --sync-steps 3", SystemExit, "--sync-steps is for runs in which the host acts"),
+        ("snake --agents 3", SystemExit, "--agents is for runs in which the device acts"),
+        ("gridworld --act host --steps 3", SystemExit, "--steps is for runs in which the device"),
+        ("gridworld --steps 3 --episodes 3", SystemExit,
+         "--steps and --episodes were both given; give one of them"),
     ],
-)
-def test_options_of_who_does_not_act_are_refused(arguments: tuple[str, ...], message: str) -> None:
-    result = train(*arguments)
-    assert result.exit_code == 2
-    assert message in " ".join(result.stderr.split())
-
-
-def test_budget_is_one_of_two() -> None:
-    with pytest.raises(ConfigError, match="steps is 1 and episodes is 2; give one of them"):
-        Budget(1, 2)
-    with pytest.raises(RunFolderError, match="--resume continues a run and --overwrite"):
-        raise train("gridworld", "--resume", "--overwrite").exception or AssertionError
+)  # fmt: skip
+def test_bad_option_is_refused_and_leaves_nothing(
+    words: str, error: type[BaseException], text: str, own_folder: Path, river_file: Path
+) -> None:
+    refused(f"train {words}", error, text)
+    assert [*own_folder.iterdir()] == [river_file]
