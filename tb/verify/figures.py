@@ -30,6 +30,9 @@ _MODULES = {
 
 def arguments(command: str, figures: Path) -> list[str]:
     """Return program and arguments of a command that writes its figures to a file, if it has any."""
+    if command == "make pycoverage":
+        totals = shlex.join([sys.executable, "-m", "coverage", "json", "-q", "-o", str(figures)])
+        return ["sh", "-c", f"{command} && {totals}"]
     program, *rest = shlex.split(_MODULES.get(command, command))
     if program == "pytest":
         processes = ["-q", "-n", str(os.cpu_count() or 1), "--dist", "worksteal"]
@@ -54,6 +57,8 @@ def read(command: str, figures: Path) -> dict[str, int]:
         induction = sum(proof["how"].startswith("induction") for proof in found)
         faults = sum(len(proof["faults"]) for proof in found)
         return {"proofs": len(found), "induction": induction, "faults": faults}
+    if command == "make pycoverage":
+        found = found["totals"]
     sizes = {name: len(what) if isinstance(what, list) else what for name, what in found.items()}
     return {name: size for name, size in sizes.items() if type(size) is int}
 
