@@ -12,12 +12,12 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14 p
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo sim check test coverage pycoverage formal fuzz verify wheel bench bitstream program flows tapeout docs lint clean
+.PHONY: help setup demo sim check test slow test-all coverage pycoverage formal fuzz verify wheel bench bitstream program flows tapeout docs lint clean
 
 help: ## list these commands
 	@echo "QStep: exact Q-learning in hardware. Each command sets up what it needs by itself."
 	@echo
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s%s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s%s\n", $$1, $$2 }'
 	@echo
 	@echo "Variables: PYTHON=python3.12 (makes .venv), JOBS=$(JOBS) (processes of make test and bitstream)"
 
@@ -29,19 +29,26 @@ demo: $(VENV)/.base ## train on the simulated accelerator, compare with the mode
 sim: $(VENV)/.full ## run the RTL benches, the pyuvm environments included, with a table of coverage
 	$(BIN)/python -m tb.run_sim --jobs $(JOBS)
 
-# Neighbours share builds, so each process gets them in one piece until the other one runs out.
-test: $(VENV)/.full ## run every test
-	$(BIN)/pytest -n $(JOBS) --dist worksteal
-
 check: $(VENV)/.full ## run the tests of what has changed, within a minute: make check [FILE=rtl/qs_update.sv]
 	$(BIN)/python -m tb.check $(FILE)
+
+# Neighbours share builds, so each process gets them in one piece until the other one runs out.
+PYTEST := $(BIN)/pytest -n $(JOBS) --dist worksteal
+
+test: $(VENV)/.full ## run the tests, but for the slow ones
+	$(PYTEST)
+
+slow: $(VENV)/.full ## run the slow tests, which CI runs after the others
+	$(PYTEST) -m 'slow and not (rebuild or release or flows)'
+
+test-all: test slow ## run both
 
 coverage: $(VENV)/.full ## measure the code coverage of the RTL; an interrupted run continues
 	$(BIN)/python -m tb.coverage --jobs $(JOBS)
 
 pycoverage: $(VENV)/.full ## measure which lines and branches of Python the tests take
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -n $(JOBS) --dist worksteal
+	$(BIN)/coverage run -m pytest -n $(JOBS) --dist worksteal -m 'not (rebuild or release or flows)'
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 

@@ -46,16 +46,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             metafunc.parametrize("only", ["", *tests], indirect=True, ids=["all", *tests])
     marks = metafunc.definition.own_markers
     for at, mark in enumerate(marks):
-        argument, runs = mark.args if mark.name == "parametrize" else ("", ())
-        if not isinstance(runs, list) or not any(isinstance(each, Run) for each in runs):
+        argument, values = mark.args if mark.name == "parametrize" else ("", ())
+        given = [each if hasattr(each, "marks") else pytest.param(each) for each in values]
+        if not any(len(each.values) == 1 and isinstance(each.values[0], Run) for each in given):
             continue
-        ids = list(map(mark.kwargs["ids"], runs))
-        items = [pytest.param(run, id=name) for run, name in zip(runs, ids, strict=True)]
-        items += [
-            pytest.param(replace(run, test=test), id=f"{name}-{test}")
-            for run, name in zip(runs, ids, strict=True)
-            for test in named(run.module, run.test, name)
-        ]
+        items = []
+        for run, marked in ((each.values[0], each.marks) for each in given):
+            name = mark.kwargs["ids"](run)
+            items.append(pytest.param(run, id=name, marks=marked))
+            items += [
+                pytest.param(replace(run, test=test), id=f"{name}-{test}", marks=marked)
+                for test in named(run.module, run.test, name)
+            ]
         marks[at] = pytest.mark.parametrize(argument, items).mark
 
 

@@ -51,6 +51,7 @@ __all__ = [
     "lint_tile",
     "lint_two_clocks",
     "lint_world",
+    "main",
     "written_by_hand",
 ]
 
@@ -302,7 +303,7 @@ def lint_two_clocks(board: Path = BOARD) -> str:
         return lint("qs_board", {"ClockHz": 12_000_000}, sources=device, options=options)
 
 
-def _main() -> int:
+def main() -> int:
     parser = argparse.ArgumentParser(description="Lint the RTL.")
     parser.add_argument("--format", action="store_true", help="format it instead")
     if parser.parse_args().format:
@@ -341,4 +342,4 @@ def _main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(_main())
+    sys.exit(main())

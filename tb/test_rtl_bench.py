@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from tb import run_sim
-from tb.bench import RTL, TB, BenchError, Run, parameter_id, run
-from tb.lint_rtl import SLOTS_WAIVER
+from tb.bench import TB, BenchError, Run, parameter_id, run
 from tb.planted import plant, plant_file
 from tb.uvm.covergroup import Covergroup
 from tb.uvm.lane_pins import CLOCK, clocks_from_text, offer_words
@@ -21,7 +20,6 @@ from tb.uvm.ucis import as_ucis, from_ucis
 from tb.verify.report import read_rows
 
 from qstep import Config, Transitions
-from qstep_sim import verilator
 
 NOISE = Run("qs_noise", "tb.unit.rtl_noise")
 
@@ -128,32 +126,6 @@ def test_the_sixteen_rows_name_what_exists() -> None:
 )
 def test_a_wrong_name_among_the_sixteen_rows_is_noticed(old: str, new: str) -> None:
     assert wrong_names(PAGE.replace(old, new)) == {new}
-
-
-@pytest.mark.rtl
-@pytest.mark.parametrize(
-    "bench",
-    [
-        "uvm/qs_lane_bench",
-        "uvm/qs_agents_bench",
-        "unit/qs_max_tree_bench",
-        "unit/qs_update_exhaustive",
-        "unit/qstep_top",
-        "unit/qs_agent_blocks_bench",
-        "unit/qs_agent_choice_bench",
-        "unit/qs_world_bench",
-    ],
-)
-def test_bench_modules_have_no_lint_warnings(bench: str) -> None:
-    command = [verilator.find(), "--lint-only", "-Wall", "-Wno-UNUSEDPARAM", SLOTS_WAIVER]
-    answer = subprocess.run(
-        [*command, f"-I{RTL}", RTL / "qs_pkg.sv", RTL / "qs_agents_pkg.sv", TB / f"{bench}.sv"],
-        env=verilator.environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (answer.returncode, answer.stderr) == (0, "")
 
 
 @pytest.mark.unit

@@ -96,11 +96,13 @@ def test_agents_on_axi_are_exact_when_answers_come_as_a_job_begins_or_ends(only:
     run(replace(axi_edges_run(), test=only))
 
 
+@pytest.mark.slow
 @pytest.mark.bench("tb.bus.axi_acting_tests", "qs_axi_agents qs_acting")
 def test_agents_on_axi_with_their_world_inside_match_the_model(only: str) -> None:
     run(replace(axi_acting_run(), test=only))
 
 
+@pytest.mark.slow
 @pytest.mark.bench("tb.bus.axi_reset_tests", "qs_axi_agents qs_acting")
 @pytest.mark.parametrize("config", AXI_SHARED, ids=lambda config: config.acting.algorithm)
 def test_agents_on_axi_with_a_shared_table_are_reset_by_one_clock(
@@ -109,6 +111,7 @@ def test_agents_on_axi_with_a_shared_table_are_reset_by_one_clock(
     run(replace(axi_reset_run(config), test=only))
 
 
+@pytest.mark.slow
 def test_a_reset_that_is_too_short_for_agents_is_noticed(tmp_path: Path) -> None:
     rtl = plant_all(tmp_path, [("qs_axi_agents.sv", "reset_q <= '1;", "reset_q <= '0;")])
     with pytest.raises(BenchError, match="1 of 1 tests failed") as caught:

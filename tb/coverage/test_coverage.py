@@ -163,6 +163,7 @@ int main() {
 
 
 @pytest.mark.rtl
+@pytest.mark.slow
 def test_a_bit_of_a_wide_signal_counts_for_itself_alone(tmp_path: Path) -> None:
     (tmp_path / HEADER).write_bytes(header())
     source, program = tmp_path / "wide.cpp", tmp_path / "wide"
@@ -176,6 +177,7 @@ HAZARD = [unit for unit in UNITS if unit.top == "qs_hazard"]
 
 
 @pytest.mark.rtl
+@pytest.mark.slow
 def test_the_benches_of_a_module_cover_it_but_for_its_waivers(tmp_path: Path) -> None:
     total: Counter[Point] = Counter()
     for number, unit in enumerate(HAZARD):
@@ -191,6 +193,7 @@ def test_the_benches_of_a_module_cover_it_but_for_its_waivers(tmp_path: Path) ->
 
 
 @pytest.mark.rtl
+@pytest.mark.slow
 def test_a_bit_is_constant_if_no_geometry_can_change_it() -> None:
     is_constant = constants(HAZARD, 1)
 
@@ -206,6 +209,7 @@ def test_a_bit_is_constant_if_no_geometry_can_change_it() -> None:
 
 
 @pytest.mark.rtl
+@pytest.mark.slow
 def test_a_bench_that_does_less_leaves_points(tmp_path: Path) -> None:
     data = tmp_path / "one.dat"
     noise = Run("qs_noise", "tb.unit.rtl_noise", test="reset_gives_the_documented_state")
@@ -216,6 +220,7 @@ def test_a_bench_that_does_less_leaves_points(tmp_path: Path) -> None:
 
 
 @pytest.mark.rtl
+@pytest.mark.slow
 def test_every_run_of_the_coverage_has_a_name_of_its_own() -> None:
     commands = [this.command for this in all_runs()]
     assert len(set(commands)) == len(commands)

@@ -38,6 +38,7 @@ def test_registers_around_the_lane_are_found_in_its_netlist(
 
 
 @pytest.mark.synth
+@pytest.mark.slow
 def test_lane_is_placed_alone_and_what_is_too_large_is_told(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

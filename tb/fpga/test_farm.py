@@ -31,7 +31,7 @@ from qstep_fpga.farm.layout import Layout, layout
 from qstep_fpga.farm.ties import tied
 from qstep_fpga.placement import pack
 
-pytestmark = pytest.mark.synth
+pytestmark = [pytest.mark.synth, pytest.mark.slow]
 
 BOARD = "ulx3s-12f"
 CLOCK_HZ = 150_000_000

@@ -155,6 +155,7 @@ def test_lanes_in_lockstep_have_a_command_of_their_own_and_need_an_ice40() -> No
 
 
 @pytest.mark.rtl
+@pytest.mark.slow
 def test_board_says_its_build_over_the_line(tmp_path: Path) -> None:
     config = Config(25, 4, link=Link(clock_hz=12_000_000, baud=1_000_000))
     generate(config, tmp_path)

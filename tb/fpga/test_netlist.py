@@ -18,7 +18,7 @@ from qstep_fpga.families import FAMILIES
 from qstep_sim.build import compile_library
 from qstep_sim.port import SimPort
 
-pytestmark = pytest.mark.synth
+pytestmark = [pytest.mark.synth, pytest.mark.slow]
 
 CONFIG = Config(25, 4, link=Link(buffer_bytes=512))
 COUNT = 10_000

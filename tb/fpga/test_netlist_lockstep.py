@@ -20,7 +20,7 @@ from qstep.devices.agents_device import LinkAgents
 from qstep_sim.build import compile_library
 from qstep_sim.port import SimPort
 
-pytestmark = pytest.mark.synth
+pytestmark = [pytest.mark.synth, pytest.mark.slow]
 
 ACTING = Acting(agents=18, schedules=False, step_limit=False, lockstep=True)
 CONFIG = Config(25, 4, "Q4.4", acting=ACTING, link=Link(buffer_bytes=512), lanes=2)

@@ -16,10 +16,10 @@ from tb.uvm.device_runs import CONFIGS, config_id, device_run
 from qstep.config import Config
 from qstep_fpga.families import FAMILIES
 
-pytestmark = [pytest.mark.synth, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.synth, pytest.mark.slow, pytest.mark.timeout(1200)]
 
 OFTEN = [("ecp5", CONFIGS[0]), ("gowin", SHARING[2])]
-"""For every test run; a release has them all."""
+"""For each run of CI; a release has them all."""
 
 TABLE = r"(LUT4 #\(\s+\.INIT\(16'h)([0-9a-f]{4})(?=\)\s+\) \\\S*u_update\.value_)"
 """A look-up table of the new value, on ECP5."""

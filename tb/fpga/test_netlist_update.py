@@ -21,7 +21,7 @@ from qstep.fixed import Rounding
 from qstep.hyperparameters import Hyperparameters
 from qstep_fpga.families import FAMILIES
 
-pytestmark = pytest.mark.synth
+pytestmark = [pytest.mark.synth, pytest.mark.slow]
 
 SHAPES = {8: 1, 16: 2, 32: 3}
 """The loop depth of each width."""

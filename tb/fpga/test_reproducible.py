@@ -86,12 +86,14 @@ def made_twice(script: str, folder: Path, *arguments: str) -> list[bytes]:
     return [(place / "made").read_bytes() for place in folders]
 
 
+@pytest.mark.slow
 def test_two_builds_give_the_same_netlist(tmp_path: Path) -> None:
     first, second = made_twice(LANE, tmp_path)
     assert len(first) > 10_000
     assert first == second
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("board", BOARDS)
 def test_two_builds_give_the_same_bitstream(board: str, tmp_path: Path) -> None:
     first, second = made_twice(COUNTER, tmp_path, board)

@@ -24,6 +24,7 @@ from qstep_fpga.families import FAMILIES
 
 pytestmark = [
     pytest.mark.synth,
+    pytest.mark.slow,
     pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus Verilog is not installed"),
 ]
 

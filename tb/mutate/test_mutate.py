@@ -22,7 +22,7 @@ from tb.mutate.seen import wrapper, write_circuit
 
 from qstep_fpga import tools
 
-pytestmark = pytest.mark.formal
+pytestmark = [pytest.mark.formal, pytest.mark.slow]
 
 HAZARD = replace(BLOCKS["hazard"], runs=BLOCKS["hazard"].runs[:1])
 

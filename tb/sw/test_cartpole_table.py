@@ -126,6 +126,7 @@ def test_table_that_does_not_see_the_angular_speed_does_not_learn_to_balance() -
 
 
 @pytest.mark.rtl
+@pytest.mark.slow
 def test_simulated_hardware_learns_the_same_pole(tmp_path: Path) -> None:
     for device in ("model", "sim"):
         words = f"--episodes 80 --evaluate-every 80 --sync-steps 256 --device {device}"

@@ -185,6 +185,7 @@ def test_different_tables_of_agents_end_with_status_1(
 
 
 @pytest.mark.rtl
+@pytest.mark.slow
 def test_agents_learn_on_the_simulated_chip() -> None:
     found = demo_agents.on_chip()
     assert (found.table.size, found.differing) == (1600, 0)

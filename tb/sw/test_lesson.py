@@ -43,6 +43,7 @@ def answer(folder: Path, text: str) -> None:
 
 
 @pytest.mark.rtl
+@pytest.mark.slow
 def test_right_answers_pass(capsys: pytest.CaptureFixture[str]) -> None:
     assert checked(capsys, ANSWERS) == [
         "right: 20,000 updates equal the model's",
@@ -53,6 +54,7 @@ def test_right_answers_pass(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.rtl
+@pytest.mark.slow
 def test_what_one_begins_with_is_wrong_in_every_exercise(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -89,6 +91,7 @@ def test_each_case_of_the_right_answer_is_needed(
 
 
 @pytest.mark.rtl
+@pytest.mark.slow
 def test_a_module_that_rounds_down_does_not_compile_or_loses_bits_is_noticed(
     capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:

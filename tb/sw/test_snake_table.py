@@ -24,6 +24,7 @@ def test_table_learns_to_eat(tmp_path: Path) -> None:
 
 
 @pytest.mark.rtl
+@pytest.mark.slow
 def test_simulated_hardware_learns_the_same_snake(tmp_path: Path) -> None:
     for device in ("model", "sim"):
         words = f"--episodes 60 --evaluate-every 60 --sync-steps 256 --device {device}"

@@ -103,6 +103,7 @@ def test_each_point_is_what_train_learns_alone() -> None:
 
 
 @pytest.mark.rtl
+@pytest.mark.slow
 def test_sweep_on_simulated_hardware_equals_the_model() -> None:
     # The hardware of test_agents_sim, which is then compiled only once. With five agents, one run is not
     # full.

@@ -511,6 +511,7 @@ def test_steps_are_those_of_the_plain_run_where_the_host_acts(world: str, num_en
 
 
 @pytest.mark.rtl
+@pytest.mark.slow
 def test_host_is_steered_on_hardware_as_on_the_model() -> None:
     tables = []
     for url in ("model", "sim"):
@@ -530,6 +531,7 @@ def test_host_is_steered_on_hardware_as_on_the_model() -> None:
 
 
 @pytest.mark.rtl
+@pytest.mark.slow
 def test_watched_hardware_is_the_model_when_it_steps_is_steered_and_begins_anew() -> None:
     plan = plan_of()
     views = {}

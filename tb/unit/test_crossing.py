@@ -340,6 +340,7 @@ def check_domains(text: str, top: str, folder: Path) -> None:
 
 
 @pytest.mark.synth
+@pytest.mark.slow
 def test_between_the_clocks_of_a_device_nothing_passes_but_by_the_crossing(tmp_path: Path) -> None:
     acting = Acting(agents=2, clock_hz=96_000_000)
     config = Config(4, 2, acting=acting, link=Link(buffer_bytes=512), lanes=2)
@@ -355,6 +356,7 @@ PASSES = {
 
 
 @pytest.mark.synth
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", PASSES)
 def test_what_passes_elsewhere_is_found(fault: str, tmp_path: Path) -> None:
     old, new, message = PASSES[fault]

@@ -20,6 +20,7 @@ from qstep import Config, envs
 
 pytestmark = [
     pytest.mark.rtl,
+    pytest.mark.slow,
     pytest.mark.skipif(sys.platform != "linux", reason="ptrace as Linux has it"),
 ]
 

@@ -15,7 +15,7 @@ from qstep.link.ports import Port
 from qstep.transitions import Transitions
 from qstep_sim.port import SimPort
 
-pytestmark = pytest.mark.rtl
+pytestmark = [pytest.mark.rtl, pytest.mark.slow]
 
 CONFIGS = [
     Config(16, 4, "Q8.8"),

@@ -89,12 +89,23 @@ def acted(config: Config) -> PoweredUp:
     return port
 
 
-@pytest.mark.parametrize("config", LANES, ids=lambda config: f"d{config.loop_depth}")
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "config",
+    [LANES[0], pytest.param(LANES[1], marks=SLOW)],
+    ids=lambda config: f"d{config.loop_depth}",
+)
 def test_a_lane_does_the_same_after_a_hundred_power_ups(config: Config) -> None:
     compare(config, learnt(config))
 
 
-@pytest.mark.parametrize("config", AGENTS, ids=["own", "shared", "farm"])
+@pytest.mark.parametrize(
+    "config",
+    [AGENTS[0], *(pytest.param(config, marks=SLOW) for config in AGENTS[1:])],
+    ids=["own", "shared", "farm"],
+)
 def test_agents_do_the_same_after_a_hundred_power_ups(config: Config) -> None:
     compare(config, acted(config))
 

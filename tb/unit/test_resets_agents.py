@@ -26,7 +26,7 @@ from qstep.protocol import Request
 from qstep_sim import port as sim_port
 from qstep_sim.port import SimPort
 
-pytestmark = pytest.mark.rtl
+pytestmark = [pytest.mark.rtl, pytest.mark.slow]
 
 CONFIG = Config(
     *(6, 3, "Q6.10"),

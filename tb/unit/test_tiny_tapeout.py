@@ -19,6 +19,7 @@ FOLDER = Path(project.__file__).parents[1]
 
 
 @pytest.mark.rtl
+@pytest.mark.slow
 def test_the_tile_learns_and_another_discount_is_noticed(tmp_path: Path) -> None:
     source = tmp_path / "project.v"
     source.write_text(verilog(), encoding="utf-8")

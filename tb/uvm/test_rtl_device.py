@@ -16,7 +16,11 @@ pytestmark = pytest.mark.rtl
 
 
 @pytest.mark.bench("tb.uvm.device_tests", "qs_lane")
-@pytest.mark.parametrize("config", CONFIGS, ids=config_id)
+@pytest.mark.parametrize(
+    "config",
+    [CONFIGS[0], pytest.param(CONFIGS[1], marks=pytest.mark.slow), CONFIGS[2]],
+    ids=config_id,
+)
 def test_device_answers_as_the_reference_on_a_stalling_line(config: Config, only: str) -> None:
     this = device_run(config)
     run(replace(this, test=only or this.test))

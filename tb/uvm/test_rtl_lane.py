@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from tb.bench import Run, parameter_id, run
@@ -19,16 +20,26 @@ def _name(this: Run) -> str:
     return parameter_id(this.parameters)
 
 
+OFTEN = {"s64-a4-w16-d1", "s25-a4-w16-d2", "s7-a3-w8-d3", "s64-a4-w16-d3", "s33-a64-w12-d1"}
+"""Each loop depth, and the most actions: the other geometries are for ``make slow``."""
+
+
+def _often(runs: list[Run]) -> list[Any]:
+    return [
+        run if _name(run) in OFTEN else pytest.param(run, marks=pytest.mark.slow) for run in runs
+    ]
+
+
 def _length(this: Run) -> int:
     return int(this.options["transitions"])
 
 
-@pytest.mark.parametrize("suite", SUITES, ids=_name)
+@pytest.mark.parametrize("suite", _often(SUITES), ids=_name)
 def test_lane_is_exact_and_reaches_every_coverage_bin(suite: Run) -> None:
     run(suite)
 
 
-@pytest.mark.parametrize("exact", EXACT, ids=_name)
+@pytest.mark.parametrize("exact", _often(EXACT), ids=_name)
 def test_lane_is_exact_for_random_streams(exact: Run) -> None:
     run(replace(exact, options={"transitions": str(_length(exact) // SHARE)}))
 
@@ -37,6 +48,6 @@ def test_long_random_streams_hold_a_million_transitions() -> None:
     assert sum(map(_length, EXACT)) >= 1_000_000
 
 
-@pytest.mark.parametrize("throughput", THROUGHPUT, ids=_name)
+@pytest.mark.parametrize("throughput", _often(THROUGHPUT), ids=_name)
 def test_lane_takes_one_transition_a_clock(throughput: Run) -> None:
     run(throughput)
