@@ -34,7 +34,7 @@ INVENTED = {"orangecrab"}
 """What a page makes up on the way: the board that docs/boards.md adds."""
 SVG = "http://www.w3.org/2000/svg"
 MOST_PICTURE_BYTES = 300_000
-TARGETS = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+TARGETS = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
 
 
 def read(name: str) -> str:
