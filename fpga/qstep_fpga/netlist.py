@@ -44,7 +44,7 @@ __all__ = [
 _HERE = Path(__file__).parent
 BOARD_SOURCE = _HERE / "qs_board.sv"
 _PINS_SOURCE = _HERE / "qs_pins.sv"
-_FARM = _HERE / "farm/synthesis.py"
+_FARM = _HERE / "farm"
 _LANE_WRAPPER = _HERE / "qs_lane_wrapper.sv"
 
 
@@ -89,29 +89,37 @@ def synthesise(board: Board, config: Config) -> Path:
         return _mapped(top, synthesis, reading, [build], prepare, steps)
 
 
-def identity(board: Board, config: Config) -> str:
-    """Return the identity of a build: a digest of 16 digits of the board and everything placed on it.
+def identity(board: Board, config: Config, versions_of: Mapping[str, str] | None = None) -> str:
+    """Return the identity of a build: a digest of 16 digits of everything that decides its bitstream.
 
-    The device reports it in HELLO. The Verilog counts, not the Python that wrote it; comments and the
-    placement do not count.
+    It covers the Verilog that the hierarchy below the top needs, the constraints, and the tools with
+    their options and versions, by default those that are installed. Comments do not count, nor does the
+    Python that wrote the Verilog. The device reports the identity in HELLO.
     """
     cache.lend()
     with TemporaryDirectory() as folder:
         generate(config, Path(folder))
-        return _identity_of(board, config, Path(folder))
+        return _identity_of(board, config, Path(folder), versions_of)
 
 
-def _identity_of(board: Board, config: Config, folder: Path) -> str:
+def _identity_of(
+    board: Board, config: Config, folder: Path, versions_of: Mapping[str, str] | None = None
+) -> str:
     """Return the identity of a build whose generated Verilog is in a folder."""
     family = FAMILIES[board.family]
+    lanes_hz = config.lane_clock_hz if lanes_clock(config) else None
     parts = [board.name, config.digest, around_device(board, config), _synthesis(board, config)]
-    parts += [*pll.pll_command(board, config), str(sorted(versions(board).items()))]
-    own = [folder / "qstep_top.v", *sources.rtl_files(config), *sources.includes()]
-    files = [*own, write_board_source(config, folder)]
-    files += refinement_sources(refinements(family, agents=config.acting is not None))
+    parts += [
+        *pll.pll_command(board, config),
+        str(sorted((versions_of or versions(board)).items())),
+    ]
+    parts += [family.constraints(board, lanes_hz), *family.place(board), *family.pack(board, "")]
+    verilog = [folder / "qstep_top.v", *sources.rtl_files(config), *sources.includes()]
+    parts += sources.hierarchy("qs_board", [*verilog, write_board_source(config, folder)]).values()
+    python = refinement_sources(refinements(family, agents=config.acting is not None))
     if copies_lanes(board, config):
-        files.append(_FARM)
-    parts += [sources.substance(path) for path in files]
+        python += sorted(_FARM.glob("*.py"))
+    parts += [sources.substance(path) for path in python]
     digits = 2 * ANSWERS[Request.HELLO].sizes["build"]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:digits]
 

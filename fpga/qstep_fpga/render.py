@@ -28,7 +28,8 @@ def render(report: BuildReport) -> Group:
     low, median, high = report.spread
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_row("configuration", f"{_geometry(config)}, digest {report.digest[:16]}")
-    table.add_row("build", report.build)
+    made_of = f", sources of commit {report.commit}" if report.commit else ""
+    table.add_row("build", f"{report.build}{made_of}")
     for name, (used, available) in report.resources.items():
         table.add_row(name, f"{used:,} of {available:,} ({used / available:.0%})")
     table.add_row("clock", f"{report.clock_mhz:g} MHz, {'met' if report.is_met else 'NOT MET'}")
@@ -92,14 +93,15 @@ def markdown(reports: Sequence[BuildReport]) -> str:
 
 def origins(reports: Sequence[BuildReport]) -> str:
     """Return the identities and tools of the reports as a Markdown table, one row each."""
-    head = ["board", "digest", "build", "seed of the bitstream", "critical path", "tools"]
-    return _table(
-        head,
-        (
-            [r.board, r.digest[:16], r.build, str(r.seed), r.critical_path, _tools(r)]
-            for r in reports
-        ),
-    )
+    head = ["board", "digest", "build", "commit", "seed of the bitstream", "critical path", "tools"]
+    rows = [
+        [
+            *(r.board, r.digest[:16], r.build, r.stale or r.commit, str(r.seed)),
+            *(r.critical_path, _tools(r)),
+        ]
+        for r in reports
+    ]
+    return _table(head, rows)
 
 
 def _table(head: list[str], rows: Iterable[list[str]]) -> str:

@@ -5,20 +5,24 @@ from __future__ import annotations
 import json
 import statistics
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from qstep import processes
 from qstep.config import Config
-from qstep.errors import FileFormatError
+from qstep.errors import BuildError, FileFormatError, QStepError
 from qstep.files import write_atomically
 from qstep.json_text import json_text
 from qstep.protocol import BITS_PER_BYTE, RecordLayout
 from qstep.throughput import steps_per_clock
-from qstep_fpga.board import Board
+from qstep_fpga.board import Board, load
 from qstep_fpga.chip import counted
 from qstep_fpga.critical import describe
 from qstep_fpga.netlist import identity, versions
+from qstep_fpga.pins import led_out
 from qstep_fpga.placement import Placement
+from qstep_rtl.sources import INCLUDE_FOLDER
 
 __all__ = ["BuildReport", "LinkClock", "resources"]
 
@@ -50,6 +54,8 @@ class BuildReport:
         Digest of the configuration; its first 16 digits can be read from the device.
     build : str
         Identity of the build, which can also be read from the device; see :func:`.netlist.identity`.
+    commit : str
+        Commit of the sources, with ``+`` if they differed from it; empty if QStep was no checkout.
     clock_mhz : float
         The clock of the lanes, from the PLL.
     fmax_mhz : dict
@@ -78,6 +84,7 @@ class BuildReport:
     critical_path: str
     tools: dict[str, str]
     link: LinkClock | None = None
+    commit: str = ""
 
     @classmethod
     def of(cls, board: Board, config: Config, placements: list[Placement]) -> BuildReport:
@@ -107,7 +114,22 @@ class BuildReport:
             critical_path=describe(best.report),
             tools=versions(board),
             link=LinkClock(link_mhz, links) if links else None,
+            commit=_commit(),
         )
+
+    @cached_property
+    def stale(self) -> str:
+        """Why the report no longer describes a build of these sources, or empty if it still does.
+
+        The versions of the tools are those of the report, whatever is installed.
+        """
+        config = Config.from_dict(self.config)
+        try:
+            board = led_out(load(self.board), config)
+            is_same = identity(board, config, self.tools) == self.build
+        except QStepError as cause:
+            return f"stale: {cause}"
+        return "" if is_same else f"stale: sources changed since {self.commit or 'it was built'}"
 
     @property
     def spread(self) -> tuple[float, float, float]:
@@ -188,7 +210,7 @@ class BuildReport:
 
     def _check(self) -> None:
         """Raise one of the errors of `_NO_REPORT` for values that could not be printed."""
-        for name in ("board", "part", "digest", "build", "critical_path"):
+        for name in ("board", "part", "digest", "build", "commit", "critical_path"):
             if not isinstance(getattr(self, name), str):
                 raise TypeError(f"{name} is no text")
         Config.from_dict(self.config)
@@ -210,3 +232,15 @@ def resources(board: Board, placement: Placement) -> dict[str, tuple[int, int]]:
     """Return the used and the available amount of each resource."""
     used, there = (counted(board, placement.report, what) for what in ("used", "available"))
     return {label: (used[label], there[label]) for label in used}
+
+
+def _commit() -> str:
+    """Return the commit of the sources, with ``+`` if they differ from it; empty outside a checkout."""
+    checkout = INCLUDE_FOLDER.parent
+    if not (checkout / ".git").exists():
+        return ""
+    git = ["git", "describe", "--always", "--exclude=*", "--dirty=+"]
+    try:
+        return processes.run(git, BuildError, checkout).strip()
+    except (OSError, BuildError):
+        return ""

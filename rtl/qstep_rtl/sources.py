@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import qstep.acting.config
@@ -17,7 +18,15 @@ import qstep.protocol
 from qstep.config import Config
 from qstep.errors import ConfigError
 
-__all__ = ["INCLUDE_FOLDER", "circuit", "generator", "includes", "rtl_files", "substance"]
+__all__ = [
+    "INCLUDE_FOLDER",
+    "circuit",
+    "generator",
+    "hierarchy",
+    "includes",
+    "rtl_files",
+    "substance",
+]
 
 _HERE = Path(__file__).resolve().parent
 INCLUDE_FOLDER = installed if (installed := _HERE / "verilog").is_dir() else _HERE.parent
@@ -38,6 +47,9 @@ _LOCKSTEP = (
     *("qs_pkg", "qs_lockstep_pkg", "qs_lockstep_mac", "qs_lockstep_draw", "qs_lockstep_choice"),
     *("qs_lockstep_lane", "qs_lockstep_run", "qs_lockstep_tally", "qs_lockstep_bus", "qs_lockstep"),
 )
+
+_DEFINITION = re.compile(r"\b(?:module|package|interface) (\w+)")
+_WORD = re.compile(r"\w+")
 
 
 def rtl_files(config: Config | None = None) -> list[Path]:
@@ -140,4 +152,25 @@ def substance(path: Path) -> str:
                 for part in body
                 if not (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))
             ]
-    return ast.dump(tree)
+    return ast.unparse(tree)  # the same in all versions of Python, unlike the names of the nodes
+
+
+def hierarchy(top: str, files: Sequence[Path]) -> dict[Path, str]:
+    """Return the substance of those Verilog files that the hierarchy below the module `top` needs.
+
+    A file is needed if a needed file names one of its modules or packages, or includes it. An instance
+    counts even if the parameters leave it out.
+    """
+    texts = {path: substance(path) for path in files}
+    defining = {
+        name: path
+        for path, text in texts.items()
+        for name in _DEFINITION.findall(text)
+        or [path.stem]  # a file to include is known by its own name
+    }
+    needed: set[Path] = set()
+    named = {top}
+    while more := {defining[name] for name in named} - needed:
+        needed |= more
+        named = {word for path in more for word in _WORD.findall(texts[path])} & defining.keys()
+    return {path: text for path, text in texts.items() if path in needed}

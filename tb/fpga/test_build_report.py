@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from tb.fpga.placements import BOARD, placement
 
 from qstep.acting.config import Acting
 from qstep.errors import FileFormatError
+from qstep_fpga import report as report_module
 from qstep_fpga.critical import describe
 from qstep_fpga.render import markdown, origins, render
 from qstep_fpga.report import BuildReport, LinkClock
@@ -117,9 +119,28 @@ def test_tables_have_a_row_a_report(two_seeds: BuildReport) -> None:
     *_, row = origins([report]).splitlines()
     made_with = ", ".join(f"{name} {version}" for name, version in report.tools.items())
     assert row == (
-        f"| icebreaker | {BOARD.config.digest[:16]} | {report.build} | 2 | "
+        f"| icebreaker | {BOARD.config.digest[:16]} | {report.build} | {report.commit} | 2 | "
         f"80.0 ns from a to b through 0 cells, 75% of it in wires | {made_with} |"
     )
+
+
+def test_a_report_names_the_commit_of_a_checkout_alone(
+    two_seeds: BuildReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout = report_module.INCLUDE_FOLDER.parent
+    head = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=checkout, capture_output=True, text=True, check=True
+    )
+    commit = two_seeds.commit.removesuffix("+")
+    assert len(commit) >= 7
+    assert head.stdout.startswith(commit)
+    shown = io.StringIO()
+    Console(file=shown, width=200).print(render(two_seeds))
+    assert f"{two_seeds.build}, sources of commit {two_seeds.commit}" in shown.getvalue()
+    for folder in (tmp_path, tmp_path / "broken"):  # no checkout, and one that git cannot read
+        monkeypatch.setattr(report_module, "INCLUDE_FOLDER", folder / "rtl")
+        assert report_module._commit() == ""
+        (tmp_path / "broken/.git").mkdir(parents=True, exist_ok=True)
 
 
 def test_what_is_shown_of_a_lane_and_of_a_link_with_a_clock_of_its_own(

