@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tb.bench import Run
-from tb.mutate.contracts import Contract, held
+from tb.mutate.contracts import Contract, held, in_the_past
 
-from qstep.acting.draws import DRAW_BITS
 from qstep.protocol import Region
 
 __all__ = [
@@ -16,8 +13,8 @@ __all__ = [
     "agents",
     "budget",
     "choice",
+    "counters",
     "epsilon",
-    "expectation",
     "slots",
     "world",
 ]
@@ -43,19 +40,6 @@ def choice(run: Run) -> Contract:
         declare="reg [4:0] clocks = 0; always @(posedge clk_i) clocks <= clocks + !clocks[4];",
         assume=(f"pick_action_i < {run.parameters['Actions']}", "threshold_i <= 65536"),
         seen={name: f"clocks[4] ? raw_{name} : 0" for name in ("action_o", "values_o", "target_o")},
-    )
-
-
-def expectation(run: Run) -> Contract:
-    """Outputs count likewise. Lemma: a share is at most that of an agent that always explores."""
-    actions = run.parameters["Actions"]
-    most = (2 * (1 << DRAW_BITS) + actions) // (2 * actions)
-    block = "gen_algorithm[2].u_choice.gen_single.gen_expected.u_expectation"
-    return replace(
-        choice(run),
-        inside={"share": (f"{block}.c_share_q", DRAW_BITS)},
-        lemmas=(f"clocks == 0 || share <= {most}",),
-        reset=16,
     )
 
 
@@ -105,16 +89,9 @@ def epsilon(run: Run) -> Contract:
 
 
 def budget(run: Run) -> Contract:
-    """Agents step in stage 9 only if they had steps left in stage 11 of their last slot.
-
-    Lemmas: while a run begins or steps are granted, the pass over the rest is on. The ordinal counts its
-    clocks.
-    """
-    rotation = run.parameters["Slots"]
-    soon, later = (f"passes && place <= raw_slot_o + {more}" for more in (0, rotation))
+    """Agents step in stage 9 only if they had steps left in stage 11 of their last slot."""
     return Contract(
-        declare="reg [15:0] more = 0; reg [5:0] ordinal = 0;"
-        " always @(posedge clk_i) ordinal <= budget_run_i || !passes ? 0 : ordinal + 1;"
+        declare="reg [15:0] more = 0;"
         " wire [3:0] in_9 = raw_agent_o[39:36], in_11 = raw_agent_o[47:44];"
         " always @(posedge clk_i) begin"
         " if (raw_live_o[11]) more[in_11] <= raw_budget_more_o;"
@@ -128,30 +105,11 @@ def budget(run: Run) -> Contract:
             "budget_rest_o": "0",  # a register inside, which the bench looks at between its changes
         },
         own="budget_",
-        inside={
-            name.removesuffix("_q").removesuffix("_o"): (f"u_budget.{name}", width)
-            for name, width in (
-                ("asked_q", 1),
-                ("begins_o", 1),
-                ("grants_q", 1),
-                ("left_o", 1),
-                ("passes_q", 1),
-                ("place_q", 6),
-            )
-        },
         reset=8,
-        lemmas=(
-            "!started || place == ordinal",
-            f"!(started && asked && left) || ({soon})",
-            f"!(started && grants) || ({soon})",
-            f"!(started && begins && left) || ({later})",
-            "!(started && passes) || (left && place < 43)",
-        ),
     )
 
 
 def agent_bus(run: Run) -> Contract:
-    """Lemmas: while a token is under way, or awaits its slot, the access is to a context or a table."""
     declare, same = held(
         "bus_valid_i",
         "raw_bus_done_o",
@@ -161,14 +119,12 @@ def agent_bus(run: Run) -> Contract:
         bus_index_i=30,
         data_i=32,
     )
-    of_agent = f"(held[64:62] == {Region.CONTEXT:d} || held[64:62] == {Region.TABLE:d})"
     agent = "(bus_region_i == 2 ? bus_index_i[7:4] : bus_region_i == 3 ? bus_index_i[25:22]"
     agent += " : bus_index_i[6:3])"
     counts = "raw_bus_counter_read_o || raw_bus_counter_write_o"
     seen = {name: f"raw_bus_token_o != 0 ? raw_{name} : 0" for name in _TOKEN_OUTPUTS}
     return Contract(
-        declare=f"{declare} reg over = 0; always @(posedge clk_i) over <= raw_bus_done_o;"
-        " wire [18:1] passing = raw_bus_token_o[18:1];",
+        declare=f"{declare} reg over = 0; always @(posedge clk_i) over <= raw_bus_done_o;",
         assume=(
             *slots(run),
             same,
@@ -179,21 +135,53 @@ def agent_bus(run: Run) -> Contract:
         ),
         seen=seen | {"bus_agent_o": f"raw_bus_set_o != 0 || {counts} ? raw_bus_agent_o : 0"},
         own="bus_",
-        inside={"state": ("u_bus.state_q", 3), "region": ("u_bus.region_q", 3)},
-        lemmas=(
-            "!started || state != 1 || (asked && region == held[64:62])",
-            f"!started || state != 2 || (asked && {of_agent})",
-            f"!started || state != 3 || (asked && {of_agent})",
-            "!started || passing == 0 || state == 3 || (state == 2 && passing == 1)",
-            "!started || (passing & (passing - 1)) == 0",
-            "!started || state != 2 || !passing[1]"
-            " || (raw_live_o[1] && raw_agent_o[7:4] == raw_bus_agent_o)",
-        ),
     )
 
 
 _TOKEN_OUTPUTS = ("bus_entry_o", "bus_field_o", "bus_load_o")
 """Outputs of the bus that count only beside a token."""
+
+_UNDER_WAY = ("r_valid", "b_valid", "c_valid", "d_valid", "copies", "copied")
+"""Registers of the counters that say that a word is under way."""
+
+
+def counters(run: Run) -> Contract:
+    """A copy is read from its first word on.
+
+    At power-up, no word is under way (in simulation, as on the FPGAs, flip-flops are 0 then).
+    """
+    asks = "counters_read_i || counters_write_i"
+    declare, same = held(
+        asks,
+        "raw_counters_done_o",
+        counters_read_i=1,
+        counters_write_i=1,
+        counters_agent_i=4,
+        counters_word_i=4,
+        counters_data_i=16,
+    )
+    return Contract(
+        declare=f"{declare} {in_the_past(8, 'counters_stepped_i')} reg [2:0] over = 0;"
+        " always @(posedge clk_i) over <= {over, raw_counters_done_o};"
+        " reg powered = 0; always @(posedge clk_i) powered <= 1;",
+        assume=(
+            *slots(run),
+            same,
+            "!(counters_read_i && counters_write_i)",
+            f"over == 0 || !({asks})",  # StDone, StIdle and StOpen of the bus
+            "!counters_stepped_i || raw_live_o[13]",
+            "counters_stepped_i ||"
+            " {counters_terminated_i, counters_truncated_i, counters_reward_i} == 0",
+            "!counters_saturated_i || past[7]",
+            f"powered || {{{', '.join(_UNDER_WAY)}}} == 0",
+        ),
+        seen={
+            "counters_data_o": "raw_counters_done_o && counters_read_i ? raw_counters_data_o : 0"
+        },
+        own="counters_",
+        inside={name: (f"u_counters.{name}_q", 1) for name in _UNDER_WAY},
+        reset=8,
+    )
 
 
 def world(run: Run) -> Contract:

@@ -11,10 +11,7 @@ from tb.bench import Run
 from tb.mutate import (
     agent_contracts,
     chain_contract,
-    commands_contract,
     contracts,
-    counters_contract,
-    lane_contract,
     link_contracts,
 )
 from tb.mutate.contracts import Contract
@@ -59,7 +56,7 @@ def _units(top: str, module: str = "") -> list[Run]:
 
 
 def _lanes(*geometries: tuple[int, int, int, int]) -> tuple[tuple[Run, Contract], ...]:
-    return _with(lane_contract.lane, [lane_run("LaneSuite", *each, 5000) for each in geometries])
+    return _with(contracts.lane, [lane_run("LaneSuite", *each, 5000) for each in geometries])
 
 
 def _with(
@@ -118,7 +115,7 @@ BLOCKS = {
         _beside_slots("epsilon", "qs_epsilon.sv", agent_contracts.epsilon),
         _beside_slots("budget", "qs_agent_budget.sv", agent_contracts.budget),
         _beside_slots("bus", "qs_agent_bus.sv", agent_contracts.agent_bus),
-        _beside_slots("counters", "qs_agent_counters.sv", counters_contract.counters),
+        _beside_slots("counters", "qs_agent_counters.sv", agent_contracts.counters),
         Block(
             "choice",
             ("qs_agent_choice.sv",),
@@ -128,7 +125,7 @@ BLOCKS = {
         Block(
             "expectation",
             ("qs_expectation.sv",),
-            _with(agent_contracts.expectation, _units("qs_agent_choice_bench")[:2]),
+            _with(agent_contracts.choice, _units("qs_agent_choice_bench")[:2]),
             64,
         ),
         Block(
@@ -178,7 +175,7 @@ BLOCKS = {
             "commands",
             "",
             _COMMANDED,
-            contract=commands_contract.commands(_COMMANDED),
+            contract=link_contracts.commands(_COMMANDED),
             release="every_bit",
         ),
     )

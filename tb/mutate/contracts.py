@@ -16,6 +16,7 @@ __all__ = [
     "hazard",
     "held",
     "in_the_past",
+    "lane",
     "table",
     "tree",
 ]
@@ -39,9 +40,7 @@ class Contract:
     own : str
         How the names of the outputs begin that depend on the block; the others are not compared.
     inside : mapping of str to (str, int)
-        Nets of the hardware that lemmas read: the name here, and there, and the width.
-    lemmas : tuple of str
-        Conditions that always hold in the hardware without a mutant, which is proved first.
+        Nets of the hardware that the texts read: the name here, and there, and the width.
     reset : int
         Clocks of the reset at power-up, in which no output counts. There need not be a reset with 1.
     """
@@ -51,7 +50,6 @@ class Contract:
     seen: Mapping[str, str] = field(default_factory=dict)
     own: str = ""
     inside: Mapping[str, tuple[str, int]] = field(default_factory=dict)
-    lemmas: tuple[str, ...] = ()
     reset: int = 1
 
 
@@ -107,4 +105,33 @@ def table(run: Run) -> Contract:
             *(f"{name}_state_i < {states}" for name in ("row", "entry", "write")),
             *(f"{name}_action_i < {actions}" for name in ("entry", "write")),
         )
+    )
+
+
+_STATES = (("offer_i", 0), ("offer_i", 16), ("host_i", 32))
+_ACTIONS = (("offer_i", 64), ("host_i", 48))
+"""Where ``qs_lane_bench`` has its states and actions."""
+
+
+def lane(run: Run) -> Contract:
+    """Settings, noise and the table change only while nothing is under way."""
+    states, actions = run.parameters["States"], run.parameters["Actions"]
+    state_bits, action_bits = (states - 1).bit_length(), (actions - 1).bit_length()
+    idle, settings = "(!offer_i[71] && !raw_busy_o)", "{alpha_i, kappa_i, rounding_i}"
+    # Of a result: whether it was forwarded and saturated, the greedy action, the value, the maximum.
+    results = f"192'h{((1 << 64) - 1) << 128 | 0xFF << 48 | 0b11 << 37:x}"
+    return Contract(
+        declare="reg [71:0] offered; reg [33:0] were; reg [1:0] clocks = 0; always @(posedge clk_i)"
+        f" begin offered <= offer_i; were <= {settings};"
+        " clocks <= clocks + !clocks[1]; end",  # `seen_o` is a clock late
+        assume=(
+            "!raw_refused_o || rst_i || offer_i == offered",
+            *(f"{name}[{at}+:{state_bits}] < {states}" for name, at in _STATES),
+            *(f"{name}[{at}+:{action_bits}] < {actions}" for name, at in _ACTIONS),
+            "alpha_i <= 32768 && kappa_i <= alpha_i && rounding_i <= 2",
+            f"{idle} || {settings} == were",
+            f"!noise_load_i || ({idle} && noise_x_i != 0)",
+            f"!host_i[54] || {idle}",
+        ),
+        seen={"seen_o": f"clocks[1] ? raw_seen_o & ~(raw_seen_o[39] ? 192'b0 : {results}) : 0"},
     )

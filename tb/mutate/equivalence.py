@@ -20,12 +20,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from tb.formal.btor import Clock
-from tb.mutate.facts import Fact, begun, constants, counts, equalities, hold, kept
+from tb.mutate.facts import Fact, begun, counts, equalities, hold, kept
 from tb.mutate.pair import Pair, UnknownError
 
 __all__ = ["SECONDS", "verdict"]
 
-SECONDS = 120
+SECONDS = 60
 """Most time for a comparison."""
 
 _SOON = 16
@@ -67,17 +67,14 @@ def _verdict(pair: Pair, clocks: int) -> str:
             if _inductive(pair, differing, [], 1):
                 how = f"induction over {length} clocks" if differing else "no register differs"
                 return f"equivalent: {how}"
+        with pair.part_of_time():  # facts take far longer
+            if found := _search(pair, min(_SOON, clocks)):
+                return f"differs: {found}"
         differing = _ever_differing(pair, 1)
         equal = equalities(pair, differing)
-        tries = [equal]
-        if fixed := constants(pair, differing):
-            tries.insert(0, [one for one in equal if one.control is None] + fixed)
-        for facts in tries:
-            facts = _always(pair, differing, facts)
-            if _inductive(pair, differing, facts, 2) and not _search(pair, 2):
-                return "equivalent: induction over 2 clocks"
-        if found := _search(pair, min(_SOON, clocks)):  # more facts take far longer
-            return f"differs: {found}"
+        facts = _always(pair, differing, equal)
+        if _inductive(pair, differing, facts, 2) and not _search(pair, 2):
+            return "equivalent: induction over 2 clocks"
         facts = _always(pair, differing, counts(pair) + equal)
         depth = 2
         while depth <= clocks:
@@ -92,34 +89,22 @@ def _verdict(pair: Pair, clocks: int) -> str:
 
 
 def _ever_differing(pair: Pair, length: int) -> set[int]:
-    """Return the registers that can differ, as far as runs of so many clocks tell.
-
-    Lemmas that the mutant can break are dropped on the way.
-    """
+    """Return the registers that can differ, as far as runs of so many clocks tell."""
     differing: set[int] = set()
 
     def more(clocks: tuple[Clock, Clock]) -> set[int]:
         states = pair.differing_registers(clocks)
         return pair.possible({n: term for n, term in states.items() if n not in differing})
 
-    def drop_broken(clocks: tuple[Clock, Clock]) -> bool:
-        before = len(pair.lemmas)
-        while broken := pair.possible(pair.broken_lemmas(clocks)):
-            pair.lemmas -= broken
-        return len(pair.lemmas) < before
-
-    pair.lemmas = pair.every_lemma()
     *before, clocks = pair.begins()
     while before and (found := more(before[-1])):
         differing |= found
     pair.agree(clocks)
     for _ in range(length - 1):
-        drop_broken(clocks)
         while found := more(clocks):
             differing |= found
         clocks = pair.after(clocks)
         pair.agree(clocks)
-    drop_broken(clocks)
     while True:
         clocks = pair.start(differing)
         pair.agree(clocks)
@@ -127,7 +112,7 @@ def _ever_differing(pair: Pair, length: int) -> set[int]:
             clocks = pair.after(clocks, differing)
             pair.agree(clocks)
         found = more(clocks)
-        if not found and not drop_broken(pair.after(clocks)):
+        if not found:
             return differing
         differing |= found
 

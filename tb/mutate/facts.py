@@ -9,7 +9,7 @@ from bitwuzla import Kind, Term
 from tb.formal.btor import Clock
 from tb.mutate.pair import Pair
 
-__all__ = ["Fact", "begun", "constants", "counts", "equalities", "hold", "kept"]
+__all__ = ["Fact", "begun", "counts", "equalities", "hold", "kept"]
 
 _CONTROL_BITS = 3
 """A register of so many bits may say when others are equal, or are not 0."""
@@ -26,7 +26,7 @@ class Fact:
     """A bit of a register, or a memory, is equal in both copies, always or while a register has a value.
 
     Without a bit: the register is not 0 in one of the copies, while that register of the same copy has
-    the value. With a constant: the bit is that in one of the copies, likewise.
+    the value.
     """
 
     register: int
@@ -34,7 +34,6 @@ class Fact:
     control: int | None = None
     value: int = 0
     mutated: bool = False
-    constant: int | None = None
 
     def is_false(self, right: Mapping[int, int], wrong: Mapping[int, int]) -> bool:
         """Return whether the values of registers are otherwise."""
@@ -43,8 +42,6 @@ class Fact:
             return False
         if self.bit is None:
             return one[self.register] == 0
-        if self.constant is not None:
-            return one[self.register] >> self.bit & 1 != self.constant
         return bool((right[self.register] ^ wrong[self.register]) >> self.bit & 1)
 
 
@@ -55,32 +52,6 @@ def equalities(pair: Pair, registers: set[int]) -> list[Fact]:
         (number, bit) for number in sorted(registers & words.keys()) for bit in range(words[number])
     ]
     return [Fact(n, _WHOLE) for n in sorted(registers - words.keys())] + _when(pair, bits)
-
-
-def constants(pair: Pair, differing: set[int]) -> list[Fact]:
-    """Return what the register that equals a contract's ordinal may be with the mutant.
-
-    That is a value for each of the ordinal's. There need not be one.
-    """
-    clocks, words = pair.start(differing), pair.words()
-    right = clocks[0].registers
-    ordinals = [n for n in words if pair.name(n) == "ordinal"]
-    equal = [
-        (ordinal, number)
-        for ordinal in ordinals
-        for number in sorted(differing - {ordinal})
-        if words.get(number) == words[ordinal]
-        and not pair.is_possible(
-            pair.manager.mk_term(Kind.DISTINCT, [right[number], right[ordinal]])
-        )
-    ]
-    return [
-        Fact(number, bit, ordinal, value, mutated=True, constant=constant)
-        for ordinal, number in equal
-        for bit in range(words[number])
-        for value in range(1 << words[ordinal])
-        for constant in range(2)
-    ]
 
 
 def counts(pair: Pair) -> list[Fact]:
@@ -159,9 +130,6 @@ def _broken(pair: Pair, one: Fact, right: dict[int, Term], wrong: dict[int, Term
         bits = [side[one.register] for side in (right, wrong)]
         if one.bit != _WHOLE:
             bits = [make(Kind.BV_EXTRACT, [word], [one.bit, one.bit]) for word in bits]
-        if one.constant is not None:
-            of_one = bits[one.mutated]
-            bits = [of_one, pair.manager.mk_bv_value(of_one.sort(), one.constant)]
         false = make(Kind.DISTINCT, bits)
     if one.control is None:
         return false

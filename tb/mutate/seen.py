@@ -54,7 +54,6 @@ def wrapper(verilog: str, top: str, contract: Contract) -> str:
         f"reg [4:0] since = 0; assign started = since == {contract.reset};",
         f"always @(posedge clk{end}) since <= since + !started;",
         *(f"always @* assume({condition});" for condition in assumed),
-        *(f"always @* assert({lemma});" for lemma in contract.lemmas),
     ]
     for way, _, name in found:
         if way == "output":

@@ -1,0 +1,220 @@
+"""What the benches and the solver say of each mutant of a block.
+
+Verdicts are kept by the netlist and by the substance of all Python that the bench reads.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from unittest.mock import patch
+
+from tb.bench import BUILD, Run, parameter_id, run
+from tb.mutate.blocks import Block
+from tb.mutate.contracts import Contract
+from tb.mutate.equivalence import SECONDS, verdict
+from tb.mutate.generated import Generated
+from tb.mutate.keys import digest, imported
+from tb.mutate.netlist import Netlist, netlist
+from tb.mutate.seen import write_circuit
+
+__all__ = ["KEPT", "LEFT", "Judged", "judge", "outcomes"]
+
+KEPT = BUILD.parent / "mutate"
+
+LEFT = ("differs", "open")
+"""Verdicts on a mutant that survived: it differs, or the solver does not say."""
+
+_ASSERTION = "Assertion failed in"
+_CLOCKS = 64
+_FIRST = "each_mutant_runs_the_bench_in_a_process_of_its_own"
+_LAST = "all_tests_of_the_bench_have_passed"
+_LENIENT = ("-Wno-fatal", "-Wno-lint", "-Wno-style", "-Wno-UNOPTFLAT")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A mutant and its verdict.
+
+    Parameters
+    ----------
+    geometry : str
+    number : int
+    mode, place, source : str
+        As in :class:`tb.mutate.netlist.Mutant`.
+    verdict : str
+        ``killed``, ``equivalent``, ``differs`` (no test finds it, but it differs), ``open`` (neither).
+    why : str
+        The failure, the method of the proof, or the output that differs.
+    compared : str
+        Of a killed one that was compared as well: ``equivalent``, ``differs`` or ``open``.
+    """
+
+    geometry: str
+    number: int
+    mode: str
+    place: str
+    source: str
+    verdict: str
+    why: str
+    compared: str = ""
+
+    @property
+    def is_disputed(self) -> bool:
+        """Whether a test kills it, and the comparison takes it for equivalent."""
+        return self.verdict == "killed" and self.compared == "equivalent"
+
+
+def judge(
+    block: Block,
+    count: int,
+    seed: int,
+    jobs: int,
+    seconds: int = SECONDS,
+    *,
+    check: int = 0,
+    quiet: bool = True,
+) -> list[Judged]:
+    """Return the verdicts on `count` mutants of a block, as many of each geometry.
+
+    A comparison takes at most so many `seconds`. So many are compared, too, of those that a test kills
+    as `check` says: what is equivalent under the contract's assumptions must not be among them.
+    """
+    judged = []
+    for position, (bench, contract) in enumerate(block.runs):
+        share, checked = (
+            n // len(block.runs) + (position < n % len(block.runs)) for n in (count, check)
+        )
+        this = bench.run if isinstance(bench, Generated) else bench
+        geometry = parameter_id(this.parameters) or this.top
+        folder = KEPT / block.name
+        made = netlist(this, block.sources, block.words, share, seed, folder)
+        numbers = [mutant.number for mutant in made.mutants]
+        found = _simulated(bench, made, numbers, jobs, quiet=quiet)
+        passed = [number for number in numbers if found[number][0] == "passes"]
+        # What an assertion in the hardware finds need not reach an output.
+        by_test = [n for n in numbers if found[n][0] == "fails" and _ASSERTION not in found[n][1]]
+        killed = random.Random(seed).sample(by_test, min(checked, len(by_test)))
+        numbers = passed + killed
+        proofs = _compared(made, this.top, contract, numbers, jobs, seconds, quiet=quiet)
+        if isinstance(bench, Generated) and bench.release:
+            left = [number for number in passed if proofs[number][0] in LEFT]
+            found |= _simulated(bench.in_release, made, left, jobs, quiet=quiet)
+        for mutant in made.mutants:
+            outcome, why = found[mutant.number]
+            kind, reason = (
+                proofs[mutant.number] if outcome == "passes" else ("killed", why or outcome)
+            )
+            compared = proofs[mutant.number][0] if mutant.number in killed else ""
+            judged.append(
+                Judged(geometry, **asdict(mutant), verdict=kind, why=reason, compared=compared)
+            )
+    return judged
+
+
+def outcomes(bench: Run | Generated, made: Netlist) -> Path:
+    """Return where the outcomes of a bench are kept: by the netlist and all Python that runs on it."""
+    of_pytest = isinstance(bench, Generated)
+    chosen = repr(
+        (bench.chosen, bench.marker) if of_pytest else (bench.test, bench.options, bench.seed)
+    )
+    around = "tb.mutate.generated" if of_pytest else "tb.mutate.fork_each"
+    read = imported(*bench.module.split(","), around)
+    key = digest(chosen + made.verilog.read_text(encoding="utf-8"), read)
+    return made.verilog.parents[1] / f"{key}.tsv"
+
+
+def _simulated(
+    bench: Run | Generated, made: Netlist, mutants: Sequence[int], jobs: int, *, quiet: bool
+) -> dict[int, tuple[str, str]]:
+    """Run the bench on each of these mutants that has no verdict yet."""
+    path = outcomes(bench, made)
+    found = _verdicts(path)
+    missing = [number for number in mutants if number not in found]
+    if missing:
+        done = threading.Event()
+        watch = threading.Thread(target=_watch, args=(path, len(mutants), done, quiet))
+        watch.start()
+        try:
+            if isinstance(bench, Generated):
+                bench.judge(made.verilog, missing, path, jobs)
+            else:
+                _run_each(bench, made.verilog, missing, path, jobs)
+        finally:
+            done.set()
+            watch.join()
+        found = _verdicts(path)
+    return found
+
+
+def _run_each(bench: Run, verilog: Path, mutants: Sequence[int], verdicts: Path, jobs: int) -> None:
+    names = [name for name in bench.module.split(",") if name]
+    around = replace(
+        bench,
+        module=",".join(["tb.mutate.fork_each", *names]),
+        test=f"{bench.test}$|\\.{_FIRST}$|\\.{_LAST}" if bench.test else "",
+        sources=(verilog,),
+        build_args=_LENIENT,
+        options={
+            **bench.options,
+            "mutants": ",".join(map(str, mutants)),
+            "verdicts": str(verdicts),
+            "jobs": str(jobs),
+        },
+    )
+    # The first failed test ends the process of a mutant.
+    with patch.dict(os.environ, COCOTB_MAX_FAILURES="1"):
+        run(around)
+
+
+def _verdicts(path: Path) -> dict[int, tuple[str, str]]:
+    if not path.exists():
+        return {}
+    lines = path.read_text(encoding="utf-8").splitlines()
+    fields = [line.split("\t") for line in lines if line.count("\t") == 3]
+    return {int(number): (outcome, why) for number, outcome, _, why in fields}
+
+
+def _watch(path: Path, count: int, done: threading.Event, quiet: bool) -> None:
+    while not quiet and not done.wait(2):
+        _say(f"{path.parent.name}: {len(_verdicts(path))} of {count} simulated")
+
+
+def _say(text: str) -> None:
+    print(f"\r{text[:100]:100}", end="\r", file=sys.stderr, flush=True)
+
+
+def _compared(
+    made: Netlist,
+    top: str,
+    contract: Contract,
+    numbers: Sequence[int],
+    jobs: int,
+    seconds: int,
+    *,
+    quiet: bool,
+) -> dict[int, tuple[str, str]]:
+    """Compare each of these mutants with the original."""
+    text = write_circuit(made.verilog, top, contract).read_text(encoding="utf-8")
+    key = digest(f"{seconds}\n{text}", imported("tb.mutate.equivalence"))
+    path = made.verilog.parents[1] / f"equivalent-{key}.json"
+    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    if missing := [number for number in numbers if str(number) not in found]:
+        with ProcessPoolExecutor(jobs) as pool:
+            compare = partial(verdict, text, clocks=_CLOCKS, limit_s=seconds)
+            answers = pool.map(compare, missing)
+            for number, answer in zip(missing, answers, strict=True):
+                kind, _, why = answer.partition(": ")
+                found[str(number)] = (kind, why)
+                if not quiet:
+                    _say(f"{path.parent.name}: {len(found)} of {len(numbers)} compared")
+                path.write_text(json.dumps(found), encoding="utf-8")
+    return {number: tuple(found[str(number)]) for number in numbers}

@@ -1,0 +1,51 @@
+"""Keys of what is kept: the substance of files, so that comments may change."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from tb.bench import TB
+
+from qstep_rtl.sources import substance
+
+__all__ = ["digest", "imported"]
+
+ROOTS = [TB.parent, *(TB.parent / room for room in ("sw", "rtl", "sim", "fpga"))]
+"""Folders in which our modules are found."""
+
+
+def digest(text: str, files: Iterable[Path]) -> str:
+    """Return the digest of a text, and of the names and substance of files."""
+    found = hashlib.sha256(text.encode())
+    for path in sorted(set(files), key=lambda path: path.name):
+        found.update(f"\0{path.name}\0{substance(path)}".encode())
+    return found.hexdigest()[:16]
+
+
+def imported(*names: str) -> set[Path]:
+    """Return the files of our modules of these names, and of all that they import of ours."""
+    found: set[Path] = set()
+    left = list(names)
+    while left:
+        at = left.pop().replace(".", "/")
+        tries = (root / end for root in ROOTS for end in (f"{at}.py", f"{at}/__init__.py"))
+        path = next(filter(Path.is_file, tries), None)
+        if path and path not in found:
+            found.add(path)
+            left += _imports(path)
+    return found
+
+
+@cache
+def _imports(path: Path) -> list[str]:
+    names = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return names
