@@ -29,12 +29,11 @@ module budget_proof
       .Agents(Agents),
       .Slots (Slots)
   ) u_slots (
-      .clk_i,
-      .rst_i,
       .agent_o(agent_i),
       .live_o (live_i),
       .turn_o (turn_i),
-      .wakes_o(wakes)
+      .wakes_o(wakes),
+      .*
   );
 
   logic begins_o, s11_more_o, left_o;

@@ -15,21 +15,21 @@
 module commands_lane_proof
   import commands_pkg::*;
 (
-    input logic clk_i,
-    input logic rst_i,
+    input logic clk,
+    input logic rst,
 
-    input logic byte_valid_i,
-    input logic [7:0] byte_i,
-    input logic quiet_i,
-    input logic line_break_i,
-    input logic answer_ready_i,
-    input logic records_ready_i,
-    input logic records_busy_i,
-    input logic partial_i,
-    input logic illegal_i,
-    input logic access_busy_i,
-    input logic [2:0] verdict_i,
-    input logic [10:0] data_bytes_i
+    input logic bytes__valid,
+    input logic [7:0] bytes__payload,
+    input logic quiet,
+    input logic line_break,
+    input logic answers__ready,
+    input logic records__bytes__ready,
+    input logic records__busy,
+    input logic records__partial,
+    input logic records__illegal,
+    input logic access__busy,
+    input logic [2:0] access__verdict,
+    input logic [10:0] access__data_bytes
 );
 
   localparam logic [2:0] BAD_LENGTH = 3'd5;
@@ -43,60 +43,38 @@ module commands_lane_proof
     logic [1:0]  rounding;
   } settings_t;
 
-  logic [7:0] record, value;
-  logic record_valid, records_start, coded, value_valid, check, move, counts, noise_load;
-  logic [1:0] task_is;
-  logic [7:0] first_code, first_action;
-  logic [15:0] first_state, count;
-  logic [10:0] payload_bytes;
-  logic [31:0] noise_x, noise_w;
+  logic [7:0] records__bytes__payload, access__values__payload;
+  logic
+      records__bytes__valid,
+      records__start,
+      records__coded,
+      access__values__valid,
+      access__check,
+      access__move,
+      counts,
+      settings__noise_load;
+  logic [1:0] access__task;
+  logic [7:0] access__first_code, access__first_action;
+  logic [15:0] access__first_state, access__count;
+  logic [10:0] access__payload_bytes;
+  logic [31:0] settings__noise_x, settings__noise_w;
   settings_t settings;
   commands_lane u_commands (
-      .clk                    (clk_i),
-      .rst                    (rst_i),
-      .bytes__payload         (byte_i),
-      .bytes__valid           (byte_valid_i),
-      .bytes__ready           (),
-      .answers__payload       (),
-      .answers__valid         (),
-      .answers__ready         (answer_ready_i),
-      .session__epoch         (),
-      .session__expected      (),
-      .session__nonce         (),
-      .records__start         (records_start),
-      .records__coded         (coded),
-      .records__bytes__payload(record),
-      .records__bytes__valid  (record_valid),
-      .records__bytes__ready  (records_ready_i),
-      .records__busy          (records_busy_i),
-      .records__partial       (partial_i),
-      .records__illegal       (illegal_i),
-      .access__task           (task_is),
-      .access__first_code     (first_code),
-      .access__first_state    (first_state),
-      .access__first_action   (first_action),
-      .access__payload_bytes  (payload_bytes),
-      .access__count          (count),
-      .access__check          (check),
-      .access__move           (move),
-      .access__values__payload(value),
-      .access__values__valid  (value_valid),
-      .access__busy           (access_busy_i),
-      .access__verdict        (verdict_i),
-      .access__data_bytes     (data_bytes_i),
-      .settings__alpha        (settings.alpha),
-      .settings__kappa        (settings.kappa),
-      .settings__rounding     (settings.rounding),
-      .settings__noise_load   (noise_load),
-      .settings__noise_x      (noise_x),
-      .settings__noise_w      (noise_w),
-      .count                  (counts),
-      .divisor                (),
-      .line_break             (line_break_i),
-      .quiet                  (quiet_i),
-      .asks_quiet             (),
-      .refused                (),
-      .busy                   ()
+      .bytes__ready(),
+      .answers__payload(),
+      .answers__valid(),
+      .session__epoch(),
+      .session__expected(),
+      .session__nonce(),
+      .settings__alpha(settings.alpha),
+      .settings__kappa(settings.kappa),
+      .settings__rounding(settings.rounding),
+      .count(counts),
+      .divisor(),
+      .asks_quiet(),
+      .refused(),
+      .busy(),
+      .*
   );
 
   // --- The frame --------------------------------------------------------------------------------------
@@ -137,21 +115,21 @@ module commands_lane_proof
   end
 
   commands_frames u_frames (
-      .clk_i,
-      .rst_i,
-      .doing_i     (doing),
-      .needs_i     (needs),
-      .waits_i     (waits),
+      .clk_i(clk),
+      .rst_i(rst),
+      .doing_i(doing),
+      .needs_i(needs),
+      .waits_i(waits),
       .work_bound_i(work_bound),
-      .past_o      (past),
-      .takes_o     (takes),
-      .answers_o   (answers),
-      .starts_o    (starts),
-      .head_o      (head),
-      .left_o      (left),
-      .kind_o      (kind),
-      .started_o   (started),
-      .arguments_o (arguments)
+      .past_o(past),
+      .takes_o(takes),
+      .answers_o(answers),
+      .starts_o(starts),
+      .head_o(head),
+      .left_o(left),
+      .kind_o(kind),
+      .started_o(started),
+      .arguments_o(arguments)
   );
 
   // --- The decoder of records and the table access ----------------------------------------------------
@@ -160,9 +138,9 @@ module commands_lane_proof
   assign is_tables = kind inside {REWARDS, CLEAR, LOAD, READ};
   assign moves_in = kind inside {REWARDS, LOAD};
   assign works = doing == Work;
-  assign records_take = record_valid && records_ready_i;
-  assign waits = works && ((applies && (left != '0 ? !records_ready_i : records_busy_i)) ||
-      (is_tables && access_busy_i));
+  assign records_take = records__bytes__valid && records__bytes__ready;
+  assign waits = works && ((applies && (left != '0 ? !records__bytes__ready : records__busy)) ||
+      (is_tables && access__busy));
 
   logic decoding_q, given_q, started_records_q, accessing_q, asked_q, checking_q;
   logic rests_q, reset_q;
@@ -175,20 +153,20 @@ module commands_lane_proof
   logic [1:0] task_q, task_of_kind;
   logic [39:0] place_q;  // arguments of the task
   logic same_place;
-  always_ff @(posedge clk_i) begin
-    reset_q <= rst_i;
-    decoding_q <= records_busy_i;
+  always_ff @(posedge clk) begin
+    reset_q <= rst;
+    decoding_q <= records__busy;
     given_q <= records_take;
-    started_records_q <= records_start;
-    state_q <= {partial_i, illegal_i};
-    accessing_q <= access_busy_i;
-    asked_q <= check || move;
-    checking_q <= check || (checking_q && access_busy_i);
-    verdict_q <= verdict_i;
-    rests_q <= !access_busy_i && !check && !move && !(answers && kind == READ);
-    judged_q <= !starts && (judged_q || check);
-    moved_q <= !starts && (moved_q || move);
-    read_q <= answers && kind == READ && answer.status == OK && !rst_i;
+    started_records_q <= records__start;
+    state_q <= {records__partial, records__illegal};
+    accessing_q <= access__busy;
+    asked_q <= access__check || access__move;
+    checking_q <= access__check || (checking_q && access__busy);
+    verdict_q <= access__verdict;
+    rests_q <= !access__busy && !access__check && !access__move && !(answers && kind == READ);
+    judged_q <= !starts && (judged_q || access__check);
+    moved_q <= !starts && (moved_q || access__move);
+    read_q <= answers && kind == READ && answer.status == OK && !rst;
     if (starts && is_tables) begin
       place_q <= arguments[39:0];
       task_q  <= task_of_kind;
@@ -197,21 +175,21 @@ module commands_lane_proof
   assign task_of_kind = kind == REWARDS ? 2'd0 : kind == LOAD ? 2'd1 : kind == READ ? 2'd2 : 2'd3;
   always_comb begin
     case (task_q)
-      2'd0: same_place = first_code == place_q[7:0];
-      2'd1: same_place = {first_action, first_state} == place_q[23:0];
-      2'd2: same_place = {count, first_action, first_state} == place_q;
+      2'd0: same_place = access__first_code == place_q[7:0];
+      2'd1: same_place = {access__first_action, access__first_state} == place_q[23:0];
+      2'd2: same_place = {access__count, access__first_action, access__first_state} == place_q;
       default: same_place = 1'b1;
     endcase
   end
   always_comb begin
-    assume (!records_busy_i || (!reset_q && (decoding_q || given_q)));
+    assume (!records__busy || (!reset_q && (decoding_q || given_q)));
     assume (decoding_q || given_q || started_records_q || reset_q ||
-            {partial_i, illegal_i} == state_q);
-    assume (access_busy_i || !asked_q || reset_q);
-    assume (!access_busy_i || (!reset_q && (asked_q || accessing_q)));
-    assume (access_busy_i || !accessing_q || !(works && moves_in && moved_q) || left == '0);
-    assume (checking_q || reset_q || verdict_i == verdict_q);
-    assume (!quiet_i || rests_q);
+            {records__partial, records__illegal} == state_q);
+    assume (access__busy || !asked_q || reset_q);
+    assume (!access__busy || (!reset_q && (asked_q || accessing_q)));
+    assume (access__busy || !accessing_q || !(works && moves_in && moved_q) || left == '0);
+    assume (checking_q || reset_q || access__verdict == verdict_q);
+    assume (!quiet || rests_q);
   end
 
   // --- Settings ---------------------------------------------------------------------------------------
@@ -220,9 +198,9 @@ module commands_lane_proof
   assign asked = '{arguments[15:0], arguments[31:16], arguments[33:32]};
   assign in_range = kind == NOISE ? arguments[31:0] != '0 :
       asked.alpha <= ONE && asked.kappa <= asked.alpha && arguments[39:32] <= 8'd2;
-  always_ff @(posedge clk_i) begin
-    settings_q <= rst_i ? '0 : settings;
-    loaded_q   <= !starts && (loaded_q || noise_load);
+  always_ff @(posedge clk) begin
+    settings_q <= rst ? '0 : settings;
+    loaded_q   <= !starts && (loaded_q || settings__noise_load);
   end
 
   // --- For the induction ------------------------------------------------------------------------------
@@ -238,8 +216,8 @@ module commands_lane_proof
     if (is_tables) begin
       case (handler)
         2'd0: work_bound = 4'd1;
-        2'd1: work_bound = check ? 4'd3 : access_busy_i ? 4'd4 : 4'd0;
-        2'd2: work_bound = move ? 4'd3 : 4'd4;
+        2'd1: work_bound = access__check ? 4'd3 : access__busy ? 4'd4 : 4'd0;
+        2'd2: work_bound = access__move ? 4'd3 : 4'd4;
         default: work_bound = 4'd0;
       endcase
     end
@@ -247,7 +225,7 @@ module commands_lane_proof
 
   // The clock, so that a cover is looked for only where it can be if nothing waits for anything.
   logic [6:0] clock_q = '0;
-  always_ff @(posedge clk_i) clock_q <= clock_q + 1'b1;
+  always_ff @(posedge clk) clock_q <= clock_q + 1'b1;
 
   always_comb begin
     if (past) begin
@@ -255,33 +233,35 @@ module commands_lane_proof
       Discarding_L : assert (u_commands.discarding == (doing == Discard));
       Running_L :
       assert (u_commands.apply.running ? works && applies : !works || !applies || left == '0);
-      Discards_L : assert (doing != Discard || !started || !moves_in || verdict_i != OK);
+      Discards_L : assert (doing != Discard || !started || !moves_in || access__verdict != OK);
       Passed_L : assert (doing != Discard || !started || !applies || left == '0);
-      Empty_L : assert (!records_busy_i || (works && applies));
+      Empty_L : assert (!records__busy || (works && applies));
       Handler_L : assert (handler == '0 || (works && is_tables));
       Moving_L : assert (u_commands.tables.moving == (handler == 2'd3));
-      Check_L : assert (!check || (handler == 2'd1 && !judged_q && !moved_q));
-      Move_L : assert (!move || (handler == 2'd2 && !moved_q) || read_q);
+      Check_L : assert (!access__check || (handler == 2'd1 && !judged_q && !moved_q));
+      Move_L : assert (!access__move || (handler == 2'd2 && !moved_q) || read_q);
       Judges_L :
       assert (handler == '0 || (task_q == 2'd3 ? kind == CLEAR && handler != 2'd1 && !judged_q :
-              kind != CLEAR && judged_q == !check));
+              kind != CLEAR && judged_q == !access__check));
       Moves_L :
-      assert (!started || !is_tables || (handler == 2'd2 ? moved_q == !move :
+      assert (!started || !is_tables || (handler == 2'd2 ? moved_q == !access__move :
               handler == 2'd3 ? moved_q : handler == 2'd1 ? !moved_q : 1'b1));
       Read_L : assert (!(started && kind == READ) || (!moved_q && !(handler inside {2'd2, 2'd3})));
-      Checking_L : assert (!checking_q || (handler == 2'd1 && !check) || reset_q);
-      Verdict_L : assert (!(handler inside {2'd2, 2'd3}) || task_q == 2'd3 || verdict_i == OK);
+      Checking_L : assert (!checking_q || (handler == 2'd1 && !access__check) || reset_q);
+      Verdict_L :
+      assert (!(handler inside {2'd2, 2'd3}) || task_q == 2'd3 || access__verdict == OK);
       Rested_L :
       assert (!(u_frames.reader.state inside {Arguments, Offer}) || applies || handler != '0 ||
-              (!access_busy_i && !check && !move));
-      Free_L : assert (handler != '0 || !(access_busy_i || move) || task_q == 2'd2);
+              (!access__busy && !access__check && !access__move));
+      Free_L : assert (handler != '0 || !(access__busy || access__move) || task_q == 2'd2);
       Task_L :
-      assert (!((started && is_tables) || check || move || access_busy_i) ||
-              (task_is == task_q && same_place));
+      assert (!((started && is_tables) || access__check || access__move || access__busy) ||
+              (access__task == task_q && same_place));
       TaskOf_L : assert (!(started && is_tables) || task_q == task_of_kind);
       Done_L :
       assert (!(goes_on && started && is_tables && handler == '0) ||
-              (kind == CLEAR ? moved_q : judged_q && moved_q == (kind != READ && verdict_i == OK)));
+              (kind == CLEAR ? moved_q : judged_q &&
+               moved_q == (kind != READ && access__verdict == OK)));
       Compared_L : assert (!compared || (works && sets));
       InRange_L :
       assert (!(goes_on && started && sets) || compared ||
@@ -294,32 +274,38 @@ module commands_lane_proof
       // Bytes go where they belong.
       Records_A :
       assert (records_take == (takes && head == 4'd9 && started && applies) &&
-              (!records_take || record == byte_i));
+              (!records_take || records__bytes__payload == bytes__payload));
       Value_A :
-      assert (value_valid == (takes && started && moves_in && judged_q && verdict_i == OK) &&
-              (!value_valid || (value == byte_i && moved_q)));
+      assert (access__values__valid == (takes && started && moves_in && judged_q &&
+                                        access__verdict == OK) &&
+              (!access__values__valid || (access__values__payload == bytes__payload && moved_q)));
       // APPLY.
-      Begin_A : assert (records_start == (starts && applies) && (!starts || !records_busy_i));
-      Coded_A : assert (!(started && applies) || coded == (kind == APPLY_CODED));
+      Begin_A : assert (records__start == (starts && applies) && (!starts || !records__busy));
+      Coded_A : assert (!(started && applies) || records__coded == (kind == APPLY_CODED));
       Applied_A :
       assert (!(answer_valid && started && applies) ||
-              (!records_busy_i &&
-               answer.status == (illegal_i ? OUT_OF_RANGE : partial_i ? BAD_LENGTH : OK)));
+              (!records__busy &&
+               answer.status == (records__illegal ? OUT_OF_RANGE : records__partial ? BAD_LENGTH :
+                                 OK)));
       // REWARDS, CLEAR, LOAD, READ.
-      Asked_A : assert (!(check || move || access_busy_i) || (task_is == task_q && same_place));
-      Apart_A : assert (!(check || move) || !access_busy_i);
+      Asked_A :
+      assert (!(access__check || access__move || access__busy) ||
+              (access__task == task_q && same_place));
+      Apart_A : assert (!(access__check || access__move) || !access__busy);
       Check_A :
-      assert (!check ||
-              (started && is_tables && kind != CLEAR && !judged_q && payload_bytes == left));
+      assert (!access__check ||
+              (started && is_tables && kind != CLEAR && !judged_q &&
+               access__payload_bytes == left));
       Move_A :
-      assert (!move || (!moved_q && (kind == READ ? read_q :
-              started && is_tables && (kind == CLEAR || (judged_q && verdict_i == OK)))));
-      Read_A : assert (!read_q || move);
+      assert (!access__move || (!moved_q && (kind == READ ? read_q :
+              started && is_tables && (kind == CLEAR || (judged_q && access__verdict == OK)))));
+      Read_A : assert (!read_q || access__move);
       Judged_A :
       assert (!(answer_valid && started && is_tables) ||
-              (!access_busy_i && answer.status == (kind == CLEAR ? OK : verdict_i) &&
+              (!access__busy && answer.status == (kind == CLEAR ? OK : access__verdict) &&
                (answer.status != OK || moved_q == (kind != READ)) &&
-               (kind != READ || answer.status != OK || answer.data_bytes == 16'(data_bytes_i))));
+               (kind != READ || answer.status != OK ||
+                answer.data_bytes == 16'(access__data_bytes))));
       // CONFIGURE, NOISE, COUNTERS.
       Set_A :
       assert (!(answer_valid && started && sets) ||
@@ -332,8 +318,8 @@ module commands_lane_proof
       assert (settings.alpha <= ONE && settings.kappa <= settings.alpha &&
               settings.rounding <= 2'd2);
       Noise_A :
-      assert (!noise_load || (started && kind == NOISE && in_range && !loaded_q &&
-                              {noise_w, noise_x} == arguments[63:0]));
+      assert (!settings__noise_load || (started && kind == NOISE && in_range && !loaded_q &&
+                              {settings__noise_w, settings__noise_x} == arguments[63:0]));
       Counts_A : assert (counts == (starts && kind == COUNTERS));
     end
     Applied_C : cover (clock_q == 7'd33 && answers && answer.status == OK && kind == APPLY_RAW);

@@ -8,59 +8,41 @@
 module commands_proof
   import commands_pkg::*;
 (
-    input logic clk_i,
-    input logic rst_i,
+    input logic clk,
+    input logic rst,
 
-    input logic byte_valid_i,
-    input logic [7:0] byte_i,
-    input logic quiet_i,
-    input logic line_break_i,
-    input logic answer_ready_i,
-    input logic data_ready_i,
-    input logic busy_i,
-    input logic done_i,
-    input logic [31:0] read_i,
-    input logic silent_i,
-    input logic [3:0] silent_agent_i
+    input logic bytes__valid,
+    input logic [7:0] bytes__payload,
+    input logic quiet,
+    input logic line_break,
+    input logic answers__ready,
+    input logic data__ready,
+    input logic agents__busy,
+    input logic agents__done,
+    input logic [31:0] agents__read,
+    input logic agents__silent,
+    input logic [3:0] agents__silent_agent
 );
 
-  logic data_valid, counts, access, write, run, stop;
+  logic data__valid, count, agents__access, agents__write, agents__run, agents__stop;
   commands u_commands (
-      .clk                 (clk_i),
-      .rst                 (rst_i),
-      .bytes__payload      (byte_i),
-      .bytes__valid        (byte_valid_i),
-      .bytes__ready        (),
-      .answers__payload    (),
-      .answers__valid      (),
-      .answers__ready      (answer_ready_i),
-      .session__epoch      (),
-      .session__expected   (),
-      .session__nonce      (),
-      .agents__lane        (),
-      .agents__access      (access),
-      .agents__write       (write),
-      .agents__region      (),
-      .agents__index       (),
-      .agents__word        (),
-      .agents__done        (done_i),
-      .agents__read        (read_i),
-      .agents__run         (run),
-      .agents__steps       (),
-      .agents__stop        (stop),
-      .agents__busy        (busy_i),
-      .agents__silent      (silent_i),
-      .agents__silent_agent(silent_agent_i),
-      .data__payload       (),
-      .data__valid         (data_valid),
-      .data__ready         (data_ready_i),
-      .count               (counts),
-      .divisor             (),
-      .line_break          (line_break_i),
-      .quiet               (quiet_i),
-      .asks_quiet          (),
-      .refused             (),
-      .busy                ()
+      .bytes__ready(),
+      .answers__payload(),
+      .answers__valid(),
+      .session__epoch(),
+      .session__expected(),
+      .session__nonce(),
+      .agents__lane(),
+      .agents__region(),
+      .agents__index(),
+      .agents__word(),
+      .agents__steps(),
+      .data__payload(),
+      .divisor(),
+      .asks_quiet(),
+      .refused(),
+      .busy(),
+      .*
   );
 
   // --- The frame --------------------------------------------------------------------------------------
@@ -71,7 +53,7 @@ module commands_proof
   doing_e doing;
   needs_t needs;
   assign doing = doing_e'(u_commands.fsm_state);
-  assign waits = (access && !done_i) || (data_valid && !data_ready_i);
+  assign waits = (agents__access && !agents__done) || (data__valid && !data__ready);
 
   // {known, open, applies, size, least}
   always_comb begin
@@ -88,21 +70,21 @@ module commands_proof
   end
 
   commands_frames u_frames (
-      .clk_i,
-      .rst_i,
-      .doing_i     (doing),
-      .needs_i     (needs),
-      .waits_i     (waits),
+      .clk_i(clk),
+      .rst_i(rst),
+      .doing_i(doing),
+      .needs_i(needs),
+      .waits_i(waits),
       .work_bound_i(work_bound),
-      .past_o      (past),
-      .takes_o     (),
-      .answers_o   (answers),
-      .starts_o    (starts),
-      .head_o      (),
-      .left_o      (left),
-      .kind_o      (kind),
-      .started_o   (started),
-      .arguments_o ()
+      .past_o(past),
+      .takes_o(),
+      .answers_o(answers),
+      .starts_o(starts),
+      .head_o(),
+      .left_o(left),
+      .kind_o(kind),
+      .started_o(started),
+      .arguments_o()
   );
 
   // --- The handler ------------------------------------------------------------------------------------
@@ -111,10 +93,10 @@ module commands_proof
   logic [2:0] handler;
   assign handler = u_commands.agents.fsm_state;
   assign sends   = handler inside {3'd5, 3'd6};
-  always_ff @(posedge clk_i) sent_q <= !sends && !u_commands.agents.request__answered;
+  always_ff @(posedge clk) sent_q <= !sends && !u_commands.agents.request__answered;
   always_comb begin
-    assume (!quiet_i || sent_q);
-    assume (!done_i || access);
+    assume (!quiet || sent_q);
+    assume (!agents__done || agents__access);
     case (handler)
       3'd0: work_bound = 4'd3;
       3'd1: work_bound = 4'd4;
@@ -125,7 +107,7 @@ module commands_proof
 
   // The clock, so that a cover is looked for only where it can be if nothing waits for anything.
   logic [6:0] clock_q = '0;
-  always_ff @(posedge clk_i) clock_q <= clock_q + 1'b1;
+  always_ff @(posedge clk) clock_q <= clock_q + 1'b1;
 
   always_comb begin
     if (past) begin
@@ -144,10 +126,12 @@ module commands_proof
       LingerKind_L : assert (doing != Linger || handler == 3'd4);
       Sends_L : assert (!sends || u_frames.reader.state inside {Header, Judge, Decide});
 
-      Nothing_A : assert (!(run || stop || counts || (access && write)) || started || starts);
+      Nothing_A :
+      assert (!(agents__run || agents__stop || count || (agents__access && agents__write)) ||
+              started || starts);
     end
     Refused_C : cover (clock_q == 7'd14 && answers && u_frames.answer.status == 3'd5);
-    Run_C : cover (clock_q == 7'd40 && run);
+    Run_C : cover (clock_q == 7'd40 && agents__run);
     Stored_C : cover (clock_q == 7'd52 && answers && u_frames.answer.status == OK && kind == 8'd13);
   end
 

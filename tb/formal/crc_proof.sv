@@ -4,11 +4,11 @@
 // Assumed     Power-up is a reset.
 
 module crc_proof (
-    input logic       clk_i,
-    input logic       rst_i,
-    input logic       start_i,
-    input logic       enable_i,
-    input logic       shift_i,
+    input logic       clk,
+    input logic       rst,
+    input logic       start,
+    input logic       enable,
+    input logic       shift,
     input logic [7:0] data_i
 );
 
@@ -17,14 +17,9 @@ module crc_proof (
   logic [7:0] crc;
   logic match;
   crc32 u_crc (
-      .clk      (clk_i),
-      .rst      (rst_i),
-      .start    (start_i),
-      .enable   (enable_i),
-      .shift    (shift_i),
-      .data     (data_i),
-      .crc      (crc),
-      .\matches (match)
+      .data(data_i),
+      .\matches (match),
+      .*
   );
 
   function automatic logic [31:0] after(logic [31:0] register, logic [7:0] data);
@@ -40,12 +35,12 @@ module crc_proof (
   logic past_q = 1'b0;
   logic continues;
   assign continues = own_bytes_q != 0 && own_bytes_q < 4 && data_i == 8'(own_q >> 8 * own_bytes_q);
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk) begin
     past_q <= 1'b1;
     own_bytes_q <= '0;
-    if (start_i) begin
+    if (start) begin
       register_q <= '1;
-    end else if (enable_i) begin
+    end else if (enable) begin
       register_q <= after(register_q, data_i);
       if (own_bytes_q == 0 && data_i == ~register_q[7:0]) begin
         own_q <= ~register_q;
@@ -53,22 +48,22 @@ module crc_proof (
       end else if (continues) begin
         own_bytes_q <= own_bytes_q + 1'b1;
       end
-    end else if (shift_i) begin
+    end else if (shift) begin
       register_q <= register_q >> 8;
     end
-    if (rst_i) begin
+    if (rst) begin
       register_q  <= '1;
       own_bytes_q <= '0;
     end
   end
 
   always_comb begin
-    assume (past_q || rst_i);
+    assume (past_q || rst);
     if (past_q) begin
       Register_L : assert (u_crc.register == register_q);
       Crc_A : assert (crc == ~register_q[7:0]);
       Matches_A : assert (match == (register_q == Residue));
-      Own_A : assert (rst_i || own_bytes_q != 4 || match);
+      Own_A : assert (rst || own_bytes_q != 4 || match);
       Own_C : cover (own_bytes_q == 4);
     end
   end

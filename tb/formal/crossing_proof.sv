@@ -10,66 +10,44 @@
 //             The agents end only an access that they are asked for.
 
 module crossing_proof (
-    input logic clk_i,
-    input logic sync_ticks_i,
-    input logic lanes_ticks_i,
-    input logic rst_i,
+    input logic clk,
+    input logic sync_ticks,
+    input logic lanes_ticks,
+    input logic rst,
 
-    input logic access_i,
+    input logic host__access,
     input logic [73:0] place_i,
-    input logic run_i,
-    input logic [47:0] steps_i,
-    input logic stop_i,
+    input logic host__run,
+    input logic [47:0] host__steps,
+    input logic host__stop,
 
-    input logic done_i,
-    input logic [31:0] read_i,
-    input logic busy_i,
-    input logic silent_i,
-    input logic [3:0] silent_agent_i
+    input logic agents__done,
+    input logic [31:0] agents__read,
+    input logic agents__busy,
+    input logic agents__silent,
+    input logic [3:0] agents__silent_agent
 );
 
   localparam logic [1:0] ACCESS = 2'd0, RUN = 2'd1, STOP = 2'd2;
 
   // place: word, index, region, write, lane
-  logic host_done, host_busy, host_silent, reset, access, run, stop;
-  logic [31:0] host_read;
-  logic [ 3:0] host_silent_agent;
+  logic host__done, host__busy, host__silent, reset, agents__access, agents__run, agents__stop;
+  logic [31:0] host__read;
+  logic [ 3:0] host__silent_agent;
   logic [73:0] place;
-  logic [47:0] steps;
+  logic [47:0] agents__steps;
   crossing u_top (
-      .clk                 (clk_i),
-      .rst                 (rst_i),
-      .sync_ticks          (sync_ticks_i),
-      .lanes_ticks         (lanes_ticks_i),
-      .host__lane          (place_i[7:0]),
-      .host__write         (place_i[8]),
-      .host__region        (place_i[11:9]),
-      .host__index         (place_i[41:12]),
-      .host__word          (place_i[73:42]),
-      .host__access        (access_i),
-      .host__run           (run_i),
-      .host__steps         (steps_i),
-      .host__stop          (stop_i),
-      .host__done          (host_done),
-      .host__read          (host_read),
-      .host__busy          (host_busy),
-      .host__silent        (host_silent),
-      .host__silent_agent  (host_silent_agent),
-      .agents__lane        (place[7:0]),
-      .agents__write       (place[8]),
-      .agents__region      (place[11:9]),
-      .agents__index       (place[41:12]),
-      .agents__word        (place[73:42]),
-      .agents__access      (access),
-      .agents__run         (run),
-      .agents__steps       (steps),
-      .agents__stop        (stop),
-      .agents__done        (done_i),
-      .agents__read        (read_i),
-      .agents__busy        (busy_i),
-      .agents__silent      (silent_i),
-      .agents__silent_agent(silent_agent_i),
-      .reset               (reset)
+      .host__lane(place_i[7:0]),
+      .host__write(place_i[8]),
+      .host__region(place_i[11:9]),
+      .host__index(place_i[41:12]),
+      .host__word(place_i[73:42]),
+      .agents__lane(place[7:0]),
+      .agents__write(place[8]),
+      .agents__region(place[11:9]),
+      .agents__index(place[41:12]),
+      .agents__word(place[73:42]),
+      .*
   );
 
   `define CHAIN(name) \
@@ -103,8 +81,9 @@ module crossing_proof (
   logic [73:0] place_q;
   logic [47:0] steps_q;
   logic issues, takes, open_q = 1'b0, taken_q = 1'b0, stops_q = 1'b0;
-  assign issues = sync_ticks_i && !waits && !is_reset && (run_i || stops_q || access_i);
-  assign takes  = lanes_ticks_i && !reset && (run || stop || (access && done_i));
+  assign issues = sync_ticks && !waits && !is_reset && (host__run || stops_q || host__access);
+  assign takes  = lanes_ticks && !reset && (agents__run || agents__stop ||
+                                            (agents__access && agents__done));
 
   // The lanes were given something since they were reset, and the link was reset since then. An order may still
   // leave in the clock of the link's reset.
@@ -114,28 +93,28 @@ module crossing_proof (
   logic job_q = 1'b1;  // the agents are also busy after a reset
   logic [4:0] silence_q = '0;
 
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk) begin
     if (issues) begin
-      kind_q <= run_i ? RUN : stops_q ? STOP : ACCESS;
+      kind_q <= host__run ? RUN : stops_q ? STOP : ACCESS;
       place_q <= place_i;
-      steps_q <= steps_i;
+      steps_q <= host__steps;
       {open_q, taken_q, used_q} <= 3'b101;
     end
-    if (sync_ticks_i) begin
-      if (stop_i) stops_q <= 1'b1;
-      else if (issues && !run_i && stops_q) stops_q <= 1'b0;
-      if (rst_i) begin
+    if (sync_ticks) begin
+      if (host__stop) stops_q <= 1'b1;
+      else if (issues && !host__run && stops_q) stops_q <= 1'b0;
+      if (rst) begin
         stops_q <= 1'b0;
         stale_q <= used_q || issues;
       end
     end
     if (takes) {open_q, taken_q} <= 2'b01;
-    if (lanes_ticks_i) begin
-      if (access && done_i) read_q <= read_i;
-      if (run) job_q <= 1'b1;
-      else if (job_q && !busy_i) begin
+    if (lanes_ticks) begin
+      if (agents__access && agents__done) read_q <= agents__read;
+      if (agents__run) job_q <= 1'b1;
+      else if (job_q && !agents__busy) begin
         job_q <= 1'b0;
-        silence_q <= {silent_i, silent_agent_i};
+        silence_q <= {agents__silent, agents__silent_agent};
       end
       if (reset) begin
         {open_q, taken_q, used_q, stale_q} <= '0;
@@ -148,17 +127,17 @@ module crossing_proof (
   // --- Assumed ------------------------------------------------------------------------------------------
   logic held_q = 1'b0;  // an access is not done yet
   logic [73:0] held_place_q;
-  always_ff @(posedge clk_i) begin
-    if (sync_ticks_i) begin
-      held_q <= access_i && !host_done && !rst_i;
+  always_ff @(posedge clk) begin
+    if (sync_ticks) begin
+      held_q <= host__access && !host__done && !rst;
       held_place_q <= place_i;
     end
   end
   always_comb begin
-    assume (!rst_i || sync_ticks_i);
-    assume (!held_q || rst_i || (access_i && place_i == held_place_q));
-    assume (!run_i || (!host_busy && !waits && !access_i));
-    assume (!done_i || access);
+    assume (!rst || sync_ticks);
+    assume (!held_q || rst || (host__access && place_i == held_place_q));
+    assume (!host__run || (!host__busy && !waits && !host__access));
+    assume (!agents__done || agents__access);
   end
 
   // --- For the induction --------------------------------------------------------------------------------
@@ -210,28 +189,28 @@ module crossing_proof (
     Running_L : assert (running == job_q);
     if (!is_reset || covered)
       Job_L : assert ((begun != ended) == (job_q || runs) && !(job_q && runs));
-    Found_L : assert (host_read == read_q);
+    Found_L : assert (host__read == read_q);
     Silence_L : assert (u_top.crossing.silence == silence_q);
 
     // --- The theorem ------------------------------------------------------------------------------------
-    if (!reset && (access || run || stop)) begin
-      Order_A : assert (open_q && $onehot({access, run, stop}));
-      Kind_A : assert (kind_q == (run ? RUN : stop ? STOP : ACCESS));
+    if (!reset && (agents__access || agents__run || agents__stop)) begin
+      Order_A : assert (open_q && $onehot({agents__access, agents__run, agents__stop}));
+      Kind_A : assert (kind_q == (agents__run ? RUN : agents__stop ? STOP : ACCESS));
       Place_A : assert (kind_q != ACCESS || place == place_q);
-      Steps_A : assert (kind_q != RUN || (steps == steps_q && !busy_i));
+      Steps_A : assert (kind_q != RUN || (agents__steps == steps_q && !agents__busy));
     end
-    if (host_done) Done_A : assert (taken_q && kind_q == ACCESS && host_read == read_q);
-    Busy_A : assert (host_busy || !(job_q || (open_q && kind_q != ACCESS)));
-    Silence_A : assert (host_busy || {host_silent, host_silent_agent} == silence_q);
+    if (host__done) Done_A : assert (taken_q && kind_q == ACCESS && host__read == read_q);
+    Busy_A : assert (host__busy || !(job_q || (open_q && kind_q != ACCESS)));
+    Silence_A : assert (host__busy || {host__silent, host__silent_agent} == silence_q);
     if (issues) begin
       Fresh_A : assert (!reset && !stale_q);
       Held_A : assert (!open_q && asks == {5{taken}});
     end
-    if (lanes_ticks_i && done_i && !reset) Word_A : assert (!host_done && waits || is_reset);
+    if (lanes_ticks && agents__done && !reset) Word_A : assert (!host__done && waits || is_reset);
 
-    Access_C : cover (host_done && host_read != '0);
-    Run_C : cover (!host_busy && taken_q && kind_q == RUN);
-    Stale_C : cover (lanes_ticks_i && reset && stale_q && open_q);
+    Access_C : cover (host__done && host__read != '0);
+    Run_C : cover (!host__busy && taken_q && kind_q == RUN);
+    Stale_C : cover (lanes_ticks && reset && stale_q && open_q);
   end
 
 endmodule

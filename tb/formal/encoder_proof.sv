@@ -9,26 +9,19 @@
 // Assumed     Power-up is a reset; another may come at any time.
 
 module encoder_proof (
-    input logic       clk_i,
-    input logic       rst_i,
-    input logic       valid_i,
+    input logic       clk,
+    input logic       rst,
+    input logic       frame__valid,
     input logic       last_i,
     input logic [7:0] byte_i,
-    input logic       ready_i
+    input logic       line__ready
 );
 
-  logic ready, line_valid, empty;
-  logic [7:0] line;
+  logic frame__ready, line__valid, empty;
+  logic [7:0] line__payload;
   cobs_encoder u_encoder (
-      .clk           (clk_i),
-      .rst           (rst_i),
-      .frame__valid  (valid_i),
       .frame__payload({last_i, byte_i}),
-      .frame__ready  (ready),
-      .line__valid   (line_valid),
-      .line__payload (line),
-      .line__ready   (ready_i),
-      .empty
+      .*
   );
 
   typedef enum logic [2:0] {
@@ -50,7 +43,7 @@ module encoder_proof (
   // A new row, and what it stands for.
   logic accepts, takes, closing, delimiting, past_q = 1'b0;
   meaning_e meaning;
-  assign accepts = valid_i && ready;
+  assign accepts = frame__valid && frame__ready;
   assign takes = u_encoder.move;
   assign closing = u_encoder.closing;
   assign delimiting = u_encoder.delimiting;
@@ -68,10 +61,10 @@ module encoder_proof (
   // was p, and rightly so.
   logic fetches, inside_q = 1'b0, fresh_q = 1'b1, offered_q = 1'b0, follows_p_q = 1'b0;
   logic [7:0] fetched, left_q = '0, code_q, offer_q;
-  assign fetches = u_encoder.reader.more && (!line_valid || ready_i);
+  assign fetches = u_encoder.reader.more && (!line__valid || line__ready);
   assign fetched = u_encoder.memory[read];
 
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk) begin
     p <= p;
     w <= w;
     past_q <= 1'b1;
@@ -87,8 +80,8 @@ module encoder_proof (
       if (fetched == 0 || left_q == 0)
         follows_p_q <= read == p && p_meaning_q != Byte && left_q == 0;
     end
-    offered_q <= fetches || (line_valid && !ready_i);
-    if (rst_i) begin
+    offered_q <= fetches || (line__valid && !line__ready);
+    if (rst) begin
       {inside_q, left_q, offered_q, follows_p_q} <= '0;
       fresh_q <= 1'b1;
       if (p == 0) p_meaning_q <= Ends;
@@ -117,7 +110,7 @@ module encoder_proof (
   endfunction
 
   always_comb begin
-    assume (past_q || rst_i);
+    assume (past_q || rst);
     assume (p != w);
     if (past_q) begin
       // The ring, and the open block
@@ -176,7 +169,7 @@ module encoder_proof (
         Begins_A : assert (w_meaning_q != Begins || (!inside_q && fetched != 0));
         Ends_A : assert (w_meaning_q != Ends || fetched == 0);
       end
-      Offer_A : assert (line_valid == offered_q && (!line_valid || line == offer_q));
+      Offer_A : assert (line__valid == offered_q && (!line__valid || line__payload == offer_q));
       Takes_A : assert (!accepts || (takes && !closing && !delimiting));
       Zero_C : cover (fetches && read == w && w_meaning_q == Zero && follows_p_q && takes);
       Twice_C :

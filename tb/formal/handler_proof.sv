@@ -11,19 +11,19 @@
 //             payload (the reader refuses others), and bytes come only as long as some are left. Power-up is a reset.
 
 module handler_proof (
-    input logic clk_i,
-    input logic rst_i,
+    input logic clk,
+    input logic rst,
 
     input logic start_i,
-    input logic answered_i,
-    input logic byte_valid_i,
-    input logic [7:0] byte_i,
-    input logic busy_i,
-    input logic done_i,
-    input logic [31:0] read_i,
-    input logic silent_i,
-    input logic [3:0] silent_agent_i,
-    input logic data_ready_i,
+    input logic request__answered,
+    input logic request__payload__valid,
+    input logic [7:0] request__payload__payload,
+    input logic agents__busy,
+    input logic agents__done,
+    input logic [31:0] agents__read,
+    input logic agents__silent,
+    input logic [3:0] agents__silent_agent,
+    input logic data__ready,
 
     input logic [  4:0] type_i,
     input logic [103:0] arguments_i,
@@ -45,60 +45,39 @@ module handler_proof (
   } walk_t;
 
   // The request, which stays until the next one begins.
-  logic [4:0] type_q, kind;
-  logic [103:0] arguments_q, arguments;
-  logic [10:0] left_q, left;
-  logic starts;
+  logic [4:0] type_q, request__type;
+  logic [103:0] arguments_q, request__fields;
+  logic [10:0] left_q, request__left;
+  logic request__start;
   walk_t walk;
   logic [63:0] steps;
-  assign starts    = start_i;
-  assign kind      = starts ? type_i : type_q;
-  assign arguments = starts ? arguments_i : arguments_q;
-  assign left      = starts ? length_i : left_q;
-  assign walk      = arguments;
-  assign steps     = arguments[63:0];
+  assign request__start  = start_i;
+  assign request__type   = request__start ? type_i : type_q;
+  assign request__fields = request__start ? arguments_i : arguments_q;
+  assign request__left   = request__start ? length_i : left_q;
+  assign walk            = request__fields;
+  assign steps           = request__fields[63:0];
 
-  logic takes, byte_ready, access, write, run, stop, data_valid, handler_busy, lingers;
-  logic [2:0] region, status;
-  logic [7:0] lane, data;
-  logic [10:0] data_bytes;
-  logic [29:0] index;
-  logic [31:0] word;
-  logic [47:0] run_steps;
+  logic
+      takes,
+      request__payload__ready,
+      agents__access,
+      agents__write,
+      agents__run,
+      agents__stop,
+      data__valid,
+      request__busy,
+      request__lingers;
+  logic [2:0] agents__region, request__status;
+  logic [7:0] agents__lane, data__payload;
+  logic [10:0] request__data_bytes;
+  logic [29:0] agents__index;
+  logic [31:0] agents__word;
+  logic [47:0] agents__steps;
 
   agents_handler u_handler (
-      .clk                      (clk_i),
-      .rst                      (rst_i),
-      .request__type            (kind),
-      .request__fields          (arguments),
-      .request__left            (left),
-      .request__spent           (left == '0),
-      .request__start           (starts),
-      .request__payload__payload(byte_i),
-      .request__payload__valid  (byte_valid_i),
-      .request__payload__ready  (byte_ready),
-      .request__busy            (handler_busy),
-      .request__status          (status),
-      .request__data_bytes      (data_bytes),
-      .request__answered        (answered_i),
-      .request__lingers         (lingers),
-      .agents__lane             (lane),
-      .agents__access           (access),
-      .agents__write            (write),
-      .agents__region           (region),
-      .agents__index            (index),
-      .agents__word             (word),
-      .agents__done             (done_i),
-      .agents__read             (read_i),
-      .agents__run              (run),
-      .agents__steps            (run_steps),
-      .agents__stop             (stop),
-      .agents__busy             (busy_i),
-      .agents__silent           (silent_i),
-      .agents__silent_agent     (silent_agent_i),
-      .data__payload            (data),
-      .data__valid              (data_valid),
-      .data__ready              (data_ready_i)
+      .request__spent(request__left == '0),
+      .*
   );
 
   // --- The reference: what is still to do ---------------------------------------------------------------
@@ -121,34 +100,34 @@ module handler_proof (
   logic [1:0] bytes_q;
   logic [31:0] word_q;
   logic no_word;
-  assign takes = byte_valid_i && byte_ready;
+  assign takes = request__payload__valid && request__payload__ready;
 
   assign no_word = walk.region > 8'd5 || walk.run == '0 ||
-      (32'(walk.lane) >= Lanes && !(kind == STORE && walk.lane == 8'd255));
+      (32'(walk.lane) >= Lanes && !(request__type == STORE && walk.lane == 8'd255));
   always_comb begin
     verdict = OK;
-    if (kind == RUN) begin
+    if (request__type == RUN) begin
       if (job_q) verdict = BUSY;
       else if (steps == '0 || steps[63:48] != '0) verdict = OUT_OF_RANGE;
     end else begin
-      if (kind == STORE && 32'(left) != 4 * 32'(walk.count)) verdict = BAD_LENGTH;
-      else if (job_q && !(kind == FETCH && walk.region == 8'd2)) verdict = BUSY;
+      if (request__type == STORE && 32'(request__left) != 4 * 32'(walk.count)) verdict = BAD_LENGTH;
+      else if (job_q && !(request__type == FETCH && walk.region == 8'd2)) verdict = BUSY;
       else if (no_word) verdict = OUT_OF_RANGE;
-      else if (kind == FETCH && (walk.count == '0 || walk.count > MOST_WORDS))
+      else if (request__type == FETCH && (walk.count == '0 || walk.count > MOST_WORDS))
         verdict = OUT_OF_RANGE;
     end
   end
 
   logic last_byte, accessed, new_row;
   assign last_byte = bytes_q == 2'd3;
-  assign accessed  = done_i && (doing_q == Stores || doing_q == Fetches);
+  assign accessed  = agents__done && (doing_q == Stores || doing_q == Fetches);
   assign new_row   = 9'(column_q) + 9'd1 == 9'(walk.run);
 
-  always_ff @(posedge clk_i) begin
-    type_q <= kind;
-    arguments_q <= arguments;
-    left_q <= left - 11'(takes);
-    job_q <= busy_i;
+  always_ff @(posedge clk) begin
+    type_q <= request__type;
+    arguments_q <= request__fields;
+    left_q <= request__left - 11'(takes);
+    job_q <= agents__busy;
 
     if (accessed) begin
       words_q  <= words_q - 1'b1;
@@ -159,49 +138,50 @@ module handler_proof (
       Compares: doing_q <= Judges;
       Judges: begin
         verdict_q <= verdict;
-        doing_q   <= kind == STORE && verdict == OK ? Collects : Rests;
+        doing_q   <= request__type == STORE && verdict == OK ? Collects : Rests;
         words_q   <= walk.count;
         column_q  <= '0;
         row_q     <= walk.index[29:0];
         bytes_q   <= '0;
       end
       Collects:
-      if (byte_valid_i) begin
-        word_q  <= {byte_i, word_q[31:8]};
+      if (request__payload__valid) begin
+        word_q  <= {request__payload__payload, word_q[31:8]};
         bytes_q <= bytes_q + 1'b1;
         if (last_byte) doing_q <= Stores;
       end
-      Stores:   if (done_i) doing_q <= words_q == 16'd1 ? Rests : Collects;
+      Stores:   if (agents__done) doing_q <= words_q == 16'd1 ? Rests : Collects;
       Fetches:
-      if (done_i) begin
-        word_q  <= read_i;
+      if (agents__done) begin
+        word_q  <= agents__read;
         bytes_q <= '0;
         doing_q <= Sends;
       end
       Sends:
-      if (data_ready_i) begin
+      if (data__ready) begin
         word_q  <= word_q >> 8;
         bytes_q <= bytes_q + 1'b1;
-        if (last_byte) doing_q <= kind == FETCH && words_q != '0 ? Fetches : Rests;
+        if (last_byte) doing_q <= request__type == FETCH && words_q != '0 ? Fetches : Rests;
       end
       default: begin
-        if (starts) begin
+        if (request__start) begin
           unanswered_q <= 1'b1;
           verdict_q <= OK;
-          if (kind inside {STORE, FETCH, RUN}) doing_q <= Compares;
+          if (request__type inside {STORE, FETCH, RUN}) doing_q <= Compares;
         end
-        if (answered_i) begin
+        if (request__answered) begin
           unanswered_q <= 1'b0;
-          if (kind == FETCH) doing_q <= Fetches;
-          if (kind == PROGRESS) begin
-            word_q  <= busy_i ? 32'd1 : silent_i ? 32'({4'h8, silent_agent_i}) : '0;
+          if (request__type == FETCH) doing_q <= Fetches;
+          if (request__type == PROGRESS) begin
+            word_q  <= agents__busy ? 32'd1 : agents__silent ? 32'({4'h8, agents__silent_agent}) :
+                '0;
             bytes_q <= 2'd3;
             doing_q <= Sends;
           end
         end
       end
     endcase
-    if (rst_i) begin
+    if (rst) begin
       doing_q <= Rests;
       unanswered_q <= 1'b0;
     end
@@ -209,21 +189,23 @@ module handler_proof (
 
   // --- Assumed ------------------------------------------------------------------------------------------------
   logic past_q = 1'b0;
-  always_ff @(posedge clk_i) past_q <= 1'b1;
+  always_ff @(posedge clk) past_q <= 1'b1;
   always_comb begin
-    assume (past_q || rst_i);
-    assume (!starts || (doing_q == Rests && !answered_i && !unanswered_q));
-    assume (!starts || kind inside {STORE, FETCH, RUN, STOP, PROGRESS});
-    assume (!starts || kind != STORE || left != '0);
-    assume (!answered_i || (doing_q == Rests && unanswered_q && status == OK));
-    assume (!byte_valid_i || left != '0);
-    assume (!done_i || access);
+    assume (past_q || rst);
+    assume (!request__start || (doing_q == Rests && !request__answered && !unanswered_q));
+    assume (!request__start || request__type inside {STORE, FETCH, RUN, STOP, PROGRESS});
+    assume (!request__start || request__type != STORE || request__left != '0);
+    assume (!request__answered || (doing_q == Rests && unanswered_q && request__status == OK));
+    assume (!request__payload__valid || request__left != '0);
+    assume (!agents__done || agents__access);
   end
 
   // --- The theorem ----------------------------------------------------------------------------------------------
   logic accesses, walks, promised;  // promised: the answer to a FETCH is still to come
-  assign walks = doing_q inside {Collects, Stores, Fetches} || (doing_q == Sends && kind == FETCH);
-  assign promised = doing_q == Rests && unanswered_q && kind == FETCH && status == OK;
+  assign walks = doing_q inside {Collects, Stores, Fetches} ||
+      (doing_q == Sends && request__type == FETCH);
+  assign promised = doing_q == Rests && unanswered_q && request__type == FETCH &&
+      request__status == OK;
   assign accesses = doing_q == Stores || doing_q == Fetches;
   always_comb begin
     if (past_q) begin
@@ -238,13 +220,13 @@ module handler_proof (
       endcase
       Kind_L :
       assert (doing_q == Rests ||
-              (doing_q inside {Compares, Judges} && kind inside {STORE, FETCH, RUN}) ||
-              (doing_q inside {Collects, Stores} && kind == STORE) ||
-              (doing_q inside {Fetches, Sends} && kind == FETCH) ||
-              (doing_q == Sends && kind == PROGRESS));
+              (doing_q inside {Compares, Judges} && request__type inside {STORE, FETCH, RUN}) ||
+              (doing_q inside {Collects, Stores} && request__type == STORE) ||
+              (doing_q inside {Fetches, Sends} && request__type == FETCH) ||
+              (doing_q == Sends && request__type == PROGRESS));
       Left_L :
       assert (!(doing_q inside {Collects, Stores}) ||
-              32'(left) == 4 * 32'(words_q) - (doing_q == Stores ? 4 : 32'(bytes_q)));
+              32'(request__left) == 4 * 32'(words_q) - (doing_q == Stores ? 4 : 32'(bytes_q)));
       Column_L : assert (!walks || column_q < walk.run);
       Answered_L : assert (doing_q == Rests || unanswered_q == !(doing_q inside {Fetches, Sends}));
       Promise_L :
@@ -256,50 +238,59 @@ module handler_proof (
       Words_L : assert (!(doing_q inside {Collects, Stores, Fetches}) || words_q != '0);
       Fetched_L :
       assert (!(doing_q inside {Fetches, Sends}) ||
-              u_handler.left == (kind == FETCH ? words_q + 16'(doing_q == Sends) : 16'd1));
+              u_handler.left == (request__type == FETCH ? words_q + 16'(doing_q == Sends) : 16'd1));
       Count_L :
-      assert (!(doing_q inside {Compares, Judges}) || kind == RUN || u_handler.left == walk.count);
+      assert (!(doing_q inside {Compares, Judges}) || request__type == RUN ||
+              u_handler.left == walk.count);
       Walk_L :
       assert (!walks ||
               (u_handler.in_run == column_q && u_handler.\$signal$39 == row_q &&
-               index == row_q + 30'(column_q)));
+               agents__index == row_q + 30'(column_q)));
       Begins_L :
-      assert (!(doing_q inside {Compares, Judges} || promised) || kind == RUN ||
+      assert (!(doing_q inside {Compares, Judges} || promised) || request__type == RUN ||
               (u_handler.in_run == '0 && u_handler.\$signal$39 == walk.index[29:0] &&
-               index == walk.index[29:0]));
+               agents__index == walk.index[29:0]));
       Bytes_L : assert (!(doing_q inside {Collects, Stores, Sends}) || u_handler.\byte == bytes_q);
       Word_L :
       assert (!(doing_q inside {Collects, Stores}) ||
-              (word ^ word_q) >> (doing_q == Stores ? 6'd0 : 6'd32 - 6'(bytes_q) * 6'd8) == '0);
+              (agents__word ^ word_q) >> (doing_q == Stores ? 6'd0 : 6'd32 - 6'(bytes_q) * 6'd8) ==
+                  '0);
       Sent_L :
-      assert (doing_q != Sends || (kind == FETCH ? word == word_q :
-                                   word[7:0] == word_q[7:0] && last_byte));
-      Ready_A : assert (byte_ready == (doing_q == Collects));
+      assert (doing_q != Sends || (request__type == FETCH ? agents__word == word_q :
+                                   agents__word[7:0] == word_q[7:0] && last_byte));
+      Ready_A : assert (request__payload__ready == (doing_q == Collects));
 
       // An access, a run or a stop is made if and only if the request says so.
-      Access_A : assert (access == accesses && (!access || write == (kind == STORE)));
+      Access_A :
+      assert (agents__access == accesses && (!agents__access ||
+                                             agents__write == (request__type == STORE)));
       Place_A :
-      assert (!access || (index == row_q + 30'(column_q) &&
-                          region == walk.region[2:0] && lane == walk.lane));
-      Stored_A : assert (!access || !write || word == word_q);
+      assert (!agents__access || (agents__index == row_q + 30'(column_q) &&
+                          agents__region == walk.region[2:0] && agents__lane == walk.lane));
+      Stored_A : assert (!agents__access || !agents__write || agents__word == word_q);
       Run_A :
-      assert (run == (doing_q == Judges && kind == RUN && verdict == OK) &&
-              (!run || run_steps == steps[47:0]));
-      Stop_A : assert (stop == (starts && kind == STOP));
+      assert (agents__run == (doing_q == Judges && request__type == RUN && verdict == OK) &&
+              (!agents__run || agents__steps == steps[47:0]));
+      Stop_A : assert (agents__stop == (request__start && request__type == STOP));
       Status_A :
-      assert (doing_q inside {Judges, Fetches, Sends} || !unanswered_q || status == verdict_q);
-      Answer_A : assert (data_valid == (doing_q == Sends) && (!data_valid || data == word_q[7:0]));
+      assert (doing_q inside {Judges, Fetches, Sends} || !unanswered_q ||
+              request__status == verdict_q);
+      Answer_A :
+      assert (data__valid == (doing_q == Sends) && (!data__valid || data__payload == word_q[7:0]));
       Promised_A :
-      assert (!(doing_q == Rests && unanswered_q && !starts && status == OK) ||
-              data_bytes == (kind == FETCH ? 11'(4 * walk.count) : 11'(kind == PROGRESS)));
+      assert (!(doing_q == Rests && unanswered_q && !request__start && request__status == OK) ||
+              request__data_bytes == (request__type == FETCH ? 11'(4 * walk.count) :
+                                      11'(request__type == PROGRESS)));
       Busy_A :
-      assert (handler_busy == (doing_q inside {Compares, Judges, Collects, Stores}) && !lingers);
+      assert (request__busy == (doing_q inside {Compares, Judges, Collects, Stores}) &&
+              !request__lingers);
     end
     Fetched_C :
-    cover (doing_q == Sends && kind == FETCH && words_q == '0 && row_q != walk.index[29:0]);
-    Stored_C : cover (doing_q == Stores && words_q == 16'd1 && walk.count == 16'd2 && done_i);
-    Refused_C : cover (doing_q == Rests && unanswered_q && status == BAD_LENGTH);
-    Run_C : cover (run && run_steps == '1);
+    cover (doing_q == Sends && request__type == FETCH && words_q == '0 &&
+           row_q != walk.index[29:0]);
+    Stored_C : cover (doing_q == Stores && words_q == 16'd1 && walk.count == 16'd2 && agents__done);
+    Refused_C : cover (doing_q == Rests && unanswered_q && request__status == BAD_LENGTH);
+    Run_C : cover (agents__run && agents__steps == '1);
   end
 
 endmodule

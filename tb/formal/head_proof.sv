@@ -14,18 +14,18 @@ module head_proof #(
     parameter int unsigned Lanes = 5,
     parameter int unsigned IndexMask = 30'h00c7c7ff
 ) (
-    input logic clk_i,
-    input logic rst_i,
+    input logic clk,
+    input logic rst,
 
-    input logic [7:0] lane_i,
-    input logic access_i,
-    input logic write_i,
-    input logic [2:0] region_i,
-    input logic [29:0] index_i,
-    input logic [31:0] word_i,
-    input logic run_i,
-    input logic [47:0] steps_i,
-    input logic stop_i,
+    input logic [7:0] agents__lane,
+    input logic agents__access,
+    input logic agents__write,
+    input logic [2:0] agents__region,
+    input logic [29:0] agents__index,
+    input logic [31:0] agents__word,
+    input logic agents__run,
+    input logic [47:0] agents__steps,
+    input logic agents__stop,
     input logic data_i,
     input logic pending_i,
     input logic busy_i
@@ -41,29 +41,15 @@ module head_proof #(
     logic data;
   } down_t;
 
-  logic done, busy;
-  logic [31:0] read;
+  logic agents__done, agents__busy;
+  logic [31:0] agents__read;
   down_t down;
   chain_head u_head (
-      .clk                 (clk_i),
-      .rst                 (rst_i),
-      .agents__lane        (lane_i),
-      .agents__access      (access_i),
-      .agents__write       (write_i),
-      .agents__region      (region_i),
-      .agents__index       (index_i),
-      .agents__word        (word_i),
-      .agents__done        (done),
-      .agents__read        (read),
-      .agents__run         (run_i),
-      .agents__steps       (steps_i),
-      .agents__stop        (stop_i),
-      .agents__busy        (busy),
-      .agents__silent      (),
+      .agents__silent(),
       .agents__silent_agent(),
-      .reset               (),
-      .down                (down),
-      .up                  ({busy_i, pending_i, data_i})
+      .reset(),
+      .up({busy_i, pending_i, data_i}),
+      .*
   );
 
   // --- What the head is about to send -----------------------------------------------------------------
@@ -95,21 +81,21 @@ module head_proof #(
   what_e what_q;
   assign begins = run_q || stop_q || access_now_q;
   assign job = what_q inside {Run, Stop};
-  assign to_all = job || lane_i == ALL;
+  assign to_all = job || agents__lane == ALL;
 
   logic [FrameBits-1:0] access, full;
   always_comb begin
     int unsigned place;
     access = '0;
-    access[3:0] = {region_i, write_i};
+    access[3:0] = {agents__region, agents__write};
     place = 4;
     for (int unsigned n = 0; n < 30; n++) begin
       if (IndexMask[n]) begin
-        access[place] = index_i[n];
+        access[place] = agents__index[n];
         place++;
       end
     end
-    access[FrameBits-1-:32] = word_i;
+    access[FrameBits-1-:32] = agents__word;
     case (what_q)
       Access: full = access;
       Ask: full = FrameBits'(4'b1110) << (FrameBits - 32);
@@ -120,7 +106,7 @@ module head_proof #(
 
   // The bits of the frame that were sent before this clock, and in this clock too.
   logic [6:0] zeros, length, position_q, position;
-  assign zeros = to_all ? '0 : 7'(lane_i);
+  assign zeros = to_all ? '0 : 7'(agents__lane);
   assign length = what_q == Ask ? 7'd32 : 7'(FrameBits);
   assign position = position_q + 7'(down.valid);
 
@@ -128,43 +114,45 @@ module head_proof #(
   logic [ 5:0] heard_q;
   logic [1:0] waited_q, sent_q;
   logic [1:0] frames_q;  // of this access
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk) begin
     past_q <= 1'b1;
-    reset_q <= rst_i;
-    run_q <= run_i && !rst_i;
-    run_age_q <= run_i ? '0 : run_age_q + 2'(run_age_q != 2'd3);
-    if (run_i) steps_q <= steps_i;
-    stop_q <= !rst_i && (stop_i || (stop_q && !(at.idle && !run_q)));
-    access_now_q <= access_i && !done && !rst_i;
+    reset_q <= rst;
+    run_q <= agents__run && !rst;
+    run_age_q <= agents__run ? '0 : run_age_q + 2'(run_age_q != 2'd3);
+    if (agents__run) steps_q <= agents__steps;
+    stop_q <= !rst && (agents__stop || (stop_q && !(at.idle && !run_q)));
+    access_now_q <= agents__access && !agents__done && !rst;
     if (at.idle) what_q <= run_q ? Run : stop_q ? Stop : Access;
     if (at.fetch) what_q <= Ask;
-    position_q <= down.valid && !rst_i ? position_q + 1'b1 : '0;
+    position_q <= down.valid && !rst ? position_q + 1'b1 : '0;
     came_q <= {came_q[34:0], data_i};
     heard_q <= what_q != Ask || at.fetch ? '0 : heard_q + 6'(heard_q != 6'd35 && !at.done);
-    serves_q <= !rst_i && (at.idle ? begins : serves_q && !at.told);
+    serves_q <= !rst && (at.idle ? begins : serves_q && !at.told);
     begins_q <= at.idle && begins;
     due_q <= run_q ? Run : stop_q ? Stop : Access;
-    done_q <= done;
+    done_q <= agents__done;
     waited_q <= !at.waits ? '0 : waited_q + 2'(waited_q != 2'd2);
     sent_q <= {sent_q[0], down.valid};
-    frames_q <= !access_i || done || rst_i ? '0 : frames_q + 2'((at.begins || at.fetch) && !job);
+    frames_q <= !agents__access || agents__done ||
+        rst ? '0 : frames_q + 2'((at.begins || at.fetch) && !job);
   end
 
   // --- Assumed ----------------------------------------------------------------------------------------
   logic held_q;
   logic [75:0] fields_q, fields;
-  assign fields = 76'({lane_i, write_i, region_i, index_i, word_i});
-  always_ff @(posedge clk_i) begin
-    held_q   <= access_i && !done && !rst_i;
+  assign fields = 76'({agents__lane, agents__write, agents__region, agents__index, agents__word});
+  always_ff @(posedge clk) begin
+    held_q   <= agents__access && !agents__done && !rst;
     fields_q <= fields;
   end
   always_comb begin
-    assume (past_q || rst_i);
-    assume (!held_q || (access_i && fields == fields_q));
-    assume (!access_i || 32'(lane_i) < Lanes || (lane_i == ALL && write_i));
-    assume (!run_i || (at.idle && !access_i && !access_now_q && !stop_i && !stop_q && !run_q));
-    assume (!run_q || (!access_i && !stop_i));
-    assume (run_age_q == 2'd3 || run_i || steps_i == steps_q);
+    assume (past_q || rst);
+    assume (!held_q || (agents__access && fields == fields_q));
+    assume (!agents__access || 32'(agents__lane) < Lanes || (agents__lane == ALL && agents__write));
+    assume (!agents__run || (at.idle && !agents__access && !access_now_q && !agents__stop &&
+                             !stop_q && !run_q));
+    assume (!run_q || (!agents__access && !agents__stop));
+    assume (run_age_q == 2'd3 || agents__run || agents__steps == steps_q);
     assume (!(down.valid || sent_q[0]) || pending_i);
   end
 
@@ -181,7 +169,7 @@ module head_proof #(
 
   // The clock, so that a cover is looked for only where it can be if nothing waits for anything.
   logic [6:0] clock_q = '0;
-  always_ff @(posedge clk_i) clock_q <= clock_q + 1'b1;
+  always_ff @(posedge clk) clock_q <= clock_q + 1'b1;
 
   always_comb begin
     if (past_q) begin
@@ -200,12 +188,14 @@ module head_proof #(
       Job_L : assert (at.idle || u_head.\$signal$28 == (job || !serves_q));
       Held_L : assert (!(serves_q && !job) || held_q);
       All_L : assert (!serves_q || at.begins || u_head.\$signal$35 == to_all);
-      Reads_L : assert (at.idle || at.begins || u_head.reads == (serves_q && !job && !write_i));
-      Ask_L : assert (!(serves_q && what_q == Ask) || (!write_i && !at.begins && !at.fetch));
-      Fetch_L : assert (!at.fetch || (what_q == Access && !write_i));
+      Reads_L :
+      assert (at.idle || at.begins || u_head.reads == (serves_q && !job && !agents__write));
+      Ask_L : assert (!(serves_q && what_q == Ask) || (!agents__write && !at.begins && !at.fetch));
+      Fetch_L : assert (!at.fetch || (what_q == Access && !agents__write));
       Ahead_L :
       assert (!(serves_q && !job) ||
-              (u_head.for_all == (lane_i == ALL) && u_head.\$like == 4'(lane_i - 1'b1)));
+              (u_head.for_all == (agents__lane == ALL) &&
+               u_head.\$like == 4'(agents__lane - 1'b1)));
       Address_L :
       assert (!at.address || (position <= zeros && down.valid == (position != '0) &&
               u_head.\before == 4'(zeros - 1'b1 - position) && u_head.left == length - 7'd2));
@@ -219,7 +209,7 @@ module head_proof #(
       Waited_L : assert (waited_q <= 2'd2 && (waited_q != 2'd1 || !serves_q || sent_q[0]));
       Behind_L : assert (!at.waits || position == (serves_q && waited_q != 2'd2 ? ends_at : '0));
       Rests_L : assert (at.address || at.send || at.waits || (!down.valid && position_q == '0));
-      DoneAt_L : assert (done == (at.told && serves_q && !job));
+      DoneAt_L : assert (agents__done == (at.told && serves_q && !job));
       Frames_L :
       assert (frames_q == (!serves_q || job || at.begins ? 2'd0 : what_q == Ask ? 2'd2 : 2'd1));
       Heard_L :
@@ -240,14 +230,16 @@ module head_proof #(
       Whole_A : assert (down.valid || position_q == '0 || position_q == ends_at);
       Begins_A : assert (at.begins == (begins_q && !reset_q) && (!at.begins || what_q == due_q));
       Done_A :
-      assert (!done || (access_i && frames_q == (write_i ? 2'd1 : 2'd2) && !down.valid && !done_q));
-      Read_A : assert (!done || write_i || read == came_q[35:4]);
-      Busy_A : assert (!(run_q || (serves_q && what_q == Run)) || busy);
+      assert (!agents__done || (agents__access && frames_q == (agents__write ? 2'd1 : 2'd2) &&
+                                !down.valid && !done_q));
+      Read_A : assert (!agents__done || agents__write || agents__read == came_q[35:4]);
+      Busy_A : assert (!(run_q || (serves_q && what_q == Run)) || agents__busy);
     end
-    All_C : cover (clock_q == 7'd71 && done && lane_i == ALL);
+    All_C : cover (clock_q == 7'd71 && agents__done && agents__lane == ALL);
     Run_C : cover (clock_q == 7'd71 && at.done && serves_q && what_q == Run && steps_q == '1);
     Read_C :
-    cover (clock_q == 7'd115 && done && !write_i && read == 32'h12345678 && lane_i == 8'd3);
+    cover (clock_q == 7'd115 && agents__done && !agents__write && agents__read == 32'h12345678 &&
+           agents__lane == 8'd3);
   end
 
 endmodule

@@ -44,12 +44,11 @@ module order_proof
       .Agents(Agents),
       .Slots (Slots)
   ) u_slots (
-      .clk_i,
-      .rst_i,
       .agent_o(agent_i),
       .live_o (live_i),
       .turn_o (turn),
-      .wakes_o(wakes)
+      .wakes_o(wakes),
+      .*
   );
 
   logic s10_acts_o, s11_more_o, left_o;

@@ -15,17 +15,17 @@ module records_proof #(
     parameter int unsigned Actions = 3,
     parameter int unsigned Width   = 13
 ) (
-    input logic clk_i,
-    input logic rst_i,
+    input logic clk,
+    input logic rst,
 
-    input logic start_i,
-    input logic coded_i,
-    input logic byte_valid_i,
-    input logic [7:0] byte_i,
-    input logic take_i,
-    input logic write_i,
-    input logic [7:0] write_code_i,
-    input logic [Width-1:0] write_value_i
+    input logic records__start,
+    input logic records__coded,
+    input logic records__bytes__valid,
+    input logic [7:0] records__bytes__payload,
+    input logic transitions__ready,
+    input logic rewards__write,
+    input logic [7:0] rewards__code,
+    input logic [Width-1:0] rewards__value
 );
 
   localparam int unsigned StateBits = $clog2(States);
@@ -48,33 +48,17 @@ module records_proof #(
     transition_t of;
   } decoded_t;
 
-  logic ready, busy, partial, illegal, valid;
-  transition_t offered;
-  record_decoder u_decoder (
-      .clk                    (clk_i),
-      .rst                    (rst_i),
-      .records__start         (start_i),
-      .records__coded         (coded_i),
-      .records__bytes__payload(byte_i),
-      .records__bytes__valid  (byte_valid_i),
-      .records__bytes__ready  (ready),
-      .records__busy          (busy),
-      .records__partial       (partial),
-      .records__illegal       (illegal),
-      .transitions__payload   (offered),
-      .transitions__valid     (valid),
-      .transitions__ready     (take_i),
-      .rewards__write         (write_i),
-      .rewards__code          (write_code_i),
-      .rewards__value         (write_value_i)
-  );
+  logic
+      records__bytes__ready, records__busy, records__partial, records__illegal, transitions__valid;
+  transition_t transitions__payload;
+  record_decoder u_decoder (.*);
 
   // --- The reward of one code, which may be any -------------------------------------------------------
   logic [7:0] seen;
   logic [Width-1:0] reward_q = '0;
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk) begin
     seen <= seen;
-    if (write_i && write_code_i == seen) reward_q <= write_value_i;
+    if (rewards__write && rewards__code == seen) reward_q <= rewards__value;
   end
 
   // --- What the bytes say -----------------------------------------------------------------------------
@@ -103,22 +87,22 @@ module records_proof #(
   logic [Most-1:0] bits_q, bits;
   logic [StateBits-1:0] from_q;
   decoded_t new_one;
-  assign takes = byte_valid_i && ready;
+  assign takes = records__bytes__valid && records__bytes__ready;
   always_comb begin
     bits = bits_q;
-    bits[8*bytes_q+:8] = byte_i;
+    bits[8*bytes_q+:8] = records__bytes__payload;
   end
-  assign whole   = takes && !dead_q && 32'(bytes_q) + 1 == bytes_of(coded_i, bits[0]);
-  assign new_one = decode(bits, coded_i, first_q, from_q, seen, reward_q);
+  assign whole   = takes && !dead_q && 32'(bytes_q) + 1 == bytes_of(records__coded, bits[0]);
+  assign new_one = decode(bits, records__coded, first_q, from_q, seen, reward_q);
 
   // --- The queue --------------------------------------------------------------------------------------
   decoded_t [2:0] queue_q;
   logic [1:0] length_q, behind;
   logic pops, pushes;
-  assign pops   = valid && take_i;
+  assign pops   = transitions__valid && transitions__ready;
   assign pushes = whole && new_one.legal;
   assign behind = length_q - 2'(pops);
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk) begin
     past_q <= 1'b1;
     if (pops) queue_q <= queue_q >> $bits(decoded_t);
     if (pushes) queue_q[behind] <= new_one;
@@ -132,12 +116,12 @@ module records_proof #(
       from_q  <= new_one.of.next_state;
       dead_q  <= !new_one.legal;
     end
-    if (start_i || rst_i) begin
+    if (records__start || rst) begin
       bytes_q <= '0;
       first_q <= 1'b1;
       dead_q  <= 1'b0;
     end
-    if (rst_i) begin
+    if (rst) begin
       length_q <= '0;
       first_q  <= 1'b0;  // the decoder takes no byte before a start
     end
@@ -145,16 +129,16 @@ module records_proof #(
 
   // --- Assumed ----------------------------------------------------------------------------------------
   logic coded_q, ready_q, started_q;
-  always_ff @(posedge clk_i) begin
-    coded_q   <= coded_i;
-    started_q <= !rst_i && (started_q || start_i);
+  always_ff @(posedge clk) begin
+    coded_q   <= records__coded;
+    started_q <= !rst && (started_q || records__start);
   end
   always_comb begin
-    assume (past_q || rst_i);
-    assume (!start_i || (!busy && !byte_valid_i));
-    assume (!byte_valid_i || started_q);
-    assume (!started_q || start_i || coded_i == coded_q);
-    assume (!write_i || (!busy && !byte_valid_i));
+    assume (past_q || rst);
+    assume (!records__start || (!records__busy && !records__bytes__valid));
+    assume (!records__bytes__valid || started_q);
+    assume (!started_q || records__start || records__coded == coded_q);
+    assume (!rewards__write || (!records__busy && !records__bytes__valid));
   end
 
   // --- For the induction ------------------------------------------------------------------------------
@@ -166,7 +150,7 @@ module records_proof #(
   assign has_fields = u_decoder.\$signal$21 ;
   assign in_record = decode(
       u_decoder.record,
-      coded_i,
+      records__coded,
       u_decoder.first,
       u_decoder.fields[ActionBits+:StateBits],
       seen,
@@ -179,10 +163,10 @@ module records_proof #(
     in_fields.legal = !u_decoder.s1_illegal && 32'(in_fields.of.action) < Actions &&
         32'(in_fields.of.state) < States && 32'(in_fields.of.next_state) < States;
   end
-  assign fields_end = illegal || (has_fields && !in_fields.legal);
+  assign fields_end = records__illegal || (has_fields && !in_fields.legal);
   assign record_ends = fields_end || (has_record && !in_record.legal);
-  assign n_fields = 2'(valid);
-  assign n_record = 2'(valid) + 2'(has_fields && !fields_end);
+  assign n_fields = 2'(transitions__valid);
+  assign n_record = 2'(transitions__valid) + 2'(has_fields && !fields_end);
 
   function automatic logic same(decoded_t expected, transition_t found);
     transition_t of;
@@ -197,25 +181,25 @@ module records_proof #(
   logic waits, taken_q;
   logic [1:0] stall_q;
   transition_t taken_one_q;
-  assign waits = !busy || takes || (valid && !take_i) || pops;
-  always_ff @(posedge clk_i) begin
-    stall_q <= waits || rst_i ? '0 : stall_q + 1'b1;
-    taken_q <= valid && !rst_i;
-    taken_one_q <= offered;
+  assign waits = !records__busy || takes || (transitions__valid && !transitions__ready) || pops;
+  always_ff @(posedge clk) begin
+    stall_q <= waits || rst ? '0 : stall_q + 1'b1;
+    taken_q <= transitions__valid && !rst;
+    taken_one_q <= transitions__payload;
   end
 
   always_comb begin
     if (past_q) begin
       Table_L : assert (u_decoder.rewards[seen] == reward_q);
       Length_L : assert (length_q == n_record + 2'(has_record && !record_ends));
-      Offer_L : assert (!valid || same(queue_q[0], offered));
+      Offer_L : assert (!transitions__valid || same(queue_q[0], transitions__payload));
       Fields_L : assert (!has_fields || fields_end || same(queue_q[n_fields], in_fields.of));
       Record_L :
       assert (!has_record || record_ends || (queue_q[n_record].unknown == in_record.unknown && same(
           queue_q[n_record], in_record.of
       )));
       Dead_L : assert (dead_q == record_ends);
-      Kind_L : assert (!has_fields || u_decoder.\$signal$34 == coded_i);
+      Kind_L : assert (!has_fields || u_decoder.\$signal$34 == records__coded);
       First_L : assert (!started_q || dead_q || (first_q == (!has_record && u_decoder.first)));
       From_L :
       assert (dead_q || !started_q || first_q ||
@@ -223,29 +207,36 @@ module records_proof #(
                          u_decoder.fields[ActionBits+:StateBits]));
       Bytes_L : assert (dead_q || (u_decoder.count == bytes_q && (bytes_q == '0 || !has_record)));
       Whole_L :
-      assert (dead_q || start_i || bytes_q == '0 || 32'(bytes_q) < bytes_of(coded_i, bits_q[0]));
+      assert (dead_q || records__start || bytes_q == '0 || 32'(bytes_q) < bytes_of(
+          records__coded, bits_q[0]
+      ));
       Bits_L : assert (dead_q || ((bits_q ^ u_decoder.record) & mask) == '0);
       Started_L :
-      assert (started_q || (!has_record && !has_fields && !valid && bytes_q == '0 && !dead_q));
+      assert (started_q || (!has_record && !has_fields && !transitions__valid && bytes_q == '0 &&
+                            !dead_q));
 
       Stall_L : assert (stall_q <= (has_record ? 2'd0 : has_fields ? 2'd1 : 2'd2));
 
       // --- The theorem --------------------------------------------------------------------------------
-      Due_A : assert (!valid || length_q != '0);
-      Same_A : assert (!valid || same(queue_q[0], offered));
+      Due_A : assert (!transitions__valid || length_q != '0);
+      Same_A : assert (!transitions__valid || same(queue_q[0], transitions__payload));
       Legal_A :
-      assert (!valid || (32'(offered.action) < Actions && 32'(offered.state) < States &&
-                         32'(offered.next_state) < States));
-      All_A : assert (busy || length_q == '0);
-      Illegal_A : assert (busy || illegal == dead_q);
-      Partial_A : assert (busy || illegal || partial == (bytes_q != '0));
-      Stays_A : assert (!taken_q || offered == taken_one_q);
+      assert (!transitions__valid || (32'(transitions__payload.action) < Actions &&
+                                      32'(transitions__payload.state) < States &&
+                         32'(transitions__payload.next_state) < States));
+      All_A : assert (records__busy || length_q == '0);
+      Illegal_A : assert (records__busy || records__illegal == dead_q);
+      Partial_A : assert (records__busy || records__illegal || records__partial == (bytes_q != '0));
+      Stays_A : assert (!taken_q || transitions__payload == taken_one_q);
       Live_A : assert (stall_q < 2'd3);
     end
-    Full_C : cover (valid && has_fields && has_record && coded_i && !offered.terminated);
-    Illegal_C : cover (!busy && dead_q && from_q == '1 && partial);
+    Full_C :
+    cover (transitions__valid && has_fields && has_record && records__coded &&
+           !transitions__payload.terminated);
+    Illegal_C : cover (!records__busy && dead_q && from_q == '1 && records__partial);
     Raw_C :
-    cover (length_q == 2'd2 && !coded_i && queue_q[1].of.reward[Width-1] && !first_q && pops);
+    cover (length_q == 2'd2 && !records__coded && queue_q[1].of.reward[Width-1] && !first_q &&
+           pops);
   end
 
 endmodule

@@ -7,8 +7,8 @@
 //             HELLO its execution, and one answer at any time. Power-up is a reset; another may come at any time.
 
 module session_proof (
-    input logic        clk_i,
-    input logic        rst_i,
+    input logic        clk,
+    input logic        rst,
     input logic        begins_i,
     input logic        ends_i,
     input logic [31:0] epoch_i,
@@ -16,7 +16,7 @@ module session_proof (
     input logic        is_hello_i,
     input logic        repeatable_i,
     input logic [31:0] nonce_i,
-    input logic [ 2:0] status_i
+    input logic [ 2:0] status
 );
 
   localparam logic [2:0] Ok = 3'd0, Duplicate = 3'd1, Gap = 3'd2, Stale = 3'd3;
@@ -29,7 +29,7 @@ module session_proof (
   assign finish = phase_q == 4'd12 && ends_i;
   assign greet  = phase_q == 4'd9 && is_hello_q;
 
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk) begin
     if (phase_q == 0) begin
       epoch_q <= epoch_i;
       seq_q <= seq_i;
@@ -40,29 +40,22 @@ module session_proof (
     end else if (ends_i) begin
       phase_q <= '0;
     end
-    if (rst_i) phase_q <= '0;
+    if (rst) phase_q <= '0;
   end
 
   logic [31:0] epoch;
   logic [15:0] expected;
   logic [ 2:0] verdict;
   session u_session (
-      .clk         (clk_i),
-      .rst         (rst_i),
-      .compare     (phase_q >= 4'd1 && phase_q <= 4'd4),
-      .position    (2'(phase_q - 4'd1)),
-      .\byte       (8'(epoch_q >> 8 * 2'(phase_q - 4'd1))),
-      .judge       (phase_q == 4'd5),
-      .seq         (seq_q),
-      .is_hello    (is_hello_q),
-      .repeatable  (repeatable_q),
-      .verdict     (verdict),
-      .greet       (greet),
-      .greet_nonce (nonce_q),
-      .finish      (finish),
-      .status      (status_i),
-      .epoch       (epoch),
-      .expected    (expected)
+      .compare(phase_q >= 4'd1 && phase_q <= 4'd4),
+      .position(2'(phase_q - 4'd1)),
+      .\byte (8'(epoch_q >> 8 * 2'(phase_q - 4'd1))),
+      .judge(phase_q == 4'd5),
+      .seq(seq_q),
+      .is_hello(is_hello_q),
+      .repeatable(repeatable_q),
+      .greet_nonce(nonce_q),
+      .*
   );
 
   // The session as docs/link.md defines it.
@@ -76,9 +69,9 @@ module session_proof (
   assign in_turn = seq_q == next_q;
   assign carries_out = !is_hello_q && mine && refused_q == Ok && in_turn;
 
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk) begin
     past_q <= 1'b1;
-    greeted_q <= greet && !rst_i && !(open_q && nonce_q == session_nonce_q);
+    greeted_q <= greet && !rst && !(open_q && nonce_q == session_nonce_q);
     if (greeted_q) begin
       open_q <= 1'b1;
       session_nonce_q <= nonce_q;
@@ -86,8 +79,8 @@ module session_proof (
       refused_q <= Ok;
     end
     if (finish && carries_out) next_q <= next_q + 1'b1;
-    if (finish && !is_hello_q && mine && refused_q == Ok && status_i > Stale) refused_q <= status_i;
-    if (rst_i) begin
+    if (finish && !is_hello_q && mine && refused_q == Ok && status > Stale) refused_q <= status;
+    if (rst) begin
       open_q <= 1'b0;
       greeted_q <= 1'b0;
       next_q <= '0;
@@ -96,7 +89,7 @@ module session_proof (
   end
 
   always_comb begin
-    assume (past_q || rst_i);
+    assume (past_q || rst);
     if (past_q) begin
       Phase_L : assert (phase_q <= 4'd12 && (refused_q == Ok || refused_q > Stale));
       Open_L : assert (u_session.open_ == open_q);

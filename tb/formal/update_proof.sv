@@ -69,15 +69,14 @@ module update_proof #(
   updated_value #(
       .Width(Width)
   ) u_value (
-      .alpha_i,
-      .kappa_i,
       .entry_i     (entry),
       .reward_i    (reward),
       .max_i       (max),
       .terminated_i(terminated),
       .bias_i      (bias),
       .value_o     (value),
-      .saturated_o (saturated)
+      .saturated_o (saturated),
+      .*
   );
 
   logic past_q = 1'b0;

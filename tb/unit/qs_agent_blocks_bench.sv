@@ -102,12 +102,10 @@ module qs_agent_blocks_bench
       .Agents(Agents),
       .Slots (Slots)
   ) u_slots (
-      .clk_i,
-      .rst_i,
       .agent_o(agent),
       .live_o (live),
       .turn_o (turn),
-      .wakes_o
+      .*
   );
 
   assign agent_o = agent;
@@ -118,8 +116,6 @@ module qs_agent_blocks_bench
   qs_draw #(
       .Agents(Agents)
   ) u_draw (
-      .clk_i,
-      .rst_i,
       .s1_agent_i   (agent[1]),
       .s2_advance_i (draw_advance_i),
       .s3_agent_i   (agent[3]),
@@ -129,7 +125,8 @@ module qs_agent_blocks_bench
       .s2_word_o    (draw_word_o),
       .s5_draw_o    (draw_o),
       .s6_rounding_o(draw_rounding_o),
-      .s6_table_o   (draw_table_o)
+      .s6_table_o   (draw_table_o),
+      .*
   );
 
   access_t epsilon_access;
@@ -148,8 +145,6 @@ module qs_agent_blocks_bench
       .Agents(Agents),
       .Slots (Slots)
   ) u_epsilon (
-      .clk_i,
-      .rst_i,
       .agent_i     (agent),
       .access_i    (epsilon_access),
       .token_i     (epsilon_token),
@@ -157,15 +152,14 @@ module qs_agent_blocks_bench
       .s9_ended_i  (epsilon_ended_i),
       .s10_acts_i  (1'b1),
       .s5_epsilon_o(epsilon_o),
-      .s9_count_o  (epsilon_count_o)
+      .s9_count_o  (epsilon_count_o),
+      .*
   );
 
   qs_agent_budget #(
       .Agents(Agents),
       .Slots (Slots)
   ) u_budget (
-      .clk_i,
-      .rst_i,
       .run_i       (budget_run_i),
       .run_steps_i (budget_steps_i),
       .turn_i      (turn),
@@ -174,7 +168,8 @@ module qs_agent_blocks_bench
       .s9_stepped_i(budget_stepped_i),
       .begins_o    (budget_begins_o),
       .s11_more_o  (budget_more_o),
-      .left_o      (budget_left_o)
+      .left_o      (budget_left_o),
+      .*
   );
   assign budget_rest_o = u_budget.rest_q;
 
@@ -225,16 +220,13 @@ module qs_agent_blocks_bench
   qs_agent_bus #(
       .Length(BusLength)
   ) u_bus (
-      .clk_i,
-      .rst_i,
-      .bus_valid_i,
       .bus_i         (request),
-      .bus_done_o,
       .agent_i       (agent[0]),
       .live_i        (live[0]),
       .counter_done_i(bus_counted_i),
       .access_o      (access),
-      .token_o       (bus_token_o)
+      .token_o       (bus_token_o),
+      .*
   );
 
   qs_agent_ram #(

@@ -51,16 +51,11 @@ module qs_agent_choice_bench
         .Width    (Width),
         .Algorithm(k)
     ) u_choice (
-        .clk_i,
-        .rst_i,
         .rows_i  (rows_i[Tables-1:0]),
-        .pick_i,
-        .pick_action_i,
-        .number_i,
-        .threshold_i,
         .action_o(action_o[k]),
         .values_o(values),
-        .target_o(target_o[k])
+        .target_o(target_o[k]),
+        .*
     );
   end
 

@@ -41,13 +41,12 @@ module qs_max_tree_bench #(
         .Actions(Actions[k]),
         .Width  (Width)
     ) u_tree (
-        .clk_i,
-        .rst_i,
         .valid_i (valid[IndexBits:0]),
         .values_i(values_i[Actions[k]-1:0]),
         .mask_i  (mask_i[Actions[k]-1:0]),
         .value_o (value),
-        .index_o (index)
+        .index_o (index),
+        .*
     );
 
     assign value_o[k] = value;

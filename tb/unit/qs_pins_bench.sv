@@ -39,15 +39,6 @@ module qs_pins_bench #(
   logic [15:0] answer_reward;
 
   qstep_device u_device (
-      .clk,
-      .rst,
-      .rx_valid,
-      .rx_ready,
-      .rx_data,
-      .tx_valid,
-      .tx_ready,
-      .tx_data,
-      .divisor,
       .line_break('0),
       .build     ('0),
       .*

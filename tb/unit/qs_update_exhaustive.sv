@@ -55,17 +55,12 @@ module qs_update_exhaustive (
         .IndexBits(1),
         .LoopDepth(1)
     ) u_update (
-        .clk_i,
-        .rst_i,
         .valid_i      ({valid_q[1:0], !count_q[19]}),
-        .alpha_i,
-        .kappa_i,
         .reward_i     (count_q[15:8]),
         .entry_i      (late_q[7:0]),
         .max_i        ({late_q[10:8], 5'(m)}),
         .greedy_i     (1'b0),
         .terminated_i (1'b0),
-        .bias_i,
         .take_far_i   (1'b0),
         .join_far_i   (1'b0),
         .take_near_i  (1'b0),
@@ -75,7 +70,8 @@ module qs_update_exhaustive (
         .not_value_o  (unused_not_value),
         .max_o        (unused_max),
         .greedy_o     (unused_greedy),
-        .saturated_o  (unused_saturated)
+        .saturated_o  (unused_saturated),
+        .*
     );
 
     always_ff @(posedge clk_i) begin

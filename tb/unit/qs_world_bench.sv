@@ -56,19 +56,13 @@ module qs_world_bench
       .Outcomes(Outcomes),
       .Starts  (Starts)
   ) u_world (
-      .clk_i,
-      .world_write_i,
-      .start_write_i,
-      .index_i,
-      .data_i,
-      .state_i,
-      .action_i,
       .outcome_i    (draw_q),
       .start_i      (draw_q),
       .reward_o     (reward),
       .next_state_o (next_state),
       .terminated_o (terminated),
-      .start_state_o(start_state)
+      .start_state_o(start_state),
+      .*
   );
 
   always_ff @(posedge clk_i) begin
