@@ -61,17 +61,15 @@ def plant(folder: Path, file: str, old: str, new: str, extra: Iterable[Path] = (
     AssertionError
         The file does not hold the text exactly once: the fault no longer applies.
     """
-    return plant_all(folder, [(file, old, new)], extra)
+    return plant_all(folder, [Fault("", file, old, new, "", "")], extra)
 
 
-def plant_all(
-    folder: Path, faults: Iterable[tuple[str, str, str]], extra: Iterable[Path] = ()
-) -> Path:
-    """Do what :func:`plant` does for several faults (file, old text, new text) in one copy."""
+def plant_all(folder: Path, planted: Iterable[Fault], extra: Iterable[Path] = ()) -> Path:
+    """Do what :func:`plant` does for several faults in one copy."""
     for path in [*RTL.glob("*.sv*"), *extra]:
         shutil.copy(path, folder)
-    for file, old, new in faults:
-        plant_file(folder, folder / file, old, new)
+    for fault in planted:
+        plant_file(folder, folder / fault.file, fault.old, fault.new)
     return folder
 
 

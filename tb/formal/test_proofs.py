@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tb.bench import RTL
 from tb.formal import run, settle
 from tb.formal.proofs import FAST, PROOFS
 from tb.formal.trace import CLOCK_NS
@@ -102,6 +103,17 @@ def test_what_is_settled_is_kept_until_its_sources_change(
     assert run.main([QUICK.name]) == 0
     assert made == [QUICK.name, QUICK.name]
     assert "1 of 1 proofs settled" in capsys.readouterr().out
+
+
+def test_a_changed_comment_proves_nothing_anew(tmp_path: Path) -> None:
+    table = tmp_path / "qs_table.sv"
+    text = (RTL / table.name).read_text(encoding="utf-8")
+    proof = replace(PROOFS["table"], files=("qs_pkg.sv", str(table), "table_proof.sv"))
+    keys = []
+    for wrong in (text, f"// Another comment.\n{text}", text.replace("<= ram_q;", "<= 0;")):
+        table.write_text(wrong, encoding="utf-8")
+        keys.append(settle.key(proof))
+    assert keys[0] == keys[1] != keys[2]
 
 
 def test_a_proof_that_is_not_settled_fails_the_run(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tb.bench import BenchError, run
-from tb.planted import plant_all
+from tb.planted import Fault, faults, plant_all
 from tb.unit.unit_runs import FARMS, chain_run
 
 from qstep.acting.config import Acting
@@ -22,28 +22,14 @@ def test_chain_carries_words_and_runs_to_their_lanes_and_back(only: str) -> None
     assert run(replace(chain_run(FARMS[0]), test=only)).tests == (1 if only else 5)
 
 
-STRIP = [("(passing_q || (first && down_q.all))", "(passing_q || first)", "")]
-"""Every lane's own stop is the one after it."""
-EARLY = [
-    ("ended_q || working_q,", "ended_q,", "a word for .* is lost"),
-    ("busy: up_q.busy || busy_i,", "busy: busy_i,", "busy falls while a lane runs"),
-]
-CUT_OFF = [("!rst_q && (working_q", "(working_q", "a frame that was cut off is obeyed")]
-
-
 @pytest.mark.rtl
-@pytest.mark.parametrize("faults", [STRIP, EARLY, CUT_OFF], ids=["lane", "early", "cut off"])
-def test_bench_of_the_chain_finds_the_fault_planted_in_a_stop(
-    faults: list[tuple[str, str, str]], tmp_path: Path
-) -> None:
-    rtl = plant_all(tmp_path, [("qs_stop.sv", old, new) for old, new, _ in faults])
+@pytest.mark.parametrize("fault", faults("qs_chain_bench"), ids=lambda fault: fault.name)
+def test_bench_of_the_chain_finds_the_fault_planted_in_a_stop(fault: Fault, tmp_path: Path) -> None:
     with pytest.raises(BenchError, match=r"tests failed") as caught:
-        run(chain_run(FARMS[0], rtl))
+        run(chain_run(FARMS[0], plant_all(tmp_path, [fault])))
     found = re.search(r"^log: (.*)$", str(caught.value), re.MULTILINE)
     assert found is not None
-    log = Path(found[1]).read_text(encoding="utf-8")
-    for *_, message in faults:
-        assert re.search(message, log), message
+    assert re.search(str(fault.seen), Path(found[1]).read_text(encoding="utf-8"))
 
 
 @pytest.mark.unit

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tb.generated import generated
-from tb.planted import plant
+from tb.planted import Fault, faults, plant_all
 
 from qstep.config import Config, Link
 from qstep.devices.link_device import LinkDevice
@@ -165,41 +165,14 @@ def test_a_long_stream_is_exact_and_counted_while_the_lane_holds(walker: bool) -
     assert counts["offered_clocks"] > counts["accepted"] + 1000
 
 
-@pytest.mark.parametrize(
-    ("file", "old", "new", "message"),
-    [
-        ("qs_lane.sv", "tr_ready_o = !hold_o;", "tr_ready_o = 1'b1;", "the tables differ"),
-        (
-            "qs_hazard.sv",
-            "|(take_o[LoopDepth-1:1] | join_o[LoopDepth-1:1])",
-            "|take_o[LoopDepth-1:1]",
-            "LoopIsClosed_A",
-        ),
-        (
-            "qs_hazard.sv",
-            "|(take_o[LoopDepth-1:1] | join_o[LoopDepth-1:1])",
-            "|(take_o[LoopDepth:1] | join_o[LoopDepth:1])",
-            "offered_clocks is",
-        ),
-        # `tb/uvm/test_rtl_device.py` plants an uncounted hold; the comparison is the same.
-        ("qstep_device.v", " & forwarded;", " & 1'h0;", "forwarded is 0"),
-    ],
-    ids=[
-        "ready-while-it-holds",
-        "does-not-hold",
-        "holds-too-long",
-        "forwarded-not-counted",
-    ],
-)
-def test_a_fault_planted_between_link_and_lane_is_found(
-    file: str, old: str, new: str, message: str, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("fault", faults("test_holds"), ids=lambda fault: fault.name)
+def test_a_fault_planted_between_link_and_lane_is_found(fault: Fault, tmp_path: Path) -> None:
     device = tmp_path / "qstep_device.v"
     device.write_text(generated(CONFIG)["qstep_device"], encoding="utf-8")
     copies = tmp_path / "planted"
     copies.mkdir()
-    plant(copies, file, old, new, extra=[device])
+    plant_all(copies, [fault], [device])
     verilog = [copies / path.name for path in [*sources.rtl_files(), device]]
     library = compile_library(verilog, "qstep_device", optimise=False)
-    with pytest.raises((AssertionError, DeviceError), match=message):
+    with pytest.raises((AssertionError, DeviceError), match=str(fault.seen)):
         check(drawn_stream(False, 2000), library)

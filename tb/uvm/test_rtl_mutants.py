@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tb.bench import TB, BenchError, Run, run
-from tb.planted import Fault, faults, plant
+from tb.planted import Fault, faults, plant_all
 from tb.uvm.lane_runs import lane_run
 
 pytestmark = pytest.mark.rtl
@@ -33,7 +33,7 @@ def planted() -> Iterator[Any]:
 
 @pytest.mark.parametrize(("suite", "fault"), list(planted()))
 def test_bench_finds_the_planted_fault(suite: Run, fault: Fault, tmp_path: Path) -> None:
-    rtl = plant(tmp_path, fault.file, fault.old, fault.new, [BENCH])
+    rtl = plant_all(tmp_path, [fault], [BENCH])
     with pytest.raises(BenchError, match=r"replay: python -m tb\.bench") as caught:
         run(replace(suite, rtl=rtl))
     assert "failed" in str(caught.value)
