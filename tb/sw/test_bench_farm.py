@@ -22,6 +22,7 @@ from qstep.bench.measure import Comparison, Form, compare
 from qstep.bench.table import render
 from qstep.config import Config
 from qstep.errors import ToolMissingError
+from qstep_fpga.report import BuildReport
 
 pytestmark = pytest.mark.unit
 
@@ -97,7 +98,10 @@ def test_agents_of_jax_learn(monkeypatch: pytest.MonkeyPatch) -> None:
     assert form.check().endswith("of 64 agents have the optimal policy")
 
 
-def test_boards_and_cores_are_counted_by_watts_and_euros(compared: Comparison) -> None:
+def test_boards_and_cores_are_counted_by_watts_and_euros(
+    compared: Comparison, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(BuildReport, "stale", "")
     agents = made_up_build(Config(32, 4, acting=Acting(agents=16)))
     nano = replace(agents, board="tang-nano-9k-agents")
     builds = [agents, nano, made_up_build(Config(32, 4))]  # one is unknown, one has no agents
@@ -114,12 +118,16 @@ def test_boards_and_cores_are_counted_by_watts_and_euros(compared: Comparison) -
     assert board == Efficiency("tang-nano-9k-agents", "16 agents, 24 MHz", 24e6, 2.5, 20)
     assert (board.per_watt, board.per_euro) == (9.6e6, 1.2e6)
     assert set(found) == {"2 cores here", "64 cores", "tang-nano-9k-agents"}
+    monkeypatch.setattr(BuildReport, "stale", "stale: sources changed since 1234567")
+    (stale,) = (entry for entry in efficiencies(compared, 2, builds) if entry.name == board.name)
+    assert stale.how == "16 agents, 24 MHz; stale: sources changed since 1234567"
 
 
 def test_the_table_has_its_assumptions(
     compared: Comparison, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(report, "compare", lambda *_: compared)
+    monkeypatch.setattr(BuildReport, "stale", "")  # which takes a second a board
     system: Any = None
     result = report.run([system], 1, 0.1, lambda *_: None, load_reports([]))
     assert {"64 cores", "ulx3s-85f-agents"} <= {entry.name for entry in result.efficiency}

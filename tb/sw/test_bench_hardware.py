@@ -227,7 +227,8 @@ def test_a_board_is_named_by_the_formula_of_its_own_line() -> None:
 @unit
 def test_a_board_is_its_median_clock_times_the_updates_of_its_own_lane() -> None:
     config = Config(1024, 4, loop_depth=3, link=Link(24_000_000, 1_000_000))
-    found = board_rate(STREAM, made_up_build(config))
+    build = made_up_build(config)
+    found = board_rate(STREAM, build)
     assert isinstance(found, BoardRate)
     assert (found.name, found.seeds, found.pll_mhz) == ("made-up", 3, 24.0)
     assert found.clock_mhz == Spread(30.0, 20.0, 70.0)
@@ -235,6 +236,7 @@ def test_a_board_is_its_median_clock_times_the_updates_of_its_own_lane() -> None
     assert found.updates_per_clock == pytest.approx(0.997, abs=1e-3)
     assert found.core_rate == 30e6 * found.updates_per_clock
     assert found.line.baud == 1_000_000
+    assert found.stale == build.stale != ""
 
 
 @unit

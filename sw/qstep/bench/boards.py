@@ -45,6 +45,8 @@ class BoardRate:
         Updates/s of a core that never waits for a line: median clock times updates per clock.
     line : Line
         The capacity of the bitstream's serial line.
+    stale : str
+        Why the report no longer describes a build of these sources; empty if it still does.
     """
 
     name: str
@@ -55,6 +57,7 @@ class BoardRate:
     updates_per_clock: float
     core_rate: float
     line: Line
+    stale: str
 
 
 @dataclass(frozen=True)
@@ -141,4 +144,5 @@ def board_rate(workload: Workload, report: BuildReport) -> BoardRate | Absent:
         per_clock,
         clock.median * 1e6 * per_clock,
         own_line,
+        report.stale,
     )

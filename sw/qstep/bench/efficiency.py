@@ -96,6 +96,7 @@ def efficiencies(
     for build in builds:
         price = _BOARD_EUROS.get(build.board.removesuffix("-agents").removesuffix("-farm"))
         if build.agents and price:
-            agents = f"{build.agents} agent{'s' * (build.agents > 1)}, {build.clock_mhz:g} MHz"
-            found.append(Efficiency(build.board, agents, build.core_rate * 1e6, _USB_WATTS, price))
+            how = f"{build.agents} agent{'s' * (build.agents > 1)}, {build.clock_mhz:g} MHz"
+            how += f"; {build.stale}" * bool(build.stale)
+            found.append(Efficiency(build.board, how, build.core_rate * 1e6, _USB_WATTS, price))
     return tuple(sorted(found, key=lambda entry: -entry.rate))

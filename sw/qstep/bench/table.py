@@ -143,6 +143,7 @@ def _hardware(comparison: Comparison, hardware: Hardware) -> list[RenderableType
             f"{clock.median:.1f} MHz ({clock.minimum:.1f}..{clock.maximum:.1f}, {seeds})\n"
             f"x {board.updates_per_clock:.3f}; {short(board.line.rate)} over its own line"
         )
+        how += f"\n{board.stale}" * bool(board.stale)
         rows.append((board.core_rate, f"{board.name} core", how))
     rows += [(line.rate, f"{line.baud:,} baud", f"busy {line.busy:.1%}") for line in hardware.lines]
     table = Table(
