@@ -14,7 +14,7 @@ from amaranth.hdl import ClockDomain, Module
 from amaranth.lib.wiring import Component, In, Out, connect, flipped
 from amaranth.sim import Simulator
 from tb.generated import generated
-from tb.planted import plant_python
+from tb.planted import Fault, faults, plant_python
 from tb.unit.clock_domains import Netlist
 
 from qstep.acting.config import Acting
@@ -275,49 +275,11 @@ def test_orders_and_words_cross_between_unrelated_clocks() -> None:
     check(crossing)
 
 
-FAULTS = {
-    "busy falls at once": (
-        "with m.Elif(running & ~agents.busy)",
-        "with m.Elif(running)",
-        "busy falls while the agents run",
-    ),
-    "busy has a gap": (
-        "(begun != ended_here) |",
-        "((begun != ended_here) & ~waits) |",
-        "busy falls",
-    ),
-    "done is lost": ("waits.eq(~is_taken)", "waits.eq(0)", "an access is broken off"),
-    "word too early": (
-        "with m.If(agents.done):",
-        "with m.If(agents.access & ~agents.done):",
-        "another word is read",
-    ),
-    "stop overtakes": ("with m.If(waits):", "with m.If(waits & ~stops):", "asked something else"),
-    "twice": (
-        "with m.If(takes | self.reset):",
-        "late = Signal()\n        m.d[LANES] += late.eq(takes)\n        with m.If(late | self.reset):",
-        "asked something else",
-    ),
-    "steps move": ("agents.steps.eq(long)", "agents.steps.eq(host.steps)", "asked something else"),
-    "reset is too short": (
-        "ResetSignal() | ~reset_here)",
-        "ResetSignal())",
-        "asked something else",
-    ),
-    "an order from before a reset": (
-        "with m.If(takes | self.reset):",
-        "with m.If(takes):",
-        "asked something else",
-    ),
-}
-
-
 @pytest.mark.unit
-@pytest.mark.parametrize("fault", FAULTS)
-def test_bench_finds_the_fault_planted_in_the_crossing(fault: str) -> None:
-    old, new, message = FAULTS[fault]
-    with pytest.raises(AssertionError, match=message):
-        check(plant_python(crossing, old, new))
+@pytest.mark.parametrize("fault", faults("test_crossing"), ids=lambda fault: fault.name)
+def test_bench_finds_the_fault_planted_in_the_crossing(fault: Fault) -> None:
+    with pytest.raises(AssertionError, match=str(fault.seen)):
+        check(plant_python(crossing, fault.old, fault.new))
 
 
 def check_domains(text: str, top: str, folder: Path) -> None:

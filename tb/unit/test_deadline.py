@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from tb.planted import plant_python
+from tb.planted import Fault, faults, plant_python
 from tb.unit.streams import simulate
 
 from qstep_rtl import deadline
@@ -80,16 +80,7 @@ def test_each_of_sixteen_agents_can_be_the_one_that_waits() -> None:
     simulate(watched, bench)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("self.silent.eq(1)", "self.silent.eq(0)"),
-        ("waiting[agent].eq(~self.ready)", "waiting[agent].eq(1)"),
-        ("*(each.eq(0) for each in waiting)", ""),
-        ("now - read.data", "now"),
-        ("asked[-2][1]", "asked[0][1]"),
-    ],
-)
-def test_a_fault_is_noticed(old: str, new: str) -> None:
+@pytest.mark.parametrize("fault", faults("test_deadline"), ids=lambda fault: fault.name)
+def test_a_fault_is_noticed(fault: Fault) -> None:
     with pytest.raises(AssertionError):
-        check(plant_python(deadline, old, new))
+        check(plant_python(deadline, fault.old, fault.new))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from amaranth.lib.wiring import Out
-from tb.planted import plant_python
+from tb.planted import Fault, faults, plant_python
 from tb.unit.streams import collect, simulate
 
 from qstep.acting.config import Acting
@@ -165,16 +165,7 @@ def test_what_is_outside_or_comes_while_a_job_runs_is_refused_and_an_action_is_s
     assert found == [StatusCode.BUSY if busy else StatusCode.OUT_OF_RANGE for _, busy in cases]
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("m.If(~self.repeated)", "m.If(1)"),
-        ("world.agent == given.agent", "1"),
-        ("answered[-1]", "answered[0]"),
-        ("given.terminated > 1", "0"),
-        ("agents.stop.eq(1)", "agents.stop.eq(0)"),
-    ],
-)
-def test_a_fault_is_noticed(old: str, new: str) -> None:
+@pytest.mark.parametrize("fault", faults("test_link_act"), ids=lambda fault: fault.name)
+def test_a_fault_is_noticed(fault: Fault) -> None:
     with pytest.raises(AssertionError):
-        check(plant_python(handle_act, old, new))
+        check(plant_python(handle_act, fault.old, fault.new))
