@@ -26,7 +26,7 @@ def planted() -> Iterator[Any]:
     seen = set()
     for name, suite in SUITES.items():
         for fault in faults(name):
-            marks = [pytest.mark.release] if fault.seen in seen else []
+            marks = [pytest.mark.slow] if fault.seen in seen else []
             yield pytest.param(suite, fault, id=fault.name, marks=marks)
             seen.add(fault.seen)
 
