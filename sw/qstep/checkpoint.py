@@ -139,7 +139,8 @@ def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
             arrays = {
                 name.removesuffix(".npy"): decoded(file.read(name)) for name in file.namelist()
             }
-        head = json.loads(str(arrays.pop(_HEAD)))
+        # As bytes, since NumPy makes a string also of numbers that are no characters.
+        head = json.loads(str(arrays.pop(_HEAD)).encode())
         if head["kind"] == _KIND and not all(
             isinstance(head[name], dict) for name in ("identity", "head")
         ):

@@ -17,13 +17,13 @@ from tb.unit.device_pair import Pair, agree_at_the_end
 
 from qstep.config import Config, Link
 from qstep.link.frames import encode_frame
-from qstep.protocol import ARGUMENTS, CODES, Request
+from qstep.protocol import CODES, Request
 from qstep_rtl import device, receiver, request_reader, session, sources
 from qstep_rtl.generate import generate
 from qstep_sim.build import compile_library
 from qstep_sim.port import SimPort
 
-__all__ = ["FAULTS", "Device", "seeds"]
+__all__ = ["FAULTS", "prepared"]
 
 CONFIG = Config(states=4, actions=3, format="Q4.4", loop_depth=3, link=Link(buffer_bytes=512))
 
@@ -46,7 +46,7 @@ class CountingPort(SimPort):
         return np.ctypeslib.as_array(first, (points.value,))
 
 
-class Device:
+class _Device:
     """A device that is fed one input after another.
 
     Attributes
@@ -114,27 +114,17 @@ def _send(pair: Pair, data: bytes) -> None:
     pair.compare(sent)
 
 
+def prepared() -> tuple[Callable[[bytes], None], NDArray]:
+    """Return what tries one input, and the counts of the hardware's branches after it."""
+    simulated = _Device()
+    return simulated.one_input, simulated.counts
+
+
 @contextmanager
 def _planted(module: object, old: str, new: str, user: object, name: str) -> Iterator[None]:
     made = getattr(plant_python(module, old, new), name)
     with patch.object(user, name, made):
         yield
-
-
-def seeds() -> list[bytes]:
-    """Return a session with requests of each kind, as an example to begin with."""
-    requests = (
-        (Request.CONFIGURE, ARGUMENTS[Request.CONFIGURE].pack(1 << 14, 1 << 13, 2)),
-        (Request.NOISE, ARGUMENTS[Request.NOISE].pack(1, 2)),
-        (Request.LOAD, ARGUMENTS[Request.LOAD].pack(1, 0) + b"\1\2\3"),
-        (Request.APPLY_CODED, bytes(2)),
-        (Request.APPLY_RAW, bytes(2)),
-        (Request.STATUS, b""),
-        (Request.READ, ARGUMENTS[Request.READ].pack(0, 0, 12)),
-    )
-    session = [bytes([Kind.REQUEST, kind, len(payload)]) + payload for kind, payload in requests]
-    repeated = bytes([Kind.OUT_OF_SEQUENCE, 0xFF, 0xFF]) + session[-1][1:]
-    return [b"".join([*session, repeated])]
 
 
 FAULTS: dict[str, Callable[[], object]] = {

@@ -30,7 +30,7 @@ from qstep.model import Model
 from qstep.protocol import COMMON
 from qstep.transitions import Transitions
 
-__all__ = ["FAULTS", "one_input", "seeds"]
+__all__ = ["FAULTS", "prepared"]
 
 CONFIG = Config(4, 3, link=Link(baud=6_000_000, buffer_bytes=512))
 HYPER = Hyperparameters(alpha=0.5, gamma=0.75, rounding="stochastic", seed=5)
@@ -76,13 +76,6 @@ class Mishap(IntEnum):
     DOUBLED = 4
     DELAYED = 5
     FORGED = 6
-
-
-def seeds() -> list[bytes]:
-    """Return exchanges with a mishap of each kind in an early, a middle and a late frame."""
-    most = [bytes([each, 40, 0]) for each in Mishap if each is not Mishap.FORGED]
-    forged = bytes([Mishap.FORGED, 4, 1, 0])  # a transition more than were applied
-    return [bytes(at) + mishap for mishap in (*most, forged) for at in (1, 9, 19)]
 
 
 class Clock:
@@ -173,7 +166,7 @@ class Line:
         return encode_frame(kind, seq, epoch, payload)
 
 
-def one_input(data: bytes) -> None:
+def _one_input(data: bytes) -> None:
     """Let a host use a device over a line on which `data` says what happens."""
     clock = Clock()
     line = Line(Bytes(data), clock)
@@ -198,6 +191,11 @@ def one_input(data: bytes) -> None:
     assert reference.table.tolist() == TABLES[reference.applied]
     if found is not None:
         assert found == (TABLES[len(WALK)], len(WALK))
+
+
+def prepared() -> tuple[Callable[[bytes], None], None]:
+    """Return what tries one input; it needs no counts."""
+    return _one_input, None
 
 
 @contextmanager

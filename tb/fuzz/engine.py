@@ -1,6 +1,6 @@
 """Fuzz one target with Atheris, which is libFuzzer for Python: the process that ``tb.fuzz`` starts.
 
-    python -m tb.fuzz.engine TARGET [--fault NAME] [ARGUMENT OF LIBFUZZER]...
+    python -m tb.fuzz.engine TARGET [ARGUMENT OF LIBFUZZER]...
 
 Branches taken in QStep's Python guide it, and in the device those of the hardware: the counts of the
 simulation are handed to libFuzzer as if a compiler had put them into the program.
@@ -11,7 +11,6 @@ from __future__ import annotations
 import ctypes
 import shlex
 import sys
-from contextlib import nullcontext
 
 import atheris
 from atheris import core_with_libfuzzer
@@ -20,9 +19,7 @@ from numpy.typing import NDArray
 # Numba compiles these itself, which instrumented code would not survive.
 _COMPILED = ("fast_model", "link.records", "link.rewards", "acting.fast_steps", "throughput")
 
-with atheris.instrument_imports(
-    include=["qstep", "zipfile", "tomllib"], exclude=[f"qstep.{name}" for name in _COMPILED]
-):
+with atheris.instrument_imports(include=["qstep"], exclude=[f"qstep.{name}" for name in _COMPILED]):
     from tb.fuzz.targets import TARGETS
 
 
@@ -42,22 +39,16 @@ def _hand_over(counts: NDArray) -> ctypes.Array:
     return places
 
 
-def main() -> None:
+def main(target: str, *arguments: str) -> None:
     """Fuzz until libFuzzer ends the process."""
-    target, *arguments = TARGETS[sys.argv[1]], *sys.argv[2:]
-    planted: object = nullcontext()
-    if arguments[:1] == ["--fault"]:
-        planted = target.faults[arguments[1]]()
-        del arguments[:2]
-    with planted:  # type: ignore[attr-defined]
-        tried = target.prepared()
-        # libFuzzer starts a merge in further processes, by the name of the program.
-        program = shlex.join([sys.executable, "-m", "tb.fuzz.engine", target.name])
-        atheris.Setup([program, *arguments], tried.one_input)
-        places = None if tried.counts is None else _hand_over(tried.counts)
-        atheris.Fuzz()
-        del places
+    one_input, counts = TARGETS[target].prepared()
+    # libFuzzer starts a merge in further processes, by the name of the program.
+    program = shlex.join([sys.executable, "-m", "tb.fuzz.engine", target])
+    atheris.Setup([program, *arguments], one_input)
+    places = None if counts is None else _hand_over(counts)
+    atheris.Fuzz()
+    del places
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

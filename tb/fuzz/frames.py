@@ -14,13 +14,13 @@ from qstep.link import frames as module
 from qstep.link.frames import Frame
 from qstep.protocol import OVERHEAD
 
-__all__ = ["FAULTS", "one_input"]
+__all__ = ["FAULTS", "prepared"]
 
 LIMIT = 64
 """Largest frame: short, so that frames that are too long are short as well."""
 
 
-def one_input(data: bytes) -> None:
+def _one_input(data: bytes) -> None:
     """Feed a stream in pieces of some size; frames and errors must be those of the definition."""
     source = Bytes(data)
     size, stream = 1 + source.number(), b""
@@ -55,6 +55,11 @@ def _defined(part: bytes) -> Frame | None:
     if length != len(payload) or zlib.crc32(body[:-4]).to_bytes(4, "little") != crc:
         return None
     return Frame(kind, seq, epoch, payload)
+
+
+def prepared() -> tuple[Callable[[bytes], None], None]:
+    """Return what tries one input; it needs no counts."""
+    return _one_input, None
 
 
 @contextmanager

@@ -205,6 +205,10 @@ def head(**parts: Any) -> Any:
         ({"head": np.array("[" * 100_000)}, "no checkpoint, .*RecursionError"),
         ({"head": np.array("9" * 5000)}, "no checkpoint"),
         ({"head": np.array("[]")}, "no checkpoint"),
+        (
+            {"head": np.array([34, 0x110000, 34], np.uint32).view("U3").reshape(())},
+            "no checkpoint, .*UnicodeDecodeError",
+        ),
         ({"head": head(identity=3)}, "no checkpoint, .*identity or head is no dictionary"),
         ({"head": head(), "x": np.array([{}], object)}, "no checkpoint, .*unpickled"),
         ({"head": head(kind="qstep checkpoint 1")}, "is a 'qstep checkpoint 1'; this version reads"),
