@@ -1,7 +1,5 @@
 """The commands as they are typed, run in this process."""
 
-from __future__ import annotations
-
 import json
 import pkgutil
 import re

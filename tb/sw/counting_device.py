@@ -1,7 +1,5 @@
 """A stand-in for a simulated device."""
 
-from __future__ import annotations
-
 from qstep.devices import Counters
 from qstep.devices.model_device import ModelDevice
 from qstep.transitions import Transitions

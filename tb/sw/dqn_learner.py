@@ -1,7 +1,5 @@
 """A small DQN learner for tests."""
 
-from __future__ import annotations
-
 import torch
 
 from qstep.deep.dqn import Dqn

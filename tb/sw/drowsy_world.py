@@ -3,8 +3,6 @@
 It answers every second request of agent 0, and all of agent 1 except the 20th to the 119th.
 """
 
-from __future__ import annotations
-
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import Component, In
 

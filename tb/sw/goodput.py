@@ -4,8 +4,6 @@ The driver, the reference device and a serial line made of time (:mod:`tb.sw.lin
 on hardware. Each table that was learnt over the noise is compared with the model's.
 """
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from statistics import median

@@ -1,7 +1,5 @@
 """Commands that a signal ends at random moments, again and again, until they are done."""
 
-from __future__ import annotations
-
 import json
 import random
 import resource

@@ -1,7 +1,5 @@
 """The reason to skip tests of forms in JAX."""
 
-from __future__ import annotations
-
 __all__ = ["NO_JAX"]
 
 NO_JAX = "the extra jax is not installed; make setup leaves it out, as it takes half a gigabyte"

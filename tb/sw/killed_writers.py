@@ -7,8 +7,6 @@ new one, a reader that refuses what is there, or anything that the next writer l
 an error.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from collections.abc import Callable

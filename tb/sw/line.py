@@ -4,8 +4,6 @@ A byte takes ten bit times, after those before it. The device takes one byte a c
 travels back. Time passes only while the host waits for answers: the host itself takes none.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Ports for tests: to a reference device, and over a line that loses, changes, doubles and delays."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable

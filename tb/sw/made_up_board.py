@@ -1,7 +1,5 @@
 """The report of an imaginary board, for the tests of benchmarks."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from qstep.bench.boards import load_reports

@@ -1,7 +1,5 @@
 """Shared by the tests of the session: a quick configuration, transitions, and the model's answer."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from tb.reference_device import ReferenceDevice
@@ -19,10 +17,7 @@ PATIENCE = 0.002
 
 
 def transitions(
-    count: int,
-    seed: int = 0,
-    config: Config = CONFIG,
-    rewards: ArrayLike = (-1.0, 0.25, 3.0),
+    count: int, seed: int = 0, config: Config = CONFIG, rewards: ArrayLike = (-1.0, 0.25, 3.0)
 ) -> Transitions:
     """Return a walk that jumps now and then."""
     rng = np.random.default_rng(seed)

@@ -1,7 +1,5 @@
 """Words of agents that a device does not have are answered, and a STORE of them changes nothing."""
 
-from __future__ import annotations
-
 import pytest
 from tb.on_chip import differing
 from tb.random_world import random_world

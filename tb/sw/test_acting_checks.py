@@ -1,7 +1,5 @@
 """Every device refuses what it cannot do, or cannot continue from, and nothing changes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -26,8 +24,6 @@ from qstep.config import Config
 from qstep.devices.agents_device import LinkAgents
 from qstep.devices.live_device import LinkLive
 from qstep.errors import ConfigError, TableError
-
-pytestmark = pytest.mark.unit
 
 WITHOUT = Config(9, 3, acting=Acting(2, schedules=False, step_limit=False))
 CONSTANT = [AgentSettings(epsilon=Epsilon(0.25)), AgentSettings(epsilon=Epsilon(0))]
@@ -263,9 +259,7 @@ LIVE = replace(WITHOUT, acting=Acting(2, world="live", schedules=False, step_lim
         (lambda: LiveModel(LIVE, FALLING), "epsilon kind of agent 1 is 'linear'"),
     ],
 )  # fmt: skip
-def test_values_that_do_not_fit_agents_are_refused(
-    make: Callable[[], object], message: str
-) -> None:
+def test_values_that_fit_no_agents_are_refused(make: Callable[[], object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         make()
 

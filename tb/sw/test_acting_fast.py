@@ -1,7 +1,5 @@
 """The compiled model of agents equals the plain one, bit for bit, in all that can be read."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -19,8 +17,6 @@ from qstep.acting.model import ActingModel
 from qstep.config import Config
 from qstep.errors import ConfigError, TableError
 from qstep.fixed import QFormat, Rounding
-
-pytestmark = pytest.mark.unit
 
 ACTIONS = 3  # one loop is compiled for each number and algorithm
 
@@ -113,9 +109,7 @@ def test_either_model_goes_on_from_what_the_other_was(pair: Pair) -> None:
 
 @settings(max_examples=50)
 @given(pairs(), st.lists(st.tuples(epsilons(), st.booleans()), min_size=1, max_size=3))
-def test_compiled_model_is_reconfigured_as_the_plain_one(
-    pair: Pair, changes: list[tuple[Epsilon, bool]]
-) -> None:
+def test_compiled_model_is_reconfigured(pair: Pair, changes: list[tuple[Epsilon, bool]]) -> None:
     plain, fast = pair
     for epsilon, keep in changes:
         list(plain.run(13))

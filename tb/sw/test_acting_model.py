@@ -1,7 +1,5 @@
 """An agent's trace explains its table: the contract, checked by independent code."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -20,8 +18,6 @@ from qstep.acting.world_table import WorldTable
 from qstep.config import Config
 from qstep.errors import ConfigError
 from qstep.fixed import QFormat, Rounding
-
-pytestmark = pytest.mark.unit
 
 STATES, ACTIONS = 7, 3
 
@@ -205,10 +201,7 @@ def test_saturations_are_counted_and_clip() -> None:
     assert model.table.max() == 127
 
 
-@given(
-    st.lists(st.integers(-32768, 32767), min_size=2, max_size=9),
-    st.integers(0, 1 << 24),
-)
+@given(st.lists(st.integers(-32768, 32767), min_size=2, max_size=9), st.integers(0, 1 << 24))
 def test_expectation_is_that_of_the_policy(row: list[int], epsilon: int) -> None:
     explore = Fraction(threshold(epsilon), 1 << 16)
     mean = Fraction(sum(row), len(row))

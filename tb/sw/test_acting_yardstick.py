@@ -1,7 +1,5 @@
 """The compiled agents equal the same loop in C, bit for bit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -14,8 +12,6 @@ from qstep.bench.checks import WrongTableError
 from qstep.bench.systems import acting
 from qstep.config import Config
 from qstep.errors import ConfigError
-
-pytestmark = pytest.mark.unit
 
 STEPS = 1 << 17
 
@@ -62,9 +58,7 @@ def test_a_form_that_leaves_a_step_out_is_caught(monkeypatch: pytest.MonkeyPatch
         form.check()
 
 
-def test_a_compiled_model_that_is_not_the_plain_one_is_caught(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_compiled_model_that_differs_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = acting.ActingModel.run
     monkeypatch.setattr(acting.ActingModel, "run", lambda self, steps: whole(self, steps - 1))
     model = next(form for form in acting.benchmark("cpu").forms if form.name.endswith("-model"))

@@ -1,7 +1,5 @@
 """`qstep advise` tries all formats, names the narrowest that will do, and says why others fail."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path
@@ -20,17 +18,13 @@ from qstep.errors import ConfigError, FileFormatError, WorldError
 from qstep.fixed import QFormat, Rounding, coefficients
 from qstep.model import exact_value
 
-pytestmark = pytest.mark.unit
-
 STEPS = 1 << 15
 NEAREST = [Rounding.NEAREST]
 
 
 @pytest.mark.parametrize("alpha", [0.5, 0.25, 1 / 256])
 @pytest.mark.parametrize("rounding", [Rounding.NEAREST, Rounding.FLOOR])
-def test_errors_in_the_dead_zone_change_nothing_and_those_beyond_do(
-    rounding: Rounding, alpha: float
-) -> None:
+def test_errors_in_the_dead_zone_alone_change_nothing(rounding: Rounding, alpha: float) -> None:
     number_format = QFormat(8, 6)
     zone = dead_zone(number_format, rounding, alpha)
     bias = (1 << 14) * (rounding is Rounding.NEAREST)

@@ -1,7 +1,5 @@
 """`qstep agents` shows that it learns, says how well, and refuses what it cannot do."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +21,7 @@ from qstep.errors import (
     TorchDeviceError,
 )
 
-pytestmark = [pytest.mark.unit, pytest.mark.usefixtures("own_folder")]
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 LONG = "--updates 100000 --out"
 FOLDER = Path("runs/agents-gridworld")

@@ -1,7 +1,5 @@
 """The driver of agents on the reference device: jobs begin exactly once, and words arrive in place."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from typing import Any
@@ -32,8 +30,6 @@ from qstep.errors import (
 )
 from qstep.link.words import words_from
 from qstep.protocol import Request
-
-pytestmark = pytest.mark.unit
 
 CONFIG = Config(
     *(9, 3),

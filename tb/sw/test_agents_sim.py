@@ -1,7 +1,5 @@
 """Agents on simulated hardware, over the link, equal the model bit for bit; over a lossy line too."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from dataclasses import replace
@@ -24,15 +22,7 @@ from qstep.devices.agents_device import LinkAgents
 from qstep.errors import ConfigError, RefusedError, SessionLostError
 from qstep.fixed import Rounding
 from qstep.link.frames import Frame, decode_frame, encode_frame
-from qstep.protocol import (
-    ARGUMENTS,
-    COMMON,
-    WORD_BYTES,
-    Region,
-    Request,
-    StatusCode,
-    max_words,
-)
+from qstep.protocol import ARGUMENTS, COMMON, WORD_BYTES, Region, Request, StatusCode, max_words
 from qstep_rtl import sources
 from qstep_sim.build import compile_library
 from qstep_sim.port import SimPort
@@ -258,9 +248,7 @@ def test_agents_are_at_rest_when_a_session_is_opened_after_a_reset(port: SimPort
         assert_exact(device, model)
 
 
-def test_counters_are_read_while_a_job_runs_and_stop_ends_it_after_whole_steps(
-    port: SimPort,
-) -> None:
+def test_counters_are_read_in_a_job_and_stop_ends_it_after_whole_steps(port: SimPort) -> None:
     device = opened(port)
     device.start(2**48 - 1)
     assert device.running

@@ -1,7 +1,5 @@
 """`qstep dqn` and `qstep pqn` on any environment that fits, with every hyperparameter as an option."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import fields
@@ -21,8 +19,6 @@ from qstep.deep.pqn_config import PqnConfig
 from qstep.deep.spaces import Spaces
 from qstep.envs.vector import make_vector
 from qstep.errors import ConfigError, EnvironmentSpaceError, QStepError
-
-pytestmark = pytest.mark.unit
 
 MAP = "S..\n.#.\n..G\n"
 """Three steps of -1, then +1."""
@@ -57,7 +53,7 @@ def test_network_learns_a_map_of_ones_own(command: Any, tmp_path: Path) -> None:
     assert not (tmp_path / "run" / "checkpoint.npz").exists()
 
 
-def test_network_that_sees_nothing_does_not_learn_the_map(
+def test_blind_network_does_not_learn_the_map(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def nothing(spaces: Spaces, observations: Any) -> Any:

@@ -1,7 +1,5 @@
 """The software forms learn the right thing, and the sequential ones learn the same thing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -17,8 +15,6 @@ from qstep.envs.gridworld import DeterministicModel, GridWorld
 from qstep.envs.maps import MAPS
 from qstep.envs.splitmix import SplitMix64
 from qstep.learn.value_iteration import solve
-
-pytestmark = pytest.mark.unit
 
 STATES, ACTIONS = 64, 4
 
@@ -113,16 +109,14 @@ def test_batched_learning_ends_with_an_optimal_action_in_every_state(
     assert greedy_is_optimal(table, optimal)
 
 
-def test_the_check_of_optimality_can_fail(
+def test_the_check_of_optima_can_fail(
     world: DeterministicModel, optimal: NDArray[np.bool_]
 ) -> None:
     assert not greedy_is_optimal(numba_table.learn(world, 100, Learning(seed=1)), optimal)
 
 
 @pytest.mark.parametrize("learn", [dictionary.learn, numpy_table.learn, numba_table.learn])
-def test_a_seed_decides_the_whole_table(
-    learn: Callable[..., Any], world: DeterministicModel
-) -> None:
+def test_a_seed_decides_the_table(learn: Callable[..., Any], world: DeterministicModel) -> None:
     first, again, other = (array(learn(world, 2000, Learning(seed=seed))) for seed in (3, 3, 4))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
@@ -180,17 +174,13 @@ def single(terminated: bool) -> Stream:
 
 @pytest.mark.parametrize(("terminated", "expected"), [(True, 1.0), (False, 5.5)])
 @pytest.mark.parametrize("form", EXACT_REPLAYS)
-def test_only_a_terminal_next_state_has_no_value(
-    form: str, terminated: bool, expected: float
-) -> None:
+def test_only_terminal_states_have_no_value(form: str, terminated: bool, expected: float) -> None:
     q = np.array([[0.0, 0.0], [10.0, -3.0]])
     EXACT_REPLAYS[form](q, single(terminated), alpha=0.5, gamma=0.9)
     assert q.tolist() == [[0.0, expected], [10.0, -3.0]]
 
 
-def test_a_walk_follows_the_environment_and_tries_every_reachable_pair(
-    world: DeterministicModel,
-) -> None:
+def test_a_walk_follows_the_environment_and_tries_every_pair(world: DeterministicModel) -> None:
     walk = random_walk.walk(world, 20_000, seed=2)
     assert walk.state[0] == world.start
     assert np.array_equal(walk.next_state, world.next_state[walk.state, walk.action])
@@ -216,9 +206,7 @@ def test_replaying_a_random_walk_finds_the_optimum(
     assert greedy_is_optimal(q, optimal)
 
 
-def test_equal_pairs_in_one_batch_move_the_entry_by_the_mean_of_their_errors(
-    torch_replay: Any,
-) -> None:
+def test_equal_pairs_in_one_batch_move_the_entry_by_their_mean_error(torch_replay: Any) -> None:
     import torch
 
     stream = Stream(

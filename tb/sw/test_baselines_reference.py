@@ -1,14 +1,10 @@
 """The reference makes the same moves as the public program."""
 
-from __future__ import annotations
-
 import pytest
 
 from qstep.baselines import dictionary, reference
 from qstep.envs.gridworld import GridWorld
 from qstep.envs.maps import MAPS
-
-pytestmark = pytest.mark.unit
 
 PLAYED = {0: (83_961, 9_182), 1: (83_289, 8_889), 2: (83_866, 9_149)}
 """Moves and wins in 10,000 episodes, by seed."""
@@ -29,17 +25,13 @@ def start_value(learnt: reference.Learnt) -> float:
     return float(reference.to_array(learnt)[0].max())
 
 
-def test_moves_and_wins_are_those_of_the_public_program(
-    played: tuple[int, reference.Learnt],
-) -> None:
+def test_moves_and_wins_are_the_public_programs(played: tuple[int, reference.Learnt]) -> None:
     seed, learnt = played
     assert (learnt.moves, learnt.wins) == PLAYED[seed]
     assert learnt.episodes == 10_000
 
 
-def test_the_value_of_the_start_stalls_beside_the_exact_one(
-    played: tuple[int, reference.Learnt],
-) -> None:
+def test_the_value_of_the_start_stalls(played: tuple[int, reference.Learnt]) -> None:
     assert start_value(played[1]) == -5.262
     assert pytest.approx(-5.26486, abs=1e-5) == LEFT
 
@@ -52,9 +44,7 @@ def test_the_textbook_form_reaches_the_exact_value() -> None:
     assert q[0].max() == pytest.approx(ENTERED, abs=1e-12)
 
 
-def test_the_printed_table_has_the_figures_of_the_public_program(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_printed_table_is_the_public_programs(capsys: pytest.CaptureFixture[str]) -> None:
     reference.main()
     head, *rows = (line.split() for line in capsys.readouterr().out.splitlines())
     assert head == ["seed", "moves", "ends", "wins", "V(0,0)", "moves/s"]

@@ -1,7 +1,5 @@
 """The compiled form equals the same loop in C, bit for bit."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +15,6 @@ from qstep.bench.yardstick import Yardstick
 from qstep.envs.gridworld import DeterministicModel, GridWorld
 from qstep.envs.maps import MAPS
 from qstep.errors import BuildError, ToolMissingError
-
-pytestmark = pytest.mark.unit
 
 
 @pytest.fixture(scope="module")
@@ -64,9 +60,7 @@ def test_arrays_of_another_kind_are_refused(c_loop: Yardstick) -> None:
         c_loop.replay(np.zeros((1024, 4), np.float32), WORKLOADS["stream"]().record(10))  # type: ignore[arg-type]
 
 
-def test_a_machine_without_a_compiler_is_told_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_a_compiler_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CXX", "no-such-compiler")
     with pytest.raises(ToolMissingError, match=r"C\+\+ compiler was not found; install one"):
         Yardstick(4)
@@ -81,7 +75,7 @@ def test_the_loop_is_compiled_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     assert list(tmp_path.rglob("*.so")) == [made]
 
 
-def test_what_a_failing_compiler_says_is_passed_on(
+def test_words_of_a_failing_compiler_are_shown(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     broken = tmp_path / "broken.c"

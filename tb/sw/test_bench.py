@@ -1,7 +1,5 @@
 """The benchmark's report: every turn, absent forms, assumptions; printed, drawn, written."""
 
-from __future__ import annotations
-
 import base64
 import errno
 import io
@@ -38,8 +36,6 @@ from qstep.config import Config, Link
 from qstep.errors import FileFormatError, ToolMissingError
 from qstep.json_text import json_text
 from qstep.plotting import write_picture
-
-pytestmark = pytest.mark.unit
 
 HELD = Config(64, 4, loop_depth=3, link=Link(24_000_000, 1_000_000))
 """A table so small that a loop of this depth holds transitions back."""
@@ -105,9 +101,7 @@ def small_report() -> BenchReport:
         return run([system], 3, 1e-3, silent)
 
 
-def test_json_holds_every_turn_and_what_it_ran_on(
-    quick_report: BenchReport,
-) -> None:
+def test_json_holds_every_turn_and_what_it_ran_on(quick_report: BenchReport) -> None:
     tree = json.loads(json_text(quick_report.to_dict()))
     assert [system["system"] for system in tree["systems"]] == list(systems.TABLES)
     for system in tree["systems"]:
@@ -187,9 +181,7 @@ def test_the_table_names_what_is_absent_and_what_is_estimated(quick_report: Benc
     assert "over its own line stale: board is 'made-up'; known are" in text
 
 
-def test_the_table_has_backends_cores_and_lines_in_the_order_of_their_rates(
-    quick_report: BenchReport,
-) -> None:
+def test_the_table_has_backends_cores_and_lines_by_their_rates(quick_report: BenchReport) -> None:
     only = replace(quick_report, systems=quick_report.systems[:1])
     lines = printed(only)
     start = next(i for i, line in enumerate(lines) if "in order of speed" in line)
@@ -219,9 +211,7 @@ def test_the_table_says_where_boards_come_from_if_there_are_none(quick_report: B
     assert "--report FILE" in text
 
 
-def test_the_plot_is_written_also_for_one_workload(
-    quick_report: BenchReport, tmp_path: Path
-) -> None:
+def test_the_plot_is_written_for_one_workload(quick_report: BenchReport, tmp_path: Path) -> None:
     write_picture(draw(quick_report), tmp_path / "new" / "both.png")
     write_picture(
         draw(replace(quick_report, systems=quick_report.systems[1:])), tmp_path / "one.png"
@@ -319,9 +309,7 @@ def test_a_report_without_systems_names_the_machine_alone(small_report: BenchRep
 
 
 @pytest.mark.parametrize("name", ["short", "qloss-single-plain-grad", "x" * 30])
-def test_no_name_is_broken_on_a_terminal_of_80_columns(
-    small_report: BenchReport, name: str
-) -> None:
+def test_no_name_is_broken_at_80_columns(small_report: BenchReport, name: str) -> None:
     (system,) = small_report.systems
     slow, fast = system.forms
     forms = replace(slow, name=name), replace(fast, name=f"{name}er", base=name)
@@ -359,9 +347,7 @@ class Page(HTMLParser):
         self.text += data
 
 
-def test_the_page_holds_everything_and_fetches_nothing(
-    small_report: BenchReport, tmp_path: Path
-) -> None:
+def test_the_page_is_whole_and_fetches_nothing(small_report: BenchReport, tmp_path: Path) -> None:
     write_page(small_report, tmp_path / "new" / "bench.html")
     text = (tmp_path / "new" / "bench.html").read_text(encoding="utf-8")
     found = Page(text)

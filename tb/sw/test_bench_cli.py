@@ -1,7 +1,5 @@
 """`qstep bench` refuses what it cannot measure or write before it measures."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -11,8 +9,6 @@ from click.testing import CliRunner
 from qstep.bench import report, systems
 from qstep.cli.bench import command
 from qstep.errors import FileFormatError, TorchDeviceError
-
-pytestmark = pytest.mark.unit
 
 
 @pytest.mark.parametrize("option", ["--json", "--html"])

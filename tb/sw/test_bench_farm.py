@@ -1,7 +1,5 @@
 """Agents on all cores as a system of the benchmark, and boards beside them per watt and per euro."""
 
-from __future__ import annotations
-
 import io
 import sys
 from dataclasses import replace
@@ -23,8 +21,6 @@ from qstep.bench.table import render
 from qstep.config import Config
 from qstep.errors import ToolMissingError
 from qstep_fpga.report import BuildReport
-
-pytestmark = pytest.mark.unit
 
 torch = pytest.importorskip("torch")
 
@@ -123,9 +119,7 @@ def test_boards_and_cores_are_counted_by_watts_and_euros(
     assert stale.how == "16 agents, 24 MHz; stale: sources changed since 1234567"
 
 
-def test_the_table_has_its_assumptions(
-    compared: Comparison, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_table_has_assumptions(compared: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report, "compare", lambda *_: compared)
     monkeypatch.setattr(BuildReport, "stale", "")  # which takes a second a board
     system: Any = None

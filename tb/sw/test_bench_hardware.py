@@ -1,7 +1,5 @@
 """The benchmark's figures for boards and lines follow from the driver's bytes and the lane's clocks."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -27,8 +25,6 @@ from qstep.protocol import Request
 from qstep.transitions import Transitions
 from qstep_sim.port import SimPort
 
-unit = pytest.mark.unit
-
 CONFIG = Config(25, 4, link=Link(clock_hz=48_000_000, baud=3_000_000))
 BUSY = 0.95
 """The least share of the time in which the driver must keep a line busy."""
@@ -51,7 +47,6 @@ def random_transitions(config: Config, count: int) -> Transitions:
 # The line, and its formula
 
 
-@unit
 def test_a_byte_takes_ten_bit_times_and_frames_wait_for_each_other() -> None:
     config = Config(25, 4, link=Link(clock_hz=1_000_000, baud=100_000))
     line = SimulatedLine(config)
@@ -79,7 +74,6 @@ COBS can add (one in 254, 0.4 %). It leaves out that one frame in fifty is short
 for the last answer (0.1 % of 24 frames or more)."""
 
 
-@unit
 @pytest.mark.parametrize("baud", BAUDS)
 @pytest.mark.parametrize("name", list(WORKLOADS))
 def test_a_busy_line_carries_what_the_formula_says(name: str, baud: int) -> None:
@@ -96,7 +90,6 @@ def test_a_busy_line_carries_what_the_formula_says(name: str, baud: int) -> None
     assert found.to_host / found.transitions == pytest.approx(said.to_host, rel=0.05)
 
 
-@unit
 @pytest.mark.parametrize(("delay", "is_busy"), [(6.5e-3, True), (16e-3, False)])
 def test_credits_keep_the_line_busy_until_answers_are_late(delay: float, is_busy: bool) -> None:
     # Two frames of 2,048 bytes at 3 Mbaud take 6.8 ms each: docs/benchmarks.md.
@@ -109,7 +102,6 @@ def test_credits_keep_the_line_busy_until_answers_are_late(delay: float, is_busy
     assert found.transitions / found.seconds == pytest.approx(said.rate, rel=0.08)
 
 
-@unit
 @pytest.mark.parametrize("slow", [{"baud": 3_200_000}, {"lane_clocks": 1000.0}, {"record": 5.0}])
 def test_another_line_lane_or_record_is_not_the_formula_s(slow: dict[str, float]) -> None:
     transitions = random_transitions(CONFIG, 20_000)
@@ -122,7 +114,6 @@ def test_another_line_lane_or_record_is_not_the_formula_s(slow: dict[str, float]
     assert found.transitions / found.seconds != pytest.approx(said.rate, rel=FORMULA)
 
 
-@unit
 def test_one_request_at_a_time_would_not_keep_a_line_busy(monkeypatch: pytest.MonkeyPatch) -> None:
     config = replace(CONFIG, link=replace(CONFIG.link, buffer_bytes=512))
     transitions = random_transitions(config, 20_000)
@@ -137,7 +128,6 @@ def test_one_request_at_a_time_would_not_keep_a_line_busy(monkeypatch: pytest.Mo
     assert carry(config, transitions, SimulatedLine(config), warm=False).busy < BUSY
 
 
-@unit
 def test_a_slow_computer_does_not_keep_a_line_busy() -> None:
     transitions = random_transitions(CONFIG, 20_000)
     slow = SimulatedLine(CONFIG, host_delay=10e-3)
@@ -207,7 +197,6 @@ def test_the_driver_keeps_the_line_of_the_simulated_hardware_busy() -> None:
 # What hardware would do
 
 
-@unit
 def test_a_board_is_named_by_the_formula_of_its_own_line() -> None:
     found = hardware("stream", [made_up_build(Config(1024, 4, link=Link(24_000_000, 1_000_000)))])
     assert [entry.baud for entry in found.lines] == list(BAUDS)
@@ -224,7 +213,6 @@ def test_a_board_is_named_by_the_formula_of_its_own_line() -> None:
 # Boards
 
 
-@unit
 def test_a_board_is_its_median_clock_times_the_updates_of_its_own_lane() -> None:
     config = Config(1024, 4, loop_depth=3, link=Link(24_000_000, 1_000_000))
     build = made_up_build(config)
@@ -239,24 +227,19 @@ def test_a_board_is_its_median_clock_times_the_updates_of_its_own_lane() -> None
     assert found.stale == build.stale != ""
 
 
-@unit
 @pytest.mark.parametrize(("states", "actions"), [(512, 4), (1024, 3)])
-def test_a_board_with_too_small_a_table_is_absent_with_the_reason(
-    states: int, actions: int
-) -> None:
+def test_a_board_with_too_small_a_table_is_absent(states: int, actions: int) -> None:
     found = board_rate(STREAM, made_up_build(Config(states, actions)))
     assert isinstance(found, Absent)
     assert found.reason == f"its table is {states} x {actions}, 1024 x 4 is needed"
 
 
-@unit
 def test_a_board_whose_agents_act_takes_no_stream() -> None:
     found = board_rate(STREAM, made_up_build(Config(1024, 4, acting=Acting())))
     assert isinstance(found, Absent)
     assert found.reason == "its agents act by themselves, without a stream"
 
 
-@unit
 def test_reports_are_those_of_the_repository_unless_some_are_named(tmp_path: Path) -> None:
     kept = sorted((Path(__file__).parents[2] / "fpga/reports").glob("*.json"))
     assert kept
@@ -266,10 +249,7 @@ def test_reports_are_those_of_the_repository_unless_some_are_named(tmp_path: Pat
     assert load_reports([tmp_path / "named.json"]) == [named]
 
 
-@unit
-def test_an_installed_package_carries_the_reports(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_package_carries_the_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     report = made_up_build(Config(64, 4))
     (tmp_path / "reports").mkdir()
     report.write(tmp_path / "reports" / "board.json")
@@ -277,7 +257,6 @@ def test_an_installed_package_carries_the_reports(
     assert load_reports([]) == [report]
 
 
-@unit
 def test_a_missing_report_is_an_error_with_its_name(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match=r"absent\.json: is not a report of a build"):
         load_reports([tmp_path / "absent.json"])

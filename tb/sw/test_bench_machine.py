@@ -1,7 +1,5 @@
 """A benchmark's description of its machine, and its format of numbers."""
 
-from __future__ import annotations
-
 import platform
 import sys
 from types import SimpleNamespace
@@ -14,8 +12,6 @@ import pytest
 from qstep.bench.machine import cpu_model, gpus, machine, versions
 from qstep.bench.numbers import number, short
 from qstep.bench.plot import apart
-
-pytestmark = pytest.mark.unit
 
 
 def test_machine_and_versions_are_known() -> None:

@@ -1,7 +1,5 @@
 """Forms of a system take turns, are paired round by round, checked, and absent with a reason."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from typing import Any
@@ -22,8 +20,6 @@ from qstep.bench.measure import (
     compare,
 )
 from qstep.errors import ToolMissingError, TorchDeviceError
-
-pytestmark = pytest.mark.unit
 
 
 def silent(what: str, done: int, total: int) -> None:
@@ -129,8 +125,7 @@ def test_turns_within_one_step_of_the_processor_clock_have_no_rate(
 
 
 @pytest.mark.parametrize(
-    ("each", "least", "amount"),
-    [(1.0, 1, 1), (0.01, 1, 128), (0.01, 100, 100), (0.01, 3, 96)],
+    ("each", "least", "amount"), [(1.0, 1, 1), (0.01, 1, 128), (0.01, 100, 100), (0.01, 3, 96)]
 )
 def test_the_amount_of_a_turn_is_doubled_until_it_takes_its_time(
     clock: FakeClock, each: float, least: int, amount: int
@@ -205,9 +200,7 @@ def test_a_form_whose_first_run_lacks_a_tool_is_absent_with_the_reason(clock: Fa
     ],
 )
 @pytest.mark.parametrize("kind", ["plain", "fast", "pqn"])
-def test_a_training_that_only_counts_its_updates_is_caught(
-    kind: str, rate: float, message: str
-) -> None:
+def test_a_training_that_only_counts_is_caught(kind: str, rate: float, message: str) -> None:
     torch = pytest.importorskip("torch")
     from qstep.bench.training import Training
 

@@ -1,7 +1,5 @@
 """Whole runs of PQN as a system of the benchmark: ours, and the authors' algorithm in JAX."""
 
-from __future__ import annotations
-
 import sys
 from functools import partial
 
@@ -15,8 +13,6 @@ from qstep.bench.checks import WrongTableError
 from qstep.bench.measure import Form, compare
 from qstep.deep.pqn_config import PqnConfig
 from qstep.errors import ToolMissingError
-
-pytestmark = pytest.mark.unit
 
 torch = pytest.importorskip("torch")
 

@@ -1,7 +1,5 @@
 """The cache: built once, served whole, and nothing in it that another user may have put there."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal
@@ -18,8 +16,6 @@ import pytest
 
 from qstep import cache
 from qstep.errors import QStepError
-
-pytestmark = pytest.mark.unit
 
 
 @pytest.fixture
@@ -212,9 +208,7 @@ cache.fetch("ab", ".so", killed)
 """
 
 
-def test_what_a_killed_build_left_is_removed_and_one_that_runs_is_left_alone(
-    empty_cache: Path,
-) -> None:
+def test_what_a_killed_build_left_is_removed_and_a_running_one_stays(empty_cache: Path) -> None:
     killed = subprocess.run([sys.executable, "-c", BUILDER, "kill"], check=False)
     assert killed.returncode == -signal.SIGKILL
     (left,) = entries(empty_cache)
@@ -232,7 +226,7 @@ def test_what_a_killed_build_left_is_removed_and_one_that_runs_is_left_alone(
     assert len(entries(empty_cache)) == 2
 
 
-def test_cache_that_cannot_be_written_serves_what_it_has(
+def test_read_only_cache_serves_what_it_has(
     empty_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entry = cache.fetch("ab", ".so", write)

@@ -1,7 +1,5 @@
 """CartPole as a table: its rows, what counts as success, and that every device learns the same."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -26,7 +24,6 @@ def train(words: str, out: Path) -> str:
     return result.stdout
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize(
     ("numbers", "row"),
     [
@@ -42,7 +39,6 @@ def test_numbers_fall_into_rows(numbers: list[float], row: int) -> None:
     assert row_of(numbers) == row
 
 
-@pytest.mark.unit
 def test_pole_beyond_the_edge_is_cut_off() -> None:
     table = CartPoleTable(render_mode="ansi")
     table.reset(seed=0)
@@ -54,7 +50,6 @@ def test_pole_beyond_the_edge_is_cut_off() -> None:
     assert {len(row) for row in leaning.splitlines()} == {len(row) for row in upright.splitlines()}
 
 
-@pytest.mark.unit
 def test_rows_are_those_of_gymnasiums_cart_pole() -> None:
     table, pole = make("cartpole", 0), gym.make("CartPole-v1")
     assert table_size(table) == (2048, 2)
@@ -70,7 +65,6 @@ def test_rows_are_those_of_gymnasiums_cart_pole() -> None:
     assert len(rows) > 5
 
 
-@pytest.mark.unit
 def test_falling_is_no_success_and_500_steps_are() -> None:
     env = make("cartpole", 0)
     env.reset(seed=0)
@@ -92,7 +86,6 @@ LEAST = 400.0
 """Four fifths of what is reached here; another processor's sines round differently."""
 
 
-@pytest.mark.unit
 def test_table_learns_to_balance(tmp_path: Path) -> None:
     report = json.loads(train("--json", tmp_path))
     assert report["rounding"] == "stochastic"
@@ -115,7 +108,6 @@ class Blind(ModelDevice):
         return np.repeat(super().read()[::16], 16, axis=0)
 
 
-@pytest.mark.unit
 def test_table_that_does_not_see_the_angular_speed_does_not_learn_to_balance() -> None:
     plan = Plan("cartpole", 3000, EpsilonSchedule(1.0, 0.0, 0.5), 1024, 500, num_envs=4)
     device = Blind(Config(2048, 2, rounding=Rounding.STOCHASTIC))

@@ -1,7 +1,5 @@
 """`CartPoleVectorEnv` equals Gymnasium's CartPole-v1, number for number, and resets by itself."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym
@@ -13,8 +11,6 @@ from tb.sw.vector_steps import Outcome, poles, stepped
 from qstep.envs.cartpole_vector import CartPoleVectorEnv
 from qstep.envs.splitmix import SplitMix64
 from qstep.errors import EnvironmentSpaceError
-
-pytestmark = pytest.mark.unit
 
 NUMBERS = ("x", "x_dot", "theta", "theta_dot")
 

@@ -23,8 +23,6 @@ from qstep.learn.checkpoint import Episode, TableCheckpoint
 from qstep.learn.evaluate import Evaluation
 from qstep.noise import NoiseState
 
-pytestmark = pytest.mark.unit
-
 IDENTITY: dict[str, Any] = {"env_id": "gridworld", "alpha": 0.5, "config": {"states": 3}}
 
 CHECKPOINT = Checkpoint(
@@ -216,9 +214,7 @@ def head(**parts: Any) -> Any:
          "a part is compressed"),
     ],
 )  # fmt: skip
-def test_right_digest_and_wrong_content_is_refused(
-    tmp_path: Path, arrays: dict[str, Any], message: str
-) -> None:
+def test_wrong_content_is_refused(tmp_path: Path, arrays: dict[str, Any], message: str) -> None:
     sealed(tmp_path / "c.npz", **arrays)
     with pytest.raises(CheckpointError, match=message):
         load_checkpoint(tmp_path / "c.npz", {})
@@ -249,18 +245,14 @@ def set_array(name: str, value: Any) -> Callable[[Checkpoint], None]:
         (set_array("pending_0", np.zeros(2, np.int32)), "columns of pending are not equally long"),
     ],
 )
-def test_run_with_a_wrong_part_is_refused(
-    spoil: Callable[[Checkpoint], None], message: str
-) -> None:
+def test_a_wrong_part_is_refused(spoil: Callable[[Checkpoint], None], message: str) -> None:
     packed = RUN.packed()
     spoil(packed)
     with pytest.raises(CheckpointError, match=f"does not hold a run of qstep train .*{message}"):
         TableCheckpoint.unpacked(packed, CONFIG)
 
 
-def test_failed_write_leaves_the_old_file_and_nothing_else(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_write_leaves_the_old_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = path.read_bytes()
 
     def full(handle: int) -> None:

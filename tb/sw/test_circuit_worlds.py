@@ -1,7 +1,5 @@
 """Worlds that are circuits: the simulated device equals the model of the same world from a table."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -238,9 +236,7 @@ def drowsy_world() -> World:
 
 
 @pytest.mark.parametrize("port", [DROWSY], indirect=True)
-def test_a_world_that_does_not_answer_ends_the_job_and_the_device_goes_on_exactly(
-    port: SimPort,
-) -> None:
+def test_a_silent_world_ends_the_job_and_the_device_goes_on_exactly(port: SimPort) -> None:
     world = drowsy_world()
     config = replace(DROWSY, acting=world.acting(agents=3))
 
@@ -278,9 +274,7 @@ SHARED = replace(DROWSY, acting=replace(DROWSY.acting or Acting(), shared_table=
 
 
 @pytest.mark.parametrize("port", [SHARED], indirect=True)
-def test_a_turn_that_a_silent_world_ends_is_completed_before_agents_are_restored(
-    port: SimPort,
-) -> None:
+def test_a_turn_that_a_silent_world_ends_is_completed_before_a_restore(port: SimPort) -> None:
     world = drowsy_world()
     config = replace(SHARED, acting=world.acting(agents=3, shared_table=True))
     device = LinkAgents(port, SHARED, 0, SETTINGS)

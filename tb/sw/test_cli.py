@@ -1,7 +1,5 @@
 """The command line as a whole: its list of commands, and its errors."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from importlib import metadata
@@ -11,8 +9,6 @@ import pytest
 from click.testing import CliRunner
 
 from qstep import cli
-
-pytestmark = pytest.mark.unit
 
 COMMANDS = sorted(
     path.stem for path in Path(cli.__file__).parent.glob("*.py") if not path.stem.startswith("_")

@@ -1,7 +1,5 @@
 """Options that commands share: ``--json``, seeds, ranges, and folders for results."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -16,7 +14,7 @@ from qstep.cli._json import JsonOutput
 from qstep.errors import ConfigError, FileFormatError, QStepError
 from qstep.results import Results, write_results
 
-pytestmark = [pytest.mark.unit, pytest.mark.usefixtures("own_folder")]
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 WITH_JSON = (
     *("advise", "agents", "bench", "build", "doctor", "dqn", "explore", "matmul", "play", "pqn"),
@@ -46,9 +44,7 @@ def test_json_on_stdout_stands_alone_and_a_file_leaves_the_words() -> None:
     assert Path("new/report.json").read_text(encoding="utf-8") == printed.stdout
 
 
-def test_json_has_null_for_a_number_that_is_not_finite(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_json_has_null_for_a_number_that_is_not_finite(capsys: pytest.CaptureFixture[str]) -> None:
     report = {"mean": math.nan, "range": (-math.inf, [np.float64(np.nan), 1.5]), "ok": True}
     JsonOutput(on_stdout=True, file=Path("a.json")).tell(report, lambda: None)
     printed = capsys.readouterr().out
@@ -93,9 +89,7 @@ def test_json_has_null_for_a_number_that_is_not_finite(
          "'gridworld-8x8' does not end with .json; for JSON on stdout put --json"),
     ],
 )  # fmt: skip
-def test_value_out_of_range_and_an_option_without_effect_are_refused_as_typed(
-    words: str, text: str
-) -> None:
+def test_value_out_of_range_and_option_without_effect_are_refused(words: str, text: str) -> None:
     refused(words, SystemExit, re.escape(text))
 
 

@@ -26,8 +26,6 @@ from qstep.cluster import Cluster
 from qstep.errors import SchedulerError, ToolMissingError
 from qstep.scheduler import Here, Workers, in_parallel
 
-pytestmark = pytest.mark.unit
-
 DASK = [sys.executable, "-m", "dask"]
 SECONDS = 60
 
@@ -99,9 +97,7 @@ def test_a_scheduler_that_is_not_there_is_named_and_nothing_is_left(tmp_path: Pa
     assert "--scheduler is for the model: a device is attached to this computer" in told.output
 
 
-def test_dask_that_is_not_installed_is_named_with_its_extra(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_missing_dask_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ToolMissingError, match=r"distributed is not installed; run.*\[cluster\]'"):
         in_parallel(abs, [1], Cluster("tcp://127.0.0.1:1"), print)

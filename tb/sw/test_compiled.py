@@ -13,8 +13,6 @@ from numba.core.caching import NullCache
 import qstep
 from qstep.compiled import cache_of_compiled, compiled
 
-pytestmark = pytest.mark.unit
-
 PACKAGE = Path(qstep.__file__).parent
 FILES = {
     "__init__.py": "",

@@ -25,8 +25,6 @@ from qstep.fast_model import FastModel
 from qstep.model import Model
 from qstep.table import save_table
 
-pytestmark = pytest.mark.unit
-
 
 def config(**fields: Any) -> Config:
     return Config(**{"states": 25, "actions": 4, **fields})
@@ -138,7 +136,7 @@ def test_one_lane_is_what_a_config_was_before_there_were_more() -> None:
     ("states", "actions", "state_bits", "action_bits"),
     [(2, 2, 1, 1), (25, 4, 5, 2), (1024, 6, 10, 3), (65536, 64, 16, 6)],
 )
-def test_widths_follow_from_the_geometry(
+def test_widths_follow_geometry(
     states: int, actions: int, state_bits: int, action_bits: int
 ) -> None:
     config = Config(states, actions)
@@ -299,9 +297,7 @@ def test_what_is_no_config_is_refused_by_every_user_of_one(config: Any) -> None:
 
 
 @pytest.mark.parametrize("hyper", [None, {"alpha": 0.5}], ids=repr)
-def test_what_are_no_hyperparameters_is_refused_before_anything_changes(
-    hyper: Any, tmp_path: Path
-) -> None:
+def test_what_are_no_hyperparameters_changes_nothing(hyper: Any, tmp_path: Path) -> None:
     config = Config(25, 4)
     over_the_link = LinkDevice(DirectPort(ReferenceDevice(config)), config)
     for user in (Model(config), FastModel(config), ModelDevice(config), over_the_link):

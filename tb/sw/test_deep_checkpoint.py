@@ -1,7 +1,5 @@
 """A checkpoint of a learner with networks is exact, or refused with nothing loaded."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,7 +18,7 @@ from qstep.deep.dqn_config import DqnConfig
 from qstep.deep.run import Run
 from qstep.errors import CheckpointError, ConfigError
 
-pytestmark = [pytest.mark.unit, pytest.mark.usefixtures("one_thread")]
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 CPU = torch.device("cpu")
 CONFIG = DqnConfig(
@@ -86,9 +84,7 @@ def kept(tmp_path: Path) -> tuple[Path, Run]:
     return file, run
 
 
-def test_saving_again_replaces_the_file_and_leaves_nothing_beside_it(
-    kept: tuple[Path, Run],
-) -> None:
+def test_saving_again_replaces_the_file_and_leaves_no_other(kept: tuple[Path, Run]) -> None:
     file, run = kept
     next(iter(run))
     save_checkpoint(file, run.checkpoint(), run.identity)

@@ -1,7 +1,5 @@
 """The demonstration tells the truth, even when it is unpleasant."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -25,8 +23,6 @@ from qstep.config import Config
 from qstep.devices.base import Counters
 from qstep.envs import GridWorld
 from qstep.learn.value_iteration import solve
-
-pytestmark = pytest.mark.unit
 
 MODEL, GREEDY, _ = demo_agents.on_model()
 ON_CHIP = demo_agents.OnChip(320_123, 1.5, MODEL.table, MODEL, GREEDY, 400e6)

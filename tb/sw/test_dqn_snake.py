@@ -1,7 +1,5 @@
 """Snake learnt by DQN: both forms, the summary of a long run, and exact resuming."""
 
-from __future__ import annotations
-
 import gc
 import json
 import weakref
@@ -27,7 +25,7 @@ from qstep.deep.replay import Replay
 from qstep.deep.run import Run, Score
 from qstep.deep.summary import summary
 
-pytestmark = [pytest.mark.unit, pytest.mark.usefixtures("one_thread")]
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 CPU = torch.device("cpu")
 

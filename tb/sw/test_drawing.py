@@ -1,7 +1,5 @@
 """A separate process draws the same pictures, reports when it cannot, and never stays behind."""
 
-from __future__ import annotations
-
 import math
 import signal
 import subprocess
@@ -20,8 +18,6 @@ from qstep.errors import DrawingError, FileFormatError
 from qstep.grid_map import GridMap
 from qstep.learn.plots import draw_policy
 from qstep.plotting import write_picture, write_pictures
-
-pytestmark = pytest.mark.unit
 
 
 @pytest.fixture

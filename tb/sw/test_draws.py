@@ -1,7 +1,5 @@
 """The generator of agents by statistics that catch linear ones, and by what agents learn from it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import combinations, islice
 
@@ -19,8 +17,6 @@ from qstep.fast_model import FastModel
 from qstep.fixed import QFormat
 from qstep.learn.value_iteration import solve
 from qstep.transitions import Transitions
-
-pytestmark = pytest.mark.unit
 
 COUNT = 1 << 16
 AGENTS = 16

@@ -1,7 +1,5 @@
 """The generator of an agent against published vectors, and the parts of a draw."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,8 +7,6 @@ from hypothesis import strategies as st
 from qstep.acting import draws
 from qstep.acting.draws import ROUNDS, advanced, draw, first_word, retreated
 from qstep.errors import ConfigError
-
-pytestmark = pytest.mark.unit
 
 _MASK = (1 << 32) - 1
 

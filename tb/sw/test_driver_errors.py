@@ -1,7 +1,5 @@
 """A device that is not the expected one is refused before anything is written to it."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import replace
 
@@ -23,8 +21,6 @@ from qstep.errors import (
 )
 from qstep.link.frames import decode_frame
 from qstep.protocol import Request
-
-pytestmark = pytest.mark.unit
 
 CONFIG = Config(25, 4, link=Link(baud=6_000_000))
 PATIENCE = 0.002

@@ -19,8 +19,6 @@ from qstep.cli import train
 from qstep.envs import STEP_CAP, GridWorld, make, make_any, table_size
 from qstep.errors import ConfigError, EnvironmentSpaceError
 
-pytestmark = pytest.mark.unit
-
 
 class Shifted(gym.Env[Any, Any]):
     """States 10, 11, 12 and actions 5, 6: action 6 goes up by one, and 12 ends."""
@@ -202,9 +200,7 @@ def test_suggestion_comes_from_the_module_that_is_named(walk: Any) -> None:
         make_any("json:qstep-test/Wlak-v0")
 
 
-def test_environment_that_cannot_be_made_or_seeded_is_refused(
-    walk: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_environment_without_a_seed_is_refused(walk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Walk, "reset", lambda self: (0, {}))
     with pytest.raises(EnvironmentSpaceError, match="its reset takes no seed"):
         make_any(walk())
@@ -246,9 +242,7 @@ def test_results_of_any_type_are_learnt_alike(kind: str, walk: Any, tmp_path: Pa
 @pytest.mark.parametrize(
     ("env_id", "most"), [("gridworld", 3), ("snake", 2), ("cartpole", 1), ("FrozenLake-v1", 3)]
 )
-def test_action_that_the_environment_does_not_have_is_refused(
-    env_id: str, most: int, action: Any
-) -> None:
+def test_action_out_of_range_is_refused(env_id: str, most: int, action: Any) -> None:
     env = make(env_id, 0)
     message = f"action is {action!r}; it must be an integer from 0 to {most}"
     with pytest.raises(EnvironmentSpaceError, match=message):

@@ -1,15 +1,11 @@
 """Epsilon's integer schedules come as close as possible to the requested ones."""
 
-from __future__ import annotations
-
 import pytest
 
 from qstep.acting.agent import AgentSettings, AgentState
 from qstep.acting.epsilon import Epsilon, threshold
 from qstep.acting.model import ActingModel
 from qstep.errors import ConfigError
-
-pytestmark = pytest.mark.unit
 
 
 def after(epsilon: Epsilon, units: int) -> float:

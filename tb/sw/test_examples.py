@@ -1,7 +1,5 @@
 """The examples in docstrings do what they say."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 from pathlib import Path
@@ -9,8 +7,6 @@ from pathlib import Path
 import pytest
 
 import qstep
-
-pytestmark = pytest.mark.unit
 
 FOLDER = Path(qstep.__file__).parent
 SHOWING = [path for path in sorted(FOLDER.rglob("*.py")) if ">>>" in path.read_text("utf-8")]

@@ -1,7 +1,5 @@
 """A missing extra comes with a command that installs it: QStep is not on PyPI."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys
@@ -13,8 +11,6 @@ import pytest
 
 from qstep.extras import remedy
 
-pytestmark = pytest.mark.unit
-
 PIP = f"{shlex.quote(sys.executable)} -m pip install"
 
 
@@ -24,9 +20,7 @@ def installed_from(monkeypatch: pytest.MonkeyPatch, record: object) -> None:
     monkeypatch.setattr(metadata, "distribution", lambda name: here)
 
 
-def test_remedy_names_what_qstep_was_installed_from(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_remedy_names_the_source_of_qstep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     checkout, wheel = tmp_path / "a checkout", tmp_path / "qstep-0.1.0-py3-none-any.whl"
     checkout.mkdir()
     wheel.touch()

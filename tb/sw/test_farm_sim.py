@@ -1,7 +1,5 @@
 """Three lanes of two agents on simulated hardware, over the link, equal the model bit for bit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -78,7 +76,7 @@ def test_a_farm_makes_the_steps_of_the_model_and_goes_on_from_it(
     assert differing(device, model) == ["table", "states", "counters"]
 
 
-def test_a_farm_is_read_while_it_runs_and_every_lane_stops(
+def test_a_running_farm_is_read_and_all_lanes_stop(
     device: LinkAgents, model: FastActingModel
 ) -> None:
     device.start(2**48 - 1)

@@ -14,8 +14,6 @@ from qstep.errors import FileFormatError
 from qstep.files import make_room, write_atomically
 from qstep.locks import is_linked
 
-pytestmark = pytest.mark.unit
-
 HEX = "0123456789abcdef"
 
 
@@ -47,9 +45,7 @@ def test_two_writers_of_one_file_with_one_process_number_leave_it_whole(tmp_path
     assert names(tmp_path) == ["file"]
 
 
-def test_planted_link_is_neither_followed_nor_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_planted_link_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     victim = tmp_path / "victim"
     victim.write_bytes(b"precious")
     planted = tmp_path / f".file.{HEX}"

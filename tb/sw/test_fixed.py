@@ -12,8 +12,6 @@ from qstep.errors import ConfigError, TransitionError
 from qstep.fixed import COEFFICIENT_ONE, QFormat, Rounding, coefficients
 from qstep.noise import NoiseState
 
-pytestmark = pytest.mark.unit
-
 
 @given(st.floats(-127.9, 127.9))
 def test_a_reward_is_quantised_half_up(x: float) -> None:
@@ -23,9 +21,7 @@ def test_a_reward_is_quantised_half_up(x: float) -> None:
 @given(
     st.integers(8, 32).flatmap(lambda w: st.tuples(st.just(w), st.integers(0, w - 1))), st.data()
 )
-def test_raw_values_survive_the_way_to_floats_and_back(
-    shape: tuple[int, int], data: st.DataObject
-) -> None:
+def test_raw_values_survive_floats(shape: tuple[int, int], data: st.DataObject) -> None:
     width, fraction = shape
     q = QFormat(width - fraction, fraction)
     raw = np.array(data.draw(st.lists(st.integers(q.minimum, q.maximum), min_size=1)), np.int32)

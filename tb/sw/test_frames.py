@@ -1,7 +1,5 @@
 """Frames: what is encoded comes back, and damaged frames do not."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 
@@ -12,8 +10,6 @@ from hypothesis import strategies as st
 
 from qstep.link.frames import DELIMITER, Frame, FrameReader, decode_frame, encode_frame
 from qstep.protocol import OVERHEAD, Request, max_payload
-
-pytestmark = pytest.mark.unit
 
 LIMIT = 512
 

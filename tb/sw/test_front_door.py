@@ -1,7 +1,5 @@
 """Every public call meets every argument of a wrong type or range with an error of QStep's own."""
 
-from __future__ import annotations
-
 import inspect
 import math
 import re
@@ -34,8 +32,6 @@ from qstep import (
 from qstep.devices.link_device import LinkDevice
 from qstep.errors import ConfigError, NoTableError, TransitionError, WorldError
 from qstep.scheduler import Here
-
-pytestmark = pytest.mark.unit
 
 CONFIG = Config(25, 4)
 LIVE = Config(4, 2, acting=Acting(world="live"))
@@ -209,11 +205,7 @@ def test_train_and_sweep_take_an_environment_that_has_a_table() -> None:
         ({"world": gym.make("CartPole-v1")}, NoTableError, "host can act in it, which the command"),
         ({"config": "x"}, ConfigError, "configuration is 'x'; it must be a Config"),
         ({"config": CONFIG}, ConfigError, "acting is None; "),
-        (
-            {"settings": []},
-            ConfigError,
-            "settings is empty; it must be one AgentSettings or more",
-        ),
+        ({"settings": []}, ConfigError, "settings is empty; it must be one AgentSettings or more"),
         ({"settings": [1, 2]}, ConfigError, r"settings\[0\] is 1; it must be an AgentSettings"),
         ({"settings": Hyperparameters()}, ConfigError, "settings is Hyperparameters"),
         ({"agents": 2.5}, ConfigError, r"agents is 2\.5; it must be an integer from 1 to 2048"),
@@ -221,9 +213,7 @@ def test_train_and_sweep_take_an_environment_that_has_a_table() -> None:
     ],
     ids=lambda own: re.sub(r"\W+", "-", str(own))[:24],
 )
-def test_train_says_what_is_wrong(
-    arguments: dict[str, Any], error: type[QStepError], message: str
-) -> None:
+def test_train_is_refused(arguments: dict[str, Any], error: type[QStepError], message: str) -> None:
     with pytest.raises(error, match=message):
         qstep.train(**{"world": "gridworld", "steps": 200, **arguments})
 

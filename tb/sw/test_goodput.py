@@ -1,7 +1,5 @@
 """The picture of goodput against noise shows what the driver does, of runs that were exact."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 
@@ -14,8 +12,6 @@ from tb.sw.line import SimulatedLine, carry
 from tb.sw.session_bench import transitions
 
 from qstep import Config, Link
-
-pytestmark = pytest.mark.unit
 
 CONFIG = Config(64, 4, link=Link(baud=3_000_000, buffer_bytes=512))
 

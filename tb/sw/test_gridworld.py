@@ -12,8 +12,6 @@ from qstep.envs import MAPS, GridWorld, make
 from qstep.errors import EnvironmentSpaceError
 from qstep.learn.value_iteration import solve
 
-pytestmark = pytest.mark.unit
-
 UP, DOWN, LEFT, RIGHT = range(4)
 
 
@@ -154,11 +152,7 @@ def test_only_a_line_feed_or_a_carriage_return_ends_a_line(separator: str) -> No
 
 @pytest.mark.parametrize(
     ("name", "encoding"),
-    [
-        ("board.txt", "utf-8"),
-        ("BOARD.TXT", "utf-8-sig"),
-        ("board.Txt", "utf-16"),
-    ],
+    [("board.txt", "utf-8"), ("BOARD.TXT", "utf-8-sig"), ("board.Txt", "utf-16")],
 )
 def test_map_file_is_read_by_path(name: str, encoding: str, tmp_path: Path) -> None:
     path = tmp_path / name

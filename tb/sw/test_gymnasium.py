@@ -1,7 +1,5 @@
 """QStep's environments are Gymnasium's kind: registered, accepted by its checkers, drawn."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from typing import Any
@@ -18,8 +16,6 @@ from qstep.envs import IDS, CartPoleTable, GridWorld, Snake
 from qstep.envs.snake_rules import Observation
 from qstep.envs.vector import led_to
 from qstep.errors import EnvironmentSpaceError
-
-pytestmark = pytest.mark.unit
 
 
 @pytest.mark.parametrize("env_id", IDS.values())

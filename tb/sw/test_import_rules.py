@@ -1,7 +1,5 @@
 """Dependencies point one way, and importing `qstep` stays light."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re
@@ -12,8 +10,6 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-
-pytestmark = pytest.mark.unit
 
 ROOT = Path(__file__).parents[2]
 

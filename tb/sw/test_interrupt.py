@@ -1,7 +1,5 @@
 """Ctrl-C and SIGTERM end every command alike, at every moment."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import signal
@@ -16,8 +14,6 @@ from tb.sw.command_line import invoke
 
 from qstep import cli
 from qstep.cli._interrupt import held_back
-
-pytestmark = pytest.mark.unit
 
 SIZE = "--states 25 --actions 4"
 
@@ -50,11 +46,7 @@ AT_WORK = {
         "qstep_fpga.program.program",
         "the bitstream on the board is incomplete; repeat with: ",
     ),
-    "replay": (
-        f"walk.npz --out table.npz {SIZE}",
-        "qstep.cli.replay.Transitions.load",
-        "",
-    ),
+    "replay": (f"walk.npz --out table.npz {SIZE}", "qstep.cli.replay.Transitions.load", ""),
     "serve": (SIZE, "qstep_sim.port.build", ""),
     "sweep": ("gridworld", "qstep.acting.sweep.Sweep.run", ""),
     "train": ("gridworld --act host", "qstep.devices.model_device.ModelDevice.configure", ""),
@@ -74,11 +66,7 @@ def test_every_command_is_interrupted_here() -> None:
 )
 @pytest.mark.parametrize("name", AT_WORK)
 def test_signal_ends_a_command_in_one_line_and_its_own_status(
-    name: str,
-    number: int,
-    status: int,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    name: str, number: int, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     typed, where, said = AT_WORK[name]
     if name in ("agents", "dqn", "matmul", "pqn"):
@@ -156,9 +144,7 @@ def test_signal_after_the_files_were_written_names_them(
     assert last == f"stopped; written: {', '.join(str(tmp_path / name) for name in names)}"
 
 
-def test_an_exception_that_a_library_makes_of_the_signal_is_no_error(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_librarys_exception_for_the_signal_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def work() -> None:
         try:
             signal.raise_signal(signal.SIGINT)
@@ -207,9 +193,7 @@ def started(*words: str, **environment: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize("seconds", [0.03, 0.06, 0.1, 0.2, 0.4, 0.8])
-def test_signal_while_the_program_is_being_loaded_is_answered_too(
-    seconds: float, tmp_path: Path
-) -> None:
+def test_signal_while_the_program_is_loaded_is_answered(seconds: float, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     with started("dqn", "cartpole", "--out", str(tmp_path)) as process:
         assert process.stdout is not None
@@ -223,9 +207,7 @@ def test_signal_while_the_program_is_being_loaded_is_answered_too(
 
 
 @pytest.mark.rtl
-def test_signal_while_a_simulation_is_built_ends_its_compilers_and_leaves_nothing(
-    tmp_path: Path,
-) -> None:
+def test_signal_while_a_simulation_is_built_ends_its_compilers(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     words = (
         "train",

@@ -1,7 +1,5 @@
 """Runs that a signal ends at random moments, again and again, learn what an undisturbed run learns."""
 
-from __future__ import annotations
-
 import signal
 from pathlib import Path
 from typing import Any
@@ -9,8 +7,6 @@ from typing import Any
 import pytest
 from tb.sw import interrupted
 from tb.sw.interrupted import disturbed
-
-pytestmark = pytest.mark.unit
 
 RUNS = {
     "train": "train gridworld --act host --episodes 400 --evaluate-every 20",
@@ -46,9 +42,7 @@ def test_a_run_ended_at_random_moments_learns_what_an_undisturbed_one_learns(
         assert resumed >= 3
 
 
-def test_a_run_that_forgets_something_is_noticed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_forgetful_run_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The disturbed run begins with another seed, so its end differs."""
     plain = interrupted.run
     monkeypatch.setattr(

@@ -1,7 +1,5 @@
 """A writer that is killed in front of any system call leaves the old or the new file, and no trouble."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re
@@ -14,10 +12,7 @@ from tb.verify.figures import Count
 
 from qstep.files import write_atomically
 
-pytestmark = [
-    pytest.mark.unit,
-    pytest.mark.skipif(sys.platform != "linux", reason="ptrace as Linux has it"),
-]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="ptrace as Linux has it")
 
 ROOT = Path(__file__).parents[2]
 OFTEN = "checkpoint"

@@ -1,7 +1,5 @@
 """PQN's returns are those of their definition."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -10,8 +8,6 @@ import torch
 from numpy.typing import NDArray
 
 from qstep.deep.pqn import lambda_returns
-
-pytestmark = pytest.mark.unit
 
 
 def mixture(
@@ -55,11 +51,7 @@ def by_definition(
             if end[t, env] or t == len(reward) - 1:
                 here = slice(first, t + 1)
                 expected[here, env] = mixture(
-                    reward[here, env].tolist(),
-                    value[here, env].tolist(),
-                    end[t, env],
-                    gamma,
-                    decay,
+                    reward[here, env].tolist(), value[here, env].tolist(), end[t, env], gamma, decay
                 )
                 first = t + 1
     return expected

@@ -1,7 +1,5 @@
 """A whole device equals the model when its lanes' clock is unrelated to the link's."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,13 +1,9 @@
 """Each algorithm learns each kind of world as well as value iteration solves it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
 from tb.learning import AGENTS, CASES, Case, learnt
-
-pytestmark = pytest.mark.unit
 
 QUICK = [case for case in CASES if case.steps <= 1_000_000 or case.world == "FrozenLake-v1"]
 """`python -m tb.learning` runs them all."""

@@ -1,7 +1,5 @@
 """The exercises of docs/lesson.md: right answers pass, and wrong ones get an explanation."""
 
-from __future__ import annotations
-
 import inspect
 import itertools
 import re
@@ -55,9 +53,7 @@ def test_right_answers_pass(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.rtl
 @pytest.mark.slow
-def test_what_one_begins_with_is_wrong_in_every_exercise(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_every_exercise_begins_with_a_wrong_answer(capsys: pytest.CaptureFixture[str]) -> None:
     python, verilog, cases, clocks = checked(capsys, START)
     assert python.startswith("wrong: updated(")
     assert "): q_o is " in verilog
@@ -67,9 +63,8 @@ def test_what_one_begins_with_is_wrong_in_every_exercise(
     assert clocks.startswith("wrong: clocks(2, [")
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize("name", golden.WRONG)
-def test_a_wrong_update_is_noticed(
+def test_wrong_update_is_noticed(
     capsys: pytest.CaptureFixture[str], folder: Path, name: str
 ) -> None:
     answer(folder, f"from docs.exercises.golden import WRONG\nupdated = WRONG[{name!r}]\n")
@@ -77,10 +72,7 @@ def test_a_wrong_update_is_noticed(
     assert verdict.startswith("wrong: updated(")
 
 
-@pytest.mark.unit
-def test_each_case_of_the_right_answer_is_needed(
-    capsys: pytest.CaptureFixture[str], folder: Path
-) -> None:
+def test_each_case_of_an_answer_is_needed(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     answer(folder, "all_cases = cases\n")
     for left_out in range(5):
         answer(
@@ -111,7 +103,6 @@ def test_a_module_that_rounds_down_does_not_compile_or_loses_bits_is_noticed(
     assert checked(capsys, folder, "2") == [f"wrong: {path} does not exist"]
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize(
     ("exercise", "text", "verdict"),
     [
@@ -142,7 +133,6 @@ def test_an_answer_that_cannot_be_checked_is_wrong(
     assert checked(capsys, folder, exercise) == [f"wrong: {verdict}"]
 
 
-@pytest.mark.unit
 def test_an_exercise_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in ([], [str(ANSWERS), "5"]):
         assert check.main(arguments) == 2
@@ -165,14 +155,12 @@ def said_otherwise(command: str, shown: str, folder: Path) -> list[str]:
     return [line for line in lasting(shown) if line != "..." and line not in lasting(result.output)]
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize(("command", "shown"), RUNS, ids=["grid", "lake"])
 def test_the_lesson_shows_what_its_commands_print(tmp_path: Path, command: str, shown: str) -> None:
     assert said_otherwise(command, shown, tmp_path / "run") == []
     assert said_otherwise(command, shown.replace("greedy", "greedier", 1), tmp_path / "again") != []
 
 
-@pytest.mark.unit
 def test_the_lesson_takes_a_format_that_was_not_reached_by_luck() -> None:
     lake = next(command for command, _ in RUNS if "FrozenLake" in command)
     chosen = dict(itertools.pairwise(shlex.split(lake)))
@@ -190,7 +178,6 @@ def test_the_lesson_takes_a_format_that_was_not_reached_by_luck() -> None:
     assert cell == f"{chosen['--format']} reached"
 
 
-@pytest.mark.unit
 def test_the_lesson_builds_the_configuration_that_it_shows(tmp_path: Path) -> None:
     (text,) = re.findall(r"```toml\n(.*?)```", LESSON, re.DOTALL)
     path = tmp_path / "lake.toml"

@@ -1,7 +1,5 @@
 """The linter of ``make lint`` sees faults."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`qstep live` from the command line: who may open its page, and what it refuses."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal
@@ -26,8 +24,6 @@ from qstep.watch.controller import Controller
 from qstep.watch.page import Page
 from qstep.watch.run import WatchedRun
 from qstep.watch.server import serve
-
-pytestmark = pytest.mark.unit
 
 
 class Program:
@@ -172,7 +168,7 @@ def test_port_that_is_taken_is_refused() -> None:
         (["here.sv"], ConfigError, "world is the circuit 'here.sv' and acting.world is None"),
     ],
 )
-def test_what_cannot_be_watched_is_refused(
+def test_an_unwatchable_run_is_refused(
     words: list[str], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):

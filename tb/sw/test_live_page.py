@@ -1,7 +1,5 @@
 """The page of `qstep live`: what it shows and calls, and how a real browser displays it."""
 
-from __future__ import annotations
-
 import math
 import shutil
 import sys
@@ -27,8 +25,6 @@ from qstep.watch.controller import Controller
 from qstep.watch.figures import MapPicture, TablePicture
 from qstep.watch.game import Game
 from qstep.watch.page import Page
-
-pytestmark = pytest.mark.unit
 
 PNG = "data:image/png;base64,"
 
@@ -243,9 +239,7 @@ def test_pictures_and_counters_are_of_the_view(shown: tuple[Shown, Controller]) 
         assert np.array_equal(hover[name], values)
 
 
-def test_gamma_of_1_leaves_a_gap_and_an_error_is_shown_as_text(
-    shown: tuple[Shown, Controller],
-) -> None:
+def test_gamma_of_1_leaves_a_gap_and_an_error_is_text(shown: tuple[Shown, Controller]) -> None:
     page, controller = shown
     controller.step(300).result()
     controller.configure(gamma=1.0)
@@ -330,7 +324,7 @@ def test_game_is_drawn_and_played_while_the_run_goes_on(world: str) -> None:
 
 
 @pytest.mark.parametrize("world", ["Taxi-v3", "Blackjack-v1", "gridworld", "here.npz"])
-def test_without_its_package_a_game_is_text_or_nothing(
+def test_without_pygame_a_game_is_text_or_nothing(
     world: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pygame", None)
@@ -363,7 +357,7 @@ def test_without_its_package_a_game_is_text_or_nothing(
 
 
 @pytest.mark.parametrize("lacks", ["chromium", "chromedriver"])
-def test_missing_browser_is_told_with_its_remedy(
+def test_missing_browser_is_named(
     lacks: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for program in {"chromium", "chromedriver"} - {lacks}:
@@ -475,13 +469,7 @@ def test_page_fits_a_phone_and_is_dark_where_it_should_be() -> None:
             soon(lambda: browser.execute_script("return !!(window.Bokeh && Bokeh.documents[0])"))
             soon(lambda: deep(browser, ".bk-Figure", "canvas"))
             text = browser.execute_script("return document.body.innerText")
-            for part in (
-                "agents",
-                "agent whose table is shown",
-                "not learnt",
-                "hole",
-                "median",
-            ):
+            for part in ("agents", "agent whose table is shown", "not learnt", "hole", "median"):
                 assert part in text
             assert "wall" not in text  # this map has none
             for width in (1400, 480, 390):

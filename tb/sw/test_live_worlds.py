@@ -1,7 +1,5 @@
 """A live world: the host reports what happened and gets the next action; all devices give the same."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -72,7 +70,6 @@ def port() -> Iterator[SimPort]:
     made.close()
 
 
-@pytest.mark.unit
 def test_the_model_lives_through_what_it_is_told() -> None:
     model = lived()
     with open_live("model", CONFIG, SETTINGS) as device:
@@ -90,7 +87,6 @@ def test_simulated_hardware_is_opened_by_its_name() -> None:
         assert_exact(device, model)
 
 
-@pytest.mark.unit
 def test_example_of_the_page_learns_to_go_on(capsys: pytest.CaptureFixture[str]) -> None:
     page = (RTL.parent / "docs/live-worlds.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
@@ -143,7 +139,6 @@ def test_hardware_refuses_what_is_out_of_range_and_does_nothing(port: SimPort) -
     device.act(-32.0, 24, True, 2)
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize("seed", range(2))
 def test_what_happened_is_said_once_over_a_lossy_line(seed: int) -> None:
     reference = ReferenceLive(CONFIG)
@@ -159,7 +154,6 @@ def test_what_happened_is_said_once_over_a_lossy_line(seed: int) -> None:
     assert reference.said == said
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize("kind", ["model", "link"])
 @pytest.mark.parametrize(
     ("given", "error", "message"),
@@ -188,7 +182,6 @@ def test_what_is_out_of_range_is_refused_before_anything_is_said(
     assert (device.states, len(reference.said)) == (before, kind == "link")
 
 
-@pytest.mark.unit
 def test_a_world_is_live_or_not() -> None:
     table = replace(CONFIG, acting=Acting(agents=3))
     with pytest.raises(ConfigError, match=r"acting\.world is 'table'; begin and act need 'live'"):

@@ -1,7 +1,5 @@
 """Lanes in lockstep on simulated hardware, over the link, equal the model bit for bit."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -123,9 +121,7 @@ def test_counters_of_one_moment_are_read_while_it_runs_and_it_stops(
 
 
 @pytest.mark.rtl
-def test_a_reset_ends_the_run_between_two_steps(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
+def test_a_reset_ends_the_run_between_two_steps(tmp_path_factory: pytest.TempPathFactory) -> None:
     device, own = opened(tmp_path_factory.getbasetemp()), model()
     device.start(2**48 - 1)
     while not device.counters[0].steps:
@@ -157,7 +153,6 @@ def test_a_planted_fault_is_found(file: str, old: str, new: str, tmp_path: Path)
     assert differing(device, own) != []
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize(
     ("changes", "acting", "message"),
     [
@@ -182,7 +177,6 @@ def test_what_lanes_in_lockstep_cannot_have_is_refused(
         replace(CONFIG, acting=replace(ACTING, **acting), **changes)
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize(
     ("field", "value"), [("alpha", 0.25), ("gamma", 0.5), ("epsilon", Epsilon(0.5))]
 )
@@ -193,7 +187,6 @@ def test_agents_in_lockstep_have_equal_settings(field: str, value: Any) -> None:
         FastActingModel(CONFIG, random_world(CONFIG, 0, 1), own)
 
 
-@pytest.mark.unit
 def test_agents_in_lockstep_begin_together() -> None:
     own = model()
     states: list[AgentState] = own.states
@@ -203,7 +196,6 @@ def test_agents_in_lockstep_begin_together() -> None:
         own.restore(own.table, states, own.counters)
 
 
-@pytest.mark.unit
 def test_lockstep_is_said_only_where_it_is_and_each_lane_makes_a_step_a_clock() -> None:
     assert "lockstep" not in Config(25, 4, acting=Acting()).to_dict()["acting"]
     assert Config.from_dict(CONFIG.to_dict()) == CONFIG

@@ -1,7 +1,5 @@
 """What the driver, the link and the session log, and `-v` on every command."""
 
-from __future__ import annotations
-
 import logging
 import re
 import subprocess
@@ -22,16 +20,12 @@ from qstep.devices.link_device import LinkDevice
 from qstep.errors import DeadlineError
 from qstep.link.exchange import RETRIES
 
-pytestmark = pytest.mark.unit
-
 
 def said(caplog: pytest.LogCaptureFixture, name: str) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.name == name]
 
 
-def test_session_says_when_it_opens_and_what_went_over_the_line(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_session_says_when_it_opens_and_what_it_sent(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "qstep")
     port = DirectPort(ReferenceDevice(CONFIG))
     device = LinkDevice(port, CONFIG, PATIENCE)
@@ -81,9 +75,7 @@ def test_gaps_are_said_and_counted(caplog: pytest.LogCaptureFixture) -> None:
     assert " 0 retries, 2 gaps;" in said(caplog, "qstep.link.session")[-1]
 
 
-def test_nothing_is_said_of_a_good_line_beyond_its_beginning_and_end(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_good_line_is_logged_by_its_beginning_and_end(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "qstep")
     device = LinkDevice(DirectPort(ReferenceDevice(CONFIG)), CONFIG, PATIENCE)
     device.apply(transitions(300))

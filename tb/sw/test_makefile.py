@@ -1,7 +1,5 @@
 """The Makefile does what its help says."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
@@ -11,8 +9,6 @@ from pathlib import Path
 
 import pytest
 from packaging.specifiers import SpecifierSet
-
-pytestmark = pytest.mark.unit
 
 ROOT = Path(__file__).parents[2]
 
@@ -77,9 +73,7 @@ def test_old_python_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lacks", [None, "iverilog", "chromium", "chromedriver"])
-def test_ci_fails_without_what_tests_would_be_skipped_for(
-    tmp_path: Path, lacks: str | None
-) -> None:
+def test_ci_fails_if_tests_would_be_skipped(tmp_path: Path, lacks: str | None) -> None:
     needed = {"iverilog", "chromium", "chromedriver"} - {lacks}
     copies = "\n".join(f'cp "$0" "{tmp_path / name}"' for name in sorted(needed))
     programs = {"apt-get": copies, "make": 'echo "make $1"'}

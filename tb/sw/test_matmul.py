@@ -1,7 +1,5 @@
 """`qstep matmul` counts correctly, checks the product, and skips absent devices with a message."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys
@@ -22,8 +20,6 @@ from qstep.bench.matmul import MatmulReport, Row  # noqa: E402
 from qstep.bench.measure import Spread, Turn  # noqa: E402
 from qstep.cli.matmul import command  # noqa: E402
 from qstep.errors import FileFormatError, ToolMissingError  # noqa: E402
-
-pytestmark = pytest.mark.unit
 
 
 @pytest.fixture
@@ -96,9 +92,7 @@ def run(*words: str | Path) -> Any:
     return CliRunner().invoke(command, [str(word) for word in words])
 
 
-def test_the_command_prints_rates_and_what_is_left_out(
-    processor_only: None, tmp_path: Path
-) -> None:
+def test_the_command_prints_rates_and_omissions(processor_only: None, tmp_path: Path) -> None:
     result = run("--sizes", "16,8", "--rounds", "1", "--plot", tmp_path / "new" / "a.png")
     assert result.exit_code == 0, result.output
     assert re.search(r"^ +8 +\d", result.stdout, re.MULTILINE)

@@ -1,7 +1,5 @@
 """Metrics of every kind of run, written to a table and for TensorBoard, and read back."""
 
-from __future__ import annotations
-
 import csv
 import errno
 import json
@@ -23,8 +21,6 @@ from qstep.acting.point import Point
 from qstep.cli import dqn, pqn, train
 from qstep.errors import FileFormatError, ToolMissingError
 from qstep.metrics import CsvMetrics, write_metrics
-
-pytestmark = pytest.mark.unit
 
 Told = dict[str, list[tuple[int, float]]]
 
@@ -83,9 +79,7 @@ def test_table_that_a_killed_run_left_empty_gets_its_columns(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("after", "kept"), [(0, 0), (5, 2), (6, 3), (8, 4), (9, 5), (1 << 40, 5)])
-def test_table_goes_on_behind_the_step_of_the_checkpoint(
-    after: int, kept: int, tmp_path: Path
-) -> None:
+def test_table_goes_on_after_the_checkpoint(after: int, kept: int, tmp_path: Path) -> None:
     path = tmp_path / "run.csv"
     rows = ["1,a,0.5", "5,a,", "6,a,2.5", "7,a,3.0", "9,a,4.0"]
     path.write_text("\n".join(["step,name,value", *rows, "10,a"]), encoding="utf-8")
@@ -137,9 +131,7 @@ def test_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
             write(tmp_path / target)
 
 
-def test_missing_tensorboard_says_how_to_get_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_tensorboard_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tensorboard.summary", None)
     with pytest.raises(
         ToolMissingError, match=r"tensorboard.* is not installed; run.*\[tensorboard\]'"

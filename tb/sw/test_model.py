@@ -13,8 +13,6 @@ from qstep.fixed import Coefficients, coefficients
 from qstep.model import Model, Update, updated_value
 from qstep.noise import NoiseState
 
-pytestmark = pytest.mark.unit
-
 Q8 = QFormat(4, 4)
 MODELS = pytest.mark.parametrize("model_class", [Model, FastModel], ids=["interpreter", "compiled"])
 
@@ -47,9 +45,7 @@ def test_an_update_worked_by_hand(model_class: type[Model] | type[FastModel]) ->
 
 
 @MODELS
-def test_a_fresh_model_has_the_default_hyperparameters(
-    model_class: type[Model] | type[FastModel],
-) -> None:
+def test_a_fresh_model_has_the_defaults(model_class: type[Model] | type[FastModel]) -> None:
     config = Config(3, 2)
     fresh, told = model_class(config), model_class(config)
     told.configure(Hyperparameters())
@@ -100,9 +96,7 @@ def contract(
 
 @pytest.mark.parametrize("rounding", [Rounding.NEAREST, Rounding.FLOOR])
 @pytest.mark.parametrize(("alpha", "gamma"), [(0.5, 0.9), (0.1, 0.99), (1.0, 1.0), (0.0, 0.5)])
-def test_compiled_model_is_exact_on_all_inputs_of_8_bits(
-    alpha: float, gamma: float, rounding: Rounding
-) -> None:
+def test_compiled_model_is_exact_in_8_bits(alpha: float, gamma: float, rounding: Rounding) -> None:
     # Rows 0..255 hold the 256 possible maxima; the 65,536 entries behind them hold every value of q for
     # each maximum. One pass applies one reward to all pairs (q, m): 256 passes make 2^24 updates.
     config = Config(256 + 1024, 64, Q8)

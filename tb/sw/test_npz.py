@@ -12,8 +12,6 @@ from qstep import npz
 from qstep.errors import FileFormatError
 from qstep.npz import MOST_BYTES, load_arrays
 
-pytestmark = pytest.mark.unit
-
 NAMES = ("state", "reward", "terminated")
 
 
@@ -65,9 +63,7 @@ def compressed(path: Path) -> bytearray:
 
 
 @pytest.mark.parametrize("flip", [0x01, 0x08, 0x40, 0xFF])
-def test_a_compressed_file_with_a_changed_byte_is_equal_or_refused(
-    tmp_path: Path, flip: int
-) -> None:
+def test_a_compressed_file_with_a_wrong_byte_is_equal_or_refused(tmp_path: Path, flip: int) -> None:
     path = tmp_path / "t.npz"
     whole = compressed(path)
     right = load_arrays(path, NAMES)
@@ -135,9 +131,7 @@ def member(array: np.ndarray, shape: tuple[int, ...], version: tuple[int, int] =
     ],
     ids=["more", "less", "negative", "version", "empty"],
 )
-def test_an_array_is_as_long_as_its_header_says(
-    tmp_path: Path, content: bytes, message: str
-) -> None:
+def test_an_array_is_as_long_as_it_says(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "t.npz"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("state.npy", content)

@@ -1,7 +1,5 @@
 """Devices are opened by name, over every kind of port."""
 
-from __future__ import annotations
-
 import os
 import re
 import select
@@ -32,8 +30,6 @@ from qstep.errors import (
 )
 from qstep.link.ports import SerialPort
 from qstep.model import Model
-
-pytestmark = pytest.mark.unit
 
 CONFIG = Config(25, 4)
 

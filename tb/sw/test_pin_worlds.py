@@ -1,7 +1,5 @@
 """A world at the pins: agents step by the answers of a module there, at a known latency."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -77,11 +75,7 @@ def test_an_agent_learns_at_a_boards_pins_what_the_model_does(
     ids=["answer-taken-twice", "action-behind-an-answer-that-stays"],
 )
 def test_fault_planted_between_device_and_pins_is_found(
-    old: str,
-    new: str,
-    error: type[Exception],
-    tmp_path: Path,
-    capfd: pytest.CaptureFixture[str],
+    old: str, new: str, error: type[Exception], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     planted = plant_file(tmp_path, LED_PINS, old, new)
     with pytest.raises(error):

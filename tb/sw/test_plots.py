@@ -19,8 +19,6 @@ from qstep.learn.plots import draw_learning_curve, draw_policy
 from qstep.learn.policy_map import PolicyMap
 from qstep.plotting import write_picture
 
-pytestmark = pytest.mark.unit
-
 
 def picture(path: Path) -> NDArray[np.float32]:
     """Return the pixels of a PNG, after checking that it is one and not of a single colour."""

@@ -1,7 +1,5 @@
 """A picture has the format that its name says, and is written where its folder does not exist yet."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -9,8 +7,6 @@ from matplotlib.figure import Figure
 
 from qstep.errors import FileFormatError
 from qstep.plotting import picture_format, write_picture
-
-pytestmark = pytest.mark.unit
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """PQN: its network, that it learns, and that a run resumes exactly."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +22,7 @@ from qstep.envs.snake_vector import SnakeVectorEnv
 from qstep.errors import CheckpointError, ConfigError
 from qstep.learn.schedule import EpsilonSchedule
 
-pytestmark = [pytest.mark.unit, pytest.mark.usefixtures("one_thread")]
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 CPU = torch.device("cpu")
 SMALL = PqnConfig(

@@ -1,7 +1,5 @@
 """The fast update of PQN gives the same as the plain one with autograd and PyTorch's RAdam."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest
@@ -16,7 +14,7 @@ from qstep.deep.pqn_loss import PqnLoss
 from qstep.deep.pqn_plain import pqn_loss, update
 from qstep.deep.radam import CompiledRAdam, RAdam, TorchRAdam, radam_for
 
-pytestmark = [pytest.mark.unit, pytest.mark.usefixtures("one_thread")]
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 CPU = torch.device("cpu")
 SHAPES = [((4, 128, 128, 2), 128), ((14, 32, 3), 5), ((1, 8, 8, 8, 4), 1)]
@@ -109,9 +107,7 @@ def test_the_comparison_notices_a_gradient_that_goes_past_the_normalisation(
 
 @pytest.mark.parametrize("max_grad_norm", [0.5, 1e9], ids=["shortened", "whole"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_updates_equal_those_of_pytorch(
-    kind: type[RAdam], max_grad_norm: float, norm: type
-) -> None:
+def test_updates_are_those_of_pytorch(kind: type[RAdam], max_grad_norm: float, norm: type) -> None:
     sizes, size = SHAPES[0]
     parts = sample(sizes, size)
     made, stack = both(sizes)
@@ -140,9 +136,7 @@ def test_radam_looks_at_no_squares_in_its_first_five_steps(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_gradient_is_shortened_to_the_length_that_is_asked_for_and_never_stretched(
-    kind: type[RAdam],
-) -> None:
+def test_gradient_is_shortened_to_the_given_length_and_never_stretched(kind: type[RAdam]) -> None:
     for given, counted in (([3.0, 4.0], [0.6, 0.8]), ([0.3, 0.4], [0.3, 0.4])):
         made = kind(torch.zeros(1, 2))
         made.step(torch.tensor([given]), 0.1, 1, 1.0)

@@ -1,14 +1,10 @@
 """Prioritised replay draws by priority, and its weights undo that."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from qstep.deep.prioritised import Priorities
 from qstep.errors import ConfigError
-
-pytestmark = pytest.mark.unit
 
 
 def errors(rows: int) -> np.ndarray:

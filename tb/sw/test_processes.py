@@ -1,7 +1,5 @@
 """Programs that are run end with what ran them."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from typing import Any
@@ -10,8 +8,6 @@ import pytest
 
 from qstep import processes
 from qstep.errors import BuildError
-
-pytestmark = pytest.mark.unit
 
 
 def test_what_a_program_says_is_returned_or_is_its_error() -> None:

@@ -1,7 +1,5 @@
 """Each profiler finds a hot spot that was planted, on any backend, and the command says so."""
 
-from __future__ import annotations
-
 import functools
 import json
 import pstats
@@ -19,8 +17,6 @@ from qstep.bench.machine import machine, versions
 from qstep.bench.profilers import Profile, Spot
 from qstep.cli.profile import command
 from qstep.errors import FileFormatError, QStepError, ToolMissingError, TorchDeviceError
-
-pytestmark = pytest.mark.unit
 
 
 def hot() -> int:
@@ -154,9 +150,7 @@ def test_the_sentence_names_the_first_spot_and_its_share() -> None:
 
 
 @pytest.mark.parametrize(("tool", "package"), [("line", "line_profiler"), ("pyinstrument",) * 2])
-def test_an_absent_tool_says_how_to_get_it(
-    tool: str, package: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_absent_tool_is_named(tool: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     message = rf"{package} is not installed; run.*\[profile\]'"
     with pytest.raises(ToolMissingError, match=message):
@@ -187,16 +181,7 @@ BACKENDS = [
 ]
 
 
-GRID_WORLD = (
-    "dictionary",
-    "reference",
-    "numpy",
-    "numba",
-    "c",
-    "torch-batched",
-    "model",
-    "sim",
-)
+GRID_WORLD = ("dictionary", "reference", "numpy", "numba", "c", "torch-batched", "model", "sim")
 
 
 @pytest.mark.parametrize("name", GRID_WORLD)
@@ -259,9 +244,7 @@ def test_work_without_a_function_of_ours_has_no_lines() -> None:
 
 
 @pytest.mark.parametrize(("backend", "tool", "sentence"), BACKENDS)
-def test_any_backend_runs_under_any_tool(
-    backend: str, tool: str, sentence: str, tmp_path: Path
-) -> None:
+def test_backends_run_under_tools(backend: str, tool: str, sentence: str, tmp_path: Path) -> None:
     if "torch" in (backend.partition("-")[0], tool):
         pytest.importorskip("torch")
     result = run(backend, "--tool", tool, "--seconds", "0.02", "--top", "3", "--out", tmp_path)
@@ -306,9 +289,7 @@ def test_json_lists_every_place(tmp_path: Path) -> None:
     assert sum(spot["share"] for spot in told["spots"]) == pytest.approx(1)
 
 
-def test_an_unknown_backend_is_refused_with_those_that_exist(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_unknown_backend_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(systems, "PROFILED", ("gridworld",))
     with pytest.raises(QStepError, match=r"'abacus' is no backend; there are dictionary, ref.*sim"):
         command.main(["abacus"], standalone_mode=False)

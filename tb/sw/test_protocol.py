@@ -1,7 +1,5 @@
 """The numbers and layouts of the protocol are those of ``docs/link.md``, which is read here."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -10,8 +8,6 @@ import pytest
 from qstep import Config, protocol
 from qstep.acting.config import Acting
 from qstep.protocol import ANSWERS, ARGUMENTS, Layout, Region, Request, StatusCode
-
-pytestmark = pytest.mark.unit
 
 PAGE = (Path(__file__).parents[2] / "docs/link.md").read_text(encoding="utf-8")
 

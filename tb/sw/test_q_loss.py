@@ -1,7 +1,5 @@
 """The fast Q-loss gives the same as the plain one with autograd."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 
@@ -16,8 +14,6 @@ from qstep.deep.q_head import CompiledHead, TorchHead
 from qstep.deep.q_loss_plain import Batch, q_loss
 from qstep.deep.variants import VARIANTS, Variant
 from qstep.errors import ConfigError
-
-pytestmark = pytest.mark.unit
 
 CPU = torch.device("cpu")
 GAMMA = 0.99
@@ -139,7 +135,7 @@ def places(tree: Any) -> set[int]:
 
 @pytest.mark.parametrize("head", [CompiledHead, TorchHead])
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_no_call_allocates_a_tensor(
+def test_calls_allocate_nothing(
     variant: Variant, head: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fast, "head", head)

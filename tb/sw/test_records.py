@@ -1,7 +1,5 @@
 """Records: three to nine bytes a transition, and the way back."""
 
-from __future__ import annotations
-
 import zlib
 
 import numpy as np
@@ -14,8 +12,6 @@ from qstep import Config, QFormat, Transitions
 from qstep.link.records import encode_records, extend_digest
 from qstep.link.rewards import RewardTable
 from qstep.protocol import RecordLayout
-
-pytestmark = pytest.mark.unit
 
 configs = st.builds(
     Config,

@@ -25,8 +25,6 @@ from qstep.link.records import extend_digest
 from qstep.model import Model
 from qstep.table import load_table, save_table
 
-pytestmark = pytest.mark.unit
-
 CONFIG = Config(25, 4)
 
 

@@ -1,7 +1,5 @@
 """The replay memories: what goes in comes out, and nothing grows."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -9,8 +7,6 @@ import torch
 from qstep.deep.replay import Replay, Sample
 from qstep.deep.replay_plain import PlainReplay
 from qstep.errors import ConfigError
-
-pytestmark = pytest.mark.unit
 
 
 def numbered(first: int, count: int, inputs: int = 3) -> tuple[np.ndarray, ...]:
@@ -106,9 +102,7 @@ def test_more_transitions_than_rows_are_refused() -> None:
         ((5, 3, 1, 0), "batch of the replay is 0"),
     ],
 )
-def test_sizes_that_are_not_positive_are_refused(
-    sizes: tuple[int, int, int, int], message: str
-) -> None:
+def test_sizes_below_1_are_refused(sizes: tuple[int, int, int, int], message: str) -> None:
     with pytest.raises(ConfigError, match=f"{message}; it must be 1 or more"):
         Replay(*sizes)
 

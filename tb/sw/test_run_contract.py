@@ -1,7 +1,5 @@
 """What every command that trains keeps to: its files, its JSON, resumption, refusals, Ctrl-C."""
 
-from __future__ import annotations
-
 import json
 import re
 import time
@@ -11,17 +9,11 @@ from typing import Any, NamedTuple
 import pytest
 from tb.sw.command_line import after_pieces, ctrl_c, fails, invoke, refused, told
 
-from qstep.errors import (
-    CheckpointError,
-    FileFormatError,
-    LinkError,
-    RunFolderError,
-    SchedulerError,
-)
+from qstep.errors import CheckpointError, FileFormatError, LinkError, RunFolderError, SchedulerError
 
 pytest.importorskip("torch")
 
-pytestmark = [pytest.mark.unit, pytest.mark.usefixtures("own_folder")]
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 TABLE = "checkpoint.npz history.json learning_curve.png policy.png table.npz"
 NETWORK = "checkpoint.npz history.json learning_curve.png network.safetensors"
@@ -181,9 +173,7 @@ def test_same_command_gives_the_same_files_and_json_and_replaces_only_on_request
     assert outcome(other) != outcome(whole.report)
 
 
-def test_interrupted_run_resumes_to_the_same_files(
-    whole: Whole, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupted_run_resumes_exactly(whole: Whole, monkeypatch: pytest.MonkeyPatch) -> None:
     command, folder = whole.command, Path(whole.command.out)
     with monkeypatch.context() as patch:
         after_pieces(patch, command.piece, command.pieces, ctrl_c)
@@ -203,9 +193,7 @@ def test_interrupted_run_resumes_to_the_same_files(
     assert contents(folder, command) == contents(whole.folder, command)
 
 
-def test_killed_run_resumes_from_its_last_checkpoint(
-    whole: Whole, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_killed_run_resumes_exactly(whole: Whole, monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock runs fast, so a checkpoint is saved whenever that is possible."""
     command, clock = whole.command, time.monotonic
     with monkeypatch.context() as patch:
@@ -218,9 +206,7 @@ def test_killed_run_resumes_from_its_last_checkpoint(
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if COMMANDS[name].failure])
-def test_failure_leaves_a_checkpoint_and_is_reported(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failure_leaves_a_checkpoint(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     command = COMMANDS[name]
     assert command.failure is not None
     after_pieces(monkeypatch, command.piece, command.pieces, fails(command.failure))

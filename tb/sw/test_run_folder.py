@@ -13,8 +13,6 @@ from qstep.errors import FileFormatError, RunFolderError
 from qstep.locks import is_linked, lock
 from qstep.run_folder import run_folder
 
-pytestmark = pytest.mark.unit
-
 HOLDER = """
 import os, signal, sys
 from pathlib import Path
@@ -94,9 +92,7 @@ def test_folder_whose_lock_is_removed_by_the_run_before_is_locked_again(
         assert (tmp_path / "lock").exists()
 
 
-def test_file_system_without_locks_locks_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_system_may_lack_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def none(descriptor: int, how: int) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 

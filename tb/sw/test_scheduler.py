@@ -1,7 +1,5 @@
 """Results come back in order from all kinds of workers, even if workers die."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time
@@ -14,8 +12,6 @@ import pytest
 from qstep.errors import SchedulerError
 from qstep.files import write_atomically
 from qstep.scheduler import Here, Processes, Threads, Workers, _completed, in_parallel
-
-pytestmark = pytest.mark.unit
 
 
 def square(number: int) -> int:

@@ -1,7 +1,5 @@
 """The simulated device as a serial port: what a client sees, through pyserial."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """The session: exactly once and in order over a bad line, in every geometry and at every rate."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tb.reference_device import ReferenceDevice
@@ -17,8 +15,6 @@ from qstep.link.frames import DELIMITER, decode_frame, encode_frame
 from qstep.link.session import Session
 from qstep.model import Model
 from qstep.protocol import Request, max_payload
-
-pytestmark = pytest.mark.unit
 
 
 @pytest.mark.parametrize("fault", [*FAULTS, "all"])
@@ -75,7 +71,7 @@ def is_prefix(batch, table, start, least):
 
 
 @pytest.mark.parametrize("resets", [100, pytest.param(10_000, marks=pytest.mark.release)])
-def test_a_reset_is_told_and_leaves_what_was_confirmed_and_no_more_than_was_sent(
+def test_a_reset_is_told_and_leaves_from_what_was_confirmed_to_what_was_sent(
     resets, record_property
 ):
     port = ResettingPort(ReferenceDevice(CONFIG), 1, 8)

@@ -1,7 +1,5 @@
 """After an error: what was applied is known, and after reconnecting the rest can follow."""
 
-from __future__ import annotations
-
 import pytest
 from tb.reference_device import ReferenceDevice
 from tb.sw.lossy_port import DirectPort, Silent
@@ -13,8 +11,6 @@ from qstep.errors import DeadlineError, SessionLostError
 from qstep.link.frames import DELIMITER
 from qstep.link.session import Session
 from qstep.protocol import Request
-
-pytestmark = pytest.mark.unit
 
 
 def test_error_tells_how_many_transitions_were_confirmed():

@@ -1,7 +1,5 @@
 """How a session opens, and after a refusal another one: no real waiting."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 
@@ -15,8 +13,6 @@ from qstep.link.frames import DELIMITER, encode_frame
 from qstep.link.session import Session
 from qstep.protocol import ANSWER, ANSWERS, COMMON, Request
 
-pytestmark = pytest.mark.unit
-
 
 @pytest.fixture
 def session(timed_port: TimedPort) -> Session:
@@ -25,9 +21,7 @@ def session(timed_port: TimedPort) -> Session:
     return session
 
 
-def test_before_it_is_open_a_session_has_short_payloads_and_sends_nothing(
-    timed_port: TimedPort,
-) -> None:
+def test_a_closed_session_has_short_payloads_and_sends_nothing(timed_port: TimedPort) -> None:
     session = Session(timed_port, CONFIG)
     assert (session.applied, session.limit, session.baud) == (0, 128, CONFIG.link.baud)
     with pytest.raises(SessionLostError, match="no session is open"):
@@ -36,9 +30,7 @@ def test_before_it_is_open_a_session_has_short_payloads_and_sends_nothing(
 
 
 def test_hello_is_numbered_0_in_epoch_0_and_its_answer_opens_the_session(
-    timed_port: TimedPort,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    timed_port: TimedPort, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "qstep")
     monkeypatch.setattr("secrets.randbits", lambda bits: (1 << bits) - 2)

@@ -1,7 +1,5 @@
 """The line rate: changed at run time, left by an earlier host, forgotten by a device that was reset."""
 
-from __future__ import annotations
-
 import pytest
 from tb.reference_device import ReferenceDevice
 from tb.sw.lossy_port import DirectPort
@@ -10,8 +8,6 @@ from tb.sw.session_bench import CONFIG, PATIENCE, assert_exact, transitions
 from qstep import Hyperparameters
 from qstep.devices.link_device import LinkDevice
 from qstep.errors import DeadlineError, LinkError
-
-pytestmark = pytest.mark.unit
 
 
 class Garbles(DirectPort):

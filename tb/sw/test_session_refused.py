@@ -1,7 +1,5 @@
 """A refusal: nothing after it is applied, whatever the line loses, and the user can continue."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tb.reference_device import ReferenceDevice
@@ -13,8 +11,6 @@ from qstep.devices.link_device import LinkDevice
 from qstep.errors import DeadlineError, RefusedError, SessionLostError
 from qstep.link.session import Session
 from qstep.protocol import Request, StatusCode
-
-pytestmark = pytest.mark.unit
 
 ILLEGAL = bytes(8)  # NOISE with x = 0
 

@@ -1,7 +1,5 @@
 """Silence, and a device that asks for repetition: a few retries, then a typed error in time."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 
@@ -15,8 +13,6 @@ from qstep.errors import DeadlineError, SessionLostError
 from qstep.link.exchange import RETRIES
 from qstep.link.frames import DELIMITER, decode_frame
 from qstep.protocol import Request, StatusCode
-
-pytestmark = pytest.mark.unit
 
 
 def test_silence_is_an_error_after_four_retries_and_in_time():

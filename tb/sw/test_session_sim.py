@@ -1,7 +1,5 @@
 """The driver and the hardware, over a simulated serial line: lossy, at the wrong rate, after resets."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tb.sw.lossy_port import FAULTS, LossyPort

@@ -1,7 +1,5 @@
 """When a session writes what, how long it waits, and what it takes for an answer: no real waiting."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 
@@ -14,8 +12,6 @@ from qstep.link.exchange import RETRIES
 from qstep.link.frames import DELIMITER, encode_frame
 from qstep.link.session import Session
 from qstep.protocol import ANSWER, ANSWERS, COMMON, Request, StatusCode, max_payload
-
-pytestmark = pytest.mark.unit
 
 STATUS_BYTES = ANSWERS[Request.STATUS].size
 RATE = 1_000_000
@@ -39,9 +35,7 @@ def change_rate(session: Session) -> None:
 # Sending
 
 
-def test_a_request_is_sent_as_soon_as_there_is_credit(
-    session: Session, timed_port: TimedPort
-) -> None:
+def test_a_request_is_sent_as_soon_as_credit_is(session: Session, timed_port: TimedPort) -> None:
     most = max_payload(CONFIG.link.buffer_bytes)
     for _ in range(3):
         session.send(Request.REWARDS, bytes(most))
@@ -118,10 +112,7 @@ def test_a_retry_repeats_all_that_is_in_flight(session: Session, timed_port: Tim
 
 @pytest.mark.parametrize("at_once", [True, False])
 def test_gaps_count_anew_with_every_request_that_is_carried_out(
-    at_once: bool,
-    session: Session,
-    timed_port: TimedPort,
-    caplog: pytest.LogCaptureFixture,
+    at_once: bool, session: Session, timed_port: TimedPort, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "qstep")
     timed_port.device.gaps.update({Request.CLEAR: RETRIES, Request.REWARDS: RETRIES})
@@ -154,11 +145,7 @@ def test_a_pause_takes_its_time_of_the_line(session: Session, timed_port: TimedP
     ids=["type", "number", "status"],
 )
 def test_only_the_answer_to_this_request_has_its_data(
-    kind: Request,
-    seq: int,
-    status: StatusCode,
-    session: Session,
-    timed_port: TimedPort,
+    kind: Request, seq: int, status: StatusCode, session: Session, timed_port: TimedPort
 ) -> None:
     session.send(Request.CLEAR)
     session.drain()
@@ -199,10 +186,7 @@ def test_while_the_rate_is_unknown_retries_alternate_and_the_new_rate_is_last(
 
 @pytest.mark.parametrize(("seconds", "shown"), [(0.5, "0.5"), (8.0, "8"), (0.0, "1e-09")])
 def test_the_report_says_what_went_over_the_port_and_at_which_rate(
-    seconds: float,
-    shown: str,
-    timed_port: TimedPort,
-    caplog: pytest.LogCaptureFixture,
+    seconds: float, shown: str, timed_port: TimedPort, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "qstep")
     timed_port.device.applied = 7

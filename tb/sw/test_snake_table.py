@@ -1,7 +1,5 @@
 """Snake's 11 bits as a table: learnt on the model and on the simulated hardware alike."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -17,7 +15,6 @@ def train(words: str, out: Path) -> str:
     return result.stdout
 
 
-@pytest.mark.unit
 def test_table_learns_to_eat(tmp_path: Path) -> None:
     report = json.loads(train("--episodes 300 --evaluate-every 300 --json", tmp_path))
     assert report["evaluation"]["mean_return"] > 40  # 5 meals a game; untrained it is none

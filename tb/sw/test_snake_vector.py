@@ -1,7 +1,5 @@
 """`SnakeVectorEnv` equals `Snake` move for move, resets by itself, and refuses bad input."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -19,8 +17,6 @@ from qstep.envs.snake_vector import SnakeVectorEnv
 from qstep.envs.splitmix import SplitMix64
 from qstep.errors import EnvironmentSpaceError
 from qstep.splitmix import GOLDEN
-
-pytestmark = pytest.mark.unit
 
 KINDS: list[Observation] = ["state", "features", "flood"]
 

@@ -1,7 +1,5 @@
 """No terminal costs a result: stdout and stderr that are full, closed, narrow or not in UTF-8."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -17,8 +15,6 @@ from qstep import cli, extras
 from qstep.cli import _console
 from qstep.cli._json import JsonOutput
 from qstep.errors import DrawingError, FileFormatError
-
-pytestmark = pytest.mark.unit
 
 FULL = Path("/dev/full")
 STOPPED = "error: stdout is incomplete: No space left on device\n"
@@ -55,9 +51,7 @@ def test_full_stdout_is_one_line_and_status_1(words: str) -> None:
     ("streams", "status"),
     [("> /dev/full", 1), ("2> /dev/full", 0), (">&- 2>&-", 0), ("< /dev/full 2>&- | head -c 0", 0)],
 )
-def test_a_run_keeps_all_that_it_learnt(
-    act: str, streams: str, status: int, tmp_path: Path
-) -> None:
+def test_a_run_keeps_what_it_learnt(act: str, streams: str, status: int, tmp_path: Path) -> None:
     out, report = tmp_path / "run", tmp_path / "report.json"
     done = shell(
         f"qstep train gridworld --act {act} --episodes 20 --out {out} --json {report} {streams}\n"
@@ -126,9 +120,7 @@ def test_a_drawing_that_fails_costs_no_command_its_results(
     assert json.loads(file.read_text(encoding="utf-8"))
 
 
-def test_a_file_of_json_that_cannot_be_written_leaves_the_text(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_unwritable_json_leaves_the_text(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(FileFormatError, match="/dev/full: cannot be written"):
         JsonOutput(file=FULL).tell({}, lambda: print("in words"))
     assert capsys.readouterr().out == "in words\n"
@@ -147,7 +139,7 @@ def test_what_an_encoding_lacks_is_escaped(encoding: str, tmp_path: Path) -> Non
     assert "[bold].txt on model: 8 agents" in done.stdout
 
 
-def test_a_pipe_gets_whole_lines(
+def test_pipes_get_lines(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "10")
@@ -158,7 +150,7 @@ def test_a_pipe_gets_whole_lines(
 
 
 @pytest.mark.parametrize("bar", [_console.run_bar, _console.task_bar])
-def test_a_bar_shows_any_name(
+def test_bars_show_any_name(
     bar: Callable[[], Progress], capsys: pytest.CaptureFixture[str]
 ) -> None:
     progress = bar()

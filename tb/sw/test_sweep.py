@@ -1,7 +1,5 @@
 """A sweep learns what `qstep.train` learns point by point, ranks it, and loses nothing."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
@@ -28,16 +26,9 @@ from qstep.acting.training import Budget
 from qstep.acting.world import World
 from qstep.config import Config, Link
 from qstep.discount import differs
-from qstep.errors import (
-    CheckpointError,
-    ConfigError,
-    NoTableError,
-    WorldError,
-)
+from qstep.errors import CheckpointError, ConfigError, NoTableError, WorldError
 from qstep.fixed import Rounding
 from qstep.scheduler import Here, Processes
-
-pytestmark = pytest.mark.unit
 
 LAST = (1 << 64) - 1
 
@@ -109,10 +100,7 @@ def test_sweep_on_simulated_hardware_equals_the_model() -> None:
     # full.
     acting = Acting(agents=3, algorithm=Algorithm.DOUBLE_Q_LEARNING, outcomes=2, starts=2)
     config = Config(
-        *(25, 3, "Q6.10"),
-        rounding=Rounding.STOCHASTIC,
-        acting=acting,
-        link=Link(buffer_bytes=512),
+        *(25, 3, "Q6.10"), rounding=Rounding.STOCHASTIC, acting=acting, link=Link(buffer_bytes=512)
     )
     states, actions = np.divmod(np.arange(75), 3)
     world = World.from_arrays(
@@ -340,9 +328,7 @@ def test_points_of_any_kind_are_pictured(words: str, tmp_path: Path) -> None:
         ("--epsilon-share 0.295", Epsilon(1, 0.05, "linear", 29)),
     ],
 )
-def test_train_repeats_the_best_with_the_same_epsilon(
-    words: str, epsilon: Epsilon, tmp_path: Path
-) -> None:
+def test_train_repeats_the_best_epsilon(words: str, epsilon: Epsilon, tmp_path: Path) -> None:
     words = f"gridworld --alpha 0.5 --gamma 0.9 --steps 100 --seeds 1 {words}"
     after = told(f"sweep {words} --out", tmp_path / "s")["train"].split()
     options = dict(zip(after[3::2], map(float_or_text, after[4::2]), strict=True))

@@ -1,7 +1,5 @@
 """Tables as files: complete, the same bytes each time, and checked on the way in."""
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import replace
@@ -13,8 +11,6 @@ from qstep import Config, Hyperparameters
 from qstep.errors import FileFormatError, TableError
 from qstep.files import write_atomically
 from qstep.table import TableWorld, load_table, save_table, table_world
-
-pytestmark = pytest.mark.unit
 
 CONFIG = Config(25, 4)
 TABLE = np.arange(-50, 50, dtype=np.int32).reshape(25, 4)

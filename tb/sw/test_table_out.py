@@ -1,7 +1,5 @@
 """`qstep export` and `qstep play`: what can be done with a finished table."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
@@ -21,8 +19,6 @@ from qstep.fixed import QFormat
 from qstep.hyperparameters import Hyperparameters
 from qstep.table import load_table, save_table
 from qstep_sim import verilator
-
-pytestmark = pytest.mark.unit
 
 FORMATS = ("Q4.4", "Q5.8", "Q8.8", "Q8.16", "Q16.16")
 

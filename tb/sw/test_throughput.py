@@ -1,7 +1,5 @@
 """Updates per clock are counted by the rule that the lane's bench checks on the RTL."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tb.uvm.lane_timing import expected_issue
@@ -10,8 +8,6 @@ from qstep.acting.config import Acting
 from qstep.config import Config
 from qstep.errors import ConfigError
 from qstep.throughput import issue_clocks, steps_per_clock, updates_per_clock
-
-pytestmark = pytest.mark.unit
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])

@@ -1,7 +1,5 @@
 """The requested PyTorch device exists, or the error names those that do."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -9,8 +7,6 @@ import torch
 
 from qstep import torch_device
 from qstep.errors import TorchDeviceError
-
-pytestmark = pytest.mark.unit
 
 
 def test_cpu_is_always_there() -> None:
@@ -24,9 +20,7 @@ def test_auto_takes_the_first_that_is_present(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("name", ["cuda", "tpu", ""])
-def test_absent_device_is_refused_with_those_that_exist(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_absent_device_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch_device, "present", lambda: ["mps", "cpu"])
     message = f"no device {name!r} on this machine; it has mps, cpu (or 'auto')"
     with pytest.raises(TorchDeviceError, match=re.escape(message)):

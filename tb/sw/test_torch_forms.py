@@ -1,7 +1,5 @@
 """The PyTorch forms of the shared table learn, count their episodes, and cut off those without end."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -24,7 +22,7 @@ from qstep.envs.maps import MAPS  # noqa: E402
 from qstep.errors import CheckpointError, TorchDeviceError  # noqa: E402
 from qstep.learn.value_iteration import solve  # noqa: E402
 
-pytestmark = [pytest.mark.unit, pytest.mark.usefixtures("one_thread")]
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 FORMS = {"plain": torch_plain.learn, "fast": torch_batched.learn}
 EVERY_FORM = pytest.mark.parametrize("learn", FORMS.values(), ids=FORMS)
@@ -165,7 +163,7 @@ def test_a_cut_off_episode_still_bootstraps(learn: LearnTogether) -> None:
 
 
 @EVERY_FORM
-def test_a_seed_decides_the_whole_table(learn: LearnTogether) -> None:
+def test_a_seed_decides_the_table(learn: LearnTogether) -> None:
     first, again, other = (
         learn(board(), 3000, AgentsLearning(seed=seed, agents=16)) for seed in (3, 3, 4)
     )

@@ -25,8 +25,6 @@ from qstep.learn.train import Learner, Plan
 from qstep.learn.value_iteration import solve
 from qstep.model import Model
 
-pytestmark = pytest.mark.unit
-
 SHORT = Plan("gridworld", episodes=60, evaluate_every=10, evaluate_episodes=5)
 
 
@@ -138,9 +136,7 @@ def test_evaluation_does_not_change_the_training() -> None:
     assert [e.episode for e in rarely.evaluations] == [60]
 
 
-def test_truncated_episodes_bootstrap_and_tell_no_success_where_none_can_end(
-    tmp_path: Path,
-) -> None:
+def test_truncated_episodes_bootstrap_and_tell_no_success(tmp_path: Path) -> None:
     path = tmp_path / "walled.txt"
     path.write_text("S#G\n", encoding="utf-8")
     learner = trained(Plan(str(path), episodes=100), Hyperparameters(gamma=0.5))
@@ -214,9 +210,7 @@ COUNTS = ("episodes", "sync_steps", "evaluate_every", "evaluate_episodes")
          CheckpointError, rf"has {SHORT.episodes} episodes already; .* is 2 and"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_learnt_is_refused(
-    call: Callable[[], object], error: type[Exception], text: str
-) -> None:
+def test_bad_run_is_refused(call: Callable[[], object], error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call()
 
@@ -235,9 +229,7 @@ def test_a_count_of_a_plan_becomes_an_int(name: str) -> None:
     ],
 )
 @pytest.mark.usefixtures("rich")
-def test_reward_that_does_not_fit_is_refused(
-    env_id: str, number_format: str, applied: int, text: str
-) -> None:
+def test_unfit_reward_is_refused(env_id: str, number_format: str, applied: int, text: str) -> None:
     device = Spy(config_of(env_id, number_format))
     with pytest.raises(TransitionError, match=text):
         trained(Plan(env_id, 5, sync_steps=2), device=device)
@@ -312,9 +304,7 @@ def test_longer_run_whose_epsilon_falls_otherwise_is_another_run(tmp_path: Path)
         loaded(path, longer)
 
 
-def test_interrupt_inside_an_evaluation_rolls_back_to_the_episode_before(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_interrupted_evaluation_rolls_back_to_its_episode(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = trained(SHORT)
     learner = Learner(Spy(whole.device.config), SHORT, Hyperparameters())
     evaluate = learner._evaluate

@@ -1,7 +1,5 @@
 """`qstep train` where agents act on the device, end to end on the model."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -37,8 +35,6 @@ from qstep.errors import (
 from qstep.learn.value_iteration import solve
 from qstep.npz import load_arrays
 from qstep.table import load_table, table_config
-
-pytestmark = pytest.mark.unit
 
 FILES = {"table.npz", "history.json", "learning_curve.png", "policy.png", "checkpoint.npz"}
 SHORT = ("--steps", "4000", "--agents", "3")
@@ -153,9 +149,7 @@ PIECE = "qstep.acting.fast_model.FastActingModel.run"
 """It makes a piece of a run; its first call loads the machine code."""
 
 
-def test_a_device_that_fails_at_once_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failing_device_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     after_pieces(monkeypatch, PIECE, 2, fails(LinkError("the line is cut")))
     stopped = train("gridworld", *SHORT, "--out", tmp_path / "run")
     assert isinstance(stopped.exception, LinkError)
@@ -203,9 +197,7 @@ def test_killed_run_goes_on_from_a_checkpoint_with_the_metrics_of_a_whole_one(
         (32, True, 1),
     ],
 )
-def test_agents_take_the_fewest_lanes_that_have_as_many_each(
-    agents: int, shared: bool, lanes: int
-) -> None:
+def test_agents_take_the_fewest_equal_lanes(agents: int, shared: bool, lanes: int) -> None:
     plan = planned("gridworld", budget=Budget(1), agents=agents, shared_table=shared)
     assert plan.config.lanes == lanes
 
@@ -294,9 +286,7 @@ def river_file(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("steps", [100, 4000], ids=["one-point", "many"])
-def test_run_without_the_end_of_an_episode_has_results(
-    steps: int, river_file: Path, tmp_path: Path
-) -> None:
+def test_run_without_an_end_has_results(steps: int, river_file: Path, tmp_path: Path) -> None:
     run = ("--steps", str(steps), "--out", tmp_path / "run")
     result = train(river_file, *run, "--trace", tmp_path / "t.npz", "--json", tmp_path / "r.json")
     assert result.exit_code == 0, result.output
@@ -361,9 +351,7 @@ def trap(*, ends: bool) -> World:
         ("gridworld --act host --episodes 200", None),
     ],
 )
-def test_run_that_did_not_learn_says_what_to_try(
-    typed: str, said: str | None, tmp_path: Path
-) -> None:
+def test_run_that_failed_says_what_to_try(typed: str, said: str | None, tmp_path: Path) -> None:
     file = tmp_path / "report.json"
     result = train(*typed.split(), "--out", tmp_path / "run", "--json", file)
     assert json.loads(file.read_text())["hint"] == said
@@ -554,7 +542,7 @@ def contradicting(**given: Any) -> Callable[[], object]:
          r"\(--steps\), or limit .* \(--max-episode-steps\)"),
     ],
 )  # fmt: skip
-def test_bad_argument_is_a_typed_error(
+def test_bad_call_is_refused(
     call: Callable[[], object], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):

@@ -9,20 +9,12 @@ from click.testing import Result
 from tb.sw.command_line import invoke, refused, told
 
 from qstep.config import Config
-from qstep.errors import (
-    CheckpointError,
-    ConfigError,
-    EnvironmentSpaceError,
-    LinkError,
-    QStepError,
-)
+from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError, LinkError, QStepError
 from qstep.fixed import Rounding
 from qstep.model import Model
 from qstep.npz import load_arrays
 from qstep.transitions import Transitions
 from qstep_fpga.board import load
-
-pytestmark = pytest.mark.unit
 
 FILES = {"table.npz", "history.json", "learning_curve.png", "policy.png", "checkpoint.npz"}
 SHORT = ("--episodes", "80", "--evaluate-every", "20", "--epsilon-share", "0.2")
@@ -97,9 +89,7 @@ def test_frozen_lake_takes_its_own_defaults_unless_they_are_given(tmp_path: Path
     assert (report["alpha"], report["gamma"], report["episodes"]) == (0.1, 0.5, 20)
 
 
-def test_table_of_a_board_learns_the_same_and_its_other_rows_stay_zero(
-    tmp_path: Path, whole: Path
-) -> None:
+def test_table_of_a_board_learns_the_same_and_the_rest_is_0(tmp_path: Path, whole: Path) -> None:
     board = written(load("icebreaker").config, tmp_path / "icebreaker.toml")
     result = train("gridworld", "--out", tmp_path, "--config", board, "--json", *SHORT)
     assert result.exit_code == 0, result.output
@@ -121,7 +111,7 @@ def test_rounding_is_that_of_the_configuration_unless_given(tmp_path: Path) -> N
     assert json.loads(train(*words).stdout)["rounding"] == "nearest"
 
 
-def test_run_that_goes_on_for_longer_gives_the_files_of_the_longer_run(
+def test_run_that_goes_on_for_longer_has_the_files_of_a_longer_one(
     tmp_path: Path, whole: Path
 ) -> None:
     shorter = (*SHORT[2:], "--episodes", "50", "--out", tmp_path)

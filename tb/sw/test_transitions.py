@@ -19,8 +19,6 @@ from qstep.fast_model import FastModel
 from qstep.link.records import extend_digest
 from qstep.model import Model
 
-pytestmark = pytest.mark.unit
-
 CONFIG = Config(25, 4)
 
 

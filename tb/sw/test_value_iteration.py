@@ -1,7 +1,5 @@
 """Value iteration against values by hand, plain sweeps, and Bellman's equation."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np
@@ -11,8 +9,6 @@ from qstep.acting.world import World
 from qstep.envs import GridWorld, make
 from qstep.errors import ConfigError
 from qstep.learn.value_iteration import solve
-
-pytestmark = pytest.mark.unit
 
 
 def test_value_iteration_solves_a_corridor_by_hand() -> None:

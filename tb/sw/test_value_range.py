@@ -1,7 +1,5 @@
 """The default number format holds what a world is worth, or the run says which one does."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from pathlib import Path
@@ -18,8 +16,6 @@ from qstep.errors import PrecisionWarning, WorldWarning
 from qstep.learn.value_iteration import solve
 from qstep.learn.value_range import value_range
 from qstep.scheduler import Here
-
-pytestmark = pytest.mark.unit
 
 FALLING = Epsilon(1, 0.05, "linear", 1000)
 UNDISCOUNTED = [AgentSettings(gamma=1.0, epsilon=FALLING)]

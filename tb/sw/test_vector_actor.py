@@ -1,7 +1,5 @@
 """The compiled actor: its stream equals that of a plain loop over environments; it resumes exactly."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -24,8 +22,6 @@ from qstep.learn.evaluate import Evaluation
 from qstep.learn.policy import greedy
 from qstep.learn.schedule import EpsilonSchedule
 from qstep.learn.train import Learner, Plan
-
-pytestmark = pytest.mark.unit
 
 HALF = EpsilonSchedule(1.0, 0.1, 0.5)
 PLANS = [

@@ -1,7 +1,5 @@
 """``make verify`` calls a row met only for results of the very commit that is checked out."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path
@@ -10,8 +8,6 @@ import click
 import pytest
 from tb.verify.figures import arguments, read
 from tb.verify.run import TreeError, verify
-
-pytestmark = pytest.mark.unit
 
 
 class Repository:

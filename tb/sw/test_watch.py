@@ -1,7 +1,5 @@
 """A watched run equals a run of the plain API, bit for bit, however it is played and steered."""
 
-from __future__ import annotations
-
 import math
 import threading
 import time
@@ -36,8 +34,6 @@ from qstep.watch.host_run import HostRun
 from qstep.watch.recent import MOST_POINTS, Mark
 from qstep.watch.run import WatchedRun
 from qstep.watch.view import WatchedView
-
-unit = pytest.mark.unit
 
 SETTINGS = AgentSettings(0.5, 0.9, Epsilon(0.2), 5)
 
@@ -85,7 +81,6 @@ PLANS = {
 }
 
 
-@unit
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
 def test_steps_are_those_of_the_plain_run(plan: AgentsPlan) -> None:
     with watched(plan) as (controller, device):
@@ -98,13 +93,11 @@ def test_steps_are_those_of_the_plain_run(plan: AgentsPlan) -> None:
         assert controller.view == view
 
 
-@unit
 def test_another_run_is_noticed() -> None:
     with watched() as (controller, _), pytest.raises(AssertionError):
         assert_trained(controller.step(700).result(), 701, plan_of())
 
 
-@unit
 @settings(max_examples=25)
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=6))
 def test_pieces_make_the_run(pieces: list[int]) -> None:
@@ -121,7 +114,6 @@ def test_pieces_make_the_run(pieces: list[int]) -> None:
     assert_trained(run.view(), sum(pieces), plan)
 
 
-@unit
 def test_a_run_that_was_played_and_paused_is_the_plain_run() -> None:
     plan = plan_of()
     with watched(plan, speed=20_000) as (controller, _):
@@ -137,7 +129,6 @@ def test_a_run_that_was_played_and_paused_is_the_plain_run() -> None:
         assert_trained(paused, paused.steps, plan)
 
 
-@unit
 def test_pause_really_stops() -> None:
     with watched() as (controller, device):
         controller.play()
@@ -150,7 +141,6 @@ def test_pause_really_stops() -> None:
         assert controller.view is view
 
 
-@unit
 def test_rate_is_of_all_agents_and_speed_is_kept() -> None:
     with watched(speed=500) as (controller, _):
         begun = time.monotonic()
@@ -164,7 +154,6 @@ def test_rate_is_of_all_agents_and_speed_is_kept() -> None:
         assert controller.speed == 500
 
 
-@unit
 def test_other_settings_act_as_those_of_the_device_do() -> None:
     plan = plan_of()
     device = open_agents("model", plan.config, plan.loaded, plan.settings)
@@ -191,7 +180,6 @@ def test_other_settings_act_as_those_of_the_device_do() -> None:
     assert view.points[-1].value[0] < 0
 
 
-@unit
 def test_slider_shows_within_two_seconds_after_a_million_steps() -> None:
     with watched(speed=1000) as (controller, _):
         view = controller.step(1_000_000).result()
@@ -209,7 +197,6 @@ def test_slider_shows_within_two_seconds_after_a_million_steps() -> None:
         ]
 
 
-@unit
 def test_recent_points_are_of_the_steps_between_them_and_the_oldest_go() -> None:
     plan = plan_of()
     run = WatchedRun(open_agents("model", plan.config, plan.loaded, plan.settings), plan)
@@ -237,7 +224,6 @@ def sampled(run: WatchedRun | HostRun, steps: int) -> tuple[Mark, ...]:
     return run.view(sample=True).marks
 
 
-@unit
 @pytest.mark.parametrize("on_host", [False, True])
 def test_slider_that_is_dragged_makes_one_mark(on_host: bool) -> None:
     plan = plan_of()
@@ -263,7 +249,6 @@ def test_slider_that_is_dragged_makes_one_mark(on_host: bool) -> None:
     assert run.view().marks == ()
 
 
-@unit
 @pytest.mark.parametrize(
     ("gamma", "end"), [(0.9, 24), (0.97, 5), (1.0, None)], ids=["goal", "hole", "no value"]
 )
@@ -272,7 +257,6 @@ def test_end_of_the_optimal_policy_is_known(gamma: float, end: int | None) -> No
         assert controller.configure(gamma=gamma).result().optimal_end == end
 
 
-@unit
 def test_policy_in_a_world_with_chance_has_no_one_end() -> None:
     for world in (plan_of("FrozenLake-v1"), plan_of("Taxi-v3")):
         with watched(world) as (controller, _):
@@ -280,7 +264,6 @@ def test_policy_in_a_world_with_chance_has_no_one_end() -> None:
             assert controller.view.optimal_end is None
 
 
-@unit
 def test_sliders_between_steps_leave_a_step_exact() -> None:
     with watched() as (controller, _):
         done = controller.step(200_000)
@@ -288,7 +271,6 @@ def test_sliders_between_steps_leave_a_step_exact() -> None:
         assert done.result().steps == 200_000
 
 
-@unit
 @pytest.mark.parametrize("playing", [False, True])
 def test_reset_begins_anew_and_gives_the_same_tables(playing: bool) -> None:
     plan = plan_of()
@@ -317,7 +299,6 @@ def test_reset_begins_anew_and_gives_the_same_tables(playing: bool) -> None:
         )
 
 
-@unit
 @pytest.mark.parametrize("command", ["pause", "play", "reset"])
 def test_another_command_ends_steps_early(command: str) -> None:
     with watched() as (controller, _):
@@ -329,7 +310,6 @@ def test_another_command_ends_steps_early(command: str) -> None:
         assert controller.playing == (command == "play")
 
 
-@unit
 def test_run_ends_with_its_budget() -> None:
     plan = plan_of(steps=500)
     with watched(plan) as (controller, _):
@@ -340,7 +320,6 @@ def test_run_ends_with_its_budget() -> None:
         assert_trained(controller.view, 500, plan)
 
 
-@unit
 def test_illegal_values_are_refused_and_change_nothing() -> None:
     with watched() as (controller, _):
         with pytest.raises(ConfigError, match="alpha is 2; it must be from 0 to 1"):
@@ -355,7 +334,6 @@ def test_illegal_values_are_refused_and_change_nothing() -> None:
         assert_trained(controller.step(10).result(), 10, plan_of())
 
 
-@unit
 def test_speed_out_of_range_is_refused() -> None:
     with (
         pytest.raises(ConfigError, match=r"speed is -1; it must be .* to 1000000"),
@@ -382,7 +360,6 @@ class Failing(FastActingModel):
             raise LinkError("the port is gone")
 
 
-@unit
 def test_device_that_fails_ends_the_run_and_every_command_says_why() -> None:
     plan = plan_of()
     run = WatchedRun(stand_in(Failing, plan), plan)
@@ -409,7 +386,6 @@ class Slow(FastActingModel):
         return super().run(steps)
 
 
-@unit
 def test_device_whose_calls_take_long_gets_longer_ones() -> None:
     plan = plan_of()
     device = stand_in(Slow, plan)
@@ -419,7 +395,6 @@ def test_device_whose_calls_take_long_gets_longer_ones() -> None:
     assert device.calls < 200
 
 
-@unit
 def test_error_of_a_command_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     def gone(self: WatchedRun) -> None:
         raise LinkError("the port is gone")
@@ -432,7 +407,6 @@ def test_error_of_a_command_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> Non
             controller.play().result()
 
 
-@unit
 def test_closed_controller_does_nothing_any_more() -> None:
     with watched() as (controller, device):
         controller.play()
@@ -445,7 +419,6 @@ def test_closed_controller_does_nothing_any_more() -> None:
         assert device.counters == before
 
 
-@unit
 def test_views_are_rare_where_they_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(controlled, "_VIEW_SECONDS", 0.0)
     made = []
@@ -474,7 +447,6 @@ def host_run(
     return HostRun(device, plan, hyper, 0.2), device, hyper
 
 
-@unit
 @pytest.mark.parametrize(("world", "num_envs"), [("FrozenLake-v1", 1), ("cartpole", 3)])
 def test_steps_are_those_of_the_plain_run_where_the_host_acts(world: str, num_envs: int) -> None:
     run, device, hyper = host_run(world, num_envs=num_envs)
@@ -571,7 +543,6 @@ class Held(FastActingModel):
         return super().run(steps)
 
 
-@unit
 def test_commands_that_wait_when_the_device_fails_say_why() -> None:
     plan = plan_of()
     controller = Controller(WatchedRun(stand_in(Held, plan), plan), 0)
@@ -601,7 +572,6 @@ class Tiring(FastActingModel):
         return super().run(steps)
 
 
-@unit
 def test_device_that_becomes_slower_gets_shorter_calls() -> None:
     plan = plan_of()
     device = stand_in(Tiring, plan)

@@ -1,7 +1,5 @@
 """The wheel holds all of the package; ``make wheel`` tries it without a checkout, and the README."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 import zipfile
@@ -10,8 +8,6 @@ from pathlib import Path
 
 import pytest
 from tb.wheel import BOUNDED, EXCLUDED, ROOT, WheelError, build, left_out, run, strangers, written
-
-pytestmark = pytest.mark.unit
 
 
 def test_the_wheel_holds_all_of_the_package_and_what_is_left_out_is_named(tmp_path: Path) -> None:

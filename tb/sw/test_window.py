@@ -1,7 +1,5 @@
 """The window on its own: numbers, credit, payload limits, and what answers say is carried out."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 
@@ -12,8 +10,6 @@ from qstep.errors import RefusedError, SessionLostError
 from qstep.link.frames import DELIMITER, Frame, decode_frame
 from qstep.link.window import Window
 from qstep.protocol import COMMON, OVERHEAD, Request, StatusCode, max_payload
-
-pytestmark = pytest.mark.unit
 
 
 def test_a_window_begins_without_a_session_and_with_short_payloads() -> None:
@@ -129,9 +125,7 @@ def test_payloads_double_at_exactly_8192_clean_bytes() -> None:
         assert window.limit == after
 
 
-def test_each_loss_halves_payloads_down_to_32_bytes_and_is_logged(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_each_loss_halves_payloads_to_32_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "qstep")
     window = opened()
     limits = []

@@ -1,7 +1,5 @@
 """The window on its own: gaps, refusals and lost sessions."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 
@@ -12,9 +10,6 @@ from qstep.errors import RefusedError, SessionLostError
 from qstep.link.frames import DELIMITER
 from qstep.link.window import Window
 from qstep.protocol import REFUSALS, Request, StatusCode
-
-pytestmark = pytest.mark.unit
-
 
 # Gaps
 

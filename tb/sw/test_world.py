@@ -1,7 +1,5 @@
 """`World`: what it is made of, what it refuses, and its file."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any
@@ -32,8 +30,6 @@ from qstep.errors import (
     WorldError,
     WorldWarning,
 )
-
-pytestmark = pytest.mark.unit
 
 COIN: dict[str, Any] = {
     "state": [0, 0, 0, 1, 1],
@@ -156,9 +152,7 @@ def test_probabilities_become_weights_by_largest_remainder(shares: list[int]) ->
          "max_episode_steps is -1; it must be an integer from 0 to"),
     ],
 )  # fmt: skip
-def test_what_is_no_world_is_refused(
-    change: dict[str, Any], error: type[QStepError], message: str
-) -> None:
+def test_a_bad_world_fails(change: dict[str, Any], error: type[QStepError], message: str) -> None:
     with pytest.raises(error, match=message):
         World.from_arrays(**{**HALF, **change})
 
@@ -220,10 +214,7 @@ def written(path: Path, **change: Any) -> Path:
 
 def test_a_file_needs_no_limit_of_steps(tmp_path: Path) -> None:
     world = World.from_file(written(tmp_path / "world.npz"))
-    assert (world.max_episode_steps, world.weight.tolist()) == (
-        0,
-        [65536, 65535, 1, 65536, 65536],
-    )
+    assert (world.max_episode_steps, world.weight.tolist()) == (0, [65536, 65535, 1, 65536, 65536])
     assert World.from_file(written(tmp_path / "b.npz", max_episode_steps=9)).max_episode_steps == 9
 
 
@@ -284,9 +275,7 @@ class Tabled(gym.Env[Any, Any]):
 PAIR = {0: [(0.5, 1, 0.0, True), (0.5, 1, 0, True)], 1: [(1.0, 0, 1, False)]}
 
 
-def test_the_example_of_the_documents_is_a_world(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_documented_example_is_a_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = (Path(__file__).parents[2] / "docs" / "acting.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"^```python\n(from qstep import .*?)^```", page, re.M | re.S)
     monkeypatch.chdir(tmp_path)
@@ -370,9 +359,7 @@ def fickle() -> gym.Env[Any, Any]:
     ],
     ids=lambda own: "" if isinstance(own, str) else type(own).__name__,
 )
-def test_a_table_that_is_not_known_to_be_the_game_is_refused(
-    env: gym.Env[Any, Any], message: str
-) -> None:
+def test_a_table_that_may_not_be_the_game_is_refused(env: gym.Env[Any, Any], message: str) -> None:
     with pytest.raises(WorldError, match=message) as caught:
         World.from_env(TimeLimit(env, 50))
     assert type(caught.value) is WorldError

@@ -1,7 +1,5 @@
 """A world in the memories of a configuration: every draw, what does not fit, and learning in it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -22,8 +20,6 @@ from qstep.acting.model import ActingModel
 from qstep.acting.world_table import WorldTable
 from qstep.errors import ConfigError, QStepError, WorldError
 from qstep.learn.value_iteration import solve
-
-pytestmark = pytest.mark.unit
 
 DRAWS = np.arange(1 << 16)
 

@@ -1,7 +1,5 @@
 """A port to the reference device without any real waiting, whose answers a test can replace."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 

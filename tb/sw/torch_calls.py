@@ -1,7 +1,5 @@
 """Every operation that PyTorch executes, for tests that count some of them."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Steps of vector environments, as tests read them."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Shared by the tests of the window: windows with requests in flight, and answers for them."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from qstep.link.frames import Frame

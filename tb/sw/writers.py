@@ -1,7 +1,5 @@
 """Every kind of file that QStep writes, in three versions each; and wrong ways to write files."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from dataclasses import replace
